@@ -1,0 +1,38 @@
+# DuckDB's C API as DuckDB::DuckDB. An installed DuckDB (or DuckDB_ROOT) comes first; else what setup/duckdb.sh fetched into
+# the user's cache folder, which both find by the digest of setup/duckdb.lock. Sets DuckDB_FETCHED when it is the latter:
+# then the library is linked into build/<preset>/lib and must be installed beside the binary.
+find_path(DuckDB_INCLUDE_DIR duckdb.h)
+find_library(DuckDB_LIBRARY duckdb)
+mark_as_advanced(DuckDB_INCLUDE_DIR DuckDB_LIBRARY)
+
+set(DuckDB_FETCHED FALSE)
+if(NOT (DuckDB_INCLUDE_DIR AND DuckDB_LIBRARY))
+  file(SHA256 ${PROJECT_SOURCE_DIR}/setup/duckdb.lock _duckdb_digest)
+  string(SUBSTRING ${_duckdb_digest} 0 12 _duckdb_digest)
+  set(_duckdb_cache $ENV{XDG_CACHE_HOME})
+  if(NOT _duckdb_cache)
+    set(_duckdb_cache $ENV{HOME}/.cache)
+  endif()
+  set(_duckdb_dir ${_duckdb_cache}/sonde/duckdb-${_duckdb_digest})
+  if(EXISTS ${_duckdb_dir}/lib/libduckdb.so AND EXISTS ${_duckdb_dir}/include/duckdb.h)
+    set(DuckDB_FETCHED TRUE)
+    set(DuckDB_FETCHED_LIBRARY ${_duckdb_dir}/lib/libduckdb.so)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+    file(CREATE_LINK ${DuckDB_FETCHED_LIBRARY} ${PROJECT_BINARY_DIR}/lib/libduckdb.so SYMBOLIC)
+    set(DuckDB_INCLUDE_DIR ${_duckdb_dir}/include)
+    set(DuckDB_LIBRARY ${PROJECT_BINARY_DIR}/lib/libduckdb.so)
+  endif()
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(
+  DuckDB REQUIRED_VARS DuckDB_LIBRARY DuckDB_INCLUDE_DIR
+  REASON_FAILURE_MESSAGE "run setup/duckdb.sh (make setup) or set DuckDB_ROOT")
+
+if(DuckDB_FOUND AND NOT TARGET DuckDB::DuckDB)
+  add_library(DuckDB::DuckDB SHARED IMPORTED)
+  set_target_properties(DuckDB::DuckDB PROPERTIES
+    IMPORTED_LOCATION ${DuckDB_LIBRARY}
+    IMPORTED_SONAME libduckdb.so
+    INTERFACE_INCLUDE_DIRECTORIES ${DuckDB_INCLUDE_DIR})
+endif()

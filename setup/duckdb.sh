@@ -1,0 +1,44 @@
+#!/bin/bash
+# duckdb.sh: fetch DuckDB's shared library and C header, as duckdb.lock pins them, into
+# <cache>/duckdb-<digest of duckdb.lock>/{lib,include}. cmake/FindDuckDB.cmake looks there.
+source "$(dirname "$0")/common.sh"
+
+lock_file="$setup_dir/duckdb.lock"
+target="$cache_dir/duckdb-$(digest "$lock_file")"
+[ -e "$target/lib/libduckdb.so" ] && [ -e "$target/include/duckdb.h" ] && exit 0
+
+lock_cache
+[ -e "$target/lib/libduckdb.so" ] && [ -e "$target/include/duckdb.h" ] && exit 0
+need_space 1 "DuckDB"
+cpu=$(uname -m)
+grep -q "^library *$cpu " "$lock_file" ||
+  fail "duckdb.lock pins no DuckDB for $cpu: install DuckDB (library and duckdb.h) and set DuckDB_ROOT"
+npm=$("$setup_dir/npm.sh")
+say "fetching DuckDB's library and header from npm (35 MB to load, 71 MB on disk, a few seconds)"
+
+work=$(mktemp -d "$cache_dir/duckdb-tmp.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/result/lib" "$work/result/include"
+
+# fetch NAME VERSION SHA512 FILE_IN_PACKAGE TO
+fetch() {
+  local package
+  package=$(cd "$work" && PATH="$(dirname "$npm"):$PATH" "$npm" pack --silent "$1@$2" 2>"$work/npm.log") || {
+    tail -n 5 "$work/npm.log" >&2
+    fail "npm could not load $1@$2"
+  }
+  package=$(tail -n 1 <<<"$package")
+  printf '%s  %s\n' "$3" "$work/$package" | sha512sum --check --status ||
+    fail "$1@$2 is not the pinned package: its SHA-512 differs from duckdb.lock"
+  tar -xzf "$work/$package" -C "$work/result/$5" --strip-components="$(tr -dc / <<<"$4" | wc -c)" "$4"
+}
+
+while read -r what where name version file sha512; do
+  case "$what $where" in
+    "library $cpu") fetch "$name" "$version" "$sha512" "$file" lib ;;
+    "header any") fetch "$name" "$version" "$sha512" "$file" include ;;
+  esac
+done <"$lock_file"
+
+rm -rf "$target"
+mv "$work/result" "$target"

