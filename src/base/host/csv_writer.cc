@@ -1,0 +1,82 @@
+#include "base/host/csv_writer.h"
+
+#include "base/strings.h"
+
+namespace sonde::base {
+
+void CsvWriter::Plain(std::string_view text) {
+  if (cells_in_row_ > 0) buffer_.Append(',');
+  buffer_.Append(text);
+  ++cells_in_row_;
+  only_empty_ = only_empty_ && text.empty();
+}
+
+void CsvWriter::Quoted(std::string_view text) {
+  if (cells_in_row_ > 0) buffer_.Append(',');
+  char* const begin = buffer_.Reserve(text.size() * 2 + 2);
+  char* out = begin;
+  *out++ = '"';
+  for (const char c : text) {
+    if (c == '"') *out++ = '"';
+    *out++ = c;
+  }
+  *out++ = '"';
+  buffer_.Advance(static_cast<size_t>(out - begin));
+  ++cells_in_row_;
+  only_empty_ = false;
+}
+
+void CsvWriter::Text(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    Plain(text);
+  } else {
+    Quoted(text);
+  }
+}
+
+void CsvWriter::Int(int64_t value) {
+  NumberBuffer number;
+  Plain(FormatInt64(value, number));
+}
+
+void CsvWriter::Uint(uint64_t value) {
+  NumberBuffer number;
+  Plain(FormatUint64(value, number));
+}
+
+void CsvWriter::Double(double value) {
+  NumberBuffer number;
+  Plain(FormatPythonDouble(value, number));
+}
+
+void CsvWriter::Microseconds(int64_t ns) {
+  NumberBuffer number;
+  Plain(FormatNsAsMicroseconds(ns, number));
+}
+
+void CsvWriter::MicrosecondsTab(int64_t ns) {
+  Microseconds(ns);
+  buffer_.Append('\t');
+}
+
+void CsvWriter::EndRow() {
+  // One empty cell alone would read back as no row at all.
+  if (cells_in_row_ == 1 && only_empty_) buffer_.Append("\"\"");
+  buffer_.Append("\r\n");
+  cells_in_row_ = 0;
+  only_empty_ = true;
+}
+
+void CsvWriter::Row(std::initializer_list<std::string_view> cells) { RowOf(cells); }
+
+Status CsvWriter::Finish() {
+  CHECK(cells_in_row_ == 0, "CSV ends inside a row");
+  return file_ == nullptr ? Status::Ok() : buffer_.Flush();
+}
+
+std::string CsvWriter::Take() {
+  CHECK(cells_in_row_ == 0, "CSV ends inside a row");
+  return buffer_.Take();
+}
+
+}  // namespace sonde::base

@@ -1,0 +1,62 @@
+// Writes CSV as Python's csv module does by default, which is what the ecosystem's files are:
+// comma, quotes only where needed and doubled inside, rows ended by CR LF.
+//
+//   CsvWriter csv(&file);
+//   csv.Row({"Name", "Duration(us)"});
+//   csv.Text(name); csv.Microseconds(dur_ns); csv.EndRow();
+//   SONDE_RETURN_IF_ERROR(csv.Finish());   // then file.Commit()
+//
+// Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "base/host/text_buffer.h"
+#include "base/status.h"
+
+namespace sonde::base {
+
+class CsvWriter {
+ public:
+  // `file` may be null: then Take() returns the text.
+  explicit CsvWriter(AtomicFile* file) : buffer_(file), file_(file) {}
+
+  void Text(std::string_view text);
+  void Int(int64_t value);
+  void Uint(uint64_t value);
+  // As Python's repr(): "0.1", "3.0", "1e-05".
+  void Double(double value);
+  // 123456 ns as 123.456.
+  void Microseconds(int64_t ns);
+  // The same with a TAB behind, which keeps spreadsheets from rounding a time stamp.
+  void MicrosecondsTab(int64_t ns);
+  void Empty() { Plain({}); }
+  void EndRow();
+
+  // A whole row of texts.
+  void Row(std::initializer_list<std::string_view> cells);
+  template <class Range>
+  void RowOf(const Range& cells) {
+    for (const auto& cell : cells) Text(cell);
+    EndRow();
+  }
+
+  // Hands the rest to the file. A row must not be open.
+  Status Finish();
+  std::string Take();
+
+ private:
+  // A cell that surely needs no quotes.
+  void Plain(std::string_view text);
+  void Quoted(std::string_view text);
+
+  TextBuffer buffer_;
+  AtomicFile* file_;
+  uint64_t cells_in_row_ = 0;
+  bool only_empty_ = true;
+};
+
+}  // namespace sonde::base

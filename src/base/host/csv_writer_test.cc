@@ -1,0 +1,42 @@
+#include "base/host/csv_writer.h"
+
+#include <gtest/gtest.h>
+
+#include "base/test_folder.h"
+
+namespace sonde::base {
+namespace {
+
+TEST(CsvWriter, QuotesAsPythonDoes) {
+  CsvWriter csv(nullptr);
+  csv.Row({"Name", "Start Time(us)", "with space"});
+  csv.Text("\"32,3,224\"");
+  csv.MicrosecondsTab(1736412474858579088);
+  csv.Text("a\r\nb");
+  csv.EndRow();
+  csv.Double(3);
+  csv.Int(-4);
+  csv.Microseconds(1500);
+  csv.Empty();
+  csv.EndRow();
+  csv.Row({""});
+  EXPECT_EQ(csv.Take(),
+            "Name,Start Time(us),with space\r\n"
+            "\"\"\"32,3,224\"\"\",1736412474858579.088\t,\"a\r\nb\"\r\n"
+            "3.0,-4,1.500,\r\n"
+            "\"\"\r\n");
+}
+
+TEST(CsvWriter, WritesFiles) {
+  const TestFolder folder;
+  auto file = AtomicFile::Create(folder.File("a.csv"));
+  ASSERT_TRUE(file.ok());
+  CsvWriter csv(&*file);
+  for (int i = 0; i < 200000; ++i) csv.Row({"some text", "more"});
+  ASSERT_TRUE(csv.Finish().ok());
+  ASSERT_TRUE(file->Commit().ok());
+  EXPECT_EQ(*FileSize(folder.File("a.csv")), 200000U * 16);
+}
+
+}  // namespace
+}  // namespace sonde::base

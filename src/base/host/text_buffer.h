@@ -1,0 +1,55 @@
+// A growing run of characters that the JSON and CSV writers append to; with a file behind it, it is
+// emptied into the file whenever it is full.
+//
+// Errors: a failed write is kept by the AtomicFile, whose Commit() returns it.
+// Threads: one.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+
+namespace sonde::base {
+
+class TextBuffer {
+ public:
+  // `file` may be null: then everything stays here until Take(). Else it must outlive the buffer.
+  explicit TextBuffer(AtomicFile* file, size_t capacity = size_t{1} << 20U)
+      : file_(file), capacity_(capacity), data_(new char[capacity]) {}
+
+  void Append(std::string_view text) {
+    char* out = Reserve(text.size());
+    std::memcpy(out, text.data(), text.size());
+    size_ += text.size();
+  }
+  void Append(char c) {
+    *Reserve(1) = c;
+    ++size_;
+  }
+  // Room for `size` characters; say afterwards with Advance() how many were written.
+  char* Reserve(size_t size) {
+    if (capacity_ - size_ < size) [[unlikely]]
+      MakeRoom(size);
+    return data_.get() + size_;
+  }
+  void Advance(size_t size) { size_ += size; }
+
+  // Hands everything to the file; needs one.
+  Status Flush();
+  // All the text since the start or the last Take(); needs a buffer without file.
+  std::string Take();
+
+ private:
+  void MakeRoom(size_t size);
+
+  AtomicFile* file_;
+  size_t size_ = 0;
+  size_t capacity_;
+  std::unique_ptr<char[]> data_;
+};
+
+}  // namespace sonde::base
