@@ -32,6 +32,8 @@ extern "C" {
 typedef uint32_t sonde_name;    /* interned text; 0 = none. Valid for the life of the process. */
 typedef uint32_t sonde_args;    /* interned argument set; 0 = none */
 typedef uint32_t sonde_domain;  /* 0 = "default", at most 255 */
+typedef uint32_t sonde_frame;   /* interned source position; 0 = none */
+typedef uint32_t sonde_stack;   /* interned call stack; 0 = none */
 
 /* What is being recorded now; 0 = nothing. Read by the inline check below, never written. */
 enum {
@@ -43,12 +45,16 @@ enum {
   SONDE_FEATURE_OPS = 1u << 5,    /* operators of the framework ("CPU activity") */
   SONDE_FEATURE_MARKERS = 1u << 6 /* ranges and marks of the user (mstx) */
 };
+/* Bits 0..15: features; bits 16..31 tell one session from the next. The whole word is 0 when
+ * nothing is recorded. */
 extern SONDE_API uint32_t sonde_features_;
 
 static inline uint32_t sonde_features(void) {
-  return __atomic_load_n(&sonde_features_, __ATOMIC_RELAXED);
+  return __atomic_load_n(&sonde_features_, __ATOMIC_RELAXED) & 0xffffu;
 }
-static inline int sonde_recording(void) { return sonde_features() != 0; }
+static inline int sonde_recording(void) {
+  return __atomic_load_n(&sonde_features_, __ATOMIC_RELAXED) != 0;
+}
 
 /* ---- Names, domains, arguments (slow path once per distinct text; keep the id) ---- */
 SONDE_API sonde_name sonde_intern(const char* text, size_t length);
@@ -70,22 +76,32 @@ SONDE_API void sonde_args_text(sonde_args_builder* builder, sonde_name key, cons
                                size_t length);
 SONDE_API void sonde_args_ints(sonde_args_builder* builder, sonde_name key, const int64_t* values,
                                size_t count);
+/* A field already encoded as src/capture/args.h says; type is its ArgType. */
+SONDE_API void sonde_args_field(sonde_args_builder* builder, sonde_name key, uint16_t type,
+                                const void* bytes, size_t length);
 SONDE_API sonde_args sonde_args_intern(const sonde_args_builder* builder);
+SONDE_API sonde_frame sonde_frame_intern(sonde_name function, sonde_name file, uint32_t line);
+/* frames: innermost first. */
+SONDE_API sonde_stack sonde_stack_intern(const sonde_frame* frames, size_t count);
 
 /* ---- Recording ---- */
 /* Ranges that nest on the calling thread. A pop without a push is ignored and counted. */
 SONDE_API void sonde_range_push(sonde_name name, sonde_domain domain);
 SONDE_API void sonde_range_push_args(sonde_name name, sonde_domain domain, sonde_args args);
+SONDE_API void sonde_range_push_stack(sonde_name name, sonde_domain domain, sonde_args args,
+                                      sonde_stack stack);
 SONDE_API void sonde_range_pop(void);
 
-/* Ranges whose end may be on another thread. The id is unique in the process, never 0. */
+/* Ranges whose end may be on another thread. The id is unique in the process; 0 when the start was
+ * not recorded, and ending 0 does nothing. */
 SONDE_API uint64_t sonde_range_start(sonde_name name, sonde_domain domain, sonde_args args);
 SONDE_API void sonde_range_end(uint64_t id);
 
 SONDE_API void sonde_mark(sonde_name name, sonde_domain domain, sonde_args args);
 SONDE_API void sonde_counter(sonde_name name, sonde_domain domain, double value);
 
-/* Ties the range open now on this thread (out) to one open on another thread (in). */
+/* Ties the range open now on this thread (out) to one open on another thread (in). An id is 0 while
+ * nothing is recorded, and 0 is ignored. */
 SONDE_API uint64_t sonde_flow_id(void);
 SONDE_API void sonde_flow_out(sonde_name name, uint64_t id);
 SONDE_API void sonde_flow_in(sonde_name name, uint64_t id);
@@ -106,6 +122,8 @@ SONDE_API void sonde_memory(const sonde_memory_event* event);
 
 /* ---- Names of threads, facts about the process ---- */
 SONDE_API void sonde_thread_name(const char* name);
+/* Number by which a framework knows the calling thread (torch's forward thread ids). */
+SONDE_API void sonde_thread_number(uint32_t number);
 /* value: JSON text. Kept for the process: also written into sessions that start later. */
 SONDE_API int sonde_metadata(const char* key, const char* json_value);
 /* A problem worth telling whoever reads the capture ("adapter self-test failed: ..."). */
@@ -123,12 +141,14 @@ typedef struct {
   uint32_t ring_slots;          /* per thread, rounded to a power of two; 0: default */
   uint32_t keep_last_seconds;   /* 0: keep everything */
   uint64_t max_bytes;           /* stop with a message beyond it; 0: no limit */
+  const char* options;          /* JSON object for listeners, also metadata "options"; NULL: none */
 } sonde_session_config;
 SONDE_API int sonde_session_prepare(const sonde_session_config* config); /* warm-up: files, rings */
 SONDE_API int sonde_session_start(const sonde_session_config* config);   /* prepares if needed */
 /* Returns when every record made before the call is in the files. Path of the span folder is
  * copied into path (NUL-terminated, truncated to path_size) where path is not NULL. */
 SONDE_API int sonde_session_stop(char* path, size_t path_size);
+/* After an error ended the session, stop gives the path, the error's errno and its message once. */
 SONDE_API int sonde_session_discard(void); /* stop and remove the folder */
 
 typedef struct {

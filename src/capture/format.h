@@ -46,7 +46,9 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 64);
 
-// A segment is a FileHeader and then chunks, each a ChunkHeader and payload_bytes of records.
+// A segment is a FileHeader and then chunks, each a ChunkHeader and slot_count records. A chunk may
+// have no slots: it then only tells dropped_total. When a session ends cleanly or a thread ends,
+// ranges still open on the thread follow as its last chunk, with kUnfinished as duration.
 struct ChunkHeader {
   uint32_t magic;
   uint32_t thread_index;    // key of a kThread dictionary entry
@@ -166,12 +168,20 @@ struct ClockSampleEntry {
   int64_t uncertainty_ns;  // width of the bracket in which the sample was taken
 };
 
-enum class StopReason : uint32_t { kStopped = 1, kExit = 2, kDiskFull = 3, kError = 4, kFork = 5 };
+enum class StopReason : uint32_t {
+  kStopped = 1,
+  kExit = 2,
+  kDiskFull = 3,
+  kError = 4,
+  kFork = 5,
+  kLimit = 6,  // max_bytes of the session
+};
 
 // A ring file: RingHeader, then kMaxOpenRanges OpenRange, then capacity slots of 32 bytes.
 // The owner thread writes `head`, `dropped`, `open_depth` and the slots; the drain thread `tail`.
 // Slots [tail, head) modulo capacity are valid and not yet in a segment, unless a chunk of this
 // thread says that it already holds them (the drain thread died between the two writes).
+// A ring whose magic is not set yet was just being made and holds nothing.
 struct RingHeader {
   uint64_t magic;
   uint32_t version;
@@ -197,7 +207,10 @@ static_assert(offsetof(RingHeader, head) == 64 && offsetof(RingHeader, tail) == 
 inline constexpr uint32_t kMaxOpenRanges = 1024;
 inline constexpr size_t kRingDataOffset = 4096 + kMaxOpenRanges * sizeof(Record);
 // An open range is a Record whose duration is not yet known; entry 0 is the outermost. The array
-// begins at kOpenRangesOffset; entries below min(open_depth, kMaxOpenRanges) are valid.
+// begins at kOpenRangesOffset; entries below min(open_depth, kMaxOpenRanges) are valid. Entries of
+// kind kNone hold the place of ranges that were filtered out. Closing a range first commits its
+// record and then lowers open_depth: after a crash between the two, the entry with the same ticks,
+// kind and name as the last slot before head is that finished range and is not open.
 inline constexpr size_t kOpenRangesOffset = 4096;
 
 }  // namespace sonde::capture
