@@ -1,0 +1,64 @@
+# The front door: every command that a developer, a user of the sources or the checks need. `make help` lists them.
+# Variables: PRESET (dev), JOBS (all cores), OPEN=0 (demo: do not open a browser), SONDE_PYTHON (a Python with torch).
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PRESET ?= dev
+JOBS ?= $(shell nproc)
+PYTHON_TEST = $$(setup/python.sh test)
+
+# Objects are shared between clones: paths below this folder are stored relative to it.
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
+
+# The sanitizer presets build and run the tests of these folders: those that parse foreign bytes, and those with threads.
+ASAN_FOLDERS ?= base capture record store importers exporters
+TSAN_FOLDERS ?= base capture record store
+
+##@ Set-up and build
+.PHONY: setup
+setup: ## Install or fetch all that build, demo, tests and lint need; quick when nothing is missing
+	@setup/debian.sh build test lint
+	@setup/duckdb.sh
+	@setup/python.sh test >/dev/null
+
+.PHONY: setup-build
+setup-build:
+	@setup/debian.sh build test
+	@setup/duckdb.sh
+
+.PHONY: build
+build: setup-build ## Compile with the preset PRESET (dev, release, asan, tsan) into build/<preset>
+	@cmake --preset $(PRESET) >build-$(PRESET).log 2>&1 || { cat build-$(PRESET).log >&2; rm -f build-$(PRESET).log; exit 1; }
+	@rm -f build-$(PRESET).log
+	@cmake --build build/$(PRESET) -j $(JOBS)
+
+##@ Tests
+.PHONY: test
+test: build ## Run every test: C++ (plain, address and thread sanitizer) and Python end to end
+	@$(PYTHON_TEST) tools/run_tests.py --jobs $(JOBS) --asan "$(ASAN_FOLDERS)" --tsan "$(TSAN_FOLDERS)"
+
+##@ Quality
+.PHONY: lint
+lint: ## Check format, layers, sizes, docs, headers alone, clang-tidy; remembers what passed
+	@setup/debian.sh build test lint
+	@setup/duckdb.sh
+	@cmake --preset dev >build-lint.log 2>&1 || { cat build-lint.log >&2; rm -f build-lint.log; exit 1; }
+	@rm -f build-lint.log
+	@tools/lint.sh $(JOBS)
+
+.PHONY: format
+format: ## Format all C++ and Python files
+	@setup/debian.sh lint
+	@python3 tools/check_format.py --fix --ruff "$$(setup/python.sh lint)"
+
+##@ Other
+.PHONY: clean
+clean: ## Remove everything that was built in this folder (the cache folder stays)
+	rm -rf build dist demo
+
+.PHONY: help
+help: ## Print this list
+	@awk 'BEGIN { FS = ":.*## " } /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

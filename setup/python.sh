@@ -1,0 +1,94 @@
+#!/bin/bash
+# python.sh torch|test|lint|compat: print the path of a Python interpreter for that purpose; what is missing is made in the
+# cache folder first.
+#   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
+#   test    the same with pytest and the wheel's build backend
+#   lint    ruff
+#   compat  the peer tools of requirements-compat.txt
+source "$(dirname "$0")/common.sh"
+
+base_python() {
+  command -v python3 >/dev/null || fail "no python3 found"
+  python3 -c 'import sys; print(sys.executable)'
+}
+
+# has_torch PYTHON: torch 2.4 or newer is installed there (not imported: that takes seconds).
+has_torch() {
+  "$1" - 2>/dev/null <<'PY'
+import importlib.metadata as metadata
+import sys
+version = metadata.version("torch").split("+")[0].split(".")
+sys.exit((int(version[0]), int(version[1])) < (2, 4))
+PY
+}
+
+has_modules() {
+  "$1" -c 'import importlib.util as u, sys; sys.exit(any(u.find_spec(m) is None for m in sys.argv[1:]))' "${@:2}"
+}
+
+# environment NAME REQUIREMENTS GIB TEXT: print the interpreter of <cache>/venv-NAME-<digest>, made if need be.
+environment() {
+  local target
+  target="$cache_dir/venv-$1-$(digest "$2")"
+  if [ ! -e "$target/complete" ]; then
+    lock_cache
+  fi
+  if [ ! -e "$target/complete" ]; then
+    need_space "$3" "the Python environment '$1'"
+    say "making the Python environment '$1' from PyPI ($4)"
+    rm -rf "$target"
+    python3 -m venv "$target" >&2 || fail "python3 -m venv failed (Debian: install python3-venv)"
+    "$target/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir -r "$2" >&2 ||
+      fail "pip could not install $(basename "$2") into $target"
+    touch "$target/complete"
+  fi
+  printf '%s\n' "$target/bin/python"
+}
+
+torch_python() {
+  local python
+  if [ -n "${SONDE_PYTHON:-}" ]; then
+    has_torch "$SONDE_PYTHON" || fail "SONDE_PYTHON=$SONDE_PYTHON has no torch 2.4 or newer"
+    "$SONDE_PYTHON" -c 'import sys; print(sys.executable)'
+    return
+  fi
+  python=$(base_python)
+  if has_torch "$python"; then
+    printf '%s\n' "$python"
+  else
+    environment torch "$setup_dir/requirements-torch.txt" 9 "torch with its CUDA libraries: 2 GB to load, 5.4 GB on disk, 1 to 5 minutes"
+  fi
+}
+
+# The user's own Python is left as it is: what the tests need beside it goes into an environment that sees its packages.
+test_python() {
+  local python target
+  python=$(torch_python)
+  if has_modules "$python" pytest scikit_build_core; then
+    printf '%s\n' "$python"
+    return
+  fi
+  target="$cache_dir/venv-test-$( { printf '%s\n' "$python"; cat "$setup_dir/requirements-test.txt"; } | sha256sum | cut -c1-12)"
+  if [ ! -e "$target/complete" ]; then
+    lock_cache
+    say "making the Python environment 'test' over $python (3 MB, a few seconds)"
+    rm -rf "$target"
+    "$python" -m venv "$target" >&2 || fail "$python -m venv failed (Debian: install python3-venv)"
+    "$python" -c 'import site, sysconfig
+paths = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
+print("".join(f"import site; site.addsitedir({path!r})\n" for path in sorted(paths)), end="")' \
+      >"$("$target/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+    "$target/bin/pip" install --quiet --disable-pip-version-check -r "$setup_dir/requirements-test.txt" >&2 ||
+      fail "pip could not install requirements-test.txt into $target"
+    touch "$target/complete"
+  fi
+  printf '%s\n' "$target/bin/python"
+}
+
+case "${1:-}" in
+  torch) torch_python ;;
+  test) test_python ;;
+  lint) environment lint "$setup_dir/requirements-lint.txt" 1 "the linter of the Python files: 12 MB, a few seconds" ;;
+  compat) environment compat "$setup_dir/requirements-compat.txt" 3 "msprof-analyze, HolisticTraceAnalysis, Perfetto: 300 MB to load, some 1.5 GB on disk, 1 to 3 minutes" ;;
+  *) fail "usage: python.sh torch|test|lint|compat" ;;
+esac

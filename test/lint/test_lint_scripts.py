@@ -1,0 +1,149 @@
+"""The lint scripts refuse what they claim to: each is run on a small tree with a planted fault."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CLEAN_TREE = {
+    "Makefile": "build:\n\ttrue\n",
+    "README.md": "`make build`, then `sonde run`; `src/base/a.h`, [b](src/cli/cmd_run.cc).\n",
+    "src/base/CMakeLists.txt": "sonde_library(base SOURCES a.cc)\n",
+    "src/base/a.h": "#pragma once\nint Five();\n",
+    "src/base/a.cc": '#include "base/a.h"\nint Five() { return 5; }\n',
+    "src/record/b.cc": '#include "base/a.h"\nint Six() { return Five() + 1; }\n',
+    "src/store/c.cc": "#include <duckdb.h>\n",
+    "src/cli/cmd_run.cc": '#include "base/a.h"\nint main() { return Five(); }\n',
+}
+
+
+@pytest.fixture(name="tree")
+def make_tree(tmp_path):
+    """A small tree that all lint scripts accept, with the scripts inside."""
+    shutil.copytree(
+        ROOT / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for name, text in CLEAN_TREE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    return tmp_path
+
+
+def lint(tree, script, *arguments):
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(tree / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [sys.executable, str(tree / "tools" / script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize("script", ["check_layers.py", "check_sizes.py", "check_docs.py"])
+def test_clean_tree_passes(tree, script):
+    done = lint(tree, script)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "path, text, complaint",
+    [
+        ("src/base/a.cc", '#include "cli/x.h"\n', "base may not use cli"),
+        ("src/record/b.cc", "#include <fmt/core.h>\n", "record is loaded into user processes"),
+        (
+            "src/base/a.h",
+            "#include <nlohmann/json.hpp>\n",
+            "heavy header nlohmann/json.hpp belongs into a .cc",
+        ),
+        (
+            "src/cli/cmd_run.cc",
+            "#include <duckdb.h>\n",
+            "heavy header duckdb.h is used by more than one folder",
+        ),
+        ("src/base/a.cc", '#include "../base/a.h"\n', "not relative"),
+        (
+            "src/base/CMakeLists.txt",
+            "sonde_library(base DEPS sonde_store)\n",
+            "base may not link store",
+        ),
+        ("include/sonde/sonde.h", '#include "base/a.h"\n', "a public header may include only"),
+        (
+            "python/sonde/x.py",
+            "import tools.check_docs\n",
+            "python/ may not import tools.check_docs",
+        ),
+        ("src/odd/CMakeLists.txt", "", "folder 'odd' has no place"),
+    ],
+)
+def test_layers_are_kept(tree, path, text, complaint):
+    (tree / "src" / "cli" / "x.h").write_text("#pragma once\n")
+    (tree / path).parent.mkdir(parents=True, exist_ok=True)
+    (tree / path).write_text(text)
+    done = lint(tree, "check_layers.py")
+    assert done.returncode == 1
+    assert complaint in done.stdout
+
+
+@pytest.mark.parametrize(
+    "path, text, complaint",
+    [
+        (
+            "src/base/a.cc",
+            "int Long() {\n" + "  Call();\n" * 80 + "}\n",
+            "Long: 82 lines; a function ends at 80",
+        ),
+        ("src/base/a.cc", "\n" * 801, "801 lines; a source ends at 800"),
+        ("src/base/a.h", "\n" * 401, "401 lines; a header ends at 400"),
+        (
+            "tools/x.py",
+            "def long():\n" + "    call()\n" * 80,
+            "long: 81 lines; a function ends at 80",
+        ),
+    ],
+)
+def test_sizes_are_kept(tree, path, text, complaint):
+    (tree / path).write_text(text)
+    done = lint(tree, "check_sizes.py")
+    assert done.returncode == 1
+    assert complaint in done.stdout
+
+
+def test_soft_size_is_only_noted(tree):
+    (tree / "src/base/a.cc").write_text("int Long() {\n" + '  Call("{");\n' * 60 + "}\n")
+    done = lint(tree, "check_sizes.py")
+    assert done.returncode == 0
+    assert "note: src/base/a.cc:1: Long: 62 lines" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("See `src/base/gone.h`.", "no such path: src/base/gone.h"),
+        ("See [this](docs/gone.md).", "dead link: docs/gone.md"),
+        ("Run `make paint`.", "no such target: make paint"),
+        ("```\n$ sonde fly --high\n```", "no such command: sonde fly"),
+    ],
+)
+def test_docs_are_kept_true(tree, text, complaint):
+    (tree / "README.md").write_text(text + "\n")
+    done = lint(tree, "check_docs.py")
+    assert done.returncode == 1
+    assert complaint in done.stdout
+
+
+def test_header_check_finds_a_header_that_needs_another(tree):
+    (tree / "build" / "dev").mkdir(parents=True)
+    entry = (
+        f'{{"file": "{tree}/src/base/a.cc", "command": "g++ -Isrc -o a.o -c {tree}/src/base/a.cc"}}'
+    )
+    (tree / "build" / "dev" / "compile_commands.json").write_text(f"[{entry}]")
+    assert lint(tree, "check_cpp.py", "headers").returncode == 0
+    (tree / "src/base/a.h").write_text("#pragma once\nstd::string Five();\n")
+    done = lint(tree, "check_cpp.py", "headers")
+    assert done.returncode == 1
+    assert "src/base/a.h alone" in done.stdout

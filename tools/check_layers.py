@@ -1,0 +1,115 @@
+"""Refuses includes, link dependencies and imports against the order in docs/architecture.md."""
+
+import ast
+import re
+import sys
+from collections import defaultdict
+
+import source_tree
+from source_tree import FOLDER_ORDER, RECORDER_FOLDERS
+
+# Slow to compile: named only by .cc files, and only in one folder each.
+HEAVY = re.compile(
+    r"^(CLI/|nlohmann/|simdjson\.h|tbb/|oneapi/|spdlog/|httplib\.h|duckdb\.h|xlsxwriter)"
+)
+
+# Third-party headers: not for what is loaded into the user's process.
+THIRD_PARTY = re.compile(
+    HEAVY.pattern[:-1] + r"|fmt/|yaml-cpp/|sqlite3\.h|zstd\.h|zlib\.h|hwy/|torch/|ATen/|c10/)"
+)
+
+# Product code never imports what is made for its development.
+DEVELOPMENT_FOLDERS = ("bench", "examples", "test", "tools")
+
+
+def may_use(user, used):
+    return user == used or used == "base" or FOLDER_ORDER.index(used) < FOLDER_ORDER.index(user)
+
+
+def check_folders(problems):
+    for path in source_tree.tracked_files("CMakeLists.txt"):
+        folder = source_tree.folder_of(path)
+        if folder and folder not in FOLDER_ORDER:
+            problems.append(
+                f"{path}: folder '{folder}' has no place in the order of tools/source_tree.py"
+            )
+
+
+def check_include(path, name, line, heavy_users, problems):
+    user = source_tree.folder_of(path)
+    where = f"{path}:{line}"
+    target = source_tree.resolve(name)
+    used = source_tree.folder_of(target) if target else None
+    if used in FOLDER_ORDER and user in FOLDER_ORDER and not may_use(user, used):
+        problems.append(f"{where}: {user} may not use {used} ({name})")
+    if path.parts[0] == "include" and (used or THIRD_PARTY.match(name)):
+        problems.append(
+            f"{where}: a public header may include only the standard library and sonde/ ({name})"
+        )
+    if user in RECORDER_FOLDERS and THIRD_PARTY.match(name) and not path.name.endswith("_test.cc"):
+        problems.append(
+            f"{where}: {user} is loaded into user processes: no third-party code ({name})"
+        )
+    heavy = HEAVY.match(name)
+    if heavy:
+        heavy_users[heavy[1]][user or path.parts[0]].append(where)
+        if path.suffix == ".h":
+            problems.append(f"{where}: heavy header {name} belongs into a .cc file")
+    if name.startswith(".") or "/../" in name:
+        problems.append(f"{where}: include from src/ or include/, not relative ({name})")
+
+
+def check_cpp(problems):
+    heavy_users = defaultdict(lambda: defaultdict(list))
+    for path in source_tree.cpp_files():
+        for _, name, line in source_tree.includes(path):
+            check_include(path, name, line, heavy_users, problems)
+    for header, users in heavy_users.items():
+        folders = [folder for folder in users if folder in FOLDER_ORDER]
+        if len(folders) > 1:
+            places = ", ".join(users[folder][0] for folder in folders)
+            problems.append(f"heavy header {header} is used by more than one folder: {places}")
+
+
+def check_cmake(problems):
+    for path in source_tree.tracked_files("CMakeLists.txt"):
+        user = source_tree.folder_of(path)
+        if user not in FOLDER_ORDER:
+            continue
+        for used in set(re.findall(r"\bsonde_(\w+?)(?:_core)?\b", source_tree.read(path))):
+            if used in FOLDER_ORDER and not may_use(user, used):
+                problems.append(f"{path}: {user} may not link {used}")
+
+
+def imported_modules(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module, node.lineno
+
+
+def check_python(problems):
+    for path in source_tree.tracked_files(".py"):
+        top = path.parts[0]
+        if top not in ("python", "examples"):
+            continue
+        for module, line in imported_modules(ast.parse(source_tree.read(path), str(path))):
+            if module.split(".")[0] in DEVELOPMENT_FOLDERS:
+                problems.append(f"{path}:{line}: {top}/ may not import {module}")
+
+
+def main():
+    problems = []
+    check_folders(problems)
+    check_cpp(problems)
+    check_cmake(problems)
+    check_python(problems)
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+#!/bin/bash
+# lint.sh [JOBS]: all checks of the sources, each to its end; the exit status tells whether any failed. `make lint` runs it.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+jobs="${1:-$(nproc)}"
+failed=()
+
+check() {
+  local title="$1" started=$SECONDS
+  shift
+  echo "== $title"
+  "$@" || failed+=("$title")
+  echo "   $((SECONDS - started)) s"
+}
+
+ruff_python=$(setup/python.sh lint) || exit 1
+check "format" python3 tools/check_format.py --ruff "$ruff_python"
+check "layers" python3 tools/check_layers.py
+check "sizes" python3 tools/check_sizes.py
+check "docs" python3 tools/check_docs.py
+check "headers alone" python3 tools/check_cpp.py headers --jobs "$jobs"
+check "clang-tidy" python3 tools/check_cpp.py tidy --jobs "$jobs"
+
+if [ "${#failed[@]}" -gt 0 ]; then
+  echo "lint: failed: ${failed[*]}"
+  exit 1
+fi
+echo "lint: all checks passed"

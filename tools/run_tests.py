@@ -1,0 +1,152 @@
+"""Runs the whole test suite and adds up its parts; the last line is "N passed, N failed".
+
+Parts: the C++ tests of the dev preset, the Python tests below test/ (without test/compat, which
+needs the peer tools), and the C++ tests of some folders under the address and thread sanitizers.
+Called by `make test`, which has built the dev preset.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SANITIZER_ENVIRONMENT = {
+    "asan": {
+        "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    },
+    "tsan": {"TSAN_OPTIONS": f"halt_on_error=1:suppressions={ROOT / 'test' / 'tsan.supp'}"},
+}
+
+
+@dataclass
+class Tally:
+    """What one part of the suite reported."""
+
+    passed: int = 0
+    skipped: int = 0
+    failed: list = field(default_factory=list)
+
+
+def read_junit(path):
+    """Counts the test cases of a JUnit file as ctest and pytest write it."""
+    tally = Tally()
+    for case in ElementTree.parse(path).iter("testcase"):
+        name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
+        if case.find("failure") is not None or case.find("error") is not None:
+            tally.failed.append(name)
+        elif case.find("skipped") is not None or case.get("status") in ("disabled", "notrun"):
+            tally.skipped += 1
+        else:
+            tally.passed += 1
+    return tally
+
+
+def run_part(title, command, junit, environment=None):
+    """Runs one part; one that ends badly without naming a failed test counts as one failed."""
+    print(f"== {title}", flush=True)
+    started = time.monotonic()
+    code = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **(environment or {})}, check=False
+    ).returncode
+    tally = read_junit(junit) if junit.exists() else Tally()
+    if code != 0 and not tally.failed:
+        tally.failed.append(f"{title} (exit status {code})")
+    print(
+        f"== {title}: {tally.passed} passed, {len(tally.failed)} failed, {tally.skipped} skipped, "
+        f"{time.monotonic() - started:.0f} s\n",
+        flush=True,
+    )
+    return tally
+
+
+def run_ctest(title, build, junit, jobs, folders=(), environment=None):
+    command = [
+        "ctest",
+        "--test-dir",
+        str(build),
+        "--output-on-failure",
+        "--progress",
+        "-j",
+        str(jobs),
+    ]
+    command += ["--output-junit", str(junit), "--no-tests=error"]
+    if folders:
+        command += ["-R", "^(" + "|".join(folders) + ")/"]
+    return run_part(title, command, junit, environment)
+
+
+def run_sanitizer(preset, folders, work, jobs):
+    """Builds and runs the tests of some folders under one sanitizer preset."""
+    folders = [name for name in folders if (ROOT / "src" / name / "CMakeLists.txt").exists()]
+    junit = work / f"{preset}.xml"
+    build = ROOT / "build" / preset
+    configured = run_part(f"configure {preset}", ["cmake", "--preset", preset], junit)
+    if configured.failed:
+        return configured
+    targets = [f"sonde_{name}_test" for name in folders]
+    built = run_part(
+        f"build {preset}",
+        ["cmake", "--build", str(build), "-j", str(jobs), "--target", *targets],
+        junit,
+    )
+    if built.failed:
+        return built
+    return run_ctest(
+        f"C++ tests, {preset}", build, junit, jobs, folders, SANITIZER_ENVIRONMENT[preset]
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument(
+        "--asan", default="", help="folders of src/ to test under the address sanitizer"
+    )
+    parser.add_argument(
+        "--tsan", default="", help="folders of src/ to test under the thread sanitizer"
+    )
+    parser.add_argument("pytest_arguments", nargs="*", help="passed to pytest")
+    arguments = parser.parse_args()
+
+    tallies = []
+    with tempfile.TemporaryDirectory(prefix="sonde-tests-") as name:
+        work = Path(name)
+        tallies.append(
+            run_ctest("C++ tests, dev", ROOT / "build" / "dev", work / "dev.xml", arguments.jobs)
+        )
+        pytest = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "test",
+            "--ignore=test/compat",
+            f"--junitxml={work / 'py.xml'}",
+        ]
+        tallies.append(
+            run_part("Python tests", pytest + arguments.pytest_arguments, work / "py.xml")
+        )
+        for preset, folders in (("asan", arguments.asan), ("tsan", arguments.tsan)):
+            if folders.split():
+                tallies.append(run_sanitizer(preset, folders.split(), work, arguments.jobs))
+
+    failed = [name for tally in tallies for name in tally.failed]
+    for name in failed:
+        print(f"FAILED {name}")
+    skipped = sum(tally.skipped for tally in tallies)
+    if skipped:
+        print(f"{skipped} skipped (the reasons stand above)")
+    print(f"{sum(tally.passed for tally in tallies)} passed, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

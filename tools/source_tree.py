@@ -1,0 +1,83 @@
+"""What the lint scripts know of the tree: its files, its folders' order, what a file includes."""
+
+import functools
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# A folder of src/ may use only the folders before it (and base).
+FOLDER_ORDER = (
+    "base",
+    "capture",
+    "record",
+    "probe",
+    "adapt",
+    "store",
+    "importers",
+    "recipes",
+    "exporters",
+    "precision",
+    "cluster",
+    "serve",
+    "cli",
+)
+
+# These are loaded into the user's process (with a part of base) and use no third-party library.
+RECORDER_FOLDERS = ("capture", "record", "probe", "adapt")
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def tracked_files(*suffixes):
+    """Sorted paths, relative to the root, of files that git tracks or would, with these suffixes."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split("\0")
+    paths = (Path(name) for name in names if name.endswith(suffixes))
+    return sorted(path for path in set(paths) if (ROOT / path).is_file())
+
+
+def cpp_files():
+    return tracked_files(".h", ".cc")
+
+
+def folder_of(path):
+    """The folder of src/ that holds this file, or None."""
+    parts = Path(path).parts
+    return parts[1] if len(parts) > 2 and parts[0] == "src" else None
+
+
+@functools.cache
+def read(path):
+    return (ROOT / path).read_text(encoding="utf-8", errors="replace")
+
+
+@functools.cache
+def includes(path):
+    """(quote, name, line number) of each include of a C++ file."""
+    text = read(path)
+    return tuple((m[1], m[2], text.count("\n", 0, m.start(2)) + 1) for m in INCLUDE.finditer(text))
+
+
+@functools.cache
+def resolve(name):
+    """The file of this tree that an include names (counted from src/ or include/), or None."""
+    for base in ("src", "include", "."):
+        path = Path(base) / name
+        if (ROOT / path).is_file():
+            return path
+    return None
+
+
+def included_closure(path):
+    """The file and every file of this tree that it includes, directly or not."""
+    found, todo = set(), [Path(path)]
+    while todo:
+        current = todo.pop()
+        if current not in found:
+            found.add(current)
+            todo.extend(p for p in (resolve(name) for _, name, _ in includes(current)) if p)
+    return sorted(found)
