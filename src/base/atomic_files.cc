@@ -104,9 +104,8 @@ Status AtomicFile::Commit() {
     return first_error_;
   }
   // Network file systems tell of a full disk only here.
-  if (close(std::exchange(descriptor_, -1)) != 0) {
-    first_error_ = ErrnoStatus(errno, "write", path_);
-  } else if (rename(temporary_path_.c_str(), path_.c_str()) != 0) {
+  if (close(std::exchange(descriptor_, -1)) != 0 ||
+      rename(temporary_path_.c_str(), path_.c_str()) != 0) {
     first_error_ = ErrnoStatus(errno, "write", path_);
   }
   if (!first_error_.ok()) unlink(temporary_path_.c_str());

@@ -170,6 +170,8 @@ using base::Status;
 using base::StatusCode;
 }  // namespace sonde
 
+// NOLINTBEGIN(bugprone-macro-parentheses): `lhs` may be a declaration.
+
 // Leaves the enclosing function with the failure of `expr` (a Status).
 #define SONDE_RETURN_IF_ERROR(expr)                                                     \
   do {                                                                                  \
@@ -190,3 +192,5 @@ using base::StatusCode;
   if (!result.ok()) [[unlikely]]                                   \
     return ::sonde::base::internal::TakeStatus(std::move(result)); \
   lhs = std::move(result).value()
+
+// NOLINTEND(bugprone-macro-parentheses)

@@ -16,7 +16,7 @@ std::string Printed(ProgressBar::Options::Mode mode, uint64_t total, const Work&
     ProgressBar bar("Parsing", total, {.out = file.get(), .mode = mode});
     work(bar);
   }
-  std::rewind(file.get());
+  EXPECT_EQ(std::fseek(file.get(), 0, SEEK_SET), 0);
   std::string text(4096, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   return text;

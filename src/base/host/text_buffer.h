@@ -23,7 +23,7 @@ class TextBuffer {
 
   void Append(std::string_view text) {
     char* out = Reserve(text.size());
-    std::memcpy(out, text.data(), text.size());
+    if (!text.empty()) std::memcpy(out, text.data(), text.size());  // memcpy takes no null
     size_ += text.size();
   }
   void Append(char c) {
