@@ -1,0 +1,124 @@
+#include "store/name_pool.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.h"
+#include "store/table_writer.h"
+
+namespace sonde::store {
+namespace {
+
+constexpr size_t kBlockBytes = 64 << 10;
+
+// Length of the valid UTF-8 sequence at the begin of `text`, 0 where there is none.
+size_t ValidSequence(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xc0U) == 0x80U; };
+  const uint8_t lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xc2) return 0;
+  if (lead < 0xe0) return continues(1) ? 2 : 0;
+  if (lead < 0xf0) {
+    if (!continues(1) || !continues(2)) return 0;
+    const bool too_long = lead == 0xe0 && byte(1) < 0xa0;
+    const bool surrogate = lead == 0xed && byte(1) >= 0xa0;
+    return too_long || surrogate ? 0 : 3;
+  }
+  if (lead > 0xf4 || !continues(1) || !continues(2) || !continues(3)) return 0;
+  const bool too_long = lead == 0xf0 && byte(1) < 0x90;
+  const bool too_large = lead == 0xf4 && byte(1) >= 0x90;
+  return too_long || too_large ? 0 : 4;
+}
+
+}  // namespace
+
+bool IsValidUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = ValidSequence(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string ToValidUtf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = ValidSequence(text);
+    out += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out;
+}
+
+NamePool::NamePool() : table_(1024) {}
+
+size_t NamePool::Slot(std::string_view text, uint64_t hash) const {
+  const size_t mask = table_.size() - 1;
+  size_t slot = hash & mask;
+  const auto tag = static_cast<uint32_t>(hash >> 32U);
+  while (table_[slot].id >= 0 && (table_[slot].hash != tag || Text(table_[slot].id) != text)) {
+    slot = (slot + 1) & mask;
+  }
+  return slot;
+}
+
+int32_t NamePool::Find(std::string_view text) const {
+  return table_[Slot(text, base::HashString(text))].id;
+}
+
+int32_t NamePool::Intern(std::string_view text) {
+  const uint64_t hash = base::HashString(text);
+  const Entry& entry = table_[Slot(text, hash)];
+  if (entry.id >= 0) return entry.id;
+  if (!IsValidUtf8(text)) return Intern(ToValidUtf8(text));
+  return Insert(text, hash);
+}
+
+int32_t NamePool::Insert(std::string_view text, uint64_t hash) {
+  if ((texts_.size() + 1) * 2 > table_.size()) Grow();
+  const auto id = static_cast<int32_t>(texts_.size());
+  texts_.push_back(Keep(text));
+  table_[Slot(text, hash)] = {static_cast<uint32_t>(hash >> 32U), id};
+  return id;
+}
+
+void NamePool::Grow() {
+  table_.assign(table_.size() * 2, Entry());
+  for (size_t id = 0; id < texts_.size(); ++id) {
+    const uint64_t hash = base::HashString(texts_[id]);
+    table_[Slot(texts_[id], hash)] = {static_cast<uint32_t>(hash >> 32U), static_cast<int32_t>(id)};
+  }
+}
+
+std::string_view NamePool::Keep(std::string_view text) {
+  if (text.empty()) return {};
+  if (text.size() > block_left_) {
+    block_left_ = std::max(kBlockBytes, text.size());
+    blocks_.push_back(std::make_unique<char[]>(block_left_));
+    block_next_ = blocks_.back().get();
+  }
+  char* kept = block_next_;
+  std::memcpy(kept, text.data(), text.size());
+  block_next_ += text.size();
+  block_left_ -= text.size();
+  return {kept, text.size()};
+}
+
+std::vector<int32_t> NamePool::MergeInto(NamePool& target) const {
+  std::vector<int32_t> ids;
+  ids.reserve(texts_.size());
+  for (const std::string_view text : texts_) ids.push_back(target.Intern(text));
+  return ids;
+}
+
+Status NamePool::Write(Transaction& transaction) const {
+  SONDE_ASSIGN_OR_RETURN(auto writer, TableWriter<NameRow>::Open(transaction));
+  for (size_t id = 0; id < texts_.size(); ++id) {
+    writer.Append({.name_id = static_cast<int32_t>(id), .name = texts_[id]});
+  }
+  return writer.Close();
+}
+
+}  // namespace sonde::store

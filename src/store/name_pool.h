@@ -1,0 +1,60 @@
+// Texts by number: every distinct text once, numbered in the order of first use.
+//
+// Invalid UTF-8 is replaced by U+FFFD at its first use, since the database takes only valid text;
+// two texts that become equal share a number. Cost: one hash and one comparison for a known text.
+// One thread at a time; each thread of a parallel import fills a pool of its own, MergeInto joins
+// them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/store.h"
+
+namespace sonde::store {
+
+class NamePool {
+ public:
+  NamePool();
+  NamePool(const NamePool&) = delete;
+  NamePool& operator=(const NamePool&) = delete;
+  NamePool(NamePool&&) = default;
+  NamePool& operator=(NamePool&&) = default;
+
+  int32_t Intern(std::string_view text);
+  // -1 where the text is not in the pool.
+  int32_t Find(std::string_view text) const;
+  // Valid for the life of the pool.
+  std::string_view Text(int32_t id) const { return texts_[static_cast<size_t>(id)]; }
+  size_t size() const { return texts_.size(); }
+
+  // Ids of this pool's texts in `target`.
+  std::vector<int32_t> MergeInto(NamePool& target) const;
+  // Fills the table of texts; once a store.
+  Status Write(Transaction& transaction) const;
+
+ private:
+  int32_t Insert(std::string_view text, uint64_t hash);
+  size_t Slot(std::string_view text, uint64_t hash) const;
+  void Grow();
+  std::string_view Keep(std::string_view text);
+
+  struct Entry {
+    uint32_t hash = 0;
+    int32_t id = -1;
+  };
+  std::vector<Entry> table_;  // open addressing; size a power of two
+  std::vector<std::string_view> texts_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  size_t block_left_ = 0;
+  char* block_next_ = nullptr;
+};
+
+// `text` with every byte that is not part of valid UTF-8 replaced by U+FFFD.
+std::string ToValidUtf8(std::string_view text);
+bool IsValidUtf8(std::string_view text);
+
+}  // namespace sonde::store

@@ -1,0 +1,300 @@
+// Reading half of Store: statements, streaming results, small result tables.
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/strings.h"
+#include "store/duckdb_handles.h"
+#include "store/store.h"
+
+namespace sonde::store {
+namespace internal {
+
+ValueType ToValueType(duckdb_type type) {
+  switch (type) {
+    case DUCKDB_TYPE_BOOLEAN:
+      return ValueType::kBool;
+    case DUCKDB_TYPE_TINYINT:
+      return ValueType::kInt8;
+    case DUCKDB_TYPE_SMALLINT:
+      return ValueType::kInt16;
+    case DUCKDB_TYPE_INTEGER:
+      return ValueType::kInt32;
+    case DUCKDB_TYPE_BIGINT:
+      return ValueType::kInt64;
+    case DUCKDB_TYPE_UTINYINT:
+      return ValueType::kUint8;
+    case DUCKDB_TYPE_USMALLINT:
+      return ValueType::kUint16;
+    case DUCKDB_TYPE_UINTEGER:
+      return ValueType::kUint32;
+    case DUCKDB_TYPE_UBIGINT:
+      return ValueType::kUint64;
+    case DUCKDB_TYPE_FLOAT:
+      return ValueType::kFloat;
+    case DUCKDB_TYPE_DOUBLE:
+      return ValueType::kDouble;
+    case DUCKDB_TYPE_HUGEINT:
+      return ValueType::kHugeInt;
+    case DUCKDB_TYPE_VARCHAR:
+      return ValueType::kText;
+    default:
+      return ValueType::kOther;
+  }
+}
+
+}  // namespace internal
+
+std::string_view Chunk::Text(size_t column, size_t row) const {
+  CHECK(columns_[column].type == ValueType::kText, "column is not text: cast in the query");
+  auto* text = static_cast<duckdb_string_t*>(columns_[column].data) + row;
+  return {duckdb_string_t_data(text), duckdb_string_t_length(*text)};
+}
+
+namespace {
+
+using base::Concat;
+using internal::QueryResult;
+
+struct Prepared {
+  duckdb_prepared_statement handle = nullptr;
+  Prepared() = default;
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+  ~Prepared() { duckdb_destroy_prepare(&handle); }
+};
+
+struct DataChunk {
+  duckdb_data_chunk handle = nullptr;
+  explicit DataChunk(duckdb_data_chunk chunk) : handle(chunk) {}
+  DataChunk(const DataChunk&) = delete;
+  DataChunk& operator=(const DataChunk&) = delete;
+  ~DataChunk() { duckdb_destroy_data_chunk(&handle); }
+};
+
+Status Prepare(internal::Connection& connection, const std::string& sql, Prepared& statement) {
+  if (duckdb_prepare(connection.handle, sql.c_str(), &statement.handle) == DuckDBError) {
+    const char* text = duckdb_prepare_error(statement.handle);
+    return base::InvalidArgumentError(text != nullptr ? text : "the statement cannot be prepared");
+  }
+  return {};
+}
+
+// A running statement; chunks come in order.
+class Cursor {
+ public:
+  Status Open(const internal::Database& database, const std::string& sql) {
+    SONDE_ASSIGN_OR_RETURN(connection_, internal::Connect(database));
+    SONDE_RETURN_IF_ERROR(Prepare(*connection_, sql, statement_));
+    if (duckdb_execute_prepared_streaming(statement_.handle, &result_.handle) == DuckDBError) {
+      const char* text = duckdb_result_error(&result_.handle);
+      return base::InvalidArgumentError(text != nullptr ? text : "the statement failed");
+    }
+    const idx_t count = duckdb_column_count(&result_.handle);
+    for (idx_t i = 0; i < count; ++i) {
+      const char* name = duckdb_column_name(&result_.handle, i);
+      columns_.push_back({name != nullptr ? name : "",
+                          internal::ToValueType(duckdb_column_type(&result_.handle, i))});
+    }
+    return {};
+  }
+
+  const std::vector<QueryColumn>& columns() const { return columns_; }
+  bool IsDecimal(size_t column) {
+    return duckdb_column_type(&result_.handle, column) == DUCKDB_TYPE_DECIMAL;
+  }
+
+  Status ForEach(const std::function<Status(const Chunk&)>& consume) {
+    while (true) {
+      const DataChunk chunk(duckdb_fetch_chunk(result_.handle));
+      if (chunk.handle == nullptr) break;
+      std::vector<Chunk::Column> columns(columns_.size());
+      for (size_t i = 0; i < columns.size(); ++i) {
+        duckdb_vector vector = duckdb_data_chunk_get_vector(chunk.handle, i);
+        columns[i] = {columns_[i].type, duckdb_vector_get_data(vector),
+                      duckdb_vector_get_validity(vector)};
+      }
+      const size_t rows = duckdb_data_chunk_get_size(chunk.handle);
+      if (rows == 0) continue;
+      SONDE_RETURN_IF_ERROR(consume(Chunk(rows, std::move(columns))));
+    }
+    const char* text = duckdb_result_error(&result_.handle);
+    if (text != nullptr && *text != '\0') return base::InternalError(text);
+    return {};
+  }
+
+ private:
+  std::unique_ptr<internal::Connection> connection_;
+  Prepared statement_;
+  QueryResult result_;
+  std::vector<QueryColumn> columns_;
+};
+
+// `sql` with the columns of types that have no plain layout cast to `cast_to`.
+std::string WithCasts(const std::string& sql, const std::vector<std::string>& cast_to) {
+  std::string text = sql;
+  while (!text.empty() && (text.back() == ';' || text.back() == ' ' || text.back() == '\n')) {
+    text.pop_back();
+  }
+  std::string names;
+  std::string values;
+  for (size_t i = 0; i < cast_to.size(); ++i) {
+    const std::string name = Concat("c", std::to_string(i));
+    if (i > 0) names += ", ", values += ", ";
+    names += name;
+    values += cast_to[i].empty() ? name : Concat("CAST(", name, " AS ", cast_to[i], ")");
+  }
+  return Concat("SELECT ", values, " FROM (", text, "\n) AS t(", names, ")");
+}
+
+template <class T>
+int64_t WidenInt(const Chunk& chunk, size_t column, size_t row) {
+  return static_cast<int64_t>(chunk.Values<T>(column)[row]);
+}
+
+std::optional<int64_t> IntAt(const Chunk& chunk, size_t column, size_t row) {
+  switch (chunk.type(column)) {
+    case ValueType::kBool:
+      return WidenInt<bool>(chunk, column, row);
+    case ValueType::kInt8:
+      return WidenInt<int8_t>(chunk, column, row);
+    case ValueType::kInt16:
+      return WidenInt<int16_t>(chunk, column, row);
+    case ValueType::kInt32:
+      return WidenInt<int32_t>(chunk, column, row);
+    case ValueType::kInt64:
+      return WidenInt<int64_t>(chunk, column, row);
+    case ValueType::kUint8:
+      return WidenInt<uint8_t>(chunk, column, row);
+    case ValueType::kUint16:
+      return WidenInt<uint16_t>(chunk, column, row);
+    case ValueType::kUint32:
+      return WidenInt<uint32_t>(chunk, column, row);
+    case ValueType::kUint64: {
+      const uint64_t value = chunk.Values<uint64_t>(column)[row];
+      if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
+      return static_cast<int64_t>(value);
+    }
+    case ValueType::kHugeInt: {
+      const HugeInt value = chunk.Values<HugeInt>(column)[row];
+      const auto low = static_cast<int64_t>(value.lower);
+      if (value.upper != (low < 0 ? -1 : 0)) return std::nullopt;
+      return low;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// Collects one column of a result.
+struct Collector {
+  ResultColumn column;
+  bool any_null = false;
+
+  Status Add(const Chunk& chunk, size_t index) {
+    for (size_t row = 0; row < chunk.rows(); ++row) {
+      const bool null = chunk.IsNull(index, row);
+      any_null |= null;
+      column.nulls.push_back(null);
+      SONDE_RETURN_IF_ERROR(AddValue(chunk, index, row, null));
+    }
+    return {};
+  }
+
+  Status AddValue(const Chunk& chunk, size_t index, size_t row, bool null) {
+    if (auto* texts = std::get_if<std::vector<std::string>>(&column.values)) {
+      texts->emplace_back(null ? std::string_view() : chunk.Text(index, row));
+    } else if (auto* doubles = std::get_if<std::vector<double>>(&column.values)) {
+      const bool is_float = chunk.type(index) == ValueType::kFloat;
+      doubles->push_back(null       ? 0.0
+                         : is_float ? static_cast<double>(chunk.Values<float>(index)[row])
+                                    : chunk.Values<double>(index)[row]);
+    } else {
+      const auto value = null ? std::optional<int64_t>(0) : IntAt(chunk, index, row);
+      if (!value) {
+        return base::OutOfRangeError(
+            Concat("column '", column.name, "' holds an integer beyond 64 bits"));
+      }
+      std::get<std::vector<int64_t>>(column.values).push_back(*value);
+    }
+    return {};
+  }
+};
+
+Collector MakeCollector(const QueryColumn& column) {
+  Collector collector;
+  collector.column.name = column.name;
+  if (column.type == ValueType::kText) {
+    collector.column.values = std::vector<std::string>();
+  } else if (column.type == ValueType::kFloat || column.type == ValueType::kDouble) {
+    collector.column.values = std::vector<double>();
+  }
+  return collector;
+}
+
+// Runs `sql`; where it has columns without a plain layout, runs it again with casts.
+Status Run(const internal::Database& database, const std::string& sql, bool decimal_as_double,
+           const std::function<Status(const std::vector<QueryColumn>&)>& begin,
+           const std::function<Status(const Chunk&)>& consume) {
+  Cursor cursor;
+  SONDE_RETURN_IF_ERROR(cursor.Open(database, sql));
+  std::vector<QueryColumn> columns = cursor.columns();
+  std::vector<std::string> casts(columns.size());
+  bool any_cast = false;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].type != ValueType::kOther) continue;
+    const bool to_double = decimal_as_double && cursor.IsDecimal(i);
+    casts[i] = to_double ? "DOUBLE" : "VARCHAR";
+    columns[i].type = to_double ? ValueType::kDouble : ValueType::kText;
+    any_cast = true;
+  }
+  SONDE_RETURN_IF_ERROR(begin(columns));
+  if (!any_cast) return cursor.ForEach(consume);
+  Cursor cast_cursor;
+  SONDE_RETURN_IF_ERROR(cast_cursor.Open(database, WithCasts(sql, casts)));
+  return cast_cursor.ForEach(consume);
+}
+
+}  // namespace
+
+Status Store::Scan(const std::string& sql,
+                   const std::function<Status(const Chunk&)>& consume) const {
+  Cursor cursor;
+  SONDE_RETURN_IF_ERROR(cursor.Open(*database_, sql));
+  return cursor.ForEach(consume);
+}
+
+Status Store::ScanWithColumns(const std::string& sql,
+                              const std::function<Status(const std::vector<QueryColumn>&)>& begin,
+                              const std::function<Status(const Chunk&)>& consume) const {
+  return Run(*database_, sql, false, begin, consume);
+}
+
+Result<ResultTable> Store::Query(const std::string& sql) const {
+  std::vector<Collector> collectors;
+  const auto begin = [&](const std::vector<QueryColumn>& columns) -> Status {
+    for (const QueryColumn& column : columns) collectors.push_back(MakeCollector(column));
+    return {};
+  };
+  const auto consume = [&](const Chunk& chunk) -> Status {
+    for (size_t i = 0; i < collectors.size(); ++i) {
+      SONDE_RETURN_IF_ERROR(collectors[i].Add(chunk, i));
+    }
+    return {};
+  };
+  SONDE_RETURN_IF_ERROR(Run(*database_, sql, true, begin, consume));
+  ResultTable table;
+  for (Collector& collector : collectors) {
+    if (!collector.any_null) collector.column.nulls.clear();
+    std::visit(
+        [&](auto& values) {
+          table.AddColumn(collector.column.name, std::move(values),
+                          std::move(collector.column.nulls));
+        },
+        collector.column.values);
+  }
+  return table;
+}
+
+}  // namespace sonde::store

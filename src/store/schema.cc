@@ -1,0 +1,208 @@
+#include "store/schema.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/strings.h"
+
+namespace sonde::store {
+namespace {
+
+using base::Concat;
+
+#define SONDE_STORE_COLUMN(column, type, unit, meaning, source) \
+  ColumnInfo{#column, ColumnType::k##type, unit, meaning, source},
+#define SONDE_STORE_COLUMNS(Row, table, columns, meaning) \
+  constexpr auto kColumnsOf##Row = std::to_array<ColumnInfo>({columns(SONDE_STORE_COLUMN)});
+SONDE_TABLES(SONDE_STORE_COLUMNS)
+#undef SONDE_STORE_COLUMNS
+#undef SONDE_STORE_COLUMN
+
+#define SONDE_STORE_TABLE(Row, table, columns, meaning) \
+  TableInfo{#table, RowTraits<Row>::kTable, meaning, kColumnsOf##Row},
+constexpr auto kTables = std::to_array<TableInfo>({SONDE_TABLES(SONDE_STORE_TABLE)});
+#undef SONDE_STORE_TABLE
+
+// The union of the three argument tables; the only public name without a table of its own.
+constexpr std::string_view kArgsView =
+    "CREATE VIEW args AS "
+    "SELECT args_id, n.name AS key, value::VARCHAR AS value, value AS int_value, "
+    "NULL::DOUBLE AS double_value FROM args_int_ LEFT JOIN name_ n ON n.name_id = key "
+    "UNION ALL SELECT args_id, n.name, value::VARCHAR, NULL, value "
+    "FROM args_double_ LEFT JOIN name_ n ON n.name_id = key "
+    "UNION ALL SELECT args_id, n.name, v.name, NULL, CASE WHEN form = 2 THEN "
+    "TRY_CAST(v.name AS DOUBLE) END FROM args_text_ LEFT JOIN name_ n ON n.name_id = key "
+    "LEFT JOIN name_ v ON v.name_id = value";
+
+struct Lookup {
+  const TableInfo* table;
+  std::vector<ColumnInfo> columns;  // of the lookup table's public view, key excepted
+};
+
+// "task_kind(*)" or "track(process_id,device_id)".
+Lookup ParseLookup(std::string_view unit) {
+  const size_t open = unit.find('(');
+  CHECK(open != std::string_view::npos && unit.back() == ')', "Lookup needs table(columns)");
+  Lookup lookup{FindTable(unit.substr(0, open)), {}};
+  CHECK(lookup.table != nullptr, "Lookup names a table that is not declared");
+  const std::string_view list = unit.substr(open + 1, unit.size() - open - 2);
+  for (const ColumnInfo& column : PublicColumns(*lookup.table)) {
+    if (column.name == lookup.table->columns[0].name) continue;
+    bool wanted = list == "*";
+    for (const std::string_view name : base::Split(list, ',')) wanted |= name == column.name;
+    if (wanted) lookup.columns.push_back(column);
+  }
+  return lookup;
+}
+
+std::string Quoted(std::string_view name) { return Concat("\"", name, "\""); }
+
+std::string CreateTable(const TableInfo& table) {
+  std::string sql = Concat("CREATE TABLE ", Quoted(table.base_table), " (");
+  for (const ColumnInfo& column : table.columns) {
+    if (&column != table.columns.data()) sql += ", ";
+    sql += Concat(Quoted(column.name), " ", BaseSqlType(column.type));
+  }
+  return sql + ")";
+}
+
+std::string CreateView(const TableInfo& table) {
+  std::string select;
+  std::string joins;
+  int alias = 0;
+  for (const ColumnInfo& column : table.columns) {
+    if (!select.empty()) select += ", ";
+    const std::string base_column = Concat("b.", Quoted(column.name));
+    const std::string join_name = Concat("j", std::to_string(alias));
+    if (column.type == ColumnType::kName) {
+      ++alias;
+      select += Concat(join_name, ".name AS ", Quoted(column.name));
+      joins +=
+          Concat(" LEFT JOIN name_ ", join_name, " ON ", join_name, ".name_id = ", base_column);
+    } else if (column.type == ColumnType::kLookup) {
+      ++alias;
+      const Lookup lookup = ParseLookup(column.unit);
+      select += Concat("nullif(", base_column, ", -1) AS ", Quoted(column.name));
+      for (const ColumnInfo& added : lookup.columns) {
+        select += Concat(", ", join_name, ".", Quoted(added.name));
+      }
+      joins += Concat(" LEFT JOIN ", Quoted(lookup.table->name), " ", join_name, " ON ", join_name,
+                      ".", Quoted(lookup.table->columns[0].name), " = ", base_column);
+    } else if (column.type == ColumnType::kRef || column.type == ColumnType::kOpt) {
+      select += Concat("nullif(", base_column, ", -1) AS ", Quoted(column.name));
+    } else {
+      select += base_column;
+    }
+  }
+  return Concat("CREATE VIEW ", Quoted(table.name), " AS SELECT ", select, " FROM ",
+                Quoted(table.base_table), " b", joins);
+}
+
+std::string UnitOf(const ColumnInfo& column) {
+  return column.type == ColumnType::kLookup ? std::string() : std::string(column.unit);
+}
+
+}  // namespace
+
+std::span<const TableInfo> Tables() { return kTables; }
+
+const TableInfo* FindTable(std::string_view name) {
+  for (const TableInfo& table : kTables) {
+    if (table.name == name || table.base_table == name) return &table;
+  }
+  return nullptr;
+}
+
+std::string_view BaseSqlType(ColumnType type) {
+  switch (type) {
+    case ColumnType::kInt16:
+      return "SMALLINT";
+    case ColumnType::kInt32:
+    case ColumnType::kRef:
+    case ColumnType::kName:
+    case ColumnType::kLookup:
+      return "INTEGER";
+    case ColumnType::kInt64:
+    case ColumnType::kOpt:
+      return "BIGINT";
+    case ColumnType::kDouble:
+      return "DOUBLE";
+    case ColumnType::kText:
+      return "VARCHAR";
+  }
+  return "";
+}
+
+std::string_view ViewSqlType(ColumnType type) {
+  return type == ColumnType::kName ? "VARCHAR" : BaseSqlType(type);
+}
+
+std::vector<ColumnInfo> PublicColumns(const TableInfo& table) {
+  std::vector<ColumnInfo> columns;
+  for (const ColumnInfo& column : table.columns) {
+    columns.push_back(column);
+    if (column.type != ColumnType::kLookup) continue;
+    for (const ColumnInfo& added : ParseLookup(column.unit).columns) columns.push_back(added);
+  }
+  return columns;
+}
+
+std::vector<std::string> CreateStatements() {
+  std::vector<std::string> statements;
+  for (const TableInfo& table : kTables) {
+    statements.push_back(CreateTable(table));
+    if (table.name != table.base_table) statements.push_back(CreateView(table));
+  }
+  statements.emplace_back(kArgsView);
+  return statements;
+}
+
+std::string SchemaMarkdown() {
+  std::string out =
+      "# Tables of the trace store\n\n"
+      "Made from the declaration in `src/store/tables.h`; do not edit.\n\n"
+      "A store is a DuckDB database. Times are integer nanoseconds of the Unix epoch. Texts are\n"
+      "stored once in `name_`; the public names below are views that give them as text. Where a\n"
+      "table is stored as `NAME_`, that table holds numbers only (-1 stands for NULL) and is for\n"
+      "tools that want speed.\n";
+  for (const TableInfo& table : kTables) {
+    out += Concat("\n## ", table.name, "\n\n", table.meaning, ".");
+    if (table.name != table.base_table) out += Concat(" Stored as `", table.base_table, "`.");
+    out += "\n\n| Column | Type | Unit | Meaning | Filled by |\n|---|---|---|---|---|\n";
+    for (const ColumnInfo& column : PublicColumns(table)) {
+      out += Concat("| `", column.name, "` | ", ViewSqlType(column.type), " | ", UnitOf(column),
+                    " | ", column.meaning, " | ", column.source, " |\n");
+    }
+  }
+  out +=
+      "\n## args\n\n"
+      "All arguments of all sets: `args_int`, `args_double` and `args_text` under one name.\n\n"
+      "| Column | Type | Meaning |\n|---|---|---|\n"
+      "| `args_id` | INTEGER | argument set |\n| `key` | VARCHAR | name of the argument |\n"
+      "| `value` | VARCHAR | value as text |\n| `int_value` | BIGINT | value of an integer |\n"
+      "| `double_value` | DOUBLE | value of a floating-point number |\n";
+  return out;
+}
+
+std::string SchemaText() {
+  std::string out;
+  for (const TableInfo& table : kTables) {
+    out += Concat(table.name, ": ", table.meaning, "\n");
+    for (const ColumnInfo& column : PublicColumns(table)) {
+      std::string line = Concat("  ", column.name);
+      line.resize(std::max<size_t>(line.size() + 1, 26), ' ');
+      line += ViewSqlType(column.type);
+      line.resize(std::max<size_t>(line.size() + 1, 36), ' ');
+      line += column.meaning;
+      const std::string unit = UnitOf(column);
+      if (!unit.empty()) line += Concat(" (", unit, ")");
+      out += line + "\n";
+    }
+  }
+  out +=
+      "args: all arguments of all sets, views of args_int, args_double and args_text\n"
+      "  args_id INTEGER, key VARCHAR, value VARCHAR, int_value BIGINT, double_value DOUBLE\n";
+  return out;
+}
+
+}  // namespace sonde::store

@@ -1,0 +1,50 @@
+// The schema of the trace store as data: for DDL, for `sonde query --schema` and for the reference
+// page. Made from tables.h. Pure, any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/rows.h"
+
+namespace sonde::store {
+
+// Raised when a table or column changes meaning; a store of another version is imported again.
+inline constexpr int kSchemaVersion = 1;
+
+struct ColumnInfo {
+  std::string_view name;
+  ColumnType type;
+  std::string_view unit;  // of Lookup columns: "table(columns)"
+  std::string_view meaning;
+  std::string_view source;  // the switch that fills it
+};
+
+struct TableInfo {
+  std::string_view name;        // public name
+  std::string_view base_table;  // name in the file; differs where a view adds texts
+  std::string_view meaning;
+  std::span<const ColumnInfo> columns;
+};
+
+std::span<const TableInfo> Tables();
+// Null where there is none; takes public and base names.
+const TableInfo* FindTable(std::string_view name);
+
+// Type of a column in the file and in the public view ("BIGINT", "VARCHAR", ...).
+std::string_view BaseSqlType(ColumnType type);
+std::string_view ViewSqlType(ColumnType type);
+
+// What users see of a table, columns of lookup tables included.
+std::vector<ColumnInfo> PublicColumns(const TableInfo& table);
+
+// One statement a table and view.
+std::vector<std::string> CreateStatements();
+
+// docs/reference/store.md, and the plain text of `sonde query --schema`.
+std::string SchemaMarkdown();
+std::string SchemaText();
+
+}  // namespace sonde::store

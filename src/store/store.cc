@@ -1,0 +1,202 @@
+#include "store/store.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "store/duckdb_handles.h"
+#include "store/schema.h"
+
+namespace sonde::store {
+namespace internal {
+
+Status Connection::Execute(const std::string& sql) {
+  QueryResult result;
+  if (duckdb_query(handle, sql.c_str(), &result.handle) == DuckDBError) {
+    const char* text = duckdb_result_error(&result.handle);
+    return base::InternalError(text != nullptr ? text : "the database failed without a reason");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Connection>> Connect(const Database& database) {
+  auto connection = std::make_unique<Connection>();
+  if (duckdb_connect(database.handle, &connection->handle) == DuckDBError) {
+    return base::InternalError("cannot open a connection to the trace store");
+  }
+  return connection;
+}
+
+}  // namespace internal
+
+namespace {
+
+using base::Concat;
+using internal::Connection;
+using internal::Database;
+
+struct Config {
+  duckdb_config handle = nullptr;
+  Config() { CHECK(duckdb_create_config(&handle) == DuckDBSuccess); }
+  Config(const Config&) = delete;
+  Config& operator=(const Config&) = delete;
+  ~Config() { duckdb_destroy_config(&handle); }
+  Status Set(const char* name, const std::string& value) {
+    if (duckdb_set_config(handle, name, value.c_str()) == DuckDBError) {
+      return base::InternalError(Concat("the database refuses the setting ", name, "=", value));
+    }
+    return {};
+  }
+};
+
+std::string TemporaryDirectory(const StoreOptions& options) {
+  if (!options.temporary_directory.empty()) return options.temporary_directory;
+  const char* directory = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
+  return directory != nullptr && *directory != '\0' ? directory : "/tmp";
+}
+
+Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, bool read_only,
+                                               const StoreOptions& options) {
+  Config config;
+  SONDE_RETURN_IF_ERROR(config.Set("threads", std::to_string(std::max(1, options.threads))));
+  SONDE_RETURN_IF_ERROR(config.Set("autoinstall_known_extensions", "false"));
+  SONDE_RETURN_IF_ERROR(config.Set("autoload_known_extensions", "false"));
+  SONDE_RETURN_IF_ERROR(config.Set("temp_directory", TemporaryDirectory(options)));
+  if (read_only) SONDE_RETURN_IF_ERROR(config.Set("access_mode", "READ_ONLY"));
+  if (options.memory_limit_bytes > 0) {
+    SONDE_RETURN_IF_ERROR(
+        config.Set("memory_limit", Concat(std::to_string(options.memory_limit_bytes), "B")));
+  }
+  auto database = std::make_unique<Database>();
+  char* error = nullptr;
+  if (duckdb_open_ext(file.c_str(), &database->handle, config.handle, &error) == DuckDBError) {
+    const std::string reason = error != nullptr ? error : "unknown reason";
+    duckdb_free(error);
+    return base::CorruptDataError(Concat("cannot open the trace store '", file, "': ", reason));
+  }
+  return database;
+}
+
+void RemoveDatabaseFiles(const std::string& file) {
+  ::unlink(file.c_str());
+  ::unlink((file + ".wal").c_str());
+}
+
+Status MakeTables(const Database& database) {
+  SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
+  std::string sql = "BEGIN;";
+  for (const std::string& statement : CreateStatements()) sql += statement + ";";
+  sql += Concat("CREATE TABLE store_info_ AS SELECT ", std::to_string(kSchemaVersion),
+                " AS schema_version; COMMIT;");
+  return connection->Execute(sql).Annotate("while making the tables of the trace store");
+}
+
+}  // namespace
+
+Transaction::Transaction(std::unique_ptr<Connection> connection)
+    : connection_(std::move(connection)) {}
+Transaction::Transaction(Transaction&&) noexcept = default;
+Transaction& Transaction::operator=(Transaction&&) noexcept = default;
+Transaction::~Transaction() {
+  if (connection_ != nullptr && connection_->in_transaction) {
+    connection_->Execute("ROLLBACK").IgnoreError();  // nothing can be done, and nothing is kept
+  }
+}
+
+Status Transaction::Commit() {
+  CHECK(connection_ != nullptr && connection_->in_transaction, "Commit ends a transaction once");
+  connection_->in_transaction = false;
+  return connection_->Execute("COMMIT").Annotate("while writing the trace store");
+}
+
+Status Transaction::Execute(const std::string& sql) { return connection_->Execute(sql); }
+
+Store::Store(std::string path, std::string temporary_path, std::unique_ptr<Database> database)
+    : path_(std::move(path)),
+      temporary_path_(std::move(temporary_path)),
+      database_(std::move(database)) {}
+
+Store::~Store() {
+  database_.reset();
+  if (!temporary_path_.empty()) RemoveDatabaseFiles(temporary_path_);
+}
+
+Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const StoreOptions& options) {
+  const std::string temporary = Concat(path, ".tmp.", std::to_string(::getpid()));
+  SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
+  RemoveDatabaseFiles(temporary);
+  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(temporary, false, options));
+  std::unique_ptr<Store> store(new Store(path, temporary, std::move(database)));
+  SONDE_RETURN_IF_ERROR(MakeTables(*store->database_));
+  return store;
+}
+
+Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
+                                                   const StoreOptions& options) {
+  if (!base::PathExists(path)) {
+    return base::NotFoundError(Concat("there is no trace store '", path, "'"));
+  }
+  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(path, true, options));
+  std::unique_ptr<Store> store(new Store(path, "", std::move(database)));
+  const auto version = store->Query("SELECT schema_version FROM store_info_");
+  if (!version.ok() || version->rows() != 1) {
+    return base::CorruptDataError(Concat("'", path, "' is a database, but not a trace store"));
+  }
+  if (version->Int(0, 0) != kSchemaVersion) {
+    return base::FailedPreconditionError(
+        Concat("the trace store '", path, "' has schema version ",
+               std::to_string(version->Int(0, 0)), ", this program reads version ",
+               std::to_string(kSchemaVersion), "; run sonde analyse again"));
+  }
+  return store;
+}
+
+Result<Transaction> Store::Begin() {
+  if (temporary_path_.empty()) return base::FailedPreconditionError("the trace store is complete");
+  SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(*database_));
+  SONDE_RETURN_IF_ERROR(connection->Execute("BEGIN"));
+  connection->in_transaction = true;
+  return Transaction(std::move(connection));
+}
+
+Status Store::Publish() {
+  CHECK(!temporary_path_.empty(), "Publish is for a store that was created, once");
+  SONDE_RETURN_IF_ERROR(Execute("CHECKPOINT").Annotate("while writing the trace store"));
+  RemoveDatabaseFiles(path_);
+  if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
+    return base::ErrnoStatus(errno, "make the trace store", path_);
+  }
+  temporary_path_.clear();
+  return {};
+}
+
+Status Store::Execute(const std::string& sql) const {
+  SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(*database_));
+  return connection->Execute(sql);
+}
+
+Result<std::vector<std::string>> Store::Names() const {
+  std::vector<std::string> names;
+  SONDE_RETURN_IF_ERROR(
+      Scan("SELECT name_id, name FROM name_ ORDER BY name_id", [&](const Chunk& chunk) -> Status {
+        const auto ids = chunk.Values<int32_t>(0);
+        for (size_t row = 0; row < chunk.rows(); ++row) {
+          if (ids[row] != static_cast<int64_t>(names.size())) {
+            return base::CorruptDataError("the texts of the trace store are not numbered in order");
+          }
+          names.emplace_back(chunk.Text(1, row));
+        }
+        return {};
+      }));
+  return names;
+}
+
+}  // namespace sonde::store

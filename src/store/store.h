@@ -1,0 +1,98 @@
+// The trace database: one DuckDB file with the tables of tables.h.
+//
+// Writing: Create() makes the tables in a file under a temporary name; any number of threads each
+// open a Transaction and TableWriters (table_writer.h); Publish() checkpoints and gives the file
+// its name. A Store that is destroyed unpublished leaves nothing behind. Reading: OpenReadOnly(),
+// or the published Store itself. Threads: Begin, Query, Scan, Names may be called from any; each
+// call uses a connection of its own. Errors: Status, with the database's own text. The network is
+// never used (extensions are neither installed nor loaded by themselves).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "store/chunk.h"
+#include "store/result_table.h"
+
+namespace sonde::store {
+
+struct StoreOptions {
+  int threads = 1;                  // of the database, for queries and checkpoints
+  int64_t memory_limit_bytes = 0;   // 0: the database's default
+  std::string temporary_directory;  // where queries spill; "": the system's
+};
+
+namespace internal {
+struct Database;
+struct Connection;
+}  // namespace internal
+
+// A connection with an open transaction. Rolled back when destroyed without Commit(). One thread.
+class Transaction {
+ public:
+  Transaction(Transaction&&) noexcept;
+  Transaction& operator=(Transaction&&) noexcept;
+  ~Transaction();
+  // Writers must be closed before. No further use.
+  Status Commit();
+  Status Execute(const std::string& sql);
+  internal::Connection& connection() { return *connection_; }
+
+ private:
+  friend class Store;
+  explicit Transaction(std::unique_ptr<internal::Connection> connection);
+  std::unique_ptr<internal::Connection> connection_;
+};
+
+struct QueryColumn {
+  std::string name;
+  ValueType type;
+};
+
+class Store {
+ public:
+  static Result<std::unique_ptr<Store>> Create(const std::string& path,
+                                               const StoreOptions& options = {});
+  // Refuses a file that is not a trace store, or one of another schema version.
+  static Result<std::unique_ptr<Store>> OpenReadOnly(const std::string& path,
+                                                     const StoreOptions& options = {});
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  ~Store();
+
+  const std::string& path() const { return path_; }  // the final one
+
+  Result<Transaction> Begin();
+  // All transactions must have ended. The Store stays open for reading.
+  Status Publish();
+
+  // Whole result in memory. Integers of every width become int64 columns (a HUGEINT beyond 64 bits
+  // is an error), FLOAT, DOUBLE and DECIMAL double columns, everything else text.
+  Result<ResultTable> Query(const std::string& sql) const;
+  // Hands the result over in pieces, in order, without holding it in memory. A failure of `consume`
+  // ends the scan and is returned.
+  Status Scan(const std::string& sql, const std::function<Status(const Chunk&)>& consume) const;
+  // The same for statements of a user, who wants names and types too: `begin` comes before the
+  // first piece. Columns of type kOther are given as text.
+  Status ScanWithColumns(const std::string& sql,
+                         const std::function<Status(const std::vector<QueryColumn>&)>& begin,
+                         const std::function<Status(const Chunk&)>& consume) const;
+  // A statement without a result to read (COPY ... TO).
+  Status Execute(const std::string& sql) const;
+
+  // Texts by name id.
+  Result<std::vector<std::string>> Names() const;
+
+ private:
+  Store(std::string path, std::string temporary_path, std::unique_ptr<internal::Database> database);
+  std::string path_;
+  std::string temporary_path_;  // empty once published or when read-only
+  std::unique_ptr<internal::Database> database_;
+};
+
+}  // namespace sonde::store

@@ -1,0 +1,221 @@
+#include "store/store.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/files.h"
+#include "store/import_issues.h"
+#include "store/name_pool.h"
+#include "store/table_writer.h"
+
+namespace sonde::store {
+namespace {
+
+class StoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "/sonde_store_test_" + std::to_string(::getpid());
+    ASSERT_TRUE(base::MakeDirectories(folder_).ok());
+    path_ = folder_ + "/trace.duckdb";
+  }
+  void TearDown() override { ASSERT_TRUE(base::RemoveTree(folder_).ok()); }
+
+  // A store of `rows` slices, ts = 10 * i, dur = i, name "even" or "odd".
+  static void Fill(Store& store, int rows) {
+    auto transaction = store.Begin();
+    ASSERT_TRUE(transaction.ok()) << transaction.status().message();
+    auto writer = TableWriter<SliceRow>::Open(*transaction);
+    ASSERT_TRUE(writer.ok()) << writer.status().message();
+    NamePool names;
+    const int32_t even = names.Intern("even");
+    const int32_t odd = names.Intern("odd");
+    for (int i = 0; i < rows; ++i) {
+      writer->Append({.slice_id = i,
+                      .ts = int64_t{10} * i,
+                      .dur = i,
+                      .track_id = 0,
+                      .name = i % 2 == 0 ? even : odd,
+                      .depth = 0,
+                      .parent_id = i % 2 == 0 ? kNone : i - 1});
+    }
+    ASSERT_TRUE(writer->Close().ok());
+    ASSERT_TRUE(names.Write(*transaction).ok());
+    ASSERT_TRUE(transaction->Commit().ok());
+  }
+
+  std::string folder_;
+  std::string path_;
+};
+
+TEST_F(StoreTest, WritesPublishesAndReopens) {
+  auto created = Store::Create(path_);
+  ASSERT_TRUE(created.ok()) << created.status().message();
+  Fill(**created, 5000);
+  EXPECT_FALSE(base::PathExists(path_));
+  ASSERT_TRUE((*created)->Publish().ok());
+  EXPECT_TRUE(base::PathExists(path_));
+  EXPECT_FALSE((*created)->Begin().ok());
+  // Still readable, and readable after it is closed.
+  auto count = (*created)->Query("SELECT count(*) AS n FROM slice");
+  ASSERT_TRUE(count.ok()) << count.status().message();
+  EXPECT_EQ(count->Int(0, 0), 5000);
+  created->reset();
+  EXPECT_EQ(base::ListDirectory(folder_)->size(), 1U);
+
+  auto opened = Store::OpenReadOnly(path_);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  auto table = (*opened)->Query(
+      "SELECT name, sum(dur) AS total, avg(dur) AS mean, count(parent_id) AS parents, "
+      "min(category) AS category FROM slice GROUP BY name ORDER BY name");
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  ASSERT_EQ(table->rows(), 2U);
+  EXPECT_EQ(table->Text(0, 1), "odd");
+  EXPECT_EQ(table->Int(1, 0), 2499 * 2500);  // sum of even numbers below 5000; HUGEINT in SQL
+  EXPECT_DOUBLE_EQ(table->Double(2, 1), 2500.0);
+  EXPECT_EQ(table->Int(3, 0), 0);
+  EXPECT_EQ(table->Int(3, 1), 2500);
+  EXPECT_TRUE(table->IsNull(4, 0));
+  EXPECT_EQ((*opened)->Names().value(), (std::vector<std::string>{"even", "odd"}));
+}
+
+TEST_F(StoreTest, ScanStreamsInOrder) {
+  auto store = Store::Create(path_).value();
+  Fill(*store, 10'000);
+  ASSERT_TRUE(store->Publish().ok());
+  int64_t next = 0;
+  const Status status = store->Scan("SELECT slice_id, ts FROM slice_", [&](const Chunk& chunk) {
+    const auto ids = chunk.Values<int32_t>(0);
+    const auto times = chunk.Values<int64_t>(1);
+    for (size_t row = 0; row < chunk.rows(); ++row) {
+      EXPECT_EQ(ids[row], next);
+      EXPECT_EQ(times[row], 10 * next);
+      ++next;
+    }
+    return Status();
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(next, 10'000);
+  const Status stopped = store->Scan("SELECT slice_id FROM slice_",
+                                     [&](const Chunk&) { return base::CancelledError("enough"); });
+  EXPECT_EQ(stopped.code(), StatusCode::kCancelled);
+}
+
+TEST_F(StoreTest, TransactionsOfTwoThreadsStayApart) {
+  auto store = Store::Create(path_).value();
+  auto first = store->Begin().value();
+  auto second = store->Begin().value();
+  auto a = TableWriter<CounterRow>::Open(first).value();
+  auto b = TableWriter<CounterRow>::Open(second).value();
+  for (int i = 0; i < 6000; ++i) {
+    a.Append({.ts = i, .track_id = 1, .value = 0.5});
+    b.Append({.ts = i, .track_id = 2, .value = 1.5});
+  }
+  ASSERT_TRUE(a.Close().ok());
+  ASSERT_TRUE(b.Close().ok());
+  ASSERT_TRUE(first.Commit().ok());
+  ASSERT_TRUE(second.Commit().ok());
+  const auto order = store->Query(
+      "SELECT count(*) FROM (SELECT track_id, lag(track_id) OVER (ORDER BY rowid) AS before "
+      "FROM counter) WHERE track_id <> before");
+  ASSERT_TRUE(order.ok()) << order.status().message();
+  EXPECT_EQ(order->Int(0, 0), 1);
+}
+
+TEST_F(StoreTest, UnpublishedLeavesNothing) {
+  {
+    auto store = Store::Create(path_).value();
+    Fill(*store, 100);
+  }
+  EXPECT_TRUE(base::ListDirectory(folder_)->empty());
+}
+
+TEST_F(StoreTest, UncommittedIsNotStored) {
+  auto store = Store::Create(path_).value();
+  {
+    auto transaction = store->Begin().value();
+    auto writer = TableWriter<CounterRow>::Open(transaction).value();
+    writer.Append({.ts = 1, .track_id = 1, .value = 2});
+    ASSERT_TRUE(writer.Close().ok());
+  }
+  EXPECT_EQ(store->Query("SELECT count(*) FROM counter")->Int(0, 0), 0);
+}
+
+TEST_F(StoreTest, SaysWhatIsWrong) {
+  EXPECT_EQ(Store::OpenReadOnly(path_).status().code(), StatusCode::kNotFound);
+  ASSERT_TRUE(base::WriteFileAtomically(path_, "not a database at all").ok());
+  EXPECT_EQ(Store::OpenReadOnly(path_).status().code(), StatusCode::kCorruptData);
+  EXPECT_FALSE(Store::Create("/nonexistent/folder/trace.duckdb").ok());
+  const std::string other = folder_ + "/other.duckdb";
+  auto store = Store::Create(other).value();
+  EXPECT_EQ(store->Query("SELEC 1").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_FALSE(store->Query("SELECT no_such_column FROM slice").ok());
+  EXPECT_FALSE(store->Query("SELECT 9223372036854775807::HUGEINT * 4 AS big").ok());
+  EXPECT_FALSE(store->Execute("INSTALL sqlite").ok());
+}
+
+TEST_F(StoreTest, ReadsEveryKindOfValue) {
+  auto store = Store::Create(path_).value();
+  const auto table = store->Query(
+      "SELECT 1::TINYINT a, 2::UBIGINT b, 1.5 c, [1, 2] d, DATE '2024-05-06' e, true f, 'x' g, "
+      "NULL::INTEGER h, 0.25::FLOAT i, (-3)::HUGEINT j");
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  EXPECT_EQ(table->Int(0, 0), 1);
+  EXPECT_EQ(table->Int(1, 0), 2);
+  EXPECT_EQ(table->Double(2, 0), 1.5);
+  EXPECT_EQ(table->Text(3, 0), "[1, 2]");
+  EXPECT_EQ(table->Text(4, 0), "2024-05-06");
+  EXPECT_EQ(table->Int(5, 0), 1);
+  EXPECT_EQ(table->Text(6, 0), "x");
+  EXPECT_TRUE(table->IsNull(7, 0));
+  EXPECT_EQ(table->Double(8, 0), 0.25);
+  EXPECT_EQ(table->Int(9, 0), -3);
+  EXPECT_EQ(table->FindColumn("g"), 6);
+  EXPECT_EQ(table->FindColumn("zz"), -1);
+}
+
+TEST_F(StoreTest, ViewsGiveTexts) {
+  auto store = Store::Create(path_).value();
+  auto transaction = store->Begin().value();
+  NamePool names;
+  auto kinds = TableWriter<TaskKindRow>::Open(transaction).value();
+  kinds.Append({.kind_id = 0, .name = names.Intern("aten::mm"), .core = names.Intern("CPU")});
+  ASSERT_TRUE(kinds.Close().ok());
+  auto tracks = TableWriter<TrackRow>::Open(transaction).value();
+  tracks.Append({.track_id = 4, .kind = names.Intern("stream"), .process_id = 0, .stream_id = 7});
+  ASSERT_TRUE(tracks.Close().ok());
+  auto tasks = TableWriter<DeviceTaskRow>::Open(transaction).value();
+  tasks.Append({.task_id = 0, .slice_id = 3, .track_id = 4, .ts = 5, .dur = 6, .kind_id = 0});
+  ASSERT_TRUE(tasks.Close().ok());
+  auto args = TableWriter<ArgsDoubleRow>::Open(transaction).value();
+  args.Append({.args_id = 1, .key = names.Intern("flops"), .value = 2.5});
+  ASSERT_TRUE(args.Close().ok());
+  ImportIssues issues;
+  constexpr IssueKind kKind{"truncated_chunk", Severity::kWarning, "a file was cut off"};
+  issues.Add(kKind, "events", 64);
+  issues.Add(kKind, "events", 128);
+  ASSERT_TRUE(issues.Write(transaction, names).ok());
+  ASSERT_TRUE(names.Write(transaction).ok());
+  ASSERT_TRUE(transaction.Commit().ok());
+
+  const auto task = store->Query(
+      "SELECT name, core, input_shapes, stream_id, process_id, launch_slice_id FROM device_task");
+  ASSERT_TRUE(task.ok()) << task.status().message();
+  EXPECT_EQ(task->Text(0, 0), "aten::mm");
+  EXPECT_EQ(task->Text(1, 0), "CPU");
+  EXPECT_TRUE(task->IsNull(2, 0));
+  EXPECT_EQ(task->Int(3, 0), 7);
+  EXPECT_EQ(task->Int(4, 0), 0);
+  EXPECT_TRUE(task->IsNull(5, 0));
+  const auto arg = store->Query("SELECT key, value, double_value FROM args");
+  EXPECT_EQ(arg->Text(0, 0), "flops");
+  EXPECT_EQ(arg->Text(1, 0), "2.5");
+  const auto issue = store->Query("SELECT severity, code, count, position FROM import_issue");
+  EXPECT_EQ(issue->Text(0, 0), "warning");
+  EXPECT_EQ(issue->Int(2, 0), 2);
+  EXPECT_EQ(issue->Int(3, 0), 64);
+}
+
+}  // namespace
+}  // namespace sonde::store

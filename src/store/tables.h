@@ -1,0 +1,299 @@
+// The tables of the trace store, each declared once: columns, types, units, meaning, origin.
+//
+// Everything else comes from these lists: the row structs and writers (table_writer.h), the DuckDB
+// tables and public views (schema.h), `sonde query --schema` and docs/reference/store.md.
+// A column is C(name, Type, "unit", "meaning", "switch that fills it"). Types:
+//   Int16 Int32 Int64 Double   plain numbers
+//   Text     VARCHAR; for small tables only
+//   Ref      Int32 id of a row elsewhere; -1 inside, NULL in the view
+//   Opt      Int64; -1 inside, NULL in the view: unknown
+//   Name     Int32 id of a row of `name_`; -1 (none) is NULL; the view gives the text
+//   Lookup   Int32 id of a row of a lookup table; the unit says "table(columns)" or "table(*)"; the
+//            view keeps the id and adds those columns of that table's view
+// A table whose view differs from it is stored as `<name>_`; public names are the views.
+// Times are integer nanoseconds of the Unix epoch, `dur` -1 where unfinished.
+// Order of `slice_`: (track_id, depth, ts), and slice_id counts in that order, so that a lane is
+// one range of ids and a parent has a smaller id than its children.
+#pragma once
+
+#define SONDE_COLUMNS_NAME(C)                                                    \
+  C(name_id, Int32, "", "number of the text in columns of this store", "always") \
+  C(name, Text, "", "the text", "always")
+
+#define SONDE_COLUMNS_PROCESS(C)                                            \
+  C(process_id, Int32, "", "number of the process in this store", "always") \
+  C(pid, Int64, "", "number the operating system gave", "always")           \
+  C(name, Name, "", "command line or label", "always")                      \
+  C(rank, Ref, "", "global rank", "distributed program")                    \
+  C(host, Name, "", "host name", "always")                                  \
+  C(parent_pid, Opt, "", "pid of the parent", "always")
+
+#define SONDE_COLUMNS_THREAD(C)                                           \
+  C(thread_id, Int32, "", "number of the thread in this store", "always") \
+  C(tid, Int64, "", "number the operating system gave", "always")         \
+  C(process_id, Ref, "", "its process", "always")                         \
+  C(name, Name, "", "name of the thread", "always")                       \
+  C(framework_number, Int32, "", "the framework's own thread number, 0 none", "cpu activity")
+
+#define SONDE_COLUMNS_TRACK(C)                                                         \
+  C(track_id, Int32, "", "a row of the timeline with its lanes", "always")             \
+  C(kind, Name, "",                                                                    \
+    "thread, module, python, gc, span, collective_work, stream, communication_group, " \
+    "communication_plane, overlap, counter or memory",                                 \
+    "always")                                                                          \
+  C(name, Name, "", "label", "always")                                                 \
+  C(process_id, Ref, "", "its process", "always")                                      \
+  C(thread_id, Ref, "", "its thread, where it has one", "always")                      \
+  C(device_id, Ref, "", "its device, where it has one", "always")                      \
+  C(stream_id, Ref, "", "its stream, where it has one", "always")                      \
+  C(sort_index, Int32, "", "order among the tracks of a process", "always")
+
+#define SONDE_COLUMNS_SLICE(C)                                                        \
+  C(slice_id, Int32, "", "number in the order (track_id, depth, ts)", "always")       \
+  C(ts, Int64, "ns", "begin", "always")                                               \
+  C(dur, Int64, "ns", "duration; -1: had not ended when recording ended", "always")   \
+  C(track_id, Int32, "", "its track", "always")                                       \
+  C(name, Name, "", "what ran", "always")                                             \
+  C(category, Name, "",                                                               \
+    "cpu_op, user_annotation, module, python_function, gc, range, span, collective, " \
+    "kernel, ...",                                                                    \
+    "always")                                                                         \
+  C(depth, Int32, "", "0 outermost; lane within the track", "always")                 \
+  C(parent_id, Ref, "", "slice that encloses it on the same track", "always")         \
+  C(args_id, Ref, "", "its argument set", "always")
+
+#define SONDE_COLUMNS_ARGS_INT(C)                    \
+  C(args_id, Int32, "", "argument set", "always")    \
+  C(key, Name, "", "name of the argument", "always") \
+  C(value, Int64, "", "its value", "always")
+
+#define SONDE_COLUMNS_ARGS_DOUBLE(C)                 \
+  C(args_id, Int32, "", "argument set", "always")    \
+  C(key, Name, "", "name of the argument", "always") \
+  C(value, Double, "", "its value", "always")
+
+#define SONDE_COLUMNS_ARGS_TEXT(C)                                                  \
+  C(args_id, Int32, "", "argument set", "always")                                   \
+  C(key, Name, "", "name of the argument", "always")                                \
+  C(form, Int16, "", "0 text, 1 JSON, 2 a number kept as it was written", "always") \
+  C(value, Name, "", "its value", "always")
+
+#define SONDE_COLUMNS_FRAMEWORK_OP(C)                                                             \
+  C(slice_id, Int32, "", "its slice", "always")                                                   \
+  C(scope, Int16, "",                                                                             \
+    "0 op, 1 backward, 2 framework range without a schema, 3 user scope, 4 module, 5 optimizer, " \
+    "6 data loader, 7 compiled region, 8 step, 9 mstx range, 10 collective, 11 garbage "          \
+    "collection, 12 python function",                                                             \
+    "cpu activity")                                                                               \
+  C(sequence_number, Opt, "", "autograd's number, equal forward and backward", "cpu activity")    \
+  C(forward_thread_id, Ref, "", "thread of the forward op (backward only)", "cpu activity")       \
+  C(stack_id, Ref, "", "call stack, table callstack", "with_stack")                               \
+  C(module, Name, "", "path of the innermost module open on the thread", "with_modules")          \
+  C(signature_id, Lookup, "op_signature(*)", "shapes and types of the inputs", "record_shapes")
+
+#define SONDE_COLUMNS_OP_SIGNATURE(C)                                                           \
+  C(signature_id, Int32, "", "number of the signature", "record_shapes")                        \
+  C(input_shapes, Name, "", "sizes with ',' between dimensions, ';' between inputs",            \
+    "record_shapes")                                                                            \
+  C(input_types, Name, "", "types, ';' between inputs; C++ names for tensors", "record_shapes") \
+  C(input_dims, Name, "", "sizes as nested JSON lists, lists of tensors kept", "record_shapes")
+
+#define SONDE_COLUMNS_CALLSTACK(C)                   \
+  C(stack_id, Int32, "", "call stack", "with_stack") \
+  C(depth, Int32, "", "0 innermost", "with_stack")   \
+  C(frame, Name, "", "file(line): function", "with_stack")
+
+#define SONDE_COLUMNS_FLOW(C)                                                                    \
+  C(flow_id, Int32, "", "number of the flow", "always")                                          \
+  C(kind, Name, "", "forward_backward, host_to_device, enqueue_dequeue, span or user", "always") \
+  C(key, Int64, "", "number that ties both ends, in the recording", "always")                    \
+  C(slice_out, Ref, "", "slice where it begins", "always")                                       \
+  C(slice_in, Ref, "", "slice where it ends", "always")
+
+#define SONDE_COLUMNS_COUNTER(C)                \
+  C(ts, Int64, "ns", "moment", "always")        \
+  C(track_id, Int32, "", "its track", "always") \
+  C(value, Double, "", "value from then on", "always")
+
+#define SONDE_COLUMNS_DEVICE_TASK(C)                                                           \
+  C(task_id, Int32, "", "number of the task, in the order of start", "cpu activity or device") \
+  C(slice_id, Ref, "", "its slice; where the CPU is the device, that of the op", "always")     \
+  C(track_id, Lookup, "track(process_id,device_id,stream_id)", "its stream", "always")         \
+  C(ts, Int64, "ns", "begin", "always")                                                        \
+  C(dur, Int64, "ns", "duration", "always")                                                    \
+  C(wait_ns, Int64, "ns", "idle time of the device before it, over all streams", "always")     \
+  C(kind_id, Lookup, "task_kind(*)", "name, type and shapes", "always")                        \
+  C(launch_slice_id, Ref, "", "framework op that launched it", "cpu activity")                 \
+  C(connection_id, Opt, "", "number that ties it to the host call", "level1")                  \
+  C(step_id, Opt, "", "number of the step in which it starts", "steps")
+
+#define SONDE_COLUMNS_TASK_KIND(C)                                                                 \
+  C(kind_id, Int32, "", "number of the kind", "always")                                            \
+  C(name, Name, "", "kernel or operator", "always")                                                \
+  C(op_type, Name, "", "operator type", "level1")                                                  \
+  C(core, Name, "", "AI_CORE, AI_VECTOR_CORE, MIX_AIC, AI_CPU, COMMUNICATION, CPU, ...", "level1") \
+  C(task_type, Name, "", "type of the task in the device's queue", "level1")                       \
+  C(block_num, Opt, "", "cores used", "level1")                                                    \
+  C(mix_block_num, Opt, "", "cores of the secondary kind", "level1")                               \
+  C(input_shapes, Name, "", "sizes, ',' and ';'", "level1")                                        \
+  C(input_types, Name, "", "data types, ';'", "level1")                                            \
+  C(input_formats, Name, "", "memory formats, ';'", "level1")                                      \
+  C(output_shapes, Name, "", "sizes, ',' and ';'", "level1")                                       \
+  C(output_types, Name, "", "data types, ';'", "level1")                                           \
+  C(output_formats, Name, "", "memory formats, ';'", "level1")                                     \
+  C(model_id, Opt, "", "graph that the task belongs to", "level1")                                 \
+  C(context_id, Opt, "", "context of the task", "level1")                                          \
+  C(op_state, Name, "", "dynamic or static", "level1")                                             \
+  C(hf32, Name, "", "YES or NO: may use HF32", "level1")
+
+#define SONDE_COLUMNS_DEVICE_TASK_PMU(C)                             \
+  C(task_id, Int32, "", "its task", "aic_metrics")                   \
+  C(metric, Name, "", "column of kernel_details.csv", "aic_metrics") \
+  C(value, Double, "", "value in the unit that the name says", "aic_metrics")
+
+#define SONDE_COLUMNS_COMMUNICATION_OP(C)                                                        \
+  C(communication_id, Int32, "", "number of the operation, in the order of start",               \
+    "cpu activity or level1")                                                                    \
+  C(slice_id, Ref, "", "its slice", "always")                                                    \
+  C(process_id, Ref, "", "its process", "always")                                                \
+  C(device_id, Ref, "", "its device", "always")                                                  \
+  C(ts, Int64, "ns", "begin", "always")                                                          \
+  C(dur, Int64, "ns", "duration; -1 unfinished", "always")                                       \
+  C(name, Name, "", "name with its number, unique in group and step where known", "always")      \
+  C(op_type, Name, "", "allreduce, allgather, broadcast, send, recv, ...", "always")             \
+  C(group_name, Name, "", "communicator", "always")                                              \
+  C(group_hash, Int64, "", "hash of the communicator, the bits of an unsigned number", "always") \
+  C(data_type, Name, "", "element type", "always")                                               \
+  C(count, Opt, "", "elements", "always")                                                        \
+  C(size_bytes, Opt, "bytes", "payload of this rank", "always")                                  \
+  C(is_p2p, Int16, "", "1: between two ranks", "always")                                         \
+  C(peer_rank, Ref, "", "other rank of a send or receive", "always")                             \
+  C(rank_size, Opt, "", "ranks in the group", "always")                                          \
+  C(wait_ns, Opt, "ns", "time waiting for other ranks", "level1")                                \
+  C(transit_ns, Opt, "ns", "time transferring", "level1")                                        \
+  C(synchronization_ns, Opt, "ns", "wait before the first transfer", "level1")                   \
+  C(idle_ns, Opt, "ns", "rest of the duration", "level1")                                        \
+  C(step_id, Opt, "", "number of the step in which it starts", "steps")                          \
+  C(launch_slice_id, Ref, "", "call of the framework that asked for it", "cpu activity")         \
+  C(connection_id, Opt, "", "number that ties it to the host call", "level1")                    \
+  C(algorithm, Name, "", "algorithm or back end (gloo, MESH-RING-NA ...)", "always")
+
+#define SONDE_COLUMNS_COMMUNICATION_TRANSIT(C)                           \
+  C(communication_id, Int32, "", "its operation", "level1")              \
+  C(transport, Name, "", "HCCS, RDMA, PCIE, SDMA, SIO, LOCAL", "level1") \
+  C(src_rank, Ref, "", "from", "level1")                                 \
+  C(dst_rank, Ref, "", "to", "level1")                                   \
+  C(size_bytes, Int64, "bytes", "transferred", "level1")                 \
+  C(duration_ns, Int64, "ns", "time of the transfers", "level1")         \
+  C(packet_count, Int64, "", "number of transfers", "level1")            \
+  C(link_type, Name, "", "kind of link", "level1")
+
+#define SONDE_COLUMNS_COMMUNICATION_GROUP(C)                                                     \
+  C(group_hash, Int64, "", "hash of the communicator, the bits of an unsigned number", "always") \
+  C(process_id, Ref, "", "process that is a member", "always")                                   \
+  C(name, Name, "", "communicator", "always")                                                    \
+  C(description, Name, "", "default_group, dp, tp, ...", "always")                               \
+  C(rank_list, Text, "", "global ranks as JSON list", "always")
+
+#define SONDE_COLUMNS_MEMORY_EVENT(C)                                                \
+  C(ts, Int64, "ns", "moment", "profile_memory")                                     \
+  C(process_id, Ref, "", "its process", "profile_memory")                            \
+  C(device_type, Int16, "", "0 CPU, 1 CUDA, 20 NPU", "profile_memory")               \
+  C(device_index, Int16, "", "number of the device", "profile_memory")               \
+  C(pointer, Int64, "", "address, the bits of an unsigned number", "profile_memory") \
+  C(size_bytes, Int64, "bytes", "allocated; negative: freed", "profile_memory")      \
+  C(total_allocated, Opt, "bytes", "after the event", "profile_memory")              \
+  C(total_reserved, Opt, "bytes", "after the event", "profile_memory")               \
+  C(total_active, Opt, "bytes", "after the event", "profile_memory")                 \
+  C(stream, Int64, "", "stream of the allocator, 0 none", "profile_memory")          \
+  C(thread_id, Ref, "", "thread that asked", "profile_memory")                       \
+  C(owner_slice_id, Ref, "", "innermost framework op open on that thread", "profile_memory")
+
+#define SONDE_COLUMNS_MEMORY_BLOCK(C)                                                    \
+  C(process_id, Ref, "", "its process", "profile_memory")                                \
+  C(device_type, Int16, "", "0 CPU, 1 CUDA, 20 NPU", "profile_memory")                   \
+  C(device_index, Int16, "", "number of the device", "profile_memory")                   \
+  C(pointer, Int64, "", "address, the bits of an unsigned number", "profile_memory")     \
+  C(size_bytes, Int64, "bytes", "size", "profile_memory")                                \
+  C(alloc_ts, Opt, "ns", "allocated; NULL: before recording began", "profile_memory")    \
+  C(free_ts, Opt, "ns", "freed; NULL: alive when recording ended", "profile_memory")     \
+  C(owner_slice_id, Ref, "", "framework op that allocated it", "profile_memory")         \
+  C(alloc_total_allocated, Opt, "bytes", "total after the allocation", "profile_memory") \
+  C(alloc_total_reserved, Opt, "bytes", "total after the allocation", "profile_memory")  \
+  C(alloc_total_active, Opt, "bytes", "total after the allocation", "profile_memory")    \
+  C(free_total_allocated, Opt, "bytes", "total after the release", "profile_memory")     \
+  C(free_total_reserved, Opt, "bytes", "total after the release", "profile_memory")      \
+  C(free_total_active, Opt, "bytes", "total after the release", "profile_memory")        \
+  C(stream, Int64, "", "stream of the allocator, 0 none", "profile_memory")
+
+#define SONDE_COLUMNS_STEP(C)                          \
+  C(step_id, Int64, "", "number of the step", "steps") \
+  C(rank, Ref, "", "global rank", "steps")             \
+  C(process_id, Ref, "", "its process", "steps")       \
+  C(slice_id, Ref, "", "its slice", "steps")           \
+  C(ts, Int64, "ns", "begin", "steps")                 \
+  C(dur, Int64, "ns", "duration; -1 unfinished", "steps")
+
+#define SONDE_COLUMNS_MARK(C)                                                  \
+  C(mark_id, Int32, "", "number of the mark, in the order of time", "mstx")    \
+  C(ts, Int64, "ns", "begin", "mstx")                                          \
+  C(dur, Int64, "ns", "duration; 0 for an instant, -1 unfinished", "mstx")     \
+  C(track_id, Ref, "", "its track", "mstx")                                    \
+  C(domain, Name, "", "mstx domain; \"default\" where none was given", "mstx") \
+  C(message, Name, "", "text of the mark", "mstx")                             \
+  C(kind, Name, "", "marker, push_pop or start_end", "mstx")                   \
+  C(slice_id, Ref, "", "its slice (ranges)", "mstx")                           \
+  C(end_thread_id, Ref, "", "thread on which it ended, where that is another", "mstx")
+
+#define SONDE_COLUMNS_API_CALL(C)                                            \
+  C(slice_id, Int32, "", "its slice", "level1")                              \
+  C(level, Name, "", "acl, runtime, node, model or communication", "level1") \
+  C(connection_id, Opt, "", "number that ties it to device tasks", "level1")
+
+#define SONDE_COLUMNS_IMPORT_ISSUE(C)                                       \
+  C(severity, Name, "", "info, warning or error", "always")                 \
+  C(code, Name, "", "name of the issue", "always")                          \
+  C(count, Int64, "", "how often", "always")                                \
+  C(source, Text, "", "file of the first", "always")                        \
+  C(position, Opt, "bytes", "position of the first in that file", "always") \
+  C(advice, Text, "", "what it means and what helps", "always")
+
+#define SONDE_COLUMNS_METADATA(C)                                           \
+  C(process_id, Ref, "", "its process; NULL: of the whole trace", "always") \
+  C(key, Text, "", "name of the fact", "always")                            \
+  C(value, Text, "JSON", "the fact", "always")
+
+// T(RowStruct, public_name, columns, "what a row is"). Lookup tables come before their users.
+#define SONDE_TABLES(T)                                                                           \
+  T(NameRow, name_, SONDE_COLUMNS_NAME, "texts that other tables refer to by number")             \
+  T(ProcessRow, process, SONDE_COLUMNS_PROCESS, "a process that was recorded")                    \
+  T(ThreadRow, thread, SONDE_COLUMNS_THREAD, "a thread")                                          \
+  T(TrackRow, track, SONDE_COLUMNS_TRACK, "a row of the timeline; its slices nest")               \
+  T(SliceRow, slice, SONDE_COLUMNS_SLICE, "something that took time")                             \
+  T(ArgsIntRow, args_int, SONDE_COLUMNS_ARGS_INT, "arguments that are integers")                  \
+  T(ArgsDoubleRow, args_double, SONDE_COLUMNS_ARGS_DOUBLE, "arguments that are floating point")   \
+  T(ArgsTextRow, args_text, SONDE_COLUMNS_ARGS_TEXT, "arguments that are texts")                  \
+  T(OpSignatureRow, op_signature, SONDE_COLUMNS_OP_SIGNATURE, "shapes and types of op inputs")    \
+  T(FrameworkOpRow, framework_op, SONDE_COLUMNS_FRAMEWORK_OP,                                     \
+    "what the framework says about a slice, in the order of slice_id")                            \
+  T(CallstackRow, callstack, SONDE_COLUMNS_CALLSTACK, "frames of call stacks")                    \
+  T(FlowRow, flow, SONDE_COLUMNS_FLOW, "an arrow between two slices")                             \
+  T(CounterRow, counter, SONDE_COLUMNS_COUNTER, "a value that changes over time")                 \
+  T(TaskKindRow, task_kind, SONDE_COLUMNS_TASK_KIND,                                              \
+    "what device tasks of one kind have in common")                                               \
+  T(DeviceTaskRow, device_task, SONDE_COLUMNS_DEVICE_TASK,                                        \
+    "work of a device, in the order of start")                                                    \
+  T(DeviceTaskPmuRow, device_task_pmu, SONDE_COLUMNS_DEVICE_TASK_PMU,                             \
+    "hardware counters of tasks")                                                                 \
+  T(CommunicationOpRow, communication_op, SONDE_COLUMNS_COMMUNICATION_OP, "a collective or send") \
+  T(CommunicationTransitRow, communication_transit, SONDE_COLUMNS_COMMUNICATION_TRANSIT,          \
+    "transfers of a communication operation by link")                                             \
+  T(CommunicationGroupRow, communication_group, SONDE_COLUMNS_COMMUNICATION_GROUP,                \
+    "a group of ranks that communicate")                                                          \
+  T(MemoryEventRow, memory_event, SONDE_COLUMNS_MEMORY_EVENT, "an allocation or release")         \
+  T(MemoryBlockRow, memory_block, SONDE_COLUMNS_MEMORY_BLOCK, "life of a block of memory")        \
+  T(StepRow, step, SONDE_COLUMNS_STEP, "a step of the training or inference loop")                \
+  T(MarkRow, mark, SONDE_COLUMNS_MARK, "a mark or range of the user (mstx)")                      \
+  T(ApiCallRow, api_call, SONDE_COLUMNS_API_CALL, "a call of the vendor's host interface")        \
+  T(ImportIssueRow, import_issue, SONDE_COLUMNS_IMPORT_ISSUE, "what was wrong with the data")     \
+  T(MetadataRow, metadata, SONDE_COLUMNS_METADATA, "facts about trace and processes")
