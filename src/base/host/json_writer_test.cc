@@ -65,7 +65,7 @@ TEST(JsonWriter, EveryPairOfBytesParses) {
   for (unsigned a = 0; a < 256; ++a) {
     for (unsigned b = 0; b < 256; ++b) {
       const std::string text = {static_cast<char>(a), static_cast<char>(b)};
-      ASSERT_TRUE(ParseJson(JsonQuote(text), "pair").ok()) << a << " " << b;
+      ASSERT_TRUE(JsonDocument::Parse(JsonQuote(text), "pair").ok()) << a << " " << b;
     }
   }
 }
@@ -81,10 +81,10 @@ TEST(JsonWriter, StreamsIntoAFileLargerThanTheBuffer) {
   json.EndArray();
   ASSERT_TRUE(json.Finish().ok());
   ASSERT_TRUE(file->Commit().ok());
-  const auto parsed = ReadJsonFile(folder.File("big.json"));
+  const auto parsed = JsonDocument::ReadFile(folder.File("big.json"));
   ASSERT_TRUE(parsed.ok());
-  EXPECT_EQ(parsed->size(), 300001U);
-  EXPECT_EQ((*parsed)[299999], 299999);
+  EXPECT_EQ(parsed->root().Size(), 300001U);
+  EXPECT_EQ(*parsed->root()[299999].AsInt(), 299999);
 }
 
 TEST(JsonWriterDeathTest, UnbalancedCallsAreBugs) {
