@@ -39,6 +39,11 @@ build: setup-build ## Compile with the preset PRESET (dev, release, asan, tsan) 
 test: build ## Run every test: C++ (plain, address and thread sanitizer) and Python end to end
 	@$(PYTHON_TEST) tools/run_tests.py --jobs $(JOBS) --asan "$(ASAN_FOLDERS)" --tsan "$(TSAN_FOLDERS)"
 
+.PHONY: test-compat
+test-compat: build ## Let msprof-analyze, Perfetto and HTA open what Sonde writes
+	@setup/python.sh torch >/dev/null
+	@PRESET=$(PRESET) $$(setup/python.sh compat) -m pytest -q -o addopts=-ra test/compat
+
 ##@ Quality
 .PHONY: lint
 lint: ## Check format, layers, sizes, docs, headers alone, clang-tidy; remembers what passed

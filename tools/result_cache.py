@@ -32,7 +32,7 @@ def key_of(path, *more):
 
 
 def run_checks(checks, jobs):
-    """Runs (title, key, command) checks not known to pass; returns [(title, output)] of failures."""
+    """Runs (title, key, command) checks not known to pass; returns (title, output) of failures."""
     passed = cache_folder()
     passed.mkdir(parents=True, exist_ok=True)
     todo = [check for check in checks if not (passed / check[1]).exists()]

@@ -31,7 +31,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTIL
 
 
 def tracked_files(*suffixes):
-    """Sorted paths, relative to the root, of files that git tracks or would, with these suffixes."""
+    """Sorted paths from the root of the files that git tracks or would, with these suffixes."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(
         command, cwd=ROOT, check=True, capture_output=True, text=True
