@@ -37,21 +37,21 @@ enum class InputTag : uint8_t {
   kBool = 5,
   kScalarList = 6,
   kString = 7,
-  kOther = 8,           // device, generator, layout, process group ...
-  kOpaqueTensor = 9,    // a tensor whose sizes may not be read (subclass, nested); u8 dtype or 255
+  kOther = 8,         // device, generator, layout, process group ...
+  kOpaqueTensor = 9,  // a tensor whose sizes may not be read (subclass, nested); u8 dtype or 255
 };
 
 // Keys that the recorder's adapters use; text of the name entry.
 inline constexpr char kKeyInputs[] = "inputs";
 inline constexpr char kKeyModuleClass[] = "class";
 inline constexpr char kKeyGroupName[] = "group_name";
-inline constexpr char kKeyGroupRanks[] = "group_ranks";      // kInt64Array, global ranks
-inline constexpr char kKeyBytes[] = "bytes";                 // kInt64, payload of this rank
-inline constexpr char kKeyCount[] = "count";                 // kInt64, elements
-inline constexpr char kKeyDtype[] = "dtype";                 // kText, torch name ("float32")
-inline constexpr char kKeyPeerRank[] = "peer_rank";          // kInt64, global rank (send, recv)
-inline constexpr char kKeyBackend[] = "backend";             // kText, "gloo", "nccl", "hccl"
-inline constexpr char kKeyFlops[] = "flops";                 // kInt64
+inline constexpr char kKeyGroupRanks[] = "group_ranks";  // kInt64Array, global ranks
+inline constexpr char kKeyBytes[] = "bytes";             // kInt64, payload of this rank
+inline constexpr char kKeyCount[] = "count";             // kInt64, elements
+inline constexpr char kKeyDtype[] = "dtype";             // kText, torch name ("float32")
+inline constexpr char kKeyPeerRank[] = "peer_rank";      // kInt64, global rank (send, recv)
+inline constexpr char kKeyBackend[] = "backend";         // kText, "gloo", "nccl", "hccl"
+inline constexpr char kKeyFlops[] = "flops";             // kInt64
 
 }  // namespace sonde::capture
 

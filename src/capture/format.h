@@ -51,12 +51,12 @@ static_assert(sizeof(FileHeader) == 64);
 // ranges still open on the thread follow as its last chunk, with kUnfinished as duration.
 struct ChunkHeader {
   uint32_t magic;
-  uint32_t thread_index;    // key of a kThread dictionary entry
-  uint64_t first_slot;      // ring position of the first slot: continuous per thread unless dropped
-  uint32_t slot_count;      // payload is slot_count * 32 bytes
-  uint32_t payload_crc;     // CRC-32C of the payload
-  uint64_t dropped_total;   // records of this thread dropped since the session began
-  uint64_t min_ticks;       // over the records of the chunk; for skipping and for age
+  uint32_t thread_index;   // key of a kThread dictionary entry
+  uint64_t first_slot;     // ring position of the first slot: continuous per thread unless dropped
+  uint32_t slot_count;     // payload is slot_count * 32 bytes
+  uint32_t payload_crc;    // CRC-32C of the payload
+  uint64_t dropped_total;  // records of this thread dropped since the session began
+  uint64_t min_ticks;      // over the records of the chunk; for skipping and for age
   uint64_t max_ticks;
   uint64_t reserved;
   uint32_t reserved32;
@@ -68,15 +68,15 @@ static_assert(sizeof(ChunkHeader) == 64);
 enum class RecordKind : uint8_t {
   kNone = 0,
   // Ranges (start ticks and duration; nested by time on their thread).
-  kRange = 1,         // user or mstx push/pop range
-  kOp = 2,            // operator with a schema (ATen, custom); link = stack id
+  kRange = 1,           // user or mstx push/pop range
+  kOp = 2,              // operator with a schema (ATen, custom); link = stack id
   kFrameworkRange = 3,  // named scope of the framework without a schema (scope 0)
-  kBackwardNode = 4,  // autograd node; link = forward thread number, sequence = forward's number
-  kUserScope = 5,     // record_function and the like; link = stack id
-  kModule = 6,        // one nn.Module call; name = path in the model, args: class
+  kBackwardNode = 4,    // autograd node; link = forward thread number, sequence = forward's number
+  kUserScope = 5,       // record_function and the like; link = stack id
+  kModule = 6,          // one nn.Module call; name = path in the model, args: class
   kPythonFunction = 7,
-  kStep = 8,          // one step; sequence = step number
-  kCollective = 9,    // collective as the caller sees it; args: group, bytes, dtype, ranks
+  kStep = 8,             // one step; sequence = step number
+  kCollective = 9,       // collective as the caller sees it; args: group, bytes, dtype, ranks
   kCollectiveWork = 10,  // the work itself, on the thread that did it; same args
   kGarbageCollection = 11,
   kOptimizer = 12,
@@ -85,27 +85,28 @@ enum class RecordKind : uint8_t {
   kIdle = 15,
   // Instants.
   kMark = 32,
-  kCounter = 33,    // value: double in the 8 bytes of args and link
-  kFlowOut = 34,    // flow id: 8 bytes of args and link; leaves the enclosing range
+  kCounter = 33,  // value: double in the 8 bytes of args and link
+  kFlowOut = 34,  // flow id: 8 bytes of args and link; leaves the enclosing range
   kFlowIn = 35,
   kSpanBegin = 36,  // start/end pair across threads: id in the 8 bytes of link and sequence
   kSpanEnd = 37,
-  kMemory = 38,     // two slots: Record with MemoryHead fields, then MemoryTail
+  kMemory = 38,  // two slots: Record with MemoryHead fields, then MemoryTail
 };
 
 // One slot of 32 bytes. Fields that a kind does not use are zero (sequence: -1).
 struct Record {
-  uint64_t ticks;      // start of a range, moment of an instant
-  uint64_t dur_kind;   // bits 0..47 duration in ticks, 48..55 RecordKind, 56..63 domain id
-  uint32_t name;       // dictionary id, 0 = none
-  uint32_t args;       // dictionary id of an argument set, 0 = none
-  uint32_t link;       // stack id, or as the kind says
-  int32_t sequence;    // sequence number or step number, -1 = none
+  uint64_t ticks;     // start of a range, moment of an instant
+  uint64_t dur_kind;  // bits 0..47 duration in ticks, 48..55 RecordKind, 56..63 domain id
+  uint32_t name;      // dictionary id, 0 = none
+  uint32_t args;      // dictionary id of an argument set, 0 = none
+  uint32_t link;      // stack id, or as the kind says
+  int32_t sequence;   // sequence number or step number, -1 = none
 };
 static_assert(sizeof(Record) == 32);
 
 inline constexpr uint64_t kDurationMask = (uint64_t{1} << 48) - 1;
-inline constexpr uint64_t kUnfinished = kDurationMask;  // a range that was open when recording ended
+inline constexpr uint64_t kUnfinished =
+    kDurationMask;  // a range that was open when recording ended
 
 constexpr uint64_t PackDurKind(uint64_t dur_ticks, RecordKind kind, uint8_t domain) {
   return (dur_ticks < kDurationMask ? dur_ticks : kDurationMask - 1) |
@@ -148,13 +149,13 @@ struct EntryHead {
 static_assert(sizeof(EntryHead) == 16);
 
 enum class EntryType : uint16_t {
-  kName = 1,      // id = name id; payload = UTF-8 text
-  kDomain = 2,    // id = domain id (1..255; 0 is "default"); payload = text
-  kArgs = 3,      // id = argument set id; payload = ArgField sequence (capture/args.h)
-  kFrame = 4,     // id = frame id; payload = u32 function name id, u32 file name id, u32 line
-  kStack = 5,     // id = stack id; payload = u32 frame ids, innermost first
-  kThread = 6,    // id = thread index; payload = u32 tid, u32 framework thread number, text name
-  kMetadata = 7,  // id = name id of the key; payload = JSON text; a later entry replaces
+  kName = 1,         // id = name id; payload = UTF-8 text
+  kDomain = 2,       // id = domain id (1..255; 0 is "default"); payload = text
+  kArgs = 3,         // id = argument set id; payload = ArgField sequence (capture/args.h)
+  kFrame = 4,        // id = frame id; payload = u32 function name id, u32 file name id, u32 line
+  kStack = 5,        // id = stack id; payload = u32 frame ids, innermost first
+  kThread = 6,       // id = thread index; payload = u32 tid, u32 framework thread number, text name
+  kMetadata = 7,     // id = name id of the key; payload = JSON text; a later entry replaces
   kClockSample = 8,  // id = 0; payload = ClockSampleEntry
   kSessionEnd = 9,   // id = StopReason; payload = u64 dropped records, text message
   kProcess = 10,     // id = parent pid; payload = command line, separated by NUL

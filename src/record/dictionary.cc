@@ -1,0 +1,167 @@
+#include "record/dictionary.h"
+
+#include <cstring>
+
+namespace sonde::record {
+namespace {
+
+using capture::EntryType;
+
+constexpr uint32_t kMaxDomains = 255;
+
+std::string_view AsBytes(const void* data, size_t size) {
+  return {static_cast<const char*>(data), size};
+}
+
+// Is `text` one of the comma separated items?
+bool Lists(const std::string& list, std::string_view text) {
+  size_t begin = 0;
+  while (begin <= list.size()) {
+    size_t end = list.find(',', begin);
+    if (end == std::string::npos) end = list.size();
+    std::string_view item = std::string_view(list).substr(begin, end - begin);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
+    if (item == text) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::atomic<uint8_t> domain_off[256] = {};
+
+uint32_t Dictionary::FindOrAdd(InternTable* table, EntryType type, std::string_view bytes) {
+  const uint32_t known = table->Find(bytes);
+  if (known != 0) return known;
+  const std::lock_guard lock(mutex_);
+  const uint32_t meanwhile = table->Find(bytes);
+  if (meanwhile != 0) return meanwhile;
+  Write(type, table->next_id(), bytes);  // before Add: from then on other threads may use the id
+  return table->Add(bytes);
+}
+
+uint32_t Dictionary::Name(std::string_view text) {
+  return FindOrAdd(&names_, EntryType::kName, text);
+}
+
+uint32_t Dictionary::Args(std::string_view encoded) {
+  return encoded.empty() ? 0 : FindOrAdd(&args_, EntryType::kArgs, encoded);
+}
+
+uint32_t Dictionary::Frame(uint32_t function_name, uint32_t file_name, uint32_t line) {
+  const uint32_t fields[3] = {function_name, file_name, line};
+  return FindOrAdd(&frames_, EntryType::kFrame, AsBytes(fields, sizeof(fields)));
+}
+
+uint32_t Dictionary::Stack(const uint32_t* frames, size_t count) {
+  if (count == 0) return 0;
+  return FindOrAdd(&stacks_, EntryType::kStack, AsBytes(frames, count * sizeof(*frames)));
+}
+
+uint32_t Dictionary::Domain(std::string_view text) {
+  if (text.empty() || text == "default") return 0;
+  const uint32_t known = domains_.Find(text);
+  if (known != 0) return known;
+  const std::lock_guard lock(mutex_);
+  const uint32_t meanwhile = domains_.Find(text);
+  if (meanwhile != 0) return meanwhile;
+  if (domains_.entries().size() >= kMaxDomains) return 0;
+  ApplyFilter(domains_.next_id(), text);
+  Write(EntryType::kDomain, domains_.next_id(), text);
+  return domains_.Add(text);
+}
+
+void Dictionary::SetDomainFilter(const std::string& include, const std::string& exclude) {
+  const std::lock_guard lock(mutex_);
+  include_ = include;
+  exclude_ = exclude;
+  ApplyFilter(0, "default");
+  uint32_t id = 0;
+  for (const std::string_view text : domains_.entries()) ApplyFilter(++id, text);
+}
+
+void Dictionary::ApplyFilter(uint32_t domain, std::string_view text) {
+  const bool off = include_.empty() ? Lists(exclude_, text) : !Lists(include_, text);
+  domain_off[domain].store(off ? 1 : 0, std::memory_order_relaxed);
+}
+
+uint32_t Dictionary::NameLocked(std::string_view text) {
+  const uint32_t known = names_.Find(text);
+  if (known != 0) return known;
+  Write(EntryType::kName, names_.next_id(), text);
+  return names_.Add(text);
+}
+
+void Dictionary::SetMetadata(std::string_view key, std::string_view json) {
+  const std::lock_guard lock(mutex_);
+  const uint32_t id = NameLocked(key);
+  metadata_[id] = json;
+  Write(EntryType::kMetadata, id, json);
+}
+
+void Dictionary::AddIssue(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (issues_.Find(text) != 0) return;
+  issues_.Add(text);
+  Write(EntryType::kIssue, 0, text);
+}
+
+void Dictionary::SetThread(const ThreadEntry& thread) {
+  const std::lock_guard lock(mutex_);
+  std::string payload(2 * sizeof(uint32_t), '\0');
+  std::memcpy(payload.data(), &thread.tid, sizeof(uint32_t));
+  std::memcpy(payload.data() + sizeof(uint32_t), &thread.framework_number, sizeof(uint32_t));
+  payload += thread.name;
+  Write(EntryType::kThread, thread.index, payload);
+}
+
+int Dictionary::Attach(DictionaryFile* file) {
+  const std::lock_guard lock(mutex_);
+  file_ = file;
+  write_error_.store(0, std::memory_order_relaxed);
+  file_->BeginBatch();
+  WriteTable(names_, EntryType::kName);
+  WriteTable(domains_, EntryType::kDomain);
+  WriteTable(args_, EntryType::kArgs);
+  WriteTable(frames_, EntryType::kFrame);
+  WriteTable(stacks_, EntryType::kStack);
+  for (const auto& [key, json] : metadata_) Write(EntryType::kMetadata, key, json);
+  for (const std::string_view text : issues_.entries()) Write(EntryType::kIssue, 0, text);
+  if (file_ != nullptr) {
+    const int result = file_->EndBatch();
+    if (result != 0) write_error_.store(result, std::memory_order_relaxed);
+  }
+  if (write_error() != 0) file_ = nullptr;
+  return write_error();
+}
+
+void Dictionary::Detach() {
+  const std::lock_guard lock(mutex_);
+  file_ = nullptr;
+}
+
+void Dictionary::WriteOnce(EntryType type, uint32_t id, std::string_view payload) {
+  const std::lock_guard lock(mutex_);
+  Write(type, id, payload);
+}
+
+uint64_t Dictionary::bytes_written() {
+  const std::lock_guard lock(mutex_);
+  return file_ == nullptr ? 0 : file_->size_bytes();
+}
+
+void Dictionary::Write(EntryType type, uint32_t id, std::string_view payload) {
+  if (file_ == nullptr) return;
+  const int result = file_->Append(type, id, {payload});
+  // Not detached: the space reserved for the end mark may still take a small entry.
+  if (result != 0) write_error_.store(result, std::memory_order_relaxed);
+}
+
+void Dictionary::WriteTable(const InternTable& table, EntryType type) {
+  uint32_t id = 0;
+  for (const std::string_view bytes : table.entries()) Write(type, ++id, bytes);
+}
+
+}  // namespace sonde::record

@@ -1,0 +1,104 @@
+// Everything that records refer to by number: names, domains, argument sets, frames, stacks,
+// threads; and facts about the process: metadata and issues. Kept for the life of the process;
+// while a capture file is attached each new entry is written to it before its number is given out,
+// so that no record can refer to an entry that a crash has lost.
+//
+// Threads: any. Known entries are found without a lock; adding and writing are serialised.
+// Errors: a write that fails is remembered (write_error); numbers stay valid. The drain thread
+// looks at write_error and stops the session.
+#ifndef SONDE_RECORD_DICTIONARY_H_
+#define SONDE_RECORD_DICTIONARY_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/capture_files.h"
+#include "record/intern_table.h"
+
+namespace sonde::record {
+
+struct ThreadEntry {
+  uint32_t index = 0;
+  uint32_t tid = 0;
+  uint32_t framework_number = 0;
+  std::string name;
+};
+
+// 1 for domains that are filtered out. There is one, as there is one dictionary in a process: the
+// recording path reads it.
+extern std::atomic<uint8_t> domain_off[256];
+inline bool IsDomainRecorded(uint32_t domain) {
+  return domain_off[domain & 0xff].load(std::memory_order_relaxed) == 0;
+}
+
+class Dictionary {
+ public:
+  Dictionary() = default;
+  Dictionary(const Dictionary&) = delete;
+  Dictionary& operator=(const Dictionary&) = delete;
+
+  uint32_t Name(std::string_view text);
+  uint32_t Args(std::string_view encoded);
+  uint32_t Frame(uint32_t function_name, uint32_t file_name, uint32_t line);
+  uint32_t Stack(const uint32_t* frames, size_t count);
+  uint32_t Domain(std::string_view text);  // 0 when there are 255 already
+
+  // Which domains are recorded: comma separated lists, the first counts where it is not empty.
+  // Affects domains made later, too. The result is read by IsDomainRecorded.
+  void SetDomainFilter(const std::string& include, const std::string& exclude);
+
+  void SetMetadata(std::string_view key, std::string_view json);
+  void AddIssue(std::string_view text);       // kept for later sessions; equal texts once
+  void SetThread(const ThreadEntry& thread);  // written when a session runs, not kept
+
+  // Writes all that is known to `file` and everything new from now on. `file` stays the caller's.
+  [[nodiscard]] int Attach(DictionaryFile* file);
+  void Detach();
+  // An entry of this session only (clock samples, process, issues found at its end, end mark).
+  void WriteOnce(capture::EntryType type, uint32_t id, std::string_view payload);
+
+  // Argument fields that did not fit their builder.
+  void CountLostArguments(uint64_t count) {
+    lost_arguments_.fetch_add(count, std::memory_order_relaxed);
+  }
+  uint64_t TakeLostArguments() { return lost_arguments_.exchange(0, std::memory_order_relaxed); }
+
+  int write_error() const { return write_error_.load(std::memory_order_relaxed); }
+  uint64_t bytes_written();
+
+  // Around fork: nobody is inside while the address space is copied. After it the child drops the
+  // parent's file.
+  void LockForFork() { mutex_.lock(); }
+  void UnlockAfterFork() { mutex_.unlock(); }
+  void DropFileInChild() { file_ = nullptr; }
+
+ private:
+  uint32_t FindOrAdd(InternTable* table, capture::EntryType type, std::string_view bytes);
+  void Write(capture::EntryType type, uint32_t id, std::string_view payload);
+  void WriteTable(const InternTable& table, capture::EntryType type);
+  uint32_t NameLocked(std::string_view text);
+  void ApplyFilter(uint32_t domain, std::string_view text);
+
+  std::mutex mutex_;  // guards all below except the lock-free reads of the tables
+  DictionaryFile* file_ = nullptr;
+  std::atomic<int> write_error_{0};
+  InternTable names_;
+  InternTable args_;
+  InternTable frames_;
+  InternTable stacks_;
+  InternTable domains_;
+  InternTable issues_;
+  std::map<uint32_t, std::string> metadata_;  // by name id of the key
+  std::string include_;
+  std::string exclude_;
+  std::atomic<uint64_t> lost_arguments_{0};
+};
+
+}  // namespace sonde::record
+
+#endif  // SONDE_RECORD_DICTIONARY_H_

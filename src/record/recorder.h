@@ -1,0 +1,106 @@
+// The recorder of a process: sessions one after another, listeners, threads, fork and exit.
+//
+// There is one per process, made at first use and never destroyed, because other threads may record
+// until the very end. This and the thread buffers are the only global state.
+//
+// Locks, in the order in which they may be taken: control_mutex_ (held while a session starts or
+// ends, listeners included), the ring list's, the dictionary's, status_mutex_. Only control_mutex_
+// is held across foreign code, and it is never waited for on a recording path or around fork.
+#ifndef SONDE_RECORD_RECORDER_H_
+#define SONDE_RECORD_RECORDER_H_
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "record/dictionary.h"
+#include "record/fast_path.h"
+#include "record/ring_list.h"
+#include "record/session.h"
+#include "record/session_config.h"
+
+namespace sonde::record {
+
+enum class RecorderState : uint32_t { kIdle = 0, kPrepared = 1, kRecording = 2, kError = 3 };
+
+// What the recorder knows of a thread that recorded or was named.
+struct ThreadInfo {
+  ThreadEntry entry;
+  Ring* ring = nullptr;
+  bool in_acquire = false;
+};
+
+class Recorder {
+ public:
+  static Recorder& Get();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  Dictionary& dictionary() { return dictionary_; }
+
+  // Sessions. 0 or a failure with text.
+  [[nodiscard]] int Prepare(const SessionConfig* config);
+  [[nodiscard]] int Start(const SessionConfig* config);
+  [[nodiscard]] int Stop(std::string* path);
+  [[nodiscard]] int Discard();
+  void StopAtExit();
+  void GetStatus(sonde_session_status* status);
+  std::string Path();
+  [[nodiscard]] int AddListener(sonde_listener listener, void* data);
+
+  // Threads.
+  RingWriter* AcquireRing(uint32_t word);
+  ThreadInfo* CurrentThread();
+  void NameThread(std::string name);
+  void NumberThread(uint32_t number);
+  static void EndThread(void* thread_info);
+
+  void Step(int64_t number);
+
+  // Around fork.
+  void BeforeFork();
+  void AfterForkInParent();
+  void AfterForkInChild();
+
+ private:
+  Recorder();
+  [[nodiscard]] int PrepareLocked(const SessionConfig& config);
+  void StopLocked(SessionError end);
+  void Notify(sonde_event event, const SessionConfig& config);
+  bool StopOnError(const SessionError& error);
+  void StartInChild();
+  uint32_t NextWord(uint32_t features);
+  void SetState(RecorderState state) { state_.store(state, std::memory_order_relaxed); }
+  void PublishThread(const ThreadInfo& info);
+
+  Dictionary dictionary_;
+  RingList rings_{&dictionary_};
+  std::atomic<RecorderState> state_{RecorderState::kIdle};
+  std::atomic<uint64_t> session_number_{0};
+  std::atomic<uint32_t> word_number_{0};
+  std::atomic<int32_t> step_{-1};
+  std::atomic<uint32_t> next_thread_index_{1};
+
+  std::mutex control_mutex_;
+  Session* session_ = nullptr;  // changed under control_mutex_ and status_mutex_
+  SessionError last_error_;     // under control_mutex_
+
+  std::mutex status_mutex_;  // guards the rest
+  std::string path_;
+  uint64_t last_records_ = 0;
+  uint64_t last_dropped_ = 0;
+  uint64_t last_bytes_ = 0;
+  std::vector<std::pair<sonde_listener, void*>> listeners_;
+
+  // In a forked child of a recording process, until its first record.
+  std::atomic<bool> child_pending_{false};
+  SessionConfig child_config_;
+  std::atomic<uint32_t>* inherited_flag_ = nullptr;
+  uint32_t parent_pid_ = 0;
+};
+
+}  // namespace sonde::record
+
+#endif  // SONDE_RECORD_RECORDER_H_

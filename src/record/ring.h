@@ -1,0 +1,72 @@
+// A thread's ring buffer: a file of the capture mapped into memory (capture/format.h), so that what
+// a thread recorded is in the page cache at once and survives any end of the process.
+//
+// Ownership: a Ring is used by its thread (through the RingWriter) and by the session. Each says
+// when it is through (ReleaseBy...); the second one deletes it. Threads: as each function says.
+#ifndef SONDE_RECORD_RING_H_
+#define SONDE_RECORD_RING_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "record/capture_files.h"
+#include "record/fast_path.h"
+
+namespace sonde::record {
+
+inline constexpr uint32_t kDefaultRingSlots = 64 * 1024;  // 2 MiB
+inline constexpr uint32_t kMinRingSlots = 64;
+inline constexpr uint32_t kMaxRingSlots = 1u << 24;
+
+class Ring {
+ public:
+  // On the owner's thread. Disk blocks are allocated before mapping, so that a full disk is an
+  // error here and not a signal later. Where the file cannot be had, *issue says why and the ring
+  // is anonymous memory, lost if the process is killed. nullptr: no memory either.
+  static Ring* Create(const CaptureIdentity& identity, uint32_t slots, uint32_t thread_index,
+                      uint32_t tid, uint32_t word, std::string* issue);
+
+  RingWriter* writer() { return &writer_; }
+  uint32_t thread_index() const { return writer_.thread_index; }
+
+  // Called by the owner's thread when it ends or gets another ring.
+  void ReleaseByOwner() { Release(kOwnerDone); }
+  bool OwnerDone() const { return (done_.load(std::memory_order_acquire) & kOwnerDone) != 0; }
+  // Called by the session when it will not read the ring any more. `owner_is_out`: no owner can be
+  // in the recording section, so that the memory may go at once.
+  void ReleaseBySession(bool owner_is_out);
+
+  // For the session's thread that drains. What is committed and not yet taken; Take ends that.
+  bool Pending(ChunkSource* source) const;
+  void Take(const ChunkSource& source);
+  uint64_t head() const;
+  uint64_t dropped() const;
+  // Ranges open now, as unfinished records. Only after the owner is out of the recording section.
+  uint32_t OpenRanges(Record* out, uint32_t capacity) const;
+  double Fill() const;  // 0..1
+
+  void RemoveFile();  // its name; the memory stays
+  // In the child of a fork: forget the parent's memory and file.
+  void DropInChild();
+
+  uint64_t reported_dropped = 0;  // last dropped_total that a chunk told; for the drain
+
+ private:
+  enum : uint32_t { kOwnerDone = 1, kSessionDone = 2 };
+  Ring() = default;
+  ~Ring() = default;
+  [[nodiscard]] int MapFile(const std::string& path);
+  void Release(uint32_t who);
+  void Unmap();
+
+  RingWriter writer_;
+  void* memory_ = nullptr;
+  size_t memory_size_ = 0;
+  std::string path_;  // empty: anonymous
+  std::atomic<uint32_t> done_{0};
+};
+
+}  // namespace sonde::record
+
+#endif  // SONDE_RECORD_RING_H_

@@ -1,0 +1,92 @@
+#include "record/ring_list.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "record/clock.h"
+#include "record/error.h"
+
+namespace sonde::record {
+namespace {
+
+constexpr int64_t kWaitUntilOutNs = 1'000'000'000;
+
+void SleepNs(long ns) {
+  const timespec pause{0, ns};
+  nanosleep(&pause, nullptr);
+}
+
+bool MemoryBarrierOnAllThreads() {
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return true;
+  return RegisterMemoryBarrier() &&
+         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+}  // namespace
+
+bool RegisterMemoryBarrier() {
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+void RingList::Open(const CaptureIdentity& identity, uint32_t ring_slots, uint32_t word) {
+  const std::lock_guard lock(mutex_);
+  identity_ = identity;
+  ring_slots_ = ring_slots == 0 ? kDefaultRingSlots : ring_slots;
+  word_ = word;
+}
+
+void RingList::Close() {
+  const std::lock_guard lock(mutex_);
+  word_ = 0;
+}
+
+Ring* RingList::Acquire(uint32_t word, const ThreadEntry& thread) {
+  std::string issue;
+  Ring* ring = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (word != word_ || word == 0) return nullptr;
+    ring = Ring::Create(identity_, ring_slots_, thread.index, thread.tid, word, &issue);
+    if (ring != nullptr) rings_.push_back(ring);
+  }
+  if (ring == nullptr) issue = "no memory for a ring buffer: a thread is not recorded";
+  if (!issue.empty()) dictionary_->AddIssue(issue);
+  if (ring != nullptr) dictionary_->SetThread(thread);
+  return ring;
+}
+
+bool RingList::WaitUntilOut() {
+  Close();
+  const bool ordered = MemoryBarrierOnAllThreads();
+  if (!ordered) SleepNs(1'000'000);  // stores leave a processor's store buffer long before that
+  const int64_t deadline_ns = MonotonicNs() + kWaitUntilOutNs;
+  for (const Ring* ring : Snapshot()) {
+    while (const_cast<Ring*>(ring)->writer()->busy.load(std::memory_order_acquire) != 0) {
+      if (MonotonicNs() > deadline_ns) return false;
+      SleepNs(20'000);
+    }
+  }
+  return ordered;
+}
+
+std::vector<Ring*> RingList::Snapshot() {
+  const std::lock_guard lock(mutex_);
+  return rings_;
+}
+
+void RingList::Remove(Ring* ring) {
+  const std::lock_guard lock(mutex_);
+  rings_.erase(std::remove(rings_.begin(), rings_.end(), ring), rings_.end());
+}
+
+void RingList::DropInChild() {
+  for (Ring* ring : rings_) ring->DropInChild();
+  rings_.clear();
+  word_ = 0;
+}
+
+}  // namespace sonde::record

@@ -1,0 +1,58 @@
+// The rings of the session that runs: where threads get theirs, and where the session finds them.
+//
+// Threads: Acquire and the owner's side from any thread; the rest from the one thread that drains
+// or stops. The mutex is never held while anything but making a ring is done.
+#ifndef SONDE_RECORD_RING_LIST_H_
+#define SONDE_RECORD_RING_LIST_H_
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "record/capture_files.h"
+#include "record/dictionary.h"
+#include "record/ring.h"
+
+namespace sonde::record {
+
+class RingList {
+ public:
+  explicit RingList(Dictionary* dictionary) : dictionary_(dictionary) {}
+  RingList(const RingList&) = delete;
+  RingList& operator=(const RingList&) = delete;
+
+  // From now on threads get rings of this capture under this session word.
+  void Open(const CaptureIdentity& identity, uint32_t ring_slots, uint32_t word);
+  // No more rings.
+  void Close();
+  // A ring for the calling thread, entered in the dictionary; nullptr when `word` is not (or no
+  // longer) the session's.
+  Ring* Acquire(uint32_t word, const ThreadEntry& thread);
+
+  // Waits until no thread can be making a record any more (see fast_path.h), at most about a
+  // second. sonde_features_ must be 0 already. False: could not be made sure for every thread.
+  bool WaitUntilOut();
+
+  std::vector<Ring*> Snapshot();
+  // Takes a ring out of the list; the caller then releases it.
+  void Remove(Ring* ring);
+
+  void LockForFork() { mutex_.lock(); }
+  void UnlockAfterFork() { mutex_.unlock(); }
+  void DropInChild();  // forgets the parent's rings; mutex held
+
+ private:
+  Dictionary* const dictionary_;
+  std::mutex mutex_;  // guards all below
+  CaptureIdentity identity_;
+  uint32_t ring_slots_ = 0;
+  uint32_t word_ = 0;  // 0: closed
+  std::vector<Ring*> rings_;
+};
+
+// Prepares the process for WaitUntilOut; false where the kernel has no membarrier for it.
+bool RegisterMemoryBarrier();
+
+}  // namespace sonde::record
+
+#endif  // SONDE_RECORD_RING_LIST_H_

@@ -1,0 +1,307 @@
+#include "record/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "record/clock.h"
+#include "record/error.h"
+#include "record/file.h"
+
+namespace sonde::record {
+namespace {
+
+using capture::EntryType;
+using capture::StopReason;
+
+constexpr int64_t kMsNs = 1'000'000;
+constexpr int64_t kMinPeriodNs = 5 * kMsNs;
+constexpr int64_t kMaxPeriodNs = 50 * kMsNs;
+constexpr int64_t kClockPeriodNs = 1'000 * kMsNs;
+constexpr double kBusyFill = 0.10;   // drain more often above it
+constexpr double kQuietFill = 0.02;  // and less often below it
+constexpr size_t kFamilyPage = 4096;
+
+std::string_view AsBytes(const void* data, size_t size) {
+  return {static_cast<const char*>(data), size};
+}
+
+bool IsDiskFull(int error) { return error == -ENOSPC || error == -EDQUOT || error == -EFBIG; }
+
+}  // namespace
+
+Session::Session(SessionConfig config, uint32_t word, Dictionary* dictionary, RingList* rings)
+    : config_(std::move(config)),
+      word_(word),
+      dictionary_(dictionary),
+      rings_(rings),
+      unfinished_(capture::kMaxOpenRanges) {}
+
+Session::~Session() {
+  if (family_flag_ != nullptr) munmap(family_flag_, kFamilyPage);
+}
+
+int Session::Open(bool forked_child, uint32_t parent_pid, ErrorHandler on_error) {
+  on_error_ = on_error;
+  int result = MakeSpanFolder(config_, forked_child, &path_);
+  if (result != 0) return result;
+  identity_.folder = path_ + "/SONDE";
+  identity_.pid = static_cast<uint32_t>(getpid());
+  identity_.clock_kind = RecorderClock();
+  identity_.session_id =
+      static_cast<uint64_t>(base::RealtimeNs()) ^ (uint64_t{identity_.pid} << 40);
+
+  result = OpenFiles();
+  if (result != 0) {
+    result = Fail(-result, "cannot write to %s: %s", identity_.folder.c_str(), ErrorText(-result));
+  } else {
+    WriteProcessFacts(parent_pid);
+    result = StartDrainThread();
+  }
+  if (result != 0) {
+    dictionary_->Detach();
+    segments_.Close();
+    dictionary_file_.Close();
+    // What was made just now; a failure to remove it leaves an empty capture, which reads as such.
+    base::RemoveTree(identity_.folder).IgnoreError();
+    rmdir(path_.c_str());
+    return result;
+  }
+  void* page =
+      mmap(nullptr, kFamilyPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page != MAP_FAILED) family_flag_ = new (page) std::atomic<uint32_t>(0);
+  rings_->Open(identity_, config_.ring_slots, word_);
+  return 0;
+}
+
+void Session::SetFeatures(uint32_t features, uint32_t word) {
+  config_.features = features;
+  word_ = word;
+  dictionary_->SetMetadata("features", std::to_string(features));
+  rings_->Open(identity_, config_.ring_slots, word_);
+}
+
+int Session::OpenFiles() {
+  const int64_t keep_ns = int64_t{config_.keep_last_seconds} * 1'000 * kMsNs;
+  int result = segments_.Create(identity_, keep_ns);
+  if (result == 0) result = dictionary_file_.Create(identity_);
+  if (result == 0) result = dictionary_->Attach(&dictionary_file_);
+  return result;
+}
+
+void Session::WriteProcessFacts(uint32_t parent_pid) {
+  constexpr size_t kMaxCommandLine = 32 * 1024;
+  dictionary_->WriteOnce(EntryType::kProcess, static_cast<uint32_t>(getppid()),
+                         ReadSmallFile("/proc/self/cmdline", kMaxCommandLine));
+  if (parent_pid != 0) dictionary_->SetMetadata("parent_pid", std::to_string(parent_pid));
+  if (!config_.options.empty()) dictionary_->SetMetadata("options", config_.options);
+  dictionary_->SetMetadata("features", std::to_string(config_.features));
+  SampleClock();
+}
+
+int Session::StartDrainThread() {
+  // The host's signals are not for this thread.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = pthread_create(&drain_thread_, nullptr, &Session::DrainMain, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) return Fail(error, "cannot start the drain thread: %s", ErrorText(error));
+  pthread_setname_np(drain_thread_, "sonde-drain");
+  drain_running_ = true;
+  return 0;
+}
+
+void* Session::DrainMain(void* self) {
+  static_cast<Session*>(self)->DrainLoop();
+  return nullptr;
+}
+
+void Session::DrainLoop() {
+  int64_t period_ns = kMinPeriodNs;
+  int64_t next_clock_ns = MonotonicNs() + kClockPeriodNs;
+  for (;;) {
+    {
+      std::unique_lock lock(wake_mutex_);
+      wake_.wait_for(lock, std::chrono::nanoseconds(period_ns), [this] { return stop_drain_; });
+      if (stop_drain_) return;
+    }
+    if (ending_) {
+      const SessionError error = error_;  // the handler deletes the session
+      if (on_error_(error)) return;
+      continue;
+    }
+    const double fill = DrainAll();
+    if (fill > kBusyFill) period_ns = std::max(period_ns / 2, kMinPeriodNs);
+    if (fill < kQuietFill) period_ns = std::min(period_ns + kMinPeriodNs, kMaxPeriodNs);
+    const int64_t now_ns = MonotonicNs();
+    if (now_ns >= next_clock_ns) {
+      SampleClock();
+      next_clock_ns = now_ns + kClockPeriodNs;
+    }
+    const int result = segments_.RotateIfDue(now_ns);
+    if (result != 0) SetError(StopReason::kError, result, "");
+    CheckErrors();
+  }
+}
+
+double Session::DrainAll() {
+  double fullest = 0;
+  uint64_t dropped = dropped_closed_;
+  for (Ring* ring : rings_->Snapshot()) {
+    const bool over = ring->OwnerDone();  // asked first: nothing can be committed after it
+    fullest = std::max(fullest, ring->Fill());
+    if (!DrainRing(ring)) return fullest;
+    dropped += ring->dropped();
+    if (over) CloseRing(ring, true);
+  }
+  dropped_.store(std::max(dropped, dropped_.load(std::memory_order_relaxed)),
+                 std::memory_order_relaxed);
+  UpdateBytes();
+  return fullest;
+}
+
+bool Session::DrainRing(Ring* ring) {
+  ChunkSource source;
+  if (ring->Pending(&source)) {
+    AppendChunk(source);
+    if (failed_) return false;
+    ring->reported_dropped = source.dropped_total;
+    ring->Take(source);
+  }
+  return true;
+}
+
+// Last words of a ring whose owner cannot record any more: drops not told yet, ranges still open.
+// Where they cannot be written, the ring's file stays and holds them.
+void Session::CloseRing(Ring* ring, bool owner_is_out) {
+  ChunkSource source;
+  const bool left_over = ring->Pending(&source);
+  if (!failed_ && !left_over) {
+    source.counts[0] =
+        owner_is_out ? ring->OpenRanges(unfinished_.data(), capture::kMaxOpenRanges) : 0;
+    source.pieces[0] = unfinished_.data();
+    if (source.counts[0] != 0 || source.dropped_total != ring->reported_dropped) {
+      AppendChunk(source);
+    }
+  }
+  if (!failed_) ring->RemoveFile();
+  dropped_closed_ += source.dropped_total;
+  orphan_pops_ += ring->writer()->orphan_pops;
+  rings_->Remove(ring);
+  ring->ReleaseBySession(owner_is_out);
+}
+
+void Session::AppendChunk(const ChunkSource& source) {
+  uint64_t records = 0;
+  const int result = segments_.Append(source, &records);
+  if (result == 0) {
+    records_.fetch_add(records, std::memory_order_relaxed);
+  } else {
+    SetError(StopReason::kError, result, "");
+  }
+}
+
+void Session::SampleClock() {
+  const capture::ClockSampleEntry sample = TakeClockSample(identity_.clock_kind);
+  dictionary_->WriteOnce(EntryType::kClockSample, 0, AsBytes(&sample, sizeof(sample)));
+}
+
+void Session::UpdateBytes() {
+  bytes_.store(segments_.bytes_on_disk() + dictionary_->bytes_written(), std::memory_order_relaxed);
+}
+
+void Session::CheckErrors() {
+  const int error = dictionary_->write_error();
+  if (error != 0) SetError(StopReason::kError, error, "");
+  if (inherited_flag_ != nullptr && inherited_flag_->load(std::memory_order_relaxed) != 0) {
+    SetError(StopReason::kStopped, 0, "the parent process stopped recording");
+  }
+  if (config_.max_bytes != 0 && bytes() > config_.max_bytes) {
+    SetError(StopReason::kLimit, -EFBIG,
+             "recording stopped: " + path_ + " has reached its limit of " +
+                 std::to_string(config_.max_bytes) + " bytes");
+  }
+}
+
+void Session::SetError(StopReason reason, int error, std::string message) {
+  if (ending_) return;
+  ending_ = true;
+  if (message.empty()) {
+    failed_ = true;
+    if (IsDiskFull(error)) reason = StopReason::kDiskFull;
+    message = "recording stopped: cannot write to " + identity_.folder + ": " + ErrorText(-error);
+  }
+  error_ = {reason, error, std::move(message)};
+}
+
+SessionError Session::Finish(SessionError end, bool all_out) {
+  StopDrainThread();
+  if (!failed_) DrainAll();
+  uint64_t dropped = dropped_closed_;
+  for (Ring* ring : rings_->Snapshot()) {
+    dropped += ring->dropped();
+    CloseRing(ring, all_out);
+  }
+  dropped_.store(dropped, std::memory_order_relaxed);
+  if (ending_ && end.reason == StopReason::kStopped) end = error_;
+  WriteEnd(end, dropped, all_out);
+  UpdateBytes();
+  dictionary_->Detach();
+  segments_.Close();
+  dictionary_file_.Close();
+  if (family_flag_ != nullptr) family_flag_->store(1, std::memory_order_relaxed);
+  return end;
+}
+
+void Session::StopDrainThread() {
+  if (!drain_running_) return;
+  drain_running_ = false;
+  if (pthread_equal(pthread_self(), drain_thread_) != 0) {
+    pthread_detach(drain_thread_);
+    return;
+  }
+  {
+    const std::lock_guard lock(wake_mutex_);
+    stop_drain_ = true;
+  }
+  wake_.notify_all();
+  pthread_join(drain_thread_, nullptr);
+}
+
+void Session::WriteEnd(const SessionError& end, uint64_t dropped, bool all_out) {
+  SampleClock();
+  const uint64_t lost_arguments = dictionary_->TakeLostArguments();
+  if (lost_arguments != 0) {
+    dictionary_->WriteOnce(
+        EntryType::kIssue, 0,
+        std::to_string(lost_arguments) + " arguments were left out: their set was full");
+  }
+  if (orphan_pops_ != 0) {
+    dictionary_->WriteOnce(EntryType::kIssue, 0,
+                           std::to_string(orphan_pops_) +
+                               " range ends were ignored: they had no begin in this session");
+  }
+  if (!all_out) {
+    dictionary_->WriteOnce(EntryType::kIssue, 0,
+                           "a thread did not leave its recording section in time: its last record "
+                           "may be missing");
+  }
+  std::string payload(AsBytes(&dropped, sizeof(dropped)));
+  payload += end.message;
+  dictionary_->WriteOnce(EntryType::kSessionEnd, static_cast<uint32_t>(end.reason), payload);
+}
+
+void Session::DropInChild() {
+  segments_.Close();
+  dictionary_file_.Abandon();
+}
+
+}  // namespace sonde::record

@@ -1,0 +1,119 @@
+// One capture while it is being written: its folder, its files and the thread that drains the
+// rings.
+//
+// The drain thread copies what threads have committed into the segment file, every 5 to 50 ms by
+// how full the rings are, and once a second ties the clock to wall time. Whoever ends the session
+// first stops new records (recorder.cc), then calls Finish, which takes the rest and removes the
+// rings.
+//
+// Threads: Open, Start, Finish from one thread at a time; counters from any.
+#ifndef SONDE_RECORD_SESSION_H_
+#define SONDE_RECORD_SESSION_H_
+
+#include <pthread.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+
+#include "record/capture_files.h"
+#include "record/dictionary.h"
+#include "record/ring_list.h"
+#include "record/session_config.h"
+
+namespace sonde::record {
+
+struct SessionError {
+  capture::StopReason reason = capture::StopReason::kStopped;
+  int error = 0;  // negative errno
+  std::string message;
+};
+
+class Session {
+ public:
+  // Called on the drain thread when the session cannot go on. True: the session has been finished
+  // and the thread shall end; false: somebody else is ending it, ask again later.
+  using ErrorHandler = bool (*)(const SessionError& error);
+
+  Session(SessionConfig config, uint32_t word, Dictionary* dictionary, RingList* rings);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Folder, files, dictionary, drain thread. 0 or a failure with text; then nothing is left behind.
+  [[nodiscard]] int Open(bool forked_child, uint32_t parent_pid, ErrorHandler on_error);
+
+  // Takes what is left, writes the end mark and removes the rings. sonde_features_ is 0 and
+  // `all_out` is RingList::WaitUntilOut's answer. On the drain thread only from its ErrorHandler.
+  // Returns why the session really ended: `end`, or an error met while finishing.
+  SessionError Finish(SessionError end, bool all_out);
+
+  // In the child of a fork: closes the parent's files. The object then stays behind, because its
+  // drain thread and locks exist only in the parent.
+  void DropInChild();
+
+  const SessionConfig& config() const { return config_; }
+  uint32_t word() const { return word_; }
+  // Between Open and the first record.
+  void SetFeatures(uint32_t features, uint32_t word);
+  const std::string& path() const { return path_; }
+  uint64_t records() const { return records_.load(std::memory_order_relaxed); }
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // Set in the parent when its session ends; a forked child's session follows it.
+  std::atomic<uint32_t>* family_flag() { return family_flag_; }
+  std::atomic<uint32_t>* inherited_flag() { return inherited_flag_; }
+  void set_inherited_flag(std::atomic<uint32_t>* flag) { inherited_flag_ = flag; }
+
+ private:
+  [[nodiscard]] int OpenFiles();
+  [[nodiscard]] int StartDrainThread();
+  void WriteProcessFacts(uint32_t parent_pid);
+  static void* DrainMain(void* self);
+  void DrainLoop();
+  double DrainAll();  // fullest ring, 0..1
+  bool DrainRing(Ring* ring);
+  void CloseRing(Ring* ring, bool owner_is_out);
+  void StopDrainThread();
+  void WriteEnd(const SessionError& end, uint64_t dropped, bool all_out);
+  void AppendChunk(const ChunkSource& source);
+  void SampleClock();
+  void CheckErrors();
+  void SetError(capture::StopReason reason, int error, std::string message);
+  void UpdateBytes();
+
+  SessionConfig config_;
+  uint32_t word_;
+  Dictionary* const dictionary_;
+  RingList* const rings_;
+  ErrorHandler on_error_ = nullptr;
+  CaptureIdentity identity_;
+  std::string path_;
+  DictionaryFile dictionary_file_;
+  SegmentWriter segments_;
+
+  pthread_t drain_thread_ = {};
+  bool drain_running_ = false;
+  std::mutex wake_mutex_;
+  std::condition_variable wake_;
+  bool stop_drain_ = false;  // under wake_mutex_
+
+  // Used by the drain thread, and by Finish after it.
+  bool ending_ = false;  // error_ says why
+  bool failed_ = false;  // nothing more can be written
+  SessionError error_;
+  uint64_t dropped_closed_ = 0;  // of rings that are gone
+  uint64_t orphan_pops_ = 0;
+  std::vector<Record> unfinished_;
+
+  std::atomic<uint64_t> records_{0};
+  std::atomic<uint64_t> dropped_{0};
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint32_t>* family_flag_ = nullptr;     // own page, shared with children
+  std::atomic<uint32_t>* inherited_flag_ = nullptr;  // the parent's
+};
+
+}  // namespace sonde::record
+
+#endif  // SONDE_RECORD_SESSION_H_
