@@ -19,7 +19,7 @@ TSAN_FOLDERS ?= base capture record store
 ##@ Set-up and build
 .PHONY: setup
 setup: ## Install or fetch all that build, demo, tests and lint need; quick when nothing is missing
-	@setup/debian.sh build test lint
+	@setup/debian.sh build test
 	@setup/duckdb.sh
 	@setup/python.sh test >/dev/null
 
@@ -47,7 +47,7 @@ test-compat: build ## Let msprof-analyze, Perfetto and HTA open what Sonde write
 ##@ Quality
 .PHONY: lint
 lint: ## Check format, layers, sizes, docs, headers alone, clang-tidy; remembers what passed
-	@setup/debian.sh build test lint
+	@setup/debian.sh build test
 	@setup/duckdb.sh
 	@cmake --preset dev >build-lint.log 2>&1 || { cat build-lint.log >&2; rm -f build-lint.log; exit 1; }
 	@rm -f build-lint.log
@@ -55,8 +55,7 @@ lint: ## Check format, layers, sizes, docs, headers alone, clang-tidy; remembers
 
 .PHONY: format
 format: ## Format all C++ and Python files
-	@setup/debian.sh lint
-	@python3 tools/check_format.py --fix --ruff "$$(setup/python.sh lint)"
+	@$$(setup/python.sh lint) tools/check_format.py --fix
 
 ##@ Other
 .PHONY: clean

@@ -78,9 +78,7 @@ def header_checks(flags):
 
 
 def tidy_checks(flags):
-    tool = shutil.which("clang-tidy-19") or shutil.which("clang-tidy")
-    if not tool:
-        sys.exit("clang-tidy-19 is missing: run make setup")
+    tool = source_tree.lint_tool("clang-tidy")
     version = tool_version(tool) + (source_tree.ROOT / ".clang-tidy").read_text()
     checks = []
     for path in source_tree.tracked_files(".cc"):

@@ -1,49 +1,31 @@
-"""Formatting of C++ (clang-format 19) and Python (ruff, with its lint rules).
+"""Formatting of C++ (clang-format) and Python (ruff, with its lint rules).
 
-Usage: check_format.py [--fix] [--ruff PYTHON_WITH_RUFF]. With --fix the files are changed.
+Usage: check_format.py [--fix]. With --fix the files are changed. `make lint` and `make format`
+run it with the Python of the lint environment.
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 
 import source_tree
 
 
-def clang_format():
-    tool = shutil.which("clang-format-19")
-    if not tool:
-        sys.exit("clang-format-19 is missing: run make setup")
-    return tool
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fix", action="store_true")
-    parser.add_argument("--ruff", metavar="PYTHON", default=sys.executable)
-    arguments = parser.parse_args()
+    fix = parser.parse_args().fix
 
     cpp = [str(path) for path in source_tree.cpp_files()]
     python = [str(path) for path in source_tree.tracked_files(".py")]
-    ruff = [arguments.ruff, "-m", "ruff"]
-    commands = []
-    if cpp:
-        how = ["-i"] if arguments.fix else ["--dry-run", "-Werror", "-ferror-limit=1"]
-        commands.append([clang_format(), *how, *cpp])
-    commands.append([*ruff, "format", "--quiet", *([] if arguments.fix else ["--diff"]), *python])
-    commands.append(
-        [
-            *ruff,
-            "check",
-            "--quiet",
-            "--output-format=concise",
-            *(["--fix"] if arguments.fix else []),
-            *python,
-        ]
+    clang_format, ruff = source_tree.lint_tool("clang-format"), source_tree.lint_tool("ruff")
+    commands = (
+        [clang_format, *(["-i"] if fix else ["--dry-run", "-Werror", "-ferror-limit=1"]), *cpp],
+        [ruff, "format", "--quiet", *([] if fix else ["--diff"]), *python],
+        [ruff, "check", "--quiet", "--output-format=concise", *(["--fix"] if fix else []), *python],
     )
     codes = [subprocess.run(c, cwd=source_tree.ROOT, check=False).returncode for c in commands]
-    if any(codes) and not arguments.fix:
+    if any(codes) and not fix:
         print("make format puts most of this right")
     return 1 if any(codes) else 0
 

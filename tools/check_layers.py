@@ -8,10 +8,14 @@ from collections import defaultdict
 import source_tree
 from source_tree import FOLDER_ORDER, RECORDER_FOLDERS
 
-# Slow to compile: named only by .cc files, and only in one folder each.
+# Named in one folder each, and by .cc files only where they are slow to compile. A wrapper is a
+# header of ours that stands for a slow one: it may name it, and is itself for .cc files only.
 HEAVY = re.compile(
     r"^(CLI/|nlohmann/|simdjson\.h|tbb/|oneapi/|spdlog/|httplib\.h|duckdb\.h|xlsxwriter)"
 )
+SLOW = re.compile(r"^(CLI/|nlohmann/json\.hpp|simdjson\.h|tbb/|oneapi/|spdlog/|httplib\.h)")
+WRAPPERS = ("base/host/json.h",)
+WRAPPER_FILES = tuple(f"src/{name}" for name in WRAPPERS)
 
 # Third-party headers: not for what is loaded into the user's process.
 THIRD_PARTY = re.compile(
@@ -50,11 +54,15 @@ def check_include(path, name, line, heavy_users, problems):
         problems.append(
             f"{where}: {user} is loaded into user processes: no third-party code ({name})"
         )
+    if (
+        path.suffix == ".h"
+        and (SLOW.match(name) or name in WRAPPERS)
+        and str(path) not in WRAPPER_FILES
+    ):
+        problems.append(f"{where}: slow header {name} belongs into a .cc file")
     heavy = HEAVY.match(name)
     if heavy:
         heavy_users[heavy[1]][user or path.parts[0]].append(where)
-        if path.suffix == ".h":
-            problems.append(f"{where}: heavy header {name} belongs into a .cc file")
     if name.startswith(".") or "/../" in name:
         problems.append(f"{where}: include from src/ or include/, not relative ({name})")
 

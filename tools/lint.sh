@@ -13,13 +13,13 @@ check() {
   echo "   $((SECONDS - started)) s"
 }
 
-ruff_python=$(setup/python.sh lint) || exit 1
-check "format" python3 tools/check_format.py --ruff "$ruff_python"
-check "layers" python3 tools/check_layers.py
-check "sizes" python3 tools/check_sizes.py
-check "docs" python3 tools/check_docs.py
-check "headers alone" python3 tools/check_cpp.py headers --jobs "$jobs"
-check "clang-tidy" python3 tools/check_cpp.py tidy --jobs "$jobs"
+python=$(setup/python.sh lint) || exit 1
+check "format" "$python" tools/check_format.py
+check "layers" "$python" tools/check_layers.py
+check "sizes" "$python" tools/check_sizes.py
+check "docs" "$python" tools/check_docs.py
+check "headers alone" "$python" tools/check_cpp.py headers --jobs "$jobs"
+check "clang-tidy" "$python" tools/check_cpp.py tidy --jobs "$jobs"
 
 if [ "${#failed[@]}" -gt 0 ]; then
   echo "lint: failed: ${failed[*]}"

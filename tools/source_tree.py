@@ -3,6 +3,7 @@
 import functools
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,6 +29,14 @@ FOLDER_ORDER = (
 RECORDER_FOLDERS = ("capture", "record", "probe", "adapt")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def lint_tool(name):
+    """A tool of the lint environment, whose Python runs these scripts (setup/python.sh lint)."""
+    path = Path(sys.executable).parent / name
+    if not path.exists():
+        sys.exit(f"{name} is not beside {sys.executable}: run this by make lint or make format")
+    return str(path)
 
 
 def tracked_files(*suffixes):
