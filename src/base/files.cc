@@ -284,7 +284,9 @@ std::string AbsolutePath(const std::string& path) {
       parts.pop_back();
     }
   }
-  return "/" + Join(parts, "/");
+  std::string absolute = "/";
+  absolute += Join(parts, "/");  // not one expression: GCC 12 warns of an overlap at -O3
+  return absolute;
 }
 
 }  // namespace sonde::base
