@@ -8,14 +8,11 @@ from collections import defaultdict
 import source_tree
 from source_tree import FOLDER_ORDER, RECORDER_FOLDERS
 
-# Named in one folder each, and by .cc files only where they are slow to compile. A wrapper is a
-# header of ours that stands for a slow one: it may name it, and is itself for .cc files only.
+# Named in one folder each, and by .cc files only where they are slow to compile.
 HEAVY = re.compile(
     r"^(CLI/|nlohmann/|simdjson\.h|tbb/|oneapi/|spdlog/|httplib\.h|duckdb\.h|xlsxwriter)"
 )
 SLOW = re.compile(r"^(CLI/|nlohmann/json\.hpp|simdjson\.h|tbb/|oneapi/|spdlog/|httplib\.h)")
-WRAPPERS = ("base/host/json.h",)
-WRAPPER_FILES = tuple(f"src/{name}" for name in WRAPPERS)
 
 # Third-party headers: not for what is loaded into the user's process.
 THIRD_PARTY = re.compile(
@@ -54,11 +51,7 @@ def check_include(path, name, line, heavy_users, problems):
         problems.append(
             f"{where}: {user} is loaded into user processes: no third-party code ({name})"
         )
-    if (
-        path.suffix == ".h"
-        and (SLOW.match(name) or name in WRAPPERS)
-        and str(path) not in WRAPPER_FILES
-    ):
+    if path.suffix == ".h" and SLOW.match(name):
         problems.append(f"{where}: slow header {name} belongs into a .cc file")
     heavy = HEAVY.match(name)
     if heavy:

@@ -164,10 +164,23 @@ Status TakeStatus(Result<T>&& result) {
 }  // namespace sonde::base
 
 namespace sonde {
-// The two words of every signature, short for all folders.
+// The words of every signature and every failure, short for all folders.
 using base::Result;
 using base::Status;
 using base::StatusCode;
+
+using base::AlreadyExistsError;
+using base::CancelledError;
+using base::CorruptDataError;
+using base::FailedPreconditionError;
+using base::InternalError;
+using base::InvalidArgumentError;
+using base::NotFoundError;
+using base::OutOfRangeError;
+using base::PermissionDeniedError;
+using base::ResourceExhaustedError;
+using base::UnavailableError;
+using base::UnimplementedError;
 }  // namespace sonde
 
 // NOLINTBEGIN(bugprone-macro-parentheses): `lhs` may be a declaration.

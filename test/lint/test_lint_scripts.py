@@ -60,7 +60,6 @@ def test_clean_tree_passes(tree, script):
             "#include <nlohmann/json.hpp>\n",
             "slow header nlohmann/json.hpp belongs into a .cc",
         ),
-        ("src/base/a.h", '#include "base/host/json.h"\n', "slow header base/host/json.h belongs"),
         (
             "src/cli/cmd_run.cc",
             "#include <duckdb.h>\n",

@@ -1,0 +1,85 @@
+// `sonde doctor`: what would be recorded on this machine, what not, and what to do about it.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "base/strings.h"
+#include "cli/command.h"
+#include "cli/doctor.h"
+#include "cli/run_options.h"
+#include "cli/supervise.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+
+struct DoctorOptions {
+  std::string python;
+  std::string save_path = kDefaultSavePath;
+};
+
+void AddPythonFindings(const Context& context, const std::string& python,
+                       std::vector<Finding>& findings) {
+  Finding failure{.grade = Grade::kFailure, .subject = "Python"};
+  if (const auto program = FindProgram(python); !program.ok()) {
+    failure.text = program.status().message();
+    failure.remedy = "name the Python of your programs with --python or SONDE_PYTHON";
+    findings.push_back(failure);
+    return;
+  }
+  const Result<base::JsonDocument> report = AskPython(context.layout, python);
+  if (!report.ok()) {
+    failure.text = report.status().message();
+    failure.remedy = Concat("run '", python, " -m sonde.doctor' to see more");
+    findings.push_back(failure);
+    return;
+  }
+  const std::vector<Finding> explained = ExplainPython(report->root());
+  findings.insert(findings.end(), explained.begin(), explained.end());
+}
+
+Result<int> Examine(const Context& context, const DoctorOptions& options) {
+  std::vector<Finding> findings;
+  AddPythonFindings(context, options.python, findings);
+  for (const Finding& finding : CheckDevices("/dev")) findings.push_back(finding);
+  findings.push_back(CheckClock());
+  findings.push_back(CheckSavePath(options.save_path));
+  for (const Finding& finding :
+       CheckOtherProfilers([](const char* name) { return std::getenv(name); })) {
+    findings.push_back(finding);
+  }
+  const std::string screen = RenderDoctor(Concat("Sonde on ", DescribeMachine()), findings);
+  std::fwrite(screen.data(), 1, screen.size(), stdout);
+  const auto failure = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.grade == Grade::kFailure;
+  });
+  if (failure == findings.end()) return kExitOk;
+  return base::FailedPreconditionError(
+      Concat("PyTorch programs cannot be recorded here: ", failure->subject, ": ", failure->text));
+}
+
+CommandAction Declare(CLI::App& app) {
+  auto options = std::make_shared<DoctorOptions>();
+  options->python = "python3";
+  app.add_option("--python", options->python, "The Python that your programs run with")
+      ->envname("SONDE_PYTHON")
+      ->capture_default_str();
+  app.add_option("--profile-save-path", options->save_path, "Folder for the captures")
+      ->envname("SONDE_PROFILE_SAVE_PATH")
+      ->capture_default_str();
+  return [options](const Context& context) { return Examine(context, *options); };
+}
+
+}  // namespace
+
+Command DoctorCommand() {
+  return {.name = "doctor",
+          .summary = "Check this machine: what can be recorded, what not, and why",
+          .example = "sonde doctor --python ./venv/bin/python",
+          .declare = &Declare};
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,241 @@
+// `sonde run`: starts a command so that every Python process below it records its PyTorch work, and
+// has the captures parsed when it has ended.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "cli/command.h"
+#include "cli/run_list.h"
+#include "cli/run_options.h"
+#include "cli/supervise.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+
+constexpr std::string_view kExample =
+    "sonde run -- python3 train.py\n"
+    "sonde run --profile-step-start 5 --profile-step-end 8 --profile-ranks 0 \\\n"
+    "    --profile-record-shapes -- torchrun --nproc-per-node 2 train.py\n"
+    "sonde run --control http://127.0.0.1:8765 -- vllm serve ...   # POST /start_profile";
+
+// A flag that stays absent unless it, its "--no-" form or its variable is given.
+void AddSwitch(CLI::App& app, std::optional<bool>& value, const std::string& name,
+               const std::string& variable, const std::string& help) {
+  const std::string negated = base::ReplaceAll(name, "--profile-", "--no-profile-");
+  app.add_flag_function(
+         Concat(name, ",!", negated), [&value](int64_t count) { value = count > 0; }, help)
+      ->envname(variable)
+      ->group("What is recorded");
+}
+
+void DeclareSelection(CLI::App& app, RunOptions& options) {
+  const std::string group = "When and where";
+  app.add_flag("--profile", options.profile,
+               "Accepted for MindSpeed-LLM command lines: recording is on anyway")
+      ->group(group);
+  app.add_option("--profile-step-start", options.step_start,
+                 "First step to record, from 0 (default: from the import of torch)")
+      ->envname("SONDE_PROFILE_STEP_START")
+      ->group(group);
+  app.add_option("--profile-step-end", options.step_end,
+                 "First step not to record; -1: record to the end")
+      ->envname("SONDE_PROFILE_STEP_END")
+      ->group(group);
+  app.add_option("--profile-ranks", options.ranks, "Ranks to record, as 0 1 or 0,1; -1: all")
+      ->delimiter(',')
+      ->envname("SONDE_PROFILE_RANKS")
+      ->group(group);
+  app.add_option("--control", options.control,
+                 "Record on POST /start_profile to http://127.0.0.1:PORT or unix:PATH")
+      ->envname("SONDE_CONTROL")
+      ->group(group);
+}
+
+void DeclareContent(CLI::App& app, RunOptions& options) {
+  app.add_option("--profile-level", options.level, "level_none, level0 (default), level1, level2")
+      ->envname("SONDE_PROFILE_LEVEL")
+      ->group("What is recorded");
+  AddSwitch(app, options.with_cpu, "--profile-with-cpu", "SONDE_PROFILE_WITH_CPU",
+            "Host side of the operators (on)");
+  AddSwitch(app, options.record_shapes, "--profile-record-shapes", "SONDE_PROFILE_RECORD_SHAPES",
+            "Shapes and types of the inputs (off)");
+  AddSwitch(app, options.with_memory, "--profile-with-memory", "SONDE_PROFILE_WITH_MEMORY",
+            "Events of the memory allocator (off)");
+  AddSwitch(app, options.with_stack, "--profile-with-stack", "SONDE_PROFILE_WITH_STACK",
+            "Python call stacks (off)");
+  AddSwitch(app, options.with_modules, "--profile-with-modules", "SONDE_PROFILE_WITH_MODULES",
+            "One range per nn.Module call (on)");
+  AddSwitch(app, options.mstx, "--profile-mstx", "SONDE_PROFILE_MSTX",
+            "Ranges and marks of the program (on)");
+  app.add_option("--profile-gc-threshold-ms", options.gc_threshold_ms,
+                 "Garbage collections at least this long; 0: all (default: none)")
+      ->envname("SONDE_PROFILE_GC_THRESHOLD_MS")
+      ->group("What is recorded");
+}
+
+void DeclareOutput(CLI::App& app, RunOptions& options) {
+  const std::string group = "What is written";
+  app.add_option("--profile-save-path", options.save_path,
+                 Concat("Folder for the captures (default: ", kDefaultSavePath, ")"))
+      ->envname("SONDE_PROFILE_SAVE_PATH")
+      ->group(group);
+  app.add_option("--profile-export-type", options.export_types, "text (default), db, or text,db")
+      ->delimiter(',')
+      ->envname("SONDE_PROFILE_EXPORT_TYPE")
+      ->group(group);
+  app.add_flag_function(
+         "--profile-data-simplification,!--no-profile-data-simplification",
+         [&options](int64_t count) { options.data_simplification = count > 0; },
+         "Remove the raw capture after parsing (off)")
+      ->envname("SONDE_PROFILE_DATA_SIMPLIFICATION")
+      ->group(group);
+  app.add_flag_function(
+         "--analyse,!--no-analyse", [&options](int64_t count) { options.analyse = count > 0; },
+         "Parse the captures into ASCEND_PROFILER_OUTPUT (on)")
+      ->envname("SONDE_PROFILE_ANALYSE")
+      ->group(group);
+  app.add_flag("-q,--quiet", options.quiet, "No lines on standard error except errors")
+      ->envname("SONDE_QUIET")
+      ->group(group);
+}
+
+// A file in the temporary folder that goes with the object.
+class RunListFile {
+ public:
+  static Result<RunListFile> Create() {
+    const char* folder = std::getenv("TMPDIR");
+    std::string path =
+        base::JoinPath(folder == nullptr || *folder == '\0' ? "/tmp" : folder, "sonde_run_XXXXXX");
+    const int descriptor = mkstemp(path.data());
+    if (descriptor < 0) return base::ErrnoStatus(errno, "write", path);
+    close(descriptor);
+    return RunListFile(base::AbsolutePath(path));
+  }
+  RunListFile(RunListFile&& other) noexcept : path_(std::exchange(other.path_, std::string())) {}
+  RunListFile& operator=(RunListFile&&) = delete;
+  ~RunListFile() {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit RunListFile(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// Our start-up hook first, then what the user has.
+std::string PythonPath(const std::string& inject_folder) {
+  const char* theirs = std::getenv("PYTHONPATH");
+  if (theirs == nullptr || *theirs == '\0') return inject_folder;
+  const std::string_view text = theirs;
+  if (text.substr(0, text.find(':')) == inject_folder) return std::string(text);
+  return Concat(inject_folder, ":", text);
+}
+
+bool IsAnalysed(const std::string& capture) {
+  return base::PathExists(base::JoinPath(capture, "ASCEND_PROFILER_OUTPUT"));
+}
+
+// Parses what the processes themselves did not; the summary goes to standard error, because
+// standard output is the program's.
+void AnalyseCaptures(const Context& context, const RunOptions& options,
+                     const std::vector<std::string>& captures) {
+  std::vector<std::string> words = {context.layout.binary, "analyse"};
+  for (const std::string& capture : captures) {
+    if (base::IsDirectory(capture) && !IsAnalysed(capture)) words.push_back(capture);
+  }
+  if (words.size() == 2) return;
+  for (const std::string& type : options.export_types) {
+    words.insert(words.end(), {"--export-type", type});
+  }
+  const Result<ProgramEnd> end =
+      Supervise({.path = words.front(), .words = words, .variables = {}, .stdout_to_stderr = true});
+  if (end.ok() && end->exit_status == 0) return;
+  // The parser said itself what was wrong; here only what remains and how to go on.
+  PrintError(Concat("the captures could not be parsed",
+                    end.ok() ? "" : Concat(" (", end.status().message(), ")"),
+                    ": they stay in place; later: sonde analyse ", words[2]));
+}
+
+void ReportRun(const Context& context, const RunOptions& options, const RunListFile& list_file) {
+  const Result<std::string> text = base::ReadFile(list_file.path());
+  if (!text.ok()) {
+    PrintError(text.status().message());
+    return;
+  }
+  const RunList list = ParseRunList(*text);
+  if (options.analyse.value_or(true)) AnalyseCaptures(context, options, list.captures);
+  if (options.quiet) return;
+  if (list.captures.empty()) {
+    PrintNotice(NothingRecordedReason(list));
+    return;
+  }
+  for (const std::string& reason : list.failed) PrintNotice(Concat("not recorded: ", reason));
+  std::vector<std::string> kept;
+  std::copy_if(list.captures.begin(), list.captures.end(), std::back_inserter(kept),
+               [](const std::string& path) { return base::IsDirectory(path); });
+  PrintNotice(Concat("recorded: ", base::Join(kept, ", ")));
+}
+
+Result<int> Run(const Context& context, const RunOptions& options) {
+  if (context.command_line.empty()) {
+    return WrongUsage(context, "no command to run: sonde run [OPTIONS] -- COMMAND...");
+  }
+  if (const Status status = CheckRunOptions(options); !status.ok()) {
+    return WrongUsage(context, status.message());
+  }
+  const std::string save_path = options.save_path.value_or(kDefaultSavePath);
+  SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(save_path).Annotate("--profile-save-path"));
+  if (context.layout.python_package.empty()) {
+    return NotFoundError(Concat("Sonde's Python package was not found near '", context.layout.home,
+                                "' (set SONDE_HOME to the folder that holds bin/ and lib/)"));
+  }
+  const Result<std::string> program = FindProgram(context.command_line.front());
+  if (!program.ok()) {
+    PrintError(program.status().message());
+    return program.status().code() == StatusCode::kNotFound ? kExitNotFound : kExitNotExecutable;
+  }
+  SONDE_ASSIGN_OR_RETURN(const RunListFile list, RunListFile::Create());
+  EnvironmentVariables variables = ToEnvironment(options);
+  variables.emplace_back("SONDE_ATTACH", "profile");
+  variables.emplace_back("SONDE_HOME", context.layout.home);
+  variables.emplace_back("SONDE_RUN_LIST", list.path());
+  variables.emplace_back("PYTHONPATH", PythonPath(context.layout.InjectFolder()));
+
+  const Result<ProgramEnd> end = Supervise(
+      {.path = *program, .words = context.command_line, .variables = std::move(variables)});
+  if (!end.ok()) {
+    PrintError(end.status().message());
+    return kExitNotExecutable;
+  }
+  ReportRun(context, options, list);
+  if (end->signal == 0) return end->exit_status;
+  unlink(list.path().c_str());
+  EndLike(*end);
+}
+
+CommandAction Declare(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  DeclareSelection(app, *options);
+  DeclareContent(app, *options);
+  DeclareOutput(app, *options);
+  return [options](const Context& context) { return Run(context, *options); };
+}
+
+}  // namespace
+
+Command RunCommand() {
+  return {.name = "run",
+          .summary = "Run a command and record its PyTorch work, without changing its code",
+          .example = kExample,
+          .declare = &Declare,
+          .takes_command_line = true};
+}
+
+}  // namespace sonde::cli

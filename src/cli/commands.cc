@@ -1,0 +1,16 @@
+#include "cli/commands.h"
+
+namespace sonde::cli {
+
+// One line a command: here its maker, below its place in the list.
+Command RunCommand();
+Command DoctorCommand();
+
+std::vector<Command> AllCommands() {
+  return {
+      RunCommand(),
+      DoctorCommand(),
+  };
+}
+
+}  // namespace sonde::cli

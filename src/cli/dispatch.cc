@@ -1,0 +1,177 @@
+// From the words of the command line to the command and its exit status.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "base/strings.h"
+#include "cli/commands.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+
+constexpr std::string_view kAbout =
+    "Sonde records where the time and memory of an LLM program go, and turns the recording into "
+    "the\n"
+    "files that the Ascend tools, Perfetto and TensorBoard read.\n";
+
+// Error texts are one line, whatever the parts they are made of.
+std::string OneLine(std::string_view text) {
+  std::string line(base::Trim(text));
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
+void PrintLine(std::string_view prefix, std::string_view message) {
+  // One write, so that lines of several processes do not mix.
+  const std::string line = Concat(prefix, OneLine(message), "\n");
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void PrintOverview(std::span<const Command> commands) {
+  std::string text = Concat(kAbout, "\nUsage: sonde COMMAND [OPTIONS]\n\nCommands:\n");
+  size_t width = 0;
+  for (const Command& command : commands) width = std::max(width, command.name.size());
+  for (const Command& command : commands) {
+    text += Concat("  ", command.name, std::string(width + 2 - command.name.size(), ' '),
+                   command.summary, "\n");
+  }
+  text += "\n'sonde COMMAND --help' explains the options. 'sonde --version' prints the version.\n";
+  text += "\nExample:\n  sonde run -- python3 train.py\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+// The candidate nearest to `typed`, or empty where none is near.
+std::string_view Nearest(std::string_view typed, const std::vector<std::string>& candidates) {
+  const size_t limit = std::max<size_t>(1, typed.size() / 3);
+  std::string_view best;
+  size_t best_distance = limit + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = base::EditDistance(typed, candidate);
+    if (distance >= best_distance) continue;
+    best = candidate;
+    best_distance = distance;
+  }
+  return best;
+}
+
+std::string Suggestion(std::string_view typed, const std::vector<std::string>& candidates) {
+  const std::string_view nearest = Nearest(typed, candidates);
+  return nearest.empty() ? std::string() : Concat("; did you mean '", nearest, "'?");
+}
+
+std::string UnknownOptionMessage(const CLI::App& app, std::string_view option) {
+  std::vector<std::string> names;
+  for (const CLI::Option* known : app.get_options()) {
+    for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+  }
+  const std::string_view typed = option.substr(0, option.find('='));
+  return Concat("unknown option '", typed, "'", Suggestion(typed, names));
+}
+
+// The words that CLI11 did not take: an unknown option, or the command to run.
+Result<std::vector<std::string>> TakeRest(const Command& command, const CLI::App& app) {
+  std::vector<std::string> rest = app.remaining();
+  if (rest.empty()) return rest;
+  if (rest.front().starts_with("-")) {
+    return InvalidArgumentError(UnknownOptionMessage(app, rest.front()));
+  }
+  if (command.takes_command_line) return rest;
+  return InvalidArgumentError(Concat("unexpected argument '", rest.front(), "'"));
+}
+
+int RunAction(const CommandAction& action, const Context& context) {
+  Result<int> result = action(context);
+  if (!result.ok()) {
+    PrintError(result.status().message());
+    return kExitFailure;
+  }
+  if (std::fflush(stdout) != 0) {
+    PrintError("cannot write to standard output: is the disk full?");
+    return kExitFailure;
+  }
+  return *result;
+}
+
+// Parses the words of one command and runs it.
+int RunCommandWords(const Command& command, std::span<const std::string> words, Context context) {
+  CLI::App app(std::string(command.summary), Concat("sonde ", command.name));
+  app.get_formatter()->column_width(36);
+  app.footer(Concat("\nExample:\n  ", base::ReplaceAll(command.example, "\n", "\n  ")));
+  app.allow_extras();  // told apart below, with better words
+  if (command.takes_command_line) app.prefix_command();
+  const CommandAction action = command.declare(app);
+
+  const auto dashes =
+      command.takes_command_line ? std::find(words.begin(), words.end(), "--") : words.end();
+  std::vector<std::string> reversed(words.begin(), dashes);
+  std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
+  if (dashes != words.end()) context.command_line.assign(dashes + 1, words.end());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    std::string help = app.help();
+    if (command.takes_command_line) {
+      help = base::ReplaceAll(help, "[OPTIONS]\n", "[OPTIONS] -- COMMAND...\n");
+    }
+    std::fwrite(help.data(), 1, help.size(), stdout);
+    return kExitOk;
+  } catch (const CLI::ParseError& error) {
+    return WrongUsage(context, error.what());
+  }
+  Result<std::vector<std::string>> rest = TakeRest(command, app);
+  if (!rest.ok()) return WrongUsage(context, rest.status().message());
+  if (!rest->empty()) {
+    // The command began before the "--", which is therefore its own.
+    if (dashes != words.end()) rest->push_back("--");
+    rest->insert(rest->end(), context.command_line.begin(), context.command_line.end());
+    context.command_line = std::move(*rest);
+  }
+  return RunAction(action, context);
+}
+
+}  // namespace
+
+void PrintError(std::string_view message) { PrintLine("sonde: error: ", message); }
+void PrintNotice(std::string_view message) { PrintLine("sonde: ", message); }
+
+int WrongUsage(const Context& context, std::string_view message) {
+  const std::string_view space = context.command_name.empty() ? "" : " ";
+  PrintError(Concat(OneLine(message), " (see 'sonde", space, context.command_name, " --help')"));
+  return kExitUsage;
+}
+
+int Dispatch(std::span<const Command> commands, std::span<const std::string> arguments,
+             Context context) {
+  if (arguments.empty()) return WrongUsage(context, "no command given");
+  std::string name = arguments.front();
+  std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  if (name == "--version") {
+    std::printf("sonde %s\n", SONDE_VERSION);
+    return kExitOk;
+  }
+  if (name == "help" && !words.empty()) {
+    name = words.front();
+    words.assign({"--help"});
+  }
+  if (name == "--help" || name == "-h" || name == "help") {
+    PrintOverview(commands);
+    return kExitOk;
+  }
+  if (name.starts_with("-")) {
+    return WrongUsage(context, Concat("unknown option '", name, "'; a command comes first"));
+  }
+  const auto command = std::find_if(commands.begin(), commands.end(),
+                                    [&](const Command& c) { return c.name == name; });
+  if (command == commands.end()) {
+    std::vector<std::string> names;
+    for (const Command& known : commands) names.emplace_back(known.name);
+    return WrongUsage(context, Concat("unknown command '", name, "'", Suggestion(name, names)));
+  }
+  context.command_name = command->name;
+  return RunCommandWords(*command, words, std::move(context));
+}
+
+}  // namespace sonde::cli

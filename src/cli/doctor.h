@@ -1,0 +1,60 @@
+// What `sonde doctor` finds: one finding a subject, and the screen made of them.
+//
+// Checks look and report; none changes anything. Those that depend on the machine take what they
+// look at as parameters where a test needs to say it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/host/json.h"
+#include "base/status.h"
+#include "cli/layout.h"
+
+namespace sonde::cli {
+
+enum class Grade {
+  kOk,
+  kNote,     // worth knowing, nothing is lost
+  kGap,      // something will not be recorded
+  kFailure,  // nothing can be recorded
+};
+
+struct Finding {
+  Grade grade = Grade::kOk;
+  std::string subject = {};  // "PyTorch"
+  std::string text = {};
+  std::string remedy = {};  // for gaps and failures
+  std::string loses = {};   // what is not recorded, for gaps
+};
+
+// --- The Python side (docs/reference/doctor.md) ------------------------------------------------
+
+// Runs the module sonde.doctor in `python` and returns what it printed.
+Result<base::JsonDocument> AskPython(const Layout& layout, const std::string& python);
+
+// `report`: the object that the module printed.
+std::vector<Finding> ExplainPython(const base::JsonValue& report);
+
+// --- The machine -------------------------------------------------------------------------------
+
+Finding CheckClock();
+Finding CheckSavePath(const std::string& path);
+
+// `get_variable` stands for getenv: null where unset.
+using VariableGetter = std::function<const char*(const char* name)>;
+std::vector<Finding> CheckOtherProfilers(const VariableGetter& get_variable);
+
+// Device files below `root` ("/dev") and the tools of their vendors on PATH.
+std::vector<Finding> CheckDevices(const std::string& root);
+
+// --- The screen --------------------------------------------------------------------------------
+
+// "host, Debian GNU/Linux 12 (bookworm), x86_64, 2 cores".
+std::string DescribeMachine();
+
+// All findings, then what will and will not be recorded; at most 100 columns.
+std::string RenderDoctor(const std::string& title, const std::vector<Finding>& findings);
+
+}  // namespace sonde::cli

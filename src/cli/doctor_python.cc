@@ -1,0 +1,179 @@
+// `sonde doctor`: asking Python, and what its answer means.
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "cli/capture_output.h"
+#include "cli/doctor.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+using base::JsonValue;
+
+constexpr int kTimeoutSeconds = 120;
+
+// Finds the package without disturbing the program's own search path: last, not first.
+constexpr const char* kRunModule =
+    "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
+    "runpy.run_module('sonde.doctor', run_name='__main__', alter_sys=True)";
+
+// A text member, or empty.
+std::string Text(const JsonValue& object, std::string_view key) {
+  return object.GetString(key, "").value_or("");
+}
+
+bool Flag(const JsonValue& object, std::string_view key, bool fallback) {
+  return object.GetBool(key, fallback).value_or(fallback);
+}
+
+std::string LastLine(std::string_view text) {
+  const std::string_view trimmed = base::Trim(text);
+  const size_t at = trimmed.rfind('\n');
+  return std::string(at == std::string_view::npos ? trimmed : trimmed.substr(at + 1));
+}
+
+Finding ExplainHook(const JsonValue& hook) {
+  if (hook.IsNull() || Flag(hook, "found", false)) {
+    return {.subject = "Start-up hook", .text = "reaches this Python through PYTHONPATH"};
+  }
+  return {.grade = Grade::kGap,
+          .subject = "Start-up hook",
+          .text = Concat("does not run: ", Text(hook, "detail")),
+          .remedy = "start Python without -E, -I and -S, and leave PYTHONPATH as sonde run sets it",
+          .loses = "programs that do not call sonde.torch.profile themselves"};
+}
+
+Finding ExplainTorch(const JsonValue& torch) {
+  if (torch.IsNull()) {
+    return {.grade = Grade::kFailure,
+            .subject = "PyTorch",
+            .text = "not installed in this Python",
+            .remedy = "install torch 2.4 or newer, or name another Python with --python"};
+  }
+  if (const std::string error = Text(torch, "error"); !error.empty()) {
+    return {.grade = Grade::kFailure,
+            .subject = "PyTorch",
+            .text = Concat("cannot be imported: ", error),
+            .remedy = "repair the installation until `import torch` works"};
+  }
+  const std::string version = Text(torch, "version");
+  if (!Flag(torch, "supported", true)) {
+    return {.grade = Grade::kFailure,
+            .subject = "PyTorch",
+            .text = Concat(version, " is older than 2.4"),
+            .remedy = "install torch 2.4 or newer"};
+  }
+  const std::string cuda = Text(torch, "cuda");
+  return {.subject = "PyTorch",
+          .text = Concat(version, cuda.empty() ? "" : Concat(", built for CUDA ", cuda), ", ",
+                         Text(torch, "path"))};
+}
+
+void ExplainPackages(const JsonValue& packages, std::vector<Finding>& out) {
+  std::vector<std::string> found;
+  for (const auto& [name, version] : packages.Members()) {
+    if (version.IsString()) found.push_back(Concat(name, " ", version.AsString().value_or("")));
+  }
+  if (!found.empty()) out.push_back({.subject = "Beside it", .text = base::Join(found, ", ")});
+}
+
+void ExplainAccelerators(const JsonValue& accelerators, std::vector<Finding>& out) {
+  for (const JsonValue& device : accelerators.Elements()) {
+    const std::string kind = Text(device, "kind");
+    out.push_back(
+        {.grade = Grade::kGap,
+         .subject = "Accelerator",
+         .text = Concat(kind, ":", std::to_string(device.GetInt("index", 0).value_or(0)), " ",
+                        Text(device, "name")),
+         .remedy = "this version records the host side; use the vendor's tracer beside it",
+         .loses = Concat("kernels on the ", kind, " device")});
+  }
+  if (accelerators.IsArray() && accelerators.Size() == 0) {
+    out.push_back({.subject = "Accelerator", .text = "none seen by torch: the CPU is the device"});
+  }
+}
+
+Finding ExplainLibrary(std::string subject, const JsonValue& library) {
+  const std::string path = Text(library, "path");
+  const std::string error = Text(library, "error");
+  if (!path.empty() && error.empty()) {
+    const std::string version = Text(library, "version");
+    return {.subject = std::move(subject),
+            .text = Concat(version, version.empty() ? "" : ", ", path)};
+  }
+  return {.grade = Grade::kFailure,
+          .subject = std::move(subject),
+          .text = path.empty() ? "its library was not found" : Concat(path, ": ", error),
+          .remedy = "install Sonde again, or set SONDE_HOME to the folder that holds its lib/"};
+}
+
+void ExplainSelfTest(const JsonValue& checks, std::vector<Finding>& out) {
+  size_t passed = 0;
+  for (const JsonValue& check : checks.Elements()) {
+    if (Flag(check, "ok", false)) {
+      ++passed;
+      continue;
+    }
+    out.push_back({.grade = Grade::kGap,
+                   .subject = "Self-test",
+                   .text = Concat(Text(check, "name"), ": ", Text(check, "detail")),
+                   .remedy = Text(check, "remedy"),
+                   .loses = Text(check, "loses")});
+  }
+  out.push_back({.grade = checks.Size() == 0 ? Grade::kNote : Grade::kOk,
+                 .subject = "Self-test",
+                 .text = checks.Size() == 0 ? "not run"
+                                            : Concat(std::to_string(passed), " of ",
+                                                     std::to_string(checks.Size()), " passed")});
+}
+
+}  // namespace
+
+Result<base::JsonDocument> AskPython(const Layout& layout, const std::string& python) {
+  if (layout.python_package.empty()) {
+    return base::NotFoundError(Concat("Sonde's Python package was not found near '", layout.home,
+                                      "' (set SONDE_HOME to the folder that holds bin/ and lib/)"));
+  }
+  const char* their_path = std::getenv("PYTHONPATH");
+  std::string python_path = layout.InjectFolder();
+  if (their_path != nullptr && *their_path != '\0') python_path += Concat(":", their_path);
+  SONDE_ASSIGN_OR_RETURN(
+      const ProgramOutput output,
+      CaptureOutput(
+          {python, "-c", kRunModule, layout.PythonFolder(), "--json"},
+          {{"PYTHONPATH", python_path}, {"SONDE_ATTACH", ""}, {"SONDE_HOME", layout.home}},
+          kTimeoutSeconds));
+  if (output.exit_status != 0) {
+    return base::InternalError(Concat("'", python, "' ended with status ",
+                                      std::to_string(output.exit_status), ": ",
+                                      LastLine(output.err)));
+  }
+  return base::JsonDocument::Parse(output.out, "answer of sonde.doctor");
+}
+
+std::vector<Finding> ExplainPython(const JsonValue& report) {
+  std::vector<Finding> findings;
+  const JsonValue python = report["python"];
+  findings.push_back({.subject = "Python",
+                      .text = Concat(Text(python, "version"), " ", Text(python, "implementation"),
+                                     ", ", Text(python, "executable"))});
+  findings.push_back(ExplainHook(report["start_up_hook"]));
+  findings.push_back(ExplainTorch(report["torch"]));
+  ExplainPackages(report["packages"], findings);
+  ExplainAccelerators(report["accelerators"], findings);
+  findings.push_back(ExplainLibrary("Recorder", report["recorder"]));
+  if (!report["torch"].IsNull()) {
+    findings.push_back(ExplainLibrary("Adapter", report["adapter"]));
+    ExplainSelfTest(report["adapter"]["checks"], findings);
+  }
+  for (const JsonValue& profiler : report["profilers"].Elements()) {
+    findings.push_back({.grade = Grade::kNote,
+                        .subject = "Other profiler",
+                        .text = profiler.AsString().value_or("")});
+  }
+  return findings;
+}
+
+}  // namespace sonde::cli

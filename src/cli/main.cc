@@ -1,0 +1,17 @@
+// The command `sonde`.
+#include <cstdlib>
+
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  using sonde::cli::Context;
+  sonde::Result<std::string> self = sonde::cli::SelfPath();
+  if (!self.ok()) {
+    sonde::cli::PrintError(self.status().message());
+    return sonde::cli::kExitFailure;
+  }
+  Context context;
+  context.layout = sonde::cli::FindLayout(*self, std::getenv("SONDE_HOME"));
+  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return sonde::cli::Dispatch(sonde::cli::AllCommands(), arguments, std::move(context));
+}

@@ -1,0 +1,61 @@
+#include "cli/run_list.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+
+void AddOnce(std::vector<std::string>& texts, std::string_view text) {
+  if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.emplace_back(text);
+}
+
+}  // namespace
+
+RunList ParseRunList(std::string_view text) {
+  RunList list;
+  const size_t last_break = text.rfind('\n');
+  if (last_break == std::string_view::npos) return list;
+  for (const std::string_view line : base::Split(text.substr(0, last_break), '\n')) {
+    const size_t first_tab = line.find('\t');
+    const size_t second_tab =
+        first_tab == std::string_view::npos ? first_tab : line.find('\t', first_tab + 1);
+    if (second_tab == std::string_view::npos) continue;
+    const std::string_view kind = line.substr(0, first_tab);
+    const std::string_view what = line.substr(second_tab + 1);
+    if (kind == "capture") AddOnce(list.captures, what);
+    if (kind == "discarded") std::erase(list.captures, what);
+    if (kind == "skipped") AddOnce(list.skipped, what);
+    if (kind == "failed") AddOnce(list.failed, what);
+    if (kind == "notorch") list.without_torch.emplace_back(what);
+    if (kind == "control") list.listened = true;
+  }
+  return list;
+}
+
+std::string NothingRecordedReason(const RunList& list) {
+  if (!list.captures.empty()) return {};
+  if (!list.failed.empty()) {
+    return Concat("nothing was recorded: ", base::Join(list.failed, "; "));
+  }
+  if (list.listened) {
+    return "nothing was recorded: no POST /start_profile came while the program ran";
+  }
+  if (!list.skipped.empty()) {
+    return Concat("nothing was recorded: ", base::Join(list.skipped, "; "));
+  }
+  if (!list.without_torch.empty()) {
+    const std::string count = std::to_string(list.without_torch.size());
+    return list.without_torch.size() == 1
+               ? Concat("nothing was recorded: the Python program '", list.without_torch.front(),
+                        "' did not import torch")
+               : Concat("nothing was recorded: none of ", count, " Python programs imported torch");
+  }
+  return "nothing was recorded: the command ran no Python program that Sonde could attach to "
+         "(a Python started with -E, -I or -S, or with a PYTHONPATH of its own, is out of reach)";
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,31 @@
+// The run list: the file to which every process below `sonde run` appends what became of it
+// (docs/reference/environment.md). Lines are "kind TAB process id TAB text"; a line that is cut
+// off, because its process was killed, or of an unknown kind is passed over.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sonde::cli {
+
+struct RunList {
+  std::vector<std::string>
+      captures;                      // span folders in order of their start, without discarded ones
+  std::vector<std::string> skipped;  // reasons, each once
+  std::vector<std::string> failed;   // reasons, each once
+  std::vector<std::string> without_torch;  // command lines of Python processes
+  bool listened = false;                   // a process waited for requests on a control address
+
+  bool Empty() const {
+    return captures.empty() && skipped.empty() && failed.empty() && without_torch.empty() &&
+           !listened;
+  }
+};
+
+RunList ParseRunList(std::string_view text);
+
+// Why nothing was recorded, with the remedy, as one line; empty where captures exist.
+std::string NothingRecordedReason(const RunList& list);
+
+}  // namespace sonde::cli

@@ -1,0 +1,49 @@
+#include "cli/run_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sonde::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(RunList, KeepsCapturesThatWereNotDiscarded) {
+  const RunList list = ParseRunList(
+      "capture\t10\t/p/a b_ascend_pt\n"
+      "capture\t11\t/p/b_ascend_pt\n"
+      "discarded\t11\t/p/b_ascend_pt\n"
+      "capture\t10\t/p/c_ascend_pt\n"
+      "skipped\t12\tlauncher of torchrun\n"
+      "skipped\t13\tlauncher of torchrun\n"
+      "unknown\t1\tx\n"
+      "nonsense\n"
+      "capture\t10\t/p/cut off");
+  EXPECT_THAT(list.captures, ElementsAre("/p/a b_ascend_pt", "/p/c_ascend_pt"));
+  EXPECT_THAT(list.skipped, ElementsAre("launcher of torchrun"));
+  EXPECT_EQ(NothingRecordedReason(list), "");
+}
+
+TEST(RunList, EmptyOrTornListsAreNoError) {
+  EXPECT_TRUE(ParseRunList("").Empty());
+  EXPECT_TRUE(ParseRunList("capture\t10\t/p/a").Empty());
+  EXPECT_TRUE(ParseRunList("\n\n\t\n").Empty());
+}
+
+TEST(RunList, SaysWhyNothingWasRecorded) {
+  const auto reason = [](std::string_view text) {
+    return NothingRecordedReason(ParseRunList(text));
+  };
+  EXPECT_THAT(reason(""), HasSubstr("no Python program"));
+  EXPECT_THAT(reason("notorch\t1\tpython3 a.py\n"),
+              HasSubstr("'python3 a.py' did not import torch"));
+  EXPECT_THAT(reason("notorch\t1\ta\nnotorch\t2\ta\n"), HasSubstr("none of 2 Python programs"));
+  EXPECT_THAT(reason("notorch\t1\ta\nskipped\t2\trank 1 is not chosen\n"),
+              HasSubstr("rank 1 is not chosen"));
+  EXPECT_THAT(reason("control\t1\thttp://127.0.0.1:1\n"), HasSubstr("no POST /start_profile"));
+  EXPECT_THAT(reason("control\t1\tx\nfailed\t1\tno space\n"), HasSubstr("no space"));
+}
+
+}  // namespace
+}  // namespace sonde::cli

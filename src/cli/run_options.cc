@@ -1,0 +1,161 @@
+#include "cli/run_options.h"
+
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/strings.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+
+constexpr std::array<std::string_view, 4> kLevels = {"level_none", "level0", "level1", "level2"};
+constexpr std::array<std::string_view, 2> kExportTypes = {"text", "db"};
+constexpr std::string_view kHttpPrefix = "http://";
+constexpr std::string_view kUnixPrefix = "unix:";
+
+template <size_t N>
+Status CheckOneOf(std::string_view option, const std::array<std::string_view, N>& known,
+                  std::string_view value) {
+  if (std::find(known.begin(), known.end(), value) != known.end()) return Status::Ok();
+  return InvalidArgumentError(
+      Concat(option, " must be one of ", base::Join(known, ", "), ", not '", value, "'"));
+}
+
+Status CheckSchedule(const RunOptions& options) {
+  const int64_t start = options.step_start.value_or(0);
+  const int64_t end = options.step_end.value_or(-1);
+  if (start < 0) {
+    return InvalidArgumentError(
+        Concat("--profile-step-start must be 0 or more, not ", std::to_string(start)));
+  }
+  if (end == -1 || end > start) return Status::Ok();
+  return InvalidArgumentError(Concat("impossible schedule: --profile-step-end (",
+                                     std::to_string(end),
+                                     ") must be greater than --profile-step-start (",
+                                     std::to_string(start), "), or -1 for the end of the program"));
+}
+
+Status CheckRanks(const std::vector<int64_t>& ranks) {
+  for (const int64_t rank : ranks) {
+    if (rank >= 0 || (rank == -1 && ranks.size() == 1)) continue;
+    return InvalidArgumentError(
+        Concat("--profile-ranks takes numbers from 0, or -1 alone for all ranks, not ",
+               std::to_string(rank)));
+  }
+  return Status::Ok();
+}
+
+Status CheckHttpAddress(const std::string& address) {
+  const std::string_view place = std::string_view(address).substr(kHttpPrefix.size());
+  const size_t colon = place.rfind(':');
+  const auto port =
+      colon == std::string_view::npos ? std::nullopt : base::ParseUint64(place.substr(colon + 1));
+  if (!port || *port > 65535) {
+    return InvalidArgumentError(
+        Concat("--control needs a port, as in http://127.0.0.1:8765 (0: any free one), not '",
+               address, "'"));
+  }
+  const std::string_view host = place.substr(0, colon);
+  if (host == "127.0.0.1" || host == "localhost") return Status::Ok();
+  return InvalidArgumentError(Concat("--control listens on 127.0.0.1 only, not '", host,
+                                     "': use an SSH tunnel to reach it from elsewhere"));
+}
+
+void AddSwitch(EnvironmentVariables& out, const char* name, const std::optional<bool>& value) {
+  if (value) out.emplace_back(name, *value ? "1" : "0");
+}
+
+}  // namespace
+
+Result<std::string> NormalizeControl(const std::string& address) {
+  if (address.starts_with(kHttpPrefix)) {
+    SONDE_RETURN_IF_ERROR(CheckHttpAddress(address));
+    return base::ReplaceAll(address, "//localhost:", "//127.0.0.1:");
+  }
+  const bool has_prefix = address.starts_with(kUnixPrefix);
+  const std::string path = has_prefix ? address.substr(kUnixPrefix.size()) : address;
+  if (path.empty() || (!has_prefix && path.find('/') == std::string::npos)) {
+    return InvalidArgumentError(
+        Concat("--control must be http://127.0.0.1:PORT or unix:PATH, not '", address, "'"));
+  }
+  const std::string full = base::AbsolutePath(path);
+  if (full.size() >= sizeof(sockaddr_un::sun_path)) {
+    return InvalidArgumentError(Concat("the socket path '", full, "' of --control is longer than ",
+                                       std::to_string(sizeof(sockaddr_un::sun_path) - 1),
+                                       " bytes"));
+  }
+  return Concat(kUnixPrefix, full);
+}
+
+Status CheckRunOptions(const RunOptions& options) {
+  SONDE_RETURN_IF_ERROR(CheckSchedule(options));
+  SONDE_RETURN_IF_ERROR(CheckRanks(options.ranks));
+  if (options.level) {
+    SONDE_RETURN_IF_ERROR(CheckOneOf("--profile-level", kLevels, *options.level));
+  }
+  for (const std::string& type : options.export_types) {
+    SONDE_RETURN_IF_ERROR(CheckOneOf("--profile-export-type", kExportTypes, type));
+  }
+  if (options.gc_threshold_ms &&
+      !(std::isfinite(*options.gc_threshold_ms) && *options.gc_threshold_ms >= 0)) {
+    return InvalidArgumentError("--profile-gc-threshold-ms must be 0 or more");
+  }
+  if (options.save_path && options.save_path->empty()) {
+    return InvalidArgumentError("--profile-save-path must not be empty");
+  }
+  if (!options.control) return Status::Ok();
+  if (options.step_start || options.step_end) {
+    return InvalidArgumentError(
+        "--control and --profile-step-start/--profile-step-end exclude each other: either requests "
+        "or steps say what is recorded");
+  }
+  return NormalizeControl(*options.control).status();
+}
+
+EnvironmentVariables ToEnvironment(const RunOptions& options) {
+  EnvironmentVariables out;
+  // An end alone means "from the first step".
+  if (options.step_start || options.step_end) {
+    out.emplace_back("SONDE_PROFILE_STEP_START", std::to_string(options.step_start.value_or(0)));
+    out.emplace_back("SONDE_PROFILE_STEP_END", std::to_string(options.step_end.value_or(-1)));
+  }
+  if (!options.ranks.empty()) {
+    std::vector<std::string> ranks;
+    for (const int64_t rank : options.ranks) ranks.push_back(std::to_string(rank));
+    out.emplace_back("SONDE_PROFILE_RANKS", base::Join(ranks, ","));
+  }
+  if (options.level) out.emplace_back("SONDE_PROFILE_LEVEL", *options.level);
+  if (!options.export_types.empty()) {
+    out.emplace_back("SONDE_PROFILE_EXPORT_TYPE", base::Join(options.export_types, ","));
+  }
+  AddSwitch(out, "SONDE_PROFILE_DATA_SIMPLIFICATION", options.data_simplification);
+  AddSwitch(out, "SONDE_PROFILE_WITH_CPU", options.with_cpu);
+  AddSwitch(out, "SONDE_PROFILE_WITH_STACK", options.with_stack);
+  AddSwitch(out, "SONDE_PROFILE_WITH_MEMORY", options.with_memory);
+  AddSwitch(out, "SONDE_PROFILE_RECORD_SHAPES", options.record_shapes);
+  AddSwitch(out, "SONDE_PROFILE_WITH_MODULES", options.with_modules);
+  AddSwitch(out, "SONDE_PROFILE_MSTX", options.mstx);
+  if (options.gc_threshold_ms) {
+    out.emplace_back("SONDE_PROFILE_GC_THRESHOLD_MS",
+                     base::PythonDoubleText(*options.gc_threshold_ms));
+  }
+  out.emplace_back("SONDE_PROFILE_SAVE_PATH",
+                   base::AbsolutePath(options.save_path.value_or(kDefaultSavePath)));
+  AddSwitch(out, "SONDE_PROFILE_ANALYSE", options.analyse);
+  if (options.control) {
+    // Checked before, so the address itself is only a fallback.
+    out.emplace_back("SONDE_CONTROL",
+                     NormalizeControl(*options.control).value_or(*options.control));
+  }
+  if (options.quiet) out.emplace_back("SONDE_QUIET", "1");
+  return out;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,52 @@
+// Options of `sonde run`: their values, their checks, and the environment variables that carry them
+// to the start-up hook in every Python process (docs/reference/environment.md).
+//
+// Steps count from 0; `step_end` is the first step not recorded, -1 is the end of the program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "cli/environment.h"
+
+namespace sonde::cli {
+
+// Absent values leave the variable as it is in the environment, or unset.
+struct RunOptions {
+  std::optional<int64_t> step_start;
+  std::optional<int64_t> step_end;
+  std::vector<int64_t> ranks;  // empty: not given; {-1}: all
+  std::optional<std::string> level;
+  std::vector<std::string> export_types;
+  std::optional<bool> data_simplification;
+  std::optional<bool> with_cpu;
+  std::optional<bool> with_stack;
+  std::optional<bool> with_memory;
+  std::optional<bool> record_shapes;
+  std::optional<bool> with_modules;
+  std::optional<bool> mstx;
+  std::optional<double> gc_threshold_ms;
+  std::optional<std::string> save_path;
+  std::optional<bool> analyse;
+  std::optional<std::string> control;
+  bool profile = true;  // accepted and without effect
+  bool quiet = false;
+};
+
+inline constexpr const char* kDefaultSavePath = "./profile";
+
+// Ok, or what is impossible about the values; looks at no files.
+Status CheckRunOptions(const RunOptions& options);
+
+// "http://127.0.0.1:8000" and "unix:/run/a.sock" as they are, "/run/a.sock" with "unix:" before it;
+// relative socket paths become absolute.
+Result<std::string> NormalizeControl(const std::string& address);
+
+// Variables for the options that are set; call CheckRunOptions() first. The save path becomes
+// absolute, since the program may change its folder.
+EnvironmentVariables ToEnvironment(const RunOptions& options);
+
+}  // namespace sonde::cli
