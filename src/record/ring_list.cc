@@ -54,7 +54,7 @@ Ring* RingList::Acquire(uint32_t word, const ThreadEntry& thread) {
     if (ring != nullptr) rings_.push_back(ring);
   }
   if (ring == nullptr) issue = "no memory for a ring buffer: a thread is not recorded";
-  if (!issue.empty()) dictionary_->AddIssue(issue);
+  if (!issue.empty()) dictionary_->WriteOnce(capture::EntryType::kIssue, 0, issue);
   if (ring != nullptr) dictionary_->SetThread(thread);
   return ring;
 }

@@ -1,0 +1,130 @@
+// Many threads, overflow, and stopping while everybody records.
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "record/testing/session_fixture.h"
+
+namespace sonde::record {
+namespace {
+
+using capture::RecordKind;
+
+TEST_F(SessionTest, OverflowIsCountedExactly) {
+  sonde_session_config config = ConfigIn(folder_.path());
+  config.ring_slots = 128;
+  Start(config);
+  constexpr uint64_t kRanges = 200'000;
+  for (uint64_t i = 0; i < kRanges; ++i) {
+    sonde_range_push(Name("r"), 0);
+    sonde_range_pop();
+  }
+  const CheckedCapture capture = Stop();
+  EXPECT_EQ(capture.records.size() + capture.TotalDropped(), kRanges);
+  EXPECT_GT(capture.TotalDropped(), 0u) << "the ring was meant to be too small";
+  EXPECT_EQ(capture.end->dropped, capture.TotalDropped());
+  EXPECT_EQ(Status().records, capture.records.size());
+  EXPECT_EQ(Status().dropped, capture.TotalDropped());
+}
+
+TEST_F(SessionTest, SixtyFourThreadsThatEnd) {
+  constexpr int kThreads = 64;
+  constexpr uint64_t kRanges = 2'000;
+  Start();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([t] {
+      const sonde_name name = Name("thread " + std::to_string(t));
+      for (uint64_t i = 0; i < kRanges; ++i) {
+        sonde_range_push(name, 0);
+        sonde_range_pop();
+      }
+      if (t % 2 == 0) sonde_range_push(Name("left open"), 0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const CheckedCapture capture = Stop();
+  EXPECT_EQ(capture.threads.size(), size_t{kThreads} + 1) << "and the one that prepared";
+  EXPECT_EQ(capture.Count(RecordKind::kRange, "left open", true), size_t{kThreads} / 2);
+  for (int t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(capture.Count(RecordKind::kRange, "thread " + std::to_string(t)), kRanges);
+  }
+  EXPECT_EQ(capture.TotalDropped(), 0u);
+}
+
+// The promise of stop: what was made before it is in the files, nothing is half there, and records
+// made + refused add up although threads never pause. Run under ThreadSanitizer, too.
+TEST_F(SessionTest, StoppingWhileThreadsRecord) {
+  constexpr int kThreads = 4;
+  constexpr int kSessions = 40;
+  std::atomic<bool> end{false};
+  std::atomic<int> session_now{0};
+  struct alignas(64) Progress {
+    std::atomic<uint64_t> made{0};
+  };
+  std::vector<Progress> progress(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      const sonde_name name = Name("worker " + std::to_string(t));
+      while (!end.load(std::memory_order_relaxed)) {
+        sonde_range_push(name, 0);
+        sonde_range_pop();
+        progress[static_cast<size_t>(t)].made.fetch_add(1, std::memory_order_release);
+      }
+    });
+  }
+  for (int session = 0; session < kSessions; ++session) {
+    sonde_session_config config = ConfigIn(folder_.path());
+    config.ring_slots = 1024;
+    Start(config);
+    std::vector<uint64_t> at_start;
+    for (const Progress& p : progress) at_start.push_back(p.made.load());
+    std::this_thread::sleep_for(std::chrono::microseconds(200 * (session % 10)));
+    std::vector<uint64_t> at_stop;
+    for (const Progress& p : progress) at_stop.push_back(p.made.load());
+    const CheckedCapture capture = Stop();
+    std::vector<uint64_t> after;
+    for (const Progress& p : progress) after.push_back(p.made.load());
+    for (size_t t = 0; t < kThreads; ++t) {
+      const std::string name = "worker " + std::to_string(t);
+      uint64_t dropped = 0;
+      uint64_t recorded = 0;
+      for (const CheckedRecord& checked : capture.records) {
+        if (checked.name != name) continue;
+        ++recorded;
+        dropped = capture.dropped.at(checked.thread_index);
+      }
+      if (recorded == 0) continue;  // did not run while the session was on
+      EXPECT_GE(recorded + dropped + 1, at_stop[t] - at_start[t]) << name;
+      EXPECT_LE(recorded + dropped, after[t] - at_start[t] + 2) << name;
+    }
+  }
+  end.store(true);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(SessionTest, InterningFromManyThreads) {
+  Start();
+  constexpr int kThreads = 8;
+  constexpr int kNames = 3'000;
+  std::vector<std::vector<sonde_name>> ids(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kNames; ++i) {
+        const sonde_name name = Name("name " + std::to_string(i));
+        ids[static_cast<size_t>(t)].push_back(name);
+        if (i % 16 == 0) sonde_mark(name, 0, 0);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const CheckedCapture capture = Stop();
+  for (int t = 1; t < kThreads; ++t) EXPECT_EQ(ids[static_cast<size_t>(t)], ids[0]);
+  EXPECT_EQ(capture.names.at(ids[0][2999]), "name 2999");
+}
+
+}  // namespace
+}  // namespace sonde::record
