@@ -1,0 +1,108 @@
+"""Runs the command ``sonde analyse``, which turns captures into deliverables.
+
+Parsing is native and happens in a process of its own, so that it neither takes the program's
+memory nor stops with it.
+"""
+
+import os
+import subprocess
+import threading
+from typing import Optional
+
+from sonde import _native
+
+OUTPUT_FOLDER = "ASCEND_PROFILER_OUTPUT"
+DONE_FILE = "analyse.done"
+_LOW_PRIORITY = 10
+
+_lock = threading.Lock()
+_background: list["subprocess.Popen[bytes]"] = []
+
+
+def is_analysed(span: str) -> bool:
+    """Whether a span folder has complete deliverables."""
+    return os.path.exists(os.path.join(span, OUTPUT_FOLDER, DONE_FILE))
+
+
+def _command(
+    paths: list[str], export_types: Optional[list[str]], max_process_number: Optional[int]
+) -> list[str]:
+    sonde = _native.find_command()
+    if sonde is None:
+        raise _native.NativeError(
+            f"the command sonde was not found; parse later by: sonde analyse {' '.join(paths)}"
+        )
+    command = [sonde, "analyse", *paths]
+    for kind in export_types or []:
+        command += ["--export-type", kind]
+    if max_process_number is not None:
+        command += ["--max-process-number", str(max_process_number)]
+    return command
+
+
+def _environment() -> dict[str, str]:
+    """The environment without what would attach us to the child."""
+    hidden = ("SONDE_ATTACH", "LD_PRELOAD")
+    return {name: value for name, value in os.environ.items() if name not in hidden}
+
+
+def run(
+    paths: list[str],
+    export_types: Optional[list[str]] = None,
+    max_process_number: Optional[int] = None,
+    quiet: bool = False,
+) -> None:
+    """Parses span folders and returns when the files are there.
+
+    ``quiet`` hides the progress bar. Raises ``NativeError`` with the command's own words.
+    """
+    done = subprocess.run(
+        _command(paths, export_types, max_process_number),
+        env=_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL if quiet else None,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    text = done.stderr.decode("utf-8", "replace").strip()
+    if done.returncode != 0:
+        last = text.splitlines()[-1] if text else f"exit status {done.returncode}"
+        raise _native.NativeError(f"sonde analyse failed: {last}")
+
+
+def run_in_background(paths: list[str], export_types: Optional[list[str]] = None) -> None:
+    """Starts parsing with low priority; ``wait_for_background`` joins it.
+
+    Its messages go into ``logs/analyse.log`` of the first span folder.
+    """
+    logs = os.path.join(paths[0], "logs")
+    os.makedirs(logs, mode=0o750, exist_ok=True)
+    with open(os.path.join(logs, "analyse.log"), "ab") as log:
+        process = subprocess.Popen(
+            _command(paths, export_types, None),
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        os.setpriority(os.PRIO_PROCESS, process.pid, _LOW_PRIORITY)
+    except OSError:
+        pass  # it ended already
+    with _lock:
+        _background.append(process)
+
+
+def wait_for_background() -> list[int]:
+    """Waits for every parser started in the background; exit statuses other than 0."""
+    with _lock:
+        processes, _background[:] = list(_background), []
+    return [status for status in (process.wait() for process in processes) if status != 0]
+
+
+def forget_background() -> None:
+    """In the child of a fork: the parsers belong to the parent."""
+    global _lock
+    _lock = threading.Lock()
+    _background.clear()

@@ -1,0 +1,129 @@
+"""Attaches to a process that has just imported torch (called by ``sitecustomize``).
+
+Decides whether this process is one to record: launchers and compile workers import torch without
+doing the program's work.
+"""
+
+import atexit
+import os
+import sys
+from typing import Any, Optional
+
+from sonde import _native
+from sonde._inject import _options, _report
+from sonde._inject._run import Run
+from sonde.torch import _adapter, _metadata
+
+# Set for child processes by a rank: whoever inherits it together with RANK works for that rank.
+_OWNER_VARIABLE = "SONDE_RANK_OWNER"
+
+_LAUNCHER_SCRIPTS = ("torchrun", "accelerate", "deepspeed")
+_LAUNCHER_MODULES = (
+    "torch.distributed.run",
+    "torch.distributed.launch",
+    "torch.distributed.launcher",
+    "accelerate.commands.launch",
+)
+
+_run: Optional[Run] = None
+
+
+def attach(torch: Any) -> None:
+    """Starts recording as the environment asks. Whatever fails costs one line, nothing more."""
+    global _run
+    command = command_line()
+    reason = _not_a_worker(command)
+    if reason:
+        _report.note("skipped", reason)
+        return
+    if os.environ.get("SONDE_ATTACH") != "profile":
+        _fail(f"SONDE_ATTACH={os.environ.get('SONDE_ATTACH')} is not known")
+        return
+    options = _options.read(lambda text: _report.say(text, error=True))
+    _metadata.set_role("worker" if _works_for_a_rank(command) else "main")
+    try:
+        _adapter.attach()
+        _metadata.watch_groups()
+        run = Run(torch, options)
+        run.begin()
+    except (_native.NativeError, OSError, AttributeError) as problem:
+        _fail(str(problem))
+        return
+    _run = run
+    atexit.register(_end)
+    os.register_at_fork(after_in_child=_forked)
+
+
+def current_run() -> Optional[Run]:
+    """The recording of this process under ``sonde run``, None without."""
+    return _run
+
+
+def command_line() -> list[str]:
+    """Arguments with which this process was started, interpreter first."""
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            parts = file.read().split(b"\0")
+        return [os.fsdecode(part) for part in parts[:-1]]
+    except OSError:
+        return [sys.executable, *sys.argv]
+
+
+def _not_a_worker(command: list[str]) -> str:
+    """Why a process with torch is left alone, empty for one to record."""
+    text = " ".join(command)
+    if "torch/_inductor/compile_worker" in text or "torch._inductor.compile_worker" in text:
+        return "compile worker of Inductor"
+    if "RANK" in os.environ:
+        return ""
+    module = _module_of(command)
+    if module.startswith(_LAUNCHER_MODULES):
+        return f"launcher {module}"
+    for part in command[1:3]:
+        name = os.path.basename(part)
+        if name in _LAUNCHER_SCRIPTS:
+            return f"launcher {name}"
+    return ""
+
+
+def _module_of(command: list[str]) -> str:
+    """Name after ``-m``, empty for a script."""
+    for index, part in enumerate(command[1:-1], start=1):
+        if part == "-m":
+            return command[index + 1]
+        if not part.startswith("-"):
+            break
+    return ""
+
+
+def _works_for_a_rank(command: list[str]) -> bool:
+    """Whether this is a helper (data loader worker) that inherits its rank's variables."""
+    is_child = "--multiprocessing-fork" in command or "multiprocessing.forkserver" in " ".join(
+        command
+    )
+    owner = os.environ.get(_OWNER_VARIABLE)
+    if "RANK" in os.environ and not is_child:
+        os.environ[_OWNER_VARIABLE] = str(os.getpid())
+        return False
+    return is_child and "RANK" in os.environ and owner is not None
+
+
+def _fail(text: str) -> None:
+    _report.say(f"this process is not recorded: {text}", error=True)
+    _report.note("failed", text)
+
+
+def _end() -> None:
+    try:
+        if _run is not None:
+            _run.end()
+    except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+        _fail(str(problem))
+
+
+def _forked() -> None:
+    try:
+        if _run is not None:
+            _run.forked()
+    except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+        _fail(str(problem))

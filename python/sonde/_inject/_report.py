@@ -1,0 +1,37 @@
+"""What a process below ``sonde run`` has to say: to people on standard error, to the launcher in
+the run list (docs/reference/environment.md)."""
+
+import os
+import sys
+
+
+def say(text: str, error: bool = False) -> None:
+    """One line for people; only errors where ``SONDE_QUIET=1``."""
+    if not error and os.environ.get("SONDE_QUIET") == "1":
+        return
+    try:
+        sys.stderr.write(f"sonde: {text}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass  # the program closed its standard error
+
+
+def has_launcher() -> bool:
+    """Whether ``sonde run`` waits for the run list and does the rest at the end."""
+    return bool(os.environ.get("SONDE_RUN_LIST"))
+
+
+def note(kind: str, text: str) -> None:
+    """Appends one line to the run list; whole lines, so that processes do not mix."""
+    path = os.environ.get("SONDE_RUN_LIST")
+    if not path:
+        return
+    line = f"{kind}\t{os.getpid()}\t{' '.join(text.split(chr(10)))}\n".encode("utf-8", "replace")
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        try:
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+    except OSError as problem:
+        say(f"cannot write the run list {path}: {problem.strerror}", error=True)

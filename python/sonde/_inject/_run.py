@@ -1,0 +1,293 @@
+"""One process under ``sonde run``: when it records, and what becomes of the captures.
+
+Three ways, by the options: from the import of torch to the end of the process; the steps
+``[start, end)``; or on request (``SONDE_CONTROL``). The rank may become known only after recording
+began (``torch.distributed``); a capture of a rank that was not chosen is removed then.
+
+Threads: step callbacks come from the thread that trains; the end from the main thread.
+"""
+
+import os
+import threading
+import time
+from typing import Any, Callable, Optional
+
+from sonde import _analyse, _machine, _native
+from sonde._inject import _report
+from sonde._inject._options import LEVELS, Options
+from sonde._inject._steps import StepHooks
+from sonde.torch import _metadata
+from sonde.torch._recording import Recording, Settings
+
+_IDLE_POLL_S = 0.02
+_TO_THE_END = 1000000  # active steps when no end is given, as in the trainer we follow
+
+
+def _schedule(options: Options) -> _native.Schedule:
+    """Schedule of the steps [start, end): warm-up in the step before, one cycle."""
+    start = options.step_start or 0
+    active = _TO_THE_END if options.step_end == -1 else options.step_end - start
+    return _native.Schedule(
+        wait=0,
+        warmup=0 if start == 0 else 1,
+        active=active,
+        repeat=1,
+        skip_first=max(0, start - 1),
+        skip_first_wait=0,
+    )
+
+
+def _config(options: Options, schedule: Optional[_native.Schedule]) -> dict[str, Any]:
+    """Object ``config`` of ``profiler_info.json``."""
+    steps = {}
+    if schedule is not None:
+        names = ("wait", "active", "warmup", "repeat", "skip_first", "skip_first_wait")
+        steps = {name: getattr(schedule, name) for name in names}
+    activities = ["ProfilerActivity.CPU"] if options.with_cpu else []
+    level = LEVELS[options.level]
+    with_metrics = level in ("Level1", "Level2")
+    return {
+        "common_config": {
+            "activities": [*activities, "ProfilerActivity.NPU"],
+            "schedule": steps,
+            "record_shapes": options.record_shapes,
+            "profile_memory": options.with_memory,
+            "with_stack": options.with_stack,
+            "with_flops": False,
+            "with_modules": options.with_modules,
+        },
+        "experimental_config": {
+            "_profiler_level": level,
+            "_aic_metrics": "ACL_AICORE_PIPE_UTILIZATION" if with_metrics else "ACL_AICORE_NONE",
+            "_l2_cache": False,
+            "_msprof_tx": False,
+            "_mstx": options.mstx,
+            "_data_simplification": options.data_simplification,
+            "record_op_args": False,
+            "_export_type": options.export_type,
+            "_host_sys": [],
+            "_op_attr": False,
+            "_gc_detect_threshold": options.gc_threshold_ms,
+            "_mstx_domain_include": [],
+            "_mstx_domain_exclude": [],
+            "_sys_io": False,
+            "_sys_interconnection": False,
+        },
+    }
+
+
+class Run:
+    """Recording of this process. Make one after ``import torch``, then ``begin()``."""
+
+    def __init__(self, torch: Any, options: Options) -> None:
+        self._options = options
+        self._native_schedule = None if options.step_start is None else _schedule(options)
+        self._settings = Settings(
+            record_shapes=options.record_shapes,
+            profile_memory=options.with_memory,
+            with_stack=options.with_stack,
+            with_modules=options.with_modules,
+            markers=options.mstx,
+            gc_threshold_ms=options.gc_threshold_ms,
+            directory=os.path.abspath(options.save_path),
+            config=_config(options, self._native_schedule),
+        )
+        self._recording = Recording(self._settings, self._facts)
+        self._hooks = StepHooks(torch, self._step_begins, self._step_ends)
+        self._step = 0
+        self._step_is_open = False
+        self._pid = os.getpid()
+        self._unwanted = False  # the rank is known and not chosen
+        self._machine = self._make_machine()
+
+    def _make_machine(self) -> _machine.Machine:
+        return _machine.Machine(
+            {
+                _machine.OP_INIT: lambda: None,
+                _machine.OP_WARMUP: self._prepare,
+                _machine.OP_START: self._start,
+                _machine.OP_STOP: self._stop,
+                _machine.OP_FINALIZE: lambda: None,
+                _machine.OP_TRACE_READY: self._parse,
+                _machine.OP_DELETE: self._recording.discard,
+            },
+            lambda text: None,  # the table's warnings are for schedules that people write
+        )
+
+    # Life of the process
+
+    def begin(self) -> None:
+        """Installs the step hooks and starts what is to start now. Raises ``NativeError``."""
+        self._hooks.install()
+        _native.recorder().add_listener(self._session_event)
+        if self._options.control is not None:
+            self._listen(self._options.control)
+        elif self._native_schedule is not None:
+            self._change(self._action())
+        else:
+            self._guard_rank(self._start)
+
+    def end(self) -> None:
+        """At exit: completes the capture; waits for parsers in the background."""
+        if os.getpid() != self._pid:
+            return
+        recorder = _native.recorder()
+        if recorder.status().state == _native.STATE_PREPARED:
+            self._recording.discard()
+            end = self._options.step_start
+            _report.say(
+                f"the program ended after {self._step} steps, before step {end}: "
+                "nothing was recorded"
+            )
+        elif recorder.features() != 0:
+            self._end_recording()
+        for status in _analyse.wait_for_background():
+            _report.say(
+                f"sonde analyse ended with status {status}, see logs/analyse.log in the capture",
+                error=True,
+            )
+
+    def _end_recording(self) -> None:
+        self._check_rank()
+        if self._unwanted:
+            return
+        # The last step has not ended: it stays open in the capture.
+        path = self._recording.stop()
+        if _report.has_launcher():
+            return  # parses after the command, also what was killed
+        self._tell(path)
+        if self._options.analyse and _metadata.role() == "main":
+            _analyse.run([path])
+
+    def forked(self) -> None:
+        """In the child of a fork: a helper of this rank until it says otherwise."""
+        parent_rank, _ = _metadata.rank()
+        _analyse.forget_background()
+        self._hooks.renew_lock()
+        self._pid = os.getpid()
+        self._step_is_open = False
+        _metadata.set_role("worker")
+        recorder = _native.recorder()
+        recorder.metadata("parent_rank", str(parent_rank))
+        _metadata.write_process_facts()
+        if recorder.features() != 0:
+            _report.note("forked", self._settings.directory or "")
+
+    # Operations of the schedule
+
+    def _prepare(self) -> None:
+        self._guard_rank(self._recording.prepare)
+
+    def _start(self) -> None:
+        if self._unwanted:
+            return
+        self._recording.start()
+
+    def _stop(self) -> None:
+        if self._recording.active:
+            self._recording.stop()
+
+    def _parse(self) -> None:
+        path = self._recording.path
+        if not path:
+            return
+        self._tell(path)
+        if self._options.analyse and _metadata.role() == "main":
+            _analyse.run_in_background([path])
+
+    def _tell(self, path: str) -> None:
+        status = _native.recorder().status()
+        lost = f", {status.dropped:,} lost" if status.dropped else ""
+        rank, _ = _metadata.rank()
+        who = f"rank {rank}: " if rank >= 0 else ""
+        _report.say(f"{who}{status.records:,} records{lost} in {path}")
+
+    def _session_event(self, event: int) -> None:
+        """Told by the recorder of every session in this process, whoever starts it."""
+        try:
+            if event == _native.EVENT_START:
+                main = _metadata.role() == "main"
+                _report.note("capture" if main else "worker", _native.recorder().session_path())
+            requested = self._options.control is not None and not self._recording.active
+            if not requested:
+                return
+            if event == _native.EVENT_PREPARE:
+                self._recording.write_facts()
+            elif event == _native.EVENT_STOP:
+                self._recording.write_facts()
+                threading.Thread(target=self._parse_when_idle, daemon=True).start()
+        except Exception as problem:  # noqa: BLE001: the caller is native code
+            _report.say(f"recording may be incomplete: {problem}", error=True)
+
+    def _parse_when_idle(self) -> None:
+        """After a request to stop: the files are whole when the recorder is idle again."""
+        recorder = _native.recorder()
+        path = recorder.session_path()
+        while recorder.status().state == _native.STATE_RECORDING:
+            time.sleep(_IDLE_POLL_S)
+        self._tell(path)
+        if self._options.analyse:
+            _analyse.run_in_background([path])
+
+    def _listen(self, address: str) -> None:
+        recorder = _native.recorder()
+        used = recorder.control_listen(address, self._settings.session())
+        _report.note("control", used)
+        _report.say(f"process {os.getpid()} waits for POST /start_profile on {used}")
+
+    # Ranks
+
+    def _guard_rank(self, operation: Callable[[], Any]) -> None:
+        rank, source = _metadata.rank()
+        if source != "none" and not self._options.wants_rank(rank):
+            self._unwanted = True
+            _report.note("skipped", f"rank {rank} is not in the list of ranks")
+            return
+        operation()
+
+    def _check_rank(self) -> None:
+        """Removes the capture of a rank that turned out not to be chosen."""
+        if self._unwanted or self._options.ranks == [-1] or _metadata.role() != "main":
+            return
+        rank, _ = _metadata.rank()
+        if self._options.wants_rank(rank):
+            return
+        self._unwanted = True
+        path = self._recording.path
+        if _native.recorder().status().state != _native.STATE_IDLE:
+            self._recording.discard()
+            _report.note("discarded", path)
+        _report.note("skipped", f"rank {rank} is not in the list of ranks")
+
+    def _facts(self) -> dict[str, Any]:
+        rank, _ = _metadata.rank()
+        arguments: dict[str, Any] = {"rank": max(rank, 0)}
+        arguments["world_size"] = max(_metadata.world_size(), 1)
+        return {"user_metadata": {"distributed_args": arguments}}
+
+    # Steps
+
+    def _step_begins(self) -> None:
+        if not self._step_is_open:
+            self._step_is_open = True
+            _native.recorder().fast.sonde_step(self._step)
+
+    def _step_ends(self) -> None:
+        _native.recorder().fast.sonde_step(-1)
+        self._step_is_open = False
+        self._step += 1
+        self._check_rank()
+        if self._native_schedule is not None:
+            self._change(self._action())
+        _metadata.note_groups()
+
+    def _action(self) -> int:
+        assert self._native_schedule is not None
+        return _native.recorder().schedule_action(self._native_schedule, self._step)
+
+    def _change(self, action: int) -> None:
+        try:
+            self._machine.change(action)
+        except (_native.NativeError, OSError) as problem:
+            _report.say(f"recording failed: {problem}", error=True)
+            _report.note("failed", str(problem))

@@ -1,0 +1,162 @@
+"""Finds out where the steps of a training or inference program are, without its help.
+
+A step of training ends when an optimizer has stepped more often than any before (several
+optimizers thus make one step a round); step 0 begins with the first batch or module call after an
+optimizer was made. A program that makes no optimizer is inference: each outermost call of its root
+module, which is the first module that it calls, is a step.
+
+All hooks are installed right after ``import torch``. Code that Dynamo traces sees them as nothing:
+they ask ``is_compiling`` first. Cost: about a microsecond a step, nothing for other modules.
+"""
+
+import functools
+import threading
+import weakref
+from typing import Any, Callable, Optional
+
+
+class StepHooks:
+    """Calls ``begin()`` when a step begins after a pause, ``end()`` when one ends.
+
+    ``begin`` may be called for a step that has begun already. Callbacks run on the thread that
+    does the work, under a lock of this object.
+    """
+
+    def __init__(self, torch: Any, begin: Callable[[], None], end: Callable[[], None]) -> None:
+        self._torch = torch
+        self._begin = begin
+        self._end = end
+        self._lock = threading.RLock()
+        self._optimizer_steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._rounds = 0
+        self._has_optimizer = False
+        self._first_call: Optional[Any] = None  # the hook that waits for a module call
+        self._root: Callable[[], Any] = lambda: None
+        self._is_compiling = _compiling_test(torch)
+
+    def install(self) -> None:
+        """Puts the hooks in place."""
+        self._hook_optimizers()
+        self._hook_data_loader()
+        self._hook_first_module()
+
+    def renew_lock(self) -> None:
+        """In the child of a fork, where another thread may have held the lock."""
+        self._lock = threading.RLock()
+
+    # Optimizers
+
+    def _hook_optimizers(self) -> None:
+        """Every optimizer class has its ``step`` wrapped by this static method when first used."""
+        optimizer_class = self._torch.optim.Optimizer
+        original = optimizer_class.profile_hook_step
+
+        @functools.wraps(original)
+        def profile_hook_step(step_function: Any) -> Any:
+            self._has_optimizer = True
+            inner = original(step_function)
+
+            @functools.wraps(inner)
+            def step(*args: Any, **kwargs: Any) -> Any:
+                result = inner(*args, **kwargs)
+                if not self._is_compiling():
+                    self._optimizer_stepped(args[0])
+                return result
+
+            return step
+
+        optimizer_class.profile_hook_step = staticmethod(profile_hook_step)
+
+    def _optimizer_stepped(self, optimizer: Any) -> None:
+        with self._lock:
+            count = self._optimizer_steps.get(optimizer, 0) + 1
+            self._optimizer_steps[optimizer] = count
+            if count > self._rounds:
+                self._rounds = count
+                self._end()
+                self._begin()
+
+    # First batch
+
+    def _hook_data_loader(self) -> None:
+        loader_class = self._torch.utils.data.DataLoader
+        original = loader_class.__iter__
+
+        @functools.wraps(original)
+        def iterate(loader: Any) -> Any:
+            if self._has_optimizer:
+                with self._lock:
+                    self._begin()
+                if loader_class.__iter__ is iterate:
+                    loader_class.__iter__ = original
+            return original(loader)
+
+        loader_class.__iter__ = iterate
+
+    # First module call, and steps of inference
+
+    def _hook_first_module(self) -> None:
+        hooks = self._torch.nn.modules.module
+
+        def before_first_call(module: Any, args: Any) -> None:
+            if self._is_compiling():
+                return
+            with self._lock:
+                if self._first_call is None:
+                    return
+                self._first_call.remove()
+                self._first_call = None
+                self._begin()
+                if not self._has_optimizer:
+                    self._hook_root(module)
+                    self._first_call = hooks.register_module_forward_hook(after_first_call)
+
+        def after_first_call(module: Any, args: Any, output: Any) -> None:
+            if self._is_compiling() or module is not self._root():
+                return
+            with self._lock:
+                if self._first_call is not None:
+                    self._first_call.remove()
+                    self._first_call = None
+            self._forward_ended()
+
+        self._first_call = hooks.register_module_forward_pre_hook(before_first_call)
+
+    def _hook_root(self, root: Any) -> None:
+        """Makes a step of each further outermost call of the root module."""
+        self._root = weakref.ref(root)
+        root_class = type(root)
+        own = root_class.__dict__.get("__call__")
+        thread = threading.local()
+
+        @functools.wraps(own or self._torch.nn.Module.__call__)
+        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            # Looked up at each call: the adapter replaces the one of nn.Module while it records.
+            function = own or super(root_class, root_class).__call__
+            if self._is_compiling() or self._has_optimizer or module is not self._root():
+                return function(module, *args, **kwargs)
+            if getattr(thread, "inside", False):
+                return function(module, *args, **kwargs)
+            thread.inside = True
+            try:
+                self._forward_begins()
+                return function(module, *args, **kwargs)
+            finally:
+                thread.inside = False
+                self._forward_ended()
+
+        root_class.__call__ = call
+
+    def _forward_begins(self) -> None:
+        with self._lock:
+            self._begin()
+
+    def _forward_ended(self) -> None:
+        with self._lock:
+            self._end()
+
+
+def _compiling_test(torch: Any) -> Callable[[], bool]:
+    """``torch.compiler.is_compiling``, which Dynamo takes for a constant."""
+    compiler = getattr(torch, "compiler", None)
+    return getattr(compiler, "is_compiling", None) or (lambda: False)

@@ -1,0 +1,128 @@
+"""Start-up hook of ``sonde run``: waits for ``import torch``, then attaches.
+
+Runs in every Python process below ``sonde run``, so it must cost nothing: without SONDE_ATTACH it
+only goes on to the user's own sitecustomize; otherwise it puts one finder in front of the import
+system. Only modules that the interpreter has loaded anyway are used. Whatever fails here, the
+program starts as if this file were not there.
+"""
+
+import os
+import sys
+
+
+class _Finder:
+    """Finds ``torch`` as everybody else would and has us told when its import is over.
+
+    Also finds the package ``sonde`` that this file belongs to, installed or not.
+    """
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            return self._find_torch(path, target)
+        if name == "sonde" and path is None:
+            return _spec_of_sonde()
+        return None
+
+    def _find_torch(self, path, target):
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            if finder is self or find is None:
+                continue
+            spec = find("torch", path, target)
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module") and spec.origin:
+                    _call_after_import(spec.loader, self)
+                return spec
+        return None
+
+
+def _call_after_import(loader, finder):
+    """Lets one ``exec_module`` of this loader be followed by attaching."""
+    original = loader.exec_module
+
+    def exec_module(module):
+        del loader.exec_module  # the class's own again
+        original(module)
+        _attach(module, finder)
+
+    loader.exec_module = exec_module
+
+
+def _attach(torch, finder):
+    try:
+        from sonde._inject import _attach as attaching
+
+        attaching.attach(torch)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:  # the program must go on, whatever this is
+        _complain(problem)
+    finally:
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+
+
+def _complain(problem):
+    try:
+        sys.stderr.write(f"sonde: this process is not recorded: {problem}\n")
+    except BaseException:
+        pass  # no standard error to say it on
+
+
+def _spec_of_sonde():
+    from _frozen_importlib_external import spec_from_file_location
+
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return spec_from_file_location(
+        "sonde",
+        os.path.join(package, "__init__.py"),
+        submodule_search_locations=[package],
+    )
+
+
+def _note_end_without_torch():
+    """At exit: tells the launcher that this program never imported torch."""
+    path = os.environ.get("SONDE_RUN_LIST")
+    if not path or "torch" in sys.modules:
+        return
+    try:
+        command = " ".join(getattr(sys, "orig_argv", None) or sys.argv)
+        line = "\t".join(("notorch", str(os.getpid()), " ".join(command.split()))) + "\n"
+        with open(path, "a", encoding="utf-8", errors="replace") as file:
+            file.write(line)
+    except BaseException:
+        pass  # only a notice is lost
+
+
+def _start():
+    if os.environ.get("SONDE_ATTACH", "0") in ("", "0"):
+        return
+    import atexit
+
+    sys.meta_path.insert(0, _Finder())
+    atexit.register(_note_end_without_torch)
+
+
+def _run_next_sitecustomize():
+    """Runs the sitecustomize that the interpreter would have found without ours.
+
+    It takes our place in ``sys.modules``, and its errors are reported by the interpreter as ever.
+    """
+    from _frozen_importlib import module_from_spec
+    from _frozen_importlib_external import PathFinder
+
+    ours = os.path.dirname(os.path.abspath(__file__))
+    rest = [entry for entry in sys.path if os.path.abspath(entry or ".") != ours]
+    spec = PathFinder.find_spec("sitecustomize", rest)
+    if spec is None or spec.loader is None:
+        return
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+try:
+    _start()
+except BaseException as _problem:
+    _complain(_problem)
+_run_next_sitecustomize()

@@ -1,0 +1,253 @@
+"""What Sonde can record with this Python: ``python -m sonde.doctor [--json]``.
+
+Prints one JSON object with ``--json`` (keys in docs/reference/doctor.md), else text for people.
+Ends with status 0 whatever it finds; messages of other packages go to standard error.
+"""
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any, Optional
+
+from sonde import _native
+
+SCHEMA = 1
+_PACKAGES = ("torch_npu", "mindspore", "vllm", "triton", "numpy")
+_OLDEST_TORCH = (2, 4)
+_DEVICE_KINDS = ("cuda", "npu", "xpu", "mtia")
+
+# Self-test part (first words of its name) -> what is lost without it, and what to do about it.
+_LOSSES = (
+    ("operator", "operators", "use a torch from 2.4 to 2.15, or a newer Sonde"),
+    ("shapes", "shapes and types of inputs", "use a torch from 2.4 to 2.15, or a newer Sonde"),
+    ("sequence", "links from backward to forward", "use a torch from 2.4 to 2.15"),
+    ("memory", "allocator events", "use torch from PyPI"),
+    ("module", "ranges of modules", "use CPython 3.9 to 3.13"),
+    ("stack", "Python call stacks", "use CPython 3.9 to 3.13"),
+)
+_OTHER_LOSS = ("a part of the records", "use a torch from 2.4 to 2.15, or a newer Sonde")
+
+
+@contextlib.contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """Sends what other packages print, from Python or C, to standard error."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _version_of(package: str) -> Optional[str]:
+    try:
+        return importlib.metadata.version(package.replace("_", "-"))
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _import_torch() -> "tuple[Any, Optional[str]]":
+    try:
+        import torch
+
+        return torch, None
+    except Exception as problem:  # a broken installation raises anything
+        return None, f"{type(problem).__name__}: {problem}"
+
+
+def _torch(torch: Any, error: Optional[str]) -> Optional[dict[str, Any]]:
+    spec = importlib.util.find_spec("torch")
+    if spec is None:
+        return None
+    path = os.path.dirname(spec.origin) if spec.origin else None
+    version = _version_of("torch")
+    if torch is None:
+        return {"version": version, "path": path, "supported": False, "error": error}
+    version = str(torch.__version__)
+    parts = version.split("+")[0].split(".")
+    return {
+        "version": version,
+        "path": path,
+        "cuda": getattr(torch.version, "cuda", None),
+        "supported": (int(parts[0]), int(parts[1])) >= _OLDEST_TORCH,
+        "error": None,
+    }
+
+
+def _accelerators(torch: Any) -> list[dict[str, Any]]:
+    found = []
+    for kind in _DEVICE_KINDS:
+        device = getattr(torch, kind, None)
+        try:
+            if device is None or not device.is_available():
+                continue
+            for index in range(device.device_count()):
+                found.append({"kind": kind, "index": index, "name": _device_name(device, index)})
+        except Exception as problem:  # a driver that is half there raises anything
+            print(f"sonde: cannot ask torch for {kind} devices: {problem}", file=sys.stderr)
+    return found
+
+
+def _device_name(device: Any, index: int) -> str:
+    name = getattr(device, "get_device_name", None)
+    return str(name(index)) if name is not None else ""
+
+
+def _start_up_hook() -> dict[str, Any]:
+    """Whether ``sonde run``'s hook is the sitecustomize that this interpreter would run."""
+    ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_inject")
+    if ours not in [os.path.abspath(entry or ".") for entry in sys.path]:
+        ignored = sys.flags.ignore_environment
+        reason = "PYTHONPATH is ignored (-E or -I)" if ignored else "not on PYTHONPATH"
+        return {"found": False, "detail": reason}
+    if sys.flags.no_site:
+        return {"found": False, "detail": "sitecustomize is not run (-S)"}
+    from importlib.machinery import PathFinder
+
+    spec = PathFinder.find_spec("sitecustomize")
+    first = spec.origin if spec is not None else None
+    found = first is not None and os.path.dirname(os.path.abspath(first)) == ours
+    return {"found": found, "detail": first or "no sitecustomize found"}
+
+
+def _recorder() -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "path": _native.find_library(_native.RECORDER_LIBRARY),
+        "version": None,
+        "error": None,
+    }
+    try:
+        result["version"] = _native.recorder().version()
+    except _native.NativeError as problem:
+        result["error"] = str(problem)
+    return result
+
+
+def _adapter(torch: Any) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "path": _native.find_library(_native.ADAPTER_LIBRARY),
+        "checks": [],
+    }
+    if torch is None:
+        return result
+    from sonde.torch import _adapter as adapter
+
+    try:
+        checks = adapter.self_test().get("checks", [])
+    except _native.NativeError as problem:
+        checks = [{"part": "attach", "ok": False, "detail": str(problem)}]
+    result["checks"] = [_check(check) for check in checks]
+    return result
+
+
+def _check(check: dict[str, Any]) -> dict[str, Any]:
+    name = str(check.get("part", ""))
+    ok = bool(check.get("ok"))
+    result = {"name": name, "ok": ok, "detail": check.get("detail", "")}
+    if not ok:
+        loss, remedy = _OTHER_LOSS
+        for word, lost, advice in _LOSSES:
+            if word in name:
+                loss, remedy = lost, advice
+        result.update(loses=loss, remedy=remedy)
+    return result
+
+
+def _profilers(torch: Any) -> list[str]:
+    """Other profilers and tracers that are active in this interpreter."""
+    found = []
+    if sys.getprofile() is not None or threading._profile_hook is not None:  # type: ignore[attr-defined]
+        found.append("a profile function set by sys.setprofile")
+    if sys.gettrace() is not None:
+        found.append("a trace function set by sys.settrace")
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None:
+        for tool in range(6):
+            name = monitoring.get_tool(tool)
+            if name is not None:
+                found.append(f"{name} (sys.monitoring)")
+    if torch is not None:
+        enabled = getattr(torch.autograd, "_profiler_enabled", None)
+        if enabled is not None and enabled():
+            found.append("torch.profiler")
+    if os.environ.get("KINETO_USE_DAEMON"):
+        found.append("torch.profiler on request of a daemon (KINETO_USE_DAEMON)")
+    for library in os.environ.get("LD_PRELOAD", "").replace(":", " ").split():
+        found.append(f"preloaded library {library}")
+    return found
+
+
+def examine() -> dict[str, Any]:
+    """Everything that ``--json`` prints."""
+    with _stdout_to_stderr():
+        installed = importlib.util.find_spec("torch") is not None
+        torch, error = _import_torch() if installed else (None, None)
+        return {
+            "schema": SCHEMA,
+            "python": {
+                "version": platform.python_version(),
+                "executable": os.path.abspath(sys.executable),
+                "implementation": platform.python_implementation(),
+            },
+            "start_up_hook": _start_up_hook(),
+            "torch": _torch(torch, error),
+            "packages": {name: _version_of(name) for name in _PACKAGES},
+            "accelerators": _accelerators(torch) if torch is not None else [],
+            "recorder": _recorder(),
+            "adapter": _adapter(torch),
+            "distributed": _back_ends(torch),
+            "profilers": _profilers(torch),
+        }
+
+
+def _back_ends(torch: Any) -> list[str]:
+    """Back ends of torch.distributed that this torch was built with."""
+    distributed = getattr(torch, "distributed", None)
+    if distributed is None or not distributed.is_available():
+        return []
+    names = ("gloo", "nccl", "mpi", "ucc", "xccl")
+    tests = ((name, getattr(distributed, f"is_{name}_available", None)) for name in names)
+    return [name for name, test in tests if test is not None and test()]
+
+
+def _print_for_people(found: dict[str, Any]) -> None:
+    python = found["python"]
+    print(f"Python     {python['version']} {python['executable']}")
+    torch = found["torch"]
+    if torch is None:
+        print("torch      not installed: nothing of PyTorch is recorded")
+    else:
+        state = torch["error"] or ("" if torch["supported"] else "too old, 2.4 is the oldest")
+        print(f"torch      {torch['version']} {torch['path']} {state}".rstrip())
+    print(f"back ends  {', '.join(found['distributed']) or 'none'}")
+    print(f"recorder   {found['recorder']['error'] or found['recorder']['path']}")
+    for check in found["adapter"]["checks"]:
+        mark = "ok  " if check["ok"] else "FAIL"
+        print(f"adapter    {mark} {check['name']}: {check['detail']}")
+        if not check["ok"]:
+            print(f"           not recorded: {check['loses']}; remedy: {check['remedy']}")
+    for profiler in found["profilers"]:
+        print(f"active     {profiler}")
+
+
+def main(arguments: list[str]) -> int:
+    """Prints what was found; the exit status."""
+    found = examine()
+    if "--json" in arguments:
+        print(json.dumps(found))
+    else:
+        _print_for_people(found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,68 @@
+"""Opens the PyTorch adapter (``libsonde_torch.so``) in this process.
+
+The adapter follows the recorder's sessions by itself; attaching it once is all there is to do.
+Between sessions nothing of it is active.
+"""
+
+import ctypes
+import json
+import threading
+from typing import Any, Optional
+
+from sonde import _native
+
+_lock = threading.Lock()
+_library: Optional[ctypes.PyDLL] = None
+
+
+def _open() -> ctypes.PyDLL:
+    _native.recorder()  # loaded first: the adapter links with it
+    path = _native.find_library(_native.ADAPTER_LIBRARY)
+    if path is None:
+        raise _native.NativeError(
+            f"{_native.ADAPTER_LIBRARY} not found in {', '.join(_native.library_folders())}"
+        )
+    try:
+        library = ctypes.PyDLL(path)
+    except OSError as error:
+        raise _native.NativeError(f"cannot load {path}: {error}") from None
+    library.sonde_torch_attach.restype = ctypes.c_int
+    library.sonde_torch_attach.argtypes = [ctypes.c_char_p]
+    library.sonde_torch_self_test.restype = ctypes.c_int
+    library.sonde_torch_self_test.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    library.sonde_torch_last_error.restype = ctypes.c_char_p
+    return library
+
+
+def attach() -> None:
+    """Makes torch, which must be imported, recordable. Later calls do nothing.
+
+    Raises ``NativeError``.
+    """
+    global _library
+    if _library is not None:
+        return
+    with _lock:
+        if _library is not None:
+            return
+        library = _open()
+        if library.sonde_torch_attach(None) != 0:
+            text = (library.sonde_torch_last_error() or b"").decode("utf-8", "replace")
+            raise _native.NativeError(f"cannot attach to torch: {text}")
+        _library = library
+
+
+def self_test() -> dict[str, Any]:
+    """What the adapter's self-test found; attaches if need be. Raises ``NativeError``."""
+    attach()
+    assert _library is not None
+    buffer = ctypes.create_string_buffer(1 << 16)
+    if _library.sonde_torch_self_test(buffer, len(buffer)) < 0:
+        text = (_library.sonde_torch_last_error() or b"").decode("utf-8", "replace")
+        raise _native.NativeError(f"no self-test result: {text}")
+    return json.loads(buffer.value.decode("utf-8", "replace"))
+
+
+def loaded() -> Optional[ctypes.PyDLL]:
+    """The adapter's library if it is attached."""
+    return _library

@@ -1,0 +1,185 @@
+"""Facts about this process that go into a capture beside its records.
+
+Each is one JSON value under a fixed key of ``sonde_metadata``:
+
+``profiler_config``      object ``config`` of ``profiler_info.json``
+``rank``, ``world_size`` numbers, -1 where unknown; ``rank_source`` says who knew: ``RANK``
+                         (environment), ``torch.distributed`` or ``none``
+``role``                 ``main``, or ``worker`` for a helper process of a rank
+``parallel_group_info``  object of the process groups by name
+``ENV_VARIABLES``        object of the variables that change how a job runs
+``user_metadata``        object of what the program added
+``trace_id``             text
+``torch_version``, ``python_version``  text
+"""
+
+import functools
+import os
+import sys
+from typing import Any
+
+from sonde import _native
+
+ENV_VARIABLES = (
+    "ASCEND_GLOBAL_LOG_LEVEL",
+    "HCCL_RDMA_TC",
+    "HCCL_RDMA_SL",
+    "ACLNN_CACHE_LIMIT",
+    "HOST_CACHE_CAPACITY",
+    "ASCEND_ENHANCE_ENABLE",
+    "PYTORCH_NPU_ALLOC_CONF",
+    "ASCEND_LAUNCH_BLOCKING",
+    "HCCL_ALGO",
+)
+
+_role = "main"
+_groups: dict[str, Any] = {}
+_parents_group: Any = None
+_last_rank = -1  # as torch.distributed had them before the program destroyed its groups
+_last_world_size = -1
+
+
+def set_role(role: str) -> None:
+    """Says that this process is a ``worker`` of a rank, or ``main``.
+
+    A worker that was forked has a copy of its rank's process groups; they do not make it a rank,
+    groups of its own do.
+    """
+    global _role, _last_rank, _parents_group
+    _role = role
+    if role == "worker":
+        _last_rank = -1
+        distributed = _distributed()
+        _parents_group = None if distributed is None else distributed.group.WORLD
+
+
+def role() -> str:
+    """``main``, or ``worker`` for a helper process of a rank."""
+    return "main" if _role == "worker" and rank()[0] >= 0 else _role
+
+
+def _distributed() -> Any:
+    """torch.distributed when it is imported and has a process group, else None."""
+    module = sys.modules.get("torch.distributed")
+    try:
+        if module is not None and module.is_available() and module.is_initialized():
+            return None if module.group.WORLD is _parents_group else module
+    except Exception:  # half-imported or replaced by the program
+        return None
+    return None
+
+
+def _number_of(name: str) -> int:
+    try:
+        return int(os.environ.get(name, ""))
+    except ValueError:
+        return -1
+
+
+def rank() -> tuple[int, str]:
+    """Rank of this process (-1: none known) and who knew it.
+
+    The variable ``RANK`` comes first, as in torch_npu. A helper process inherits the variable of
+    its rank without being one.
+    """
+    from_environment = _number_of("RANK")
+    if from_environment >= 0 and _role == "main":
+        return from_environment, "RANK"
+    distributed = _distributed()
+    if distributed is not None:
+        return distributed.get_rank(), "torch.distributed"
+    if _last_rank >= 0:
+        return _last_rank, "torch.distributed"
+    return -1, "none"
+
+
+def world_size() -> int:
+    """Number of ranks of the job, -1 where unknown."""
+    distributed = _distributed()
+    if distributed is not None:
+        return distributed.get_world_size()
+    return _last_world_size if _last_world_size > 0 else _number_of("WORLD_SIZE")
+
+
+def parallel_groups() -> dict[str, Any]:
+    """The process groups that this process has belonged to so far, by name.
+
+    ``{name: {"group_name", "group_rank", "global_ranks"}}``; the group of all ranks is called
+    ``default_group``, any other by its description or its name.
+    """
+    note_groups()
+    return dict(_groups)
+
+
+def note_groups() -> None:
+    """Takes down the groups that exist now: programs destroy them before they end."""
+    module = sys.modules.get("torch.distributed.distributed_c10d")
+    world = getattr(module, "_world", None)
+    if world is None or _distributed() is None or len(world.pg_names) == len(_groups):
+        return
+    for group, name in list(world.pg_names.items()):
+        ranks = world.pg_group_ranks.get(group)
+        if not ranks:
+            continue
+        shown = getattr(group, "group_desc", "") or str(name)
+        if shown == "undefined":
+            shown = str(name)
+        if group is world.default_pg:
+            shown = "default_group"
+        _groups[str(name)] = {
+            "group_name": shown,
+            "group_rank": group.rank(),
+            "global_ranks": sorted(ranks, key=ranks.__getitem__),
+        }
+
+
+def watch_groups() -> None:
+    """Has the groups noted before the program destroys them."""
+    module = sys.modules.get("torch.distributed.distributed_c10d")
+    original = getattr(module, "destroy_process_group", None)
+    if original is None or hasattr(original, "_sonde"):
+        return
+
+    @functools.wraps(original)
+    def destroy_process_group(*args: Any, **kwargs: Any) -> Any:
+        _note_before_destroy()
+        return original(*args, **kwargs)
+
+    destroy_process_group._sonde = True  # type: ignore[attr-defined]
+    for holder in (module, sys.modules.get("torch.distributed")):
+        if getattr(holder, "destroy_process_group", None) is original:
+            holder.destroy_process_group = destroy_process_group  # type: ignore[union-attr]
+
+
+def _note_before_destroy() -> None:
+    global _last_rank, _last_world_size
+    try:
+        note_groups()
+        distributed = _distributed()
+        if distributed is not None:
+            _last_rank, _last_world_size = distributed.get_rank(), distributed.get_world_size()
+    except Exception as problem:  # private state of torch, may change any day
+        _native.recorder().report_issue(f"Failed to get parallel group info, Exception: {problem}")
+
+
+def write_process_facts() -> None:
+    """Hands everything that is known now to the recorder. Raises ``NativeError``."""
+    recorder = _native.recorder()
+    number, source = rank()
+    facts: dict[str, Any] = {
+        "rank": number,
+        "rank_source": source,
+        "world_size": world_size(),
+        "role": role(),
+        "ENV_VARIABLES": {name: os.environ.get(name, "") for name in ENV_VARIABLES},
+        "python_version": ".".join(map(str, sys.version_info[:3])),
+    }
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        facts["torch_version"] = str(getattr(torch, "__version__", ""))
+    try:
+        facts["parallel_group_info"] = parallel_groups()
+    except Exception as problem:  # private state of torch, may change any day
+        recorder.report_issue(f"Failed to get parallel group info, Exception: {problem}")
+    for key, value in facts.items():
+        recorder.metadata(key, _native.json_text(value))

@@ -1,0 +1,536 @@
+"""``profile`` and ``_KinetoProfile``: recording from inside a program.
+
+Every public method is guarded: whatever goes wrong is printed and the program goes on.
+"""
+
+import atexit
+import json
+import os
+import shutil
+import sys
+import uuid
+import weakref
+from collections.abc import Iterable
+from typing import Any, Callable, Optional
+
+from sonde import _machine, _native
+from sonde.torch import _console, _export, _place, _tables
+from sonde.torch._console import guarded
+from sonde.torch._enums import (
+    ProfilerAction,
+    ProfilerActivity,
+    as_action,
+    as_activities,
+    supported_activities,
+)
+from sonde.torch._experimental import _ExperimentalConfig
+from sonde.torch._recording import Recording, Settings
+from sonde.torch._schedule import Schedule
+
+_MAX_METADATA_TEXT = 4096
+_MAX_METADATA_TOTAL = 50 * 1024
+_MAX_TRACE_ID = 1024
+_SWITCHES = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+
+
+def _record_always(_: int) -> ProfilerAction:
+    return ProfilerAction.RECORD
+
+
+class _KinetoProfile:
+    """Records from ``start()`` to ``stop()``; parameters as for ``profile``.
+
+    The capture lives in ``export_only_prof_dir`` as long as the object; use ``export_...``.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Optional[Iterable[Any]] = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Optional[_ExperimentalConfig] = None,
+        custom_trace_id_callback: Optional[Callable[[], str]] = None,
+    ) -> None:
+        self.activities = _checked_activities(activities)
+        values = (record_shapes, profile_memory, with_stack, with_flops, with_modules)
+        for name, value in zip(_SWITCHES, values):
+            if not isinstance(value, bool):
+                _console.warning(f"Parameter {name} is of boolean type, reset it to False.")
+                value = False
+            setattr(self, name, value)
+        self.experimental_config = _checked_experimental(experimental_config, self.activities)
+        self._keeps_data = False
+        self._metadata: dict[str, Any] = {}
+        self._metadata_size = 0
+        self._trace_id_callback: Optional[Callable[[], str]] = None
+        self._set_trace_id_callback(custom_trace_id_callback)
+        self._trace_id = ""
+        self._recording: Optional[Recording] = None
+        self._disabled = _no_op_reason()
+        #: Span folder of the current or last recording, empty for none.
+        self.span_path = ""
+
+    # Recording
+
+    @guarded()
+    def start(self) -> None:
+        """Starts recording."""
+        if self._refused():
+            return
+        self._init()
+        self._start()
+
+    @guarded()
+    def stop(self) -> None:
+        """Stops recording; the capture is then complete."""
+        if self._disabled or self._recording is None:
+            return
+        self._stop()
+        self._recording = None
+
+    @property
+    def profiler(self) -> Optional["_KinetoProfile"]:
+        """This object while it has a recording, else None (as ``torch.profiler`` programs ask)."""
+        return self if self._recording is not None else None
+
+    def _refused(self) -> bool:
+        if self._disabled:
+            _console.warning(self._disabled)
+        return bool(self._disabled)
+
+    def _settings(self) -> Settings:
+        switches = self.experimental_config
+        directory, worker_name = _place.place()
+        if not self._keeps_data:
+            directory = _place.export_only_directory()
+        os.makedirs(directory, mode=_place.DIRECTORY_MODE, exist_ok=True)
+        return Settings(
+            record_shapes=self.record_shapes,
+            profile_memory=self.profile_memory,
+            with_stack=self.with_stack,
+            with_modules=self.with_modules or self.with_stack,
+            markers=switches.markers,
+            gc_threshold_ms=switches.gc_detect_threshold,
+            domain_include=switches.mstx_domain_include,
+            domain_exclude=switches.mstx_domain_exclude,
+            directory=directory,
+            worker_name=worker_name,
+            config=self._config(),
+        )
+
+    def _config(self) -> dict[str, Any]:
+        """Object ``config`` of ``profiler_info.json``."""
+        names = sorted(str(activity) for activity in self.activities)
+        common: dict[str, Any] = {"activities": names, "schedule": self._schedule_config()}
+        common.update({name: getattr(self, name) for name in _SWITCHES})
+        return {
+            "common_config": common,
+            "experimental_config": self.experimental_config.config(),
+        }
+
+    def _schedule_config(self) -> dict[str, int]:
+        return {}
+
+    def _facts(self) -> dict[str, Any]:
+        return {"user_metadata": self._metadata, "trace_id": self._trace_id}
+
+    def _init(self) -> None:
+        self._trace_id = self._new_trace_id()
+        self.span_path = ""
+        self._recording = Recording(self._settings(), self._facts)
+        for name in self.experimental_config.without_effect():
+            _console.warning(f"Parameter {name} has no effect: no device here can serve it.")
+
+    def _warmup(self) -> None:
+        assert self._recording is not None
+        self._recording.prepare()
+
+    def _start(self) -> None:
+        assert self._recording is not None
+        self.span_path = self._recording.start()
+        if not self._keeps_data:
+            weakref.finalize(self, _remove_span, self.span_path)
+
+    def _stop(self) -> None:
+        assert self._recording is not None
+        if self._recording.active:
+            self.span_path = self._recording.stop()
+
+    # Deliverables
+
+    @guarded()
+    def export_chrome_trace(self, output_path: str, **_: Any) -> None:
+        """Writes the timeline (content of ``trace_view.json``) to a file, gzip for ``.gz``."""
+        self._say_when_db_only()
+        _export.chrome_trace(self.span_path, output_path)
+
+    @guarded()
+    def export_stacks(self, output_path: str, metric: str = "self_cpu_time_total") -> None:
+        """Writes call stacks with self times (whole microseconds) for flame graphs.
+
+        One line for each operator call with a stack: frames from the outermost, separated by
+        ``;``, a blank, the time. Needs ``with_stack``.
+        """
+        if not self.with_stack:
+            _console.warning("Function export_stacks() requires with_stack=True.")
+            return
+        self._say_when_db_only()
+        _export.stacks(self.span_path, output_path, metric)
+
+    @guarded()
+    def export_memory_timeline(self, output_path: str, device: Optional[str] = None) -> None:
+        """Writes memory over time (bytes, microseconds) to ``.json``, ``.json.gz``, ``.html``.
+
+        Needs ``record_shapes``, ``profile_memory`` and ``with_stack`` or ``with_modules``. The
+        categories of tensors are not told apart: every byte counts as unknown.
+        """
+        missing = [name for name in ("record_shapes", "profile_memory") if not getattr(self, name)]
+        if not (self.with_stack or self.with_modules):
+            missing.append("with_stack or with_modules")
+        if missing:
+            _console.warning(f"{', '.join(missing)} required for memory profiling.")
+            return
+        self._say_when_db_only()
+        _export.memory_timeline(self.span_path, output_path, device)
+
+    @guarded(default=_tables.EventList([]))
+    def events(self) -> "_tables.EventList":
+        """Every operator call of the last recording."""
+        return _tables.read_events(_export.trace_view(self.span_path))
+
+    @guarded(default=_tables.AverageList([]))
+    def key_averages(self, group_by_input_shape: bool = False, **_: Any) -> "_tables.AverageList":
+        """Operator calls summed up by name; ``.table()`` gives text."""
+        events = _tables.read_events(_export.trace_view(self.span_path))
+        return events.key_averages(group_by_input_shape)
+
+    def _say_when_db_only(self) -> None:
+        kinds = [kind.value for kind in self.experimental_config.export_type]
+        if "text" not in kinds:
+            _console.warning(
+                "The setting of type in experimental_config as db will be ignored "
+                "while set export_chrome_trace or export_stacks"
+            )
+
+    # Metadata
+
+    @guarded()
+    def add_metadata(self, key: str, value: str) -> None:
+        """Adds a text to the capture's metadata."""
+        if self._metadata_fits(key, value):
+            self._metadata[key] = value
+
+    @guarded()
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Adds a value, given as JSON text, to the capture's metadata."""
+        if not self._metadata_fits(key, value):
+            return
+        try:
+            self._metadata[key] = json.loads(value)
+        except ValueError:
+            _console.warning("The metadata value must be json format string. Skip this metadata")
+
+    def _metadata_fits(self, key: Any, value: Any) -> bool:
+        if not isinstance(key, str) or not isinstance(value, str):
+            _console.warning("The key and value of metadata must be string. Skip this metadata.")
+            return False
+        if not 0 < len(key) <= _MAX_METADATA_TEXT or len(value) > _MAX_METADATA_TEXT:
+            _console.warning("Invalid input key or value. Skip this metadata.")
+            return False
+        size = self._metadata_size + len(key) + len(value)
+        if size >= _MAX_METADATA_TOTAL:
+            _console.warning("Too many metadata added. Skip this metadata")
+            return False
+        if key in self._metadata:
+            _console.warning(f"{key} is already saved as metadata, override it.")
+        self._metadata_size = size
+        return True
+
+    # Trace id
+
+    @guarded()
+    def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
+        """Sets the function that names the next recordings."""
+        self._set_trace_id_callback(callback)
+
+    def get_trace_id(self) -> str:
+        """Name of the current or last recording, empty before the first."""
+        return self._trace_id
+
+    def _set_trace_id_callback(self, callback: Any) -> None:
+        if callback is not None and not callable(callback):
+            _console.warning(
+                "Parameter custom_trace_id_callback is not callable, reset it to default."
+            )
+            callback = None
+        self._trace_id_callback = callback
+
+    def _new_trace_id(self) -> str:
+        default = uuid.uuid4().hex.upper()
+        if self._trace_id_callback is None:
+            return default
+        prefix = "Parameter custom_trace_id_callback"
+        try:
+            value = self._trace_id_callback()
+        except Exception as problem:  # code of the program
+            _console.warning(f"{prefix} raised an exception: {problem}, reset it to default.")
+            return default
+        if not isinstance(value, str) or len(value) > _MAX_TRACE_ID:
+            _console.warning(
+                f"{prefix} should return str(max length: {_MAX_TRACE_ID}), reset it to default."
+            )
+            return default
+        return value
+
+
+class profile(_KinetoProfile):  # the name that programs use
+    """Records the steps that a schedule chooses; a context manager.
+
+    Parameters (keywords only) are those of ``torch_npu.profiler.profile``:
+
+    ``activities``          collection of ``ProfilerActivity``; None: all
+    ``schedule``            function from step to ``ProfilerAction``; None: record every step
+    ``on_trace_ready``      called with this object when a capture is complete
+    ``record_shapes``       shapes and types of inputs
+    ``profile_memory``      allocations and releases
+    ``with_stack``          Python call stacks
+    ``with_modules``        one range for each ``nn.Module`` call
+    ``with_flops``          accepted, see ``docs/reference/python-api.md``
+    ``experimental_config`` ``_ExperimentalConfig``
+
+    A wrong value gives a warning and the default.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Optional[Iterable[Any]] = None,
+        schedule: Optional[Callable[[int], Any]] = None,
+        on_trace_ready: Optional[Callable[..., Any]] = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Optional[_ExperimentalConfig] = None,
+        execution_trace_observer: Any = None,
+        use_cuda: Optional[bool] = None,
+        custom_trace_id_callback: Optional[Callable[[], str]] = None,
+    ) -> None:
+        super().__init__(
+            activities=activities,
+            record_shapes=record_shapes,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_flops=with_flops,
+            with_modules=with_modules,
+            experimental_config=experimental_config,
+            custom_trace_id_callback=custom_trace_id_callback,
+        )
+        if use_cuda is not None:
+            _console.warning("This is npu environment, use_cuda is invalid")
+        if schedule is not None and not callable(schedule):
+            _console.warning("schedule is not Callable, set by default.")
+            schedule = None
+        if on_trace_ready is not None and not callable(on_trace_ready):
+            _console.warning("on_trace_ready is not Callable, set by default.")
+            on_trace_ready = None
+        self.schedule = schedule or _record_always
+        self.on_trace_ready = on_trace_ready
+        self.step_num = 0
+        #: Added to the numbers of step ranges (dynamic profiling starts in mid-training).
+        self.first_step = 0
+        self._keeps_data = on_trace_ready is not None
+        self._marks_steps = schedule is not None
+        self._observer = execution_trace_observer
+        self._stopped = False
+        self._machine = _machine.Machine(
+            {
+                _machine.OP_INIT: self._init,
+                _machine.OP_WARMUP: self._warmup,
+                _machine.OP_START: self._start,
+                _machine.OP_STOP: self._stop,
+                _machine.OP_FINALIZE: self._finalize,
+                _machine.OP_TRACE_READY: self._trace_ready,
+                _machine.OP_DELETE: self._delete,
+            },
+            _console.warning,
+        )
+
+    @property
+    def current_action(self) -> ProfilerAction:
+        """What the schedule wants for the step that runs now."""
+        return ProfilerAction(self._machine.action)
+
+    def __enter__(self) -> "profile":
+        self.start()
+        return self
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        self.stop()
+
+    @guarded()
+    def start(self) -> None:
+        """Enters the schedule at step 0."""
+        if self._refused():
+            return
+        self._stopped = False
+        self._machine.change(as_action(self.schedule(self.step_num)).value)
+        if self._observer is not None:
+            self._observer.start()
+        self._open_step()
+        _live.add(self)
+
+    @guarded()
+    def step(self) -> None:
+        """Says that a step ended: applies the schedule to the next one."""
+        if self._disabled:
+            return
+        if self._stopped:
+            _console.warning("Profiler is stopped, step takes no effect!")
+            return
+        self._close_step()
+        self.step_num += 1
+        self._machine.change(as_action(self.schedule(self.step_num)).value)
+        self._open_step()
+
+    @guarded()
+    def stop(self) -> None:
+        """Leaves the schedule; a recording that runs is completed and handed over."""
+        if self._disabled or self._stopped:
+            return
+        self._stopped = True
+        _live.discard(self)
+        self._close_step()
+        if self._observer is not None:
+            self._observer.stop()
+        self._machine.change(_machine.EXIT)
+
+    def _open_step(self) -> None:
+        if self._marks_steps and self._recording is not None and self._recording.active:
+            _native.recorder().fast.sonde_step(self.first_step + self.step_num)
+
+    def _close_step(self) -> None:
+        if self._marks_steps and self._recording is not None and self._recording.active:
+            _native.recorder().fast.sonde_step(-1)
+
+    def _schedule_config(self) -> dict[str, int]:
+        return self.schedule.config() if isinstance(self.schedule, Schedule) else {}
+
+    def _finalize(self) -> None:
+        self._recording = None
+
+    def _trace_ready(self) -> None:
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def _delete(self) -> None:
+        if self._recording is not None:
+            self._recording.discard()
+        self._recording = None
+        self.span_path = ""
+
+    # Threads
+
+    @classmethod
+    @guarded()
+    def enable_profiler_in_child_thread(
+        cls,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+    ) -> None:
+        """Checks its parameters only: every thread is recorded, with the switches of the object."""
+        values = (record_shapes, profile_memory, with_stack, with_flops, with_modules)
+        for name, value in zip(_SWITCHES, values):
+            if not isinstance(value, bool):
+                _console.warning(
+                    f"{name} in enable_profiler_in_child_thread is not bool, reset it to False."
+                )
+
+    @classmethod
+    def disable_profiler_in_child_thread(cls) -> None:
+        """Does nothing: see ``enable_profiler_in_child_thread``."""
+
+
+_live: "weakref.WeakSet[profile]" = weakref.WeakSet()
+
+
+def _stop_all() -> None:
+    """At exit: a profile that nobody stopped is completed."""
+    for prof in list(_live):
+        prof.stop()
+
+
+atexit.register(_stop_all)
+
+
+def _checked_activities(values: Optional[Iterable[Any]]) -> set[ProfilerActivity]:
+    if values is None:
+        return supported_activities()
+    try:
+        activities = as_activities(values)
+    except TypeError:
+        activities = None
+    if not activities:
+        _console.warning("Invalid activities, only CPU and NPU are supported, reset it to default.")
+        return supported_activities()
+    return activities
+
+
+def _checked_experimental(value: Any, activities: set[ProfilerActivity]) -> _ExperimentalConfig:
+    if value is None:
+        value = _ExperimentalConfig()
+    elif not isinstance(value, _ExperimentalConfig):
+        _console.warning(
+            "Parameter experimental_config is an instance of _ExperimentalConfig, "
+            "reset it to default."
+        )
+        value = _ExperimentalConfig()
+    if ProfilerActivity.NPU not in activities:
+        _console.warning(
+            "Experimental config will not be used while ProfilerActivity.NPU is not set."
+        )
+    if ProfilerActivity.CPU not in activities and value.gc_detect_threshold is not None:
+        _console.warning("GC detect will not take effect while ProfilerActivity.CPU is not set.")
+        value.gc_detect_threshold = None
+    return value
+
+
+def _no_op_reason() -> str:
+    if os.environ.get("PROFILER_SAMPLECONFIG"):
+        return (
+            "If performance data is collected using the 'msprof' tool. "
+            "torch_npu profiler api is not effective."
+        )
+    if os.environ.get("PROFILING_MODE"):
+        return (
+            "Environment variable 'PROFILING_MODE' is set. torch_npu profiler api is not "
+            "effective. Please execute 'unset PROFILING_MODE'."
+        )
+    return ""
+
+
+def _remove_span(span: str) -> None:
+    """Removes an export-only capture, and its parent folder where it was the last."""
+    try:
+        shutil.rmtree(span)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        print("Remove temporary profiling data saving path failed.", file=sys.stderr)
+    try:
+        os.rmdir(os.path.dirname(span))
+    except OSError:
+        pass  # other captures are in it
+
+
+def live_profiles() -> list[profile]:
+    """Profiles that were started and not stopped."""
+    return list(_live)

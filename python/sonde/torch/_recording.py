@@ -1,0 +1,105 @@
+"""Starts and stops captures of PyTorch programs with one set of settings.
+
+Used by the profiler API and by ``sonde run``. Threads: calls for one object come from one thread
+at a time. Errors: ``NativeError``.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Optional
+
+from sonde import _native
+from sonde.torch import _adapter, _metadata
+
+
+@dataclass
+class Settings:
+    """What to record and where to put it."""
+
+    record_shapes: bool = False
+    profile_memory: bool = False
+    with_stack: bool = False
+    with_modules: bool = False
+    markers: bool = False
+    gc_threshold_ms: Optional[float] = None
+    domain_include: list[str] = field(default_factory=list)
+    domain_exclude: list[str] = field(default_factory=list)
+    directory: Optional[str] = None
+    worker_name: Optional[str] = None
+    # Object "config" of profiler_info.json.
+    config: dict[str, Any] = field(default_factory=dict)
+
+    def features(self) -> int:
+        """Bits for the recorder. Operators are always on: without them there is no profile."""
+        bits = _native.FEATURE_RECORDING | _native.FEATURE_OPS
+        for wanted, bit in (
+            (self.record_shapes, _native.FEATURE_SHAPES),
+            (self.profile_memory, _native.FEATURE_MEMORY),
+            (self.with_stack, _native.FEATURE_STACKS),
+            (self.with_modules, _native.FEATURE_MODULES),
+            (self.markers, _native.FEATURE_MARKERS),
+        ):
+            if wanted:
+                bits |= bit
+        return bits
+
+    def session(self) -> _native.SessionConfig:
+        """The settings as the recorder takes them."""
+        options: dict[str, Any] = {}
+        if self.gc_threshold_ms is not None:
+            options["gc_threshold_ms"] = self.gc_threshold_ms
+        return _native.SessionConfig(
+            features=self.features(),
+            directory=self.directory,
+            worker_name=self.worker_name,
+            domain_include=self.domain_include,
+            domain_exclude=self.domain_exclude,
+            options=options,
+        )
+
+
+class Recording:
+    """One capture after another with the same settings.
+
+    ``facts`` gives further metadata (key to JSON value) at each start and stop.
+    """
+
+    def __init__(self, settings: Settings, facts: Callable[[], dict[str, Any]]) -> None:
+        self.settings = settings
+        self._facts = facts
+        self.path = ""
+        self.active = False
+
+    def prepare(self) -> None:
+        """Warm-up: attaches the adapter, opens files and buffers."""
+        _adapter.attach()
+        self.write_facts()
+        _native.recorder().prepare(self.settings.session())
+
+    def start(self) -> str:
+        """Starts recording; returns the span folder."""
+        _adapter.attach()
+        self.write_facts()
+        self.path = _native.recorder().start(self.settings.session())
+        self.active = True
+        return self.path
+
+    def stop(self) -> str:
+        """Stops recording; returns the span folder, which is complete."""
+        self.active = False
+        self.write_facts()
+        self.path = _native.recorder().stop()
+        return self.path
+
+    def discard(self) -> None:
+        """Stops and removes what was prepared or recorded."""
+        self.active = False
+        _native.recorder().discard()
+        self.path = ""
+
+    def write_facts(self) -> None:
+        """Hands the metadata of the capture to the recorder."""
+        recorder = _native.recorder()
+        _metadata.write_process_facts()
+        recorder.metadata("profiler_config", _native.json_text(self.settings.config))
+        for key, value in self._facts().items():
+            recorder.metadata(key, _native.json_text(value))
