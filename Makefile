@@ -44,6 +44,13 @@ test-compat: build ## Let msprof-analyze, Perfetto and HTA open what Sonde write
 	@setup/python.sh torch >/dev/null
 	@PRESET=$(PRESET) $$(setup/python.sh compat) -m pytest -q -o addopts=-ra test/compat
 
+##@ Packages
+.PHONY: wheel
+wheel: setup-build ## Build the Python wheel with command, libraries and package into dist/
+	@mkdir -p dist && rm -f dist/sonde-*.whl
+	@$(PYTHON_TEST) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	@ls -l dist/sonde-*.whl
+
 ##@ Quality
 .PHONY: lint
 lint: ## Check format, layers, sizes, docs, headers alone, clang-tidy; remembers what passed

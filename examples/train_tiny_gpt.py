@@ -1,4 +1,4 @@
-"""Trains a small GPT on its own source text; an ordinary PyTorch program that knows nothing of Sonde.
+"""Trains a small GPT on its own source text: ordinary PyTorch that knows nothing of Sonde.
 
 One process:   python3 examples/train_tiny_gpt.py --steps 20
 Two ranks:     torchrun --nproc_per_node=2 examples/train_tiny_gpt.py --steps 20
