@@ -24,14 +24,12 @@ constexpr std::string_view kExample =
     "    --profile-record-shapes -- torchrun --nproc-per-node 2 train.py\n"
     "sonde run --control http://127.0.0.1:8765 -- vllm serve ...   # POST /start_profile";
 
-// A flag that stays absent unless it, its "--no-" form or its variable is given.
-void AddSwitch(CLI::App& app, std::optional<bool>& value, const std::string& name,
-               const std::string& variable, const std::string& help) {
-  const std::string negated = base::ReplaceAll(name, "--profile-", "--no-profile-");
+// A flag that stays absent unless it or its "--no-" form is given.
+void AddSwitch(CLI::App& app, std::optional<bool>& value, const std::string& group,
+               const std::string& name, const std::string& help) {
   app.add_flag_function(
-         Concat(name, ",!", negated), [&value](int64_t count) { value = count > 0; }, help)
-      ->envname(variable)
-      ->group("What is recorded");
+         Concat("--", name, ",!--no-", name), [&value](int64_t count) { value = count > 0; }, help)
+      ->group(group);
 }
 
 void DeclareSelection(CLI::App& app, RunOptions& options) {
@@ -41,67 +39,51 @@ void DeclareSelection(CLI::App& app, RunOptions& options) {
       ->group(group);
   app.add_option("--profile-step-start", options.step_start,
                  "First step to record, from 0 (default: from the import of torch)")
-      ->envname("SONDE_PROFILE_STEP_START")
       ->group(group);
   app.add_option("--profile-step-end", options.step_end,
                  "First step not to record; -1: record to the end")
-      ->envname("SONDE_PROFILE_STEP_END")
       ->group(group);
   app.add_option("--profile-ranks", options.ranks, "Ranks to record, as 0 1 or 0,1; -1: all")
       ->delimiter(',')
-      ->envname("SONDE_PROFILE_RANKS")
       ->group(group);
   app.add_option("--control", options.control,
                  "Record on POST /start_profile to http://127.0.0.1:PORT or unix:PATH")
-      ->envname("SONDE_CONTROL")
       ->group(group);
 }
 
 void DeclareContent(CLI::App& app, RunOptions& options) {
+  const std::string group = "What is recorded";
   app.add_option("--profile-level", options.level, "level_none, level0 (default), level1, level2")
-      ->envname("SONDE_PROFILE_LEVEL")
-      ->group("What is recorded");
-  AddSwitch(app, options.with_cpu, "--profile-with-cpu", "SONDE_PROFILE_WITH_CPU",
-            "Host side of the operators (on)");
-  AddSwitch(app, options.record_shapes, "--profile-record-shapes", "SONDE_PROFILE_RECORD_SHAPES",
+      ->group(group);
+  AddSwitch(app, options.with_cpu, group, "profile-with-cpu", "Host side of the operators (on)");
+  AddSwitch(app, options.record_shapes, group, "profile-record-shapes",
             "Shapes and types of the inputs (off)");
-  AddSwitch(app, options.with_memory, "--profile-with-memory", "SONDE_PROFILE_WITH_MEMORY",
+  AddSwitch(app, options.with_memory, group, "profile-with-memory",
             "Events of the memory allocator (off)");
-  AddSwitch(app, options.with_stack, "--profile-with-stack", "SONDE_PROFILE_WITH_STACK",
-            "Python call stacks (off)");
-  AddSwitch(app, options.with_modules, "--profile-with-modules", "SONDE_PROFILE_WITH_MODULES",
+  AddSwitch(app, options.with_stack, group, "profile-with-stack", "Python call stacks (off)");
+  AddSwitch(app, options.with_modules, group, "profile-with-modules",
             "One range per nn.Module call (on)");
-  AddSwitch(app, options.mstx, "--profile-mstx", "SONDE_PROFILE_MSTX",
-            "Ranges and marks of the program (on)");
+  AddSwitch(app, options.mstx, group, "profile-mstx", "Ranges and marks of the program (on)");
   app.add_option("--profile-gc-threshold-ms", options.gc_threshold_ms,
                  "Garbage collections at least this long; 0: all (default: none)")
-      ->envname("SONDE_PROFILE_GC_THRESHOLD_MS")
-      ->group("What is recorded");
+      ->group(group);
 }
 
 void DeclareOutput(CLI::App& app, RunOptions& options) {
   const std::string group = "What is written";
   app.add_option("--profile-save-path", options.save_path,
                  Concat("Folder for the captures (default: ", kDefaultSavePath, ")"))
-      ->envname("SONDE_PROFILE_SAVE_PATH")
       ->group(group);
   app.add_option("--profile-export-type", options.export_types, "text (default), db, or text,db")
       ->delimiter(',')
-      ->envname("SONDE_PROFILE_EXPORT_TYPE")
       ->group(group);
+  AddSwitch(app, options.data_simplification, group, "profile-data-simplification",
+            "Remove the raw capture after parsing (off)");
+  AddSwitch(app, options.analyse, group, "analyse",
+            "Parse the captures into ASCEND_PROFILER_OUTPUT (on)");
   app.add_flag_function(
-         "--profile-data-simplification,!--no-profile-data-simplification",
-         [&options](int64_t count) { options.data_simplification = count > 0; },
-         "Remove the raw capture after parsing (off)")
-      ->envname("SONDE_PROFILE_DATA_SIMPLIFICATION")
-      ->group(group);
-  app.add_flag_function(
-         "--analyse,!--no-analyse", [&options](int64_t count) { options.analyse = count > 0; },
-         "Parse the captures into ASCEND_PROFILER_OUTPUT (on)")
-      ->envname("SONDE_PROFILE_ANALYSE")
-      ->group(group);
-  app.add_flag("-q,--quiet", options.quiet, "No lines on standard error except errors")
-      ->envname("SONDE_QUIET")
+         "-q,--quiet", [&options](int64_t) { options.quiet = true; },
+         "No lines on standard error except errors")
       ->group(group);
 }
 
@@ -171,7 +153,7 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
   }
   const RunList list = ParseRunList(*text);
   if (options.analyse.value_or(true)) AnalyseCaptures(context, options, list.captures);
-  if (options.quiet) return;
+  if (options.quiet.value_or(false)) return;
   if (list.captures.empty()) {
     PrintNotice(NothingRecordedReason(list));
     return;
@@ -183,13 +165,13 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
   PrintNotice(Concat("recorded: ", base::Join(kept, ", ")));
 }
 
-Result<int> Run(const Context& context, const RunOptions& options) {
+Result<int> Run(const Context& context, RunOptions options) {
   if (context.command_line.empty()) {
     return WrongUsage(context, "no command to run: sonde run [OPTIONS] -- COMMAND...");
   }
-  if (const Status status = CheckRunOptions(options); !status.ok()) {
-    return WrongUsage(context, status.message());
-  }
+  Status status = ReadVariables(&std::getenv, options);
+  if (status.ok()) status = CheckRunOptions(options);
+  if (!status.ok()) return WrongUsage(context, status.message());
   const std::string save_path = options.save_path.value_or(kDefaultSavePath);
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(save_path).Annotate("--profile-save-path"));
   if (context.layout.python_package.empty()) {

@@ -28,7 +28,7 @@
 #include "base/status.h"
 #include "cli/layout.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 }
 

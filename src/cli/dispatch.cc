@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <exception>
+#include <memory>
 
 #include "base/strings.h"
 #include "cli/commands.h"
@@ -41,6 +41,34 @@ void PrintOverview(std::span<const Command> commands) {
   text += "\n'sonde COMMAND --help' explains the options. 'sonde --version' prints the version.\n";
   text += "\nExample:\n  sonde run -- python3 train.py\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+// CLI11's layout with shorter names: "--[no-]analyse" for a flag and its opposite.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(36); }
+
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    if (is_positional) return CLI::Formatter::make_option_name(option, is_positional);
+    const std::vector<std::string>& long_names = option->get_lnames();
+    std::vector<std::string> shown;
+    for (const std::string& name : option->get_snames()) shown.push_back("-" + name);
+    for (const std::string& name : long_names) {
+      if (name.starts_with("no-")) continue;
+      const bool has_opposite =
+          std::find(long_names.begin(), long_names.end(), "no-" + name) != long_names.end();
+      shown.push_back((has_opposite ? "--[no-]" : "--") + name);
+    }
+    return base::Join(shown, ", ");
+  }
+};
+
+std::string HelpText(const Command& command, const CLI::App& app) {
+  std::string help = app.help();
+  if (command.takes_command_line) {
+    help = base::ReplaceAll(help, "[OPTIONS]\n", "[OPTIONS] -- COMMAND...\n");
+  }
+  return base::ReplaceAll(help, "\n\n\n", "\n\n");
 }
 
 // The candidate nearest to `typed`, or empty where none is near.
@@ -84,21 +112,15 @@ Result<std::vector<std::string>> TakeRest(const Command& command, const CLI::App
 
 int RunAction(const CommandAction& action, const Context& context) {
   Result<int> result = action(context);
-  if (!result.ok()) {
-    PrintError(result.status().message());
-    return kExitFailure;
-  }
-  if (std::fflush(stdout) != 0) {
-    PrintError("cannot write to standard output: is the disk full?");
-    return kExitFailure;
-  }
-  return *result;
+  if (result.ok()) return *result;
+  PrintError(result.status().message());
+  return kExitFailure;
 }
 
 // Parses the words of one command and runs it.
 int RunCommandWords(const Command& command, std::span<const std::string> words, Context context) {
   CLI::App app(std::string(command.summary), Concat("sonde ", command.name));
-  app.get_formatter()->column_width(36);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.footer(Concat("\nExample:\n  ", base::ReplaceAll(command.example, "\n", "\n  ")));
   app.allow_extras();  // told apart below, with better words
   if (command.takes_command_line) app.prefix_command();
@@ -112,10 +134,7 @@ int RunCommandWords(const Command& command, std::span<const std::string> words, 
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    std::string help = app.help();
-    if (command.takes_command_line) {
-      help = base::ReplaceAll(help, "[OPTIONS]\n", "[OPTIONS] -- COMMAND...\n");
-    }
+    const std::string help = HelpText(command, app);
     std::fwrite(help.data(), 1, help.size(), stdout);
     return kExitOk;
   } catch (const CLI::ParseError& error) {
@@ -125,26 +144,15 @@ int RunCommandWords(const Command& command, std::span<const std::string> words, 
   if (!rest.ok()) return WrongUsage(context, rest.status().message());
   if (!rest->empty()) {
     // The command began before the "--", which is therefore its own.
-    if (dashes != words.end()) rest->push_back("--");
+    if (dashes != words.end()) rest->emplace_back("--");
     rest->insert(rest->end(), context.command_line.begin(), context.command_line.end());
     context.command_line = std::move(*rest);
   }
   return RunAction(action, context);
 }
 
-}  // namespace
-
-void PrintError(std::string_view message) { PrintLine("sonde: error: ", message); }
-void PrintNotice(std::string_view message) { PrintLine("sonde: ", message); }
-
-int WrongUsage(const Context& context, std::string_view message) {
-  const std::string_view space = context.command_name.empty() ? "" : " ";
-  PrintError(Concat(OneLine(message), " (see 'sonde", space, context.command_name, " --help')"));
-  return kExitUsage;
-}
-
-int Dispatch(std::span<const Command> commands, std::span<const std::string> arguments,
-             Context context) {
+int DispatchWords(std::span<const Command> commands, std::span<const std::string> arguments,
+                  Context context) {
   if (arguments.empty()) return WrongUsage(context, "no command given");
   std::string name = arguments.front();
   std::vector<std::string> words(arguments.begin() + 1, arguments.end());
@@ -172,6 +180,25 @@ int Dispatch(std::span<const Command> commands, std::span<const std::string> arg
   }
   context.command_name = command->name;
   return RunCommandWords(*command, words, std::move(context));
+}
+
+}  // namespace
+
+void PrintError(std::string_view message) { PrintLine("sonde: error: ", message); }
+void PrintNotice(std::string_view message) { PrintLine("sonde: ", message); }
+
+int WrongUsage(const Context& context, std::string_view message) {
+  const std::string_view space = context.command_name.empty() ? "" : " ";
+  PrintError(Concat(OneLine(message), " (see 'sonde", space, context.command_name, " --help')"));
+  return kExitUsage;
+}
+
+int Dispatch(std::span<const Command> commands, std::span<const std::string> arguments,
+             Context context) {
+  const int status = DispatchWords(commands, arguments, std::move(context));
+  if (status != kExitOk || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return status;
+  PrintError("cannot write to standard output: is the disk full?");
+  return kExitFailure;
 }
 
 }  // namespace sonde::cli

@@ -4,12 +4,12 @@
 // look at as parameters where a test needs to say it.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/host/json.h"
 #include "base/status.h"
+#include "cli/environment.h"
 #include "cli/layout.h"
 
 namespace sonde::cli {
@@ -42,8 +42,6 @@ std::vector<Finding> ExplainPython(const base::JsonValue& report);
 Finding CheckClock();
 Finding CheckSavePath(const std::string& path);
 
-// `get_variable` stands for getenv: null where unset.
-using VariableGetter = std::function<const char*(const char* name)>;
 std::vector<Finding> CheckOtherProfilers(const VariableGetter& get_variable);
 
 // Device files below `root` ("/dev") and the tools of their vendors on PATH.

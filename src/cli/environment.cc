@@ -24,6 +24,7 @@ std::vector<std::string> MergedEnvironment(const EnvironmentVariables& variables
 
 std::vector<char*> ExecPointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;

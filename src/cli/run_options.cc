@@ -68,6 +68,71 @@ Status CheckHttpAddress(const std::string& address) {
                                      "': use an SSH tunnel to reach it from elsewhere"));
 }
 
+// Reads one variable at a time into options that are still open, and keeps the first failure.
+class VariableReader {
+ public:
+  explicit VariableReader(const VariableGetter& get_variable) : get_variable_(get_variable) {}
+
+  void Read(const char* name, std::optional<int64_t>& value) {
+    Parse(name, value, &base::ParseInt64, "a whole number");
+  }
+  void Read(const char* name, std::optional<double>& value) {
+    Parse(name, value, &base::ParseDouble, "a number");
+  }
+  void Read(const char* name, std::optional<bool>& value) {
+    Parse(name, value, &ParseSwitch, "1 or 0");
+  }
+  void Read(const char* name, std::optional<std::string>& value) {
+    Parse(name, value, [](std::string_view text) { return std::optional(std::string(text)); }, "");
+  }
+  void Read(const char* name, std::vector<std::string>& values) {
+    if (values.empty()) values = Words(name);
+  }
+  void Read(const char* name, std::vector<int64_t>& values) {
+    if (!values.empty()) return;
+    for (const std::string& word : Words(name)) {
+      const auto number = base::ParseInt64(word);
+      if (!number) return Fail(name, word, "numbers separated by commas");
+      values.push_back(*number);
+    }
+  }
+  Status Take() { return std::move(status_); }
+
+ private:
+  static std::optional<bool> ParseSwitch(std::string_view text) {
+    const std::string word = base::ToLower(text);
+    if (word == "1" || word == "true" || word == "on") return true;
+    if (word == "0" || word == "false" || word == "off") return false;
+    return std::nullopt;
+  }
+  std::string_view Text(const char* name) const {
+    const char* text = get_variable_(name);
+    return base::Trim(text == nullptr ? "" : text);
+  }
+  std::vector<std::string> Words(const char* name) const {
+    std::vector<std::string> words;
+    for (const auto word : base::Split(Text(name), ',')) {
+      if (!base::Trim(word).empty()) words.emplace_back(base::Trim(word));
+    }
+    return words;
+  }
+  template <class T, class Parser>
+  void Parse(const char* name, std::optional<T>& value, Parser parse, std::string_view wanted) {
+    const std::string_view text = Text(name);
+    if (value || text.empty()) return;
+    value = parse(text);
+    if (!value) Fail(name, text, wanted);
+  }
+  void Fail(const char* name, std::string_view text, std::string_view wanted) {
+    if (!status_.ok()) return;
+    status_ = InvalidArgumentError(
+        Concat("the variable ", name, " must be ", wanted, ", not '", text, "'"));
+  }
+
+  const VariableGetter& get_variable_;
+  Status status_;
+};
+
 void AddSwitch(EnvironmentVariables& out, const char* name, const std::optional<bool>& value) {
   if (value) out.emplace_back(name, *value ? "1" : "0");
 }
@@ -92,6 +157,28 @@ Result<std::string> NormalizeControl(const std::string& address) {
                                        " bytes"));
   }
   return Concat(kUnixPrefix, full);
+}
+
+Status ReadVariables(const VariableGetter& get_variable, RunOptions& options) {
+  VariableReader reader(get_variable);
+  reader.Read("SONDE_PROFILE_STEP_START", options.step_start);
+  reader.Read("SONDE_PROFILE_STEP_END", options.step_end);
+  reader.Read("SONDE_PROFILE_RANKS", options.ranks);
+  reader.Read("SONDE_PROFILE_LEVEL", options.level);
+  reader.Read("SONDE_PROFILE_EXPORT_TYPE", options.export_types);
+  reader.Read("SONDE_PROFILE_DATA_SIMPLIFICATION", options.data_simplification);
+  reader.Read("SONDE_PROFILE_WITH_CPU", options.with_cpu);
+  reader.Read("SONDE_PROFILE_WITH_STACK", options.with_stack);
+  reader.Read("SONDE_PROFILE_WITH_MEMORY", options.with_memory);
+  reader.Read("SONDE_PROFILE_RECORD_SHAPES", options.record_shapes);
+  reader.Read("SONDE_PROFILE_WITH_MODULES", options.with_modules);
+  reader.Read("SONDE_PROFILE_MSTX", options.mstx);
+  reader.Read("SONDE_PROFILE_GC_THRESHOLD_MS", options.gc_threshold_ms);
+  reader.Read("SONDE_PROFILE_SAVE_PATH", options.save_path);
+  reader.Read("SONDE_PROFILE_ANALYSE", options.analyse);
+  reader.Read("SONDE_CONTROL", options.control);
+  reader.Read("SONDE_QUIET", options.quiet);
+  return reader.Take();
 }
 
 Status CheckRunOptions(const RunOptions& options) {
@@ -128,6 +215,7 @@ EnvironmentVariables ToEnvironment(const RunOptions& options) {
   }
   if (!options.ranks.empty()) {
     std::vector<std::string> ranks;
+    ranks.reserve(options.ranks.size());
     for (const int64_t rank : options.ranks) ranks.push_back(std::to_string(rank));
     out.emplace_back("SONDE_PROFILE_RANKS", base::Join(ranks, ","));
   }
@@ -154,7 +242,7 @@ EnvironmentVariables ToEnvironment(const RunOptions& options) {
     out.emplace_back("SONDE_CONTROL",
                      NormalizeControl(*options.control).value_or(*options.control));
   }
-  if (options.quiet) out.emplace_back("SONDE_QUIET", "1");
+  AddSwitch(out, "SONDE_QUIET", options.quiet);
   return out;
 }
 

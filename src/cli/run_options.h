@@ -33,10 +33,14 @@ struct RunOptions {
   std::optional<bool> analyse;
   std::optional<std::string> control;
   bool profile = true;  // accepted and without effect
-  bool quiet = false;
+  std::optional<bool> quiet;
 };
 
 inline constexpr const char* kDefaultSavePath = "./profile";
+
+// Fills the options that the command line left open from the variables that are set; a value that
+// cannot be read is kInvalidArgument.
+Status ReadVariables(const VariableGetter& get_variable, RunOptions& options);
 
 // Ok, or what is impossible about the values; looks at no files.
 Status CheckRunOptions(const RunOptions& options);

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/files.h"
 
 namespace sonde::cli {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string Complaint(const RunOptions& options) {
@@ -66,6 +69,37 @@ TEST(RunOptions, ControlAddresses) {
     EXPECT_FALSE(NormalizeControl(bad).ok()) << bad;
   }
   EXPECT_FALSE(NormalizeControl("unix:/" + std::string(200, 'a')).ok());
+}
+
+TEST(RunOptions, VariablesFillWhatTheCommandLineLeftOpen) {
+  std::map<std::string, std::string> variables = {
+      {"SONDE_PROFILE_STEP_START", "3"}, {"SONDE_PROFILE_RANKS", "0, 2"},
+      {"SONDE_PROFILE_LEVEL", "level2"}, {"SONDE_PROFILE_EXPORT_TYPE", "db"},
+      {"SONDE_PROFILE_WITH_CPU", "off"}, {"SONDE_PROFILE_MSTX", "TRUE"},
+      {"SONDE_PROFILE_ANALYSE", "0"},    {"SONDE_PROFILE_SAVE_PATH", ""}};
+  const auto getter = [&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  };
+  RunOptions options;
+  options.level = "level1";
+  ASSERT_TRUE(ReadVariables(getter, options).ok());
+  EXPECT_EQ(options.step_start, 3);
+  EXPECT_EQ(options.step_end, std::nullopt);
+  EXPECT_THAT(options.ranks, ElementsAre(0, 2));
+  EXPECT_EQ(options.level, "level1");
+  EXPECT_THAT(options.export_types, ElementsAre("db"));
+  EXPECT_EQ(options.with_cpu, false);
+  EXPECT_EQ(options.mstx, true);
+  EXPECT_EQ(options.analyse, false);
+  EXPECT_EQ(options.save_path, std::nullopt);
+  for (const auto* name :
+       {"SONDE_PROFILE_STEP_END", "SONDE_PROFILE_WITH_STACK", "SONDE_PROFILE_GC_THRESHOLD_MS"}) {
+    variables[name] = "junk";
+    RunOptions fresh;
+    EXPECT_THAT(std::string(ReadVariables(getter, fresh).message()), HasSubstr(name));
+    variables.erase(name);
+  }
 }
 
 TEST(RunOptions, OnlyWhatIsSetReachesTheEnvironment) {

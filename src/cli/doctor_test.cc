@@ -1,0 +1,149 @@
+#include "cli/doctor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "base/strings.h"
+#include "base/test_folder.h"
+
+namespace sonde::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view kHealthy = R"({
+  "schema": 1,
+  "python": {"version": "3.11.2", "executable": "/usr/bin/python3", "implementation": "CPython"},
+  "start_up_hook": {"found": true, "detail": null},
+  "torch": {"version": "2.15.0", "path": "/t", "cuda": null, "supported": true, "error": null},
+  "packages": {"numpy": "2.1", "torch_npu": null},
+  "accelerators": [],
+  "recorder": {"path": "/h/lib/libsonde_record.so", "version": "0.1.0", "error": null},
+  "adapter": {"path": "/h/lib/libsonde_torch.so",
+              "checks": [{"name": "operators", "ok": true, "detail": "12 seen"}]},
+  "profilers": []})";
+
+std::vector<Finding> Explain(std::string_view json) {
+  const base::JsonDocument document = *base::JsonDocument::Parse(json, "test");
+  return ExplainPython(document.root());
+}
+
+std::vector<Finding> ExplainWith(std::string_view from, std::string_view to) {
+  const std::string json = base::ReplaceAll(kHealthy, from, to);
+  EXPECT_NE(json, kHealthy) << from;
+  return Explain(json);
+}
+
+Grade Worst(const std::vector<Finding>& findings) {
+  Grade worst = Grade::kOk;
+  for (const Finding& finding : findings) worst = std::max(worst, finding.grade);
+  return worst;
+}
+
+TEST(Doctor, HealthyPythonHasNoComplaint) {
+  const std::vector<Finding> findings = Explain(kHealthy);
+  EXPECT_EQ(Worst(findings), Grade::kOk);
+  const std::string screen = RenderDoctor("title", findings);
+  EXPECT_THAT(screen, HasSubstr("ok   PyTorch         2.15.0, /t\n"));
+  EXPECT_THAT(screen, HasSubstr("Self-test       1 of 1 passed"));
+  EXPECT_THAT(screen, HasSubstr("Not recorded:  nothing that Sonde knows of"));
+  EXPECT_THAT(screen, Not(HasSubstr("remedy")));
+}
+
+TEST(Doctor, WhatPreventsRecordingIsAFailureWithARemedy) {
+  for (
+      const auto& [from, to] : std::map<std::string, std::string>{
+          {R"("torch": {"version": "2.15.0", "path": "/t", "cuda": null, "supported": true, "error": null})",
+           R"("torch": null)"},
+          {R"("supported": true)", R"("supported": false)"},
+          {R"("supported": true, "error": null)", R"("supported": true, "error": "no libgomp")"},
+          {R"("path": "/h/lib/libsonde_record.so")", R"("path": null)"},
+          {R"("path": "/h/lib/libsonde_torch.so")", R"("path": null)"}}) {
+    const std::vector<Finding> findings = ExplainWith(from, to);
+    EXPECT_EQ(Worst(findings), Grade::kFailure) << to;
+    for (const Finding& finding : findings) {
+      EXPECT_TRUE(finding.grade != Grade::kFailure || !finding.remedy.empty()) << to;
+    }
+    EXPECT_THAT(RenderDoctor("", findings), HasSubstr("Nothing will be recorded until"));
+  }
+}
+
+TEST(Doctor, GapsNameWhatIsLost) {
+  const std::vector<Finding> check = ExplainWith(
+      R"("ok": true, "detail": "12 seen")",
+      R"("ok": false, "detail": "none seen", "loses": "input shapes", "remedy": "update Sonde")");
+  EXPECT_EQ(Worst(check), Grade::kGap);
+  const std::string screen = RenderDoctor("", check);
+  EXPECT_THAT(screen, HasSubstr("GAP  Self-test       operators: none seen"));
+  EXPECT_THAT(screen, HasSubstr("remedy: update Sonde"));
+  EXPECT_THAT(screen, HasSubstr("Not recorded:  input shapes\n"));
+  const std::vector<Finding> device = ExplainWith(
+      R"("accelerators": [])", R"("accelerators": [{"kind": "cuda", "index": 1, "name": "Card"}])");
+  EXPECT_THAT(RenderDoctor("", device), HasSubstr("cuda:1 Card"));
+  EXPECT_EQ(Worst(ExplainWith(R"("found": true)", R"("found": false)")), Grade::kGap);
+}
+
+TEST(Doctor, AnyJsonIsExplainedWithoutACrash) {
+  for (const auto* json :
+       {"{}", "[]", "null", "3", R"({"torch": [], "python": 3, "packages": "x"})",
+        R"({"adapter": {"checks": [1, null, "x", {}]}, "torch": {}})",
+        R"({"accelerators": [null], "profilers": [1]})"}) {
+    EXPECT_FALSE(RenderDoctor("", Explain(json)).empty());
+  }
+}
+
+TEST(Doctor, LinesFitTheScreen) {
+  std::vector<Finding> findings = Explain(kHealthy);
+  std::string words;
+  for (int i = 0; i < 60; ++i) words += "word ";
+  findings.push_back(
+      {.grade = Grade::kGap, .subject = "Long", .text = words, .remedy = words, .loses = words});
+  const std::string screen = RenderDoctor("title", findings);
+  for (const std::string_view line : base::Split(screen, '\n'))
+    EXPECT_LE(line.size(), 101U) << line;
+}
+
+TEST(Doctor, OtherProfilersAreFoundByTheirVariables) {
+  const auto none = CheckOtherProfilers([](const char*) { return nullptr; });
+  EXPECT_EQ(Worst(none), Grade::kOk);
+  const auto off = CheckOtherProfilers([](const char*) { return "0"; });
+  EXPECT_EQ(Worst(off), Grade::kOk);
+  const auto one = CheckOtherProfilers([](const char* name) {
+    return std::strcmp(name, "MSMONITOR_USE_DAEMON") == 0 ? "1" : nullptr;
+  });
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_THAT(one[0].text, HasSubstr("MSMONITOR_USE_DAEMON=1"));
+}
+
+TEST(Doctor, SavePathIsTried) {
+  const base::TestFolder folder;
+  EXPECT_LE(CheckSavePath(folder.File("new")).grade, Grade::kNote);
+  const Finding bad = CheckSavePath("/proc/none");
+  EXPECT_EQ(bad.grade, Grade::kFailure);
+  EXPECT_NE(bad.remedy, "");
+}
+
+TEST(Doctor, DevicesAreCountedByTheirFiles) {
+  const base::TestFolder folder;
+  for (const auto* name : {"nvidia0", "nvidia1", "nvidiactl", "davinci3", "null"}) {
+    ASSERT_TRUE(base::WriteFileAtomically(folder.File(name), "").ok());
+  }
+  const auto findings = CheckDevices(folder.path());
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[0].text, HasSubstr("2 NVIDIA"));
+  EXPECT_THAT(findings[1].text, HasSubstr("1 Ascend"));
+  EXPECT_TRUE(CheckDevices(folder.File("none")).empty());
+}
+
+TEST(Doctor, ClockIsMeasured) {
+  EXPECT_THAT(CheckClock().text, HasSubstr("ns a reading"));
+  EXPECT_THAT(DescribeMachine(), HasSubstr("core"));
+}
+
+}  // namespace
+}  // namespace sonde::cli

@@ -1,0 +1,59 @@
+"""Shared by the end-to-end tests: the built command and how to run it.
+
+PRESET chooses the build folder (default dev). The tests run under a Python that has torch.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / os.environ.get("PRESET", "dev")
+SONDE = BUILD / "bin" / "sonde"
+
+
+@pytest.fixture(scope="session", name="sonde")
+def find_sonde():
+    """Path of the built command."""
+    assert SONDE.is_file(), f"{SONDE} is missing: make build"
+    return SONDE
+
+
+@pytest.fixture(name="run_sonde")
+def make_runner(sonde, tmp_path):
+    """run_sonde("run", "--", ...) returns the finished process with its output as text.
+
+    It runs in an empty folder and without SONDE_... variables of ours; ``env`` adds some.
+    """
+
+    def run(*words, env=None, cwd=tmp_path, timeout=120, **options):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
+        environment.update(env or {})
+        return subprocess.run(
+            [str(word) for word in (sonde, *words)],
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            **options,
+        )
+
+    return run
+
+
+@pytest.fixture(name="one_error_line")
+def make_error_check():
+    """Asserts that a finished process said exactly one clear line and ended with ``status``."""
+
+    def check(done, status, *parts):
+        lines = done.stderr.splitlines()
+        assert (done.returncode, len(lines)) == (status, 1), (done.returncode, done.stderr)
+        assert lines[0].startswith("sonde: error: ")
+        for part in parts:
+            assert part in lines[0], lines[0]
+
+    return check

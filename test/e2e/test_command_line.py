@@ -1,0 +1,87 @@
+"""What the command line says and how it ends: help, wrong usage, failures."""
+
+import subprocess
+import time
+
+import pytest
+
+COMMANDS = ("run", "doctor")
+
+
+def test_help_names_every_command(run_sonde):
+    done = run_sonde("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in COMMANDS:
+        assert f"  {command}" in done.stdout
+
+
+def test_every_command_has_help_with_an_example(run_sonde):
+    listed = run_sonde("--help").stdout.split("Commands:\n")[1].split("\n\n")[0]
+    for line in listed.splitlines():
+        command = line.split()[0]
+        done = run_sonde(command, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"Example:\n  sonde {command}" in done.stdout
+        assert max(map(len, done.stdout.splitlines())) <= 110
+
+
+def test_version(run_sonde):
+    done = run_sonde("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("sonde 0.")
+
+
+@pytest.mark.parametrize(
+    "words, parts",
+    [
+        ((), ("no command given", "sonde --help")),
+        (("rnu",), ("unknown command 'rnu'", "did you mean 'run'?")),
+        (("run",), ("no command to run",)),
+        (("run", "--"), ("no command to run",)),
+        (("run", "--profile-levl", "level0", "--", "true"), ("did you mean '--profile-level'?",)),
+        (("run", "--profile-level", "level9", "--", "true"), ("level_none, level0", "'level9'")),
+        (("run", "--profile-step-start", "x", "--", "true"), ("--profile-step-start",)),
+        (
+            ("run", "--profile-step-start", "5", "--profile-step-end", "5", "--", "true"),
+            ("impossible schedule",),
+        ),
+        (("run", "--profile-step-end", "0", "--", "true"), ("impossible schedule",)),
+        (("run", "--profile-ranks", "-3", "--", "true"), ("--profile-ranks",)),
+        (("run", "--profile-export-type", "xml", "--", "true"), ("text, db", "'xml'")),
+        (("run", "--control", "http://0.0.0.0:80", "--", "true"), ("127.0.0.1",)),
+        (("doctor", "extra"), ("unexpected argument 'extra'",)),
+    ],
+)
+def test_wrong_usage_is_status_2(run_sonde, one_error_line, words, parts):
+    one_error_line(run_sonde(*words), 2, *parts)
+
+
+def test_bad_variable_is_wrong_usage(run_sonde, one_error_line):
+    done = run_sonde("run", "--", "true", env={"SONDE_PROFILE_WITH_STACK": "maybe"})
+    one_error_line(done, 2, "SONDE_PROFILE_WITH_STACK", "'maybe'")
+
+
+def test_broken_installation_is_told(run_sonde, one_error_line):
+    done = run_sonde("run", "--", "true", env={"SONDE_HOME": "/nowhere"})
+    one_error_line(done, 1, "SONDE_HOME", "/nowhere")
+
+
+def test_full_standard_output_is_a_failure(sonde):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sonde, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == "sonde: error: cannot write to standard output: is the disk full?\n"
+
+
+def test_start_up_is_quick(run_sonde):
+    """20 ms are asked for; the limit leaves room for a busy machine, the best of ten counts."""
+    best = min(_seconds(run_sonde) for _ in range(10))
+    assert best < 0.06, f"sonde --help took {best * 1000:.1f} ms"
+
+
+def _seconds(run_sonde):
+    begin = time.perf_counter()
+    assert run_sonde("--help").returncode == 0
+    return time.perf_counter() - begin
