@@ -7,6 +7,7 @@ Called by `make test`, which has built the dev preset.
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -79,19 +80,26 @@ def run_ctest(title, build, junit, jobs, folders=(), environment=None):
     ]
     command += ["--output-junit", str(junit), "--no-tests=error"]
     if folders:
-        command += ["-R", "^(" + "|".join(folders) + ")/"]
+        command += ["-R", f"^({'|'.join(folders)})(_[a-z]+)?/"]
     return run_part(title, command, junit, environment)
+
+
+def test_targets(build, folders):
+    """The test programs of these folders, of all that a configured build folder knows."""
+    command = ["cmake", "--build", str(build), "--target", "help"]
+    known = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    pattern = rf"^(sonde_(?:{'|'.join(folders)})(?:_[a-z]+)?_test):"
+    return sorted(set(re.findall(pattern, known, re.MULTILINE)))
 
 
 def run_sanitizer(preset, folders, work, jobs):
     """Builds and runs the tests of some folders under one sanitizer preset."""
-    folders = [name for name in folders if (ROOT / "src" / name / "CMakeLists.txt").exists()]
     junit = work / f"{preset}.xml"
     build = ROOT / "build" / preset
     configured = run_part(f"configure {preset}", ["cmake", "--preset", preset], junit)
     if configured.failed:
         return configured
-    targets = [f"sonde_{name}_test" for name in folders]
+    targets = test_targets(build, folders)
     built = run_part(
         f"build {preset}",
         ["cmake", "--build", str(build), "-j", str(jobs), "--target", *targets],

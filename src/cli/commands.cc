@@ -5,11 +5,13 @@ namespace sonde::cli {
 // One line a command: here its maker, below its place in the list.
 Command RunCommand();
 Command DoctorCommand();
+Command ProbeCommand();
 
 std::vector<Command> AllCommands() {
   return {
       RunCommand(),
       DoctorCommand(),
+      ProbeCommand(),
   };
 }
 

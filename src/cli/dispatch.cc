@@ -90,9 +90,34 @@ std::string Suggestion(std::string_view typed, const std::vector<std::string>& c
   return nearest.empty() ? std::string() : Concat("; did you mean '", nearest, "'?");
 }
 
+// The command that was chosen below `app`, or `app` itself.
+const CLI::App& Deepest(const CLI::App& app) {
+  const CLI::App* deepest = &app;
+  while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
+  return *deepest;
+}
+
+bool HasLongOption(const CLI::App& app, std::string_view name) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string>& names = option->get_lnames();
+    if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+  }
+  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (HasLongOption(*below, name)) return true;
+  }
+  return false;
+}
+
+// The tools we stand in for write "-tp PATH"; CLI11 knows one letter behind one dash.
+std::string WithTwoDashes(const CLI::App& app, const std::string& word) {
+  const std::string_view name = std::string_view(word).substr(0, word.find('='));
+  const bool candidate = name.size() > 2 && name[0] == '-' && name[1] != '-';
+  return candidate && HasLongOption(app, name.substr(1)) ? Concat("-", word) : word;
+}
+
 std::string UnknownOptionMessage(const CLI::App& app, std::string_view option) {
   std::vector<std::string> names;
-  for (const CLI::Option* known : app.get_options()) {
+  for (const CLI::Option* known : Deepest(app).get_options()) {
     for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
   }
   const std::string_view typed = option.substr(0, option.find('='));
@@ -101,7 +126,7 @@ std::string UnknownOptionMessage(const CLI::App& app, std::string_view option) {
 
 // The words that CLI11 did not take: an unknown option, or the command to run.
 Result<std::vector<std::string>> TakeRest(const Command& command, const CLI::App& app) {
-  std::vector<std::string> rest = app.remaining();
+  std::vector<std::string> rest = app.remaining(true);
   if (rest.empty()) return rest;
   if (rest.front().starts_with("-")) {
     return InvalidArgumentError(UnknownOptionMessage(app, rest.front()));
@@ -129,6 +154,7 @@ int RunCommandWords(const Command& command, std::span<const std::string> words, 
   const auto dashes =
       command.takes_command_line ? std::find(words.begin(), words.end(), "--") : words.end();
   std::vector<std::string> reversed(words.begin(), dashes);
+  for (std::string& word : reversed) word = WithTwoDashes(app, word);
   std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
   if (dashes != words.end()) context.command_line.assign(dashes + 1, words.end());
   try {

@@ -1,0 +1,214 @@
+#include "adapt/torch/adapter.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "adapt/torch/layout.h"
+#include "adapt/torch/memory.h"
+#include "adapt/torch/modules.h"
+#include "adapt/torch/observer.h"
+#include "adapt/torch/python_api.h"
+#include "adapt/torch/python_frames.h"
+#include "adapt/torch/self_test.h"
+#include "adapt/torch/stacks.h"
+#include "adapt/torch/torch_symbols.h"
+
+namespace sonde::adapt {
+namespace {
+
+// One per process, as torch's callbacks and the recorder's listeners are.
+struct Adapter {
+  std::mutex mutex;  // attach, detach, start and stop; never taken while recording
+  bool found = false;
+  bool listening = false;
+  bool attached = false;
+  bool issues_reported = false;
+  bool memory = false;  // the self-test of the part passed
+  bool modules = false;
+  FrameMode frames = FrameMode::kNone;
+  PythonApi python;
+  ObserverConfig observer;
+  SelfTestReport report;
+  char error[256] = "";
+};
+
+Adapter& State() {
+  static Adapter* adapter = new Adapter();  // never destroyed: callbacks outlive static objects
+  return *adapter;
+}
+
+int Fail(Adapter& adapter, int code, const char* text) {
+  std::snprintf(adapter.error, sizeof(adapter.error), "%s", text);
+  return code;
+}
+
+void ReportIssues(Adapter& adapter) {
+  if (adapter.issues_reported) return;
+  adapter.issues_reported = true;
+  for (int i = 0; i < adapter.report.check_count; i++) {
+    const Check& check = adapter.report.checks[i];
+    if (check.passed) continue;
+    char line[320];
+    std::snprintf(line, sizeof(line), "PyTorch adapter, torch %s: %s: %s",
+                  adapter.report.torch_version, check.name, check.detail);
+    sonde_report_issue(line);
+  }
+}
+
+void StartParts(Adapter& adapter, uint32_t features) {
+  if (features == 0) features = SONDE_FEATURE_RECORDING | SONDE_FEATURE_OPS;
+  ReportIssues(adapter);
+  if ((features & SONDE_FEATURE_OPS) != 0) {
+    ObserverOptions options;
+    options.shapes = (features & SONDE_FEATURE_SHAPES) != 0;
+    options.stacks = (features & SONDE_FEATURE_STACKS) != 0 && adapter.frames != FrameMode::kNone;
+    ObserverStart(options);
+  }
+  if ((features & SONDE_FEATURE_MEMORY) != 0) MemoryStart();
+  if ((features & SONDE_FEATURE_MODULES) != 0) ModulesStart();
+}
+
+void StopParts() {
+  ObserverStop();
+  MemoryStop();
+  ModulesStop();
+}
+
+void OnSession(sonde_event event, const sonde_session_config* config, void*) {
+  Adapter& adapter = State();
+  const std::lock_guard<std::mutex> lock(adapter.mutex);
+  if (!adapter.attached) return;
+  if (event == SONDE_EVENT_START) {
+    StartParts(adapter, config != nullptr ? config->features : sonde_features());
+  } else if (event == SONDE_EVENT_STOP) {
+    StopParts();
+  }
+}
+
+int Find(Adapter& adapter) {
+  char line[200];
+  if (const char* missing = FindPython(&adapter.python)) {
+    std::snprintf(line, sizeof(line), "no Python in this process: %s not found", missing);
+    return Fail(adapter, -ENOENT, line);
+  }
+  if (const char* missing = FindTorchSymbols(&adapter.observer.torch)) {
+    std::snprintf(line, sizeof(line), "no torch to attach to: %s not found", missing);
+    return Fail(adapter, -ENOENT, line);
+  }
+  adapter.observer.inputs.undefined_tensor = adapter.observer.torch.undefined_tensor;
+  adapter.observer.inputs.layout =
+      RunSelfTest(adapter.python, adapter.observer.torch, &adapter.report);
+  ObserverInit(&adapter.observer);
+  adapter.memory = MemoryInit(adapter.python, &adapter.report);
+  adapter.modules = ModulesInit(&adapter.python, &adapter.report);
+  adapter.frames = FramesInit(&adapter.python, &adapter.report);
+  StacksInit(&adapter.python);
+  adapter.found = true;
+  return 0;
+}
+
+void AppendText(std::string* out, const char* text) {
+  out->push_back('"');
+  for (const char* c = text; *c != '\0'; c++) {
+    const auto byte = static_cast<unsigned char>(*c);
+    if (byte == '"' || byte == '\\') {
+      out->push_back('\\');
+      out->push_back(*c);
+    } else {
+      out->push_back(byte < 0x20 ? ' ' : *c);
+    }
+  }
+  out->push_back('"');
+}
+
+void AppendSwitch(std::string* out, const char* name, bool on) {
+  if (out->back() != '{') out->append(", ");
+  AppendText(out, name);
+  out->append(on ? ": true" : ": false");
+}
+
+std::string ReportJson(const Adapter& adapter) {
+  const Layout& layout = adapter.observer.inputs.layout;
+  std::string version = adapter.found ? adapter.python.version : "";
+  version.resize(std::min(version.find(' '), version.size()));
+  std::string json = "{\"torch\": ";
+  AppendText(&json, adapter.report.torch_version);
+  json.append(", \"python\": ");
+  AppendText(&json, version.c_str());
+  json.append(adapter.attached ? ", \"attached\": true" : ", \"attached\": false");
+  json.append(", \"checks\": [");
+  for (int i = 0; i < adapter.report.check_count; i++) {
+    const Check& check = adapter.report.checks[i];
+    json.append(i > 0 ? ", {\"part\": " : "{\"part\": ");
+    AppendText(&json, check.name);
+    json.append(check.passed ? ", \"ok\": true, \"detail\": " : ", \"ok\": false, \"detail\": ");
+    AppendText(&json, check.detail);
+    json.append("}");
+  }
+  json.append("], \"records\": {");
+  AppendSwitch(&json, "operators", adapter.found);
+  AppendSwitch(&json, "kinds", layout.range != nullptr);
+  AppendSwitch(&json, "sequence_numbers", layout.sequence);
+  AppendSwitch(&json, "shapes", layout.inputs && layout.tensor_sizes != 0);
+  AppendSwitch(&json, "memory", adapter.memory);
+  AppendSwitch(&json, "modules", adapter.modules);
+  AppendSwitch(&json, "stacks", adapter.frames != FrameMode::kNone);
+  json.append("}}");
+  return json;
+}
+
+int Attach(Adapter& adapter) {
+  if (!adapter.found) {
+    const int result = Find(adapter);
+    if (result != 0) return result;
+  }
+  if (!adapter.listening) {
+    const int result = sonde_add_listener(OnSession, nullptr);
+    if (result != 0) return Fail(adapter, result, "the recorder takes no more listeners");
+    adapter.listening = true;
+  }
+  if (adapter.attached) return 0;
+  adapter.attached = true;
+  if (sonde_recording() != 0) StartParts(adapter, sonde_features());
+  return 0;
+}
+
+}  // namespace
+}  // namespace sonde::adapt
+
+using sonde::adapt::Adapter;
+using sonde::adapt::State;
+
+int sonde_torch_attach(const char* options) {
+  static_cast<void>(options);
+  Adapter& adapter = State();
+  const std::lock_guard<std::mutex> lock(adapter.mutex);
+  return sonde::adapt::Attach(adapter);
+}
+
+int sonde_torch_detach(void) {
+  Adapter& adapter = State();
+  const std::lock_guard<std::mutex> lock(adapter.mutex);
+  if (adapter.attached) sonde::adapt::StopParts();
+  adapter.attached = false;
+  return 0;
+}
+
+int sonde_torch_self_test(char* json, size_t size) {
+  Adapter& adapter = State();
+  const std::lock_guard<std::mutex> lock(adapter.mutex);
+  const std::string text = sonde::adapt::ReportJson(adapter);
+  if (json != nullptr && size > 0) std::snprintf(json, size, "%s", text.c_str());
+  return static_cast<int>(text.size());
+}
+
+int sonde_torch_register_module(void* module, const char* name, const char* class_name) {
+  if (module == nullptr || name == nullptr) return -EINVAL;
+  auto* object = static_cast<sonde::adapt::PyObject*>(module);
+  return sonde::adapt::ModulesRegister(object, name, class_name) ? 0 : -ENOTSUP;
+}
+
+const char* sonde_torch_last_error(void) { return State().error; }

@@ -1,0 +1,158 @@
+#include "adapt/torch/memory.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "adapt/torch/import_table.h"
+#include "record/fast_path.h"
+#include "sonde/sonde.h"
+
+namespace sonde::adapt {
+namespace {
+
+constexpr char kReport[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
+constexpr char kEnabled[] = "_ZN3c1022memoryProfilingEnabledEv";
+constexpr const char* kLibraries[] = {"libc10", "libtorch", nullptr};
+constexpr size_t kMaxEntries = 32;
+
+// c10::Device: type and index, one byte each, passed in one register.
+struct TorchDevice {
+  int8_t type;
+  int8_t index;
+};
+using Report = void (*)(void*, int64_t, size_t, size_t, TorchDevice);
+using Enabled = bool (*)();
+
+struct Probe {  // what the self-test saw
+  std::atomic<bool> active{false};
+  const void* pointer = nullptr;
+  int64_t allocated = 0;
+  int64_t released = 0;
+};
+
+struct Memory {
+  bool usable = false;
+  bool installed = false;
+  Report report = nullptr;
+  Enabled enabled = nullptr;
+  ImportEntry report_entries[kMaxEntries];
+  ImportEntry enabled_entries[kMaxEntries];
+  size_t report_count = 0;
+  size_t enabled_count = 0;
+  Probe probe;
+};
+// Process-wide by nature: the patched functions get no user pointer.
+Memory g_memory;
+
+void Observe(void* pointer, int64_t size) {
+  Probe& probe = g_memory.probe;
+  if (size == 12345) {
+    probe.pointer = pointer;
+    probe.allocated = size;
+  } else if (size == -12345 && pointer == probe.pointer) {
+    probe.released = size;
+  }
+}
+
+void OnReport(void* pointer, int64_t size, size_t allocated, size_t reserved, TorchDevice device) {
+  const uint32_t word = record::SessionWord();
+  if (word != 0) {
+    sonde_memory_event event = {};
+    event.pointer = reinterpret_cast<uint64_t>(pointer);
+    event.size_bytes = size;
+    event.total_allocated = static_cast<int64_t>(allocated);
+    // The CPU allocator has no pool and says 0.
+    event.total_reserved = device.type == 0 ? -1 : static_cast<int64_t>(reserved);
+    event.total_active = -1;
+    event.device_type = static_cast<uint8_t>(device.type);
+    event.device_index = device.index < 0 ? uint8_t{0} : static_cast<uint8_t>(device.index);
+    record::EmitMemory(word, event);
+  } else if (g_memory.probe.active.load(std::memory_order_relaxed)) {
+    Observe(pointer, size);
+  }
+  g_memory.report(pointer, size, allocated, reserved, device);
+}
+
+bool OnEnabled() {
+  return record::SessionWord() != 0 || g_memory.probe.active.load(std::memory_order_relaxed) ||
+         g_memory.enabled();
+}
+
+bool Install() {
+  bool ok = true;
+  for (size_t i = 0; i < g_memory.report_count; i++) {
+    ok = StoreImport(g_memory.report_entries[i], reinterpret_cast<void*>(OnReport)) && ok;
+  }
+  for (size_t i = 0; i < g_memory.enabled_count; i++) {
+    ok = StoreImport(g_memory.enabled_entries[i], reinterpret_cast<void*>(OnEnabled)) && ok;
+  }
+  g_memory.installed = true;
+  return ok;
+}
+
+void Restore() {
+  for (size_t i = 0; i < g_memory.enabled_count; i++) {
+    StoreImport(g_memory.enabled_entries[i], reinterpret_cast<void*>(g_memory.enabled));
+  }
+  for (size_t i = 0; i < g_memory.report_count; i++) {
+    StoreImport(g_memory.report_entries[i], reinterpret_cast<void*>(g_memory.report));
+  }
+  g_memory.installed = false;
+}
+
+bool FindEntries() {
+  void* library = dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+  g_memory.report = reinterpret_cast<Report>(dlsym(library, kReport));
+  g_memory.enabled = reinterpret_cast<Enabled>(dlsym(library, kEnabled));
+  if (g_memory.report == nullptr || g_memory.enabled == nullptr) return false;
+  g_memory.report_count = FindImports(kLibraries, kReport, g_memory.report_entries, kMaxEntries);
+  g_memory.enabled_count = FindImports(kLibraries, kEnabled, g_memory.enabled_entries, kMaxEntries);
+  return g_memory.report_count > 0 && g_memory.enabled_count > 0;
+}
+
+constexpr char kProgram[] = R"py(
+import torch
+block = torch.empty((12345,), dtype=torch.uint8, device="cpu")
+address = block.data_ptr()
+del block
+)py";
+
+}  // namespace
+
+bool MemoryInit(const PythonApi& python, SelfTestReport* report) {
+  if (!FindEntries()) {
+    report->Add("memory", false, "reporting functions not found; memory is not recorded");
+    return false;
+  }
+  Probe& probe = g_memory.probe;
+  const bool installed = Install();
+  probe.active.store(true);
+  uint64_t address = 0;
+  const bool ran = RunProgram(python, kProgram, nullptr, 0, "address", &address);
+  probe.active.store(false);
+  Restore();
+  g_memory.usable = installed && ran && address != 0 &&
+                    reinterpret_cast<uint64_t>(probe.pointer) == address &&
+                    probe.allocated == 12345 && probe.released == -12345;
+  char detail[160];
+  std::snprintf(detail, sizeof(detail), "%zu and %zu import-table entries", g_memory.report_count,
+                g_memory.enabled_count);
+  report->Add("memory", g_memory.usable,
+              g_memory.usable ? detail : "a test block was not reported; memory is not recorded");
+  return g_memory.usable;
+}
+
+void MemoryStart() {
+  if (!g_memory.usable) return;
+  FindEntries();  // libraries may have been loaded since
+  Install();
+}
+
+void MemoryStop() {
+  if (g_memory.installed) Restore();
+}
+
+}  // namespace sonde::adapt

@@ -1,0 +1,61 @@
+// Modules (Python objects) to name and argument set ids; open addressing, keyed by address.
+//
+// An entry is valid while its weak reference still points to the object: an address that Python
+// gave to another object since is not found. Dead entries go away when the table grows.
+// Threads: under the GIL.
+#ifndef SONDE_ADAPT_TORCH_MODULE_TABLE_H_
+#define SONDE_ADAPT_TORCH_MODULE_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "adapt/torch/layout.h"
+#include "adapt/torch/python_api.h"
+
+namespace sonde::adapt {
+
+class ModuleTable {
+ public:
+  struct Entry {
+    PyObject* module;     // nullptr = free
+    PyObject* reference;  // weak
+    uint32_t name;
+    uint32_t args;
+  };
+
+  explicit ModuleTable(const PythonApi* python) : python_(python), entries_(256) {}
+
+  const Entry* Find(const PyObject* module) const {
+    for (size_t i = Place(module);; i = (i + 1) & (entries_.size() - 1)) {
+      const Entry& entry = entries_[i];
+      if (entry.module == module && Referent(entry.reference) == module) [[likely]]
+        return &entry;
+      if (entry.module == nullptr) return nullptr;
+    }
+  }
+
+  // Adds or replaces. False: the object takes no weak reference.
+  bool Put(PyObject* module, uint32_t name, uint32_t args);
+
+ private:
+  static constexpr size_t kReferentOffset = 16;  // first field of a weak reference object
+
+  static const PyObject* Referent(const PyObject* reference) {
+    return ReadAt<const PyObject*>(reference, kReferentOffset);
+  }
+  size_t Place(const PyObject* module) const {
+    return ((reinterpret_cast<uintptr_t>(module) * 0x9e3779b97f4a7c15u) >> 40) &
+           (entries_.size() - 1);
+  }
+  void Insert(const Entry& entry);
+  void Grow();
+
+  const PythonApi* python_;
+  std::vector<Entry> entries_;
+  size_t used_ = 0;
+};
+
+}  // namespace sonde::adapt
+
+#endif  // SONDE_ADAPT_TORCH_MODULE_TABLE_H_

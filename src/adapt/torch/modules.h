@@ -1,0 +1,31 @@
+// One range per nn.Module call, named by the module's path in the model.
+//
+// While a session with modules runs, torch.nn.Module.__call__ is a C callable of ours, which
+// records and calls what was there before. It is taken out again while torch.compile traces a
+// function (a C callable breaks the graph, and fullgraph=True refuses it), told by Dynamo's own
+// start and end callbacks, which survive torch._dynamo.reset(). Compiled code calls no modules.
+// Classes with a __call__ of their own are not seen; they show as gaps.
+//
+// Names: a module without a name that is called outside any other module is taken as the root of a
+// model, and its named_modules() are entered; others are named by their class. Python can enter
+// names before (sonde_torch_register_module). Entries hold weak references.
+// Threads: everything except the lookup tables of the recorder happens under the GIL.
+#ifndef SONDE_ADAPT_TORCH_MODULES_H_
+#define SONDE_ADAPT_TORCH_MODULES_H_
+
+#include "adapt/torch/python_api.h"
+#include "adapt/torch/self_test.h"
+
+namespace sonde::adapt {
+
+// [GIL] False: modules are not recorded. `python` must live as long as the process.
+bool ModulesInit(const PythonApi* python, SelfTestReport* report);
+// Take the GIL themselves.
+void ModulesStart();
+void ModulesStop();
+// [GIL] False: no weak reference to the object can be made, or modules are not recorded.
+bool ModulesRegister(PyObject* module, const char* name, const char* class_name);
+
+}  // namespace sonde::adapt
+
+#endif  // SONDE_ADAPT_TORCH_MODULES_H_

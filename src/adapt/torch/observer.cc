@@ -1,0 +1,239 @@
+#include "adapt/torch/observer.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "adapt/torch/thread_state.h"
+#include "record/fast_path.h"
+#include "sonde/sonde.h"
+
+namespace sonde::adapt {
+namespace {
+
+using capture::RecordKind;
+
+// The pops of this observer end what it pushed, not module ranges or Python functions, which may
+// lie between when a program ends its user scopes in an order of its own.
+constexpr uint64_t kObserverKinds =
+    record::kAdapterKinds & ~((uint64_t{1} << static_cast<int>(RecordKind::kModule)) |
+                              (uint64_t{1} << static_cast<int>(RecordKind::kPythonFunction)));
+
+// An asynchronous range that is open, until its end comes on any thread. range: nullptr = free,
+// kClaimed while the slot is being filled.
+struct AsyncRange {
+  std::atomic<const TorchRange*> range{nullptr};
+  uint32_t word = 0;
+  NameInfo name = {};
+  uint32_t args = 0;
+  int32_t sequence = -1;
+  uint64_t start_ticks = 0;
+};
+constexpr size_t kAsyncSlots = 1024;
+
+// The recorder's clock: same source as in its own push and pop.
+struct Observer {
+  const ObserverConfig* config = nullptr;
+  uint64_t handles[2] = {0, 0};
+  std::atomic<uint64_t> async_dropped{0};
+  std::atomic<uint64_t> misnested{0};
+  AsyncRange async[kAsyncSlots];
+};
+// Process-wide by nature: torch's callbacks carry no user pointer.
+Observer g_observer;
+
+size_t AsyncPlace(const TorchRange* range) {
+  return (reinterpret_cast<uintptr_t>(range) >> 4) % kAsyncSlots;
+}
+
+const TorchRange* Claimed() { return reinterpret_cast<const TorchRange*>(uintptr_t{1}); }
+
+void OpenAsync(uint32_t word, const TorchRange* range, NameInfo name, uint32_t args,
+               int32_t sequence) {
+  for (size_t i = 0; i < 16; i++) {
+    AsyncRange& slot = g_observer.async[(AsyncPlace(range) + i) % kAsyncSlots];
+    const TorchRange* found = slot.range.load(std::memory_order_relaxed);
+    // Entries of earlier sessions, and of an earlier range at this address, are free to take.
+    if (found == Claimed() || (found != nullptr && found != range && slot.word == word)) continue;
+    if (!slot.range.compare_exchange_strong(found, Claimed(), std::memory_order_acquire)) continue;
+    slot.word = word;
+    slot.name = name;
+    slot.args = args;
+    slot.sequence = sequence;
+    slot.start_ticks = record::RecorderTicks();
+    slot.range.store(range, std::memory_order_release);
+    return;
+  }
+  g_observer.async_dropped.fetch_add(1, std::memory_order_relaxed);
+}
+
+// False: not an open asynchronous range.
+bool CloseAsync(uint32_t word, const TorchRange* range) {
+  for (size_t i = 0; i < 16; i++) {
+    AsyncRange& slot = g_observer.async[(AsyncPlace(range) + i) % kAsyncSlots];
+    if (slot.range.load(std::memory_order_acquire) != range) continue;
+    if (slot.word == word) {
+      record::EmitComplete(word, slot.name.kind, 0, slot.name.id, slot.args, 0, slot.sequence,
+                           slot.start_ticks, record::RecorderTicks());
+    }
+    slot.range.store(nullptr, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+NameInfo NameOf(ThreadState* state, const TorchRange* range, uint8_t scope) {
+  const Layout& layout = g_observer.config->inputs.layout;
+  if (layout.range == nullptr) {
+    const char* name = g_observer.config->torch.range_name(range);
+    return state->names.Text(name, std::strlen(name), true, kScopeFunction);
+  }
+  const bool schema = ReadAt<uint8_t>(range, layout.range->kind) == 1;
+  const void* descriptor = ReadAt<const void*>(range, kRangeDescriptor);
+  if (schema && layout.schema_names) [[likely]] {
+    return state->names.Schema(descriptor, layout.range->old_strings);
+  }
+  const char* text = nullptr;
+  size_t length = 0;
+  if (schema) {
+    text = g_observer.config->torch.range_name(range);
+    length = std::strlen(text);
+  } else {
+    text = static_cast<const char*>(descriptor);
+    length = layout.range->old_strings ? ReadAt<size_t>(text - kOldStringLength, 0)
+                                       : ReadAt<size_t>(range, kRangeDescriptor + 8);
+  }
+  return state->names.Text(text, length, schema, scope);
+}
+
+// First range of a session on this thread: entries of earlier sessions are void.
+[[gnu::noinline]] void BeginSession(ThreadState* state, uint32_t word, const TorchRange* range) {
+  state->session = word;
+  state->depth = 0;
+  state->outermost_op = 0;
+  if (g_observer.config->inputs.layout.range != nullptr) {
+    sonde_thread_number(static_cast<uint32_t>(ReadAt<uint64_t>(range, kRangeThread)));
+  }
+}
+
+// Ranges that carry a call stack: user scopes, and operators that no other operator encloses.
+bool WantsStack(const ThreadState& state, RecordKind kind) {
+  if (kind == RecordKind::kOp || kind == RecordKind::kCollective) return state.outermost_op == 0;
+  return kind == RecordKind::kUserScope || kind == RecordKind::kOptimizer ||
+         kind == RecordKind::kDataLoader || kind == RecordKind::kCompiledRegion;
+}
+
+template <bool kShapes, bool kStacks>
+ObserverContext OnStart(const TorchRange* range) {
+  const uint32_t word = record::SessionWord();
+  ThreadState* state = GetThreadState();
+  if (word == 0 || state == nullptr) return {};
+  if (state->session != word) [[unlikely]]
+    BeginSession(state, word, range);
+  const Layout& layout = g_observer.config->inputs.layout;
+  const uint8_t scope = layout.range != nullptr ? ReadAt<uint8_t>(range, kRangeScope) : 0;
+  const NameInfo name = NameOf(state, range, scope);
+  int32_t sequence = -1;
+  uint32_t link = 0;
+  uint32_t args = 0;
+  if (layout.sequence) [[likely]] {
+    sequence = static_cast<int32_t>(ReadAt<int64_t>(range, layout.range->sequence));
+    if (scope == kScopeBackward) {
+      link = static_cast<uint32_t>(ReadAt<uint64_t>(range, layout.range->forward_thread));
+    }
+  }
+  if constexpr (kShapes) {
+    args = state->inputs.Intern(g_observer.config->inputs,
+                                ReadAt<const TorchValue*>(range, layout.range->inputs),
+                                ReadAt<size_t>(range, layout.range->inputs + 8));
+  }
+  if (scope == kScopeUser && g_observer.config->torch.range_is_async(range)) {
+    OpenAsync(word, range, name, args, sequence);
+    return {};
+  }
+  if constexpr (kStacks) {
+    if (WantsStack(*state, name.kind)) link = state->stacks.Capture();
+  }
+  if (!record::PushOpen(word, name.kind, 0, name.id, args, link, sequence)) return {};
+  if (state->depth < ThreadState::kMaxOpen) [[likely]]
+    state->open[state->depth] = range;
+  state->depth++;
+  if (state->outermost_op == 0 && name.kind == RecordKind::kOp) state->outermost_op = state->depth;
+  return {};
+}
+
+// An end that does not belong to the innermost range.
+[[gnu::noinline]] void EndMisplaced(ThreadState* state, uint32_t word, const TorchRange* range) {
+  if (CloseAsync(word, range) || state->session != word) return;
+  if (state->depth > ThreadState::kMaxOpen) {
+    state->depth--;
+    record::PopOpen(word, kObserverKinds);
+    return;
+  }
+  for (uint32_t i = state->depth; i-- > 0;) {
+    if (state->open[i] != range) continue;
+    for (uint32_t k = i; k + 1 < state->depth; k++) state->open[k] = state->open[k + 1];
+    state->depth--;
+    if (state->outermost_op == i + 1) {
+      state->outermost_op = 0;
+    } else if (state->outermost_op > i + 1) {
+      state->outermost_op--;
+    }
+    g_observer.misnested.fetch_add(1, std::memory_order_relaxed);
+    record::PopOpen(word, kObserverKinds);
+    return;
+  }
+}
+
+void OnEnd(const TorchRange* range, void*) {
+  const uint32_t word = record::SessionWord();
+  ThreadState* state = GetThreadState();
+  if (word == 0 || state == nullptr) return;
+  const uint32_t depth = state->depth;
+  if (depth - 1 < ThreadState::kMaxOpen && state->open[depth - 1] == range &&
+      state->session == word) [[likely]] {
+    state->depth = depth - 1;
+    if (state->outermost_op == depth) state->outermost_op = 0;
+    record::PopOpen(word, kObserverKinds);
+    return;
+  }
+  EndMisplaced(state, word, range);
+}
+
+ObserverCallback MakeCallback(bool shapes, bool stacks) {
+  ObserverCallback callback = {};
+  if (stacks) {
+    callback.start = shapes ? OnStart<true, true> : OnStart<false, true>;
+  } else {
+    callback.start = shapes ? OnStart<true, false> : OnStart<false, false>;
+  }
+  callback.end = OnEnd;
+  callback.sampling_probability = 1.0;
+  callback.needs_inputs = shapes ? 1 : 0;
+  return callback;
+}
+
+}  // namespace
+
+void ObserverInit(const ObserverConfig* config) { g_observer.config = config; }
+
+void ObserverStart(const ObserverOptions& options) {
+  const Layout& layout = g_observer.config->inputs.layout;
+  const bool shapes = options.shapes && layout.inputs && layout.tensor_sizes != 0;
+  ObserverCallback callback = MakeCallback(shapes, options.stacks);
+  std::memset(callback.scopes, 1, kScopeCount);
+  g_observer.handles[0] = g_observer.config->torch.add_global_callback(callback);
+}
+
+void ObserverStop() {
+  for (uint64_t& handle : g_observer.handles) {
+    if (handle != 0) g_observer.config->torch.remove_callback(handle);
+    handle = 0;
+  }
+}
+
+ObserverCounts ObserverGetCounts() {
+  return {g_observer.async_dropped.load(std::memory_order_relaxed),
+          g_observer.misnested.load(std::memory_order_relaxed)};
+}
+
+}  // namespace sonde::adapt

@@ -1,0 +1,41 @@
+// Finds out, at attach, where the running torch keeps what the adapter reads, and proves it.
+//
+// A load of the library proves nothing about layouts, and wrong sequence numbers come silently.
+// Therefore: a short torch program whose every name, shape, type and sequence number is known runs
+// under a callback of this thread only, and each offset counts only if what it yields agrees with
+// what the public functions or Python say. A part that fails is switched off and named.
+// Cost: a few milliseconds, once. The program uses no random numbers and no accelerator.
+// Threads: with the GIL held; not re-entrant.
+#ifndef SONDE_ADAPT_TORCH_SELF_TEST_H_
+#define SONDE_ADAPT_TORCH_SELF_TEST_H_
+
+#include <cstdint>
+
+#include "adapt/torch/layout.h"
+#include "adapt/torch/python_api.h"
+#include "adapt/torch/torch_symbols.h"
+
+namespace sonde::adapt {
+
+struct Check {
+  const char* name;  // "operator names"
+  bool passed;
+  char detail[160];  // what was found, or what is not recorded because of the failure
+};
+
+struct SelfTestReport {
+  static constexpr int kMaxChecks = 32;
+  char torch_version[32] = "";
+  int check_count = 0;
+  Check checks[kMaxChecks];
+
+  void Add(const char* name, bool passed, const char* detail);
+  bool AllPassed() const;
+};
+
+// Returns the layout in which every found offset is proven; notes each part in `report`.
+Layout RunSelfTest(const PythonApi& python, const TorchSymbols& torch, SelfTestReport* report);
+
+}  // namespace sonde::adapt
+
+#endif  // SONDE_ADAPT_TORCH_SELF_TEST_H_

@@ -1,0 +1,41 @@
+// Python call stacks to dictionary ids, per thread.
+//
+// A stack met before costs the walk, a hash and one look-up. At first sight the GIL is taken once:
+// each code object is referenced for good (its address then names nothing else), and names, file
+// and line of each position are entered into the dictionary.
+// Threads: one cache per thread; the table of positions is shared and used under the GIL.
+#ifndef SONDE_ADAPT_TORCH_STACKS_H_
+#define SONDE_ADAPT_TORCH_STACKS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "adapt/torch/python_api.h"
+#include "adapt/torch/python_frames.h"
+
+namespace sonde::adapt {
+
+// [GIL] Once, at attach, after FramesInit().
+void StacksInit(const PythonApi* python);
+
+class StackCache {
+ public:
+  // Id of the calling thread's Python stack; 0 where it has none.
+  uint32_t Capture();
+
+ private:
+  static constexpr size_t kSlots = 2048;
+
+  // Two independent hashes of the positions stand for them.
+  struct Slot {
+    uint64_t hash[2];
+    uint32_t id;
+    uint32_t depth;
+  };
+
+  Slot slots_[kSlots] = {};
+};
+
+}  // namespace sonde::adapt
+
+#endif  // SONDE_ADAPT_TORCH_STACKS_H_

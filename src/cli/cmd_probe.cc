@@ -1,0 +1,48 @@
+// `sonde probe`: what is done with precision dumps. Each command below it has a file of its own.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/strings.h"
+#include "cli/command.h"
+
+namespace sonde::cli {
+
+// One line a command: here its maker, below its place in the list.
+Command ProbeCompareCommand();
+
+namespace {
+
+std::vector<Command> ProbeCommands() {
+  return {
+      ProbeCompareCommand(),
+  };
+}
+
+CommandAction Declare(CLI::App& app) {
+  auto actions = std::make_shared<std::vector<std::pair<CLI::App*, CommandAction>>>();
+  app.require_subcommand(1);
+  for (const Command& command : ProbeCommands()) {
+    CLI::App* below = app.add_subcommand(std::string(command.name), std::string(command.summary));
+    below->footer(base::Concat("\nExample:\n  ", base::ReplaceAll(command.example, "\n", "\n  ")));
+    actions->emplace_back(below, command.declare(*below));
+  }
+  return [actions](const Context& context) -> Result<int> {
+    for (const auto& [below, action] : *actions) {
+      if (below->parsed()) return action(context);
+    }
+    return WrongUsage(context, "no command given");
+  };
+}
+
+}  // namespace
+
+Command ProbeCommand() {
+  return {.name = "probe",
+          .summary = "Precision dumps: compare two runs, build graphs, find the first overflow",
+          .example = "sonde probe compare -tp target/step0 -gp golden/step0 -o result",
+          .declare = &Declare};
+}
+
+}  // namespace sonde::cli

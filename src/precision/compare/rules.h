@@ -1,0 +1,36 @@
+// The ten rules that turn the numbers of an API's rows into verdicts and messages
+// (docs/precision.md lists them).
+//
+// Pure, any thread; different groups may be judged by different threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "precision/compare/comparison.h"
+
+namespace sonde::precision {
+
+// Which rules apply; every mode has its set.
+struct RuleSet {
+  bool shape = true;
+  bool requires_grad = true;
+  bool dtype_families = false;  // dtypes of two frameworks: Float32 equals torch.float32
+
+  static RuleSet ForParallelMerge() { return {.shape = false}; }
+  static RuleSet ForFrameworks(bool cross_framework) {
+    return {.requires_grad = !cross_framework, .dtype_families = cross_framework};
+  }
+};
+
+// `rows` are the rows of one API.
+void JudgeApi(Mode mode, const RuleSet& rules, std::span<ComparedRow> rows);
+
+// "float" for Float32 and torch.float32, and so on; dtypes that belong to no family stay.
+std::string_view DtypeFamily(std::string_view dtype);
+
+// Gives results that need no comparing: uninitialised memory, plain conversions.
+bool IsExemptApi(std::string_view second_name_part);
+
+}  // namespace sonde::precision

@@ -1,0 +1,93 @@
+#include "precision/output/csv_result.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/files.h"
+#include "base/host/parallel.h"
+#include "base/strings.h"
+
+namespace sonde::precision {
+namespace {
+
+constexpr size_t kRowsAtATime = 1024;
+
+bool Has(std::string_view text, char c) {
+  return std::memchr(text.data(), c, text.size()) != nullptr;
+}
+
+void AppendRows(const ResultTable& table, size_t begin, size_t end, std::string* out) {
+  RowText row;
+  for (size_t i = begin; i < end; ++i) {
+    table.Fill(i, &row);
+    for (size_t c = 0; c < row.size(); ++c) {
+      if (c > 0) out->push_back(',');
+      AppendCsvCell(row.cell(c), out);
+    }
+    out->push_back('\n');
+  }
+}
+
+Status WriteRows(const ResultTable& table, size_t begin, size_t end, base::AtomicFile* file) {
+  std::string header;
+  for (const std::string& column : table.columns()) {
+    if (!header.empty()) header.push_back(',');
+    AppendCsvCell(column, &header);
+  }
+  header.push_back('\n');
+  SONDE_RETURN_IF_ERROR(file->Append(header));
+  std::vector<std::string> pieces(static_cast<size_t>(base::AvailableThreads()) * 4);
+  while (begin < end) {
+    const size_t count = std::min(pieces.size(), (end - begin + kRowsAtATime - 1) / kRowsAtATime);
+    base::ParallelFor(count, [&](size_t from, size_t to) {
+      for (size_t p = from; p < to; ++p) {
+        pieces[p].clear();
+        const size_t first = begin + p * kRowsAtATime;
+        AppendRows(table, first, std::min(first + kRowsAtATime, end), &pieces[p]);
+      }
+    });
+    for (size_t p = 0; p < count; ++p) SONDE_RETURN_IF_ERROR(file->Append(pieces[p]));
+    begin = std::min(begin + count * kRowsAtATime, end);
+  }
+  return file->Commit();
+}
+
+}  // namespace
+
+void AppendCsvCell(std::string_view cell, std::string* out) {
+  if (cell.empty()) return;
+  if (!Has(cell, ',') && !Has(cell, '"') && !Has(cell, '\n') && !Has(cell, '\r')) {
+    out->append(cell);
+    return;
+  }
+  out->push_back('"');
+  while (!cell.empty()) {
+    const size_t quote = std::min(cell.find('"'), cell.size());
+    out->append(cell.substr(0, quote));
+    if (quote == cell.size()) break;
+    out->append("\"\"");
+    cell.remove_prefix(quote + 1);
+  }
+  out->push_back('"');
+}
+
+Result<std::vector<std::string>> WriteCsv(const ResultTable& table,
+                                          const std::string& path_without_extension,
+                                          size_t max_rows) {
+  std::vector<std::string> paths;
+  const bool split = table.row_count() > max_rows;
+  size_t begin = 0;
+  do {
+    const size_t end = std::min(begin + max_rows, table.row_count());
+    const std::string part =
+        split ? base::Concat("_part_", std::to_string(paths.size() + 1)) : std::string();
+    const std::string path = base::Concat(path_without_extension, part, ".csv");
+    SONDE_ASSIGN_OR_RETURN(base::AtomicFile file, base::AtomicFile::Create(path));
+    SONDE_RETURN_IF_ERROR(WriteRows(table, begin, end, &file));
+    paths.push_back(path);
+    begin = end;
+  } while (begin < table.row_count());
+  return paths;
+}
+
+}  // namespace sonde::precision

@@ -1,0 +1,226 @@
+#include "precision/output/summary.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/strings.h"
+#include "precision/output/result_table.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+
+constexpr size_t kMaxShownRows = 24;
+constexpr size_t kMaxCellWidth = 24;
+
+std::string Count(uint64_t n) { return std::to_string(n); }
+
+// The part of a row's name behind its API.
+std::string_view ShortName(const ComparedRow& row, std::string_view api) {
+  const std::string_view name = row.target->name;
+  return name.starts_with(api) && name.size() > api.size() ? name.substr(api.size() + 1) : name;
+}
+
+std::string StatText(const DumpRow* row, Statistic which) {
+  std::string out;
+  if (row == nullptr) return "N/A";
+  AppendStatistic(row->stats[which], &out);
+  return std::string(base::Trim(out));
+}
+
+std::string CellText(const Cell& cell) {
+  std::string out;
+  cell.AppendTo(&out);
+  return out;
+}
+
+std::vector<std::string> SideBySideHeader(Mode mode) {
+  if (mode == Mode::kMd5) return {"parameter", "NPU MD5", "BENCH MD5", "Result"};
+  if (mode == Mode::kTensor) {
+    return {"parameter", "NPU l2norm", "Bench l2norm", "Cosine", "MaxAbsErr", "1/1000", "Result"};
+  }
+  return {"parameter",  "NPU max",      "Bench max",       "NPU mean", "Bench mean",
+          "NPU l2norm", "Bench l2norm", "NormRelativeErr", "Result"};
+}
+
+std::vector<std::string> SideBySideRow(Mode mode, const ComparedRow& row, std::string_view api) {
+  std::vector<std::string> out = {std::string(ShortName(row, api))};
+  if (mode == Mode::kMd5) {
+    out.push_back(ChecksumText(*row.target));
+    out.push_back(row.golden == nullptr ? "N/A" : ChecksumText(*row.golden));
+  } else if (mode == Mode::kTensor) {
+    out.push_back(StatText(row.target, kNorm));
+    out.push_back(StatText(row.golden, kNorm));
+    out.push_back(CellText(row.cells[kCosine]));
+    out.push_back(CellText(row.cells[kMaxAbsErr]));
+    out.push_back(CellText(row.cells[kOneThousandth]));
+  } else {
+    for (const Statistic which : {kMax, kMean, kNorm}) {
+      out.push_back(StatText(row.target, which));
+      out.push_back(StatText(row.golden, which));
+    }
+    out.push_back(CellText(row.cells[kStatisticCount + kNorm]));
+  }
+  out.emplace_back(VerdictText(row.verdict));
+  return out;
+}
+
+std::string AlignedTable(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<size_t> widths;
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (size_t i = 0; i < line.size(); ++i) {
+      widths[i] = std::max(widths[i], std::min(line[i].size(), kMaxCellWidth));
+    }
+  }
+  std::string out;
+  for (const auto& line : lines) {
+    out += "   ";
+    for (size_t i = 0; i < line.size(); ++i) {
+      const std::string cell = line[i].substr(0, kMaxCellWidth);
+      out += ' ';
+      out += cell;
+      if (i + 1 < line.size()) out.append(widths[i] - cell.size() + 1, ' ');
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string SideBySide(const Comparison& comparison, const ComparedGroup& group) {
+  std::vector<std::vector<std::string>> lines = {SideBySideHeader(comparison.mode)};
+  const size_t shown = std::min<size_t>(group.row_count, kMaxShownRows);
+  for (size_t i = group.first_row; i < group.first_row + shown; ++i) {
+    lines.push_back(SideBySideRow(comparison.mode, comparison.rows[i], group.api));
+  }
+  std::string out = AlignedTable(lines);
+  if (shown < group.row_count) out += Concat("    (", Count(group.row_count - shown), " more)\n");
+  return out;
+}
+
+std::string FirstMessage(const ComparedRow& row) {
+  for (int i = 0; i < kMessageCount; ++i) {
+    if (row.Has(static_cast<Message>(i))) return std::string(MessageText(static_cast<Message>(i)));
+  }
+  return {};
+}
+
+void CountRows(const Comparison& comparison, Summary* out) {
+  out->target_rows = comparison.target_row_count();
+  out->golden_only = comparison.rows.size() - comparison.target_row_count();
+  for (size_t i = 0; i < comparison.target_row_count(); ++i) {
+    const ComparedRow& row = comparison.rows[i];
+    (row.golden != nullptr ? out->matched : out->unmatched) += 1;
+    switch (row.verdict) {
+      case Verdict::kPass:
+        ++out->pass;
+        break;
+      case Verdict::kWarning:
+        ++out->warning;
+        break;
+      case Verdict::kError:
+        ++out->error;
+        break;
+      case Verdict::kUnmatched:
+        break;
+    }
+  }
+}
+
+void FindFirstBad(const Comparison& comparison, Summary* out) {
+  for (size_t g = 0; g < comparison.groups.size(); ++g) {
+    const ComparedGroup& group = comparison.groups[g];
+    Verdict worst = Verdict::kPass;
+    for (size_t i = group.first_row; i < group.first_row + group.row_count; ++i) {
+      if (comparison.rows[i].verdict > worst) {
+        worst = comparison.rows[i].verdict;
+        out->first_bad_row = static_cast<int64_t>(i);
+      }
+    }
+    if (worst != Verdict::kPass) {
+      out->first_bad_group = static_cast<int64_t>(g);
+      return;
+    }
+  }
+}
+
+bool NameHolds(std::string_view name, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [name](std::string_view word) {
+    return name.find(word) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+Summary Summarize(const Comparison& comparison, const ConstructFile* construct) {
+  Summary out;
+  CountRows(comparison, &out);
+  FindFirstBad(comparison, &out);
+  if (out.first_bad_group >= 0) {
+    const std::string_view api = comparison.groups[static_cast<size_t>(out.first_bad_group)].api;
+    if (construct != nullptr) out.module = construct->ModuleOf(api);
+    if (out.module.empty() && IsModuleName(api)) out.module = api;
+  }
+  return out;
+}
+
+std::string SummaryText(const Comparison& comparison, const Summary& summary) {
+  std::string out =
+      Concat("  rows       ", Count(summary.target_rows), " (", Count(summary.matched),
+             " matched, ", Count(summary.unmatched), " without a match), ",
+             Count(summary.golden_only), " more only in the golden dump\n");
+  out += Concat("  verdicts   ", Count(summary.pass), " pass, ", Count(summary.warning),
+                " warning, ", Count(summary.error), " error\n");
+  if (summary.first_bad_group < 0) {
+    out += "  first bad  none\n";
+    return out;
+  }
+  const ComparedGroup& group = comparison.groups[static_cast<size_t>(summary.first_bad_group)];
+  const ComparedRow& row = comparison.rows[static_cast<size_t>(summary.first_bad_row)];
+  out += Concat("  first bad  ", row.target->name, "\n             ", FirstMessage(row), "\n");
+  out += Concat("  module     ",
+                summary.module.empty() ? std::string_view("unknown (no construct.json names it)")
+                                       : std::string_view(summary.module),
+                "\n");
+  out += SideBySide(comparison, group);
+  return out;
+}
+
+Advice Advise(const Comparison& comparison, const Summary& summary) {
+  Advice out;
+  if (summary.first_bad_row < 0) {
+    out.text = "All data in comparison result meets the accuracy requirements.";
+    return out;
+  }
+  const ComparedRow& row = comparison.rows[static_cast<size_t>(summary.first_bad_row)];
+  const std::string_view name = row.target->name;
+  out.line = static_cast<uint64_t>(summary.first_bad_row) + 2;
+  out.suspect = name;
+  const bool backward = NameHolds(name, {"backward"});
+  if (!row.target->IsOutput()) {
+    out.text = backward ? "Check whether the forward computation result is affected."
+                        : "Check where the input comes from, whether an operation overwrites it in "
+                          "place, and whether memory is overwritten.";
+  } else {
+    out.text = base::Concat("This is a ", backward ? "backward" : "forward",
+                            " API computation error. Check the computation implementation.");
+  }
+  if (NameHolds(name, {"batch_norm"})) {
+    out.text += " For batch_norm try training=False, affine=False and seed_all(mode=True).";
+  } else if (NameHolds(name, {"conv2d", "conv3d", "matmul", "nll_loss", "layer_norm", "lstm"})) {
+    out.text += " Switch deterministic computation on and compare again.";
+  }
+  return out;
+}
+
+std::string AdviceText(const Advice& advice) {
+  std::string out;
+  if (advice.line > 0) {
+    out += Concat("Line: ", Count(advice.line), "\nSuspect Nodes: ", advice.suspect, "\n");
+  }
+  out += Concat("Expert Advice: ", advice.text, "\n");
+  return out;
+}
+
+}  // namespace sonde::precision
