@@ -13,10 +13,10 @@ constexpr size_t kArenaBlock = 64 * 1024;
 
 }  // namespace
 
-InternTable::InternTable() : table_(NewTable(1024)) {}
+InternTable::InternTable() : table_(NewTable(1024, nullptr)) {}
 
-InternTable::Table* InternTable::NewTable(uint64_t capacity) {
-  return new Table{capacity - 1, new std::atomic<const Entry*>[capacity]()};
+InternTable::Table* InternTable::NewTable(uint64_t capacity, const Table* outgrown) {
+  return new Table{capacity - 1, new std::atomic<const Entry*>[capacity](), outgrown};
 }
 
 uint32_t InternTable::Find(std::string_view bytes) const {
@@ -43,7 +43,7 @@ uint32_t InternTable::Add(std::string_view bytes) {
 
   Table* table = table_.load(std::memory_order_relaxed);
   if (entries_.size() * 2 > table->mask) {
-    Table* larger = NewTable((table->mask + 1) * 4);
+    Table* larger = NewTable((table->mask + 1) * 4, table);
     for (uint64_t i = 0; i <= table->mask; ++i) {
       const Entry* known = table->slots[i].load(std::memory_order_relaxed);
       if (known != nullptr) Insert(larger, known);

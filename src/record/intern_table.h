@@ -39,8 +39,9 @@ class InternTable {
   struct Table {
     uint64_t mask;
     std::atomic<const Entry*>* slots;
+    const Table* outgrown;  // the smaller one before, where a reader may still be
   };
-  static Table* NewTable(uint64_t capacity);
+  static Table* NewTable(uint64_t capacity, const Table* outgrown);
   static void Insert(Table* table, const Entry* entry);
   char* Allocate(size_t size);
 

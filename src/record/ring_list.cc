@@ -64,8 +64,11 @@ bool RingList::WaitUntilOut() {
   const bool ordered = MemoryBarrierOnAllThreads();
   if (!ordered) SleepNs(1'000'000);  // stores leave a processor's store buffer long before that
   const int64_t deadline_ns = MonotonicNs() + kWaitUntilOutNs;
-  for (const Ring* ring : Snapshot()) {
-    while (const_cast<Ring*>(ring)->writer()->busy.load(std::memory_order_acquire) != 0) {
+  // Under the mutex, so that the drain thread cannot delete a ring whose owner ends meanwhile. An
+  // owner in its recording section never waits for the mutex.
+  const std::lock_guard lock(mutex_);
+  for (Ring* ring : rings_) {
+    while (ring->writer()->busy.load(std::memory_order_acquire) != 0) {
       if (MonotonicNs() > deadline_ns) return false;
       SleepNs(20'000);
     }
