@@ -44,6 +44,10 @@ test-compat: build ## Let msprof-analyze, Perfetto and HTA open what Sonde write
 	@setup/python.sh torch >/dev/null
 	@PRESET=$(PRESET) $$(setup/python.sh compat) -m pytest -q -o addopts=-ra test/compat
 
+.PHONY: test-torch-versions
+test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest, an environment each (KEEP=1 keeps them)
+	@PRESET=$(PRESET) python3 test/torch_versions/run.py
+
 ##@ Packages
 .PHONY: wheel
 wheel: setup-build ## Build the Python wheel with command, libraries and package into dist/

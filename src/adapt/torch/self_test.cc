@@ -1,5 +1,6 @@
 #include "adapt/torch/self_test.h"
 
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
@@ -31,26 +32,25 @@ def prepare():
     ]
     return tensors
 
-def keys_of(tensors):
-    return [C._dispatch_keys(t).raw_repr() for t in tensors]
+class Wrapper(torch.Tensor):
+    @staticmethod
+    def __new__(cls):
+        return torch.Tensor._make_wrapper_subclass(cls, (2,), dtype=torch.float32)
 
-def opaque():
-    bits = 0
-    for name in ("Python", "NestedTensor", "Functionalize", "FuncTorchBatched",
-                 "FuncTorchGradWrapper"):
-        bits |= C.DispatchKeySet(getattr(C.DispatchKey, name)).raw_repr()
-    return bits
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        raise NotImplementedError
 
 with torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", enabled=False):
     tensors = prepare()
     addresses = [t._cdata for t in tensors]
     shapes = [list(t.shape) for t in tensors]
-    try:
-        keys = keys_of(tensors)
-        opaque_keys = opaque()
-    except AttributeError:
-        keys = []
-        opaque_keys = 0
+    wrapper = Wrapper()
+    wrapper_address = wrapper._cdata
+    # Conjugate first; the rest are the keys of tensors whose sizes may not be read.
+    key_numbers = [int(getattr(C.DispatchKey, name)) for name in (
+        "Conjugate", "Python", "NestedTensor", "Functionalize", "FuncTorchBatched",
+        "FuncTorchGradWrapper")]
     weight = torch.ones((5, 7), device="cpu", requires_grad=True)
     bias = torch.ones((7,), device="cpu")
     begin()
@@ -201,6 +201,7 @@ class Globals {
 constexpr size_t kTensorBytes = 184;  // of a TensorImpl; 176 in newer versions
 constexpr uint16_t kTensorDtypes[] = {6, 4, 15, 7, 11, 9, 6};
 constexpr int kTensorCount = 7;
+constexpr int kConjugateTensor = 5;
 
 bool SizesAt(const Globals& globals, size_t offset) {
   for (int t = 0; t < kTensorCount; t++) {
@@ -230,6 +231,33 @@ uint32_t OnlyOffset(size_t step, size_t width, Predicate holds) {
   return found;
 }
 
+// Key sets are bits: some for back ends, then one for each functionality key. How many back ends
+// there are follows from a conjugate view, which differs from its base type in one known key.
+uint64_t OpaqueKeysAt(const Globals& globals, size_t offset) {
+  auto keys = [&](int t) {
+    return ReadAt<uint64_t>(reinterpret_cast<const void*>(globals.Item("addresses", t)), offset);
+  };
+  const uint64_t plain = keys(0);
+  const uint64_t conjugate = plain ^ keys(kConjugateTensor);
+  if (keys(1) != plain || keys(2) != plain || !std::has_single_bit(conjugate)) return 0;
+  const uint64_t first_key =
+      static_cast<uint64_t>(std::countr_zero(conjugate)) - globals.Item("key_numbers", 0);
+  uint64_t opaque = 0;
+  for (int k = 1; k < globals.Length("key_numbers"); k++) {
+    opaque |= uint64_t{1} << ((first_key + globals.Item("key_numbers", k)) % 64);
+  }
+  const uint64_t python = uint64_t{1} << ((first_key + globals.Item("key_numbers", 1)) % 64);
+  const auto* wrapper = reinterpret_cast<const void*>(globals.Number("wrapper_address"));
+  const bool proven = (plain & opaque) == 0 && (ReadAt<uint64_t>(wrapper, offset) & python) != 0;
+  return proven ? opaque : 0;
+}
+
+void FindKeys(const Globals& globals, Layout* layout) {
+  layout->tensor_keys =
+      OnlyOffset(8, 8, [&](size_t offset) { return OpaqueKeysAt(globals, offset) != 0; });
+  if (layout->tensor_keys != 0) layout->opaque_keys = OpaqueKeysAt(globals, layout->tensor_keys);
+}
+
 void FindTensorFields(const Globals& globals, Layout* layout, SelfTestReport* report) {
   char detail[160];
   if (globals.Length("addresses") != kTensorCount) {
@@ -244,15 +272,7 @@ void FindTensorFields(const Globals& globals, Layout* layout, SelfTestReport* re
     }
     return true;
   });
-  if (globals.Length("keys") == kTensorCount) {
-    layout->tensor_keys = OnlyOffset(8, 8, [&](size_t offset) {
-      for (int t = 0; t < kTensorCount; t++) {
-        if (ReadAt<uint64_t>(impl(t), offset) != globals.Item("keys", t)) return false;
-      }
-      return true;
-    });
-    layout->opaque_keys = globals.Number("opaque_keys");
-  }
+  FindKeys(globals, layout);
   std::snprintf(detail, sizeof(detail), "sizes at %u, type at %u, keys at %u of a tensor",
                 layout->tensor_sizes, layout->tensor_dtype, layout->tensor_keys);
   const bool ok = layout->tensor_sizes != 0 && layout->tensor_dtype != 0 &&
