@@ -1,0 +1,89 @@
+"""The wheel holds everything: it is built, installed into a clean environment and used there.
+
+No compiler and no build tool is on the path of what runs after the build.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TRAINING = """
+import torch
+layer = torch.nn.Linear(4, 4)
+for _ in range(3):
+    layer(torch.ones(2, 4)).sum().backward()
+"""
+
+
+def run(*command, **options):
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module", name="wheel")
+def build_wheel():
+    run("make", "-C", ROOT, "wheel")
+    (wheel,) = (ROOT / "dist").glob("sonde-*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module", name="installed")
+def install(wheel, tmp_path_factory):
+    """A new environment with the wheel in it; torch of the test's Python is in reach."""
+    folder = tmp_path_factory.mktemp("wheel") / "venv"
+    run(sys.executable, "-m", "venv", folder)
+    python = folder / "bin" / "python"
+    run(python, "-m", "pip", "install", "--no-index", "--no-deps", wheel)
+    site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    below = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    lines = [f"import site; site.addsitedir({path!r})\n" for path in below]
+    (Path(site) / "below.pth").write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture(name="environment")
+def clean_environment(installed):
+    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR", "LANG") if name in os.environ}
+    return {**kept, "PATH": str(installed / "bin")}
+
+
+def test_name_tells_that_any_python_3_will_do(wheel):
+    assert wheel.name.endswith("-py3-none-linux_x86_64.whl")
+
+
+def test_command_tells_its_version(installed, environment):
+    version = run(installed / "bin" / "sonde", "--version", env=environment)
+    stated = run(installed / "bin" / "python", "-c", "import sonde; print(sonde.__version__)")
+    assert stated.strip() in version
+    assert f"sonde-{stated.strip()}-" in "".join(p.name for p in (ROOT / "dist").glob("*.whl"))
+
+
+def test_libraries_are_inside_or_on_every_machine(installed):
+    names = ("linux-vdso", "ld-linux", "libc.", "libm.", "libdl.", "libpthread.", "librt.")
+    everywhere = (*names, "libgcc_s.", "libstdc++.")
+    (package,) = installed.glob("lib/python3*/site-packages/sonde")
+    for file in (package / "bin" / "sonde", *(package / "lib").glob("*.so*")):
+        for line in run("ldd", file).splitlines():
+            name = Path(line.split()[0]).name
+            if "statically linked" not in line:
+                inside = str(package) in line
+                assert inside != name.startswith(everywhere), f"{file.name} takes {line.strip()}"
+
+
+def test_program_is_recorded(installed, environment, tmp_path):
+    pytest.importorskip("torch")
+    program = tmp_path / "training.py"
+    program.write_text(TRAINING)
+    sonde, python = installed / "bin" / "sonde", installed / "bin" / "python"
+    options = ("--no-analyse", "--profile-save-path", tmp_path / "out")
+    run(sonde, "run", *options, "--", python, program, env=environment)
+    (events,) = (tmp_path / "out").glob("*_ascend_pt/SONDE/events_*.sonde")
+    (names,) = (tmp_path / "out").glob("*_ascend_pt/SONDE/dictionary_*.sonde")
+    assert events.stat().st_size > 1000
+    assert b"aten::addmm" in names.read_bytes()
