@@ -1,4 +1,6 @@
 // Reading half of Store: statements, streaming results, small result tables.
+#include <duckdb.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -9,7 +11,23 @@
 #include "store/store.h"
 
 namespace sonde::store {
-namespace internal {
+std::string_view Chunk::Text(size_t column, size_t row) const {
+  CHECK(columns_[column].type == ValueType::kText, "column is not text: cast in the query");
+  auto* text = static_cast<duckdb_string_t*>(columns_[column].data) + row;
+  return {duckdb_string_t_data(text), duckdb_string_t_length(*text)};
+}
+
+namespace {
+
+using base::Concat;
+
+struct Prepared {
+  duckdb_prepared_statement handle = nullptr;
+  Prepared() = default;
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+  ~Prepared() { duckdb_destroy_prepare(&handle); }
+};
 
 ValueType ToValueType(duckdb_type type) {
   switch (type) {
@@ -44,25 +62,12 @@ ValueType ToValueType(duckdb_type type) {
   }
 }
 
-}  // namespace internal
-
-std::string_view Chunk::Text(size_t column, size_t row) const {
-  CHECK(columns_[column].type == ValueType::kText, "column is not text: cast in the query");
-  auto* text = static_cast<duckdb_string_t*>(columns_[column].data) + row;
-  return {duckdb_string_t_data(text), duckdb_string_t_length(*text)};
-}
-
-namespace {
-
-using base::Concat;
-using internal::QueryResult;
-
-struct Prepared {
-  duckdb_prepared_statement handle = nullptr;
-  Prepared() = default;
-  Prepared(const Prepared&) = delete;
-  Prepared& operator=(const Prepared&) = delete;
-  ~Prepared() { duckdb_destroy_prepare(&handle); }
+struct QueryResult {
+  duckdb_result handle = {};
+  QueryResult() = default;
+  QueryResult(const QueryResult&) = delete;
+  QueryResult& operator=(const QueryResult&) = delete;
+  ~QueryResult() { duckdb_destroy_result(&handle); }
 };
 
 struct DataChunk {
@@ -94,8 +99,8 @@ class Cursor {
     const idx_t count = duckdb_column_count(&result_.handle);
     for (idx_t i = 0; i < count; ++i) {
       const char* name = duckdb_column_name(&result_.handle, i);
-      columns_.push_back({name != nullptr ? name : "",
-                          internal::ToValueType(duckdb_column_type(&result_.handle, i))});
+      columns_.push_back(
+          {name != nullptr ? name : "", ToValueType(duckdb_column_type(&result_.handle, i))});
     }
     return {};
   }

@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include <duckdb.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,13 +19,18 @@
 namespace sonde::store {
 namespace internal {
 
+Database::~Database() { duckdb_close(&handle); }
+Connection::~Connection() { duckdb_disconnect(&handle); }
+
 Status Connection::Execute(const std::string& sql) {
-  QueryResult result;
-  if (duckdb_query(handle, sql.c_str(), &result.handle) == DuckDBError) {
-    const char* text = duckdb_result_error(&result.handle);
-    return base::InternalError(text != nullptr ? text : "the database failed without a reason");
+  duckdb_result result = {};
+  Status status;
+  if (duckdb_query(handle, sql.c_str(), &result) == DuckDBError) {
+    const char* text = duckdb_result_error(&result);
+    status = base::InternalError(text != nullptr ? text : "the database failed without a reason");
   }
-  return {};
+  duckdb_destroy_result(&result);
+  return status;
 }
 
 Result<std::unique_ptr<Connection>> Connect(const Database& database) {

@@ -1,5 +1,7 @@
 #include "store/table_writer.h"
 
+#include <duckdb.h>
+
 #include <algorithm>
 
 #include "base/strings.h"
