@@ -1,0 +1,282 @@
+// Collectives: calls of the framework and the works that carried them out, as communication ops.
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "base/bytes.h"
+#include "base/strings.h"
+#include "capture/args.h"
+#include "importers/capture/trace.h"
+#include "store/table_writer.h"
+
+namespace sonde::importers::capture_import {
+namespace {
+
+using base::Concat;
+using capture::ArgType;
+using capture::RecordKind;
+using store::CommunicationGroupRow;
+using store::CommunicationOpRow;
+
+struct CollectiveFacts {
+  std::string group = "default_group";
+  std::string rank_list;  // JSON
+  std::string data_type;
+  std::string backend;
+  int64_t rank_size = -1;
+  int64_t bytes = -1;
+  int64_t count = -1;
+  int64_t peer = -1;
+};
+
+CollectiveFacts ReadFacts(const Dictionary& dictionary, uint32_t args) {
+  CollectiveFacts facts;
+  if (args >= dictionary.args.size()) return facts;
+  ForEachField(dictionary.args[args], [&](const ArgField& field) {
+    const std::string_view key = dictionary.Name(field.key);
+    const std::span<const std::byte> payload = field.payload;
+    std::string_view text = base::AsText(payload);
+    if (field.type == ArgType::kName && payload.size() == 4) {
+      text = dictionary.Name(base::LoadLe<uint32_t>(payload.data()));
+    }
+    if (field.type == ArgType::kText || field.type == ArgType::kName) {
+      if (key == capture::kKeyGroupName) facts.group = text;
+      if (key == capture::kKeyDtype) facts.data_type = text;
+      if (key == capture::kKeyBackend) facts.backend = text;
+    } else if (field.type == ArgType::kInt64 && payload.size() == 8) {
+      const auto value = base::LoadLe<int64_t>(payload.data());
+      if (key == capture::kKeyBytes) facts.bytes = value;
+      if (key == capture::kKeyCount) facts.count = value;
+      if (key == capture::kKeyPeerRank) facts.peer = value;
+    } else if (field.type == ArgType::kInt64Array && key == capture::kKeyGroupRanks) {
+      facts.rank_size = static_cast<int64_t>(payload.size() / 8);
+      facts.rank_list = "[";
+      for (size_t i = 0; i + 8 <= payload.size(); i += 8) {
+        if (i > 0) facts.rank_list += ", ";
+        facts.rank_list += std::to_string(base::LoadLe<int64_t>(payload.data() + i));
+      }
+      facts.rank_list += "]";
+    }
+  });
+  return facts;
+}
+
+// The hash by which this ecosystem joins groups: two polynomials over the bytes of the name.
+uint64_t GroupHash(std::string_view name) {
+  uint32_t low = 0;
+  uint32_t high = 0;
+  for (const char c : name) {
+    const auto byte = static_cast<uint8_t>(c);
+    high = high * 29 + byte;
+    low = low * 131 + byte;
+  }
+  return (uint64_t{high} << 32U) | low;
+}
+
+// "c10d::allreduce_", "gloo:all_reduce" and "_c10d_functional::all_reduce" -> "allreduce".
+std::string NormalType(std::string_view name) {
+  name = name.substr(name.rfind(':') == std::string_view::npos ? 0 : name.rfind(':') + 1);
+  std::string type;
+  for (const char c : base::ToLower(name)) {
+    if (c != '_') type += c;
+  }
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kAliases = {{
+      {"allgatherbase", "allgather"},
+      {"allgatherintotensorcoalesced", "allgather"},
+      {"allgathercoalesced", "allgather"},
+      {"reducescatterbase", "reducescatter"},
+      {"reducescattertensorcoalesced", "reducescatter"},
+      {"allreducecoalesced", "allreduce"},
+      {"alltoallbase", "alltoall"},
+  }};
+  for (const auto& [alias, plain] : kAliases) {
+    if (type == alias) return std::string(plain);
+  }
+  if (type == "recv" || type == "recvanysource") return "receive";
+  return type;
+}
+
+// Spelling of types in the names of communication ops.
+std::string CamelType(const std::string& type) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kCamel = {{
+      {"allreduce", "allReduce"},
+      {"allgather", "allGather"},
+      {"reducescatter", "reduceScatter"},
+      {"batchsendrecv", "batchSendRecv"},
+  }};
+  for (const auto& [plain, camel] : kCamel) {
+    if (type == plain) return std::string(camel);
+  }
+  return type;
+}
+
+struct Operation {
+  const Node* work;  // what took the time
+  int32_t launch_slice = store::kNone;
+};
+
+// Calls without a work yet, by argument set; where a work's set has no call, by type.
+class Calls {
+ public:
+  explicit Calls(const CaptureTrace& trace) : trace_(trace) {
+    for (const ThreadStage& stage : trace.stages) {
+      for (const Node& node : stage.nodes) {
+        if (node.kind == RecordKind::kCollective) calls_.push_back({&node, false});
+      }
+    }
+    std::stable_sort(calls_.begin(), calls_.end(),
+                     [](const Call& a, const Call& b) { return a.node->ts < b.node->ts; });
+    for (size_t i = 0; i < calls_.size(); ++i) {
+      by_args_[calls_[i].node->args].push_back(i);
+      by_type_[TypeOf(*calls_[i].node)].push_back(i);
+    }
+  }
+
+  // The earliest unused call that began before the work and fits.
+  int32_t Match(const Node& work) {
+    if (work.args != 0) {
+      const int32_t slice = MatchIn(by_args_[work.args], work);
+      if (slice != store::kNone) return slice;
+    }
+    return MatchIn(by_type_[TypeOf(work)], work);
+  }
+
+  std::vector<const Node*> Unused() const {
+    std::vector<const Node*> nodes;
+    for (const Call& call : calls_) {
+      if (!call.used) nodes.push_back(call.node);
+    }
+    return nodes;
+  }
+
+  std::string TypeOf(const Node& node) const {
+    return NormalType(trace_.dictionary.Name(node.name));
+  }
+
+ private:
+  struct Call {
+    const Node* node;
+    bool used;
+  };
+  int32_t MatchIn(std::deque<size_t>& list, const Node& work) {
+    while (!list.empty() && calls_[list.front()].used) list.pop_front();
+    if (list.empty() || calls_[list.front()].node->ts > work.ts) return store::kNone;
+    Call& call = calls_[list.front()];
+    list.pop_front();
+    call.used = true;
+    return call.node->slice_id;
+  }
+
+  const CaptureTrace& trace_;
+  std::vector<Call> calls_;
+  std::unordered_map<uint32_t, std::deque<size_t>> by_args_;
+  std::map<std::string, std::deque<size_t>> by_type_;
+};
+
+std::vector<Operation> FindOperations(const CaptureTrace& trace) {
+  std::vector<Operation> operations;
+  for (const ThreadStage& stage : trace.stages) {
+    for (const Node& node : stage.nodes) {
+      if (node.kind == RecordKind::kCollectiveWork) operations.push_back({&node});
+    }
+  }
+  const auto by_time = [](const Operation& a, const Operation& b) {
+    return a.work->ts < b.work->ts;
+  };
+  std::stable_sort(operations.begin(), operations.end(), by_time);
+  Calls calls(trace);
+  for (Operation& operation : operations) operation.launch_slice = calls.Match(*operation.work);
+  // A back end that does not report its works: the call itself is all there is.
+  for (const Node* call : calls.Unused()) operations.push_back({call, call->slice_id});
+  std::stable_sort(operations.begin(), operations.end(), by_time);
+  return operations;
+}
+
+class Writer {
+ public:
+  explicit Writer(CaptureTrace& trace) : trace_(trace) {}
+
+  CommunicationOpRow Row(const Operation& operation) {
+    const Node& node = *operation.work;
+    const CollectiveFacts& facts = Facts(node.args);
+    const std::string type = NormalType(trace_.dictionary.Name(node.name));
+    const uint64_t hash = GroupHash(facts.group);
+    CommunicationOpRow row;
+    row.communication_id = next_id_++;
+    row.slice_id = node.slice_id;
+    row.process_id = kProcessId;
+    row.ts = node.ts;
+    row.dur = node.DurNs();
+    row.name =
+        trace_.names.Intern(Concat("hcom_", CamelType(type), "__", std::to_string(hash % 1000), "_",
+                                   std::to_string(index_in_group_[hash]++), "_1"));
+    row.op_type = trace_.names.Intern(type);
+    row.group_name = trace_.names.Intern(facts.group);
+    row.group_hash = static_cast<int64_t>(hash);
+    if (!facts.data_type.empty()) row.data_type = trace_.names.Intern(facts.data_type);
+    if (!facts.backend.empty()) row.algorithm = trace_.names.Intern(facts.backend);
+    row.count = facts.count;
+    row.size_bytes = facts.bytes;
+    row.is_p2p = type == "send" || type == "receive" || type == "batchsendrecv" ? 1 : 0;
+    row.peer_rank = static_cast<int32_t>(std::clamp<int64_t>(facts.peer, -1, INT32_MAX));
+    row.rank_size = facts.rank_size;
+    row.launch_slice_id = operation.launch_slice;
+    groups_.emplace(facts.group, facts.rank_list);
+    return row;
+  }
+
+  // One row a group that was used.
+  Status WriteGroups(store::Transaction& transaction) {
+    SONDE_ASSIGN_OR_RETURN(auto writer,
+                           store::TableWriter<CommunicationGroupRow>::Open(transaction));
+    for (const auto& [name, ranks] : groups_) {
+      CommunicationGroupRow row;
+      row.group_hash = static_cast<int64_t>(GroupHash(name));
+      row.process_id = kProcessId;
+      row.name = trace_.names.Intern(name);
+      row.rank_list = ranks;
+      const auto known = trace_.group_descriptions.find(name);
+      if (known != trace_.group_descriptions.end()) {
+        row.description = trace_.names.Intern(known->second);
+      }
+      writer.Append(row);
+    }
+    return writer.Close();
+  }
+
+ private:
+  const CollectiveFacts& Facts(uint32_t args) {
+    const auto known = facts_.find(args);
+    if (known != facts_.end()) return known->second;
+    return facts_.emplace(args, ReadFacts(trace_.dictionary, args)).first->second;
+  }
+
+  CaptureTrace& trace_;
+  int32_t next_id_ = 0;
+  std::unordered_map<uint32_t, CollectiveFacts> facts_;
+  std::unordered_map<uint64_t, int64_t> index_in_group_;
+  std::map<std::string, std::string> groups_;  // name, ranks
+};
+
+}  // namespace
+
+Result<int64_t> WriteCommunication(CaptureTrace& trace, const std::vector<StepRange>& steps,
+                                   store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(auto table, store::TableWriter<CommunicationOpRow>::Open(transaction));
+  const std::vector<Operation> operations = FindOperations(trace);
+  Writer writer(trace);
+  StepCursor step(steps);
+  for (const Operation& operation : operations) {
+    CommunicationOpRow row = writer.Row(operation);
+    row.step_id = step.At(row.ts);
+    table.Append(row);
+  }
+  SONDE_RETURN_IF_ERROR(table.Close());
+  SONDE_RETURN_IF_ERROR(writer.WriteGroups(transaction));
+  return static_cast<int64_t>(operations.size());
+}
+
+}  // namespace sonde::importers::capture_import

@@ -1,0 +1,162 @@
+// From slots to the stage of a thread.
+#include <bit>
+#include <cstring>
+
+#include "base/bytes.h"
+#include "importers/capture/issues.h"
+#include "importers/capture/stage.h"
+
+namespace sonde::importers::capture_import {
+namespace {
+
+using base::LoadLe;
+using capture::MemoryHead;
+using capture::MemoryTail;
+using capture::Record;
+using capture::RecordKind;
+
+// The 8 bytes that args and link, or link and sequence, share.
+uint64_t ArgsAndLink(const Record& record) {
+  return uint64_t{record.args} | (uint64_t{record.link} << 32U);
+}
+uint64_t LinkAndSequence(const Record& record) {
+  return uint64_t{record.link} | (uint64_t{static_cast<uint32_t>(record.sequence)} << 32U);
+}
+
+class Decoder {
+ public:
+  Decoder(ThreadStage& stage, const TickClock& clock, store::ImportIssues& issues)
+      : stage_(stage), begin_clock_(clock), end_clock_(clock), issues_(issues) {}
+
+  // `slots` holds `count` slots; returns how many were used: a pair may be cut at the end.
+  void Run(const std::byte* slots, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      const auto record = LoadLe<Record>(slots + i * sizeof(Record));
+      const RecordKind kind = capture::KindOf(record);
+      if (half_memory_) {
+        TakeMemory(memory_head_, LoadLe<MemoryTail>(slots + i * sizeof(Record)));
+        half_memory_ = false;
+      } else if (IsRange(kind)) [[likely]] {
+        TakeRange(record, kind);
+      } else if (kind == RecordKind::kMemory) {
+        std::memcpy(&memory_head_, &record, sizeof(memory_head_));
+        half_memory_ = true;
+      } else {
+        TakeInstant(record, kind);
+      }
+    }
+  }
+
+  // Between runs that are not continuous half a pair is of no use.
+  void Break() {
+    if (half_memory_) issues_.Add(kMissing, "");
+    half_memory_ = false;
+  }
+
+  void TakeRange(const Record& record, RecordKind kind) {
+    const uint64_t ticks = capture::DurationTicks(record);
+    const bool open = ticks == capture::kUnfinished;
+    Node node;
+    node.ts = begin_clock_.ToNs(record.ticks);
+    node.end = open ? kOpenEnd : end_clock_.ToNs(record.ticks + ticks);
+    if (node.end < node.ts) [[unlikely]]
+      node.end = node.ts;  // ticks beyond 64 bits
+    node.name = record.name;
+    node.args = record.args;
+    node.link = record.link;
+    node.sequence = record.sequence;
+    node.kind = kind;
+    node.domain = capture::DomainOf(record);
+    if (kind == RecordKind::kCollectiveWork) {
+      stage_.works.push_back(node);
+    } else {
+      stage_.nodes.push_back(node);
+    }
+  }
+
+ private:
+  void TakeInstant(const Record& record, RecordKind kind) {
+    const int64_t ts = end_clock_.ToNs(record.ticks);
+    switch (kind) {
+      case RecordKind::kMark:
+        stage_.marks.push_back({ts, record.name, record.args, capture::DomainOf(record)});
+        break;
+      case RecordKind::kCounter:
+        stage_.counters.push_back({ts, record.name, std::bit_cast<double>(ArgsAndLink(record))});
+        break;
+      case RecordKind::kFlowOut:
+      case RecordKind::kFlowIn:
+        stage_.flows.push_back({ts, ArgsAndLink(record), kNoNode, kind == RecordKind::kFlowOut});
+        break;
+      case RecordKind::kSpanBegin:
+      case RecordKind::kSpanEnd:
+        stage_.spans.push_back({ts, LinkAndSequence(record), record.name, record.args,
+                                capture::DomainOf(record), kind == RecordKind::kSpanBegin});
+        break;
+      default:
+        issues_.Add(kUnknownRecord, "");
+        break;
+    }
+  }
+
+  void TakeMemory(const MemoryHead& head, const MemoryTail& tail) {
+    MemoryInstant event{};
+    event.ts = end_clock_.ToNs(head.ticks);
+    event.size_bytes = head.size_bytes;
+    event.pointer = head.pointer;
+    event.tail = tail;
+    event.node = kNoNode;
+    const uint64_t device = head.dur_kind & capture::kDurationMask;
+    event.device_type = static_cast<int16_t>((device >> 8U) & 0xffU);
+    event.device_index = static_cast<int16_t>(device & 0xffU);
+    stage_.memory.push_back(event);
+  }
+
+  ThreadStage& stage_;
+  TickClock::Cursor begin_clock_;
+  TickClock::Cursor end_clock_;
+  store::ImportIssues& issues_;
+  MemoryHead memory_head_{};
+  bool half_memory_ = false;
+};
+
+}  // namespace
+
+TrackKind TrackOf(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kModule:
+      return TrackKind::kModule;
+    case RecordKind::kPythonFunction:
+      return TrackKind::kPython;
+    case RecordKind::kGarbageCollection:
+      return TrackKind::kGarbageCollection;
+    case RecordKind::kCollectiveWork:
+      return TrackKind::kCollectiveWork;
+    default:
+      return TrackKind::kThread;
+  }
+}
+
+ThreadStage Decode(const ThreadSlots& slots, const TickClock& clock, store::ImportIssues& issues) {
+  ThreadStage stage;
+  stage.thread_index = slots.thread_index;
+  size_t total = slots.open.size();
+  for (const SlotRun& run : slots.runs) total += run.count;
+  stage.nodes.reserve(total);
+  Decoder decoder(stage, clock, issues);
+  uint64_t next = slots.runs.empty() ? 0 : slots.runs[0].first_slot;
+  for (const SlotRun& run : slots.runs) {
+    if (run.first_slot != next) decoder.Break();
+    decoder.Run(run.slots, run.count);
+    next = run.first_slot + run.count;
+  }
+  decoder.Break();
+  // Innermost first, like records of ranges that ended.
+  for (size_t i = slots.open.size(); i-- > 0;) {
+    const RecordKind kind = capture::KindOf(slots.open[i]);
+    if (IsRange(kind)) decoder.TakeRange(slots.open[i], kind);
+  }
+  return stage;
+}
+
+}  // namespace sonde::importers::capture_import

@@ -1,0 +1,173 @@
+// Device tasks of a machine without an accelerator: its CPU is the device.
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/strings.h"
+#include "importers/capture/trace.h"
+#include "store/table_writer.h"
+
+namespace sonde::importers::capture_import {
+namespace {
+
+using capture::RecordKind;
+using store::DeviceTaskRow;
+using store::TaskKindRow;
+
+struct Task {
+  int64_t ts;
+  int64_t dur;
+  int32_t slice_id;
+  int32_t kind_id;
+  int32_t track_id;
+};
+
+// Pairs of numbers to consecutive numbers; open addressing, since it is asked once a task.
+class PairNumbers {
+ public:
+  // The number of the pair, and whether it is new.
+  std::pair<int32_t, bool> Find(uint32_t a, int32_t b) {
+    const uint64_t key = (uint64_t{a} << 32U) | static_cast<uint32_t>(b);
+    if ((count_ + 1) * 2 > slots_.size()) Grow();
+    Slot& slot = At(key);
+    if (slot.number >= 0) return {slot.number, false};
+    slot = {key, static_cast<int32_t>(count_++)};
+    return {slot.number, true};
+  }
+
+ private:
+  struct Slot {
+    uint64_t key = 0;
+    int32_t number = -1;
+  };
+  Slot& At(uint64_t key) {
+    size_t i = base::HashInt(key) & (slots_.size() - 1);
+    while (slots_[i].number >= 0 && slots_[i].key != key) i = (i + 1) & (slots_.size() - 1);
+    return slots_[i];
+  }
+  void Grow() {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.number >= 0) At(slot.key) = slot;
+    }
+  }
+  std::vector<Slot> slots_ = std::vector<Slot>(1024);
+  size_t count_ = 0;
+};
+
+// "aten::add" -> "add": operators of one library are of one type whatever its prefix.
+std::string_view OpType(std::string_view name) {
+  const size_t colon = name.rfind("::");
+  return colon == std::string_view::npos ? name : name.substr(colon + 2);
+}
+
+class Collector {
+ public:
+  Collector(CaptureTrace& trace, const ArgumentTable& arguments)
+      : trace_(trace), arguments_(arguments), cpu_(trace.names.Intern("CPU")) {}
+
+  // Ops without an op inside, in the order of begin; nothing where the thread ran none.
+  void TakeThread(const ThreadStage& stage) {
+    const size_t first = tasks_.size();
+    for (const Node& node : stage.nodes) {
+      if (node.kind != RecordKind::kOp || node.has_op_inside || node.end == kOpenEnd) continue;
+      tasks_.push_back({node.ts, node.end - node.ts, node.slice_id, KindOf(node), track_});
+    }
+    if (tasks_.size() == first) return;
+    streams_.push_back(stage.thread_id);
+    ++track_;
+    const auto middle = tasks_.begin() + static_cast<std::ptrdiff_t>(first);
+    std::inplace_merge(tasks_.begin(), middle, tasks_.end(),
+                       [](const Task& a, const Task& b) { return a.ts < b.ts; });
+  }
+
+  Status Write(const std::vector<StepRange>& steps, store::Transaction& transaction) {
+    SONDE_RETURN_IF_ERROR(WriteTracks(transaction));
+    SONDE_ASSIGN_OR_RETURN(auto kinds, store::TableWriter<TaskKindRow>::Open(transaction));
+    for (const TaskKindRow& kind : kinds_) kinds.Append(kind);
+    SONDE_RETURN_IF_ERROR(kinds.Close());
+    SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<DeviceTaskRow>::Open(transaction));
+    StepCursor step(steps);
+    int64_t end_before = tasks_.empty() ? 0 : tasks_[0].ts;
+    int32_t task_id = 0;
+    for (const Task& task : tasks_) {
+      DeviceTaskRow row;
+      row.task_id = task_id++;
+      row.slice_id = task.slice_id;
+      row.track_id = trace_.tracks + task.track_id;
+      row.ts = task.ts;
+      row.dur = task.dur;
+      row.wait_ns = std::max<int64_t>(0, task.ts - end_before);
+      row.kind_id = task.kind_id;
+      row.launch_slice_id = task.slice_id;
+      row.step_id = step.At(task.ts);
+      writer.Append(row);
+      end_before = task.ts + task.dur;
+    }
+    trace_.tracks += track_;
+    return writer.Close();
+  }
+
+  size_t size() const { return tasks_.size(); }
+
+ private:
+  int32_t KindOf(const Node& node) {
+    const int32_t signature = arguments_.SignatureId(node.args);
+    const auto [number, is_new] = numbers_.Find(node.name, signature);
+    if (is_new) {
+      TaskKindRow row;
+      row.kind_id = number;
+      row.name = trace_.NameId(node.name);
+      row.op_type = row.name == store::kNone
+                        ? store::kNone
+                        : trace_.names.Intern(OpType(trace_.names.Text(row.name)));
+      row.core = cpu_;
+      row.task_type = cpu_;
+      if (signature >= 0) {
+        row.input_shapes = arguments_.Signature(signature).input_shapes;
+        row.input_types = arguments_.Signature(signature).input_types;
+      }
+      kinds_.push_back(row);
+    }
+    return number;
+  }
+
+  Status WriteTracks(store::Transaction& transaction) {
+    SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::TrackRow>::Open(transaction));
+    const int32_t kind = trace_.names.Intern("stream");
+    for (int32_t i = 0; i < track_; ++i) {
+      store::TrackRow row;
+      row.track_id = trace_.tracks + i;
+      row.kind = kind;
+      row.name = trace_.names.Intern(base::Concat("Stream ", std::to_string(i)));
+      row.process_id = kProcessId;
+      row.thread_id = streams_[static_cast<size_t>(i)];
+      row.stream_id = i;
+      row.sort_index = row.track_id;
+      writer.Append(row);
+    }
+    return writer.Close();
+  }
+
+  CaptureTrace& trace_;
+  const ArgumentTable& arguments_;
+  int32_t cpu_;
+  std::vector<Task> tasks_;
+  std::vector<TaskKindRow> kinds_;
+  std::vector<int32_t> streams_;  // thread of each stream
+  PairNumbers numbers_;
+  int32_t track_ = 0;  // streams so far
+};
+
+}  // namespace
+
+Result<int64_t> WriteCpuDeviceTasks(CaptureTrace& trace, const ArgumentTable& arguments,
+                                    const std::vector<StepRange>& steps,
+                                    store::Transaction& transaction) {
+  Collector collector(trace, arguments);
+  for (const ThreadStage& stage : trace.stages) collector.TakeThread(stage);
+  SONDE_RETURN_IF_ERROR(collector.Write(steps, transaction));
+  return static_cast<int64_t>(collector.size());
+}
+
+}  // namespace sonde::importers::capture_import

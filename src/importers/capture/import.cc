@@ -1,0 +1,241 @@
+#include "importers/capture/import.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/files.h"
+#include "base/host/json.h"
+#include "base/host/parallel.h"
+#include "base/strings.h"
+#include "importers/capture/issues.h"
+#include "importers/capture/trace.h"
+
+namespace sonde::importers {
+namespace {
+
+using base::Concat;
+using namespace capture_import;  // NOLINT(google-build-using-namespace): the parts of this folder
+
+constexpr int64_t kMaxSlices = std::numeric_limits<int32_t>::max() - 1;
+
+struct CaptureFiles {
+  std::vector<std::string> dictionaries;
+  std::vector<std::string> segments;
+  std::vector<std::string> rings;
+};
+
+bool Matches(std::string_view name, std::string_view prefix) {
+  return name.starts_with(prefix) && name.ends_with(".sonde");
+}
+
+std::string CaptureFolder(const std::string& path) {
+  const std::string inside = base::JoinPath(path, "SONDE");
+  return base::IsDirectory(inside) ? inside : path;
+}
+
+Result<CaptureFiles> ListCapture(const std::string& path) {
+  const std::string folder = CaptureFolder(path);
+  SONDE_ASSIGN_OR_RETURN(const auto entries, base::ListDirectory(folder));
+  CaptureFiles files;
+  for (const base::DirectoryEntry& entry : entries) {
+    std::vector<std::string>* list = Matches(entry.name, "dictionary_") ? &files.dictionaries
+                                     : Matches(entry.name, "events_")   ? &files.segments
+                                     : Matches(entry.name, "ring_")     ? &files.rings
+                                                                        : nullptr;
+    if (list != nullptr) list->push_back(base::JoinPath(folder, entry.name));
+  }
+  if (files.dictionaries.empty()) {
+    return base::NotFoundError(Concat("'", path, "' holds no capture of Sonde"));
+  }
+  return files;
+}
+
+std::string_view MetadataOf(const Dictionary& dictionary, std::string_view key) {
+  for (const MetadataEntry& entry : dictionary.metadata) {
+    if (dictionary.Name(entry.key) == key) return entry.json;
+  }
+  return {};
+}
+
+int32_t RankOf(const Dictionary& dictionary) {
+  const auto rank = base::ParseInt64(base::Trim(MetadataOf(dictionary, "rank")));
+  return rank && *rank >= 0 && *rank <= INT32_MAX ? static_cast<int32_t>(*rank) : store::kNone;
+}
+
+// Default folder names are <host>_<pid>_<time>_...; other names say nothing about the host.
+std::string HostOf(const std::string& path, const Dictionary& dictionary) {
+  const auto text = base::JsonDocument::Parse(MetadataOf(dictionary, "host"), "metadata");
+  if (text.ok() && text->root().IsString()) return text->root().AsString().value_or("");
+  std::string folder = base::AbsolutePath(path);
+  if (base::BaseName(folder) == "SONDE") folder = std::string(base::DirName(folder));
+  const std::string_view name = base::BaseName(folder);
+  const size_t pid = name.find(Concat("_", std::to_string(dictionary.pid), "_"));
+  return pid == std::string_view::npos ? std::string() : std::string(name.substr(0, pid));
+}
+
+// Descriptions of groups by name, from {"name": {"group_name": "dp", ...}}.
+std::map<std::string, std::string> GroupDescriptions(const Dictionary& dictionary,
+                                                     store::ImportIssues& issues) {
+  std::map<std::string, std::string> descriptions;
+  const std::string_view json = MetadataOf(dictionary, "parallel_group_info");
+  if (json.empty()) return descriptions;
+  const auto document = base::JsonDocument::Parse(json, "parallel_group_info");
+  if (!document.ok()) {
+    issues.Add(kBadMetadata, "");
+    return descriptions;
+  }
+  for (const auto& [name, group] : document->root().Members()) {
+    const auto shown = group.GetString("group_name", "");
+    if (shown.ok() && !shown->empty()) descriptions[name] = *shown;
+  }
+  return descriptions;
+}
+
+void TakeNames(CaptureTrace& trace) {
+  trace.unknown_name = trace.names.Intern("?");
+  trace.name_ids.resize(trace.dictionary.names.size(), trace.unknown_name);
+  for (size_t id = 1; id < trace.name_ids.size(); ++id) {
+    const std::string_view text = trace.dictionary.names[id];
+    if (text.data() != nullptr) trace.name_ids[id] = trace.names.Intern(text);
+  }
+}
+
+void TakeIssues(CaptureTrace& trace) {
+  const Dictionary& dictionary = trace.dictionary;
+  for (const std::string_view text : dictionary.issues) {
+    trace.issues.AddText(kRecorder, "", text);
+  }
+  if (!dictionary.end) {
+    trace.issues.Add(kNoSessionEnd, "");
+  } else if (dictionary.end->reason != capture::StopReason::kStopped &&
+             dictionary.end->reason != capture::StopReason::kExit) {
+    trace.issues.AddText(kEnded, "", dictionary.end->message);
+  }
+}
+
+// Threads, nested and numbered.
+Status Stage(CaptureTrace& trace) {
+  const Dictionary& dictionary = trace.dictionary;
+  const TickClock clock(dictionary.clocks, dictionary.clock_kind, dictionary.created_realtime_ns,
+                        trace.issues);
+  for (const ThreadSlots& slots : trace.slots.threads) {
+    trace.stages.push_back(Decode(slots, clock, trace.issues));
+    trace.stages.back().thread_id = static_cast<int32_t>(trace.stages.size()) - 1;
+  }
+  std::vector<std::vector<Node>> spans = PairSpans(trace.stages, trace.issues);
+  int64_t begin = std::numeric_limits<int64_t>::max();
+  int64_t end = std::numeric_limits<int64_t>::min();
+  int64_t unknown_names = 0;
+  for (size_t i = 0; i < trace.stages.size(); ++i) {
+    ThreadStage& stage = trace.stages[i];
+    Nest(stage, std::move(spans[i]), trace.issues);
+    Number(stage, trace.tracks, trace.slices);
+    if (trace.slices > kMaxSlices) {
+      return base::OutOfRangeError("the capture holds more ranges than a store can number (2^31)");
+    }
+    for (const Node& node : stage.nodes) {
+      begin = std::min(begin, node.ts);
+      end = std::max(end, node.end == kOpenEnd ? node.ts : node.end);
+      unknown_names += node.name != 0 && trace.NameId(node.name) == trace.unknown_name ? 1 : 0;
+    }
+    for (const MemoryInstant& event : stage.memory) {
+      begin = std::min(begin, event.ts);
+      end = std::max(end, event.ts);
+    }
+  }
+  if (unknown_names > 0) trace.issues.Add(kUnknownId, "", -1, unknown_names);
+  if (begin <= end) {
+    trace.begin_ns = begin;
+    trace.end_ns = end;
+  }
+  return {};
+}
+
+// Everything but the two large tables; interns texts, so it is one thread's work.
+Status WriteSmallTables(CaptureTrace& trace, ArgumentTable& arguments, store::Store& store,
+                        ImportSummary& summary) {
+  SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
+  const std::vector<StepRange> steps = FindSteps(trace);
+  SONDE_RETURN_IF_ERROR(WriteThreads(trace, transaction));
+  SONDE_ASSIGN_OR_RETURN(summary.device_tasks,
+                         WriteCpuDeviceTasks(trace, arguments, steps, transaction));
+  SONDE_ASSIGN_OR_RETURN(summary.communication_ops, WriteCommunication(trace, steps, transaction));
+  SONDE_ASSIGN_OR_RETURN(summary.memory_events, WriteMemory(trace, transaction));
+  SONDE_RETURN_IF_ERROR(WriteFlows(trace, transaction));
+  SONDE_RETURN_IF_ERROR(WriteMarks(trace, transaction));
+  SONDE_RETURN_IF_ERROR(WriteSteps(trace, steps, transaction));
+  SONDE_RETURN_IF_ERROR(WriteCallstacks(trace, transaction));
+  SONDE_RETURN_IF_ERROR(WriteMetadata(trace, transaction));
+  SONDE_RETURN_IF_ERROR(arguments.Write(transaction));
+  SONDE_RETURN_IF_ERROR(trace.issues.Write(transaction, trace.names));
+  SONDE_RETURN_IF_ERROR(trace.names.Write(transaction));
+  return transaction.Commit();
+}
+
+Status WriteAll(CaptureTrace& trace, ArgumentTable& arguments, store::Store& store,
+                const ImportOptions& options, ImportSummary& summary) {
+  const Categories categories(trace.names);
+  Status slices;
+  Status ops;
+  Status others;
+  base::TaskGroup group(options.threads);
+  group.Run([&] {
+    slices = [&]() -> Status {
+      SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
+      SONDE_RETURN_IF_ERROR(WriteSlices(trace, arguments, categories, transaction));
+      return transaction.Commit();
+    }();
+  });
+  group.Run([&] {
+    ops = [&]() -> Status {
+      SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
+      SONDE_RETURN_IF_ERROR(WriteFrameworkOps(trace, arguments, transaction));
+      return transaction.Commit();
+    }();
+  });
+  others = WriteSmallTables(trace, arguments, store, summary);
+  group.Wait();
+  SONDE_RETURN_IF_ERROR(slices);
+  SONDE_RETURN_IF_ERROR(ops);
+  return others;
+}
+
+}  // namespace
+
+bool IsCapture(const std::string& path) {
+  const auto files = ListCapture(path);
+  return files.ok();
+}
+
+Result<int32_t> CaptureRank(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
+  store::ImportIssues issues;
+  SONDE_ASSIGN_OR_RETURN(const Dictionary dictionary, ReadDictionary(files.dictionaries, issues));
+  return RankOf(dictionary);
+}
+
+Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store,
+                                    const ImportOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
+  CaptureTrace trace;
+  SONDE_ASSIGN_OR_RETURN(trace.dictionary, ReadDictionary(files.dictionaries, trace.issues));
+  SONDE_ASSIGN_OR_RETURN(trace.slots, ReadSlots(files.segments, files.rings,
+                                                trace.dictionary.session_id, trace.issues));
+  trace.rank = RankOf(trace.dictionary);
+  trace.host = HostOf(path, trace.dictionary);
+  trace.group_descriptions = GroupDescriptions(trace.dictionary, trace.issues);
+  TakeNames(trace);
+  TakeIssues(trace);
+  ArgumentTable arguments(trace.dictionary, trace.names, trace.issues);
+  SONDE_RETURN_IF_ERROR(Stage(trace));
+  ImportSummary summary;
+  SONDE_RETURN_IF_ERROR(WriteAll(trace, arguments, store, options, summary));
+  summary.rank = trace.rank;
+  summary.slices = trace.slices;
+  summary.begin_ns = trace.begin_ns;
+  summary.end_ns = trace.end_ns;
+  summary.issues = trace.issues.list();
+  return summary;
+}
+
+}  // namespace sonde::importers

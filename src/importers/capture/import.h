@@ -1,0 +1,28 @@
+// Importer of Sonde's own captures: a span folder with a SONDE folder inside.
+//
+// What a process recorded becomes slices, framework ops, device tasks (the CPU as device),
+// communication ops, memory, flows, marks and steps of a store; whatever is garbled, cut off or
+// missing becomes import issues. Fails only where there is no readable capture or the store cannot
+// be written.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "importers/importer.h"
+#include "store/store.h"
+
+namespace sonde::importers {
+
+// True for a span folder or the SONDE folder of a capture.
+bool IsCapture(const std::string& path);
+
+// Rank of a capture from its metadata, -1 unknown; reads the dictionary only.
+Result<int32_t> CaptureRank(const std::string& path);
+
+// Fills an empty store; the caller publishes it.
+Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store,
+                                    const ImportOptions& options);
+
+}  // namespace sonde::importers

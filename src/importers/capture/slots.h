@@ -1,0 +1,44 @@
+// The records of a capture by thread: chunks of segment files and what rings still hold.
+//
+// Pieces whose checksum fails are left out and counted; a slot that both a segment and a ring hold
+// is delivered once. Slots are views into mapped files, which the object owns; they may be
+// unaligned. One thread builds it, any may read it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/status.h"
+#include "capture/format.h"
+#include "store/import_issues.h"
+
+namespace sonde::importers::capture_import {
+
+struct SlotRun {
+  uint64_t first_slot = 0;  // position in the thread's ring since the session began
+  uint32_t count = 0;
+  const std::byte* slots = nullptr;
+};
+
+struct ThreadSlots {
+  uint32_t thread_index = 0;
+  std::vector<SlotRun> runs;          // ascending, without overlap
+  std::vector<capture::Record> open;  // ranges that had not ended
+  uint64_t dropped = 0;               // records lost because the ring was full
+  uint64_t missing = 0;               // slots lost between the first and the last delivered
+};
+
+struct CaptureSlots {
+  std::vector<base::MappedFile> files;
+  std::vector<ThreadSlots> threads;  // by index, ascending
+};
+
+// Files that cannot be opened fail; whatever they hold does not.
+Result<CaptureSlots> ReadSlots(const std::vector<std::string>& segments,
+                               const std::vector<std::string>& rings, uint64_t session_id,
+                               store::ImportIssues& issues);
+
+}  // namespace sonde::importers::capture_import

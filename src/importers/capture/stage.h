@@ -1,0 +1,133 @@
+// Records of a capture between file and store: decoded, in nanoseconds, nested, numbered.
+//
+// Decode() turns the slots of one thread into a ThreadStage, Nest() finds depth, parents and
+// owners, Layout gives tracks and slices their numbers. Name ids are those of the capture's
+// dictionary until rows are written. Plain data; one thread at a time for each stage.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "capture/format.h"
+#include "importers/capture/dictionary.h"
+#include "importers/capture/slots.h"
+#include "importers/capture/tick_clock.h"
+
+namespace sonde::importers::capture_import {
+
+inline constexpr int64_t kOpenEnd = std::numeric_limits<int64_t>::max();
+inline constexpr int32_t kNoNode = -1;
+
+// A range. Indices of nodes are into ThreadStage::nodes.
+struct Node {
+  int64_t ts = 0;
+  int64_t end = 0;  // kOpenEnd: had not ended
+  uint32_t name = 0;
+  uint32_t args = 0;
+  uint32_t link = 0;
+  int32_t sequence = -1;
+  int32_t parent = kNoNode;  // on the same track
+  int32_t slice_id = -1;
+  uint32_t module = 0;  // name of the innermost module open on the thread; 0 none
+  uint32_t depth = 0;
+  uint32_t track = 0;  // of the thread's tracks
+  capture::RecordKind kind = capture::RecordKind::kNone;
+  uint8_t domain = 0;
+  bool has_op_inside = false;  // of kOp: another kOp ran inside it
+
+  int64_t DurNs() const { return end == kOpenEnd ? -1 : end - ts; }
+};
+
+struct MarkInstant {
+  int64_t ts;
+  uint32_t name;
+  uint32_t args;
+  uint8_t domain;
+};
+
+struct CounterInstant {
+  int64_t ts;
+  uint32_t name;
+  double value;
+};
+
+struct FlowEnd {
+  int64_t ts;
+  uint64_t key;
+  int32_t node = kNoNode;  // the range open at that moment
+  bool out = false;
+};
+
+struct MemoryInstant {
+  int64_t ts;
+  int64_t size_bytes;
+  uint64_t pointer;
+  capture::MemoryTail tail;
+  int32_t node = kNoNode;  // innermost range of the framework open at that moment
+  int16_t device_type;
+  int16_t device_index;
+};
+
+struct SpanEnd {
+  int64_t ts;
+  uint64_t key;
+  uint32_t name;
+  uint32_t args;
+  uint8_t domain;
+  bool begin;
+};
+
+enum class TrackKind : uint8_t {
+  kThread,
+  kModule,
+  kPython,
+  kGarbageCollection,
+  kCollectiveWork,
+  kSpan,
+};
+
+struct TrackStage {
+  TrackKind kind = TrackKind::kThread;
+  uint32_t overflow = 0;  // 0: the first of its kind; else ranges that did not nest there
+  int32_t track_id = -1;
+  std::vector<uint32_t> lane_counts;  // slices by depth
+};
+
+struct ThreadStage {
+  uint32_t thread_index = 0;
+  int32_t thread_id = -1;  // in the store
+  // In the order of begin, outer before inner; collective works and spans at the end.
+  std::vector<Node> nodes;
+  std::vector<MarkInstant> marks;
+  std::vector<CounterInstant> counters;
+  std::vector<FlowEnd> flows;
+  std::vector<MemoryInstant> memory;
+  std::vector<SpanEnd> spans;
+  std::vector<Node> works;  // collective works, until Nest
+  std::vector<TrackStage> tracks;
+  int32_t first_slice = 0;
+  std::vector<uint32_t> by_slice;  // node of slice first_slice + i
+};
+
+inline bool IsRange(capture::RecordKind kind) {
+  return kind > capture::RecordKind::kNone && kind <= capture::RecordKind::kIdle;
+}
+
+TrackKind TrackOf(capture::RecordKind kind);
+
+// Fills everything of the stage that needs no other record.
+ThreadStage Decode(const ThreadSlots& slots, const TickClock& clock, store::ImportIssues& issues);
+
+// Sorts nodes, finds parents, depth, modules and the owners of instants, splits overlaps off.
+// `spans` are ranges across threads that began on this one.
+void Nest(ThreadStage& stage, std::vector<Node> spans, store::ImportIssues& issues);
+
+// Pairs begins and ends of spans over all threads; result by stage in which they began.
+std::vector<std::vector<Node>> PairSpans(const std::vector<ThreadStage>& stages,
+                                         store::ImportIssues& issues);
+
+// Numbers tracks from `next_track` and slices from `next_slice` in the order (track, depth, ts).
+void Number(ThreadStage& stage, int32_t& next_track, int64_t& next_slice);
+
+}  // namespace sonde::importers::capture_import

@@ -1,0 +1,100 @@
+// One capture in memory, and the functions that write its parts into the store.
+//
+// The Write functions read the trace and append to their own tables. Those that intern texts share
+// trace.names and must run on one thread; WriteSlices and WriteFrameworkOps intern nothing and may
+// run beside them, each with a transaction of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "importers/capture/arguments.h"
+#include "importers/capture/dictionary.h"
+#include "importers/capture/slots.h"
+#include "importers/capture/stage.h"
+#include "store/name_pool.h"
+#include "store/store.h"
+
+namespace sonde::importers::capture_import {
+
+inline constexpr int32_t kProcessId = 0;  // a capture holds one process
+
+struct CaptureTrace {
+  Dictionary dictionary;
+  CaptureSlots slots;
+  store::ImportIssues issues;
+  store::NamePool names;
+  std::vector<int32_t> name_ids;  // by name id of the dictionary
+  int32_t unknown_name = -1;
+  std::vector<ThreadStage> stages;  // thread_id is the index
+  int32_t tracks = 0;
+  int64_t slices = 0;
+  int32_t rank = -1;
+  std::string host;
+  std::map<std::string, std::string> group_descriptions;  // by name of the group
+  int64_t begin_ns = 0;                                   // of the first record
+  int64_t end_ns = 0;                                     // of the last
+
+  int32_t NameId(uint32_t id) const {
+    if (id == 0) return store::kNone;
+    return id < name_ids.size() ? name_ids[id] : unknown_name;
+  }
+  const Node& NodeOf(const ThreadStage& stage, int32_t index) const {
+    return stage.nodes[static_cast<size_t>(index)];
+  }
+};
+
+struct StepRange {
+  int64_t ts;
+  int64_t end;  // kOpenEnd where unfinished
+  int64_t number;
+  int32_t slice_id;
+};
+// In the order of begin.
+std::vector<StepRange> FindSteps(const CaptureTrace& trace);
+
+// The step that a moment lies in, -1 none; moments come in ascending order.
+class StepCursor {
+ public:
+  explicit StepCursor(const std::vector<StepRange>& steps) : steps_(steps) {}
+  int64_t At(int64_t ts);
+
+ private:
+  const std::vector<StepRange>& steps_;
+  size_t next_ = 0;
+};
+
+// Texts of categories, by kind of record; interned before the slices are written.
+struct Categories {
+  explicit Categories(store::NamePool& names);
+  std::array<int32_t, 64> ids;
+};
+
+Status WriteSlices(const CaptureTrace& trace, const ArgumentTable& arguments,
+                   const Categories& categories, store::Transaction& transaction);
+Status WriteFrameworkOps(const CaptureTrace& trace, const ArgumentTable& arguments,
+                         store::Transaction& transaction);
+
+// The CPU as device: every op without an op inside it is a task on the stream of its thread.
+// Accelerator back ends deliver their own tasks instead.
+Result<int64_t> WriteCpuDeviceTasks(CaptureTrace& trace, const ArgumentTable& arguments,
+                                    const std::vector<StepRange>& steps,
+                                    store::Transaction& transaction);
+
+Result<int64_t> WriteCommunication(CaptureTrace& trace, const std::vector<StepRange>& steps,
+                                   store::Transaction& transaction);
+Result<int64_t> WriteMemory(CaptureTrace& trace, store::Transaction& transaction);
+Status WriteFlows(CaptureTrace& trace, store::Transaction& transaction);
+Status WriteMarks(CaptureTrace& trace, store::Transaction& transaction);
+Status WriteSteps(const CaptureTrace& trace, const std::vector<StepRange>& steps,
+                  store::Transaction& transaction);
+// Process, threads, tracks and counters.
+Status WriteThreads(CaptureTrace& trace, store::Transaction& transaction);
+Status WriteCallstacks(CaptureTrace& trace, store::Transaction& transaction);
+Status WriteMetadata(CaptureTrace& trace, store::Transaction& transaction);
+
+}  // namespace sonde::importers::capture_import

@@ -1,0 +1,44 @@
+// What an importer is: a name, a look at a path, and the work of filling a store from it.
+//
+// A new format is one folder below this one and one line in registry.cc
+// (docs/how-to/add-an-importer.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "store/import_issues.h"
+#include "store/store.h"
+
+namespace sonde::importers {
+
+struct ImportOptions {
+  int threads = 1;  // that the import of one trace may use
+};
+
+struct ImportSummary {
+  int32_t rank = -1;
+  int64_t slices = 0;
+  int64_t device_tasks = 0;
+  int64_t communication_ops = 0;
+  int64_t memory_events = 0;
+  int64_t begin_ns = 0;  // of the first record
+  int64_t end_ns = 0;    // of the last
+  std::vector<store::ImportIssue> issues;
+};
+
+struct Importer {
+  const char* name;  // lower case, as in messages
+  const char* what;  // "captures of Sonde"
+  // Whether `path` is something this importer reads. Cheap: looks at names, opens little.
+  bool (*recognises)(const std::string& path);
+  // Global rank of the trace, -1 unknown.
+  Result<int32_t> (*rank)(const std::string& path);
+  // Fills an empty store; the caller publishes it.
+  Result<ImportSummary> (*import)(const std::string& path, store::Store& store,
+                                  const ImportOptions& options);
+};
+
+}  // namespace sonde::importers

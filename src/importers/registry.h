@@ -1,0 +1,43 @@
+// All importers, and the way from a path that a user gives to stores that can be queried.
+//
+// Threads: pure functions; distinct paths may be imported in parallel.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "importers/importer.h"
+#include "store/store.h"
+
+namespace sonde::importers {
+
+std::span<const Importer> Importers();
+
+// The importer that reads `path`, null where none does.
+const Importer* FindImporter(const std::string& path);
+
+// One trace that was found: a file or folder of one rank.
+struct TraceSource {
+  std::string path;
+  const Importer* importer = nullptr;
+};
+
+// `path` itself where an importer reads it, else what lies in it, down to `max_depth` folders, in
+// order of names. Empty where nothing is found; an error where the path cannot be read.
+Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_depth = 3);
+
+// The store file of a trace: <path>/SONDE/trace.duckdb of a span folder.
+std::string StorePath(const TraceSource& source);
+
+// Imports and publishes; an existing store file is replaced.
+struct ImportedTrace {
+  std::unique_ptr<store::Store> store;
+  ImportSummary summary;
+};
+Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& store_path,
+                                  const ImportOptions& options);
+
+}  // namespace sonde::importers
