@@ -70,6 +70,26 @@ std::optional<DecimalParts> SplitDecimal(std::string_view text) {
   return parts;
 }
 
+// The usual form: up to 16 digits before the point and three behind; nullopt for all others, which
+// the general way decides.
+std::optional<int64_t> ParsePlainMicroseconds(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  const std::string_view whole = TakeDigits(text);
+  if (whole.empty() || whole.size() > 16) return std::nullopt;
+  uint64_t value = 0;
+  for (const char c : whole) value = value * 10 + static_cast<uint64_t>(c - '0');
+  if (!text.empty() && text.front() != '.') return std::nullopt;
+  if (!text.empty()) text.remove_prefix(1);
+  const std::string_view fraction = TakeDigits(text);
+  if (fraction.size() > 3 || !text.empty()) return std::nullopt;
+  for (const char c : fraction) value = value * 10 + static_cast<uint64_t>(c - '0');
+  for (size_t decimals = fraction.size(); decimals < 3; ++decimals) value *= 10;
+  // 19 digits fit into 64 bits, but not all into 63.
+  if (value > uint64_t{std::numeric_limits<int64_t>::max()}) return std::nullopt;
+  return negative ? -static_cast<int64_t>(value) : static_cast<int64_t>(value);
+}
+
 // Rounds half to even: the digits from `rest` on are cut from a number that ends in `value`.
 bool RoundsUp(uint64_t value, char first_cut, bool more_cut) {
   if (first_cut != '5') return first_cut > '5';
@@ -120,6 +140,7 @@ std::optional<uint64_t> ParseUint64(std::string_view text) { return ParseWhole<u
 std::optional<double> ParseDouble(std::string_view text) { return ParseWhole<double>(text); }
 
 std::optional<int64_t> ParseMicrosecondsToNs(std::string_view text) {
+  if (const auto plain = ParsePlainMicroseconds(text)) return plain;
   const auto parts = SplitDecimal(text);
   if (!parts) return std::nullopt;
   // Digits d of whole and fraction form an integer scaled by 10^(exponent - fraction size); the

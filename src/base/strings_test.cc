@@ -43,6 +43,11 @@ TEST(Strings, MicrosecondsBecomeExactNanoseconds) {
   EXPECT_EQ(ParseMicrosecondsToNs("1234E-3"), 1234);
   EXPECT_EQ(ParseMicrosecondsToNs("5e-9"), 0);
   EXPECT_EQ(ParseMicrosecondsToNs("0e300"), 0);
+  EXPECT_EQ(ParseMicrosecondsToNs("7."), 7000);
+  EXPECT_EQ(ParseMicrosecondsToNs("7.25"), 7250);
+  EXPECT_EQ(ParseMicrosecondsToNs("00000000000000000000007.25"), 7250);
+  EXPECT_EQ(ParseMicrosecondsToNs("9999999999999999.999"), std::nullopt);
+  EXPECT_EQ(ParseMicrosecondsToNs("12345678901234567"), std::nullopt);
 }
 
 TEST(Strings, MicrosecondsRoundHalfToEven) {
