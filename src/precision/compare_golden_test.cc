@@ -38,6 +38,18 @@ const Set kSets[] = {
     {"torch_md5", "precision_26_2/torch/L1_statistics_md5_b1/target/step0",
      "precision_26_2/torch/L1_statistics_md5_b1/golden/step0",
      "precision_26_2/torch/L1_statistics_md5_b1/reference_result"},
+    {"qwen_tensor", "precision/qwen_like/mix_tensor_statistics_b0/target/step0",
+     "precision/qwen_like/mix_tensor_statistics_b0/golden/step0",
+     "precision/qwen_like/mix_tensor_statistics_b0/reference_result"},
+    {"torch_tensor", "precision_26_2/torch/L0_tensor_statistics_b1/target/step0",
+     "precision_26_2/torch/L0_tensor_statistics_b1/golden/step0",
+     "precision_26_2/torch/L0_tensor_statistics_b1/reference_result"},
+    {"torch_debug", "precision_26_2/torch/debug_tensor_statistics_b1/target/step0",
+     "precision_26_2/torch/debug_tensor_statistics_b1/golden/step0",
+     "precision_26_2/torch/debug_tensor_statistics_b1/reference_result", "debug_compare_result"},
+    {"mindspore_tensor", "precision_26_2/mindspore/L0_tensor_statistics_b1/target/step0",
+     "precision_26_2/mindspore/L0_tensor_statistics_b1/golden/step0",
+     "precision_26_2/mindspore/L0_tensor_statistics_b1/reference_result"},
 };
 
 class CompareGoldenTest : public testing::TestWithParam<Set> {};

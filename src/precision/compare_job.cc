@@ -14,6 +14,7 @@
 #include "precision/dump/stack_file.h"
 #include "precision/output/csv_result.h"
 #include "precision/output/result_table.h"
+#include "precision/tensor/tensor_comparison.h"
 
 namespace sonde::precision {
 namespace {
@@ -46,6 +47,10 @@ Result<LoadedDump> Load(const std::string& path, const std::string& stack_path) 
   SONDE_ASSIGN_OR_RETURN(out.construct,
                          ConstructFile::LoadIfPresent(JoinPath(folder, "construct.json")));
   return out;
+}
+
+std::string TensorFolder(const std::string& dump_path) {
+  return JoinPath(base::DirName(dump_path), "dump_tensor_data");
 }
 
 // One comparison to make: two files and what to call the result.
@@ -145,7 +150,12 @@ Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
   outcome->mode = mode == Mode::kStatistics ? "statistics"
                   : mode == Mode::kTensor   ? "tensor"
                                             : "md5";
-  const Comparison comparison = PairAndCompare(t, g, mode, pairing);
+  Comparison comparison = PairAndCompare(t, g, mode, pairing);
+  if (mode == Mode::kTensor) {
+    const TensorSource source = {TensorFolder(task.target), TensorFolder(task.golden), {}};
+    outcome->tensors = FillTensorMetrics(source, &comparison);
+    JudgeAll(&comparison);
+  }
   return Write(task, comparison, *target, t.level() == "debug", outcome);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "precision/output/summary.h"
+#include "precision/tensor/tensor_comparison.h"
 
 namespace sonde::precision {
 
@@ -35,6 +36,7 @@ struct PairOutcome {
   Summary summary;
   std::string summary_text;
   std::vector<std::string> files;
+  TensorFileIssues tensors;  // tensor mode
 };
 
 struct CompareOutcome {

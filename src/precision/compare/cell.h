@@ -34,6 +34,12 @@ struct Cell {
     base::NumberBuffer buffer;
     switch (kind) {
       case Kind::kNumber:
+        if (value != value) {
+          out->append("Nan");
+          return;
+        }
+        // As for statistics: a blank before an infinity that was computed.
+        if (value - value != 0) out->push_back(' ');
         out->append(base::FormatPythonDouble(value, buffer));
         return;
       case Kind::kPercent:

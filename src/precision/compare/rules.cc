@@ -53,7 +53,7 @@ bool IsAbnormal(const Value& value) {
 bool UsableNumber(const Cell& cell, double* number) {
   if (cell.kind == Cell::Kind::kNumber) {
     *number = cell.value;
-    return true;
+    return std::isfinite(cell.value);
   }
   if (cell.kind == Cell::Kind::kPercent) {
     *number = cell.value / 100;

@@ -1,0 +1,514 @@
+#include "precision/tensor/pickle.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+using base::CorruptDataError;
+using Kind = PickleValue::Kind;
+
+// A tensor's pickle is small; these keep a hostile one from eating memory.
+constexpr size_t kMaxValues = 1'000'000;
+
+bool IsInt(PicklePtr value) { return value->kind == Kind::kInt; }
+
+// A tuple or list of integers.
+bool TakeInts(PicklePtr value, std::vector<int64_t>* out) {
+  if (value->kind != Kind::kTuple && value->kind != Kind::kList) return false;
+  for (PicklePtr item : value->items) {
+    if (!IsInt(item)) return false;
+    out->push_back(item->number);
+  }
+  return true;
+}
+
+Result<PicklePtr> RebuildTensor(const std::vector<PicklePtr>& args, bool names_dtype,
+                                PicklePool* pool) {
+  // (storage, offset, size, stride, [requires_grad, hooks, [dtype, metadata]])
+  const PicklePtr out = pool->Make(Kind::kTensor);
+  TensorRecord tensor;
+  const bool shaped = args.size() >= 4 && args[0]->kind == Kind::kStorage && IsInt(args[1]) &&
+                      TakeInts(args[2], &tensor.shape) && TakeInts(args[3], &tensor.strides);
+  if (!shaped) return CorruptDataError("a tensor is described wrongly");
+  tensor.storage = *args[0]->storage;
+  tensor.offset = args[1]->number + tensor.storage.view_offset;
+  std::optional<Dtype> dtype = tensor.storage.dtype;
+  if (names_dtype) {
+    if (args.size() < 7 || args[6]->kind != Kind::kGlobal || !args[6]->text.starts_with("torch ")) {
+      return CorruptDataError("a tensor without dtype");
+    }
+    const std::string name = args[6]->text.substr(6);
+    dtype = DtypeFromTorchName(name);
+    if (!dtype) return base::UnimplementedError(Concat("tensors of dtype torch.", name));
+  }
+  if (!dtype) return CorruptDataError("a tensor of an untyped storage names no dtype");
+  tensor.dtype = *dtype;
+  out->tensor = std::move(tensor);
+  return out;
+}
+
+bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> names) {
+  for (const std::string_view known : names) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
+Result<PicklePtr> Call(PicklePtr function, PicklePtr arguments, PicklePool* pool);
+
+// torch._tensor._rebuild_from_type_v2(function, type, arguments, state)
+Result<PicklePtr> RebuildFromType(const std::vector<PicklePtr>& args, PicklePool* pool) {
+  if (args.size() < 3 || args[1]->kind != Kind::kGlobal ||
+      !IsOneOf(args[1]->text,
+               {"torch Tensor", "torch.nn.parameter Parameter", "torch._tensor Tensor"})) {
+    return base::UnimplementedError("a subclass of Tensor");
+  }
+  return Call(args[0], args[2], pool);
+}
+
+// The functions that may stand in a tensor's pickle.
+Result<PicklePtr> Call(PicklePtr function, PicklePtr arguments, PicklePool* pool) {
+  if (function->kind != Kind::kGlobal || arguments->kind != Kind::kTuple) {
+    return CorruptDataError("a call of something that is no function");
+  }
+  const std::string& name = function->text;
+  const std::vector<PicklePtr>& args = arguments->items;
+  if (IsOneOf(name, {"torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_tensor",
+                     "torch_npu.utils.storage _rebuild_npu_tensor"})) {
+    return RebuildTensor(args, false, pool);
+  }
+  if (name == "torch._utils _rebuild_tensor_v3") return RebuildTensor(args, true, pool);
+  if (IsOneOf(name,
+              {"torch._utils _rebuild_parameter", "torch._utils _rebuild_parameter_with_state"})) {
+    if (args.empty() || args[0]->kind != Kind::kTensor) {
+      return CorruptDataError("a parameter without tensor");
+    }
+    return args[0];
+  }
+  if (name == "torch._tensor _rebuild_from_type_v2") return RebuildFromType(args, pool);
+  if (name == "collections OrderedDict") return pool->Make(Kind::kDict);
+  if (name == "torch Size") {
+    if (args.size() != 1) return CorruptDataError("a size of no numbers");
+    return args[0];
+  }
+  return base::UnimplementedError(
+      Concat("the file calls '", name, "', which is no part of a tensor"));
+}
+
+Result<PicklePtr> PersistentId(PicklePtr id, PicklePool* pool) {
+  // ("storage", class, key, location, count[, view])
+  const auto& items = id->items;
+  if (id->kind != Kind::kTuple || items.size() < 5 || items[0]->text != "storage" ||
+      items[1]->kind != Kind::kGlobal || items[2]->kind != Kind::kText || !IsInt(items[4])) {
+    return CorruptDataError("a storage is described wrongly");
+  }
+  StorageRecord storage;
+  const std::string& type = items[1]->text;
+  const std::string_view name = std::string_view(type).substr(type.find(' ') + 1);
+  if (!type.starts_with("torch")) {
+    return base::UnimplementedError(Concat("a storage of type '", type, "'"));
+  }
+  storage.dtype = DtypeFromStorageName(name);
+  if (!storage.dtype && name != "UntypedStorage" && name != "TypedStorage") {
+    return base::UnimplementedError(Concat("a storage of type '", type, "'"));
+  }
+  storage.key = items[2]->text;
+  storage.element_count = items[4]->number;
+  // Legacy files may name a view: (key of the view, first element, length).
+  if (items.size() > 5 && items[5]->kind == Kind::kTuple) {
+    const auto& view = items[5]->items;
+    if (view.size() != 3 || !IsInt(view[1])) return CorruptDataError("a view is described wrongly");
+    storage.view_offset = view[1]->number;
+  }
+  const PicklePtr out = pool->Make(Kind::kStorage);
+  out->storage = std::move(storage);
+  return out;
+}
+
+// The stack machine. One use.
+class Machine {
+ public:
+  Machine(std::string_view bytes, PicklePool* pool) : bytes_(bytes), pool_(pool) {}
+
+  Result<PicklePtr> Run();
+  size_t position() const { return position_; }
+
+ private:
+  // Each returns false when the pickle is broken; error_ says more when it knows.
+  bool Step(uint8_t opcode);
+  bool Numbers(uint8_t opcode);
+  bool Texts(uint8_t opcode);
+  bool Containers(uint8_t opcode);
+  bool Objects(uint8_t opcode);
+
+  bool Take(size_t size, std::string_view* out);
+  bool TakeLine(std::string_view* out);
+  bool TakeSized(size_t length_bytes, std::string_view* out);
+  bool TakeUnsigned(size_t bytes, uint64_t* out);
+  bool Push(PicklePtr value);
+  bool Pop(PicklePtr* out);
+  // Everything above the topmost mark, which goes too.
+  bool PopToMark(std::vector<PicklePtr>* out);
+  bool PushLong(std::string_view bytes);
+  bool Remember(uint64_t slot);
+  bool Recall(uint64_t slot);
+  bool PushTuple(size_t size);
+  bool AddTo(std::vector<PicklePtr> items, Kind kind);
+  bool PushResult(Result<PicklePtr> result);
+
+  PicklePtr Make(Kind kind) { return pool_->Make(kind); }
+  PicklePtr MakeInt(int64_t number) {
+    const PicklePtr value = Make(Kind::kInt);
+    value->number = number;
+    return value;
+  }
+  PicklePtr MakeText(std::string_view text) {
+    const PicklePtr value = Make(Kind::kText);
+    value->text = text;
+    return value;
+  }
+
+  std::string_view bytes_;
+  PicklePool* pool_;
+  size_t position_ = 0;
+  std::vector<PicklePtr> stack_;
+  std::vector<std::pair<uint64_t, PicklePtr>> memo_;
+  size_t made_ = 0;
+  bool handled_ = false;  // the group of opcodes tried last knew the opcode
+  bool stopped_ = false;
+  Status error_;
+};
+
+bool Machine::Take(size_t size, std::string_view* out) {
+  if (size > bytes_.size() - position_) return false;
+  *out = bytes_.substr(position_, size);
+  position_ += size;
+  return true;
+}
+
+bool Machine::TakeLine(std::string_view* out) {
+  const size_t end = bytes_.find('\n', position_);
+  if (end == std::string_view::npos) return false;
+  *out = bytes_.substr(position_, end - position_);
+  position_ = end + 1;
+  return true;
+}
+
+bool Machine::TakeUnsigned(size_t bytes, uint64_t* out) {
+  std::string_view raw;
+  if (!Take(bytes, &raw)) return false;
+  *out = 0;
+  for (size_t i = 0; i < bytes; ++i) {
+    *out |= uint64_t{static_cast<uint8_t>(raw[i])} << (8 * i);
+  }
+  return true;
+}
+
+bool Machine::TakeSized(size_t length_bytes, std::string_view* out) {
+  uint64_t length = 0;
+  return TakeUnsigned(length_bytes, &length) && length <= bytes_.size() && Take(length, out);
+}
+
+bool Machine::Push(PicklePtr value) {
+  if (++made_ > kMaxValues) {
+    error_ = CorruptDataError("too many objects for a tensor");
+    return false;
+  }
+  stack_.push_back(value);
+  return true;
+}
+
+bool Machine::Pop(PicklePtr* out) {
+  if (stack_.empty() || stack_.back()->kind == Kind::kMark) return false;
+  *out = stack_.back();
+  stack_.pop_back();
+  return true;
+}
+
+bool Machine::PopToMark(std::vector<PicklePtr>* out) {
+  size_t mark = stack_.size();
+  while (mark > 0 && stack_[mark - 1]->kind != Kind::kMark) --mark;
+  if (mark == 0) return false;
+  out->assign(stack_.begin() + static_cast<std::ptrdiff_t>(mark), stack_.end());
+  stack_.resize(mark - 1);
+  return true;
+}
+
+bool Machine::PushLong(std::string_view bytes) {
+  if (bytes.size() > 8) {
+    const PicklePtr value = Make(Kind::kBigInt);
+    value->text = bytes;
+    return Push(value);
+  }
+  uint64_t number = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    number |= uint64_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
+  }
+  const bool negative = !bytes.empty() && (static_cast<uint8_t>(bytes.back()) & 0x80U) != 0;
+  if (negative && bytes.size() < 8) number |= ~uint64_t{0} << (8 * bytes.size());
+  return Push(MakeInt(static_cast<int64_t>(number)));
+}
+
+bool Machine::Remember(uint64_t slot) {
+  if (stack_.empty() || memo_.size() >= kMaxValues) return false;
+  memo_.emplace_back(slot, stack_.back());
+  return true;
+}
+
+bool Machine::Recall(uint64_t slot) {
+  // Slots are numbered in order, except in pickles that were optimised.
+  if (slot < memo_.size() && memo_[slot].first == slot) return Push(memo_[slot].second);
+  for (size_t i = memo_.size(); i-- > 0;) {
+    if (memo_[i].first == slot) return Push(memo_[i].second);
+  }
+  return false;
+}
+
+bool Machine::PushTuple(size_t size) {
+  const PicklePtr tuple = Make(Kind::kTuple);
+  tuple->items.resize(size);
+  for (size_t i = size; i-- > 0;) {
+    if (!Pop(&tuple->items[i])) return false;
+  }
+  return Push(tuple);
+}
+
+bool Machine::AddTo(std::vector<PicklePtr> items, Kind kind) {
+  if (stack_.empty() || stack_.back()->kind != kind) return false;
+  if (kind == Kind::kDict && items.size() % 2 != 0) return false;
+  auto& all = stack_.back()->items;
+  if (all.size() + items.size() > kMaxValues) return false;
+  all.insert(all.end(), items.begin(), items.end());
+  return true;
+}
+
+bool Machine::PushResult(Result<PicklePtr> result) {
+  if (!result.ok()) {
+    error_ = std::move(result).status();
+    return false;
+  }
+  return Push(*result);
+}
+
+bool Machine::Numbers(uint8_t opcode) {
+  uint64_t number = 0;
+  std::string_view text;
+  switch (opcode) {
+    case 'K':
+      return TakeUnsigned(1, &number) && Push(MakeInt(static_cast<int64_t>(number)));
+    case 'M':
+      return TakeUnsigned(2, &number) && Push(MakeInt(static_cast<int64_t>(number)));
+    case 'J':
+      return TakeUnsigned(4, &number) && Push(MakeInt(static_cast<int32_t>(number)));
+    case 0x8A:  // LONG1
+      return TakeSized(1, &text) && PushLong(text);
+    case 0x8B:  // LONG4
+      return TakeSized(4, &text) && PushLong(text);
+    case 'I': {  // INT; "00" and "01" are booleans
+      if (!TakeLine(&text)) return false;
+      if (text == "00" || text == "01") {
+        const PicklePtr value = Make(Kind::kBool);
+        value->number = text == "01" ? 1 : 0;
+        return Push(value);
+      }
+      const auto value = base::ParseInt64(text);
+      return value && Push(MakeInt(*value));
+    }
+    case 'L': {  // LONG
+      if (!TakeLine(&text)) return false;
+      if (text.ends_with('L')) text.remove_suffix(1);
+      const auto value = base::ParseInt64(text);
+      return value && Push(MakeInt(*value));
+    }
+    case 'G': {  // BINFLOAT, big endian
+      if (!TakeUnsigned(8, &number)) return false;
+      const PicklePtr value = Make(Kind::kFloat);
+      value->real = std::bit_cast<double>(__builtin_bswap64(number));
+      return Push(value);
+    }
+    case 'N':
+      return Push(Make(Kind::kNone));
+    case 0x88:
+    case 0x89: {  // NEWTRUE, NEWFALSE
+      const PicklePtr value = Make(Kind::kBool);
+      value->number = opcode == 0x88 ? 1 : 0;
+      return Push(value);
+    }
+    default:
+      handled_ = false;
+      return true;
+  }
+}
+
+bool Machine::Texts(uint8_t opcode) {
+  std::string_view text;
+  switch (opcode) {
+    case 'X':  // BINUNICODE
+    case 'T':  // BINSTRING
+    case 'B':  // BINBYTES
+      return TakeSized(4, &text) && Push(MakeText(text));
+    case 'U':   // SHORT_BINSTRING
+    case 'C':   // SHORT_BINBYTES
+    case 0x8C:  // SHORT_BINUNICODE
+      return TakeSized(1, &text) && Push(MakeText(text));
+    case 0x8D:  // BINUNICODE8
+    case 0x8E:  // BINBYTES8
+    case 0x96:  // BYTEARRAY8
+      return TakeSized(8, &text) && Push(MakeText(text));
+    case 'V':  // UNICODE
+      return TakeLine(&text) && Push(MakeText(text));
+    default:
+      handled_ = false;
+      return true;
+  }
+}
+
+bool Machine::Containers(uint8_t opcode) {
+  std::vector<PicklePtr> items;
+  PicklePtr value = nullptr;
+  switch (opcode) {
+    case '(':
+      return Push(Make(Kind::kMark));
+    case ')':
+      return PushTuple(0);
+    case 0x85:
+    case 0x86:
+    case 0x87:  // TUPLE1 to TUPLE3
+      return PushTuple(opcode - 0x84U);
+    case 't': {
+      const PicklePtr tuple = Make(Kind::kTuple);
+      return PopToMark(&tuple->items) && Push(tuple);
+    }
+    case 'l': {
+      const PicklePtr list = Make(Kind::kList);
+      return PopToMark(&list->items) && Push(list);
+    }
+    case 'd': {
+      const PicklePtr dict = Make(Kind::kDict);
+      return PopToMark(&dict->items) && dict->items.size() % 2 == 0 && Push(dict);
+    }
+    case ']':
+      return Push(Make(Kind::kList));
+    case '}':
+      return Push(Make(Kind::kDict));
+    case 'a':
+      return Pop(&value) && AddTo({value}, Kind::kList);
+    case 'e':
+      return PopToMark(&items) && AddTo(std::move(items), Kind::kList);
+    case 's': {
+      PicklePtr key = nullptr;
+      return Pop(&value) && Pop(&key) && AddTo({key, value}, Kind::kDict);
+    }
+    case 'u':
+      return PopToMark(&items) && AddTo(std::move(items), Kind::kDict);
+    case '0':
+      return Pop(&value);
+    case '2':
+      return !stack_.empty() && Push(stack_.back());
+    default:
+      handled_ = false;
+      return true;
+  }
+}
+
+bool Machine::Objects(uint8_t opcode) {
+  std::string_view module;
+  std::string_view name;
+  uint64_t slot = 0;
+  PicklePtr value = nullptr;
+  PicklePtr function = nullptr;
+  switch (opcode) {
+    case 'c': {
+      if (!TakeLine(&module) || !TakeLine(&name)) return false;
+      const PicklePtr global = Make(Kind::kGlobal);
+      global->text = Concat(module, " ", name);
+      return Push(global);
+    }
+    case 0x93: {  // STACK_GLOBAL
+      if (!Pop(&value) || !Pop(&function)) return false;
+      const PicklePtr global = Make(Kind::kGlobal);
+      global->text = Concat(function->text, " ", value->text);
+      return Push(global);
+    }
+    case 'R':
+    case 0x81:  // REDUCE, NEWOBJ
+      return Pop(&value) && Pop(&function) && PushResult(Call(function, value, pool_));
+    case 'b':  // BUILD: the state of hooks and wrappers says nothing about the numbers
+      return Pop(&value) && !stack_.empty();
+    case 'Q':
+      return Pop(&value) && PushResult(PersistentId(value, pool_));
+    case 'q':
+      return TakeUnsigned(1, &slot) && Remember(slot);
+    case 'r':
+      return TakeUnsigned(4, &slot) && Remember(slot);
+    case 0x94:  // MEMOIZE
+      return Remember(memo_.size());
+    case 'h':
+      return TakeUnsigned(1, &slot) && Recall(slot);
+    case 'j':
+      return TakeUnsigned(4, &slot) && Recall(slot);
+    default:
+      handled_ = false;
+      return true;
+  }
+}
+
+bool Machine::Step(uint8_t opcode) {
+  uint64_t number = 0;
+  switch (opcode) {
+    case 0x80:  // PROTO
+      if (!TakeUnsigned(1, &number)) return false;
+      if (number > 5) {
+        error_ = base::UnimplementedError(Concat("pickle protocol ", std::to_string(number)));
+      }
+      return number <= 5;
+    case 0x95:  // FRAME
+      return TakeUnsigned(8, &number);
+    case '.':
+      stopped_ = true;
+      return true;
+    default:
+      break;
+  }
+  for (const auto group :
+       {&Machine::Numbers, &Machine::Texts, &Machine::Containers, &Machine::Objects}) {
+    handled_ = true;
+    const bool good = (this->*group)(opcode);
+    if (handled_) return good;
+  }
+  error_ = base::UnimplementedError(
+      Concat("the pickle holds opcode ", std::to_string(opcode), ", which is no part of a tensor"));
+  return false;
+}
+
+Result<PicklePtr> Machine::Run() {
+  while (!stopped_) {
+    uint64_t opcode = 0;
+    if (!TakeUnsigned(1, &opcode)) return CorruptDataError("the pickle ends too early");
+    if (!Step(static_cast<uint8_t>(opcode))) {
+      if (!error_.ok()) return error_;
+      return CorruptDataError(Concat("broken pickle at byte ", std::to_string(position_)));
+    }
+  }
+  if (stack_.size() != 1 || stack_.back()->kind == Kind::kMark)
+    return CorruptDataError("the pickle leaves no single object");
+  return stack_.back();
+}
+
+}  // namespace
+
+Result<PicklePtr> ReadPickle(std::string_view bytes, PicklePool* pool, size_t* consumed) {
+  Machine machine(bytes, pool);
+  Result<PicklePtr> result = machine.Run();
+  *consumed = machine.position();
+  return result;
+}
+
+}  // namespace sonde::precision

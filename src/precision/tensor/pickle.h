@@ -1,0 +1,83 @@
+// Reads the pickle of one tensor without executing anything.
+//
+// Knows the opcodes of protocols 2 to 5 that describe plain data and the few functions by which
+// torch rebuilds a tensor; every other function, class or opcode is refused by name. Nothing is
+// imported or called: "calling" `torch._utils._rebuild_tensor_v2` fills a TensorRecord.
+// Errors: kCorruptData for broken pickles, kUnimplemented for things that are not tensors.
+// Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "precision/tensor/dtype.h"
+
+namespace sonde::precision {
+
+// The persistent id of a storage.
+struct StorageRecord {
+  std::optional<Dtype> dtype;  // none for an untyped storage: the tensor names it
+  std::string key;             // name of the data entry
+  int64_t element_count = 0;   // bytes where there is no dtype
+  int64_t view_offset = 0;     // legacy files: first element of a view into the storage `key`
+};
+
+struct TensorRecord {
+  StorageRecord storage;
+  Dtype dtype = Dtype::kFloat32;
+  int64_t offset = 0;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+};
+
+struct PickleValue;
+using PicklePtr = PickleValue*;
+
+// A decoded object; only what tensor files need.
+struct PickleValue {
+  enum class Kind : uint8_t {
+    kNone,
+    kBool,
+    kInt,
+    kBigInt,  // beyond 64 bits: the legacy magic number
+    kFloat,
+    kText,
+    kTuple,
+    kList,
+    kDict,
+    kGlobal,  // text: "module name"
+    kStorage,
+    kTensor,
+    kMark,
+  };
+  Kind kind = Kind::kNone;
+  int64_t number = 0;
+  double real = 0;
+  std::string text;
+  std::vector<PicklePtr> items;  // tuple, list; dict: key, value, key, value
+  std::optional<StorageRecord> storage;
+  std::optional<TensorRecord> tensor;
+};
+
+// Owns decoded objects: they may refer to each other in circles.
+class PicklePool {
+ public:
+  PicklePtr Make(PickleValue::Kind kind) {
+    values_.emplace_back().kind = kind;
+    return &values_.back();
+  }
+
+ private:
+  std::deque<PickleValue> values_;
+};
+
+// Reads one pickle from the front of `bytes`; `consumed` receives its length. The object lives in
+// `pool`.
+Result<PicklePtr> ReadPickle(std::string_view bytes, PicklePool* pool, size_t* consumed);
+
+}  // namespace sonde::precision

@@ -1,0 +1,118 @@
+#include "precision/tensor/tensor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace sonde::precision {
+
+std::vector<int64_t> Tensor::PackedStrides(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t step = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= std::max<int64_t>(shape[i], 1);
+  }
+  return strides;
+}
+
+Result<Tensor> Tensor::Make(Dtype dtype, std::vector<int64_t> shape, std::vector<int64_t> strides,
+                            int64_t offset, std::span<const std::byte> storage) {
+  if (shape.size() != strides.size() || offset < 0) {
+    return base::CorruptDataError("shape, strides and offset of the tensor do not fit together");
+  }
+  const auto size = static_cast<int64_t>(DtypeSize(dtype));
+  const auto capacity = static_cast<int64_t>(storage.size()) / size;
+  int64_t count = 1;
+  int64_t last = offset;
+  bool overflow = false;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < 0 || strides[i] < 0) {
+      return base::CorruptDataError("negative length or stride of the tensor");
+    }
+    overflow = overflow || __builtin_mul_overflow(count, shape[i], &count);
+    int64_t reach = 0;
+    if (shape[i] > 0) {
+      overflow = overflow || __builtin_mul_overflow(shape[i] - 1, strides[i], &reach) ||
+                 __builtin_add_overflow(last, reach, &last);
+    }
+  }
+  const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  if (!empty && (overflow || last >= capacity)) {
+    return base::CorruptDataError(base::Concat("the tensor reaches beyond its storage of ",
+                                               std::to_string(storage.size()), " bytes"));
+  }
+  Tensor out;
+  out.dtype_ = dtype;
+  out.element_count_ = empty ? 0 : count;
+  out.first_ = empty ? storage.data() : storage.data() + offset * size;
+  out.packed_ = true;
+  if (!empty) {
+    const std::vector<int64_t> packed = PackedStrides(shape);
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] > 1 && strides[i] != packed[i]) out.packed_ = false;
+    }
+  }
+  out.shape_ = std::move(shape);
+  out.strides_ = std::move(strides);
+  return out;
+}
+
+Tensor Tensor::OfDoubles(std::vector<int64_t> shape, std::vector<double> values) {
+  Tensor out;
+  out.dtype_ = Dtype::kFloat64;
+  out.strides_ = PackedStrides(shape);
+  out.shape_ = std::move(shape);
+  out.element_count_ = static_cast<int64_t>(values.size());
+  out.owned_ = std::make_shared<std::vector<double>>(std::move(values));
+  out.first_ = reinterpret_cast<const std::byte*>(out.owned_->data());
+  out.packed_ = true;
+  return out;
+}
+
+std::vector<int64_t> Tensor::SqueezedShape() const {
+  std::vector<int64_t> out;
+  std::copy_if(shape_.begin(), shape_.end(), std::back_inserter(out),
+               [](int64_t length) { return length != 1; });
+  return out;
+}
+
+template <class Out, class Convert>
+void Tensor::Read(int64_t begin, size_t count, Out* out, Convert convert) const {
+  const size_t size = DtypeSize(dtype_);
+  if (packed_) {
+    convert(first_ + static_cast<size_t>(begin) * size, count, out);
+    return;
+  }
+  const size_t per_element = IsComplex(dtype_) ? 2 : 1;
+  std::vector<int64_t> index(shape_.size());
+  int64_t rest = begin;
+  int64_t at = 0;
+  for (size_t i = shape_.size(); i-- > 0;) {
+    index[i] = rest % shape_[i];
+    rest /= shape_[i];
+    at += index[i] * strides_[i];
+  }
+  for (size_t done = 0; done < count; ++done) {
+    convert(first_ + static_cast<size_t>(at) * size, 1, out + done * per_element);
+    for (size_t i = shape_.size(); i-- > 0;) {
+      at += strides_[i];
+      if (++index[i] < shape_[i]) break;
+      at -= strides_[i] * shape_[i];
+      index[i] = 0;
+    }
+  }
+}
+
+void Tensor::ReadFloats(int64_t begin, size_t count, float* out) const {
+  Read(begin, count, out,
+       [this](const std::byte* in, size_t n, float* to) { ConvertToFloat(dtype_, in, n, to); });
+}
+
+void Tensor::ReadDoubles(int64_t begin, size_t count, double* out) const {
+  Read(begin, count, out,
+       [this](const std::byte* in, size_t n, double* to) { ConvertToDouble(dtype_, in, n, to); });
+}
+
+}  // namespace sonde::precision

@@ -1,0 +1,60 @@
+// One tensor of a file: element type, shape, strides, and the mapped bytes behind them.
+//
+// Bounds are checked when the tensor is made: every index inside the shape lies in the storage.
+// The file stays mapped with the object. Threads: read-only, may be shared.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/status.h"
+#include "precision/tensor/dtype.h"
+
+namespace sonde::precision {
+
+class Tensor {
+ public:
+  // `strides` in elements, not negative; `offset` of the first element in elements. Fails when an
+  // element would lie outside `storage`.
+  static Result<Tensor> Make(Dtype dtype, std::vector<int64_t> shape, std::vector<int64_t> strides,
+                             int64_t offset, std::span<const std::byte> storage);
+  // Strides of a packed tensor, last axis fastest.
+  static std::vector<int64_t> PackedStrides(const std::vector<int64_t>& shape);
+  // A packed tensor that owns its values.
+  static Tensor OfDoubles(std::vector<int64_t> shape, std::vector<double> values);
+
+  Dtype dtype() const { return dtype_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  int64_t element_count() const { return element_count_; }
+  // The shape without axes of length 1.
+  std::vector<int64_t> SqueezedShape() const;
+
+  // Elements [begin, begin + count) in row-major order; complex ones as two numbers each.
+  void ReadFloats(int64_t begin, size_t count, float* out) const;
+  void ReadDoubles(int64_t begin, size_t count, double* out) const;
+  // The bytes in place when the tensor is packed and aligned for T of its dtype, else null.
+  const std::byte* PackedData() const { return packed_ ? first_ : nullptr; }
+
+  // Keeps the file alive as long as the tensor.
+  void HoldFile(std::shared_ptr<base::MappedFile> file) { file_ = std::move(file); }
+
+ private:
+  template <class Out, class Convert>
+  void Read(int64_t begin, size_t count, Out* out, Convert convert) const;
+
+  Dtype dtype_ = Dtype::kFloat32;
+  std::vector<int64_t> shape_;
+  std::vector<int64_t> strides_;
+  int64_t element_count_ = 0;
+  const std::byte* first_ = nullptr;
+  bool packed_ = false;
+  std::shared_ptr<base::MappedFile> file_;
+  std::shared_ptr<std::vector<double>> owned_;
+};
+
+}  // namespace sonde::precision
