@@ -1,24 +1,25 @@
-"""Writes text with the small GPT, byte by byte: an inference loop for Sonde to record.
+"""Writes text with the small GPT, byte by byte, with a cache of keys and values.
 
-Alone:        python3 examples/generate.py --tokens 32
-Under Sonde:  sonde run -- python3 examples/generate.py --tokens 32
+python3 examples/generate.py --tokens 32
 """
 
 import argparse
 
 import torch
-from tiny_gpt import Config, TinyGpt
+from tiny_gpt import Cache, Config, TinyGpt
 
 
 @torch.inference_mode()
-def generate(model, prompt, count, context):
+def generate(model, prompt, count, config):
     """Returns the prompt and the `count` most likely bytes after it."""
-    tokens = torch.tensor([list(prompt)], dtype=torch.long)
+    caches = [Cache(1, config) for _ in model.blocks]
+    text = list(prompt)
+    tokens = torch.tensor([text], dtype=torch.long)
     for _ in range(count):
-        logits = model(tokens[:, -context:])
-        best = logits[:, -1].argmax(dim=-1, keepdim=True)
-        tokens = torch.cat((tokens, best), dim=1)
-    return bytes(tokens[0].tolist())
+        logits = model(tokens, caches)
+        tokens = logits[:, -1].argmax(dim=-1, keepdim=True)
+        text.append(tokens.item())
+    return bytes(text)
 
 
 def main():
@@ -31,10 +32,12 @@ def main():
     torch.manual_seed(0)
     torch.set_num_threads(1)
     config = Config()
+    if len(arguments.prompt.encode()) + arguments.tokens > config.context:
+        parser.error(f"prompt and tokens together may have {config.context} bytes")
     model = TinyGpt(config).eval()
     if arguments.weights:
         model.load_state_dict(torch.load(arguments.weights, weights_only=True))
-    text = generate(model, arguments.prompt.encode(), arguments.tokens, config.context)
+    text = generate(model, arguments.prompt.encode(), arguments.tokens, config)
     print(text.decode("ascii", errors="backslashreplace"))
 
 

@@ -18,6 +18,23 @@ class Config:
     vocabulary: int = 256
 
 
+class Cache:
+    """Keys and values of one attention layer for the tokens so far."""
+
+    def __init__(self, batch, config):
+        shape = (batch, config.heads, config.context, config.width // config.heads)
+        self.keys = torch.zeros(shape)
+        self.values = torch.zeros(shape)
+        self.length = 0
+
+    def append(self, keys, values):
+        end = self.length + keys.shape[2]
+        self.keys[:, :, self.length : end] = keys
+        self.values[:, :, self.length : end] = values
+        self.length = end
+        return self.keys[:, :, :end], self.values[:, :, :end]
+
+
 class Attention(nn.Module):
     """Causal self-attention."""
 
@@ -27,11 +44,14 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(config.width, 3 * config.width)
         self.out = nn.Linear(config.width, config.width)
 
-    def forward(self, x):
+    def forward(self, x, cache=None):
         batch, length, width = x.shape
         split = (batch, length, 3, self.heads, width // self.heads)
         q, k, v = self.qkv(x).view(split).permute(2, 0, 3, 1, 4)
-        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        if cache is not None:
+            k, v = cache.append(k, v)
+        # A single new token sees all that came before it.
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=length > 1)
         return self.out(y.transpose(1, 2).reshape(batch, length, width))
 
 
@@ -49,8 +69,8 @@ class Block(nn.Module):
             nn.Linear(4 * config.width, config.width),
         )
 
-    def forward(self, x):
-        x = x + self.attention(self.norm1(x))
+    def forward(self, x, cache=None):
+        x = x + self.attention(self.norm1(x), cache)
         return x + self.mlp(self.norm2(x))
 
 
@@ -65,9 +85,11 @@ class TinyGpt(nn.Module):
         self.norm = nn.LayerNorm(config.width)
         self.head = nn.Linear(config.width, config.vocabulary, bias=False)
 
-    def forward(self, tokens):
-        places = torch.arange(tokens.shape[1], device=tokens.device)
+    def forward(self, tokens, caches=None):
+        """With caches (one a block) the tokens follow those of the calls before."""
+        first = caches[0].length if caches else 0
+        places = torch.arange(first, first + tokens.shape[1], device=tokens.device)
         x = self.token(tokens) + self.position(places)
-        for block in self.blocks:
-            x = block(x)
+        for index, block in enumerate(self.blocks):
+            x = block(x, caches[index] if caches else None)
         return self.head(self.norm(x))

@@ -42,7 +42,7 @@ def source_text():
 
 def train(arguments, rank, ranks):
     """Runs the steps and returns the loss of each."""
-    config = Config()
+    config = Config(layers=arguments.layers, width=arguments.width)
     torch.manual_seed(0)
     model = TinyGpt(config)
     if ranks > 1:
@@ -62,7 +62,7 @@ def train(arguments, rank, ranks):
         optimizer.step()
         losses.append(loss.item())
         if rank == 0:
-            print(f"step {step} loss {losses[-1]:.6f}", flush=True)
+            print(f"step {step} loss {losses[-1]!r}", flush=True)
     if arguments.save and rank == 0:
         torch.save(getattr(model, "module", model).state_dict(), arguments.save)
     return losses
@@ -72,6 +72,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--batch", type=int, default=8, help="sequences of a rank in a step")
+    parser.add_argument("--layers", type=int, default=Config.layers)
+    parser.add_argument("--width", type=int, default=Config.width)
     parser.add_argument("--workers", type=int, default=0, help="processes that load data")
     parser.add_argument("--save", metavar="FILE", help="write the weights for generate.py")
     arguments = parser.parse_args()
