@@ -223,6 +223,27 @@ uint64_t sonde_schedule_transition(int previous, int current, int* warning) {
   return transition.operations;
 }
 
+int sonde_control_listen(const char* address, const sonde_session_config* defaults) {
+  if (const int bad = CheckStruct(defaults); bad != 0) return bad;
+  return Recorder::Get().control().Listen(address, SessionConfig::FromC(defaults));
+}
+
+int sonde_control_address(char* address, size_t size) {
+  const std::string text = Recorder::Get().control().Address();
+  if (text.empty()) return Fail(ENOTCONN, "there is no control address");
+  CopyText(text, address, size);
+  return 0;
+}
+
+int sonde_dynamic_watch(const char* folder, const sonde_session_config* defaults) {
+  if (const int bad = CheckStruct(defaults); bad != 0) return bad;
+  return Recorder::Get().control().Watch(folder, SessionConfig::FromC(defaults));
+}
+
+void sonde_dynamic_step(int64_t number) { Recorder::Get().control().dynamic().OnStep(number); }
+
+void sonde_control_close(void) { Recorder::Get().control().Close(); }
+
 int sonde_add_listener(sonde_listener listener, void* data) {
   return listener == nullptr ? Fail(EINVAL, "no listener given")
                              : Recorder::Get().AddListener(listener, data);
@@ -237,7 +258,7 @@ namespace {
 
 // Threads may record until the process is gone; only the session ends here.
 __attribute__((destructor)) void StopSessionAtExit() {
-  if (SessionWord() != 0) Recorder::Get().StopAtExit();
+  if (Recorder::IsMade()) Recorder::Get().StopAtExit();
 }
 
 }  // namespace

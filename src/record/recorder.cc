@@ -19,6 +19,7 @@ constinit RingWriter no_ring;  // of threads without a ring: its word never equa
 constexpr size_t kMaxListeners = 16;
 
 pthread_key_t thread_key;
+std::atomic<bool> made{false};
 thread_local ThreadInfo* current_thread = nullptr;
 
 void SetSessionWord(uint32_t word) { __atomic_store_n(&sonde_features_, word, __ATOMIC_SEQ_CST); }
@@ -61,7 +62,10 @@ Recorder& Recorder::Get() {
   return *recorder;
 }
 
+bool Recorder::IsMade() { return made.load(std::memory_order_relaxed); }
+
 Recorder::Recorder() {
+  made.store(true, std::memory_order_relaxed);
   no_ring.use_counter = RecorderClock() == capture::ClockKind::kTsc ? 1 : 0;
   RegisterMemoryBarrier();  // asked again when it is needed
   pthread_key_create(&thread_key, &Recorder::EndThread);
@@ -177,6 +181,7 @@ int Recorder::Discard() {
 }
 
 void Recorder::StopAtExit() {
+  control_.CloseAtExit();
   // Somebody may be inside for ever by now (a listener that waits for an interpreter that is gone).
   // Nothing is lost then: the rings stay.
   for (int attempt = 0; attempt < 100; ++attempt) {
@@ -306,6 +311,7 @@ void Recorder::EndThread(void* thread_info) {
 // ---- Fork ----
 
 void Recorder::BeforeFork() {
+  control_.dynamic().LockForFork();
   rings_.LockForFork();
   dictionary_.LockForFork();
   status_mutex_.lock();
@@ -316,6 +322,7 @@ void Recorder::AfterForkInParent() {
   status_mutex_.unlock();
   dictionary_.UnlockAfterFork();
   rings_.UnlockAfterFork();
+  control_.dynamic().UnlockAfterFork();
 }
 
 void Recorder::AfterForkInChild() {
@@ -328,9 +335,9 @@ void Recorder::AfterForkInChild() {
   }
   rings_.DropInChild();
   dictionary_.DropFileInChild();
-  status_mutex_.unlock();
-  dictionary_.UnlockAfterFork();
-  rings_.UnlockAfterFork();
+  control_.dynamic().DropInChild();
+  control_.DropInChild();
+  AfterForkInParent();               // unlocks
   new (&control_mutex_) std::mutex;  // another thread of the parent may have held it
 
   Session* parents = session_;

@@ -4,8 +4,9 @@
 // until the very end. This and the thread buffers are the only global state.
 //
 // Locks, in the order in which they may be taken: control_mutex_ (held while a session starts or
-// ends, listeners included), the ring list's, the dictionary's, status_mutex_. Only control_mutex_
-// is held across foreign code, and it is never waited for on a recording path or around fork.
+// ends, listeners included), dynamic profiling's, the ring list's, the dictionary's, status_mutex_.
+// Only control_mutex_ is held across foreign code, and it is never waited for on a recording path
+// or around fork.
 #ifndef SONDE_RECORD_RECORDER_H_
 #define SONDE_RECORD_RECORDER_H_
 
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "record/control_thread.h"
 #include "record/dictionary.h"
 #include "record/fast_path.h"
 #include "record/ring_list.h"
@@ -35,10 +37,12 @@ struct ThreadInfo {
 class Recorder {
  public:
   static Recorder& Get();
+  static bool IsMade();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
   Dictionary& dictionary() { return dictionary_; }
+  ControlThread& control() { return control_; }
 
   // Sessions. 0 or a failure with text.
   [[nodiscard]] int Prepare(const SessionConfig* config);
@@ -77,6 +81,7 @@ class Recorder {
 
   Dictionary dictionary_;
   RingList rings_{&dictionary_};
+  ControlThread control_{this};
   std::atomic<RecorderState> state_{RecorderState::kIdle};
   std::atomic<uint64_t> session_number_{0};
   std::atomic<uint32_t> word_number_{0};

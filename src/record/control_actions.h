@@ -1,0 +1,15 @@
+// What the control address does: POST /start_profile, POST /stop_profile, GET /status.
+#pragma once
+
+#include "record/http_request.h"
+#include "record/session_config.h"
+
+namespace sonde::record {
+
+class Recorder;
+
+// `defaults`: the session that an empty body starts; a body's directory must lie in its directory.
+HttpResponse HandleControlRequest(const HttpRequest& request, const SessionConfig& defaults,
+                                  Recorder* recorder);
+
+}  // namespace sonde::record

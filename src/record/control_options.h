@@ -1,0 +1,34 @@
+// What a request body or a control file may say about a session, in the words of the profilers that
+// users know: with_stack, record_shapes, profile_memory, with_modules, activities, mstx, domain
+// lists, directory, worker_name, keep_last_seconds, max_bytes, rank_list.
+//
+// What the recorder does not know itself (level, export_type ...) travels on as the session's
+// options text, for listeners and for whoever reads the capture. Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "record/json.h"
+#include "record/session_config.h"
+
+namespace sonde::record {
+
+// Overrides `config` with what `options`, a JSON object, says. Wrong types are errors; unknown keys
+// are not.
+Status ApplyOptions(const JsonValue& options, SessionConfig* config);
+
+// Rank of this process from the environment (RANK); none outside distributed programs.
+std::optional<int64_t> ProcessRank();
+
+// May this process record under a list of ranks (numbers)? An empty list allows all, and so does a
+// process without a rank.
+Result<bool> RankIsListed(const JsonValue* rank_list);
+
+// `path` made absolute under `root` when it is relative. Fails when it leads out of `root`.
+Result<std::string> ConfinedPath(const std::string& root, const std::string& path);
+
+}  // namespace sonde::record

@@ -1,0 +1,39 @@
+// JSON for the recorder's small inputs (a request body, a control file): a reader into values
+// and a text quoter. Not for data: src/base/host and the importers have faster ones, which need
+// libraries that must not be loaded into foreign processes.
+//
+// Limits: nesting of 32; numbers as double (exact for integers to 2^53). Errors: Status with the
+// byte position. Threads: values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace sonde::record {
+
+struct JsonValue {
+  enum class Type { kNull, kBool, kNumber, kString, kArray, kObject };
+
+  Type type = Type::kNull;
+  bool boolean = false;
+  double number = 0;
+  std::string text;
+  std::vector<JsonValue> items;
+  std::vector<std::pair<std::string, JsonValue>>
+      members;  // in order; the last of equal keys counts
+
+  bool Is(Type wanted) const { return type == wanted; }
+  // Member of an object; nullptr when this is none or has no such key.
+  const JsonValue* Find(std::string_view key) const;
+};
+
+Result<JsonValue> ParseJson(std::string_view text);
+
+// With quotes. Bytes that are not UTF-8 are passed on as they are.
+std::string QuoteJson(std::string_view text);
+
+}  // namespace sonde::record
