@@ -29,11 +29,11 @@
 extern "C" {
 #endif
 
-typedef uint32_t sonde_name;    /* interned text; 0 = none. Valid for the life of the process. */
-typedef uint32_t sonde_args;    /* interned argument set; 0 = none */
-typedef uint32_t sonde_domain;  /* 0 = "default", at most 255 */
-typedef uint32_t sonde_frame;   /* interned source position; 0 = none */
-typedef uint32_t sonde_stack;   /* interned call stack; 0 = none */
+typedef uint32_t sonde_name;   /* interned text; 0 = none. Valid for the life of the process. */
+typedef uint32_t sonde_args;   /* interned argument set; 0 = none */
+typedef uint32_t sonde_domain; /* 0 = "default", at most 255 */
+typedef uint32_t sonde_frame;  /* interned source position; 0 = none */
+typedef uint32_t sonde_stack;  /* interned call stack; 0 = none */
 
 /* What is being recorded now; 0 = nothing. Read by the inline check below, never written. */
 enum {
@@ -131,17 +131,17 @@ SONDE_API void sonde_report_issue(const char* text);
 
 /* ---- Sessions: one capture each, any number one after another, one at a time ---- */
 typedef struct {
-  uint32_t struct_size;         /* sizeof(sonde_session_config) */
-  uint32_t features;            /* SONDE_FEATURE_...; 0 = RECORDING | OPS | MARKERS */
-  const char* directory;        /* parent folder; NULL: $SONDE_SAVE_PATH, else "." */
-  const char* worker_name;      /* first part of the folder name; NULL: host name */
-  const char* folder;           /* whole folder name instead; NULL: <worker>_<pid>_<time>_ascend_pt */
-  const char* domain_include;   /* comma separated; NULL or "": all */
-  const char* domain_exclude;   /* ignored where domain_include is given */
-  uint32_t ring_slots;          /* per thread, rounded to a power of two; 0: default */
-  uint32_t keep_last_seconds;   /* 0: keep everything */
-  uint64_t max_bytes;           /* stop with a message beyond it; 0: no limit */
-  const char* options;          /* JSON object for listeners, also metadata "options"; NULL: none */
+  uint32_t struct_size;       /* sizeof(sonde_session_config) */
+  uint32_t features;          /* SONDE_FEATURE_...; 0 = RECORDING | OPS | MARKERS */
+  const char* directory;      /* parent folder; NULL: $SONDE_SAVE_PATH, else "." */
+  const char* worker_name;    /* first part of the folder name; NULL: host name */
+  const char* folder;         /* whole folder name instead; NULL: <worker>_<pid>_<time>_ascend_pt */
+  const char* domain_include; /* comma separated; NULL or "": all */
+  const char* domain_exclude; /* ignored where domain_include is given */
+  uint32_t ring_slots;        /* per thread, rounded to a power of two; 0: default */
+  uint32_t keep_last_seconds; /* 0: keep everything */
+  uint64_t max_bytes;         /* stop with a message beyond it; 0: no limit */
+  const char* options;        /* JSON object for listeners, also metadata "options"; NULL: none */
 } sonde_session_config;
 SONDE_API int sonde_session_prepare(const sonde_session_config* config); /* warm-up: files, rings */
 SONDE_API int sonde_session_start(const sonde_session_config* config);   /* prepares if needed */
@@ -158,7 +158,7 @@ typedef struct {
   uint64_t records;        /* written to the files of the current or last session */
   uint64_t dropped;
   uint64_t bytes;
-  int32_t step;            /* last step announced, -1 none */
+  int32_t step; /* last step announced, -1 none */
   uint32_t reserved;
 } sonde_session_status;
 SONDE_API int sonde_session_get_status(sonde_session_status* status);
@@ -172,13 +172,24 @@ SONDE_API void sonde_step(int64_t number);
 typedef struct {
   int32_t wait, warmup, active, repeat, skip_first, skip_first_wait;
 } sonde_schedule;
-enum { SONDE_ACTION_NONE = 0, SONDE_ACTION_WARMUP = 1, SONDE_ACTION_RECORD = 2,
-       SONDE_ACTION_RECORD_AND_SAVE = 3 };
+enum {
+  SONDE_ACTION_NONE = 0,
+  SONDE_ACTION_WARMUP = 1,
+  SONDE_ACTION_RECORD = 2,
+  SONDE_ACTION_RECORD_AND_SAVE = 3
+};
 SONDE_API int sonde_schedule_action(const sonde_schedule* schedule, int64_t step);
 /* Operations, in order, one per byte from the lowest; 0 ends the list. */
-enum { SONDE_OP_END = 0, SONDE_OP_INIT = 1, SONDE_OP_WARMUP = 2, SONDE_OP_START = 3,
-       SONDE_OP_STOP = 4, SONDE_OP_FINALIZE = 5, SONDE_OP_TRACE_READY = 6,
-       SONDE_OP_DELETE = 7 };
+enum {
+  SONDE_OP_END = 0,
+  SONDE_OP_INIT = 1,
+  SONDE_OP_WARMUP = 2,
+  SONDE_OP_START = 3,
+  SONDE_OP_STOP = 4,
+  SONDE_OP_FINALIZE = 5,
+  SONDE_OP_TRACE_READY = 6,
+  SONDE_OP_DELETE = 7
+};
 /* warning: 0 none, 1..6 = W1..W6 of the table. current = -1: exit or stop(). */
 SONDE_API uint64_t sonde_schedule_transition(int previous, int current, int* warning);
 
@@ -200,8 +211,12 @@ SONDE_API void sonde_dynamic_step(int64_t number);
 SONDE_API void sonde_control_close(void);
 
 /* ---- For adapters ---- */
-typedef enum { SONDE_EVENT_PREPARE = 1, SONDE_EVENT_START = 2, SONDE_EVENT_STOP = 3,
-               SONDE_EVENT_FORK_CHILD = 4 } sonde_event;
+typedef enum {
+  SONDE_EVENT_PREPARE = 1,
+  SONDE_EVENT_START = 2,
+  SONDE_EVENT_STOP = 3,
+  SONDE_EVENT_FORK_CHILD = 4
+} sonde_event;
 /* Called on the thread that starts or stops, START before the first record may be made, STOP
  * before the last drain. At most 16 listeners; they stay for the life of the process. */
 typedef void (*sonde_listener)(sonde_event event, const sonde_session_config* config, void* data);

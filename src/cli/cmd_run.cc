@@ -121,7 +121,16 @@ std::string PythonPath(const std::string& inject_folder) {
 }
 
 bool IsAnalysed(const std::string& capture) {
-  return base::PathExists(base::JoinPath(capture, "ASCEND_PROFILER_OUTPUT"));
+  return base::PathExists(base::JoinPath(capture, "ASCEND_PROFILER_OUTPUT/analyse.done"));
+}
+
+// --profile-data-simplification: the raw records go once their deliverables are there.
+void RemoveRawRecords(const std::vector<std::string>& captures) {
+  for (const std::string& capture : captures) {
+    if (!IsAnalysed(capture)) continue;
+    const Status status = base::RemoveTree(base::JoinPath(capture, "SONDE"));
+    if (!status.ok()) PrintError(status.message());
+  }
 }
 
 // Parses what the processes themselves did not; the summary goes to standard error, because
@@ -153,6 +162,7 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
   }
   const RunList list = ParseRunList(*text);
   if (options.analyse.value_or(true)) AnalyseCaptures(context, options, list.captures);
+  if (options.data_simplification.value_or(false)) RemoveRawRecords(list.captures);
   if (options.quiet.value_or(false)) return;
   if (list.captures.empty()) {
     PrintNotice(NothingRecordedReason(list));

@@ -124,9 +124,25 @@ def test_nothing_recorded_is_one_notice(launch, program, notes, notice):
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
 
+def make_analysed_capture(folder):
+    (folder / "ASCEND_PROFILER_OUTPUT").mkdir(parents=True)
+    (folder / "ASCEND_PROFILER_OUTPUT" / "analyse.done").touch()
+    (folder / "SONDE").mkdir()
+
+
+@pytest.mark.parametrize("flag, kept", [((), True), (("--profile-data-simplification",), False)])
+def test_raw_records_go_only_on_request_and_after_parsing(launch, tmp_path, flag, kept):
+    make_analysed_capture(tmp_path / "a")
+    (tmp_path / "b" / "SONDE").mkdir(parents=True)
+    notes = f"capture {tmp_path}/a\ncapture {tmp_path}/b"
+    launch(*flag, "--", sys.executable, "-c", "pass", env={"TEST_NOTES": notes})
+    assert (tmp_path / "a" / "SONDE").exists() == kept
+    assert (tmp_path / "b" / "SONDE").exists(), "not parsed: nothing may be removed"
+
+
 def test_captures_are_named_and_discarded_ones_are_not(launch, tmp_path):
     for name in ("a", "b"):
-        (tmp_path / name / "ASCEND_PROFILER_OUTPUT").mkdir(parents=True)
+        make_analysed_capture(tmp_path / name)
     notes = f"capture {tmp_path}/a\ncapture {tmp_path}/b\ndiscarded {tmp_path}/b"
     done = launch("--", sys.executable, "-c", "pass", env={"TEST_NOTES": notes})
     assert (done.returncode, done.stderr) == (0, f"sonde: recorded: {tmp_path}/a\n")
