@@ -128,7 +128,7 @@ std::string UnknownOptionMessage(const CLI::App& app, std::string_view option) {
 Result<std::vector<std::string>> TakeRest(const Command& command, const CLI::App& app) {
   std::vector<std::string> rest = app.remaining(true);
   if (rest.empty()) return rest;
-  if (rest.front().starts_with("-")) {
+  if (rest.front().starts_with('-')) {
     return InvalidArgumentError(UnknownOptionMessage(app, rest.front()));
   }
   if (command.takes_command_line) return rest;
@@ -194,7 +194,7 @@ int DispatchWords(std::span<const Command> commands, std::span<const std::string
     PrintOverview(commands);
     return kExitOk;
   }
-  if (name.starts_with("-")) {
+  if (name.starts_with('-')) {
     return WrongUsage(context, Concat("unknown option '", name, "'; a command comes first"));
   }
   const auto command = std::find_if(commands.begin(), commands.end(),

@@ -53,8 +53,10 @@ struct Cell {
 
 // Every cell of the table, written out by hand from docs/reference/schedule.md.
 TEST(Schedule, TransitionsCellByCell) {
+  // NOLINTBEGIN(readability-identifier-naming): one letter a cell, as in the table.
   constexpr int N = SONDE_ACTION_NONE, W = SONDE_ACTION_WARMUP, R = SONDE_ACTION_RECORD,
                 S = SONDE_ACTION_RECORD_AND_SAVE, X = -1;
+  // NOLINTEND(readability-identifier-naming)
   constexpr int kInit = SONDE_OP_INIT, kWarm = SONDE_OP_WARMUP, kStart = SONDE_OP_START,
                 kStop = SONDE_OP_STOP, kFinal = SONDE_OP_FINALIZE, kReady = SONDE_OP_TRACE_READY,
                 kDelete = SONDE_OP_DELETE;

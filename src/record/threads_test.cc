@@ -59,7 +59,6 @@ TEST_F(SessionTest, StoppingWhileThreadsRecord) {
   constexpr int kThreads = 4;
   constexpr int kSessions = 40;
   std::atomic<bool> end{false};
-  std::atomic<int> session_now{0};
   struct alignas(64) Progress {
     std::atomic<uint64_t> made{0};
   };
