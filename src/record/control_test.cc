@@ -52,7 +52,7 @@ class ControlTest : public SessionTest {
     }
     sockaddr_in name{};
     name.sin_family = AF_INET;
-    name.sin_port = htons(static_cast<uint16_t>(std::atoi(port_.c_str())));
+    name.sin_port = htons(static_cast<uint16_t>(std::stoi(port_)));
     name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
@@ -83,7 +83,7 @@ class ControlTest : public SessionTest {
   }
 
   static int StatusOf(const std::string& answer) {
-    return answer.size() < 12 ? 0 : std::atoi(answer.c_str() + 9);
+    return answer.size() < 12 ? 0 : std::stoi(answer.substr(9, 3));
   }
 
   static JsonValue BodyOf(const std::string& answer) {
@@ -231,7 +231,6 @@ TEST_F(ControlTest, UnixSocket) {
 TEST_F(ControlTest, AddressesThatCannotBeHad) {
   const sonde_session_config config = ConfigIn(folder_.path());
   EXPECT_EQ(sonde_control_listen("http://127.0.0.1:0", &config), -EALREADY);
-  const std::string taken = address_;
   sonde_control_close();
   char text[64];
   EXPECT_LT(sonde_control_address(text, sizeof(text)), 0);

@@ -96,12 +96,11 @@ class Parser {
     ++at_;
     if (Take('}')) return {};
     do {
-      value->members.emplace_back();
       SkipSpace();
       if (at_ >= text_.size() || text_[at_] != '"') return Error("key expected");
-      SONDE_RETURN_IF_ERROR(ParseString(&value->members.back().first));
+      SONDE_RETURN_IF_ERROR(ParseString(&value->keys.emplace_back()));
       if (!Take(':')) return Error("':' expected");
-      SONDE_RETURN_IF_ERROR(ParseValue(&value->members.back().second, depth + 1));
+      SONDE_RETURN_IF_ERROR(ParseValue(&value->items.emplace_back(), depth + 1));
     } while (Take(','));
     return Take('}') ? Status() : Error("',' or '}' expected");
   }
@@ -187,8 +186,8 @@ class Parser {
 }  // namespace
 
 const JsonValue* JsonValue::Find(std::string_view key) const {
-  for (size_t i = members.size(); i-- > 0;) {
-    if (members[i].first == key) return &members[i].second;
+  for (size_t i = keys.size(); i-- > 0;) {
+    if (keys[i] == key) return &items[i];
   }
   return nullptr;
 }

@@ -8,7 +8,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -22,9 +21,8 @@ struct JsonValue {
   bool boolean = false;
   double number = 0;
   std::string text;
-  std::vector<JsonValue> items;
-  std::vector<std::pair<std::string, JsonValue>>
-      members;  // in order; the last of equal keys counts
+  std::vector<JsonValue> items;   // of an array, or the values of an object's members
+  std::vector<std::string> keys;  // of an object: as many as items; the last of equal keys counts
 
   bool Is(Type wanted) const { return type == wanted; }
   // Member of an object; nullptr when this is none or has no such key.

@@ -58,7 +58,7 @@ CollectiveFacts ReadFacts(const Dictionary& dictionary, uint32_t args) {
         if (i > 0) facts.rank_list += ", ";
         facts.rank_list += std::to_string(base::LoadLe<int64_t>(payload.data() + i));
       }
-      facts.rank_list += "]";
+      facts.rank_list += ']';
     }
   });
   return facts;

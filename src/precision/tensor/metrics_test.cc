@@ -40,7 +40,8 @@ std::vector<std::string> Compare(const Tensor& target, const Tensor& golden) {
   return out;
 }
 
-std::vector<std::string> Compare(std::vector<float> target, std::vector<float> golden) {
+std::vector<std::string> Compare(const std::vector<float>& target,
+                                 const std::vector<float>& golden) {
   const Floats t(target, {static_cast<int64_t>(target.size())});
   const Floats g(golden, {static_cast<int64_t>(golden.size())});
   return Compare(t.tensor, g.tensor);

@@ -28,8 +28,8 @@ std::string_view ValueOf(std::string_view dict, std::string_view key) {
   const size_t at = dict.find(quoted);
   if (at == std::string_view::npos) return {};
   const std::string_view rest = base::Trim(dict.substr(at + quoted.size()));
-  if (rest.starts_with("(")) return rest.substr(0, rest.find(')') + 1);
-  if (rest.starts_with("'")) {
+  if (rest.starts_with('(')) return rest.substr(0, rest.find(')') + 1);
+  if (rest.starts_with('\'')) {
     const size_t end = rest.find('\'', 1);
     return end == std::string_view::npos ? std::string_view() : rest.substr(0, end + 1);
   }
