@@ -19,7 +19,7 @@ SONDE_TABLES(SONDE_STORE_COLUMNS)
 #undef SONDE_STORE_COLUMN
 
 #define SONDE_STORE_TABLE(Row, table, columns, meaning) \
-  TableInfo{#table, RowTraits<Row>::kTable, meaning, kColumnsOf##Row},
+  TableInfo{#table, RowTraits<Row>::kTable, RowTraits<Row>::kStored, meaning, kColumnsOf##Row},
 constexpr auto kTables = std::to_array<TableInfo>({SONDE_TABLES(SONDE_STORE_TABLE)});
 #undef SONDE_STORE_TABLE
 
@@ -58,12 +58,24 @@ Lookup ParseLookup(std::string_view unit) {
 std::string Quoted(std::string_view name) { return Concat("\"", name, "\""); }
 
 std::string CreateTable(const TableInfo& table) {
-  std::string sql = Concat("CREATE TABLE ", Quoted(table.base_table), " (");
+  std::string columns;
   for (const ColumnInfo& column : table.columns) {
-    if (&column != table.columns.data()) sql += ", ";
-    sql += Concat(Quoted(column.name), " ", BaseSqlType(column.type));
+    if (!columns.empty()) columns += ", ";
+    columns += Concat(Quoted(column.name), " ", BaseSqlType(column.type));
   }
-  return sql + ")";
+  if (IsPacked(table.name)) columns = Concat("r STRUCT(", columns, ")");
+  return Concat("CREATE TABLE ", Quoted(table.stored), " (", columns, ")");
+}
+
+// The base table of a packed table: its fields as columns.
+std::string CreateUnpacked(const TableInfo& table) {
+  std::string columns;
+  for (const ColumnInfo& column : table.columns) {
+    if (!columns.empty()) columns += ", ";
+    columns += Concat("r.", Quoted(column.name), " AS ", Quoted(column.name));
+  }
+  return Concat("CREATE VIEW ", Quoted(table.base_table), " AS SELECT ", columns, " FROM ",
+                Quoted(table.stored));
 }
 
 std::string CreateView(const TableInfo& table) {
@@ -151,6 +163,7 @@ std::vector<std::string> CreateStatements() {
   std::vector<std::string> statements;
   for (const TableInfo& table : kTables) {
     statements.push_back(CreateTable(table));
+    if (table.stored != table.base_table) statements.push_back(CreateUnpacked(table));
     if (table.name != table.base_table) statements.push_back(CreateView(table));
   }
   statements.emplace_back(kArgsView);
@@ -163,11 +176,11 @@ std::string SchemaMarkdown() {
       "Made from the declaration in `src/store/tables.h`; do not edit.\n\n"
       "A store is a DuckDB database. Times are integer nanoseconds of the Unix epoch. Texts are\n"
       "stored once in `name_`; the public names below are views that give them as text. Where a\n"
-      "table is stored as `NAME_`, that table holds numbers only (-1 stands for NULL) and is for\n"
+      "name is given as `NAME_`, that table holds numbers only (-1 stands for NULL) and is for\n"
       "tools that want speed.\n";
   for (const TableInfo& table : kTables) {
     out += Concat("\n## ", table.name, "\n\n", table.meaning, ".");
-    if (table.name != table.base_table) out += Concat(" Stored as `", table.base_table, "`.");
+    if (table.name != table.base_table) out += Concat(" Numbers only: `", table.base_table, "`.");
     out += "\n\n| Column | Type | Unit | Meaning | Filled by |\n|---|---|---|---|---|\n";
     for (const ColumnInfo& column : PublicColumns(table)) {
       out += Concat("| `", column.name, "` | ", ViewSqlType(column.type), " | ", UnitOf(column),

@@ -24,7 +24,8 @@ struct ColumnInfo {
 
 struct TableInfo {
   std::string_view name;        // public name
-  std::string_view base_table;  // name in the file; differs where a view adds texts
+  std::string_view base_table;  // numbers only; differs from `name` where a view adds texts
+  std::string_view stored;      // the table itself; differs from `base_table` where it is packed
   std::string_view meaning;
   std::span<const ColumnInfo> columns;
 };

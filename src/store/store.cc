@@ -75,6 +75,8 @@ Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, bool rea
   SONDE_RETURN_IF_ERROR(config.Set("threads", std::to_string(std::max(1, options.threads))));
   SONDE_RETURN_IF_ERROR(config.Set("autoinstall_known_extensions", "false"));
   SONDE_RETURN_IF_ERROR(config.Set("autoload_known_extensions", "false"));
+  // A user's INSTALL must not open a connection either.
+  SONDE_RETURN_IF_ERROR(config.Set("custom_extension_repository", "/nonexistent"));
   SONDE_RETURN_IF_ERROR(config.Set("temp_directory", TemporaryDirectory(options)));
   if (read_only) SONDE_RETURN_IF_ERROR(config.Set("access_mode", "READ_ONLY"));
   if (options.memory_limit_bytes > 0) {

@@ -117,8 +117,9 @@ TEST_F(StoreTest, TransactionsOfTwoThreadsStayApart) {
   ASSERT_TRUE(first.Commit().ok());
   ASSERT_TRUE(second.Commit().ok());
   const auto order = store->Query(
-      "SELECT count(*) FROM (SELECT track_id, lag(track_id) OVER (ORDER BY rowid) AS before "
-      "FROM counter) WHERE track_id <> before");
+      "SELECT count(*) FROM (SELECT track_id, lag(track_id) OVER (ORDER BY place) AS before "
+      "FROM (SELECT r.track_id AS track_id, rowid AS place FROM counter_packed)) WHERE track_id <> "
+      "before");
   ASSERT_TRUE(order.ok()) << order.status().message();
   EXPECT_EQ(order->Int(0, 0), 1);
 }

@@ -8,30 +8,10 @@
 #include "store/duckdb_handles.h"
 
 namespace sonde::store::internal {
-namespace {
-
-duckdb_type ToDuckDbType(ColumnType type) {
-  switch (type) {
-    case ColumnType::kInt16:
-      return DUCKDB_TYPE_SMALLINT;
-    case ColumnType::kInt64:
-    case ColumnType::kOpt:
-      return DUCKDB_TYPE_BIGINT;
-    case ColumnType::kDouble:
-      return DUCKDB_TYPE_DOUBLE;
-    case ColumnType::kText:
-      return DUCKDB_TYPE_VARCHAR;
-    default:
-      return DUCKDB_TYPE_INTEGER;
-  }
-}
-
-}  // namespace
-
 struct ChunkAppender::Impl {
   duckdb_appender appender = nullptr;
   duckdb_data_chunk chunk = nullptr;
-  size_t columns = 0;
+  bool packed = false;
   std::vector<duckdb_vector> vectors;
 
   Impl() = default;
@@ -52,29 +32,31 @@ ChunkAppender::ChunkAppender() : impl_(std::make_unique<Impl>()) {}
 ChunkAppender::~ChunkAppender() = default;
 
 Result<std::unique_ptr<ChunkAppender>> ChunkAppender::Open(Connection& connection,
-                                                           const char* table,
-                                                           std::span<const ColumnType> types) {
+                                                           const char* table, size_t columns,
+                                                           bool packed) {
+  CHECK(duckdb_vector_size() == kChunkRows, "the database works on vectors of another size");
   std::unique_ptr<ChunkAppender> result(new ChunkAppender());
   Impl& impl = *result->impl_;
-  impl.columns = types.size();
+  impl.packed = packed;
   if (duckdb_appender_create(connection.handle, nullptr, table, &impl.appender) == DuckDBError) {
     return impl.Error("append to");
   }
-  std::vector<duckdb_logical_type> logical(types.size());
+  std::vector<duckdb_logical_type> types(packed ? 1 : columns);
   for (size_t i = 0; i < types.size(); ++i) {
-    logical[i] = duckdb_create_logical_type(ToDuckDbType(types[i]));
+    types[i] = duckdb_appender_column_type(impl.appender, i);
   }
-  impl.chunk = duckdb_create_data_chunk(logical.data(), logical.size());
-  for (duckdb_logical_type& type : logical) duckdb_destroy_logical_type(&type);
-  CHECK(duckdb_vector_size() == kChunkRows, "the database works on vectors of another size");
-  impl.vectors.resize(types.size());
+  impl.chunk = duckdb_create_data_chunk(types.data(), types.size());
+  for (duckdb_logical_type& type : types) duckdb_destroy_logical_type(&type);
+  impl.vectors.resize(columns);
   result->FetchPointers();
   return result;
 }
 
 void ChunkAppender::FetchPointers() {
-  for (size_t i = 0; i < impl_->columns; ++i) {
-    impl_->vectors[i] = duckdb_data_chunk_get_vector(impl_->chunk, i);
+  duckdb_vector whole = duckdb_data_chunk_get_vector(impl_->chunk, 0);
+  for (size_t i = 0; i < impl_->vectors.size(); ++i) {
+    impl_->vectors[i] = impl_->packed ? duckdb_struct_vector_get_child(whole, i)
+                                      : duckdb_data_chunk_get_vector(impl_->chunk, i);
     data_[i] = duckdb_vector_get_data(impl_->vectors[i]);
   }
 }

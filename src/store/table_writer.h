@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string_view>
 
 #include "base/status.h"
@@ -28,8 +27,9 @@ class ChunkAppender {
   static constexpr size_t kMaxColumns = 32;
   static constexpr size_t kChunkRows = 2048;
 
+  // `packed`: the columns are the fields of the table's only column.
   static Result<std::unique_ptr<ChunkAppender>> Open(Connection& connection, const char* table,
-                                                     std::span<const ColumnType> types);
+                                                     size_t columns, bool packed);
   ~ChunkAppender();
   ChunkAppender(const ChunkAppender&) = delete;
   ChunkAppender& operator=(const ChunkAppender&) = delete;
@@ -70,9 +70,9 @@ class TableWriter {
   static_assert(Traits::kColumns <= internal::ChunkAppender::kMaxColumns);
 
   static Result<TableWriter> Open(Transaction& transaction) {
-    SONDE_ASSIGN_OR_RETURN(
-        auto appender,
-        internal::ChunkAppender::Open(transaction.connection(), Traits::kTable, Traits::kTypes));
+    SONDE_ASSIGN_OR_RETURN(auto appender,
+                           internal::ChunkAppender::Open(transaction.connection(), Traits::kStored,
+                                                         Traits::kColumns, Traits::kPacked));
     return TableWriter(std::move(appender));
   }
 

@@ -10,7 +10,7 @@
 //   Name     Int32 id of a row of `name_`; -1 (none) is NULL; the view gives the text
 //   Lookup   Int32 id of a row of a lookup table; the unit says "table(columns)" or "table(*)"; the
 //            view keeps the id and adds those columns of that table's view
-// A table whose view differs from it is stored as `<name>_`; public names are the views.
+// Where the public view differs from the numbers, these are called `<name>_`.
 // Times are integer nanoseconds of the Unix epoch, `dur` -1 where unfinished.
 // Order of `slice_`: (track_id, depth, ts), and slice_id counts in that order, so that a lane is
 // one range of ids and a parent has a smaller id than its children.
