@@ -4,12 +4,17 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <string>
+#include <string_view>
 
+#include "adapt/torch/collectives.h"
+#include "adapt/torch/garbage_collection.h"
 #include "adapt/torch/layout.h"
 #include "adapt/torch/memory.h"
 #include "adapt/torch/modules.h"
 #include "adapt/torch/observer.h"
+#include "adapt/torch/options.h"
 #include "adapt/torch/python_api.h"
 #include "adapt/torch/python_frames.h"
 #include "adapt/torch/self_test.h"
@@ -29,16 +34,45 @@ struct Adapter {
   bool memory = false;  // the self-test of the part passed
   bool modules = false;
   FrameMode frames = FrameMode::kNone;
-  PythonApi python;
+  PythonApi python = {};
+  const char* no_python = nullptr;  // what is missing
   ObserverConfig observer;
   SelfTestReport report;
   char error[256] = "";
+  uint32_t features = 0;  // of the current or last session; kept for an attach in its midst
+  std::string settings;   // its options, JSON
 };
 
 Adapter& State() {
-  static Adapter* adapter = new Adapter();  // never destroyed: callbacks outlive static objects
+  // Never destroyed: callbacks outlive static objects. Python is found before anyone takes the
+  // lock.
+  static Adapter* adapter = [] {
+    auto* made = new Adapter();
+    made->no_python = FindPython(&made->python);
+    return made;
+  }();
   return *adapter;
 }
+
+// Holds the adapter's mutex. Parts take the GIL while it is held, so that a thread that has the GIL
+// must let go of it while it waits.
+class AdapterLock {
+ public:
+  explicit AdapterLock(Adapter& adapter) : mutex_(adapter.mutex) {
+    if (mutex_.try_lock()) return;
+    const PythonApi& python = adapter.python;
+    const bool has_gil = python.gil_check != nullptr && python.gil_check() != 0;
+    void* state = has_gil ? python.save_thread() : nullptr;
+    mutex_.lock();
+    if (has_gil) python.restore_thread(state);
+  }
+  ~AdapterLock() { mutex_.unlock(); }
+  AdapterLock(const AdapterLock&) = delete;
+  AdapterLock& operator=(const AdapterLock&) = delete;
+
+ private:
+  std::mutex& mutex_;
+};
 
 int Fail(Adapter& adapter, int code, const char* text) {
   std::snprintf(adapter.error, sizeof(adapter.error), "%s", text);
@@ -58,31 +92,53 @@ void ReportIssues(Adapter& adapter) {
   }
 }
 
-void StartParts(Adapter& adapter, uint32_t features) {
+void StartParts(Adapter& adapter, uint32_t features, const char* json) {
+  const std::string_view settings = json != nullptr ? json : "";
   if (features == 0) features = SONDE_FEATURE_RECORDING | SONDE_FEATURE_OPS;
   ReportIssues(adapter);
   if ((features & SONDE_FEATURE_OPS) != 0) {
     ObserverOptions options;
     options.shapes = (features & SONDE_FEATURE_SHAPES) != 0;
     options.stacks = (features & SONDE_FEATURE_STACKS) != 0 && adapter.frames != FrameMode::kNone;
+    CollectivesStart([] { ObserverSetOperatorInputs(CollectivesNeedInputs()); });
+    options.operator_inputs = CollectivesNeedInputs();
     ObserverStart(options);
   }
   if ((features & SONDE_FEATURE_MEMORY) != 0) MemoryStart();
   if ((features & SONDE_FEATURE_MODULES) != 0) ModulesStart();
+  if (const auto threshold_ms = NumberOption(settings, "gc_threshold_ms")) {
+    GarbageCollectionStart(*threshold_ms);
+  }
 }
 
 void StopParts() {
   ObserverStop();
   MemoryStop();
   ModulesStop();
+  GarbageCollectionStop();
+}
+
+void RememberSession(Adapter& adapter, const sonde_session_config* config) {
+  adapter.features = config != nullptr ? config->features : 0;
+  adapter.settings = config != nullptr && config->options != nullptr ? config->options : "";
 }
 
 void OnSession(sonde_event event, const sonde_session_config* config, void*) {
   Adapter& adapter = State();
-  const std::lock_guard<std::mutex> lock(adapter.mutex);
-  if (!adapter.attached) return;
+  if (event == SONDE_EVENT_FORK_CHILD) {
+    // Another thread of the parent may have held it; what was installed goes on in the child.
+    new (&adapter.mutex) std::mutex();
+    ObserverAfterFork();
+    return;
+  }
+  const AdapterLock lock(adapter);
+  if (!adapter.attached) {
+    if (event == SONDE_EVENT_START) RememberSession(adapter, config);
+    return;
+  }
   if (event == SONDE_EVENT_START) {
-    StartParts(adapter, config != nullptr ? config->features : sonde_features());
+    RememberSession(adapter, config);
+    StartParts(adapter, adapter.features, adapter.settings.c_str());
   } else if (event == SONDE_EVENT_STOP) {
     StopParts();
   }
@@ -90,8 +146,8 @@ void OnSession(sonde_event event, const sonde_session_config* config, void*) {
 
 int Find(Adapter& adapter) {
   char line[200];
-  if (const char* missing = FindPython(&adapter.python)) {
-    std::snprintf(line, sizeof(line), "no Python in this process: %s not found", missing);
+  if (adapter.no_python != nullptr) {
+    std::snprintf(line, sizeof(line), "no Python in this process: %s not found", adapter.no_python);
     return Fail(adapter, -ENOENT, line);
   }
   if (const char* missing = FindTorchSymbols(&adapter.observer.torch)) {
@@ -106,6 +162,8 @@ int Find(Adapter& adapter) {
   adapter.modules = ModulesInit(&adapter.python, &adapter.report);
   adapter.frames = FramesInit(&adapter.python, &adapter.report);
   StacksInit(&adapter.python);
+  GarbageCollectionInit(&adapter.python, &adapter.report);
+  CollectivesInit(&adapter.python, &adapter.observer.inputs, &adapter.report);
   adapter.found = true;
   return 0;
 }
@@ -172,7 +230,10 @@ int Attach(Adapter& adapter) {
   }
   if (adapter.attached) return 0;
   adapter.attached = true;
-  if (sonde_recording() != 0) StartParts(adapter, sonde_features());
+  if (sonde_recording() != 0) {
+    if (adapter.features == 0) adapter.features = sonde_features();  // began before we listened
+    StartParts(adapter, adapter.features, adapter.settings.c_str());
+  }
   return 0;
 }
 
@@ -180,18 +241,19 @@ int Attach(Adapter& adapter) {
 }  // namespace sonde::adapt
 
 using sonde::adapt::Adapter;
+using sonde::adapt::AdapterLock;
 using sonde::adapt::State;
 
 int sonde_torch_attach(const char* options) {
   static_cast<void>(options);
   Adapter& adapter = State();
-  const std::lock_guard<std::mutex> lock(adapter.mutex);
+  const AdapterLock lock(adapter);
   return sonde::adapt::Attach(adapter);
 }
 
 int sonde_torch_detach(void) {
   Adapter& adapter = State();
-  const std::lock_guard<std::mutex> lock(adapter.mutex);
+  const AdapterLock lock(adapter);
   if (adapter.attached) sonde::adapt::StopParts();
   adapter.attached = false;
   return 0;
@@ -199,7 +261,7 @@ int sonde_torch_detach(void) {
 
 int sonde_torch_self_test(char* json, size_t size) {
   Adapter& adapter = State();
-  const std::lock_guard<std::mutex> lock(adapter.mutex);
+  const AdapterLock lock(adapter);
   const std::string text = sonde::adapt::ReportJson(adapter);
   if (json != nullptr && size > 0) std::snprintf(json, size, "%s", text.c_str());
   return static_cast<int>(text.size());
@@ -209,6 +271,15 @@ int sonde_torch_register_module(void* module, const char* name, const char* clas
   if (module == nullptr || name == nullptr) return -EINVAL;
   auto* object = static_cast<sonde::adapt::PyObject*>(module);
   return sonde::adapt::ModulesRegister(object, name, class_name) ? 0 : -ENOTSUP;
+}
+
+int sonde_torch_register_group(void* group, const char* name, const char* backend,
+                               const int64_t* ranks, size_t count) {
+  if (name == nullptr || (ranks == nullptr && count > 0)) return -EINVAL;
+  const auto* object = static_cast<const sonde::adapt::PyObject*>(group);
+  const bool added = sonde::adapt::CollectivesRegister(
+      object, name, backend != nullptr ? backend : "", ranks, count);
+  return added ? 0 : -ENOSPC;
 }
 
 const char* sonde_torch_last_error(void) { return State().error; }

@@ -44,6 +44,12 @@ SONDE_API int sonde_torch_self_test(char* json, size_t size);
  * module. */
 SONDE_API int sonde_torch_register_module(void* module, const char* name, const char* class_name);
 
+/* [GIL] A process group: the torch.distributed object (PyObject*, or NULL), its name and back end,
+ * and its global ranks in the order of group ranks. Not needed for groups that torch.distributed
+ * makes: its tables are followed. -ENOSPC: more than 1024 groups. */
+SONDE_API int sonde_torch_register_group(void* group, const char* name, const char* backend,
+                                         const int64_t* ranks, size_t count);
+
 SONDE_API const char* sonde_torch_last_error(void); /* of the last failed call; "" none */
 
 #ifdef __cplusplus

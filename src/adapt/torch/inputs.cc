@@ -149,6 +149,20 @@ class Encoder {
   bool failed_ = false;
 };
 
+// Length of the encoding in `bytes` (SONDE_ARGS_CAPACITY); 0: does not fit even without lists.
+size_t Encode(const InputsConfig& config, const TorchValue* values, size_t count,
+              unsigned char* bytes, uint64_t* oversized) {
+  for (const bool with_lists : {true, false}) {
+    Encoder encoder(config, bytes, with_lists);
+    encoder.Values(values, count);
+    if (!encoder.failed()) [[likely]] {
+      return encoder.size();
+    }
+    ++*oversized;
+  }
+  return 0;
+}
+
 uint32_t InternBytes(uint32_t key, const unsigned char* bytes, size_t length) {
   sonde_args_builder builder;
   sonde_args_init(&builder);
@@ -183,21 +197,22 @@ const char* DtypeName(int dtype) {
   return dtype >= 0 && dtype < kDtypeCount ? kDtypes[dtype].name : "unknown";
 }
 
+void AddInputs(const InputsConfig& config, const TorchValue* values, size_t count, uint32_t key,
+               sonde_args_builder* builder) {
+  unsigned char bytes[SONDE_ARGS_CAPACITY];
+  uint64_t oversized = 0;
+  const size_t length = count > 0 ? Encode(config, values, count, bytes, &oversized) : 0;
+  if (length == 0) return;
+  sonde_args_field(builder, key, static_cast<uint16_t>(capture::ArgType::kInputs), bytes, length);
+}
+
 uint32_t InputsCache::Intern(const InputsConfig& config, const TorchValue* values, size_t count) {
   if (count == 0) return 0;
   unsigned char bytes[SONDE_ARGS_CAPACITY];
-  size_t length = 0;
-  for (const bool with_lists : {true, false}) {
-    Encoder encoder(config, bytes, with_lists);
-    encoder.Values(values, count);
-    if (!encoder.failed()) {
-      length = encoder.size();
-      break;
-    }
-    oversized_++;
-  }
-  if (length == 0) [[unlikely]]
+  const size_t length = Encode(config, values, count, bytes, &oversized_);
+  if (length == 0) [[unlikely]] {
     return 0;
+  }
   const uint64_t hash = base::HashBytes(bytes, length);
   Slot* pair = &slots_[(hash % (kSlots / 2)) * 2];
   const size_t compared = std::min(length, kCopyBytes);

@@ -14,6 +14,7 @@
 
 #include "adapt/torch/layout.h"
 #include "adapt/torch/torch_symbols.h"
+#include "sonde/sonde.h"
 
 namespace sonde::adapt {
 
@@ -33,6 +34,10 @@ TensorFacts ReadTensor(const InputsConfig& config, const void* tensor);
 // Bytes of one element of a torch ScalarType; 0 where unknown. Name as torch prints it.
 uint32_t DtypeBytes(int dtype);
 const char* DtypeName(int dtype);
+
+// Adds the inputs to an argument set that is being built, for the rare operator whose set has more.
+void AddInputs(const InputsConfig& config, const TorchValue* values, size_t count, uint32_t key,
+               sonde_args_builder* builder);
 
 class InputsCache {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "adapt/torch/collectives.h"
 #include "base/hash.h"
 #include "sonde/sonde.h"
 
@@ -11,12 +12,6 @@ namespace sonde::adapt {
 using capture::RecordKind;
 
 namespace {
-
-NameClass ClassifyOperator(std::string_view name) {
-  if (name.starts_with("c10d::")) return NameClass::kCollective;
-  if (name.starts_with("_c10d_functional::")) return NameClass::kFunctionalCollective;
-  return NameClass::kPlain;
-}
 
 RecordKind KindOfText(std::string_view name, uint8_t scope) {
   if (scope == kScopeBackward) return RecordKind::kBackwardNode;
@@ -30,17 +25,21 @@ RecordKind KindOfText(std::string_view name, uint8_t scope) {
 
 NameInfo ClassifyName(const char* text, size_t length, bool schema, uint8_t scope) {
   const std::string_view name(text, length);
-  NameInfo info = {sonde_intern(text, length), RecordKind::kOp, NameClass::kPlain};
+  NameInfo info = {sonde_intern(text, length), RecordKind::kOp, 0};
   if (schema) {
-    info.name_class = ClassifyOperator(name);
-  } else {
-    info.kind = KindOfText(name, scope);
-    if (scope == kScopeUser && name.starts_with("gloo:")) {
-      info.name_class = NameClass::kCollectiveWork;
+    const int row = CollectiveOperator(name);
+    if (row >= 0) {
+      info.kind = RecordKind::kCollective;
+      info.detail = static_cast<uint8_t>(row);
     }
+    return info;
   }
-  if (info.name_class == NameClass::kCollective) info.kind = RecordKind::kCollective;
-  if (info.name_class == NameClass::kCollectiveWork) info.kind = RecordKind::kCollectiveWork;
+  info.kind = KindOfText(name, scope);
+  const Collective work = CollectiveWorkKind(name);
+  if (scope == kScopeUser && work != Collective::kNone) {
+    info.kind = RecordKind::kCollectiveWork;
+    info.detail = static_cast<uint8_t>(work);
+  }
   return info;
 }
 

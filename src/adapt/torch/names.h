@@ -17,18 +17,10 @@
 
 namespace sonde::adapt {
 
-// What is special about a name beyond its text.
-enum class NameClass : uint8_t {
-  kPlain,
-  kCollective,            // c10d::allreduce_ and the like: the call
-  kCollectiveWork,        // gloo:all_reduce: the work
-  kFunctionalCollective,  // _c10d_functional::all_reduce: wraps a kCollective
-};
-
 struct NameInfo {
   uint32_t id;
   capture::RecordKind kind;  // of a record with this name in its scope
-  NameClass name_class;
+  uint8_t detail;  // kCollective: row of CollectiveOperator(); kCollectiveWork: a Collective
 };
 
 // Classification by text alone; `schema`: the name of an operator.

@@ -2,7 +2,10 @@
 
 #include <atomic>
 #include <cstring>
+#include <mutex>
+#include <new>
 
+#include "adapt/torch/collectives.h"
 #include "adapt/torch/thread_state.h"
 #include "record/fast_path.h"
 #include "sonde/sonde.h"
@@ -34,6 +37,8 @@ constexpr size_t kAsyncSlots = 1024;
 struct Observer {
   const ObserverConfig* config = nullptr;
   uint64_t handles[2] = {0, 0};
+  std::mutex mutex;  // of handles and options; never taken by the callbacks
+  ObserverOptions options;
   std::atomic<uint64_t> async_dropped{0};
   std::atomic<uint64_t> misnested{0};
   AsyncRange async[kAsyncSlots];
@@ -122,13 +127,42 @@ bool WantsStack(const ThreadState& state, RecordKind kind) {
          kind == RecordKind::kDataLoader || kind == RecordKind::kCompiledRegion;
 }
 
+struct Inputs {
+  const TorchValue* values = nullptr;
+  size_t count = 0;
+};
+
+Inputs InputsOf(const TorchRange* range) {
+  const Layout& layout = g_observer.config->inputs.layout;
+  return {ReadAt<const TorchValue*>(range, layout.range->inputs),
+          ReadAt<size_t>(range, layout.range->inputs + 8)};
+}
+
+// Argument set of a collective or its work. Inputs of operators are there when some observer asked
+// for them (ours or another one, which does no harm); those of user scopes always.
+[[gnu::noinline]] uint32_t CollectiveArgs(uint32_t word, const TorchRange* range, NameInfo name,
+                                          bool shapes) {
+  Inputs inputs;
+  if (g_observer.config->inputs.layout.inputs) inputs = InputsOf(range);
+  if (inputs.count == 0) inputs.values = nullptr;
+  if (name.kind == RecordKind::kCollective) {
+    return CollectiveCall(word, name.detail, inputs.values, inputs.count, shapes);
+  }
+  return CollectiveWork(word, static_cast<Collective>(name.detail), inputs.values, inputs.count);
+}
+
+bool IsCollective(RecordKind kind) {
+  return kind == RecordKind::kCollective || kind == RecordKind::kCollectiveWork;
+}
+
 template <bool kShapes, bool kStacks>
 ObserverContext OnStart(const TorchRange* range) {
   const uint32_t word = record::SessionWord();
   ThreadState* state = GetThreadState();
   if (word == 0 || state == nullptr) return {};
-  if (state->session != word) [[unlikely]]
+  if (state->session != word) [[unlikely]] {
     BeginSession(state, word, range);
+  }
   const Layout& layout = g_observer.config->inputs.layout;
   const uint8_t scope = layout.range != nullptr ? ReadAt<uint8_t>(range, kRangeScope) : 0;
   const NameInfo name = NameOf(state, range, scope);
@@ -141,10 +175,11 @@ ObserverContext OnStart(const TorchRange* range) {
       link = static_cast<uint32_t>(ReadAt<uint64_t>(range, layout.range->forward_thread));
     }
   }
-  if constexpr (kShapes) {
-    args = state->inputs.Intern(g_observer.config->inputs,
-                                ReadAt<const TorchValue*>(range, layout.range->inputs),
-                                ReadAt<size_t>(range, layout.range->inputs + 8));
+  if (IsCollective(name.kind)) [[unlikely]] {
+    args = CollectiveArgs(word, range, name, kShapes);
+  } else if constexpr (kShapes) {
+    const Inputs inputs = InputsOf(range);
+    args = state->inputs.Intern(g_observer.config->inputs, inputs.values, inputs.count);
   }
   if (scope == kScopeUser && g_observer.config->torch.range_is_async(range)) {
     OpenAsync(word, range, name, args, sequence);
@@ -154,8 +189,9 @@ ObserverContext OnStart(const TorchRange* range) {
     if (WantsStack(*state, name.kind)) link = state->stacks.Capture();
   }
   if (!record::PushOpen(word, name.kind, 0, name.id, args, link, sequence)) return {};
-  if (state->depth < ThreadState::kMaxOpen) [[likely]]
+  if (state->depth < ThreadState::kMaxOpen) [[likely]] {
     state->open[state->depth] = range;
+  }
   state->depth++;
   if (state->outermost_op == 0 && name.kind == RecordKind::kOp) state->outermost_op = state->depth;
   return {};
@@ -208,8 +244,32 @@ ObserverCallback MakeCallback(bool shapes, bool stacks) {
   }
   callback.end = OnEnd;
   callback.sampling_probability = 1.0;
-  callback.needs_inputs = shapes ? 1 : 0;
   return callback;
+}
+
+void AddCallbacks(const ObserverOptions& options) {
+  g_observer.options = options;
+  const Layout& layout = g_observer.config->inputs.layout;
+  const bool shapes = options.shapes && layout.inputs && layout.tensor_sizes != 0;
+  const bool inputs = shapes || (options.operator_inputs && layout.inputs);
+  const TorchSymbols& torch = g_observer.config->torch;
+  ObserverCallback callback = MakeCallback(shapes, options.stacks);
+  std::memset(callback.scopes, 1, kScopeCount);
+  callback.scopes[kScopeUser] = 0;
+  callback.needs_inputs = inputs ? 1 : 0;
+  g_observer.handles[0] = torch.add_global_callback(callback);
+  // User scopes are rare, and works of collectives are among them: their inputs are always wanted.
+  std::memset(callback.scopes, 0, kScopeCount);
+  callback.scopes[kScopeUser] = 1;
+  callback.needs_inputs = layout.inputs ? 1 : 0;
+  g_observer.handles[1] = torch.add_global_callback(callback);
+}
+
+void RemoveCallbacks() {
+  for (uint64_t& handle : g_observer.handles) {
+    if (handle != 0) g_observer.config->torch.remove_callback(handle);
+    handle = 0;
+  }
 }
 
 }  // namespace
@@ -217,19 +277,26 @@ ObserverCallback MakeCallback(bool shapes, bool stacks) {
 void ObserverInit(const ObserverConfig* config) { g_observer.config = config; }
 
 void ObserverStart(const ObserverOptions& options) {
-  const Layout& layout = g_observer.config->inputs.layout;
-  const bool shapes = options.shapes && layout.inputs && layout.tensor_sizes != 0;
-  ObserverCallback callback = MakeCallback(shapes, options.stacks);
-  std::memset(callback.scopes, 1, kScopeCount);
-  g_observer.handles[0] = g_observer.config->torch.add_global_callback(callback);
+  const std::lock_guard lock(g_observer.mutex);
+  RemoveCallbacks();
+  AddCallbacks(options);
+}
+
+void ObserverSetOperatorInputs(bool wanted) {
+  const std::lock_guard lock(g_observer.mutex);
+  if (g_observer.handles[0] == 0 || g_observer.options.operator_inputs == wanted) return;
+  ObserverOptions options = g_observer.options;
+  options.operator_inputs = wanted;
+  RemoveCallbacks();
+  AddCallbacks(options);
 }
 
 void ObserverStop() {
-  for (uint64_t& handle : g_observer.handles) {
-    if (handle != 0) g_observer.config->torch.remove_callback(handle);
-    handle = 0;
-  }
+  const std::lock_guard lock(g_observer.mutex);
+  RemoveCallbacks();
 }
+
+void ObserverAfterFork() { new (&g_observer.mutex) std::mutex(); }
 
 ObserverCounts ObserverGetCounts() {
   return {g_observer.async_dropped.load(std::memory_order_relaxed),

@@ -11,7 +11,8 @@
 //  * a range marked asynchronous may end on another thread: it lives in a small table shared by
 //    all threads and becomes a complete record where it ends;
 //  * user ranges may end out of order: the entry is found below the top and removed.
-// Threads: Start/Stop under the caller's lock; the callbacks on any thread, also without Python.
+// Threads: Start, Stop and the like lock for themselves; the callbacks on any thread, also without
+// Python.
 #ifndef SONDE_ADAPT_TORCH_OBSERVER_H_
 #define SONDE_ADAPT_TORCH_OBSERVER_H_
 
@@ -31,6 +32,7 @@ struct ObserverConfig {
 struct ObserverOptions {
   bool shapes = false;
   bool stacks = false;
+  bool operator_inputs = false;  // wanted by collectives, without shapes of all operators
 };
 
 struct ObserverCounts {
@@ -41,7 +43,10 @@ struct ObserverCounts {
 // Once per process, at attach; the configuration must live as long as the process.
 void ObserverInit(const ObserverConfig* config);
 void ObserverStart(const ObserverOptions& options);
+// While a session runs; from any thread.
+void ObserverSetOperatorInputs(bool wanted);
 void ObserverStop();
+void ObserverAfterFork();  // in the child: another thread may have held the lock
 ObserverCounts ObserverGetCounts();
 
 }  // namespace sonde::adapt

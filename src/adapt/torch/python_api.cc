@@ -68,6 +68,9 @@ const char* FindPython(PythonApi* api) {
   if (api->is_finalizing == nullptr) look("_Py_IsFinalizing", &api->is_finalizing);
   look("PyGILState_Ensure", &api->gil_ensure);
   look("PyGILState_Release", &api->gil_release);
+  look("PyGILState_Check", &api->gil_check);
+  look("PyEval_SaveThread", &api->save_thread);
+  look("PyEval_RestoreThread", &api->restore_thread);
   look("PyGILState_GetThisThreadState", &api->gil_this_thread_state);
   look("PyRun_StringFlags", &api->run_string);
   look("PyImport_ImportModule", &api->import_module);

@@ -56,6 +56,9 @@ struct PythonApi {
   int (*is_finalizing)();
   int (*gil_ensure)();
   void (*gil_release)(int state);
+  int (*gil_check)();  // does this thread hold it?
+  void* (*save_thread)();
+  void (*restore_thread)(void* state);
   void* (*gil_this_thread_state)();
 
   PyObject* (*run_string)(const char* code, int start, PyObject* globals, PyObject* locals,

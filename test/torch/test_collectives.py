@@ -1,0 +1,230 @@
+"""Collectives of two Gloo ranks: both ranges, their groups, bytes, types and peers."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import harness
+import pytest
+import torch
+
+pytestmark = pytest.mark.skipif(
+    not torch.distributed.is_available() or not torch.distributed.is_gloo_available(),
+    reason="torch without Gloo",
+)
+
+PREAMBLE = f"""
+import json, os, sys
+sys.path.insert(0, {str(harness.ROOT / "test" / "torch")!r})
+import torch
+import torch.distributed as dist
+import harness
+from capture_reader import COLLECTIVE, COLLECTIVE_WORK
+torch.set_num_threads(1)
+harness.attach()
+rank = int(os.environ["RANK"])
+
+def show(session):
+    rows = []
+    records = sorted(session.capture.of(COLLECTIVE, COLLECTIVE_WORK), key=lambda r: r.ticks)
+    for record in records:
+        args = dict(record.args)
+        args.pop("inputs", None)
+        thread = session.capture.threads[record.thread]
+        rows.append([record.kind == COLLECTIVE, record.name, args, record.dur, thread[2]])
+    print("RESULT" + json.dumps(rows), flush=True)
+"""
+
+
+def run(program):
+    """Rows [is call, name, args, duration, thread] of each of two ranks."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **os.environ,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": "2",
+        "PYTHONWARNINGS": "ignore",
+    }
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-c", PREAMBLE + program],
+            env={**environment, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    outputs = [process.communicate(timeout=300) for process in ranks]
+    for process, (_, error) in zip(ranks, outputs):
+        assert process.returncode == 0, error[-3000:]
+    lines = [[t for t in out.splitlines() if t.startswith("RESULT")] for out, _ in outputs]
+    return [json.loads(line[0][len("RESULT") :]) for line in lines]
+
+
+def split(rows):
+    return [row for row in rows if row[0]], [row for row in rows if not row[0]]
+
+
+ALL_KINDS = """
+dist.init_process_group("gloo")
+pair = dist.new_group([1, 0])
+x = torch.ones(1000)
+with harness.record(harness.OPS{shapes}) as session:
+    dist.all_reduce(x)
+    dist.all_reduce(torch.ones(10, dtype=torch.float64), async_op=True).wait()
+    dist.broadcast(torch.ones(20, dtype=torch.int64), 0, group=pair)
+    dist.all_gather([torch.ones(30), torch.ones(30)], torch.ones(30))
+    dist.all_gather_into_tensor(torch.ones(80), torch.ones(40))
+    dist.reduce(torch.ones(50), 1)
+    dist.scatter(torch.ones(60), [torch.ones(60)] * 2 if rank == 0 else None, src=0)
+    dist.gather(torch.ones(70), [torch.ones(70)] * 2 if rank == 0 else None)
+    dist.barrier()
+    if rank == 0:
+        dist.send(torch.ones(90), 1)
+    else:
+        dist.recv(torch.ones(90), 0)
+dist.barrier()
+show(session)
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("shapes", ["", " | harness.SHAPES"])
+def test_all_kinds_with_two_groups(shapes):
+    world = {"group_name": "0", "group_ranks": [0, 1], "backend": "gloo"}
+    for rank, rows in enumerate(run(ALL_KINDS.format(shapes=shapes))):
+        calls, works = split(rows)
+        facts = [
+            ("c10d::allreduce_", 4000, 1000, "float32"),
+            ("c10d::allreduce_", 80, 10, "float64"),
+            ("c10d::broadcast_", 160, 20, "int64"),
+            ("c10d::allgather_", 120, 30, "float32"),
+            ("c10d::_allgather_base_", 160, 40, "float32"),
+            ("c10d::reduce_", 200, 50, "float32"),
+            ("c10d::scatter_", 240, 60, "float32"),
+            ("c10d::gather_", 280, 70, "float32"),
+            ("c10d::barrier", 0, 0, None),
+            ("c10d::send" if rank == 0 else "c10d::recv_", 360, 90, "float32"),
+        ]
+        found = [
+            (name, args["bytes"], args["count"], args.get("dtype")) for _, name, args, _, _ in calls
+        ]
+        assert found == facts
+        for _, name, args, _, _ in calls:
+            if name == "c10d::broadcast_":
+                assert args["group_name"] != "0"
+                assert sorted(args["group_ranks"]) == [0, 1]
+            else:
+                assert {key: args[key] for key in world} == world
+        assert calls[-1][2]["peer_rank"] == 1 - rank
+        # Every work has the facts of its call.
+        by_name = [(name.replace("gloo:", ""), args) for _, name, args, _, _ in works]
+        assert len(by_name) >= 9
+        call_args = [args for _, _, args, _, _ in calls]
+        assert all(args in call_args for _, args in by_name)
+        assert all(0 < dur < 1 << 44 for _, _, _, dur, _ in rows)
+
+
+def test_one_group_without_inputs():
+    """The cheap way: calls know the group, works everything."""
+    program = """
+dist.init_process_group("gloo")
+with harness.record(harness.OPS) as session:
+    for size in (10, 20, 30):
+        dist.all_reduce(torch.ones(size))
+    dist.all_gather_into_tensor(torch.ones(80), torch.ones(40))
+dist.barrier()
+show(session)
+dist.destroy_process_group()
+"""
+    for rows in run(program):
+        calls, works = split(rows)
+        assert all(row[2]["group_ranks"] == [0, 1] for row in rows)
+        assert [row[2]["bytes"] for row in works] == [40, 80, 120, 160]
+        assert {row[2]["dtype"] for row in works} == {"float32"}
+        assert len(calls) == 4
+        assert {row[4] for row in works} != {row[4] for row in calls}
+
+
+def test_groups_made_during_the_session():
+    program = """
+with harness.record(harness.OPS) as session:
+    dist.init_process_group("gloo")
+    dist.all_reduce(torch.ones(10))
+    second = dist.new_group([0, 1])
+    third = dist.new_group([0, 1])
+    dist.all_reduce(torch.ones(20), group=third)
+    dist.all_reduce(torch.ones(30), group=third)
+    dist.all_reduce(torch.ones(40), group=second)
+names = {str(dist.distributed_c10d._world.pg_names[g]) for g in (second, third)}
+dist.barrier()
+session.capture.records = [r for r in session.capture.records if "reduce" in r.name]
+show(session)
+print("NAMES", *sorted(names))
+dist.destroy_process_group()
+"""
+    for rows in run(program):
+        calls, _ = split(rows)
+        assert [row[2]["group_ranks"] for row in calls] == [[0, 1]] * 4
+        groups = [row[2]["group_name"] for row in calls]
+        assert groups[0] == "0"
+        assert groups[2] != groups[3] and groups[2] != "0" and groups[3] != "0"
+
+
+def test_data_parallel_training():
+    """Reductions that the C++ reducer makes, not the program; losses must not change."""
+    program = """
+dist.init_process_group("gloo")
+def train(steps):
+    torch.manual_seed(3)
+    net = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+    model = torch.nn.parallel.DistributedDataParallel(net, bucket_cap_mb=0.002)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    torch.manual_seed(rank)
+    losses = []
+    for _ in range(steps):
+        loss = model(torch.randn(4, 32)).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+    return losses, sum(p.numel() * 4 for p in net.parameters())
+plain, size = train(3)
+with harness.record(harness.OPS | harness.SHAPES | harness.MODULES) as session:
+    recorded, size = train(3)
+assert plain == recorded, (plain, recorded)
+session.capture.records = [r for r in session.capture.records if "reduce" in r.name]
+show(session)
+print("SIZE", size)
+dist.destroy_process_group()
+"""
+    parameters = (32 * 64 + 64 + 64 * 8 + 8) * 4
+    for rows in run(program):
+        calls, works = split(rows)
+        assert sum(row[2]["bytes"] for row in calls) == 3 * parameters
+        assert sum(row[2]["bytes"] for row in works) == 3 * parameters
+        assert all(row[2]["group_name"] == "0" for row in rows)
+
+
+def test_functional_collectives():
+    program = """
+import torch.distributed._functional_collectives as functional
+dist.init_process_group("gloo")
+with harness.record(harness.OPS) as session:
+    out = functional.all_reduce(torch.ones(25), "sum", dist.group.WORLD) + 1
+assert out.tolist() == [3.0] * 25
+show(session)
+names = {record.name for record in session.capture.records}
+assert "_c10d_functional::all_reduce" in names, names
+dist.destroy_process_group()
+"""
+    for rows in run(program):
+        calls, works = split(rows)
+        assert [row[1] for row in calls] == ["c10d::allreduce_"]
+        assert works[0][2]["bytes"] == 100
