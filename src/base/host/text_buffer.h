@@ -18,8 +18,10 @@ namespace sonde::base {
 class TextBuffer {
  public:
   // `file` may be null: then everything stays here until Take(). Else it must outlive the buffer.
-  explicit TextBuffer(AtomicFile* file, size_t capacity = size_t{1} << 20U)
-      : file_(file), capacity_(capacity), data_(new char[capacity]) {}
+  explicit TextBuffer(AtomicFile* file)
+      : file_(file),
+        capacity_(file == nullptr ? kFirstBytes : kFileBytes),
+        data_(new char[capacity_]) {}
 
   void Append(std::string_view text) {
     char* out = Reserve(text.size());
@@ -44,6 +46,9 @@ class TextBuffer {
   std::string Take();
 
  private:
+  static constexpr size_t kFirstBytes = 256;              // doubled as the text grows
+  static constexpr size_t kFileBytes = size_t{1} << 20U;  // one write to the file
+
   void MakeRoom(size_t size);
 
   AtomicFile* file_;
