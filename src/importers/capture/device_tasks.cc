@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "importers/capture/helper_ops.h"
 #include "importers/capture/trace.h"
 #include "store/table_writer.h"
 
@@ -66,11 +67,18 @@ class Collector {
   Collector(CaptureTrace& trace, const ArgumentTable& arguments)
       : trace_(trace), arguments_(arguments), cpu_(trace.names.Intern("CPU")) {}
 
-  // Ops without an op inside, in the order of begin; nothing where the thread ran none.
+  // The tasks of one thread, in the order of begin; nothing where the thread ran no op.
   void TakeThread(const ThreadStage& stage) {
     const size_t first = tasks_.size();
-    for (const Node& node : stage.nodes) {
-      if (node.kind != RecordKind::kOp || node.has_op_inside || node.end == kOpenEnd) continue;
+    FindWork(stage);
+    for (size_t i = 0; i < stage.nodes.size(); ++i) {
+      const Node& node = stage.nodes[i];
+      if (node.parent != kNoNode && place_[static_cast<size_t>(node.parent)] == Place::kInTask) {
+        place_[i] = Place::kInTask;
+        continue;
+      }
+      if (!IsTask(node, place_[i])) continue;
+      place_[i] = Place::kInTask;
       tasks_.push_back({node.ts, node.end - node.ts, node.slice_id, KindOf(node), track_});
     }
     if (tasks_.size() == first) return;
@@ -111,6 +119,37 @@ class Collector {
   size_t size() const { return tasks_.size(); }
 
  private:
+  enum class Place : uint8_t { kPlain, kHasWorkInside, kInTask };
+
+  // Marks every range that has an op inside which is no helper. A parent stands before its children.
+  void FindWork(const ThreadStage& stage) {
+    place_.assign(stage.nodes.size(), Place::kPlain);
+    for (size_t i = stage.nodes.size(); i-- > 0;) {
+      const Node& node = stage.nodes[i];
+      if (node.parent == kNoNode) continue;
+      const bool is_work = node.kind == RecordKind::kOp && !IsHelper(node.name);
+      if (!is_work && place_[i] != Place::kHasWorkInside) continue;
+      place_[static_cast<size_t>(node.parent)] = Place::kHasWorkInside;
+    }
+  }
+
+  // A helper is a task of its own where nothing that computes took it in: then it is innermost.
+  bool IsTask(const Node& node, Place place) {
+    if (node.kind != RecordKind::kOp || node.end == kOpenEnd) return false;
+    if (!node.has_op_inside) return true;
+    return place == Place::kPlain && !IsHelper(node.name);
+  }
+
+  bool IsHelper(uint32_t name) {
+    if (name >= helper_.size()) helper_.resize(name + 1, kUnasked);
+    int8_t& answer = helper_[name];
+    if (answer == kUnasked) {
+      const int32_t id = trace_.NameId(name);
+      answer = id != store::kNone && IsHelperOp(trace_.names.Text(id)) ? 1 : 0;
+    }
+    return answer == 1;
+  }
+
   int32_t KindOf(const Node& node) {
     const int32_t signature = arguments_.SignatureId(node.args);
     const auto [number, is_new] = numbers_.Find(node.name, signature);
@@ -156,6 +195,9 @@ class Collector {
   std::vector<TaskKindRow> kinds_;
   std::vector<int32_t> streams_;  // thread of each stream
   PairNumbers numbers_;
+  static constexpr int8_t kUnasked = -1;
+  std::vector<int8_t> helper_;  // by name id of the capture
+  std::vector<Place> place_;    // by node of the thread at hand
   int32_t track_ = 0;  // streams so far
 };
 

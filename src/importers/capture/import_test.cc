@@ -106,8 +106,8 @@ TEST_F(CaptureImportTest, NestsOpsOfAThread) {
   EXPECT_EQ(Rows("SELECT slice_id, wait_ns, dur, name, op_type, core, stream_id, launch_slice_id "
                  "FROM device_task ORDER BY task_id"),
             "2 0 10 aten::empty empty CPU 0 2\n"
-            "4 20 10 aten::empty empty CPU 0 4\n"
-            "1 150 10 aten::add add CPU 0 1\n");
+            "3 10 60 aten::add add CPU 0 3\n"
+            "1 110 10 aten::add add CPU 0 1\n");
   EXPECT_EQ(Rows("SELECT kind, name, thread_id FROM track ORDER BY track_id"),
             "thread Thread 1001 0\nstream Stream 0 0\n");
   EXPECT_EQ(Rows("SELECT pid, rank, host FROM process"), "4242 5 host9\n");
@@ -116,6 +116,28 @@ TEST_F(CaptureImportTest, NestsOpsOfAThread) {
   EXPECT_EQ(summary_.rank, 5);
   EXPECT_EQ(summary_.begin_ns, 1'700'000'000'000'000'100);
   EXPECT_EQ(summary_.end_ns, 1'700'000'000'000'000'310);
+}
+
+TEST_F(CaptureImportTest, ComputingOpsTakeInTheirHelpers) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "");
+  const uint32_t copy = c.Name("aten::copy_");
+  // linear { t { transpose { as_strided } }, addmm { expand { as_strided }, copy_ } }, to { copy_ }
+  c.Add(1, Range{.begin = 12, .end = 13, .name = c.Name("aten::as_strided")});
+  c.Add(1, Range{.begin = 11, .end = 14, .name = c.Name("aten::transpose")});
+  c.Add(1, Range{.begin = 10, .end = 15, .name = c.Name("aten::t")});
+  c.Add(1, Range{.begin = 22, .end = 23, .name = c.Name("aten::as_strided")});
+  c.Add(1, Range{.begin = 21, .end = 24, .name = c.Name("aten::expand")});
+  c.Add(1, Range{.begin = 25, .end = 27, .name = copy});
+  c.Add(1, Range{.begin = 20, .end = 90, .name = c.Name("aten::addmm")});
+  c.Add(1, Range{.begin = 5, .end = 95, .name = c.Name("aten::linear")});
+  c.Add(1, Range{.begin = 101, .end = 103, .name = copy});
+  c.Add(1, Range{.begin = 100, .end = 110, .name = c.Name("aten::to")});
+  c.Flush(1);
+  c.End(capture::StopReason::kStopped, 0);
+  Import(c);
+  EXPECT_EQ(Rows("SELECT name, dur FROM device_task ORDER BY task_id"),
+            "aten::as_strided 1\naten::addmm 70\naten::copy_ 2\n");
 }
 
 TEST_F(CaptureImportTest, KindsGoToTheirTracks) {

@@ -79,8 +79,9 @@ Status WriteSlices(const CaptureTrace& trace, const ArgumentTable& arguments,
 Status WriteFrameworkOps(const CaptureTrace& trace, const ArgumentTable& arguments,
                          store::Transaction& transaction);
 
-// The CPU as device: every op without an op inside it is a task on the stream of its thread.
-// Accelerator back ends deliver their own tasks instead.
+// The CPU as device: every innermost op is a task on the stream of its thread, except that an op
+// which computes takes in the helpers that it calls (helper_ops.h). Tasks of a stream never
+// overlap. Accelerator back ends deliver their own tasks instead.
 Result<int64_t> WriteCpuDeviceTasks(CaptureTrace& trace, const ArgumentTable& arguments,
                                     const std::vector<StepRange>& steps,
                                     store::Transaction& transaction);
