@@ -26,8 +26,7 @@ struct ThreadState {
   StackCache stacks;
 };
 
-// Initial-exec: one load instead of a call on the fast path; 8 bytes of the loader's reserve.
-extern __thread ThreadState* t_state __attribute__((tls_model("initial-exec")));
+extern __thread ThreadState* t_state;
 
 // Makes the state of this thread; nullptr while the thread ends or where memory is missing.
 ThreadState* MakeThreadState();

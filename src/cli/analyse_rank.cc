@@ -1,0 +1,146 @@
+#include "cli/analyse_rank.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/strings.h"
+#include "exporters/registry.h"
+#include "exporters/span_files.h"
+#include "recipes/trace/device_view.h"
+#include "recipes/trace/trace_data.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+using base::JoinPath;
+
+constexpr std::string_view kOutputFolder = "ASCEND_PROFILER_OUTPUT";
+constexpr std::string_view kDoneFile = "analyse.done";
+
+// The folder that holds SONDE and the deliverables, whichever of the two was named.
+std::string SpanFolder(const std::string& path) {
+  const std::string absolute = base::AbsolutePath(path);
+  return base::BaseName(absolute) == "SONDE" ? std::string(base::DirName(absolute)) : absolute;
+}
+
+std::string CacheFolder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return JoinPath(cache, "sonde/stores");
+  }
+  const char* home = std::getenv("HOME");
+  return JoinPath(home != nullptr ? home : "/tmp", ".cache/sonde/stores");
+}
+
+// Where the store of a capture goes.
+Result<std::string> ChooseStorePath(const importers::TraceSource& source) {
+  std::string path = importers::StorePath(source);
+  if (base::CheckWritableDirectory(std::string(base::DirName(path))).ok()) return path;
+  const std::string folder = CacheFolder();
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
+  const uint64_t hash = base::HashString(base::AbsolutePath(source.path));
+  return JoinPath(folder, Concat(std::to_string(hash), ".duckdb"));
+}
+
+Result<std::unique_ptr<store::Store>> ImportInto(const importers::TraceSource& source,
+                                                 const AnalyseOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(const std::string path, ChooseStorePath(source));
+  SONDE_ASSIGN_OR_RETURN(
+      importers::ImportedTrace imported,
+      importers::ImportTrace(source, path, importers::ImportOptions{.threads = options.threads}));
+  return std::move(imported.store);
+}
+
+// Values of --export-type that the capture asks for, without what we do not know.
+std::vector<std::string> ExportTypes(const AnalyseOptions& options,
+                                     const recipes::CaptureSettings& settings) {
+  std::vector<std::string> types;
+  for (const std::string& type :
+       options.export_types.empty() ? settings.export_types : options.export_types) {
+    const bool is_known = exporters::FindExporter(type) != nullptr;
+    if (is_known && std::find(types.begin(), types.end(), type) == types.end()) {
+      types.push_back(type);
+    }
+  }
+  if (types.empty()) types.emplace_back("text");
+  return types;
+}
+
+class RankExport {
+ public:
+  RankExport(const recipes::DeviceView& view, std::string span_folder,
+             const AnalyseOptions& options)
+      : view_(view),
+        span_name_(base::BaseName(span_folder)),
+        folder_(options.output_folder.empty() ? std::move(span_folder)
+                                              : JoinPath(options.output_folder, span_name_)),
+        types_(ExportTypes(options, view.settings)),
+        threads_(options.threads) {}
+
+  Status Run() {
+    SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder_));
+    const bool needs_output = std::any_of(types_.begin(), types_.end(), [](const auto& type) {
+      return exporters::FindExporter(type)->in_output_folder;
+    });
+    std::optional<base::AtomicDirectory> output;
+    if (needs_output) {
+      SONDE_ASSIGN_OR_RETURN(output,
+                             base::AtomicDirectory::Create(JoinPath(folder_, kOutputFolder)));
+    }
+    const exporters::ExportContext context{
+        .view = view_,
+        .span_folder = folder_,
+        .output_folder = output ? output->temporary_path() : std::string(),
+        .span_name = span_name_,
+        .threads = threads_};
+    for (const std::string& type : types_) {
+      SONDE_RETURN_IF_ERROR(exporters::FindExporter(type)->run(context).Annotate(
+          Concat("while writing ", type, " deliverables")));
+    }
+    SONDE_RETURN_IF_ERROR(exporters::WriteSpanFiles(context));
+    if (!output) {
+      written_.push_back(folder_);
+      return {};
+    }
+    SONDE_RETURN_IF_ERROR(
+        base::WriteFileAtomically(JoinPath(output->temporary_path(), kDoneFile), ""));
+    written_.push_back(output->path());
+    return output->Commit();
+  }
+
+  std::vector<std::string> TakeWritten() { return std::move(written_); }
+
+ private:
+  const recipes::DeviceView& view_;
+  std::string span_name_;
+  std::string folder_;
+  std::vector<std::string> types_;
+  int threads_;
+  std::vector<std::string> written_;
+};
+
+}  // namespace
+
+Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
+                                 const AnalyseOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store, ImportInto(source, options));
+  SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data,
+                         recipes::TraceData::Load(*store, options.threads));
+  if (data.slices.empty() && data.memory_events.empty() && data.marks.empty()) {
+    return base::CorruptDataError("the capture holds no records");
+  }
+  const recipes::DeviceView view = recipes::DeviceView::Make(data);
+  RankExport rank_export(view, SpanFolder(source.path), options);
+  SONDE_RETURN_IF_ERROR(rank_export.Run());
+  AnalysedRank result;
+  result.summary = recipes::Summarise(view);
+  result.span_name = base::BaseName(SpanFolder(source.path));
+  result.written = rank_export.TakeWritten();
+  return result;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,33 @@
+// From the capture of one rank to its deliverables: import, store, exporters.
+//
+// The store lies in the span folder, or in the user's cache folder where that is not writable.
+// ASCEND_PROFILER_OUTPUT is made under another name and appears complete, with analyse.done in it,
+// or not at all; one that was there is replaced.
+// Threads: ranks may be analysed in parallel. Errors: Status, with the path in the message.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "importers/registry.h"
+#include "recipes/summary/summary.h"
+
+namespace sonde::cli {
+
+struct AnalyseOptions {
+  std::vector<std::string> export_types;  // empty: what the capture's own settings say, else text
+  std::string output_folder;              // "": beside the capture
+  int threads = 1;                        // for one rank
+};
+
+struct AnalysedRank {
+  recipes::RankSummary summary;
+  std::string span_name;
+  std::vector<std::string> written;  // folders and files that hold the deliverables
+};
+
+Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
+                                 const AnalyseOptions& options);
+
+}  // namespace sonde::cli

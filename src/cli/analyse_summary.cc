@@ -1,0 +1,166 @@
+#include "cli/analyse_summary.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "base/strings.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+using recipes::NamedTime;
+using recipes::RankSummary;
+using recipes::StepTraceRow;
+
+constexpr size_t kTop = 8;
+
+// A table of texts: the first column to the left, the others to the right.
+class TextTable {
+ public:
+  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+  std::string Render() const {
+    std::vector<size_t> widths;
+    for (const auto& row : rows_) {
+      widths.resize(std::max(widths.size(), row.size()));
+      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string out;
+    for (const auto& row : rows_) {
+      std::string line = "  ";
+      for (size_t i = 0; i < row.size(); ++i) {
+        const std::string blanks(widths[i] - row[i].size(), ' ');
+        line += i == 0 ? row[i] + blanks : Concat("  ", blanks, row[i]);
+      }
+      out += Concat(line.substr(0, line.find_last_not_of(' ') + 1), "\n");
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string Fixed(double value, int decimals) {
+  int64_t scale = 1;
+  for (int i = 0; i < decimals; ++i) scale *= 10;
+  const auto scaled = static_cast<int64_t>(value * static_cast<double>(scale) + 0.5);
+  std::string fraction = std::to_string(scaled % scale);
+  fraction.insert(0, static_cast<size_t>(decimals) - fraction.size(), '0');
+  return Concat(std::to_string(scaled / scale), ".", fraction);
+}
+
+std::string Ms(int64_t ns) { return Fixed(static_cast<double>(ns) / 1e6, 3); }
+
+std::string Percent(int64_t part, int64_t whole) {
+  if (whole <= 0) return "";
+  return Concat(Fixed(100 * static_cast<double>(part) / static_cast<double>(whole), 1), "%");
+}
+
+std::string RankName(const RankSummary& summary) {
+  return summary.rank ? Concat("rank ", std::to_string(*summary.rank)) : std::string("no rank");
+}
+
+std::string Steps(std::span<const AnalysedRank> ranks) {
+  TextTable table;
+  table.Add({"", "steps", "computing", "communication", "of it alone", "free", "stage"});
+  for (const AnalysedRank& rank : ranks) {
+    const StepTraceRow& mean = rank.summary.mean_step;
+    table.Add({RankName(rank.summary), std::to_string(rank.summary.step_count),
+               Ms(mean.computing_ns), Ms(mean.communication_ns), Ms(mean.not_overlapped_ns),
+               Ms(mean.free_ns), Ms(mean.stage_ns)});
+  }
+  return Concat("Mean step, ms (stage = computing + communication alone + free)\n", table.Render());
+}
+
+// Sums over the ranks, by total, descending.
+std::vector<NamedTime> Sum(std::span<const AnalysedRank> ranks,
+                           std::vector<NamedTime> RankSummary::* list) {
+  std::map<std::string, NamedTime> sums;
+  for (const AnalysedRank& rank : ranks) {
+    for (const NamedTime& item : rank.summary.*list) {
+      NamedTime& sum = sums[item.name];
+      sum.name = item.name;
+      sum.count += item.count;
+      sum.total_ns += item.total_ns;
+    }
+  }
+  std::vector<NamedTime> sorted;
+  for (auto& [name, sum] : sums) sorted.push_back(std::move(sum));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const NamedTime& a, const NamedTime& b) { return a.total_ns > b.total_ns; });
+  return sorted;
+}
+
+std::string Top(std::string_view title, std::span<const NamedTime> items, int64_t whole_ns) {
+  if (items.empty()) return {};
+  TextTable table;
+  table.Add({"", "calls", "ms", whole_ns > 0 ? "share" : ""});
+  for (const NamedTime& item : items.first(std::min(kTop, items.size()))) {
+    table.Add({item.name, std::to_string(item.count), Ms(item.total_ns),
+               Percent(item.total_ns, whole_ns)});
+  }
+  return Concat("\n", title, "\n", table.Render());
+}
+
+std::string Memory(std::span<const AnalysedRank> ranks) {
+  std::vector<std::string> peaks;
+  for (const AnalysedRank& rank : ranks) {
+    if (rank.summary.peak_memory_bytes < 0) continue;
+    peaks.push_back(
+        Concat(RankName(rank.summary), " ",
+               base::FormatBytes(static_cast<uint64_t>(rank.summary.peak_memory_bytes))));
+  }
+  if (peaks.empty()) return {};
+  return Concat("\nMemory at its peak: ", base::Join(peaks, ", "), "\n");
+}
+
+// Issues of all ranks by code; information only where something was lost.
+std::string Issues(std::span<const AnalysedRank> ranks) {
+  std::map<std::string, recipes::ImportIssue> sums;
+  for (const AnalysedRank& rank : ranks) {
+    for (const recipes::ImportIssue& issue : rank.summary.issues) {
+      if (issue.severity == "info") continue;
+      recipes::ImportIssue& sum = sums.try_emplace(issue.code, issue).first->second;
+      if (&sum != &issue) sum.advice = issue.advice;
+    }
+  }
+  std::string out;
+  for (auto& [code, sum] : sums) {
+    int64_t count = 0;
+    for (const AnalysedRank& rank : ranks) {
+      for (const recipes::ImportIssue& issue : rank.summary.issues) {
+        if (issue.code == code) count += issue.count;
+      }
+    }
+    out += Concat("  ", sum.severity, ": ", code, " (", std::to_string(count), "): ", sum.advice,
+                  "\n");
+  }
+  return out.empty() ? out : Concat("\nProblems with the captures\n", out);
+}
+
+}  // namespace
+
+std::string RenderSummary(std::span<const AnalysedRank> ranks) {
+  if (ranks.empty()) return {};
+  std::string out = Steps(ranks);
+  const std::vector<NamedTime> operators = Sum(ranks, &RankSummary::operators);
+  int64_t all_ns = 0;
+  for (const NamedTime& item : operators) all_ns += item.total_ns;
+  out += Top("Operators by device time (all ranks)", operators, all_ns);
+  out += Top("Modules by device time, forward (all ranks)", Sum(ranks, &RankSummary::modules), 0);
+  out += Memory(ranks);
+  int64_t dropped = 0;
+  for (const AnalysedRank& rank : ranks) dropped += rank.summary.dropped_records;
+  out += Concat("\nDropped records: ", std::to_string(dropped), "\n");
+  out += Issues(ranks);
+  out += "\nFiles\n";
+  for (const AnalysedRank& rank : ranks) {
+    for (const std::string& path : rank.written) out += Concat("  ", path, "\n");
+  }
+  return out;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,15 @@
+// The summary that `sonde analyse` prints: where the time of a step went, the greatest operators
+// and modules, memory, what was lost, where the files are. Plain text; pure.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/analyse_rank.h"
+
+namespace sonde::cli {
+
+// Ranks in the order in which they are shown.
+std::string RenderSummary(std::span<const AnalysedRank> ranks);
+
+}  // namespace sonde::cli

@@ -1,0 +1,129 @@
+// `sonde analyse`: captures -> deliverables, several ranks at a time.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "base/files.h"
+#include "base/host/parallel.h"
+#include "base/host/progress.h"
+#include "base/strings.h"
+#include "cli/analyse_rank.h"
+#include "cli/analyse_summary.h"
+#include "cli/command.h"
+#include "exporters/registry.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+using importers::TraceSource;
+
+struct Options {
+  std::vector<std::string> paths;
+  std::vector<std::string> export_types;
+  int max_process_number = 0;  // 0: as many as fit
+  std::string output_folder;
+};
+
+// Captures in the order of the paths and names, each once.
+Result<std::vector<TraceSource>> FindCaptures(const std::vector<std::string>& paths) {
+  std::vector<TraceSource> found;
+  std::set<std::string> seen;
+  for (const std::string& path : paths) {
+    SONDE_ASSIGN_OR_RETURN(const auto traces, importers::FindTraces(path));
+    if (traces.empty()) {
+      return base::NotFoundError(Concat("no capture in '", path,
+                                        "': a capture is a folder <name>_ascend_pt with a "
+                                        "folder SONDE in it"));
+    }
+    for (const TraceSource& trace : traces) {
+      if (!seen.insert(base::AbsolutePath(trace.path)).second) continue;
+      const std::string parent(base::DirName(base::AbsolutePath(trace.path)));
+      const std::string root = base::AbsolutePath(path);
+      if (base::AbsolutePath(trace.path) != root && parent != root) {
+        PrintNotice(Concat("found deeper than the folder that was named: ", trace.path));
+      }
+      found.push_back(trace);
+    }
+  }
+  return found;
+}
+
+// Ranks first by number, then by name; those without a rank last.
+void SortByRank(std::vector<AnalysedRank>& ranks) {
+  std::stable_sort(ranks.begin(), ranks.end(), [](const AnalysedRank& a, const AnalysedRank& b) {
+    const int64_t x = a.summary.rank.value_or(INT64_MAX);
+    const int64_t y = b.summary.rank.value_or(INT64_MAX);
+    return x != y ? x < y : a.span_name < b.span_name;
+  });
+}
+
+Result<int> Analyse(const Options& options) {
+  SONDE_ASSIGN_OR_RETURN(const std::vector<TraceSource> captures, FindCaptures(options.paths));
+  const int cores = base::AvailableThreads();
+  int at_a_time = options.max_process_number > 0 ? options.max_process_number : cores;
+  at_a_time = std::min({at_a_time, cores, static_cast<int>(captures.size())});
+  const AnalyseOptions rank_options{.export_types = options.export_types,
+                                    .output_folder = options.output_folder,
+                                    .threads = std::max(1, cores / at_a_time)};
+  std::vector<std::optional<Result<AnalysedRank>>> results(captures.size());
+  base::ProgressBar progress("Parsing", captures.size());
+  base::ParallelFor(captures.size(), {.max_threads = at_a_time}, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      results[i].emplace(AnalyseRank(captures[i], rank_options));
+      progress.Advance();
+    }
+  });
+  progress.Finish();
+  std::vector<AnalysedRank> ranks;
+  size_t failed = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i]->ok()) {
+      ranks.push_back(std::move(**results[i]));
+    } else {
+      PrintError(Concat(captures[i].path, ": ", results[i]->status().message()));
+      ++failed;
+    }
+  }
+  SortByRank(ranks);
+  const std::string summary = RenderSummary(ranks);
+  std::fwrite(summary.data(), 1, summary.size(), stdout);
+  return failed == 0 ? kExitOk : kExitFailure;
+}
+
+CommandAction Declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> types;
+  for (const exporters::Exporter& exporter : exporters::Exporters()) {
+    types.emplace_back(exporter.name);
+  }
+  app.add_option("PATH", options->paths, "Captures, or folders with captures in them")->required();
+  app.add_option("--export-type,--export_type", options->export_types,
+                 Concat("Form of the deliverables, any of ", base::Join(types, ", "),
+                        " (default: what the capture was recorded for, else text)"))
+      ->delimiter(',')
+      ->check(CLI::IsMember(types));
+  app.add_option("--max-process-number,--max_process_number", options->max_process_number,
+                 "Ranks analysed at the same time (default: number of cores)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("-o,--output", options->output_folder,
+                 "Put the deliverables into DIR/<name of the capture> instead of beside it");
+  return [options](const Context&) -> Result<int> { return Analyse(*options); };
+}
+
+}  // namespace
+
+Command AnalyseCommand() {
+  return {.name = "analyse",
+          .summary = "Turn captures into ASCEND_PROFILER_OUTPUT and print a summary",
+          .example =
+              "sonde analyse ./profile\n"
+              "sonde analyse ./profile --export-type text,db\n"
+              "sonde analyse ./profile --export-type kineto -o /tmp/traces",
+          .declare = &Declare};
+}
+
+}  // namespace sonde::cli

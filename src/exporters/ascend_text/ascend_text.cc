@@ -1,0 +1,58 @@
+#include "exporters/ascend_text/ascend_text.h"
+
+#include <memory>
+#include <string>
+
+#include "exporters/ascend_text/communication_json.h"
+#include "exporters/ascend_text/csv_files.h"
+#include "exporters/ascend_text/trace_view.h"
+#include "exporters/format/file_set.h"
+
+namespace sonde::exporters {
+namespace {
+
+using recipes::CaptureSettings;
+using recipes::ProfilerLevel;
+
+void AddTraceView(const ExportContext& context, FileSet& files) {
+  const auto pieces = std::make_shared<const TracePieces>(TraceViewPieces(context));
+  files.Add("trace_view.json", pieces->size(),
+            [pieces](size_t piece, LineBuffer& out) { pieces->Run(piece, out); });
+}
+
+void AddText(FileSet& files, std::string name, std::string text) {
+  if (text.empty()) return;
+  const auto whole = std::make_shared<const std::string>(std::move(text));
+  files.Add(std::move(name), 1, [whole](size_t, LineBuffer& out) { out.Append(*whole); });
+}
+
+void AddCommunicationFiles(const ExportContext& context, FileSet& files) {
+  const std::vector<recipes::CommunicationStep> steps = recipes::Communication(context.view);
+  AddText(files, "communication.json", CommunicationJson(context.view, steps));
+  AddText(files, "communication_matrix.json", CommunicationMatrixJson(context.view, steps));
+}
+
+}  // namespace
+
+Status ExportAscendText(const ExportContext& context) {
+  const CaptureSettings& settings = context.view.settings;
+  FileSet files(context.output_folder);
+  AddTraceView(context, files);
+  if (settings.cpu_activity) AddOperatorDetails(context, files);
+  if (settings.level != ProfilerLevel::kNone) {
+    AddKernelDetails(context, files);
+    AddStepTraceTime(context, files);
+  }
+  if (settings.profile_memory) {
+    AddMemoryRecord(context, files);
+    AddOperatorMemory(context, files);
+  }
+  if (settings.level == ProfilerLevel::kLevel1 || settings.level == ProfilerLevel::kLevel2) {
+    AddOpStatistic(context, files);
+    AddApiStatistic(context, files);
+    AddCommunicationFiles(context, files);
+  }
+  return files.Write(context.threads);
+}
+
+}  // namespace sonde::exporters

@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "base/strings.h"
+#include "exporters/ascend_text/csv_files.h"
+#include "recipes/kernel_details/kernel_details.h"
+
+namespace sonde::exporters {
+namespace {
+
+using recipes::DeviceView;
+using recipes::KernelRow;
+using recipes::ProfilerLevel;
+using recipes::TraceData;
+
+constexpr size_t kRowsPerPiece = 8192;
+
+// Which columns there are: by level, and whether there are steps and shapes.
+struct Layout {
+  bool steps = false;
+  bool full = false;    // level 1 and 2
+  bool shapes = false;  // at level 0
+};
+
+Layout LayoutOf(const DeviceView& view) {
+  Layout layout;
+  layout.steps = !view.data->steps.empty();
+  layout.full = view.settings.level != ProfilerLevel::kLevel0;
+  layout.shapes = !layout.full && view.settings.record_shapes;
+  return layout;
+}
+
+constexpr std::string_view kShapeColumns =
+    "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats";
+
+std::string Header(const Layout& layout) {
+  std::string header = layout.steps ? "Step Id,Device_id," : "Device_id,";
+  if (layout.full) {
+    header +=
+        "Model ID,Task ID,Stream ID,Name,Type,OP State,Accelerator Core,Start Time(us),"
+        "Duration(us),Wait Time(us),Block Num,Mix Block Num,HF32 Eligible,";
+    header += kShapeColumns;
+    header += ",Context ID";
+  } else {
+    header += "Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Num";
+    if (layout.shapes) header += base::Concat(",Mix Block Num,", kShapeColumns);
+  }
+  return header + "\r\n";
+}
+
+std::string OrNotAvailable(std::string_view text) { return text.empty() ? "N/A" : CsvCell(text); }
+
+std::string NumberOr(int64_t value, std::string_view fallback) {
+  return value < 0 ? std::string(fallback) : std::to_string(value);
+}
+
+// Shapes keep quotes of their own inside the cell: "32,3" is written """32,3""".
+std::string ShapeCell(std::string_view shapes) {
+  return shapes.empty() ? "N/A" : CsvCell(base::Concat("\"", shapes, "\""));
+}
+
+// What rows of one kind share: the cells between stream and start time, and those after the wait.
+struct KindCells {
+  std::vector<std::string> before;
+  std::vector<std::string> after;
+
+  KindCells(const TraceData& data, const Layout& layout) {
+    for (const store::TaskKindRow& kind : data.kinds) {
+      const std::string name = CsvCell(data.Name(kind.name));
+      const std::string type = OrNotAvailable(data.Name(kind.op_type));
+      const std::string core = OrNotAvailable(data.Name(kind.core));
+      const std::string shapes = base::Concat(ShapeCell(data.Name(kind.input_shapes)), ",",
+                                              OrNotAvailable(data.Name(kind.input_types)), ",",
+                                              OrNotAvailable(data.Name(kind.input_formats)), ",",
+                                              ShapeCell(data.Name(kind.output_shapes)), ",",
+                                              OrNotAvailable(data.Name(kind.output_types)), ",",
+                                              OrNotAvailable(data.Name(kind.output_formats)));
+      const std::string block = NumberOr(kind.block_num, "0");
+      const std::string mix_block = NumberOr(kind.mix_block_num, "0");
+      if (layout.full) {
+        before.push_back(base::Concat(name, ",", type, ",",
+                                      OrNotAvailable(data.Name(kind.op_state)), ",", core, ","));
+        after.push_back(base::Concat(",", block, ",", mix_block, ",",
+                                     OrNotAvailable(data.Name(kind.hf32)), ",", shapes, ",",
+                                     NumberOr(kind.context_id, "N/A"), "\r\n"));
+      } else {
+        before.push_back(base::Concat(name, ",", type, ",", core, ","));
+        after.push_back(layout.shapes
+                            ? base::Concat(",", block, ",", mix_block, ",", shapes, "\r\n")
+                            : base::Concat(",", block, "\r\n"));
+      }
+    }
+  }
+};
+
+class KernelFile {
+ public:
+  explicit KernelFile(const DeviceView& view)
+      : view_(view),
+        layout_(LayoutOf(view)),
+        kinds_(*view.data, layout_),
+        rows_(recipes::KernelDetails(view)) {}
+
+  size_t rows() const { return rows_.size(); }
+
+  void Append(size_t piece, LineBuffer& out) const {
+    if (piece == 0) out.Append(Header(layout_));
+    const size_t end = std::min((piece + 1) * kRowsPerPiece, rows_.size());
+    for (size_t i = piece * kRowsPerPiece; i < end; ++i) {
+      if (rows_[i].is_communication) {
+        AppendCommunication(rows_[i], out);
+      } else {
+        AppendTask(rows_[i], out);
+      }
+    }
+  }
+
+ private:
+  void AppendStep(int64_t step_id, LineBuffer& out) const {
+    if (!layout_.steps) return;
+    if (step_id >= 0) out.Int(step_id);
+    out.Append(',');
+  }
+
+  void AppendTimes(int64_t start_ns, int64_t dur_ns, int64_t wait_ns, LineBuffer& out) const {
+    out.Microseconds(start_ns);
+    out.Append("\t,");
+    out.Microseconds(dur_ns);
+    out.Append(',');
+    if (wait_ns == 0) {
+      out.Append('0');
+    } else {
+      out.Microseconds(wait_ns);
+    }
+  }
+
+  void AppendTask(const KernelRow& row, LineBuffer& out) const {
+    const store::DeviceTaskRow& task = view_.data->tasks[row.index];
+    const auto kind = static_cast<size_t>(task.kind_id);
+    AppendStep(task.step_id, out);
+    out.Int(view_.DeviceOfTask(task).device_id);
+    out.Append(',');
+    if (layout_.full) {
+      const int64_t model = view_.data->kinds[kind].model_id;
+      out.Int(model < 0 ? int64_t{4294967295} : model);
+      out.Append(',');
+      out.Int(task.task_id);
+      out.Append(',');
+      out.Int(view_.StreamOf(task));
+      out.Append(',');
+    }
+    out.Append(kinds_.before[kind]);
+    AppendTimes(task.ts, std::max<int64_t>(task.dur, 0), row.wait_ns, out);
+    out.Append(kinds_.after[kind]);
+  }
+
+  void AppendCommunication(const KernelRow& row, LineBuffer& out) const {
+    const store::CommunicationOpRow& op = view_.data->communications[row.index];
+    const recipes::CommunicationView& shown = view_.communications[row.index];
+    AppendStep(op.step_id, out);
+    out.Int(view_.devices[shown.device].device_id);
+    out.Append(layout_.full ? ",4294967295,N/A,N/A," : ",");
+    out.Append(CsvCell(shown.name));
+    out.Append(',');
+    out.Append(CsvCell(shown.type));
+    out.Append(layout_.full ? ",N/A,COMMUNICATION," : ",COMMUNICATION,");
+    AppendTimes(op.ts, view_.EndNs(op) - op.ts, row.wait_ns, out);
+    if (layout_.full) {
+      out.Append(",0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A\r\n");
+    } else {
+      out.Append(layout_.shapes ? ",0,N/A,N/A,N/A,N/A,N/A,N/A,N/A\r\n" : ",0\r\n");
+    }
+  }
+
+  const DeviceView& view_;
+  Layout layout_;
+  KindCells kinds_;
+  std::vector<KernelRow> rows_;
+};
+
+}  // namespace
+
+void AddKernelDetails(const ExportContext& context, FileSet& files) {
+  const auto file = std::make_shared<const KernelFile>(context.view);
+  if (file->rows() == 0) return;
+  files.Add("kernel_details.csv", (file->rows() + kRowsPerPiece - 1) / kRowsPerPiece,
+            [file](size_t piece, LineBuffer& out) { file->Append(piece, out); });
+}
+
+}  // namespace sonde::exporters

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/host/json_writer.h"
+#include "exporters/ascend_text/framework_events.h"
+#include "exporters/ascend_text/operator_fragments.h"
+#include "exporters/ascend_text/trace_view.h"
+#include "exporters/format/layers.h"
+
+namespace sonde::exporters {
+namespace {
+
+using recipes::Scope;
+using recipes::TraceData;
+
+constexpr size_t kEventsPerPiece = 4096;
+
+void AppendFrameworkNames(const TraceData& data, const FrameworkRows& rows,
+                          const FrameworkEvents& events, LineBuffer& out) {
+  for (const store::ProcessRow& process : data.processes) {
+    AppendProcessNames({process.pid, "Python", "CPU", static_cast<int64_t>(Layer::kPython)}, out);
+  }
+  std::set<std::pair<int64_t, int64_t>> named;
+  int64_t last_row = -1;
+  for (const FrameworkEvent& event : events.events) {
+    const store::SliceRow& slice = data.Slice(event.slice_id);
+    const int64_t row = rows.OfSlice(slice);
+    if (row == last_row) continue;
+    last_row = row;
+    const store::TrackRow& track = data.TrackOf(slice);
+    const int64_t pid = data.PidOf(track.process_id);
+    if (!named.insert({pid, row}).second) continue;
+    const int64_t tid = data.TidOf(track.thread_id);
+    AppendThreadNames(pid, row, ThreadLabel(tid), tid, out);
+  }
+}
+
+void AppendOperator(const TraceData& data, const OperatorFragments& fragments,
+                    const FrameworkEvent& event, LineBuffer& out) {
+  const store::SliceRow& slice = data.Slice(event.slice_id);
+  const int32_t op_index = data.OpOf(event.slice_id);
+  out.Append(fragments.Begin(slice.name));
+  out.Append(fragments.Row(slice.track_id));
+  out.Microseconds(slice.ts);
+  out.Append(R"(", "dur": )");
+  out.MicrosecondsShort(event.dur_ns);
+  if (op_index < 0) {
+    out.Append(R"(, "cat": "cpu_op", "args": {"Sequence number": -1, "Fwd thread id": 0}})");
+    return;
+  }
+  const store::FrameworkOpRow& op = data.ops[static_cast<size_t>(op_index)];
+  out.Append(R"(, "cat": "cpu_op", "args": {"Sequence number": )");
+  // Of a step the store keeps its number there.
+  out.Int(static_cast<Scope>(op.scope) == Scope::kStep ? -1 : op.sequence_number);
+  out.Append(R"(, "Fwd thread id": )");
+  out.Int(op.forward_thread_id < 0
+              ? 0
+              : data.threads[static_cast<size_t>(op.forward_thread_id)].framework_number);
+  out.Append(fragments.Signature(op.signature_id));
+  out.Append(fragments.Stack(op.stack_id));
+  out.Append(fragments.Module(op.module));
+  out.Append("}}");
+}
+
+void AppendPythonEvent(const TraceData& data, const FrameworkRows& rows, const PythonEvent& python,
+                       int64_t dur_ns, LineBuffer& out) {
+  const store::SliceRow& slice = data.Slice(python.slice_id);
+  out.Append(R"(, {"ph": "X", "name": )");
+  out.Append(base::JsonQuote(python.name));
+  out.Append(R"(, "pid": )");
+  out.Int(data.PidOf(data.TrackOf(slice).process_id));
+  out.Append(R"(, "tid": )");
+  out.Int(rows.OfSlice(slice));
+  out.Append(R"(, "ts": ")");
+  out.Microseconds(slice.ts);
+  out.Append(R"(", "dur": )");
+  out.MicrosecondsShort(dur_ns);
+  out.Append(R"(, "cat": "python_function", "args": {"Python id": )");
+  out.Int(python.python_id);
+  out.Append(R"(, "Python parent id": )");
+  out.Int(python.parent_id);
+  if (python.module_id >= 0) {
+    out.Append(R"(, "Python module id": )");
+    out.Int(python.module_id);
+  }
+  out.Append("}}");
+}
+
+// Names of flows by their kind in the store.
+struct FlowNames {
+  std::string_view kind;
+  std::string_view name;
+  std::string_view category;
+};
+constexpr FlowNames kForwardBackward{"forward_backward", "fwdbwd", "fwdbwd"};
+constexpr FlowNames kUserFlow{"user", "flow", "user"};
+
+void AppendFlow(const TraceData& data, const FrameworkRows& rows, const FlowNames& names,
+                int64_t id, const store::FlowRow& flow, LineBuffer& out) {
+  const auto append_end = [&](char phase, int32_t slice_id) {
+    const store::SliceRow& slice = data.Slice(slice_id);
+    const store::TrackRow& track = data.TrackOf(slice);
+    AppendFlowEnd({phase, names.name, names.category, data.PidOf(track.process_id),
+                   rows.OfSlice(slice), slice.ts},
+                  id, out);
+  };
+  append_end('s', flow.slice_out);
+  append_end('f', flow.slice_in);
+}
+
+// One pair a sequence number, the latest, as the peer has it; flows of the user all.
+void AppendFrameworkFlows(const TraceData& data, const FrameworkRows& rows, LineBuffer& out) {
+  std::map<int64_t, const store::FlowRow*> forward_backward;
+  for (const store::FlowRow& flow : data.flows) {
+    if (flow.slice_out < 0 || flow.slice_in < 0) continue;
+    if (data.Name(flow.kind) == kForwardBackward.kind) forward_backward[flow.key] = &flow;
+    if (data.Name(flow.kind) == kUserFlow.kind) {
+      AppendFlow(data, rows, kUserFlow, flow.flow_id, flow, out);
+    }
+  }
+  for (const auto& [key, flow] : forward_backward) {
+    AppendFlow(data, rows, kForwardBackward, key, *flow, out);
+  }
+}
+
+}  // namespace
+
+void AddPythonLayers(const ExportContext& context, TracePieces& pieces) {
+  const TraceData& data = context.data();
+  const auto rows = std::make_shared<const FrameworkRows>(data);
+  const auto fragments = std::make_shared<const OperatorFragments>(data, *rows);
+  const auto events = std::make_shared<const FrameworkEvents>(FrameworkEvents::Make(data, *rows));
+  pieces.Add(
+      [&data, rows, events](LineBuffer& out) { AppendFrameworkNames(data, *rows, *events, out); });
+  pieces.AddRanges(events->events.size(), kEventsPerPiece,
+                   [&data, rows, fragments, events](size_t begin, size_t end, LineBuffer& out) {
+                     for (size_t i = begin; i < end; ++i) {
+                       const FrameworkEvent& event = events->events[i];
+                       if (event.python < 0) {
+                         AppendOperator(data, *fragments, event, out);
+                       } else {
+                         AppendPythonEvent(data, *rows,
+                                           events->python[static_cast<size_t>(event.python)],
+                                           event.dur_ns, out);
+                       }
+                     }
+                   });
+  pieces.Add([&data, rows](LineBuffer& out) { AppendFrameworkFlows(data, *rows, out); });
+  pieces.Add([&data](LineBuffer& out) { AppendGarbageCollections(data, out); });
+  pieces.Add([&data](LineBuffer& out) { AppendMarkers(data, out); });
+  pieces.AddRanges(data.counters.size(), kEventsPerPiece,
+                   [&data](size_t begin, size_t end, LineBuffer& out) {
+                     AppendCounters(data, begin, end, out);
+                   });
+}
+
+}  // namespace sonde::exporters

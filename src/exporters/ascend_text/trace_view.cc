@@ -1,0 +1,89 @@
+#include "exporters/ascend_text/trace_view.h"
+
+#include <memory>
+
+#include "base/host/json_writer.h"
+
+namespace sonde::exporters {
+namespace {
+
+// , {"name": "<event>", "pid": 1, "tid": 2, "args": {"<key>":
+void BeginMetadata(std::string_view event, int64_t pid, int64_t tid, std::string_view key,
+                   LineBuffer& out) {
+  out.Append(R"(, {"name": ")");
+  out.Append(event);
+  out.Append(R"(", "pid": )");
+  out.Int(pid);
+  out.Append(R"(, "tid": )");
+  out.Int(tid);
+  out.Append(R"(, "args": {")");
+  out.Append(key);
+  out.Append(R"(": )");
+}
+
+constexpr std::string_view kEndMetadata = R"(}, "ph": "M"})";
+
+}  // namespace
+
+void AppendProcessNames(const ProcessNames& process, LineBuffer& out) {
+  BeginMetadata("process_name", process.pid, 0, "name", out);
+  out.Append(base::JsonQuote(process.name));
+  out.Append(kEndMetadata);
+  BeginMetadata("process_labels", process.pid, 0, "labels", out);
+  out.Append(base::JsonQuote(process.label));
+  out.Append(kEndMetadata);
+  BeginMetadata("process_sort_index", process.pid, 0, "sort_index", out);
+  out.Int(process.sort_index);
+  out.Append(kEndMetadata);
+}
+
+void AppendThreadNames(int64_t pid, int64_t tid, std::string_view name, int64_t sort_index,
+                       LineBuffer& out) {
+  BeginMetadata("thread_name", pid, tid, "name", out);
+  out.Append(base::JsonQuote(name));
+  out.Append(kEndMetadata);
+  BeginMetadata("thread_sort_index", pid, tid, "sort_index", out);
+  out.Int(sort_index);
+  out.Append(kEndMetadata);
+}
+
+std::string ThreadLabel(int64_t tid) { return "Thread " + std::to_string(tid); }
+
+void AppendFlowEnd(const FlowEnd& end, int64_t id, LineBuffer& out) {
+  out.Append(end.phase == 's' ? R"(, {"ph": "s", "bp": "e", "name": ")"
+                              : R"(, {"ph": "f", "bp": "e", "name": ")");
+  out.Append(end.name);
+  out.Append(R"(", "id": )");
+  out.Int(id);
+  out.Append(R"(, "pid": )");
+  out.Int(end.pid);
+  out.Append(R"(, "tid": )");
+  out.Int(end.tid);
+  out.Append(R"(, "ts": ")");
+  out.Microseconds(end.ts_ns);
+  out.Append(R"(", "cat": ")");
+  out.Append(end.category);
+  out.Append(R"("})");
+}
+
+TracePieces TraceViewPieces(const ExportContext& context) {
+  const auto layers = std::make_shared<TracePieces>();
+  AddPythonLayers(context, *layers);
+  AddDeviceLayers(context, *layers);
+  AddHostLayer(context, *layers);
+  TracePieces pieces;
+  // The first event of the file stands without the separator before it.
+  pieces.Add([layers](LineBuffer& out) {
+    LineBuffer first;
+    layers->Run(0, first);
+    out.Append('[');
+    out.Append(first.text().substr(first.size() == 0 ? 0 : 2));
+  });
+  for (size_t i = 1; i < layers->size(); ++i) {
+    pieces.Add([layers, i](LineBuffer& out) { layers->Run(i, out); });
+  }
+  pieces.Add([](LineBuffer& out) { out.Append(']'); });
+  return pieces;
+}
+
+}  // namespace sonde::exporters

@@ -1,0 +1,59 @@
+// trace_view.json: all layers of a rank as one Chrome trace, an array of events on one line.
+//
+// Layers: Python (operators, modules, Python functions, fwdbwd flows), Python GC, markers of the
+// user, from level 1 the host calls with HostToDevice flows, Ascend Hardware (streams with device
+// tasks), Communication (groups), Overlap Analysis; async_npu flows from operators to device work.
+// Times are exact: `ts` is a text of microseconds with three decimals, `dur` a number. Within a row
+// (pid, tid) events nest or are disjoint; each flow has exactly one start and one end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "exporters/exporter.h"
+#include "exporters/format/trace_pieces.h"
+
+namespace sonde::exporters {
+
+// The pieces refer to `context`, which must outlive them.
+TracePieces TraceViewPieces(const ExportContext& context);
+
+// The framework's layers: operators, modules and Python functions, garbage collection, markers.
+void AddPythonLayers(const ExportContext& context, TracePieces& pieces);
+// Host calls and the flows from them to device work.
+void AddHostLayer(const ExportContext& context, TracePieces& pieces);
+// Device work, communication, overlap, and the flows from operators to device work.
+void AddDeviceLayers(const ExportContext& context, TracePieces& pieces);
+
+// Single layers of AddPythonLayers.
+void AppendGarbageCollections(const recipes::TraceData& data, LineBuffer& out);
+void AppendMarkers(const recipes::TraceData& data, LineBuffer& out);
+void AppendCounters(const recipes::TraceData& data, size_t begin, size_t end, LineBuffer& out);
+
+// Events of type M that name a process, and a row of it.
+struct ProcessNames {
+  int64_t pid;
+  std::string_view name;
+  std::string_view label;
+  int64_t sort_index;
+};
+void AppendProcessNames(const ProcessNames& process, LineBuffer& out);
+void AppendThreadNames(int64_t pid, int64_t tid, std::string_view name, int64_t sort_index,
+                       LineBuffer& out);
+
+// "Thread 123"
+std::string ThreadLabel(int64_t tid);
+
+// One end of a flow.
+struct FlowEnd {
+  char phase;  // 's' or 'f'
+  std::string_view name;
+  std::string_view category;
+  int64_t pid;
+  int64_t tid;
+  int64_t ts_ns;
+};
+void AppendFlowEnd(const FlowEnd& end, int64_t id, LineBuffer& out);
+
+}  // namespace sonde::exporters

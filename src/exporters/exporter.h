@@ -1,0 +1,33 @@
+// What an exporter is: a form of deliverables made of the store of one rank.
+//
+// An exporter writes the files of one format into the folders of its context, and nothing else. It
+// reads the shared tables; it does not print. How to add one: docs/how-to/add-an-exporter.md.
+// Threads: an exporter may use context.threads of its own; several ranks are exported at a time.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "recipes/trace/device_view.h"
+
+namespace sonde::exporters {
+
+struct ExportContext {
+  const recipes::DeviceView& view;  // of the rank; view.data are its tables
+  std::string span_folder;          // what lies beside ASCEND_PROFILER_OUTPUT goes here
+  std::string output_folder;        // becomes ASCEND_PROFILER_OUTPUT; "" where not wanted
+  std::string span_name;            // name of the span folder, for file names
+  int threads = 1;
+
+  const recipes::TraceData& data() const { return *view.data; }
+};
+
+struct Exporter {
+  std::string_view name;     // value of --export-type
+  std::string_view summary;  // one line for people
+  bool in_output_folder;     // its files belong into ASCEND_PROFILER_OUTPUT
+  Status (*run)(const ExportContext& context);
+};
+
+}  // namespace sonde::exporters

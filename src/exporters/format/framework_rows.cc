@@ -1,0 +1,110 @@
+#include "exporters/format/framework_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "exporters/format/lanes.h"
+#include "exporters/format/layers.h"
+
+namespace sonde::exporters {
+namespace {
+
+using recipes::TraceData;
+using store::SliceRow;
+
+bool SharesRow(std::string_view kind) {
+  return kind == "thread" || kind == "module" || kind == "python";
+}
+
+// The depths of a track: slices of one depth are disjoint and sorted by start.
+std::vector<std::span<const SliceRow>> DepthsOf(const TraceData& data, int32_t track) {
+  const auto before_track = [](const SliceRow& slice, int32_t id) { return slice.track_id < id; };
+  const auto begin = std::lower_bound(data.slices.begin(), data.slices.end(), track, before_track);
+  const auto end = std::lower_bound(begin, data.slices.end(), track + 1, before_track);
+  std::vector<std::span<const SliceRow>> depths;
+  for (auto first = begin; first != end;) {
+    const int32_t depth = first->depth;
+    const auto last = std::partition_point(
+        first, end, [depth](const SliceRow& slice) { return slice.depth <= depth; });
+    depths.emplace_back(first, last);
+    first = last;
+  }
+  return depths;
+}
+
+// Whether one of the disjoint slices holds the moment strictly inside, and if so which.
+const SliceRow* AroundMoment(const TraceData& data, std::span<const SliceRow> slices,
+                             int64_t moment_ns) {
+  const auto after = std::partition_point(slices.begin(), slices.end(),
+                                          [&](const SliceRow& s) { return s.ts < moment_ns; });
+  if (after == slices.begin()) return nullptr;
+  const SliceRow& candidate = *(after - 1);
+  return data.EndNs(candidate) > moment_ns ? &candidate : nullptr;
+}
+
+bool Crosses(const TraceData& data, const std::vector<std::span<const SliceRow>>& depths,
+             int64_t start_ns, int64_t end_ns) {
+  for (const std::span<const SliceRow> slices : depths) {
+    const SliceRow* at_start = AroundMoment(data, slices, start_ns);
+    if (at_start != nullptr && data.EndNs(*at_start) < end_ns) return true;
+    const SliceRow* at_end = AroundMoment(data, slices, end_ns);
+    if (at_end != nullptr && at_end->ts > start_ns) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+FrameworkRows::FrameworkRows(const TraceData& data) {
+  std::set<std::pair<int32_t, std::string_view>>
+      shared;                                  // thread and kind: the first track of each
+  std::unordered_map<int32_t, int64_t> lanes;  // used by thread
+  for (const store::TrackRow& track : data.tracks) {
+    const std::string_view kind = data.Name(track.kind);
+    const bool shares = SharesRow(kind) && shared.insert({track.thread_id, kind}).second;
+    const int64_t lane = shares ? 0 : ++lanes[track.thread_id];
+    track_tids_.push_back(LaneTid(data.TidOf(track.thread_id), lane));
+  }
+  MoveCrossing(data, lanes);
+}
+
+void FrameworkRows::MoveCrossing(const TraceData& data,
+                                 std::unordered_map<int32_t, int64_t>& lanes) {
+  std::map<int32_t, std::vector<int32_t>> crossing;  // by thread: slices of modules and functions
+  std::map<int32_t, std::vector<std::span<const SliceRow>>> operators;  // by thread
+  for (const store::TrackRow& track : data.tracks) {
+    const int64_t tid = data.TidOf(track.thread_id);
+    if (data.Name(track.kind) == "thread" && OfTrack(track.track_id) == tid) {
+      operators[track.thread_id] = DepthsOf(data, track.track_id);
+    }
+  }
+  for (const int32_t id : data.SlicesOfKinds({"module", "python"})) {
+    const SliceRow& slice = data.Slice(id);
+    const int32_t thread = data.TrackOf(slice).thread_id;
+    const auto own = operators.find(thread);
+    if (own == operators.end() || OfTrack(slice.track_id) != data.TidOf(thread)) continue;
+    if (Crosses(data, own->second, slice.ts, data.EndNs(slice))) crossing[thread].push_back(id);
+  }
+  for (auto& [thread, slices] : crossing) {
+    std::stable_sort(slices.begin(), slices.end(), [&](int32_t a, int32_t b) {
+      const SliceRow& x = data.Slice(a);
+      const SliceRow& y = data.Slice(b);
+      return x.ts != y.ts ? x.ts < y.ts : data.EndNs(x) > data.EndNs(y);
+    });
+    NestingLanes places;
+    const int64_t first_lane = lanes[thread] + 1;
+    for (const int32_t id : slices) {
+      const SliceRow& slice = data.Slice(id);
+      const size_t before = places.size();
+      const auto place = static_cast<int64_t>(places.Place(slice.ts, data.EndNs(slice)));
+      moved_[id] = LaneTid(data.TidOf(thread), first_lane + place);
+      if (places.size() > before) extra_rows_.emplace_back(slice.track_id, moved_[id]);
+    }
+  }
+}
+
+}  // namespace sonde::exporters

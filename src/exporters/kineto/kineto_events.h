@@ -1,0 +1,31 @@
+// The events of a Kineto trace in pieces (format/trace_pieces.h), and its frame.
+//
+// Times are relative to `base_ns`, a multiple of a quarter of a year as in Kineto, and are written
+// as microseconds with three decimals. Threads: the pieces run in any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "exporters/exporter.h"
+#include "exporters/format/trace_pieces.h"
+
+namespace sonde::exporters {
+
+int64_t KinetoBaseNs(int64_t first_ns);
+
+// Everything before the first event: metadata of the run, "traceEvents": [
+std::string KinetoHead(const ExportContext& context, int64_t base_ns);
+// Everything after the last: ], "traceName": ...
+std::string KinetoTail(const std::string& file_name);
+
+// Names of processes and threads; the first event of the file.
+void AddKinetoNames(const ExportContext& context, int64_t base_ns, TracePieces& pieces);
+// Operators, annotations, modules, Python functions, fwdbwd flows.
+void AddKinetoHost(const ExportContext& context, int64_t base_ns, TracePieces& pieces);
+// Launches, kernels and their flows.
+void AddKinetoDevice(const ExportContext& context, int64_t base_ns, TracePieces& pieces);
+// Allocator events and the closing marks of the recording.
+void AddKinetoInstants(const ExportContext& context, int64_t base_ns, TracePieces& pieces);
+
+}  // namespace sonde::exporters

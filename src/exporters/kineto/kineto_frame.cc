@@ -1,0 +1,215 @@
+// Head, tail, names and instants of a Kineto trace.
+#include <set>
+
+#include "base/host/json_writer.h"
+#include "base/strings.h"
+#include "exporters/format/framework_rows.h"
+#include "exporters/kineto/kineto_events.h"
+#include "recipes/trace/device_view.h"
+
+namespace sonde::exporters {
+namespace {
+
+using recipes::TraceData;
+
+constexpr int64_t kQuarterYearNs = 7'889'238'000'000'000;
+constexpr size_t kEventsPerPiece = 4096;
+
+void WriteFlag(base::JsonWriter& json, std::string_view key, bool value) {
+  json.Key(key);
+  json.Int(value ? 1 : 0);
+}
+
+void WriteGroups(const TraceData& data, base::JsonWriter& json) {
+  json.Key("pg_count");
+  json.Int(static_cast<int64_t>(data.groups.size()));
+  json.Key("pg_config");
+  json.BeginArray();
+  for (const recipes::CommunicationGroup& group : data.groups) {
+    json.BeginObject();
+    json.Key("pg_name");
+    json.String(data.Name(group.name));
+    json.Key("pg_desc");
+    json.String(data.Name(group.description));
+    json.Key("backend_config");
+    json.String("cpu:gloo");
+    json.Key("ranks");
+    json.Raw(group.rank_list.empty() ? "[]" : group.rank_list);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+// , {"ph": "M", "name": ..., "ts": ..., "pid": ..., "tid": ..., "args": {key: value}}
+void AppendMetadata(std::string_view name, const std::string& pid, const std::string& tid,
+                    std::string_view ts, std::string_view key, const std::string& value,
+                    LineBuffer& out) {
+  out.Append(base::Concat(R"({"ph": "M", "name": ")", name, R"(", "ts": )", ts, R"(, "pid": )", pid,
+                          R"(, "tid": )", tid, R"(, "args": {")", key, R"(": )", value, "}}"));
+}
+
+class NameWriter {
+ public:
+  NameWriter(std::string ts, LineBuffer& out) : ts_(std::move(ts)), out_(out) {}
+
+  void Process(int64_t pid, std::string_view name, std::string_view label, int64_t sort_index) {
+    Event("process_name", pid, 0, "name", base::JsonQuote(name));
+    Event("process_labels", pid, 0, "labels", base::JsonQuote(label));
+    Event("process_sort_index", pid, 0, "sort_index", std::to_string(sort_index));
+  }
+  void Thread(int64_t pid, int64_t tid, std::string_view name) {
+    Event("thread_name", pid, tid, "name", base::JsonQuote(name));
+    Event("thread_sort_index", pid, tid, "sort_index", std::to_string(tid));
+  }
+
+ private:
+  void Event(std::string_view name, int64_t pid, int64_t tid, std::string_view key,
+             const std::string& value) {
+    if (!is_first_) out_.Append(",\n");
+    is_first_ = false;
+    AppendMetadata(name, std::to_string(pid), std::to_string(tid), ts_, key, value, out_);
+  }
+
+  std::string ts_;
+  LineBuffer& out_;
+  bool is_first_ = true;
+};
+
+void AppendNames(const recipes::DeviceView& view, int64_t base_ns, LineBuffer& out) {
+  const TraceData& data = *view.data;
+  NameWriter names(base::NsToMicrosecondText(data.first_ns - base_ns), out);
+  for (const store::ProcessRow& process : data.processes) {
+    names.Process(process.pid, "python", "CPU", process.pid);
+  }
+  const FrameworkRows rows(data);
+  std::set<std::pair<int64_t, int64_t>> seen;
+  const auto name_row = [&](const store::TrackRow& track, int64_t row) {
+    const int64_t pid = data.PidOf(track.process_id);
+    if (!seen.insert({pid, row}).second) return;
+    const std::string_view name =
+        data.Name(data.threads[static_cast<size_t>(track.thread_id)].name);
+    names.Thread(
+        pid, row,
+        base::Concat("thread ", std::to_string(data.TidOf(track.thread_id)), " (", name, ")"));
+  };
+  for (const store::TrackRow& track : data.tracks) {
+    if (track.thread_id < 0 || data.Name(track.kind) == "stream") continue;
+    name_row(track, rows.OfTrack(track.track_id));
+  }
+  for (const auto& [track, row] : rows.extra_rows()) {
+    name_row(data.tracks[static_cast<size_t>(track)], row);
+  }
+  for (const recipes::Device& device : view.devices) {
+    names.Process(device.device_id, "python",
+                  device.is_cpu ? "CPU as device " + std::to_string(device.device_id)
+                                : "GPU " + std::to_string(device.device_id),
+                  device.device_id + 5'000'000);
+  }
+}
+
+void AppendMemoryEvent(const TraceData& data, const store::MemoryEventRow& event, int64_t base_ns,
+                       LineBuffer& out) {
+  out.Append(
+      ",\n"
+      R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": )");
+  out.Int(data.PidOf(event.process_id));
+  out.Append(R"(, "tid": )");
+  out.Int(data.TidOf(event.thread_id));
+  out.Append(R"(, "ts": )");
+  out.Microseconds(event.ts - base_ns);
+  out.Append(R"(, "args": {"Total Reserved": )");
+  out.Int(std::max<int64_t>(event.total_reserved, 0));
+  out.Append(R"(, "Total Allocated": )");
+  out.Int(std::max<int64_t>(event.total_allocated, 0));
+  out.Append(R"(, "Bytes": )");
+  out.Int(event.size_bytes);
+  out.Append(R"(, "Addr": )");
+  out.Int(event.pointer);
+  out.Append(R"(, "Device Id": )");
+  out.Int(event.device_type == 0 ? -1 : event.device_index);
+  out.Append(R"(, "Device Type": )");
+  out.Int(event.device_type);
+  out.Append("}}");
+}
+
+}  // namespace
+
+int64_t KinetoBaseNs(int64_t first_ns) { return first_ns / kQuarterYearNs * kQuarterYearNs; }
+
+std::string KinetoHead(const ExportContext& context, int64_t base_ns) {
+  const recipes::CaptureSettings& settings = context.view.settings;
+  base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);
+  json.BeginObject();
+  json.Key("schemaVersion");
+  json.Int(1);
+  json.Key("deviceProperties");
+  json.BeginArray();
+  json.EndArray();
+  WriteFlag(json, "record_shapes", settings.record_shapes);
+  WriteFlag(json, "profile_memory", settings.profile_memory);
+  WriteFlag(json, "with_stack", settings.with_stack);
+  WriteFlag(json, "with_modules", settings.with_modules);
+  json.Key("distributedInfo");
+  json.BeginObject();
+  json.Key("backend");
+  json.String("gloo");
+  json.Key("rank");
+  json.Int(settings.rank.value_or(0));
+  json.Key("world_size");
+  json.Int(std::max<int64_t>(settings.world_size, 1));
+  WriteGroups(context.data(), json);
+  json.EndObject();
+  json.Key("displayTimeUnit");
+  json.String("ms");
+  json.Key("baseTimeNanoseconds");
+  json.Int(base_ns);
+  json.Key("traceEvents");
+  json.BeginArray();
+  json.EndArray();
+  json.EndObject();
+  // The writer wants the array and the object closed; the events go between.
+  std::string head = json.Take();
+  head.resize(head.size() - 2);
+  return head + "\n";
+}
+
+std::string KinetoTail(const std::string& file_name) {
+  return base::Concat("\n], \"traceName\": ", base::JsonQuote(file_name), "}\n");
+}
+
+void AddKinetoNames(const ExportContext& context, int64_t base_ns, TracePieces& pieces) {
+  const recipes::DeviceView& view = context.view;
+  pieces.Add([&view, base_ns](LineBuffer& out) { AppendNames(view, base_ns, out); });
+}
+
+void AddKinetoInstants(const ExportContext& context, int64_t base_ns, TracePieces& pieces) {
+  const TraceData& data = context.data();
+  if (context.view.settings.profile_memory) {
+    pieces.AddRanges(data.memory_events.size(), kEventsPerPiece,
+                     [&data, base_ns](size_t begin, size_t end, LineBuffer& out) {
+                       for (size_t i = begin; i < end; ++i) {
+                         AppendMemoryEvent(data, data.memory_events[i], base_ns, out);
+                       }
+                     });
+  }
+  pieces.Add([&data, base_ns](LineBuffer& out) {
+    const std::string begin = base::NsToMicrosecondText(data.first_ns - base_ns);
+    const std::string end = base::NsToMicrosecondText(data.last_ns - base_ns);
+    const std::string dur = base::NsToMicrosecondText(data.last_ns - data.first_ns);
+    out.Append(base::Concat(
+        ",\n"
+        R"({"ph": "X", "cat": "Trace", "ts": )",
+        begin, R"(, "dur": )", dur,
+        R"x(, "pid": "Spans", "tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)", )x"
+        R"("args": {"Op count": 0}})",
+        ",\n"
+        R"({"ph": "i", "s": "g", "name": "Iteration Start: PyTorch Profiler", "pid": )"
+        R"("Traces", "tid": "Trace PyTorch Profiler", "ts": )",
+        begin, "}",
+        ",\n"
+        R"({"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": )",
+        end, "}"));
+  });
+}
+
+}  // namespace sonde::exporters

@@ -1,0 +1,29 @@
+#include "exporters/registry.h"
+
+#include <array>
+
+#include "exporters/ascend_text/ascend_text.h"
+#include "exporters/kineto/kineto.h"
+
+namespace sonde::exporters {
+namespace {
+
+// One line each.
+constexpr std::array kExporters = {
+    Exporter{"text", "CSV and JSON files of ASCEND_PROFILER_OUTPUT", true, &ExportAscendText},
+    Exporter{"kineto", "Kineto trace for TensorBoard and HolisticTraceAnalysis", false,
+             &ExportKineto},
+};
+
+}  // namespace
+
+std::span<const Exporter> Exporters() { return kExporters; }
+
+const Exporter* FindExporter(std::string_view name) {
+  for (const Exporter& exporter : kExporters) {
+    if (exporter.name == name) return &exporter;
+  }
+  return nullptr;
+}
+
+}  // namespace sonde::exporters

@@ -1,0 +1,149 @@
+#include "exporters/span_files.h"
+
+#include <set>
+
+#include "base/files.h"
+#include "base/host/json.h"
+#include "base/host/json_writer.h"
+#include "base/strings.h"
+
+namespace sonde::exporters {
+namespace {
+
+using recipes::CaptureSettings;
+using recipes::TraceData;
+
+// The text of a metadata value that is valid JSON, else "".
+std::string_view Value(const TraceData& data, std::string_view key) {
+  const auto found = data.metadata.find(key);
+  if (found == data.metadata.end()) return {};
+  return base::JsonDocument::Parse(found->second, key).ok() ? std::string_view(found->second)
+                                                            : std::string_view();
+}
+
+// Between the braces of an object's text; "" for everything else and for empty objects.
+std::string_view MembersOf(std::string_view object) {
+  object = base::Trim(object);
+  if (!object.starts_with('{') || !object.ends_with('}')) return {};
+  return base::Trim(object.substr(1, object.size() - 2));
+}
+
+void WriteClocks(const TraceData& data, base::JsonWriter& json) {
+  // Our times are nanoseconds of the epoch already: the "counter" counts from the first event.
+  json.Key("start_info");
+  json.BeginObject();
+  json.Key("syscnt_enable");
+  json.Bool(false);
+  json.Key("freq");
+  json.Int(1000);
+  json.Key("start_cnt");
+  json.Int(0);
+  json.Key("start_monotonic");
+  json.Int(0);
+  json.EndObject();
+  json.Key("end_info");
+  json.BeginObject();
+  json.Key("collectionTimeEnd");
+  json.Int(data.last_ns);
+  json.Key("MonotonicTimeEnd");
+  json.Int(data.last_ns - data.first_ns);
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string IndentJson(std::string_view json) {
+  std::string out;
+  size_t depth = 0;
+  bool in_string = false;
+  const auto new_line = [&] {
+    out += '\n';
+    out.append(4 * depth, ' ');
+  };
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      out += c;
+      if (c == '\\' && i + 1 < json.size()) out += json[++i];
+      if (c == '"') in_string = false;
+      continue;
+    }
+    if (c == ' ' || c == '\n' || c == '\r' || c == '\t') continue;
+    const size_t next = json.find_first_not_of(" \n\r\t", i + 1);
+    const char after = next == std::string_view::npos ? '\0' : json[next];
+    if (c == '}' || c == ']') {
+      const bool is_empty = !out.empty() && (out.back() == '{' || out.back() == '[');
+      if (depth > 0) --depth;
+      if (!is_empty) new_line();
+      out += c;
+    } else if (c == '{' || c == '[') {
+      out += c;
+      ++depth;
+      if (after != '}' && after != ']') new_line();
+    } else if (c == ',') {
+      out += c;
+      new_line();
+    } else {
+      out += c;
+      if (c == ':') out += ' ';
+      if (c == '"') in_string = true;
+    }
+  }
+  return out;
+}
+
+std::string ProfilerInfoJson(const recipes::DeviceView& view) {
+  const TraceData& data = *view.data;
+  base::JsonWriter json(nullptr);
+  json.BeginObject();
+  json.Key("config");
+  const std::string_view config = Value(data, "profiler_config");
+  json.Raw(config.empty() ? "{}" : config);
+  WriteClocks(data, json);
+  if (const std::string_view version = Value(data, "torch_version"); !version.empty()) {
+    json.Key("torch_version");
+    json.Raw(version);
+  }
+  json.Key("rank_id");
+  const int64_t rank = view.settings.rank.value_or(-1);
+  if (view.settings.rank_from_environment) {
+    json.String(std::to_string(rank));
+  } else {
+    json.Int(rank);
+  }
+  json.EndObject();
+  return IndentJson(json.Take());
+}
+
+std::string ProfilerMetadataJson(const TraceData& data) {
+  std::vector<std::string> members;
+  const std::string_view user = Value(data, "user_metadata");
+  if (const std::string_view inner = MembersOf(user); !inner.empty()) members.emplace_back(inner);
+  std::set<std::string, std::less<>> taken;
+  if (const auto document = base::JsonDocument::Parse(user, "user_metadata"); document.ok()) {
+    for (const auto& [key, value] : document->root().Members()) taken.insert(key);
+  }
+  for (const std::string_view key :
+       {"ENV_VARIABLES", "distributed_args", "parallel_group_info", "trace_id"}) {
+    const std::string_view value = Value(data, key);
+    if (value.empty() || value == "{}" || value == "null" || taken.contains(key)) continue;
+    members.push_back(base::Concat(base::JsonQuote(key), ": ", value));
+  }
+  if (members.empty()) return {};
+  return base::Concat("{", base::Join(members, ", "), "}");
+}
+
+Status WriteSpanFiles(const ExportContext& context) {
+  const recipes::DeviceView& view = context.view;
+  const std::string info = view.settings.rank
+                               ? "profiler_info_" + std::to_string(*view.settings.rank) + ".json"
+                               : std::string("profiler_info.json");
+  SONDE_RETURN_IF_ERROR(
+      base::WriteFileAtomically(base::JoinPath(context.span_folder, info), ProfilerInfoJson(view)));
+  const std::string metadata = ProfilerMetadataJson(*view.data);
+  if (metadata.empty()) return {};
+  return base::WriteFileAtomically(base::JoinPath(context.span_folder, "profiler_metadata.json"),
+                                   metadata);
+}
+
+}  // namespace sonde::exporters

@@ -1,0 +1,22 @@
+// What lies beside ASCEND_PROFILER_OUTPUT: profiler_info_<rank>.json (how the capture was made) and
+// profiler_metadata.json (what the job said about itself), from the capture's metadata.
+//
+// Written whatever the form of the deliverables; both small. Errors: Status.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "exporters/exporter.h"
+
+namespace sonde::exporters {
+
+Status WriteSpanFiles(const ExportContext& context);
+
+// The texts, for tests. Metadata is "" where the job said nothing.
+std::string ProfilerInfoJson(const recipes::DeviceView& view);
+std::string ProfilerMetadataJson(const recipes::TraceData& data);
+// JSON text laid out with four blanks a level, members in their order.
+std::string IndentJson(std::string_view json);
+
+}  // namespace sonde::exporters

@@ -1,0 +1,123 @@
+#include "recipes/communication/communication.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/strings.h"
+#include "recipes/communication/naming.h"
+
+namespace sonde::recipes {
+namespace {
+
+double Ratio(int64_t part_ns, int64_t transit_ns) {
+  const int64_t whole_ns = part_ns + transit_ns;
+  if (whole_ns == 0) return 0;
+  return RoundTo4(static_cast<double>(part_ns) / static_cast<double>(whole_ns));
+}
+
+CommunicationTimes TimesOf(const DeviceView& view, size_t index) {
+  const store::CommunicationOpRow& op = view.data->communications[index];
+  CommunicationTimes times;
+  times.elapse_ns = view.EndNs(op) - op.ts;
+  if (op.transit_ns >= 0 || op.wait_ns >= 0) {
+    times.transit_ns = std::max<int64_t>(op.transit_ns, 0);
+    times.wait_ns = std::max<int64_t>(op.wait_ns, 0);
+    times.synchronization_ns = std::max<int64_t>(op.synchronization_ns, 0);
+  } else if (HcomKind(view.data->Name(op.op_type)) == "barrier") {
+    times.wait_ns = times.synchronization_ns = times.elapse_ns;
+  } else {
+    times.transit_ns = times.elapse_ns;
+  }
+  times.idle_ns = times.elapse_ns - times.transit_ns - times.wait_ns;
+  return times;
+}
+
+// Traffic to other ranks by transport. Transfers run at the same time: the time of a transport is
+// that of its longest.
+std::map<Transport, TransportTraffic> TrafficOf(const std::vector<Link>& links) {
+  std::map<Transport, TransportTraffic> traffic;
+  for (const Link& link : links) {
+    if (link.transport == Transport::kLocal || link.size_bytes == 0) continue;
+    TransportTraffic& sum = traffic[link.transport];
+    sum.size_bytes += link.size_bytes;
+    sum.time_ns = std::max(sum.time_ns, link.time_ns);
+    SizeCount& size = sum.sizes[link.size_bytes];
+    ++size.count;
+    size.time_ns += link.time_ns;
+  }
+  return traffic;
+}
+
+// The step of each operation; nullopt: outside all steps.
+class StepFinder {
+ public:
+  explicit StepFinder(const TraceData& data) : data_(data) {}
+
+  // Index of the step, kAll where there are none.
+  std::optional<size_t> Of(int64_t start_ns) const {
+    const auto& steps = data_.steps;
+    if (steps.size() <= 1) return 0;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const int64_t end_ns = steps[i].dur < 0 ? data_.last_ns : steps[i].ts + steps[i].dur;
+      if (start_ns >= steps[i].ts && start_ns <= end_ns) return i;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const TraceData& data_;
+};
+
+}  // namespace
+
+double RoundTo4(double value) { return std::nearbyint(value * 1e4) / 1e4; }
+
+double BandwidthGbPerS(int64_t size_bytes, int64_t time_ns) {
+  if (time_ns == 0) return 0;
+  return RoundTo4(static_cast<double>(size_bytes) / static_cast<double>(time_ns));
+}
+
+double CommunicationTimes::WaitRatio() const { return Ratio(wait_ns, transit_ns); }
+double CommunicationTimes::SynchronizationRatio() const {
+  return Ratio(synchronization_ns, transit_ns);
+}
+
+CommunicationTimes& CommunicationTimes::operator+=(const CommunicationTimes& other) {
+  elapse_ns += other.elapse_ns;
+  transit_ns += other.transit_ns;
+  wait_ns += other.wait_ns;
+  synchronization_ns += other.synchronization_ns;
+  idle_ns += other.idle_ns;
+  return *this;
+}
+
+TransportTraffic& TransportTraffic::operator+=(const TransportTraffic& other) {
+  size_bytes += other.size_bytes;
+  time_ns += other.time_ns;
+  for (const auto& [size, count] : other.sizes) {
+    sizes[size].count += count.count;
+    sizes[size].time_ns += count.time_ns;
+  }
+  return *this;
+}
+
+std::vector<CommunicationStep> Communication(const DeviceView& view) {
+  const TraceData& data = *view.data;
+  std::vector<CommunicationStep> steps(std::max<size_t>(data.steps.size(), 1));
+  for (size_t i = 0; i < data.steps.size(); ++i) steps[i].step_id = data.steps[i].step_id;
+  const StepFinder finder(data);
+  for (uint32_t i = 0; i < data.communications.size(); ++i) {
+    const std::optional<size_t> step = finder.Of(data.communications[i].ts);
+    if (!step) continue;
+    CommunicationRow row;
+    row.index = i;
+    row.times = TimesOf(view, i);
+    row.links = LinksOf(view, i);
+    row.traffic = TrafficOf(row.links);
+    steps[*step].rows.push_back(std::move(row));
+  }
+  std::erase_if(steps, [](const CommunicationStep& step) { return step.rows.empty(); });
+  return steps;
+}
+
+}  // namespace sonde::recipes

@@ -1,0 +1,39 @@
+// Which rank sends how much to which: measured transfers, or the nominal traffic of a collective.
+//
+// Nominal: what the collective has to deliver when every rank sends straight to every other, for a
+// group of n ranks and a payload of S bytes of this rank:
+//   all-reduce 2 S / n to each      reduce-scatter, all-to-all S / n to each     all-gather S to
+//   each send S to its peer              receive S from its peer                      others
+//   nothing
+// A link from a rank to itself stands for the part that stays (S / n, for all-gather S). It tells
+// readers which rank of the group this is, so it is there for every collective.
+// Transport: SDMA inside a machine, RDMA between machines, LOCAL for a rank itself; where the CPU
+// is the device these stand for shared memory or loopback, and for the network. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recipes/trace/device_view.h"
+
+namespace sonde::recipes {
+
+// In the order of the ecosystem's files.
+enum class Transport { kRdma, kHccs, kPcie, kSdma, kSio, kLocal };
+std::string_view TransportName(Transport transport);
+
+// Ranks are those inside the group.
+struct Link {
+  int64_t src_rank = 0;
+  int64_t dst_rank = 0;
+  Transport transport = Transport::kLocal;
+  int64_t size_bytes = 0;
+  int64_t time_ns = 0;
+};
+
+// Links of the operation data.communications[index]: measured ones where the store has them.
+std::vector<Link> LinksOf(const DeviceView& view, size_t index);
+
+}  // namespace sonde::recipes

@@ -1,0 +1,38 @@
+#include "recipes/operator_memory/operator_memory.h"
+
+#include <algorithm>
+
+namespace sonde::recipes {
+
+std::string DeviceTypeText(int16_t device_type, int16_t device_index) {
+  constexpr int16_t kCpu = 0;
+  constexpr int16_t kCuda = 1;
+  if (device_type == kCpu) return "CPU";
+  return (device_type == kCuda ? "CUDA:" : "NPU:") + std::to_string(device_index);
+}
+
+int32_t OwnerName(const TraceData& data, int32_t slice_id) {
+  for (int32_t id = slice_id; id >= 0; id = data.Slice(id).parent_id) {
+    const std::string_view name = data.Name(data.Slice(id).name);
+    if (name.starts_with("aten::") || name.starts_with("npu::") || name.starts_with("atb::")) {
+      return data.Slice(id).name;
+    }
+  }
+  return store::kNone;
+}
+
+std::vector<OperatorMemoryRow> OperatorMemory(const TraceData& data) {
+  std::vector<OperatorMemoryRow> rows;
+  for (uint32_t i = 0; i < data.memory_blocks.size(); ++i) {
+    const store::MemoryBlockRow& block = data.memory_blocks[i];
+    if (block.alloc_ts < 0) continue;
+    rows.push_back({i, OwnerName(data, block.owner_slice_id)});
+  }
+  std::stable_sort(
+      rows.begin(), rows.end(), [&](const OperatorMemoryRow& a, const OperatorMemoryRow& b) {
+        return data.memory_blocks[a.block].alloc_ts < data.memory_blocks[b.block].alloc_ts;
+      });
+  return rows;
+}
+
+}  // namespace sonde::recipes

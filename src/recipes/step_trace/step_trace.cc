@@ -1,0 +1,117 @@
+#include "recipes/step_trace/step_trace.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sonde::recipes {
+namespace {
+
+constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
+constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
+
+// Those that start in [from_ns, to_ns); the list is sorted by start.
+std::span<const Interval> StartingIn(std::span<const Interval> sorted, int64_t from_ns,
+                                     int64_t to_ns) {
+  const auto earlier = [](const Interval& interval, int64_t t_ns) {
+    return interval.start_ns < t_ns;
+  };
+  const auto first = std::lower_bound(sorted.begin(), sorted.end(), from_ns, earlier);
+  const auto last = std::lower_bound(first, sorted.end(), to_ns, earlier);
+  return sorted.subspan(static_cast<size_t>(first - sorted.begin()),
+                        static_cast<size_t>(last - first));
+}
+
+// What both rules derive from the sums.
+void Complete(StepTraceRow& row) {
+  row.overlapped_ns = row.communication_ns - row.not_overlapped_ns;
+  row.not_overlapped_without_receive_ns =
+      std::max<int64_t>(row.not_overlapped_ns - row.bubble_ns, 0);
+}
+
+std::optional<StepTraceRow> RowFromTasks(const StepTraceInput& input, const StepRange& step) {
+  const auto part = [&](std::span<const Interval> all) {
+    const auto own = StartingIn(all, step.start_ns, step.end_ns);
+    return std::vector<Interval>(own.begin(), own.end());
+  };
+  const Overlap overlap = AnalyseOverlap(part(input.computing), part(input.communication));
+  const std::vector<Interval> busy = Unite(overlap.computing, overlap.communication);
+  if (busy.empty()) return std::nullopt;
+  StepTraceRow row;
+  row.computing_ns = TotalNs(overlap.computing);
+  row.communication_ns = TotalNs(overlap.communication);
+  row.not_overlapped_ns = TotalNs(overlap.not_overlapped);
+  row.free_ns = TotalNs(overlap.free);
+  row.bubble_ns = TotalNs(StartingIn(input.receives, step.start_ns, step.end_ns));
+  row.stage_ns = busy.back().end_ns - busy.front().start_ns - row.bubble_ns;
+  row.preparing_ns = busy.front().start_ns - step.host_start_ns;
+  Complete(row);
+  return row;
+}
+
+std::optional<StepTraceRow> RowFromTimeline(const Overlap& overlap,
+                                            std::span<const Interval> receives,
+                                            const StepRange& step) {
+  StepTraceRow row;
+  int64_t first_ns = kLatest;
+  int64_t last_ns = kEarliest;
+  int64_t first_busy_ns = kLatest;
+  const auto sum = [&](std::span<const Interval> all, bool is_busy) {
+    const auto own = StartingIn(all, step.start_ns, step.end_ns);
+    for (const Interval& interval : own) {
+      first_ns = std::min(first_ns, interval.start_ns);
+      last_ns = std::max(last_ns, interval.end_ns);
+      if (is_busy) first_busy_ns = std::min(first_busy_ns, interval.start_ns);
+    }
+    return TotalNs(own);
+  };
+  row.computing_ns = sum(overlap.computing, true);
+  row.communication_ns = sum(overlap.communication, true);
+  row.not_overlapped_ns = sum(overlap.not_overlapped, false);
+  row.free_ns = sum(overlap.free, false);
+  row.bubble_ns = sum(receives, false);
+  if (first_ns == kLatest) return std::nullopt;
+  row.stage_ns = last_ns - first_ns - row.bubble_ns;
+  if (first_busy_ns != kLatest) row.preparing_ns = first_busy_ns - step.host_start_ns;
+  Complete(row);
+  return row;
+}
+
+template <class RowOf>
+std::vector<StepTraceRow> ForEachStep(std::span<const StepRange> steps, int64_t first_op_start_ns,
+                                      RowOf&& row_of) {
+  std::vector<StepTraceRow> rows;
+  if (steps.empty()) {
+    if (auto row = row_of(StepRange{0, kEarliest, kLatest, first_op_start_ns})) {
+      rows.push_back(*row);
+    }
+    return rows;
+  }
+  for (const StepRange& step : steps) {
+    if (auto row = row_of(step)) {
+      row->step_id = step.step_id;
+      rows.push_back(*row);
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const StepTraceRow& a, const StepTraceRow& b) {
+    return a.step_id < b.step_id;
+  });
+  return rows;
+}
+
+}  // namespace
+
+std::vector<StepTraceRow> StepTraceFromTasks(const StepTraceInput& input) {
+  return ForEachStep(input.steps, input.first_op_start_ns,
+                     [&](const StepRange& step) { return RowFromTasks(input, step); });
+}
+
+std::vector<StepTraceRow> StepTraceFromTimeline(const Overlap& overlap,
+                                                std::span<const Interval> receives,
+                                                std::span<const StepRange> steps,
+                                                int64_t first_op_start_ns) {
+  return ForEachStep(steps, first_op_start_ns, [&](const StepRange& step) {
+    return RowFromTimeline(overlap, receives, step);
+  });
+}
+
+}  // namespace sonde::recipes

@@ -1,0 +1,69 @@
+#include "recipes/summary/summary.h"
+
+#include <algorithm>
+
+#include "recipes/op_statistic/op_statistic.h"
+#include "recipes/top_modules/top_modules.h"
+
+namespace sonde::recipes {
+namespace {
+
+// Mean over all steps of all devices of the rank.
+StepTraceRow MeanStep(const DeviceView& view, int64_t& count) {
+  constexpr int64_t StepTraceRow::* kMembers[] = {
+      &StepTraceRow::computing_ns,  &StepTraceRow::not_overlapped_ns,
+      &StepTraceRow::overlapped_ns, &StepTraceRow::communication_ns,
+      &StepTraceRow::free_ns,       &StepTraceRow::stage_ns,
+      &StepTraceRow::bubble_ns,     &StepTraceRow::not_overlapped_without_receive_ns,
+      &StepTraceRow::preparing_ns};
+  StepTraceRow mean;
+  count = 0;
+  for (const Device& device : view.devices) {
+    for (const StepTraceRow& step : device.steps) {
+      for (const auto member : kMembers) mean.*member += step.*member;
+      ++count;
+    }
+  }
+  if (count > 0) {
+    for (const auto member : kMembers) mean.*member /= count;
+  }
+  return mean;
+}
+
+int64_t PeakMemory(const TraceData& data) {
+  int64_t peak_bytes = -1;
+  for (const store::MemoryEventRow& event : data.memory_events) {
+    peak_bytes = std::max(peak_bytes, event.total_allocated);
+  }
+  return peak_bytes;
+}
+
+}  // namespace
+
+RankSummary Summarise(const DeviceView& view) {
+  const TraceData& data = *view.data;
+  RankSummary summary;
+  summary.rank = view.settings.rank;
+  for (const store::FrameworkOpRow& op : data.ops) {
+    if (IsOperator(op.scope) && static_cast<Scope>(op.scope) != Scope::kStep) {
+      ++summary.operator_count;
+    }
+  }
+  summary.mean_step = MeanStep(view, summary.step_count);
+  for (const OpStatisticRow& row : OpStatistic(view)) {
+    summary.operators.push_back({std::string(row.op_type), row.count, row.total_ns});
+  }
+  for (const ModuleRow& row : TopModules(view)) {
+    std::string name(row.path);
+    if (!row.module_class.empty()) name.append(" (").append(row.module_class).append(")");
+    summary.modules.push_back({std::move(name), row.calls, row.device_total_ns});
+  }
+  summary.peak_memory_bytes = PeakMemory(data);
+  summary.issues = data.issues;
+  for (const ImportIssue& issue : data.issues) {
+    if (issue.code == "records_dropped") summary.dropped_records += issue.count;
+  }
+  return summary;
+}
+
+}  // namespace sonde::recipes

@@ -1,0 +1,39 @@
+// What one rank did, in a few numbers: for the terminal after `sonde analyse` and the first page of
+// the viewer.
+//
+// Times of steps are means over the steps (over the whole capture where it has none). Operators are
+// those of the device by type, modules by path. Memory: the greatest total that the allocator
+// reported. Units: nanoseconds, bytes. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipes/step_trace/step_trace.h"
+#include "recipes/trace/device_view.h"
+
+namespace sonde::recipes {
+
+struct NamedTime {
+  std::string name;
+  int64_t count = 0;
+  int64_t total_ns = 0;
+};
+
+struct RankSummary {
+  std::optional<int64_t> rank;
+  int64_t operator_count = 0;
+  int64_t step_count = 0;
+  StepTraceRow mean_step;
+  std::vector<NamedTime> operators;  // by total, descending
+  std::vector<NamedTime> modules;
+  int64_t peak_memory_bytes = -1;  // -1: not recorded
+  int64_t dropped_records = 0;
+  std::vector<ImportIssue> issues;
+};
+
+RankSummary Summarise(const DeviceView& view);
+
+}  // namespace sonde::recipes

@@ -1,0 +1,172 @@
+#include "recipes/trace/device_view.h"
+
+#include <algorithm>
+#include <map>
+
+#include "recipes/communication/naming.h"
+
+namespace sonde::recipes {
+namespace {
+
+constexpr size_t kNoDevice = SIZE_MAX;
+
+class ViewMaker {
+ public:
+  explicit ViewMaker(const TraceData& data) : data_(data) {
+    view_.data = &data;
+    view_.settings = CaptureSettings::FromTrace(data);
+  }
+
+  DeviceView Make() {
+    FindDevices();
+    NameCommunications();
+    NumberFlows();
+    Summarise();
+    return std::move(view_);
+  }
+
+ private:
+  size_t DeviceIndex(int32_t process_id, int64_t device_id, bool is_cpu) {
+    if (device_id < 0) device_id = std::max<int64_t>(view_.settings.local_rank, 0);
+    for (size_t i = 0; i < view_.devices.size(); ++i) {
+      const Device& device = view_.devices[i];
+      if (device.process_id == process_id && device.device_id == device_id) return i;
+    }
+    Device device;
+    device.process_id = process_id;
+    device.pid = data_.PidOf(process_id);
+    device.device_id = device_id;
+    device.is_cpu = is_cpu;
+    view_.devices.push_back(std::move(device));
+    return view_.devices.size() - 1;
+  }
+
+  void FindDevices() {
+    view_.device_of_track.assign(data_.tracks.size(), kNoDevice);
+    for (const store::DeviceTaskRow& task : data_.tasks) {
+      size_t& device = view_.device_of_track[static_cast<size_t>(task.track_id)];
+      if (device != kNoDevice) continue;
+      const store::TrackRow& track = data_.tracks[static_cast<size_t>(task.track_id)];
+      const auto& kind = data_.kinds[static_cast<size_t>(task.kind_id)];
+      device = DeviceIndex(track.process_id, track.device_id, data_.Name(kind.core) == "CPU");
+    }
+  }
+
+  void NameCommunications() {
+    std::map<uint64_t, size_t> numbers;
+    std::vector<std::vector<int64_t>> lane_ends;  // by group
+    for (const store::CommunicationOpRow& op : data_.communications) {
+      CommunicationView shown;
+      shown.group_hash = static_cast<uint64_t>(op.group_hash);
+      shown.group_name = data_.Name(op.group_name);
+      const std::string_view given = data_.Name(op.name);
+      const std::string_view type = data_.Name(op.op_type);
+      const size_t number = numbers[shown.group_hash]++;
+      shown.name = given.starts_with("hcom_") ? std::string(given)
+                                              : HcomName(type, shown.group_hash, number);
+      shown.type = HcomType(type);
+      shown.is_p2p = op.is_p2p != 0 || IsPointToPoint(shown.name);
+      shown.device = DeviceIndex(op.process_id, op.device_id, op.device_id < 0);
+      auto& hashes = view_.group_hashes;
+      const auto found = std::find(hashes.begin(), hashes.end(), shown.group_hash);
+      shown.group = static_cast<size_t>(found - hashes.begin());
+      if (found == hashes.end()) {
+        hashes.push_back(shown.group_hash);
+        lane_ends.emplace_back();
+      }
+      shown.lane = TakeLane(lane_ends[shown.group], op.ts, view_.EndNs(op));
+      view_.communications.push_back(std::move(shown));
+    }
+    for (const auto& lanes : lane_ends) view_.group_lanes.push_back(lanes.size());
+  }
+
+  // The first lane that is free at `start_ns`.
+  static size_t TakeLane(std::vector<int64_t>& lane_ends, int64_t start_ns, int64_t end_ns) {
+    for (size_t lane = 0; lane < lane_ends.size(); ++lane) {
+      if (lane_ends[lane] <= start_ns) {
+        lane_ends[lane] = end_ns;
+        return lane;
+      }
+    }
+    lane_ends.push_back(end_ns);
+    return lane_ends.size() - 1;
+  }
+
+  void NumberFlows() {
+    const auto& tasks = data_.tasks;
+    const auto& ops = data_.communications;
+    view_.task_flow_ns.resize(tasks.size());
+    view_.communication_flow_ns.resize(ops.size());
+    int64_t last_ns = INT64_MIN;
+    size_t op = 0;
+    size_t task = 0;
+    while (task < tasks.size() || op < ops.size()) {
+      const bool is_task =
+          op == ops.size() || (task < tasks.size() && tasks[task].ts <= ops[op].ts);
+      const int64_t start_ns = is_task ? tasks[task].ts : ops[op].ts;
+      last_ns = start_ns > last_ns ? start_ns : last_ns + 1;
+      (is_task ? view_.task_flow_ns[task++] : view_.communication_flow_ns[op++]) = last_ns;
+    }
+  }
+
+  // Overlap and steps of each device.
+  void Summarise() {
+    for (size_t i = 0; i < view_.devices.size(); ++i) {
+      Device& device = view_.devices[i];
+      std::vector<Interval> computing = ComputingOf(i);
+      std::vector<Interval> communication;
+      std::vector<Interval> receives;
+      for (size_t k = 0; k < data_.communications.size(); ++k) {
+        if (view_.communications[k].device != i) continue;
+        const auto& op = data_.communications[k];
+        communication.push_back({op.ts, view_.EndNs(op)});
+        if (view_.communications[k].name.starts_with("hcom_receive")) {
+          receives.push_back(communication.back());
+        }
+      }
+      const std::vector<StepRange> steps = StepsOf(device);
+      device.steps = StepTraceFromTasks({.computing = computing,
+                                         .communication = communication,
+                                         .receives = receives,
+                                         .steps = steps,
+                                         .first_op_start_ns = data_.first_ns});
+      device.overlap = AnalyseOverlap(std::move(computing), std::move(communication));
+    }
+  }
+
+  std::vector<Interval> ComputingOf(size_t device) const {
+    // Kinds are few: whether a kind counts is found out once.
+    std::vector<bool> counts;
+    for (const auto& kind : data_.kinds) {
+      counts.push_back(!IsCommunicationKernel(data_.Name(kind.name)) &&
+                       data_.Name(kind.core) != "COMMUNICATION");
+    }
+    std::vector<Interval> computing;
+    computing.reserve(data_.tasks.size());
+    for (const store::DeviceTaskRow& task : data_.tasks) {
+      if (view_.device_of_track[static_cast<size_t>(task.track_id)] != device) continue;
+      if (!counts[static_cast<size_t>(task.kind_id)]) continue;
+      computing.push_back({task.ts, task.ts + std::max<int64_t>(task.dur, 0)});
+    }
+    return computing;
+  }
+
+  std::vector<StepRange> StepsOf(const Device& device) const {
+    std::vector<StepRange> steps;
+    for (const store::StepRow& step : data_.steps) {
+      if (step.process_id != device.process_id) continue;
+      const int64_t end_ns = step.dur < 0 ? data_.last_ns : step.ts + step.dur;
+      steps.push_back({step.step_id, step.ts, end_ns, step.ts});
+    }
+    return steps;
+  }
+
+  const TraceData& data_;
+  DeviceView view_;
+};
+
+}  // namespace
+
+DeviceView DeviceView::Make(const TraceData& data) { return ViewMaker(data).Make(); }
+
+}  // namespace sonde::recipes

@@ -1,0 +1,101 @@
+#include "recipes/trace/op_order.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace sonde::recipes {
+namespace {
+
+// The operators of each track in the order of their start, parents before children.
+std::vector<std::vector<uint32_t>> OperatorsByTrack(const TraceData& data, bool with_steps) {
+  std::vector<std::vector<uint32_t>> tracks(data.tracks.size());
+  for (size_t track = 0; track < tracks.size(); ++track) {
+    for (size_t i = data.track_begin[track]; i < data.track_begin[track + 1]; ++i) {
+      const int32_t op = data.OpOf(data.preorder[i]);
+      if (op < 0) continue;
+      const int16_t scope = data.ops[static_cast<size_t>(op)].scope;
+      if (!IsOperator(scope)) continue;
+      if (!with_steps && static_cast<Scope>(scope) == Scope::kStep) continue;
+      tracks[track].push_back(static_cast<uint32_t>(op));
+    }
+  }
+  return tracks;
+}
+
+}  // namespace
+
+std::vector<uint32_t> OperatorsByStart(const TraceData& data, bool with_steps) {
+  const std::vector<std::vector<uint32_t>> tracks = OperatorsByTrack(data, with_steps);
+  struct Head {
+    int64_t ts;
+    size_t track;
+    size_t position;
+    bool operator>(const Head& other) const {
+      return ts != other.ts ? ts > other.ts : track > other.track;
+    }
+  };
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
+  const auto push = [&](size_t track, size_t position) {
+    if (position == tracks[track].size()) return;
+    heads.push({data.Slice(data.ops[tracks[track][position]].slice_id).ts, track, position});
+  };
+  size_t total = 0;
+  for (size_t track = 0; track < tracks.size(); ++track) {
+    total += tracks[track].size();
+    push(track, 0);
+  }
+  std::vector<uint32_t> order;
+  order.reserve(total);
+  while (!heads.empty()) {
+    const Head head = heads.top();
+    heads.pop();
+    const auto& ops = tracks[head.track];
+    // As long as this track stays first, without the queue.
+    const Head next = heads.empty() ? Head{INT64_MAX, SIZE_MAX, 0} : heads.top();
+    size_t position = head.position;
+    do {
+      order.push_back(ops[position++]);
+    } while (position < ops.size() &&
+             !(Head{data.Slice(data.ops[ops[position]].slice_id).ts, head.track, 0} > next));
+    push(head.track, position);
+  }
+  return order;
+}
+
+std::vector<int64_t> ChildDurationsNs(const TraceData& data) {
+  std::vector<int64_t> sums(data.slices.size(), 0);
+  for (const store::FrameworkOpRow& op : data.ops) {
+    if (!IsOperator(op.scope)) continue;
+    const store::SliceRow& slice = data.Slice(op.slice_id);
+    if (slice.parent_id >= 0) {
+      sums[static_cast<size_t>(slice.parent_id)] += data.DurationNs(slice);
+    }
+  }
+  return sums;
+}
+
+DeviceTimes DeviceTimesNs(const TraceData& data, int32_t core) {
+  DeviceTimes times;
+  times.self_ns.assign(data.slices.size(), 0);
+  for (const store::DeviceTaskRow& task : data.tasks) {
+    if (task.launch_slice_id < 0) continue;
+    if (core != store::kNone && data.kinds[static_cast<size_t>(task.kind_id)].core != core) {
+      continue;
+    }
+    times.self_ns[static_cast<size_t>(task.launch_slice_id)] += task.dur;
+  }
+  if (core == store::kNone) {
+    for (const store::CommunicationOpRow& op : data.communications) {
+      if (op.launch_slice_id < 0 || op.dur < 0) continue;
+      times.self_ns[static_cast<size_t>(op.launch_slice_id)] += op.dur;
+    }
+  }
+  times.total_ns = times.self_ns;
+  for (size_t i = data.slices.size(); i-- > 0;) {
+    const int32_t parent = data.slices[i].parent_id;
+    if (parent >= 0) times.total_ns[static_cast<size_t>(parent)] += times.total_ns[i];
+  }
+  return times;
+}
+
+}  // namespace sonde::recipes

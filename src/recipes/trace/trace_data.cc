@@ -1,0 +1,242 @@
+#include "recipes/trace/trace_data.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "base/host/parallel.h"
+#include "base/strings.h"
+#include "recipes/trace/table_reader.h"
+
+namespace sonde::recipes {
+namespace {
+
+using LoadStep = std::function<Status(const store::Store&, TraceData&)>;
+
+template <class Row>
+LoadStep LoadInto(std::vector<Row> TraceData::* member) {
+  return [member](const store::Store& store, TraceData& data) -> Status {
+    SONDE_ASSIGN_OR_RETURN(data.*member, ReadTable<Row>(store));
+    return {};
+  };
+}
+
+Status LoadGroups(const store::Store& store, TraceData& data) {
+  SONDE_ASSIGN_OR_RETURN(const store::ResultTable table,
+                         store.Query("SELECT group_hash, process_id, name, description, rank_list "
+                                     "FROM communication_group_"));
+  for (size_t row = 0; row < table.rows(); ++row) {
+    data.groups.push_back({static_cast<uint64_t>(table.Int(0, row)),
+                           static_cast<int32_t>(table.Int(1, row)),
+                           static_cast<int32_t>(table.Int(2, row)),
+                           static_cast<int32_t>(table.Int(3, row)), table.Text(4, row)});
+  }
+  return {};
+}
+
+Status LoadMetadata(const store::Store& store, TraceData& data) {
+  SONDE_ASSIGN_OR_RETURN(const store::ResultTable table,
+                         store.Query("SELECT key, value FROM metadata"));
+  for (size_t row = 0; row < table.rows(); ++row) {
+    data.metadata.insert_or_assign(table.Text(0, row), table.Text(1, row));
+  }
+  return {};
+}
+
+Status LoadIssues(const store::Store& store, TraceData& data) {
+  SONDE_ASSIGN_OR_RETURN(const store::ResultTable table,
+                         store.Query("SELECT severity, code, count, advice FROM import_issue"));
+  for (size_t row = 0; row < table.rows(); ++row) {
+    data.issues.push_back(
+        {table.Text(0, row), table.Text(1, row), table.Int(2, row), table.Text(3, row)});
+  }
+  return {};
+}
+
+Status LoadNames(const store::Store& store, TraceData& data) {
+  SONDE_ASSIGN_OR_RETURN(data.names, store.Names());
+  return {};
+}
+
+// Large ones first, so that the threads end together.
+std::vector<LoadStep> LoadSteps() {
+  return {LoadInto(&TraceData::slices),
+          LoadInto(&TraceData::ops),
+          LoadInto(&TraceData::tasks),
+          LoadInto(&TraceData::memory_events),
+          LoadInto(&TraceData::memory_blocks),
+          LoadInto(&TraceData::frames),
+          LoadInto(&TraceData::text_args),
+          LoadInto(&TraceData::flows),
+          LoadInto(&TraceData::counters),
+          LoadNames,
+          LoadInto(&TraceData::signatures),
+          LoadInto(&TraceData::kinds),
+          LoadInto(&TraceData::communications),
+          LoadInto(&TraceData::transits),
+          LoadInto(&TraceData::marks),
+          LoadInto(&TraceData::steps),
+          LoadInto(&TraceData::api_calls),
+          LoadInto(&TraceData::processes),
+          LoadInto(&TraceData::threads),
+          LoadInto(&TraceData::tracks),
+          LoadGroups,
+          LoadMetadata,
+          LoadIssues};
+}
+
+void FindBounds(TraceData& data) {
+  int64_t first_ns = std::numeric_limits<int64_t>::max();
+  int64_t last_ns = std::numeric_limits<int64_t>::min();
+  const auto cover = [&](int64_t ts, int64_t dur) {
+    first_ns = std::min(first_ns, ts);
+    last_ns = std::max(last_ns, ts + std::max<int64_t>(dur, 0));
+  };
+  for (const auto& row : data.slices) cover(row.ts, row.dur);
+  for (const auto& row : data.tasks) cover(row.ts, row.dur);
+  for (const auto& row : data.communications) cover(row.ts, row.dur);
+  for (const auto& row : data.marks) cover(row.ts, row.dur);
+  if (!data.memory_events.empty()) {
+    cover(data.memory_events.front().ts, 0);
+    cover(data.memory_events.back().ts, 0);
+  }
+  if (first_ns > last_ns) first_ns = last_ns = 0;
+  data.first_ns = first_ns;
+  data.last_ns = last_ns;
+}
+
+// The slices of one track by start. They lie by depth, and the children of a slice follow each
+// other in their depth, so that one walk with a cursor for each depth is enough.
+void OrderTrack(TraceData& data, size_t begin, size_t end) {
+  std::vector<size_t> cursors;  // next slice of each depth
+  std::vector<size_t> depth_ends;
+  for (size_t i = begin; i < end;) {
+    const int32_t depth = data.slices[i].depth;
+    cursors.push_back(i);
+    while (i < end && data.slices[i].depth == depth) ++i;
+    depth_ends.push_back(i);
+  }
+  size_t out = begin;
+  std::vector<int32_t> open;  // slices whose children are being taken, outermost first
+  while (out < end) {
+    const size_t depth = open.size();
+    const int32_t parent = open.empty() ? store::kNone : open.back();
+    const bool has_next = depth < cursors.size() && cursors[depth] < depth_ends[depth];
+    if (has_next && data.slices[cursors[depth]].parent_id == parent) {
+      const auto slice = static_cast<int32_t>(cursors[depth]++);
+      data.preorder[out++] = slice;
+      open.push_back(slice);
+    } else if (!open.empty()) {
+      open.pop_back();
+    } else {
+      break;  // a depth without parents above: not a tree, see CheckIds
+    }
+  }
+  // What the walk did not reach, so that every slice is there once.
+  for (size_t depth = 0; depth < cursors.size() && out < end; ++depth) {
+    while (cursors[depth] < depth_ends[depth]) {
+      data.preorder[out++] = static_cast<int32_t>(cursors[depth]++);
+    }
+  }
+}
+
+void OrderSlices(TraceData& data, int threads) {
+  data.track_begin.assign(data.tracks.size() + 1, data.slices.size());
+  for (size_t i = data.slices.size(); i-- > 0;) {
+    data.track_begin[static_cast<size_t>(data.slices[i].track_id)] = i;
+  }
+  for (size_t track = data.tracks.size(); track-- > 0;) {
+    data.track_begin[track] = std::min(data.track_begin[track], data.track_begin[track + 1]);
+  }
+  data.preorder.resize(data.slices.size());
+  base::ParallelFor(data.tracks.size(), {.max_threads = threads}, [&](size_t begin, size_t end) {
+    for (size_t t = begin; t < end; ++t)
+      OrderTrack(data, data.track_begin[t], data.track_begin[t + 1]);
+  });
+  data.op_of_slice.assign(data.slices.size(), -1);
+  for (size_t i = 0; i < data.ops.size(); ++i) {
+    data.op_of_slice[static_cast<size_t>(data.ops[i].slice_id)] = static_cast<int32_t>(i);
+  }
+}
+
+void IndexStacks(TraceData& data) {
+  int32_t stacks = 0;
+  for (const auto& frame : data.frames) stacks = std::max(stacks, frame.stack_id + 1);
+  data.stack_begin.assign(static_cast<size_t>(stacks) + 1, 0);
+  for (const auto& frame : data.frames) ++data.stack_begin[static_cast<size_t>(frame.stack_id) + 1];
+  for (size_t i = 1; i < data.stack_begin.size(); ++i) {
+    data.stack_begin[i] += data.stack_begin[i - 1];
+  }
+}
+
+// The exporters index by id and walk parents without further checks; this makes it safe.
+Status CheckIds(const TraceData& data) {
+  const auto slices = static_cast<int64_t>(data.slices.size());
+  const auto corrupt = [](std::string_view table) {
+    return base::CorruptDataError(
+        base::Concat("table ", table, " of the trace store is inconsistent"));
+  };
+  for (int64_t i = 0; i < slices; ++i) {
+    const store::SliceRow& row = data.slices[static_cast<size_t>(i)];
+    if (row.slice_id != i || row.parent_id >= i || row.track_id < 0 ||
+        row.track_id >= static_cast<int64_t>(data.tracks.size()) ||
+        (i > 0 && row.track_id < data.slices[static_cast<size_t>(i - 1)].track_id)) {
+      return corrupt("slice");
+    }
+  }
+  for (const auto& row : data.ops) {
+    if (row.slice_id < 0 || row.slice_id >= slices) return corrupt("framework_op");
+  }
+  for (const auto& row : data.tasks) {
+    if (row.kind_id < 0 || row.kind_id >= static_cast<int64_t>(data.kinds.size()) ||
+        row.track_id < 0 || row.track_id >= static_cast<int64_t>(data.tracks.size()) ||
+        row.launch_slice_id >= slices) {
+      return corrupt("device_task");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TraceData> TraceData::Load(const store::Store& store, int threads) {
+  TraceData data;
+  const std::vector<LoadStep> steps = LoadSteps();
+  SONDE_RETURN_IF_ERROR(base::ParallelForStatus(steps.size(),
+                                                base::ParallelOptions{.max_threads = threads},
+                                                [&](size_t i) { return steps[i](store, data); }));
+  SONDE_RETURN_IF_ERROR(CheckIds(data));
+  IndexStacks(data);
+  OrderSlices(data, threads);
+  FindBounds(data);
+  for (const auto& process : data.processes) {
+    if (process.rank >= 0) data.rank = process.rank;
+  }
+  return data;
+}
+
+std::vector<int32_t> TraceData::SlicesOfKinds(
+    std::initializer_list<std::string_view> track_kinds) const {
+  std::vector<int32_t> ids;
+  for (size_t track = 0; track < tracks.size(); ++track) {
+    const std::string_view kind = Name(tracks[track].kind);
+    if (std::find(track_kinds.begin(), track_kinds.end(), kind) == track_kinds.end()) continue;
+    for (size_t i = track_begin[track]; i < track_begin[track + 1]; ++i) {
+      ids.push_back(static_cast<int32_t>(i));
+    }
+  }
+  return ids;
+}
+
+std::string_view TraceData::TextArgument(int32_t args_id, std::string_view key) const {
+  if (args_id < 0) return {};
+  auto row =
+      std::lower_bound(text_args.begin(), text_args.end(), args_id,
+                       [](const store::ArgsTextRow& a, int32_t id) { return a.args_id < id; });
+  for (; row != text_args.end() && row->args_id == args_id; ++row) {
+    if (Name(row->key) == key) return Name(row->value);
+  }
+  return {};
+}
+
+}  // namespace sonde::recipes
