@@ -1,6 +1,6 @@
 #include "exporters/span_files.h"
 
-#include <set>
+#include <algorithm>
 
 #include "base/files.h"
 #include "base/host/json.h"
@@ -19,13 +19,6 @@ std::string_view Value(const TraceData& data, std::string_view key) {
   if (found == data.metadata.end()) return {};
   return base::JsonDocument::Parse(found->second, key).ok() ? std::string_view(found->second)
                                                             : std::string_view();
-}
-
-// Between the braces of an object's text; "" for everything else and for empty objects.
-std::string_view MembersOf(std::string_view object) {
-  object = base::Trim(object);
-  if (!object.starts_with('{') || !object.ends_with('}')) return {};
-  return base::Trim(object.substr(1, object.size() - 2));
 }
 
 void WriteClocks(const TraceData& data, base::JsonWriter& json) {
@@ -115,22 +108,34 @@ std::string ProfilerInfoJson(const recipes::DeviceView& view) {
   return IndentJson(json.Take());
 }
 
-std::string ProfilerMetadataJson(const TraceData& data) {
-  std::vector<std::string> members;
-  const std::string_view user = Value(data, "user_metadata");
-  if (const std::string_view inner = MembersOf(user); !inner.empty()) members.emplace_back(inner);
-  std::set<std::string, std::less<>> taken;
-  if (const auto document = base::JsonDocument::Parse(user, "user_metadata"); document.ok()) {
-    for (const auto& [key, value] : document->root().Members()) taken.insert(key);
+std::vector<std::pair<std::string, std::string>> ProfilerMetadata(const TraceData& data) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  const auto add = [&](std::string key, std::string json) {
+    const bool is_complete = json.find("tensor_model_parallel_size") != std::string::npos;
+    if (key == "distributed_args" && !is_complete) return;
+    const auto same_key = [&](const auto& entry) { return entry.first == key; };
+    if (std::any_of(entries.begin(), entries.end(), same_key)) return;
+    entries.emplace_back(std::move(key), std::move(json));
+  };
+  const auto user = base::JsonDocument::Parse(Value(data, "user_metadata"), "user_metadata");
+  if (user.ok()) {
+    for (const auto& [key, value] : user->root().Members()) add(key, value.Dump());
   }
   for (const std::string_view key :
        {"ENV_VARIABLES", "distributed_args", "parallel_group_info", "trace_id"}) {
     const std::string_view value = Value(data, key);
-    if (value.empty() || value == "{}" || value == "null" || taken.contains(key)) continue;
-    members.push_back(base::Concat(base::JsonQuote(key), ": ", value));
+    if (value.empty() || value == "{}" || value == "null") continue;
+    add(std::string(key), std::string(value));
   }
-  if (members.empty()) return {};
-  return base::Concat("{", base::Join(members, ", "), "}");
+  return entries;
+}
+
+std::string ProfilerMetadataJson(const TraceData& data) {
+  std::vector<std::string> members;
+  for (const auto& [key, json] : ProfilerMetadata(data)) {
+    members.push_back(base::Concat(base::JsonQuote(key), ": ", json));
+  }
+  return members.empty() ? std::string() : base::Concat("{", base::Join(members, ", "), "}");
 }
 
 Status WriteSpanFiles(const ExportContext& context) {

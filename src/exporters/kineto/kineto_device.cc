@@ -17,6 +17,10 @@ constexpr size_t kTasksPerPiece = 2048;
 // The host waits for nothing: its launch takes the shortest time that can be written.
 constexpr int64_t kLaunchNs = 1;
 
+// Correlation numbers begin here: HolisticTraceAnalysis stores positions of events in a column as
+// wide as the greatest correlation, and fails where 16 bits do for these and not for those.
+constexpr int64_t kFirstCorrelation = int64_t{1} << 20;
+
 // What one kernel and its launch are made of.
 struct Kernel {
   std::string_view name;  // JSON text
@@ -159,7 +163,7 @@ void AppendCommunications(const DeviceView& view, const KernelWriter& writer, Li
                    .stream = stream,
                    .ts_ns = op.ts,
                    .dur_ns = view.EndNs(op) - op.ts,
-                   .correlation = view.ConnectionOf(op),
+                   .correlation = kFirstCorrelation + view.ConnectionOf(op),
                    .launch_slice = op.launch_slice_id,
                    .more_args = arguments},
                   out);
@@ -186,7 +190,7 @@ void AddKinetoDevice(const ExportContext& context, int64_t base_ns, TracePieces&
                                       .stream = view.StreamOf(task) + 1,
                                       .ts_ns = task.ts,
                                       .dur_ns = std::max<int64_t>(task.dur, 0),
-                                      .correlation = view.ConnectionOf(task),
+                                      .correlation = kFirstCorrelation + view.ConnectionOf(task),
                                       .launch_slice = task.launch_slice_id,
                                       .more_args = {}},
                                      out);

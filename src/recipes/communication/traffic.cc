@@ -30,15 +30,19 @@ struct Members {
   }
 };
 
+void AddRanks(std::string_view json_list, Members& members) {
+  const auto list = base::JsonDocument::Parse(json_list, "rank_list");
+  if (!list.ok()) return;
+  for (const base::JsonValue& rank : list->root().Elements()) {
+    members.ranks.push_back(rank.AsInt().value_or(-1));
+  }
+}
+
 Members MembersOf(const DeviceView& view, uint64_t group_hash) {
   Members members;
   for (const CommunicationGroup& group : view.data->groups) {
     if (group.hash != group_hash) continue;
-    const auto list = base::JsonDocument::Parse(group.rank_list, "rank_list");
-    if (!list.ok()) continue;
-    for (const base::JsonValue& rank : list->root().Elements()) {
-      members.ranks.push_back(rank.AsInt().value_or(-1));
-    }
+    AddRanks(group.rank_list, members);
     break;
   }
   if (view.settings.rank) members.own = members.PlaceOf(*view.settings.rank);
