@@ -3,6 +3,7 @@ start-up hook of the test's own stands in for Sonde's, and notes what the real o
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -84,6 +85,29 @@ def test_signals_reach_the_program(sonde, home, tmp_path):
         launcher.terminate()
         out, _ = launcher.communicate(timeout=20)
     assert (launcher.returncode, out) == (5, "got\n")
+
+
+def test_the_terminals_interrupt_arrives_once(sonde, home, tmp_path):
+    """Control-C goes to the whole process group; the launcher must not send it a second time."""
+    ready = tmp_path / "ready"
+    script = (
+        "n=0; trap 'n=$((n+1))' INT; "
+        f": > {ready}; i=0; while [ $i -lt 40 ]; do sleep 0.05; i=$((i+1)); done; "
+        f"echo $n > {tmp_path / 'count'}; exit 4"
+    )
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["SONDE_HOME"] = str(home)
+        os.chdir(tmp_path)
+        os.execv(sonde, ["sonde", "run", "--quiet", "--", "sh", "-c", script])
+    deadline = time.monotonic() + 20
+    while not ready.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.write(terminal, b"\x03")
+    _, state = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(state) == 4
+    assert (tmp_path / "count").read_text() == "1\n"
 
 
 def test_missing_and_not_executable_commands(launch, one_error_line, tmp_path):
