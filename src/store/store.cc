@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
+#include "store/duckdb_lazy.h"
 #include "store/schema.h"
 
 namespace sonde::store {
@@ -71,6 +72,7 @@ std::string TemporaryDirectory(const StoreOptions& options) {
 
 Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, bool read_only,
                                                const StoreOptions& options) {
+  SONDE_RETURN_IF_ERROR(LoadDuckDb());
   Config config;
   SONDE_RETURN_IF_ERROR(config.Set("threads", std::to_string(std::max(1, options.threads))));
   SONDE_RETURN_IF_ERROR(config.Set("autoinstall_known_extensions", "false"));
