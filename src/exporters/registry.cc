@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "exporters/ascend_db/ascend_db.h"
 #include "exporters/ascend_text/ascend_text.h"
 #include "exporters/kineto/kineto.h"
 
@@ -11,6 +12,7 @@ namespace {
 // One line each.
 constexpr std::array kExporters = {
     Exporter{"text", "CSV and JSON files of ASCEND_PROFILER_OUTPUT", true, &ExportAscendText},
+    Exporter{"db", "SQLite databases of ASCEND_PROFILER_OUTPUT", true, &ExportAscendDb},
     Exporter{"kineto", "Kineto trace for TensorBoard and HolisticTraceAnalysis", false,
              &ExportKineto},
 };

@@ -57,3 +57,12 @@ def make_error_check():
             assert part in lines[0], lines[0]
 
     return check
+
+
+@pytest.fixture(scope="session", name="shared_data")
+def find_shared_data():
+    """Folder with data written by other tools; tests that need it are skipped without."""
+    folder = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no reference data at {folder} (SONDE_SHARED_DATA)")
+    return folder

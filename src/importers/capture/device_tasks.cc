@@ -121,7 +121,8 @@ class Collector {
  private:
   enum class Place : uint8_t { kPlain, kHasWorkInside, kInTask };
 
-  // Marks every range that has an op inside which is no helper. A parent stands before its children.
+  // Marks every range that has an op inside which is no helper. A parent stands before its
+  // children.
   void FindWork(const ThreadStage& stage) {
     place_.assign(stage.nodes.size(), Place::kPlain);
     for (size_t i = stage.nodes.size(); i-- > 0;) {
@@ -198,7 +199,7 @@ class Collector {
   static constexpr int8_t kUnasked = -1;
   std::vector<int8_t> helper_;  // by name id of the capture
   std::vector<Place> place_;    // by node of the thread at hand
-  int32_t track_ = 0;  // streams so far
+  int32_t track_ = 0;           // streams so far
 };
 
 }  // namespace

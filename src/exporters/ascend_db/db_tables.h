@@ -1,0 +1,46 @@
+// The parts of ascend_pytorch_profiler_<rank>.db, each a function that makes and fills its tables.
+//
+// One thread; `ids` collects the texts, which are written last.
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.h"
+#include "exporters/ascend_db/sqlite_file.h"
+#include "exporters/ascend_db/string_ids.h"
+#include "recipes/trace/device_view.h"
+
+namespace sonde::exporters {
+
+struct DbContext {
+  const recipes::DeviceView& view;
+  SqliteFile& file;
+  StringIds& ids;
+
+  const recipes::TraceData& data() const { return *view.data; }
+};
+
+// SESSION_TIME_INFO, NPU_INFO, HOST_INFO, META_DATA, RANK_DEVICE_MAP.
+Status WriteSessionTables(DbContext& context);
+// TASK, COMPUTE_TASK_INFO, OVERLAP_ANALYSIS, and what the vendor's host interface said: CANN_API.
+Status WriteDeviceTables(DbContext& context);
+// COMMUNICATION_OP, COMMUNICATION_TASK_INFO. Their tasks are in TASK.
+Status WriteCommunicationTables(DbContext& context);
+// PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, STEP_TIME, GC_RECORD, MSTX_EVENTS.
+Status WriteFrameworkTables(DbContext& context);
+// MEMORY_RECORD, OP_MEMORY.
+Status WriteMemoryTables(DbContext& context);
+
+// A process and thread as one number.
+inline int64_t GlobalTid(int64_t pid, int64_t tid) { return (pid << 32) | (tid & 0xffffffff); }
+
+// Of a communication operation in TASK.globalTaskId; those of computing tasks come before.
+inline int64_t CommunicationTaskId(const recipes::TraceData& data, int64_t communication_id) {
+  return static_cast<int64_t>(data.tasks.size()) + communication_id;
+}
+
+inline constexpr int64_t kNone32 = 4294967295;  // "none" in columns of the device
+// Connections made by the framework are counted from here, apart from those of the device.
+inline constexpr int64_t kFrameworkConnections = int64_t{5} << 28;
+
+}  // namespace sonde::exporters

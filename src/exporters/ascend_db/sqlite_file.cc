@@ -1,0 +1,107 @@
+#include "exporters/ascend_db/sqlite_file.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace sonde::exporters {
+
+using base::Concat;
+
+Result<SqliteFile> SqliteFile::Create(const std::string& path) {
+  sqlite3* database = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  SqliteFile file(database, path);
+  if (code != SQLITE_OK) return file.Failure("cannot create the database");
+  SONDE_RETURN_IF_ERROR(file.Execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN"));
+  return file;
+}
+
+SqliteFile::SqliteFile(sqlite3* database, std::string path)
+    : database_(database), path_(std::move(path)) {}
+
+SqliteFile::SqliteFile(SqliteFile&& other) noexcept
+    : database_(std::exchange(other.database_, nullptr)), path_(std::move(other.path_)) {}
+
+SqliteFile::~SqliteFile() { sqlite3_close(database_); }
+
+Status SqliteFile::Failure(std::string_view what) const {
+  const char* why = database_ == nullptr ? "out of memory" : sqlite3_errmsg(database_);
+  const bool full = database_ != nullptr && sqlite3_errcode(database_) == SQLITE_FULL;
+  std::string message = Concat(path_, ": ", what, ": ", why);
+  return full ? base::ResourceExhaustedError(std::move(message))
+              : base::InternalError(std::move(message));
+}
+
+Status SqliteFile::Execute(const std::string& sql) {
+  if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
+  return Failure("a statement failed");
+}
+
+Status SqliteFile::Close() {
+  SONDE_RETURN_IF_ERROR(Execute("COMMIT"));
+  if (sqlite3_close(database_) != SQLITE_OK) return Failure("cannot close the database");
+  database_ = nullptr;
+  return {};
+}
+
+Result<SqliteTable> SqliteTable::Create(SqliteFile& file, std::string_view name,
+                                        std::string_view columns) {
+  SONDE_RETURN_IF_ERROR(file.Execute(Concat("CREATE TABLE ", name, " (", columns, ")")));
+  std::string insert = Concat("INSERT INTO ", name, " VALUES (?");
+  for (auto n = std::ranges::count(columns, ','); n > 0; --n) insert += ",?";
+  insert += ')';
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(file.database_, insert.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
+    return file.Failure(Concat("cannot write the table ", name));
+  }
+  return SqliteTable(file, statement);
+}
+
+SqliteTable::SqliteTable(SqliteTable&& other) noexcept
+    : file_(other.file_),
+      insert_(std::exchange(other.insert_, nullptr)),
+      column_(other.column_),
+      failure_(std::move(other.failure_)) {}
+
+SqliteTable::~SqliteTable() { sqlite3_finalize(insert_); }
+
+SqliteTable& SqliteTable::Int(int64_t value) {
+  sqlite3_bind_int64(insert_, ++column_, value);
+  return *this;
+}
+
+SqliteTable& SqliteTable::Double(double value) {
+  sqlite3_bind_double(insert_, ++column_, value);
+  return *this;
+}
+
+SqliteTable& SqliteTable::Text(std::string_view value) {
+  // Transient: the text may be gone when the row is written.
+  sqlite3_bind_text(insert_, ++column_, value.data(), static_cast<int>(value.size()),
+                    SQLITE_TRANSIENT);
+  return *this;
+}
+
+SqliteTable& SqliteTable::Null() {
+  sqlite3_bind_null(insert_, ++column_);
+  return *this;
+}
+
+void SqliteTable::End() {
+  column_ = 0;
+  if (!failure_.ok()) return;
+  if (sqlite3_step(insert_) != SQLITE_DONE) failure_ = file_->Failure("cannot write a row");
+  sqlite3_reset(insert_);
+}
+
+Status SqliteTable::Close() {
+  sqlite3_finalize(std::exchange(insert_, nullptr));
+  return failure_;
+}
+
+}  // namespace sonde::exporters
