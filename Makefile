@@ -1,5 +1,5 @@
 # The front door: every command that a developer, a user of the sources or the checks need. `make help` lists them.
-# Variables: PRESET (dev), JOBS (all cores), OPEN=0 (demo: do not open a browser), SONDE_PYTHON (a Python with torch).
+# Variables: PRESET (dev), JOBS (all cores), SONDE_PYTHON (a Python with torch).
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -34,6 +34,11 @@ build: setup-build ## Compile with the preset PRESET (dev, release, asan, tsan) 
 	@rm -f build-$(PRESET).log
 	@cmake --build build/$(PRESET) -j $(JOBS)
 
+.PHONY: demo
+demo: build ## Train a small GPT on two ranks under Sonde, and show what Sonde found
+	@setup/python.sh torch >/dev/null
+	@tools/demo.sh $(PRESET)
+
 ##@ Tests
 .PHONY: test
 test: build ## Run every test: C++ (plain, address and thread sanitizer) and Python end to end
@@ -47,6 +52,13 @@ test-compat: build ## Let msprof-analyze, Perfetto and HTA open what Sonde write
 .PHONY: test-torch-versions
 test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest, an environment each (KEEP=1 keeps them)
 	@PRESET=$(PRESET) python3 test/torch_versions/run.py
+
+.PHONY: bench
+bench: setup ## Build the benchmarks (release) and run each bench/<task>/run.sh
+	@setup/debian.sh bench
+	@cmake --preset release -DSONDE_BUILD_BENCH=ON >/dev/null
+	@cmake --build build/release -j $(JOBS)
+	@for run in bench/*/run.sh; do echo "== $$run"; "$$run" build/release; done
 
 ##@ Packages
 .PHONY: wheel
