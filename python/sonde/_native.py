@@ -198,20 +198,20 @@ class Recorder:
             "sonde_session_stop": (ctypes.c_int, [text, ctypes.c_size_t]),
             "sonde_session_discard": (ctypes.c_int, []),
             "sonde_session_get_status": (ctypes.c_int, [ctypes.POINTER(SessionStatus)]),
+            "sonde_control_listen": (ctypes.c_int, [text, config]),
+            "sonde_control_address": (ctypes.c_int, [text, ctypes.c_size_t]),
+            "sonde_dynamic_watch": (ctypes.c_int, [text, config]),
+            "sonde_dynamic_step": (None, [ctypes.c_int64]),
             "sonde_add_listener": (ctypes.c_int, [_LISTENER, ctypes.c_void_p]),
         }
         for library, functions in ((self.fast, fast), (self.slow, slow)):
             for name, (result, arguments) in functions.items():
-                self._declare_one(library, name, result, arguments)
-
-    def _declare_one(self, library: Any, name: str, result: Any, arguments: list[Any]) -> Any:
-        try:
-            function = getattr(library, name)
-        except AttributeError:
-            raise NativeError(f"{self.path} has no function {name}") from None
-        function.restype = result
-        function.argtypes = arguments
-        return function
+                try:
+                    function = getattr(library, name)
+                except AttributeError:
+                    raise NativeError(f"{self.path} has no function {name}") from None
+                function.restype = result
+                function.argtypes = arguments
 
     def _check(self, status: int, what: str) -> None:
         if status == 0:
@@ -308,17 +308,16 @@ class Recorder:
 
     def control_listen(self, address: str, defaults: SessionConfig) -> str:
         """Serves start and stop requests; returns the address in use."""
-        text = ctypes.c_char_p
-        config = ctypes.POINTER(_SessionConfig)
-        listen = self._declare_one(self.slow, "sonde_control_listen", ctypes.c_int, [text, config])
-        address_of = self._declare_one(
-            self.slow, "sonde_control_address", ctypes.c_int, [text, ctypes.c_size_t]
-        )
-        status = listen(os.fsencode(address), ctypes.byref(defaults.native))
+        status = self.slow.sonde_control_listen(os.fsencode(address), ctypes.byref(defaults.native))
         self._check(status, f"cannot listen on {address}")
         buffer = ctypes.create_string_buffer(1024)
-        self._check(address_of(buffer, len(buffer)), "no control address")
+        self._check(self.slow.sonde_control_address(buffer, len(buffer)), "no control address")
         return os.fsdecode(buffer.value)
+
+    def dynamic_watch(self, folder: str, defaults: SessionConfig) -> None:
+        """Watches ``profiler_config.json`` in a folder; steps come by ``sonde_dynamic_step``."""
+        status = self.slow.sonde_dynamic_watch(os.fsencode(folder), ctypes.byref(defaults.native))
+        self._check(status, f"cannot watch {folder}")
 
     # Schedule
 

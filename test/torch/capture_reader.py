@@ -1,7 +1,7 @@
 """Reads a capture folder from the description in src/capture/format.h, for tests only.
 
 Written apart from the importer, so that the two check each other. Everything is held in memory;
-checksums are not looked at.
+checksums are not looked at. Rings that a process left behind are read to their end.
 """
 
 import struct
@@ -131,10 +131,33 @@ def _entries(data):
 def _slots(data):
     at = 64
     while at + 64 <= len(data):
-        _, thread, _, count, _, dropped, _, _ = struct.unpack_from("<IIQIIQQQ", data, at)
+        _, thread, first, count, _, dropped, _, _ = struct.unpack_from("<IIQIIQQQ", data, at)
         at += 64
-        yield thread, dropped, data[at : at + 32 * count]
+        yield thread, first + count, dropped, data[at : at + 32 * count]
         at += 32 * count
+
+
+RING_DATA = 4096 + 1024 * 32
+OPEN_RANGES = 4096
+
+
+def _ring(data, drained):
+    """Thread of a ring and what it holds beyond the segments: its last slots, its open ranges."""
+    magic, _, thread = struct.unpack_from("<QII", data, 0)
+    if magic == 0:
+        return 0, b""
+    capacity = struct.unpack_from("<Q", data, 32)[0]
+    head, _, open_depth = struct.unpack_from("<QQI", data, 64)
+    first = max(struct.unpack_from("<Q", data, 128)[0], drained.get(thread, 0))
+    slots = [RING_DATA + 32 * (slot % capacity) for slot in range(first, head)]
+    last = b"".join(data[at : at + 32] for at in slots)
+    open_ranges = b""
+    for at in range(OPEN_RANGES, OPEN_RANGES + 32 * min(open_depth, 1024), 32):
+        ticks, dur_kind = struct.unpack_from("<QQ", data, at)
+        if dur_kind >> 48 & 0xFF != 0:
+            unfinished = struct.pack("<QQ", ticks, dur_kind | UNFINISHED)
+            open_ranges += unfinished + data[at + 16 : at + 32]
+    return thread, last + open_ranges
 
 
 def read(folder):
@@ -171,11 +194,14 @@ def read(folder):
         capture.stacks[number] = [
             (names[frames[i][0]], names[frames[i][1]], frames[i][2]) for i in ids
         ]
-    dropped = {}
+    dropped, drained = {}, {}
     for path in sorted(folder.glob("events_*.sonde")):
-        for thread, lost, data in _slots(path.read_bytes()):
-            dropped[thread] = lost
+        for thread, end, lost, data in _slots(path.read_bytes()):
+            dropped[thread], drained[thread] = lost, end
             _read_slots(data, thread, names, args, capture)
+    for path in sorted(folder.glob("ring_*.sonde")):
+        thread, data = _ring(path.read_bytes(), drained)
+        _read_slots(data, thread, names, args, capture)
     capture.dropped = sum(dropped.values())
     return capture
 

@@ -42,7 +42,7 @@ def attach(torch: Any) -> None:
     options = _options.read(lambda text: _report.say(text, error=True))
     _metadata.set_role("worker" if _works_for_a_rank(command) else "main")
     try:
-        _adapter.attach()
+        _load()
         _metadata.watch_groups()
         run = Run(torch, options)
         run.begin()
@@ -52,6 +52,17 @@ def attach(torch: Any) -> None:
     _run = run
     atexit.register(_end)
     os.register_at_fork(after_in_child=_forked)
+
+
+def _load() -> None:
+    """Opens the libraries. The recorder would act on these variables by itself while it loads,
+    with settings of its own; children see them again."""
+    names = ("SONDE_RECORD", "SONDE_CONTROL", "SONDE_CONFIG_PATH")
+    kept = {name: os.environ.pop(name) for name in names if name in os.environ}
+    try:
+        _adapter.attach()
+    finally:
+        os.environ.update(kept)
 
 
 def current_run() -> Optional[Run]:

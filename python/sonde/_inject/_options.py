@@ -38,6 +38,12 @@ class Options:
     save_path: str = "./profile"
     analyse: bool = True
     control: Optional[str] = None
+    config_path: Optional[str] = None
+
+    @property
+    def on_request(self) -> bool:
+        """Whether recording waits for a request or a changed file."""
+        return self.control is not None or self.config_path is not None
 
     def wants_rank(self, rank: int) -> bool:
         """Whether a rank is chosen; a program of one process without rank counts as rank 0."""
@@ -87,6 +93,8 @@ _TABLE: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("SONDE_PROFILE_SAVE_PATH", "save_path", str),
     ("SONDE_PROFILE_ANALYSE", "analyse", _switch),
     ("SONDE_CONTROL", "control", str),
+    ("PROF_CONFIG_PATH", "config_path", str),
+    ("SONDE_CONFIG_PATH", "config_path", str),
 )
 
 

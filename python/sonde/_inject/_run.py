@@ -1,8 +1,9 @@
 """One process under ``sonde run``: when it records, and what becomes of the captures.
 
 Three ways, by the options: from the import of torch to the end of the process; the steps
-``[start, end)``; or on request (``SONDE_CONTROL``). The rank may become known only after recording
-began (``torch.distributed``); a capture of a rank that was not chosen is removed then.
+``[start, end)``; or on request (``SONDE_CONTROL``, a watched file). The rank may become known only
+after recording began (``torch.distributed``); a capture of a rank that was not chosen is removed
+then.
 
 Threads: step callbacks come from the thread that trains; the end from the main thread.
 """
@@ -97,6 +98,7 @@ class Run:
         self._step = 0
         self._step_is_open = False
         self._pid = os.getpid()
+        self._watching = False  # steps go to the recorder's watched file
         self._unwanted = False  # the rank is known and not chosen
         self._machine = self._make_machine()
 
@@ -120,8 +122,8 @@ class Run:
         """Installs the step hooks and starts what is to start now. Raises ``NativeError``."""
         self._hooks.install()
         _native.recorder().add_listener(self._session_event)
-        if self._options.control is not None:
-            self._listen(self._options.control)
+        if self._options.on_request:
+            self._guard_rank(self._wait_for_requests)
         elif self._native_schedule is not None:
             self._change(self._action())
         else:
@@ -208,7 +210,7 @@ class Run:
             if event == _native.EVENT_START:
                 main = _metadata.role() == "main"
                 _report.note("capture" if main else "worker", _native.recorder().session_path())
-            requested = self._options.control is not None and not self._recording.active
+            requested = self._options.on_request and not self._recording.active
             if not requested:
                 return
             if event == _native.EVENT_PREPARE:
@@ -229,11 +231,15 @@ class Run:
         if self._options.analyse:
             _analyse.run_in_background([path])
 
-    def _listen(self, address: str) -> None:
-        recorder = _native.recorder()
-        used = recorder.control_listen(address, self._settings.session())
-        _report.note("control", used)
-        _report.say(f"process {os.getpid()} waits for POST /start_profile on {used}")
+    def _wait_for_requests(self) -> None:
+        recorder, defaults = _native.recorder(), self._settings.session()
+        if self._options.config_path is not None:
+            recorder.dynamic_watch(self._options.config_path, defaults)
+            self._watching = True
+        if self._options.control is not None:
+            used = recorder.control_listen(self._options.control, defaults)
+            _report.note("control", used)
+            _report.say(f"process {os.getpid()} waits for POST /start_profile on {used}")
 
     # Ranks
 
@@ -270,6 +276,8 @@ class Run:
     def _step_begins(self) -> None:
         if not self._step_is_open:
             self._step_is_open = True
+            if self._watching:
+                _native.recorder().slow.sonde_dynamic_step(self._step)
             _native.recorder().fast.sonde_step(self._step)
 
     def _step_ends(self) -> None:

@@ -4,17 +4,16 @@ Every public method is guarded: whatever goes wrong is printed and the program g
 """
 
 import atexit
-import json
 import os
 import shutil
 import sys
-import uuid
 import weakref
 from collections.abc import Iterable
 from typing import Any, Callable, Optional
 
 from sonde import _machine, _native
 from sonde.torch import _console, _export, _place, _tables
+from sonde.torch._annotations import Annotations
 from sonde.torch._console import guarded
 from sonde.torch._enums import (
     ProfilerAction,
@@ -27,9 +26,6 @@ from sonde.torch._experimental import _ExperimentalConfig
 from sonde.torch._recording import Recording, Settings
 from sonde.torch._schedule import Schedule
 
-_MAX_METADATA_TEXT = 4096
-_MAX_METADATA_TOTAL = 50 * 1024
-_MAX_TRACE_ID = 1024
 _SWITCHES = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 
 
@@ -37,7 +33,7 @@ def _record_always(_: int) -> ProfilerAction:
     return ProfilerAction.RECORD
 
 
-class _KinetoProfile:
+class _KinetoProfile(Annotations):
     """Records from ``start()`` to ``stop()``; parameters as for ``profile``.
 
     The capture lives in ``export_only_prof_dir`` as long as the object; use ``export_...``.
@@ -55,6 +51,7 @@ class _KinetoProfile:
         experimental_config: Optional[_ExperimentalConfig] = None,
         custom_trace_id_callback: Optional[Callable[[], str]] = None,
     ) -> None:
+        super().__init__(custom_trace_id_callback)
         self.activities = _checked_activities(activities)
         values = (record_shapes, profile_memory, with_stack, with_flops, with_modules)
         for name, value in zip(_SWITCHES, values):
@@ -64,11 +61,6 @@ class _KinetoProfile:
             setattr(self, name, value)
         self.experimental_config = _checked_experimental(experimental_config, self.activities)
         self._keeps_data = False
-        self._metadata: dict[str, Any] = {}
-        self._metadata_size = 0
-        self._trace_id_callback: Optional[Callable[[], str]] = None
-        self._set_trace_id_callback(custom_trace_id_callback)
-        self._trace_id = ""
         self._recording: Optional[Recording] = None
         self._disabled = _no_op_reason()
         #: Span folder of the current or last recording, empty for none.
@@ -216,76 +208,6 @@ class _KinetoProfile:
                 "while set export_chrome_trace or export_stacks"
             )
 
-    # Metadata
-
-    @guarded()
-    def add_metadata(self, key: str, value: str) -> None:
-        """Adds a text to the capture's metadata."""
-        if self._metadata_fits(key, value):
-            self._metadata[key] = value
-
-    @guarded()
-    def add_metadata_json(self, key: str, value: str) -> None:
-        """Adds a value, given as JSON text, to the capture's metadata."""
-        if not self._metadata_fits(key, value):
-            return
-        try:
-            self._metadata[key] = json.loads(value)
-        except ValueError:
-            _console.warning("The metadata value must be json format string. Skip this metadata")
-
-    def _metadata_fits(self, key: Any, value: Any) -> bool:
-        if not isinstance(key, str) or not isinstance(value, str):
-            _console.warning("The key and value of metadata must be string. Skip this metadata.")
-            return False
-        if not 0 < len(key) <= _MAX_METADATA_TEXT or len(value) > _MAX_METADATA_TEXT:
-            _console.warning("Invalid input key or value. Skip this metadata.")
-            return False
-        size = self._metadata_size + len(key) + len(value)
-        if size >= _MAX_METADATA_TOTAL:
-            _console.warning("Too many metadata added. Skip this metadata")
-            return False
-        if key in self._metadata:
-            _console.warning(f"{key} is already saved as metadata, override it.")
-        self._metadata_size = size
-        return True
-
-    # Trace id
-
-    @guarded()
-    def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
-        """Sets the function that names the next recordings."""
-        self._set_trace_id_callback(callback)
-
-    def get_trace_id(self) -> str:
-        """Name of the current or last recording, empty before the first."""
-        return self._trace_id
-
-    def _set_trace_id_callback(self, callback: Any) -> None:
-        if callback is not None and not callable(callback):
-            _console.warning(
-                "Parameter custom_trace_id_callback is not callable, reset it to default."
-            )
-            callback = None
-        self._trace_id_callback = callback
-
-    def _new_trace_id(self) -> str:
-        default = uuid.uuid4().hex.upper()
-        if self._trace_id_callback is None:
-            return default
-        prefix = "Parameter custom_trace_id_callback"
-        try:
-            value = self._trace_id_callback()
-        except Exception as problem:  # code of the program
-            _console.warning(f"{prefix} raised an exception: {problem}, reset it to default.")
-            return default
-        if not isinstance(value, str) or len(value) > _MAX_TRACE_ID:
-            _console.warning(
-                f"{prefix} should return str(max length: {_MAX_TRACE_ID}), reset it to default."
-            )
-            return default
-        return value
-
 
 class profile(_KinetoProfile):  # the name that programs use
     """Records the steps that a schedule chooses; a context manager.
@@ -348,7 +270,11 @@ class profile(_KinetoProfile):  # the name that programs use
         self._marks_steps = schedule is not None
         self._observer = execution_trace_observer
         self._stopped = False
-        self._machine = _machine.Machine(
+        self._finished: Optional[Recording] = None
+        self._machine = self._make_machine()
+
+    def _make_machine(self) -> _machine.Machine:
+        return _machine.Machine(
             {
                 _machine.OP_INIT: self._init,
                 _machine.OP_WARMUP: self._warmup,
@@ -422,16 +348,15 @@ class profile(_KinetoProfile):  # the name that programs use
         return self.schedule.config() if isinstance(self.schedule, Schedule) else {}
 
     def _finalize(self) -> None:
-        self._recording = None
+        self._finished, self._recording = self._recording, None
 
     def _trace_ready(self) -> None:
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
     def _delete(self) -> None:
-        if self._recording is not None:
-            self._recording.discard()
-        self._recording = None
+        if self._finished is not None:
+            self._finished.discard()
         self.span_path = ""
 
     # Threads

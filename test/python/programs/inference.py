@@ -1,0 +1,31 @@
+"""Inference: five calls of a root module, one of which fails; then one compiled as a whole."""
+
+import torch
+
+
+class Root(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        if x is None:
+            raise ValueError("no input")
+        return self.layer(x).relu()
+
+
+@torch.inference_mode()
+def main():
+    torch.set_num_threads(1)
+    model = Root()
+    for index in range(5):
+        try:
+            model(None if index == 2 else torch.ones(1, 4))
+        except ValueError as problem:
+            print(problem)
+    whole = torch.compile(lambda x: model(x) + 1, backend="eager", fullgraph=True)
+    print(tuple(whole(torch.ones(1, 4)).shape))
+
+
+if __name__ == "__main__":
+    main()

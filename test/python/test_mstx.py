@@ -1,0 +1,140 @@
+"""Markers of a program's own: what is recorded, what is refused, nesting across domains."""
+
+import threading
+
+import capture_reader
+import pytest
+from sonde import _native, mstx
+
+SPAN_END = 37  # record kinds of src/capture/format.h
+FEATURES = _native.FEATURE_RECORDING | _native.FEATURE_MARKERS
+
+
+@pytest.fixture(name="record")
+def make_record(tmp_path):
+    """record(function, **filters) records a call and returns its capture."""
+
+    def record(function, **filters):
+        recorder = _native.recorder()
+        recorder.start(_native.SessionConfig(FEATURES, str(tmp_path), **filters))
+        try:
+            function()
+        finally:
+            path = recorder.stop()
+        return capture_reader.read(path)
+
+    return record
+
+
+def by_name(capture):
+    return {record.name: record for record in capture.records}
+
+
+def test_nothing_happens_without_a_recording():
+    assert mstx.range_start("x") == 0
+    assert mstx.range_push("x") == -1
+    assert mstx.range_pop() == -1
+    mstx.mark("x")
+    mstx.range_end(0)
+
+
+def test_marks_and_ranges(record):
+    def program():
+        mstx.mark("here")
+        number = mstx.range_start("there", domain="mine")
+        assert number >= 1
+        thread = threading.Thread(target=mstx.range_end, args=(number, "mine"))
+        thread.start()
+        thread.join()
+
+    capture = record(program)
+    records = by_name(capture)
+    assert records["here"].kind == capture_reader.MARK
+    assert capture.domains[records["there"].domain] == "mine"
+    begin, end = capture.named("there")[0], capture.of(SPAN_END)[0]
+    assert (begin.link, begin.ticks <= end.ticks) == (end.link, True)
+
+
+def test_nesting(record):
+    def program():
+        assert mstx.range_push("outer") == 0
+        assert mstx.range_push("inner") == 1
+        assert mstx.range_pop() == 1
+        assert mstx.range_pop() == 0
+        assert mstx.range_pop() == -1
+
+    records = by_name(record(program))
+    outer, inner = records["outer"], records["inner"]
+    assert outer.ticks <= inner.ticks and inner.end <= outer.end
+
+
+def test_domains_that_interleave_still_nest(record):
+    def program():
+        assert mstx.range_push("a", domain="one") == 0
+        assert mstx.range_push("b", domain="two") == 0
+        assert mstx.range_pop("one") == 0
+        assert mstx.range_pop("one") == -1
+        assert mstx.range_pop("two") == 0
+
+    records = by_name(record(program))
+    assert records["a"].ticks <= records["b"].ticks
+    assert records["b"].end <= records["a"].end
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, {"a", "b", "plain"}),
+        ({"domain_include": ["one"]}, {"a"}),
+        ({"domain_exclude": ["one"]}, {"b", "plain"}),
+    ],
+)
+def test_domain_filters(record, filters, expected):
+    def program():
+        mstx.mark("a", domain="one")
+        mstx.mark("b", domain="two")
+        mstx.mark("plain")
+
+    assert set(by_name(record(program, **filters))) == expected
+
+
+def test_decorators(record):
+    @mstx.mstx_range("decorated")
+    def decorated():
+        return 7
+
+    @mstx.annotate()
+    def named_by_itself():
+        raise KeyError("x")
+
+    def program():
+        assert decorated() == 7
+        with pytest.raises(KeyError):
+            named_by_itself()
+        with mstx.annotate("block", domain="d"):
+            pass
+
+    records = by_name(record(program))
+    assert {"decorated", "named_by_itself", "block"} <= set(records)
+    assert records["named_by_itself"].dur != capture_reader.UNFINISHED
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: mstx.mark(""), "Invalid message for mstx.mark function. "
+                                "Please provide a valid message string."),
+        (lambda: mstx.mark(3), "Invalid message for mstx.mark function."),
+        (lambda: mstx.range_start("x", domain=3),
+         "Invalid domain for mstx.range_start func. Please input valid domain string."),
+        (lambda: mstx.range_push("x", stream=3),
+         "Invalid stream for mstx.range_push func. Please input valid stream."),
+        (lambda: mstx.range_end("x"),
+         "Invalid message for mstx.range_end function. "
+         "Please provide the return value from mstx.range_start."),
+    ],
+)  # fmt: skip
+def test_wrong_arguments(call, text):
+    with pytest.warns(UserWarning) as caught:
+        call()
+    assert str(caught[0].message).startswith(text)
