@@ -14,6 +14,11 @@
 #include "base/strings.h"
 #include "precision/dump/dump_file.h"
 
+// Set by the build file; tests of other builds look beside the working folder.
+#ifndef SONDE_DEFAULT_SHARED_DATA
+#define SONDE_DEFAULT_SHARED_DATA "../shared/data"
+#endif
+
 namespace sonde::precision {
 
 // A folder below the data shared by all projects; empty when this machine lacks it.

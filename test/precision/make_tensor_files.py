@@ -59,9 +59,10 @@ def save_containers():
         pickle.dump([1, 2, 3], file)
     good = io.BytesIO()
     torch.save(base, good)
-    with zipfile.ZipFile(good) as source, zipfile.ZipFile(
-        path("bad_compressed.pt"), "w", zipfile.ZIP_DEFLATED
-    ) as target:
+    with (
+        zipfile.ZipFile(good) as source,
+        zipfile.ZipFile(path("bad_compressed.pt"), "w", zipfile.ZIP_DEFLATED) as target,
+    ):
         for member in source.namelist():
             target.writestr(member, source.read(member))
 
