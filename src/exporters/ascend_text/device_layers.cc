@@ -21,8 +21,8 @@ using recipes::DeviceView;
 using recipes::Interval;
 using recipes::TraceData;
 
-constexpr size_t kTasksPerPiece = 2048;
-constexpr size_t kIntervalsPerPiece = 8192;
+constexpr size_t kTasksPerPiece = 1024;
+constexpr size_t kIntervalsPerPiece = 2048;
 constexpr int64_t kNone32 = 4294967295;  // "none" in the ecosystem's files
 
 void AppendLayer(const Device& device, Layer layer, std::string_view name, LineBuffer& out) {

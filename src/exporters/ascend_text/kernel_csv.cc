@@ -14,7 +14,7 @@ using recipes::KernelRow;
 using recipes::ProfilerLevel;
 using recipes::TraceData;
 
-constexpr size_t kRowsPerPiece = 8192;
+constexpr size_t kRowsPerPiece = 3072;
 
 // Which columns there are: by level, and whether there are steps and shapes.
 struct Layout {

@@ -11,7 +11,7 @@ namespace {
 using recipes::OperatorRow;
 using recipes::TraceData;
 
-constexpr size_t kRowsPerPiece = 8192;
+constexpr size_t kRowsPerPiece = 3072;
 constexpr std::string_view kHeader =
     "Name,Input Shapes,Call Stack,Host Self Duration(us),Host Total Duration(us),"
     "Device Self Duration(us),Device Total Duration(us),Device Self Duration With AICore(us),"

@@ -15,7 +15,7 @@ namespace {
 using recipes::Scope;
 using recipes::TraceData;
 
-constexpr size_t kEventsPerPiece = 4096;
+constexpr size_t kEventsPerPiece = 1024;
 
 void AppendFrameworkNames(const TraceData& data, const FrameworkRows& rows,
                           const FrameworkEvents& events, LineBuffer& out) {
