@@ -77,15 +77,15 @@ Result<int> Analyse(const Options& options) {
       progress.Advance();
     }
   });
-  progress.Finish();
+  const auto failed = std::count_if(results.begin(), results.end(),
+                                    [](const auto& result) { return !result->ok(); });
+  if (failed == 0) progress.Finish();
   std::vector<AnalysedRank> ranks;
-  size_t failed = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i]->ok()) {
       ranks.push_back(std::move(**results[i]));
     } else {
       PrintError(Concat(captures[i].path, ": ", results[i]->status().message()));
-      ++failed;
     }
   }
   SortByRank(ranks);
