@@ -1,53 +1,30 @@
 #include "precision/compare_job.h"
 
-#include <ctime>
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/files.h"
-#include "base/host/parallel.h"
+#include "base/host/json.h"
 #include "base/strings.h"
+#include "precision/analysis/difference_json.h"
 #include "precision/compare/compare.h"
-#include "precision/dump/construct_file.h"
-#include "precision/dump/dump_file.h"
+#include "precision/dump/dump_folder.h"
 #include "precision/dump/dump_tree.h"
-#include "precision/dump/stack_file.h"
+#include "precision/mapping/yaml_file.h"
 #include "precision/output/csv_result.h"
 #include "precision/output/result_table.h"
-#include "precision/tensor/tensor_comparison.h"
+#include "precision/output/time_stamp.h"
+#include "precision/output/xlsx_result.h"
+#include "precision/tensor/calibration.h"
 
 namespace sonde::precision {
 namespace {
 
 using base::Concat;
 using base::JoinPath;
-
-// "20261121153000", local time.
-std::string TimeStamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local = {};
-  localtime_r(&now, &local);
-  char text[16] = {};
-  std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &local);
-  return text;
-}
-
-struct LoadedDump {
-  std::unique_ptr<DumpFile> dump;
-  std::unique_ptr<StackFile> stack;
-  std::unique_ptr<ConstructFile> construct;
-};
-
-Result<LoadedDump> Load(const std::string& path, const std::string& stack_path) {
-  LoadedDump out;
-  SONDE_ASSIGN_OR_RETURN(out.dump, DumpFile::Load(path));
-  const std::string folder(base::DirName(path));
-  const std::string stack = stack_path.empty() ? JoinPath(folder, "stack.json") : stack_path;
-  SONDE_ASSIGN_OR_RETURN(out.stack, StackFile::LoadIfPresent(stack));
-  SONDE_ASSIGN_OR_RETURN(out.construct,
-                         ConstructFile::LoadIfPresent(JoinPath(folder, "construct.json")));
-  return out;
-}
 
 std::string TensorFolder(const std::string& dump_path) {
   return JoinPath(base::DirName(dump_path), "dump_tensor_data");
@@ -59,6 +36,16 @@ struct Task {
   std::string golden;
   std::string folder;  // below the output path
   std::string suffix;  // "_rank0", ""
+  int64_t step = 0;
+  int64_t rank = 0;
+};
+
+// What the search over all ranks of a step needs of one rank.
+struct KeptRank {
+  DumpFolder target;
+  DumpFolder golden;
+  std::unique_ptr<Comparison> comparison;
+  RankTimeline timeline;
 };
 
 class CompareRun {
@@ -68,22 +55,38 @@ class CompareRun {
   Result<CompareOutcome> Run();
 
  private:
-  Status MakeTasks(const PairedTrees& trees);
-  void AddRank(const RankPair& pair, bool one);
-  void RunTask(const Task& task, PairOutcome* outcome);
+  Status LoadExtras();
+  void MakeTasks(const PairedTrees& trees, bool ranks_are_folders);
+  void AddRank(const RankPair& pair, bool with_suffix);
   Status Compare(const Task& task, PairOutcome* outcome);
-  Status Write(const Task& task, const Comparison& comparison, const LoadedDump& target,
-               bool debug_level, PairOutcome* outcome);
+  Result<Comparison> CompareDumps(const Task& task, const DumpFolder& target,
+                                  const DumpFolder& golden, PairOutcome* outcome);
+  Status WriteMapping(const Task& task, const PairingSetup& setup, PairOutcome* outcome) const;
+  Status WriteTable(const Task& task, const Comparison& comparison, const DumpFolder& target,
+                    PairOutcome* outcome) const;
+  Status KeepForAnalysis(const Task& task, DumpFolder target, DumpFolder golden,
+                         Comparison comparison, PairOutcome* outcome);
+  Status AnalyzeSteps(CompareOutcome* outcome);
+  std::string OutputPath(const Task& task, std::string_view name,
+                         std::string_view extension) const {
+    return JoinPath(JoinPath(options_.output_path, task.folder),
+                    Concat(name, task.suffix, "_", stamp_, extension));
+  }
 
   const CompareOptions& options_;
   const std::string stamp_;
   std::vector<Task> tasks_;
+  std::unique_ptr<Calibration> calibration_;
+  std::vector<UserMetric> metrics_;
+  std::map<std::string, std::vector<KeptRank>> kept_;  // by step folder
 };
 
-void CompareRun::AddRank(const RankPair& pair, bool one) {
+void CompareRun::AddRank(const RankPair& pair, bool with_suffix) {
   Task task;
   task.folder = pair.target.step_name;
-  if (!one) task.suffix = Concat("_", pair.target.rank_name);
+  task.step = pair.target.step;
+  task.rank = std::max<int64_t>(pair.target.rank, 0);
+  if (with_suffix) task.suffix = Concat("_", pair.target.rank_name);
   bool found = false;
   for (const char* file : {"dump.json", "debug.json"}) {
     task.target = JoinPath(pair.target.path, file);
@@ -93,96 +96,237 @@ void CompareRun::AddRank(const RankPair& pair, bool one) {
       found = true;
     }
   }
+  if (found) return;
   // Neither pair is complete: let the loading say which file is missing.
-  if (!found) {
-    const bool debug = base::PathExists(JoinPath(pair.target.path, "debug.json"));
-    task.target = JoinPath(pair.target.path, debug ? "debug.json" : "dump.json");
-    task.golden = JoinPath(pair.golden.path, debug ? "debug.json" : "dump.json");
-    tasks_.push_back(task);
+  const bool debug = base::PathExists(JoinPath(pair.target.path, "debug.json"));
+  task.target = JoinPath(pair.target.path, debug ? "debug.json" : "dump.json");
+  task.golden = JoinPath(pair.golden.path, debug ? "debug.json" : "dump.json");
+  tasks_.push_back(task);
+}
+
+void CompareRun::MakeTasks(const PairedTrees& trees, bool ranks_are_folders) {
+  for (const RankPair& pair : trees.pairs) {
+    if (base::IsDirectory(pair.target.path)) {
+      AddRank(pair, ranks_are_folders);
+    } else {
+      tasks_.push_back({pair.target.path, pair.golden.path, "", "", 0, 0});
+    }
   }
 }
 
-Status CompareRun::MakeTasks(const PairedTrees& trees) {
-  for (const RankPair& pair : trees.pairs) {
-    if (!base::IsDirectory(pair.target.path)) {
-      tasks_.push_back({pair.target.path, pair.golden.path, "", ""});
-      continue;
+Status CompareRun::LoadExtras() {
+  if (!options_.calibration_path.empty()) {
+    SONDE_ASSIGN_OR_RETURN(calibration_, Calibration::Load(options_.calibration_path));
+  }
+  for (const std::string& path : options_.metric_paths) {
+    SONDE_ASSIGN_OR_RETURN(UserMetric metric, UserMetric::Load(path));
+    metrics_.push_back(std::move(metric));
+  }
+  return base::MakeDirectories(options_.output_path);
+}
+
+Status CompareRun::WriteMapping(const Task& task, const PairingSetup& setup,
+                                PairOutcome* outcome) const {
+  if (setup.data_pairs.empty()) return Status::Ok();
+  const std::string path = OutputPath(task, "data_mapping", ".yaml");
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(std::string(base::DirName(path))));
+  SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(path, YamlOfPairs(setup.data_pairs)));
+  outcome->files.push_back(path);
+  return Status::Ok();
+}
+
+// Refuses a metric that is called like a column of the table.
+Status CheckMetricNames(const std::vector<UserMetric>& metrics, const Comparison& comparison) {
+  const std::vector<std::string> columns = ResultTable(comparison, nullptr).columns();
+  std::vector<std::string> seen;
+  for (const UserMetric& metric : metrics) {
+    const auto taken = [&metric](const std::string& name) { return name == metric.name(); };
+    if (std::any_of(columns.begin(), columns.end(), taken) ||
+        std::any_of(seen.begin(), seen.end(), taken) || metric.name() == "NPU_Stack_Info") {
+      return base::InvalidArgumentError(
+          Concat("the metric '", metric.name(), "' is called like another column"));
     }
-    AddRank(pair, pair.target.step_name.empty() && trees.pairs.size() == 1 &&
-                      pair.target.path == options_.target_path);
+    seen.push_back(metric.name());
   }
   return Status::Ok();
 }
 
-Status CompareRun::Write(const Task& task, const Comparison& comparison, const LoadedDump& target,
-                         bool debug_level, PairOutcome* outcome) {
-  const std::string folder = JoinPath(options_.output_path, task.folder);
-  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
-  const std::string name =
-      Concat(debug_level ? "debug_compare_result" : "compare_result", task.suffix, "_", stamp_);
+std::vector<std::string> TensorLog(const Comparison& comparison) {
+  const ResultTable table(comparison, nullptr);
+  std::vector<std::string> lines;
+  RowText cells;
+  const size_t metrics = kTensorMetricCount + comparison.extra_columns.size();
+  for (size_t i = 0; i < comparison.target_row_count(); ++i) {
+    const ComparedRow& row = comparison.rows[i];
+    if (row.target->data_name.empty()) continue;
+    table.Fill(i, &cells);
+    std::string line = Concat("[", row.target->name, "] Compare result: ");
+    for (size_t c = 8; c < 8 + metrics; ++c) {
+      line += Concat(table.columns()[c], " ", cells.cell(c), ", ");
+    }
+    lines.push_back(line + MessageList(row));
+  }
+  return lines;
+}
+
+Result<Comparison> CompareRun::CompareDumps(const Task& task, const DumpFolder& target,
+                                            const DumpFolder& golden, PairOutcome* outcome) {
+  SONDE_ASSIGN_OR_RETURN(const Mode mode, DecideMode(*target.dump, *golden.dump));
+  static constexpr std::string_view kModes[] = {"statistics", "tensor", "md5"};
+  outcome->mode = kModes[static_cast<size_t>(mode)];
+  SONDE_ASSIGN_OR_RETURN(PairingSetup setup,
+                         SetUpPairing(options_.mapping, *target.dump, *target.construct,
+                                      *golden.dump, *golden.construct));
+  setup.options.fuzzy = options_.fuzzy_match;
+  outcome->notes = setup.notes;
+  SONDE_RETURN_IF_ERROR(WriteMapping(task, setup, outcome));
+  // Tensors are judged by their statistics where the first difference is looked for.
+  const Mode pairing_mode =
+      options_.analyze_difference && mode == Mode::kTensor ? Mode::kStatistics : mode;
+  Comparison comparison = PairAndCompare(*target.dump, *golden.dump, pairing_mode, setup.options);
+  if (comparison.mode != Mode::kTensor) return comparison;
+  SONDE_RETURN_IF_ERROR(CheckMetricNames(metrics_, comparison));
+  TensorSource source;
+  source.target_folder = TensorFolder(task.target);
+  source.golden_folder = TensorFolder(task.golden);
+  source.metrics = metrics_;
+  if (calibration_ != nullptr) {
+    source.transform = [this](Tensor tensor, const std::string& name, bool is_target) {
+      return calibration_->Apply(std::move(tensor), name, is_target);
+    };
+  }
+  outcome->tensors = FillTensorMetrics(source, &comparison);
+  JudgeAll(&comparison);
+  if (options_.log_tensors) outcome->log = TensorLog(comparison);
+  return comparison;
+}
+
+Status CompareRun::WriteTable(const Task& task, const Comparison& comparison,
+                              const DumpFolder& target, PairOutcome* outcome) const {
   const ResultTable table(comparison, target.stack.get());
-  SONDE_ASSIGN_OR_RETURN(outcome->files, WriteCsv(table, JoinPath(folder, name)));
+  const bool debug = target.dump->level() == "debug";
+  const std::string_view name = debug ? "debug_compare_result" : "compare_result";
+  const std::string path = OutputPath(task, name, "");
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(std::string(base::DirName(path))));
+  std::vector<std::string> files;
+  if (options_.xlsx) {
+    files.push_back(path + ".xlsx");
+    SONDE_RETURN_IF_ERROR(WriteXlsx(table, files.back()));
+  } else {
+    SONDE_ASSIGN_OR_RETURN(files, WriteCsv(table, path));
+  }
   outcome->summary = Summarize(comparison, target.construct.get());
   outcome->summary_text = SummaryText(comparison, outcome->summary);
-  const std::string advice = JoinPath(folder, Concat("advisor", task.suffix, "_", stamp_, ".txt"));
+  files.push_back(OutputPath(task, "advisor", ".txt"));
   SONDE_RETURN_IF_ERROR(
-      base::WriteFileAtomically(advice, AdviceText(Advise(comparison, outcome->summary))));
-  outcome->files.push_back(advice);
+      base::WriteFileAtomically(files.back(), AdviceText(Advise(comparison, outcome->summary))));
+  outcome->files.insert(outcome->files.begin(), files.begin(), files.end());
+  return Status::Ok();
+}
+
+Status CompareRun::KeepForAnalysis(const Task& task, DumpFolder target, DumpFolder golden,
+                                   Comparison comparison, PairOutcome* outcome) {
+  KeptRank kept;
+  kept.comparison = std::make_unique<Comparison>(std::move(comparison));
+  kept.timeline = DifferenceTimeline(*kept.comparison, *target.dump, {}, task.rank);
+  Task named = task;
+  if (named.suffix.empty()) named.suffix = Concat("_rank", std::to_string(task.rank));
+  const std::string path = OutputPath(named, "compare_result", ".json");
+  SONDE_RETURN_IF_ERROR(
+      WriteDifferenceJson(path, *kept.comparison, kept.timeline, target.stack.get()));
+  outcome->files.push_back(path);
+  kept.target = std::move(target);
+  kept.golden = std::move(golden);
+  kept_[task.folder].push_back(std::move(kept));
   return Status::Ok();
 }
 
 Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
-  Result<LoadedDump> target = base::InternalError("not loaded");
-  Result<LoadedDump> golden = base::InternalError("not loaded");
-  base::TaskGroup loading;
-  loading.Run([&] { target = Load(task.target, options_.stack_path); });
-  loading.Run([&] { golden = Load(task.golden, ""); });
-  loading.Wait();
-  SONDE_RETURN_IF_ERROR(target.status());
-  SONDE_RETURN_IF_ERROR(golden.status());
-  const DumpFile& t = *target->dump;
-  const DumpFile& g = *golden->dump;
-  SONDE_ASSIGN_OR_RETURN(const Mode mode, DecideMode(t, g));
-  PairingOptions pairing;
-  pairing.fuzzy = options_.fuzzy_match;
-  pairing.renumber_backward = t.level() != "debug";
-  SONDE_ASSIGN_OR_RETURN(pairing.cross_framework, DecideCrossFramework(t, g));
-  outcome->mode = mode == Mode::kStatistics ? "statistics"
-                  : mode == Mode::kTensor   ? "tensor"
-                                            : "md5";
-  Comparison comparison = PairAndCompare(t, g, mode, pairing);
-  if (mode == Mode::kTensor) {
-    const TensorSource source = {TensorFolder(task.target), TensorFolder(task.golden), {}};
-    outcome->tensors = FillTensorMetrics(source, &comparison);
-    JudgeAll(&comparison);
-  }
-  return Write(task, comparison, *target, t.level() == "debug", outcome);
-}
-
-void CompareRun::RunTask(const Task& task, PairOutcome* outcome) {
   outcome->target = task.target;
   outcome->golden = task.golden;
-  outcome->status = Compare(task, outcome);
+  SONDE_ASSIGN_OR_RETURN(DumpPair pair,
+                         LoadDumpPair(task.target, options_.stack_path, task.golden));
+  SONDE_ASSIGN_OR_RETURN(Comparison comparison,
+                         CompareDumps(task, pair.target, pair.golden, outcome));
+  SONDE_RETURN_IF_ERROR(WriteTable(task, comparison, pair.target, outcome));
+  if (!options_.analyze_difference) return Status::Ok();
+  return KeepForAnalysis(task, std::move(pair.target), std::move(pair.golden),
+                         std::move(comparison), outcome);
+}
+
+Status CompareRun::AnalyzeSteps(CompareOutcome* outcome) {
+  for (auto& [folder, ranks] : kept_) {
+    std::vector<RankTimeline> timelines;
+    std::vector<DifferenceRank> sources;
+    for (KeptRank& rank : ranks) {
+      timelines.push_back(rank.timeline);
+      sources.push_back({rank.comparison.get(), rank.target.stack.get(), rank.timeline});
+    }
+    const std::vector<FoundCall> found = FindFirstNodes(timelines, {});
+    const std::string step = folder.empty() ? folder : Concat(folder, " ");
+    if (found.empty()) {
+      outcome->first_differences.push_back(Concat(step, "no call differs"));
+      continue;
+    }
+    for (const FoundCall& call : found) {
+      const RankTimeline& timeline = timelines[call.timeline];
+      outcome->first_differences.push_back(Concat(step, "rank ", std::to_string(timeline.rank),
+                                                  ": ", timeline.calls[call.call].name));
+    }
+    const std::string path =
+        JoinPath(JoinPath(options_.output_path, folder),
+                 Concat("diff_analyze_", std::to_string(base::RealtimeNs()), ".json"));
+    SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(path, DifferenceReport(sources, found)));
+    outcome->files.push_back(path);
+  }
+  return Status::Ok();
 }
 
 Result<CompareOutcome> CompareRun::Run() {
   SONDE_ASSIGN_OR_RETURN(const DumpTree target, FindDumps(options_.target_path));
   SONDE_ASSIGN_OR_RETURN(const DumpTree golden, FindDumps(options_.golden_path));
   SONDE_ASSIGN_OR_RETURN(const PairedTrees trees, PairTrees(target, golden));
-  SONDE_RETURN_IF_ERROR(MakeTasks(trees));
+  SONDE_RETURN_IF_ERROR(LoadExtras());
+  MakeTasks(trees, target.granularity != Granularity::kRank);
   CompareOutcome out;
   out.notes = trees.notes;
   out.pairs.resize(tasks_.size());
   bool any = false;
   for (size_t i = 0; i < tasks_.size(); ++i) {
-    RunTask(tasks_[i], &out.pairs[i]);
+    out.pairs[i].status = Compare(tasks_[i], &out.pairs[i]);
     any = any || out.pairs[i].status.ok();
   }
   if (!any) return out.pairs.front().status;
+  SONDE_RETURN_IF_ERROR(AnalyzeSteps(&out));
+  if (calibration_ != nullptr) {
+    for (const std::string& warning : calibration_->warnings()) out.notes.push_back(warning);
+  }
   return out;
 }
 
 }  // namespace
+
+Status ReadCompareInput(const std::string& path, CompareOptions* options) {
+  SONDE_ASSIGN_OR_RETURN(const base::JsonDocument document, base::JsonDocument::ReadFile(path));
+  struct Key {
+    const char* name;
+    const char* alias;
+    std::string* value;
+    bool required;
+  };
+  for (const Key& key : {Key{"npu_path", "npu_json_path", &options->target_path, true},
+                         Key{"bench_path", "bench_json_path", &options->golden_path, true},
+                         Key{"stack_path", "stack_json_path", &options->stack_path, false}}) {
+    SONDE_ASSIGN_OR_RETURN(*key.value, document.root().GetString(key.name, ""));
+    if (key.value->empty()) {
+      SONDE_ASSIGN_OR_RETURN(*key.value, document.root().GetString(key.alias, ""));
+    }
+    if (key.value->empty() && key.required) {
+      return base::InvalidArgumentError(Concat(path, ": '", key.name, "' is missing"));
+    }
+  }
+  return Status::Ok();
+}
 
 Result<CompareOutcome> RunCompare(const CompareOptions& options) {
   return CompareRun(options).Run();

@@ -5,11 +5,11 @@
 // Threads: called from one, works in parallel inside.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "precision/mapping/pairing_setup.h"
 #include "precision/output/summary.h"
 #include "precision/tensor/tensor_comparison.h"
 
@@ -19,13 +19,19 @@ struct CompareOptions {
   std::string target_path;
   std::string golden_path;
   std::string output_path = "./output";
-  // Where the golden run's and the target's stacks are; empty: stack.json beside the target.
-  std::string stack_path;
+  std::string stack_path;  // empty: stack.json beside the target
   bool xlsx = false;
   bool fuzzy_match = false;
   bool analyze_difference = false;
   bool log_tensors = false;
+  MappingOptions mapping;
+  std::string calibration_path;           // empty: none
+  std::vector<std::string> metric_paths;  // shared libraries, tensor mode
 };
+
+// The older way of naming the paths: a JSON file with npu_path, bench_path, stack_path. Sets those
+// of `options`.
+Status ReadCompareInput(const std::string& path, CompareOptions* options);
 
 // What became of one pair of ranks.
 struct PairOutcome {
@@ -35,13 +41,17 @@ struct PairOutcome {
   Status status;     // why there is no result
   Summary summary;
   std::string summary_text;
-  std::vector<std::string> files;
   TensorFileIssues tensors;  // tensor mode
+  std::vector<std::string> files;
+  std::vector<std::string> notes;
+  std::vector<std::string> log;  // one line a tensor, when asked for
 };
 
 struct CompareOutcome {
   std::vector<PairOutcome> pairs;
   std::vector<std::string> notes;
+  std::vector<std::string> first_differences;  // "rank 0: Functional.conv2d.0.forward"
+  std::vector<std::string> files;              // of all ranks together
 };
 
 // Fails when nothing could be compared.

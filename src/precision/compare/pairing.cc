@@ -140,7 +140,7 @@ Pairing FuzzyPairs(const DumpFile& target, const DumpFile& golden, const Pairing
     keys.reserve(dump.rows().size());
     for (const DumpRow& row : dump.rows()) {
       const std::string name =
-          map && options.map_name ? options.map_name(dump, row) : std::string(row.name);
+          map && options.map_key ? options.map_key(row.name) : std::string(row.name);
       keys.push_back(arena->Store(WithoutCallNumber(name)));
     }
     return keys;
@@ -161,14 +161,8 @@ Pairing NamePairs(const DumpFile& target, const DumpFile& golden, const PairingO
   Pairing pairing;
   pairing.golden_of.reserve(target.rows().size());
   for (const DumpRow& row : target.rows()) {
-    int32_t partner = kNoPartner;
-    if (options.map_name) {
-      // Mapped names are those of the golden dump, but a backward number still counts by order.
-      const std::string name = options.map_name(target, row);
-      partner = index.Take(name == row.name ? target_keys.KeyOf(row) : std::string_view(name));
-    } else {
-      partner = index.Take(target_keys.KeyOf(row));
-    }
+    const std::string_view own_key = target_keys.KeyOf(row);
+    int32_t partner = options.map_key ? index.Take(options.map_key(own_key)) : index.Take(own_key);
     if (partner != kNoPartner && options.dtype_gate &&
         !DtypesFit(row.dtype, golden.rows()[static_cast<size_t>(partner)].dtype,
                    options.cross_framework)) {

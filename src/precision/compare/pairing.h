@@ -31,8 +31,8 @@ struct PairingOptions {
   bool renumber_backward = true;
   bool dtype_gate = true;
   bool cross_framework = false;
-  // The golden name that a target row asks for; empty function: its own name.
-  std::function<std::string(const DumpFile&, const DumpRow&)> map_name = {};
+  // The golden key that a target key asks for; an empty text matches nothing. No function: its own.
+  std::function<std::string(std::string_view key)> map_key = {};
 };
 
 Pairing PairRows(const DumpFile& target, const DumpFile& golden, const PairingOptions& options);

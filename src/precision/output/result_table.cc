@@ -80,7 +80,9 @@ bool IsFormulaLike(std::string_view text) {
        at = text.find(';', at + 1)) {
     found = begins_formula(text.substr(at + 1));
   }
-  return found && !base::ParseDouble(text);
+  if (!found) return false;
+  // A plain sign before a number is harmless; the parser wants none in front.
+  return !base::ParseDouble(text.starts_with('+') ? text.substr(1) : text);
 }
 
 void AppendGuarded(std::string_view text, std::string* out) {

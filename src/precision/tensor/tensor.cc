@@ -59,16 +59,26 @@ Result<Tensor> Tensor::Make(Dtype dtype, std::vector<int64_t> shape, std::vector
   return out;
 }
 
-Tensor Tensor::OfDoubles(std::vector<int64_t> shape, std::vector<double> values) {
+template <class T>
+Tensor Tensor::Owning(Dtype dtype, std::vector<int64_t> shape, std::vector<T> values) {
+  auto owned = std::make_shared<const std::vector<T>>(std::move(values));
   Tensor out;
-  out.dtype_ = Dtype::kFloat64;
+  out.dtype_ = dtype;
   out.strides_ = PackedStrides(shape);
   out.shape_ = std::move(shape);
-  out.element_count_ = static_cast<int64_t>(values.size());
-  out.owned_ = std::make_shared<std::vector<double>>(std::move(values));
-  out.first_ = reinterpret_cast<const std::byte*>(out.owned_->data());
+  out.element_count_ = static_cast<int64_t>(owned->size());
+  out.first_ = reinterpret_cast<const std::byte*>(owned->data());
   out.packed_ = true;
+  out.owned_ = std::move(owned);
   return out;
+}
+
+Tensor Tensor::OfDoubles(std::vector<int64_t> shape, std::vector<double> values) {
+  return Owning(Dtype::kFloat64, std::move(shape), std::move(values));
+}
+
+Tensor Tensor::OfFloats(std::vector<int64_t> shape, std::vector<float> values) {
+  return Owning(Dtype::kFloat32, std::move(shape), std::move(values));
 }
 
 std::vector<int64_t> Tensor::SqueezedShape() const {

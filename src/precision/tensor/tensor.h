@@ -25,8 +25,9 @@ class Tensor {
                              int64_t offset, std::span<const std::byte> storage);
   // Strides of a packed tensor, last axis fastest.
   static std::vector<int64_t> PackedStrides(const std::vector<int64_t>& shape);
-  // A packed tensor that owns its values.
+  // Packed tensors that own their values.
   static Tensor OfDoubles(std::vector<int64_t> shape, std::vector<double> values);
+  static Tensor OfFloats(std::vector<int64_t> shape, std::vector<float> values);
 
   Dtype dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
@@ -44,6 +45,8 @@ class Tensor {
   void HoldFile(std::shared_ptr<base::MappedFile> file) { file_ = std::move(file); }
 
  private:
+  template <class T>
+  static Tensor Owning(Dtype dtype, std::vector<int64_t> shape, std::vector<T> values);
   template <class Out, class Convert>
   void Read(int64_t begin, size_t count, Out* out, Convert convert) const;
 
@@ -54,7 +57,7 @@ class Tensor {
   const std::byte* first_ = nullptr;
   bool packed_ = false;
   std::shared_ptr<base::MappedFile> file_;
-  std::shared_ptr<std::vector<double>> owned_;
+  std::shared_ptr<const void> owned_;
 };
 
 }  // namespace sonde::precision

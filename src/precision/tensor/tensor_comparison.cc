@@ -35,7 +35,8 @@ uint64_t Bytes(const Tensor& tensor) {
   return static_cast<uint64_t>(tensor.element_count()) * DtypeSize(tensor.dtype());
 }
 
-RowOutcome FillRow(const TensorSource& source, ComparedRow* row) {
+RowOutcome FillRow(const TensorSource& source, size_t index, ComparedRow* row,
+                   std::vector<ExtraColumn>* extra) {
   row->cells = UniformCells(Cell::Kind::kUnsupported);
   if (row->golden == nullptr || row->target->data_name.empty() || row->golden->data_name.empty()) {
     return {};
@@ -45,15 +46,24 @@ RowOutcome FillRow(const TensorSource& source, ComparedRow* row) {
   const Result<Tensor> golden = OpenOf(source, *row->golden, false);
   if (!golden.ok()) return {std::string(golden.status().message()), 0};
   row->cells = CompareTensors(*target, *golden);
+  for (size_t i = 0; i < source.metrics.size(); ++i) {
+    (*extra)[i].cells[index] = source.metrics[i].Compare(*target, *golden);
+  }
   return {"", Bytes(*target) + Bytes(*golden)};
 }
 
 }  // namespace
 
 TensorFileIssues FillTensorMetrics(const TensorSource& source, Comparison* comparison) {
+  for (const UserMetric& metric : source.metrics) {
+    comparison->extra_columns.push_back(
+        {metric.name(), std::vector<std::string>(comparison->rows.size(), "unsupported")});
+  }
   std::vector<RowOutcome> outcomes(comparison->target_row_count());
   base::ParallelFor(outcomes.size(), [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) outcomes[i] = FillRow(source, &comparison->rows[i]);
+    for (size_t i = begin; i < end; ++i) {
+      outcomes[i] = FillRow(source, i, &comparison->rows[i], &comparison->extra_columns);
+    }
   });
   TensorFileIssues issues;
   for (RowOutcome& outcome : outcomes) {

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "precision/compare/comparison.h"
 #include "precision/tensor/tensor.h"
+#include "precision/tensor/user_metric.h"
 
 namespace sonde::precision {
 
@@ -24,7 +26,9 @@ struct TensorSource {
   std::string target_folder;  // dump_tensor_data of either side
   std::string golden_folder;
   // Applied to every tensor behind loading; empty: none.
-  std::function<Tensor(Tensor, const std::string& data_name, bool is_target)> transform;
+  std::function<Tensor(Tensor, const std::string& data_name, bool is_target)> transform = {};
+  // Each adds a column to the comparison.
+  std::vector<UserMetric> metrics = {};
 };
 
 TensorFileIssues FillTensorMetrics(const TensorSource& source, Comparison* comparison);

@@ -1,0 +1,33 @@
+// A dump with what lies beside it: stack.json and construct.json.
+//
+// Threads: LoadDumpPair() reads both sides at once.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "precision/dump/construct_file.h"
+#include "precision/dump/dump_file.h"
+#include "precision/dump/stack_file.h"
+
+namespace sonde::precision {
+
+struct DumpFolder {
+  std::unique_ptr<DumpFile> dump;
+  std::unique_ptr<StackFile> stack;          // empty when the file is absent
+  std::unique_ptr<ConstructFile> construct;  // the same
+};
+
+// `dump_path`: a dump.json or debug.json. `stack_path` may be empty: stack.json beside it.
+Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::string& stack_path);
+
+struct DumpPair {
+  DumpFolder target;
+  DumpFolder golden;
+};
+
+Result<DumpPair> LoadDumpPair(const std::string& target_path, const std::string& target_stack_path,
+                              const std::string& golden_path);
+
+}  // namespace sonde::precision

@@ -1,0 +1,274 @@
+#include "precision/mapping/layer_mapping.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/strings.h"
+#include "precision/mapping/yaml_file.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+
+constexpr std::string_view kTop = "TopLayer";
+
+// The parts of a call's name: "Module.layers.0.Linear.forward.2".
+struct CallName {
+  std::string_view path;    // "layers.0"
+  std::string_view klass;   // "Linear"
+  std::string_view state;   // "forward", "backward", "parameters_grad"
+  std::string_view number;  // "2"
+};
+
+bool ParseModule(std::string_view name, CallName* out) {
+  if (!IsModuleName(name)) return false;
+  name.remove_prefix(name.find('.') + 1);
+  for (const std::string_view state : {std::string_view(".forward"), std::string_view(".backward"),
+                                       std::string_view(".parameters_grad")}) {
+    const size_t at = name.rfind(state);
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = name.substr(at + state.size());
+    if (!rest.empty() && rest[0] != '.') continue;
+    out->state = state.substr(1);
+    out->number = rest.empty() ? rest : rest.substr(1);
+    const std::string_view place = name.substr(0, at);
+    const size_t dot = place.rfind('.');
+    out->klass = place.substr(dot == std::string_view::npos ? 0 : dot + 1);
+    out->path = dot == std::string_view::npos ? std::string_view() : place.substr(0, dot);
+    return true;
+  }
+  return false;
+}
+
+// "Torch.square.3.forward" -> "square"; "Primitive.dense.Dense.0.forward" -> "dense.Dense".
+std::string ShortApiName(std::string_view name) {
+  const std::string plain = WithoutCallNumber(name);
+  const size_t first = plain.find('.');
+  const size_t last = plain.rfind('.');
+  return first == std::string::npos || last <= first ? plain
+                                                     : plain.substr(first + 1, last - first - 1);
+}
+
+std::string ForwardTwin(std::string_view name) {
+  const size_t at = name.rfind("backward");
+  if (at == std::string_view::npos) return {};
+  return Concat(name.substr(0, at), "forward", name.substr(at + 8));
+}
+
+// Gives every call of one side a key that is equal on both sides for matching calls.
+class CallKeys {
+ public:
+  CallKeys(const DumpFile& dump, const ConstructFile& tree, const LayerMapping* mapping)
+      : dump_(dump), tree_(tree), mapping_(mapping) {
+    for (const DumpApi& api : dump.apis()) AddModule(api.name);
+    for (const ConstructEntry& entry : tree.entries()) AddModule(entry.name);
+    FindFirstLayer();
+    // Forward calls first: backward ones stand where their twins stand.
+    for (const ConstructEntry& entry : tree.entries()) AddApi(entry.name, false);
+    for (const DumpApi& api : dump.apis()) AddApi(api.name, false);
+    for (const ConstructEntry& entry : tree.entries()) AddApi(entry.name, true);
+    for (const DumpApi& api : dump.apis()) AddApi(api.name, true);
+  }
+
+  std::string KeyOf(std::string_view name) const {
+    CallName call;
+    if (ParseModule(name, &call)) {
+      return Concat("module|", MappedPath(call.path), "|", call.state, "|", call.number);
+    }
+    const auto found = api_keys_.find(name);
+    return found == api_keys_.end() ? std::string() : found->second;
+  }
+
+ private:
+  void AddModule(std::string_view name) {
+    CallName call;
+    if (ParseModule(name, &call)) class_of_.emplace(call.path, call.klass);
+  }
+
+  // Pipeline stages begin at a later layer.
+  void FindFirstLayer() {
+    for (const auto& [path, klass] : class_of_) {
+      const size_t at = path.rfind(".layers.");
+      if (at == std::string::npos || ClassOf(path.substr(0, at)) != "ParallelTransformer") continue;
+      const auto number = base::ParseInt64(path.substr(at + 8));
+      if (number) first_layer_ = std::min(first_layer_, *number);
+    }
+  }
+
+  std::string_view ClassOf(std::string_view path) const {
+    const auto found = class_of_.find(path);
+    return found == class_of_.end() ? std::string_view() : std::string_view(found->second);
+  }
+
+  // The path with every child renamed by the class it belongs to.
+  std::string MappedPath(std::string_view path) const {
+    std::string out;
+    std::string_view parent_class = kTop;
+    size_t begin = 0;
+    while (begin < path.size()) {
+      // The next module on the way down; its name below the parent may have several parts.
+      size_t end = begin;
+      std::string_view klass;
+      do {
+        end = std::min(path.find('.', end == begin ? end : end + 1), path.size());
+        klass = ClassOf(path.substr(0, end));
+      } while (klass.empty() && end < path.size());
+      if (!out.empty()) out += '.';
+      out += MappedChild(parent_class, path.substr(begin, end - begin));
+      parent_class = klass;
+      begin = end + 1;
+    }
+    return out;
+  }
+
+  std::string MappedChild(std::string_view parent_class, std::string_view child) const {
+    std::string renumbered;
+    if (parent_class == "ParallelTransformer" && child.starts_with("layers.")) {
+      const size_t end = std::min(child.find('.', 7), child.size());
+      if (const auto number = base::ParseInt64(child.substr(7, end - 7))) {
+        renumbered = Concat("layers.", std::to_string(*number - first_layer_), child.substr(end));
+        child = renumbered;
+      }
+    }
+    const auto* children = mapping_ == nullptr ? nullptr : mapping_->ChildrenOf(parent_class);
+    const std::pair<std::string, std::string>* best = nullptr;
+    for (size_t i = 0; children != nullptr && i < children->size(); ++i) {
+      const auto& pair = (*children)[i];
+      const bool fits =
+          child == pair.first || (child.starts_with(pair.first) && child[pair.first.size()] == '.');
+      if (fits && (best == nullptr || pair.first.size() > best->first.size())) best = &pair;
+    }
+    if (best == nullptr) return std::string(child);
+    return Concat(best->second, child.substr(best->first.size()));
+  }
+
+  // An API's key: its module call, its short name, and how many of that name came before it there.
+  void AddApi(std::string_view name, bool backward) {
+    if (IsModuleName(name) || api_keys_.contains(name)) return;
+    if ((name.find("backward") != std::string_view::npos) != backward) return;
+    if (backward) {
+      const auto twin = api_keys_.find(ForwardTwin(name));
+      if (twin != api_keys_.end()) {
+        api_keys_.emplace(name, Concat(twin->second, "|backward"));
+        return;
+      }
+    }
+    const ConstructEntry* entry = tree_.Find(name);
+    std::string scope;
+    CallName parent;
+    if (entry != nullptr && ParseModule(entry->parent, &parent)) {
+      scope = Concat(MappedPath(parent.path), "|", parent.state, "|", parent.number);
+    } else if (entry != nullptr) {
+      scope = entry->parent;  // optimizer, clip_grad, or the top
+    }
+    const std::string group =
+        Concat("api|", scope, "|", ShortApiName(name), backward ? "|backward" : "|forward");
+    api_keys_.emplace(name, Concat(group, "|", std::to_string(seen_[group]++)));
+  }
+
+  const DumpFile& dump_;
+  const ConstructFile& tree_;
+  const LayerMapping* mapping_;
+  int64_t first_layer_ = std::numeric_limits<int64_t>::max();
+  std::map<std::string, std::string, std::less<>> class_of_;
+  std::unordered_map<std::string, std::string, base::StringHash, std::equal_to<>> api_keys_;
+  std::unordered_map<std::string, int64_t> seen_;
+};
+
+std::string_view SuffixOf(const DumpFile& dump, const DumpRow& row) {
+  const std::string_view api = dump.apis()[row.api].name;
+  return row.name.starts_with(api) ? row.name.substr(api.size()) : std::string_view();
+}
+
+// The row of `api` with that suffix; for parameters, whose names differ between frameworks, else
+// the one at that position.
+const DumpRow* FindPartner(const DumpFile& dump, const DumpApi& api, Section section,
+                           std::string_view suffix, uint32_t position) {
+  const bool by_position = section == Section::kParameters || section == Section::kParametersGrad;
+  const DumpRow* at_position = nullptr;
+  uint32_t index = 0;
+  for (uint32_t r = api.first_row; r < api.first_row + api.row_count; ++r) {
+    const DumpRow& row = dump.rows()[r];
+    if (row.section != section) continue;
+    if (SuffixOf(dump, row) == suffix) return &row;
+    if (by_position && index++ == position) at_position = &row;
+  }
+  return at_position;
+}
+
+}  // namespace
+
+Result<LayerMapping> LayerMapping::Load(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const YamlNode root, ReadYaml(path));
+  LayerMapping out;
+  if (root.kind == YamlNode::Kind::kNull) return out;
+  const auto wrong = [&path](std::string_view where) {
+    return base::InvalidArgumentError(
+        Concat(path, ": expected 'ClassName:' with lines 'child: other child'", where));
+  };
+  if (!root.IsMap()) return wrong("");
+  for (const auto& [klass, children] : root.members) {
+    if (children.kind == YamlNode::Kind::kNull) continue;
+    if (!children.IsMap()) return wrong(Concat(" below '", klass, "'"));
+    Children& list = out.classes_[klass == "Cell" ? std::string(kTop) : klass];
+    for (const auto& [child, other] : children.members) {
+      if (!other.IsText()) return wrong(Concat(" below '", klass, "'"));
+      list.emplace_back(child, other.text);
+    }
+  }
+  return out;
+}
+
+const LayerMapping::Children* LayerMapping::ChildrenOf(std::string_view class_name) const {
+  const auto found = classes_.find(class_name);
+  return found == classes_.end() ? nullptr : &found->second;
+}
+
+LayerMapping::Names LayerMapping::MatchCalls(const DumpFile& target,
+                                             const ConstructFile& target_tree,
+                                             const DumpFile& golden,
+                                             const ConstructFile& golden_tree) const {
+  const CallKeys golden_keys(golden, golden_tree, nullptr);
+  Names golden_of_key;
+  const auto add = [&](std::string_view name) {
+    std::string key = golden_keys.KeyOf(name);
+    if (!key.empty()) golden_of_key.emplace(std::move(key), name);
+  };
+  for (const DumpApi& api : golden.apis()) add(api.name);
+  for (const ConstructEntry& entry : golden_tree.entries()) add(entry.name);
+  const CallKeys target_keys(target, target_tree, this);
+  Names out;
+  const auto match = [&](std::string_view name) {
+    const auto found = golden_of_key.find(target_keys.KeyOf(name));
+    if (found != golden_of_key.end()) out.emplace(name, found->second);
+  };
+  for (const DumpApi& api : target.apis()) match(api.name);
+  for (const ConstructEntry& entry : target_tree.entries()) match(entry.name);
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> DataPairsOf(const LayerMapping::Names& calls,
+                                                             const DumpFile& target,
+                                                             const DumpFile& golden) {
+  std::unordered_map<std::string_view, uint32_t, base::StringHash> golden_api;
+  for (uint32_t i = 0; i < golden.apis().size(); ++i) golden_api.emplace(golden.apis()[i].name, i);
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const DumpApi& api : target.apis()) {
+    const auto call = calls.find(api.name);
+    const auto found = call == calls.end() ? golden_api.end() : golden_api.find(call->second);
+    std::map<Section, uint32_t> position;
+    for (uint32_t r = api.first_row; r < api.first_row + api.row_count; ++r) {
+      const DumpRow& row = target.rows()[r];
+      const uint32_t index = position[row.section]++;
+      const DumpRow* partner = found == golden_api.end()
+                                   ? nullptr
+                                   : FindPartner(golden, golden.apis()[found->second], row.section,
+                                                 SuffixOf(target, row), index);
+      out.emplace_back(row.name, partner == nullptr ? std::string_view("N/A") : partner->name);
+    }
+  }
+  return out;
+}
+
+}  // namespace sonde::precision

@@ -1,0 +1,56 @@
+// Layer mapping (-lm): which call of one program is which of the other, by their places in the
+// module tree.
+//
+// The file lists, by class of the target, the children that are named otherwise on the other side:
+//
+//   TopLayer:
+//     module: model
+//   GPTModel:
+//     language_model.embedding: embedding
+//
+// Calls match when their mapped module paths, direction and call number are equal; an API matches
+// the API of the same short name that comes at the same position among those of its module call.
+// Backward calls stand where their forward calls stand.
+// Threads: read-only after loading; the functions are pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "precision/compare/pairing.h"
+#include "precision/dump/construct_file.h"
+#include "precision/dump/dump_file.h"
+
+namespace sonde::precision {
+
+class LayerMapping {
+ public:
+  LayerMapping() = default;  // equal names only
+  static Result<LayerMapping> Load(const std::string& path);
+
+  using Names = std::unordered_map<std::string, std::string, base::StringHash, std::equal_to<>>;
+  // Target call name -> golden call name, for the calls of both dumps and their trees.
+  Names MatchCalls(const DumpFile& target, const ConstructFile& target_tree, const DumpFile& golden,
+                   const ConstructFile& golden_tree) const;
+
+  // What stands behind class `name` for a child path; see the file's format.
+  using Children = std::vector<std::pair<std::string, std::string>>;
+  const Children* ChildrenOf(std::string_view class_name) const;
+
+ private:
+  std::map<std::string, Children, std::less<>> classes_;
+};
+
+// Rows of matched calls: by their suffix, parameters also by position. Listed as pairs of full
+// names in target order; "N/A" where the golden dump has no such row.
+std::vector<std::pair<std::string, std::string>> DataPairsOf(const LayerMapping::Names& calls,
+                                                             const DumpFile& target,
+                                                             const DumpFile& golden);
+
+}  // namespace sonde::precision

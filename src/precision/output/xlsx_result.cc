@@ -1,0 +1,147 @@
+#include "precision/output/xlsx_result.h"
+
+#include <xlsxwriter.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "precision/output/row_colours.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+
+constexpr size_t kMaxCellCharacters = 32'767;
+constexpr lxw_color_t kRed = 0xFF0000;
+constexpr lxw_color_t kYellow = 0xFFFF00;
+
+// A workbook under a temporary name; closing it writes the file.
+class Workbook {
+ public:
+  explicit Workbook(std::string path) : path_(std::move(path)), temporary_(Concat(path_, ".tmp")) {
+    lxw_workbook_options options = {};
+    options.constant_memory = LXW_TRUE;
+    book_ = workbook_new_opt(temporary_.c_str(), &options);
+  }
+  Workbook(const Workbook&) = delete;
+  Workbook& operator=(const Workbook&) = delete;
+  ~Workbook() {
+    if (book_ == nullptr) return;
+    workbook_close(book_);
+    base::RemoveTree(temporary_).IgnoreError();  // nothing of ours is lost
+  }
+
+  lxw_worksheet* AddSheet(const std::string& name) {
+    return workbook_add_worksheet(book_, name.c_str());
+  }
+  lxw_format* AddFill(lxw_color_t colour) {
+    lxw_format* format = workbook_add_format(book_);
+    format_set_bg_color(format, colour);
+    return format;
+  }
+  Status Close() {
+    const lxw_error error = workbook_close(book_);
+    book_ = nullptr;
+    if (error != LXW_NO_ERROR) {
+      base::RemoveTree(temporary_).IgnoreError();  // the error below says more
+      return base::ResourceExhaustedError(
+          Concat("cannot write '", path_, "': ", lxw_strerror(error)));
+    }
+    std::error_code code;
+    std::filesystem::rename(temporary_, path_, code);
+    return code ? base::ErrnoStatus(code.value(), "rename to", path_) : Status::Ok();
+  }
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  lxw_workbook* book_ = nullptr;
+};
+
+// A number that Excel should see as one: everything that Python's int() or float() writes, without
+// percent signs, words and leading blanks.
+bool IsPlainNumber(std::string_view text, double* number) {
+  if (text.empty() || text.size() > 25) return false;
+  const char first = text[0];
+  if (first != '-' && (first < '0' || first > '9')) return false;
+  const auto value = base::ParseDouble(text);
+  if (!value || !std::isfinite(*value)) return false;
+  *number = *value;
+  return true;
+}
+
+// Names, dtypes, shapes and checksums stay texts even where they look like numbers.
+bool MayBeNumber(const std::string& column) {
+  return !column.ends_with("Name") && !column.ends_with("MD5") && !column.ends_with("Dtype");
+}
+
+class SheetWriter {
+ public:
+  SheetWriter(const ResultTable& table, Workbook* book) : table_(table) {
+    fills_[static_cast<size_t>(RowColour::kYellow)] = book->AddFill(kYellow);
+    fills_[static_cast<size_t>(RowColour::kRed)] = book->AddFill(kRed);
+    for (const std::string& column : table.columns()) numeric_.push_back(MayBeNumber(column));
+  }
+
+  void Header(lxw_worksheet* sheet) const {
+    for (size_t c = 0; c < table_.columns().size(); ++c) {
+      worksheet_write_string(sheet, 0, static_cast<lxw_col_t>(c), table_.columns()[c].c_str(),
+                             nullptr);
+    }
+  }
+
+  void Row(lxw_worksheet* sheet, size_t sheet_row, size_t row, RowColour colour) {
+    table_.Fill(row, &cells_);
+    lxw_format* const fill = fills_[static_cast<size_t>(colour)];
+    const auto at = static_cast<lxw_row_t>(sheet_row);
+    for (size_t c = 0; c < cells_.size(); ++c) {
+      const auto column = static_cast<lxw_col_t>(c);
+      double number = 0;
+      if (numeric_[c] && IsPlainNumber(cells_.cell(c), &number)) {
+        worksheet_write_number(sheet, at, column, number, fill);
+        continue;
+      }
+      text_ = cells_.cell(c).substr(0, kMaxCellCharacters);
+      worksheet_write_string(sheet, at, column, text_.c_str(), fill);
+    }
+  }
+
+ private:
+  const ResultTable& table_;
+  lxw_format* fills_[3] = {};
+  std::vector<bool> numeric_;
+  RowText cells_;
+  std::string text_;
+};
+
+}  // namespace
+
+Status WriteXlsx(const ResultTable& table, const std::string& path, size_t max_rows) {
+  // libxlsxwriter would report a missing folder only when it closes.
+  SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
+  const std::vector<RowColour> colours = ColourRows(table.comparison());
+  Workbook book(path);
+  SheetWriter writer(table, &book);
+  const bool split = table.row_count() > max_rows;
+  size_t begin = 0;
+  int part = 0;
+  do {
+    const size_t end = std::min(begin + max_rows, table.row_count());
+    lxw_worksheet* const sheet =
+        book.AddSheet(split ? Concat("part_", std::to_string(++part)) : std::string("Sheet1"));
+    writer.Header(sheet);
+    for (size_t row = begin; row < end; ++row) {
+      writer.Row(sheet, row - begin + 1, row, colours[row]);
+    }
+    begin = end;
+  } while (begin < table.row_count());
+  return book.Close();
+}
+
+}  // namespace sonde::precision
