@@ -197,14 +197,16 @@ SONDE_API uint64_t sonde_schedule_transition(int previous, int current, int* war
  * Environment, read when the library is loaded: SONDE_RECORD=1 records from load to exit,
  * SONDE_CONTROL=<address> listens, SONDE_CONFIG_PATH=<folder> watches; SONDE_RANKS=0,3 limits the
  * first to these values of $RANK. Settings: SONDE_SAVE_PATH, SONDE_KEEP_LAST_SECONDS,
- * SONDE_MAX_BYTES, SONDE_RING_SLOTS. */
+ * SONDE_MAX_BYTES, SONDE_RING_SLOTS. Where SONDE_ATTACH is set (sonde run), they are left to the
+ * start-up hook that loads the library. */
 /* address: "http://127.0.0.1:PORT" (0: any free port), "unix:/path/socket". Serves
  * POST /start_profile, POST /stop_profile, GET /status. A config of NULL fields is the default. */
 SONDE_API int sonde_control_listen(const char* address, const sonde_session_config* defaults);
 SONDE_API int sonde_control_address(char* address, size_t size); /* the address in use */
 /* Watches <folder>/profiler_config.json, made with defaults when absent ("dynamic profiling"): each
- * change of the file may ask for a profile of warmup + active steps from start_step on (-1: the next
- * one). Needs sonde_dynamic_step at the begin of each step; number < 0: one more than the last. */
+ * change of the file may ask for a profile of warmup + active steps from start_step on (-1: the
+ * next one). Needs sonde_dynamic_step at the begin of each step; number < 0: one more than the
+ * last. */
 SONDE_API int sonde_dynamic_watch(const char* folder, const sonde_session_config* defaults);
 SONDE_API void sonde_dynamic_step(int64_t number);
 /* Ends address and watching. None of these from a listener. */

@@ -43,6 +43,10 @@ void Report(const char* what, int result) {
 }
 
 __attribute__((constructor)) void ReadEnvironment() {
+  // Under `sonde run` the start-up hook of Python decides when this library, which it loads,
+  // records.
+  const std::string_view attach = Variable("SONDE_ATTACH");
+  if (!attach.empty() && attach != "0") return;
   const bool record = Variable("SONDE_RECORD") == "1";
   const std::string_view address = Variable("SONDE_CONTROL");
   const std::string_view folder = Variable("SONDE_CONFIG_PATH");

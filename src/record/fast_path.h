@@ -68,6 +68,8 @@ namespace sonde::record {
 
 #define SONDE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SONDE_UNLIKELY(x) __builtin_expect(!!(x), 0)
+// A record is to cost no call, whatever the compiler thinks of the size.
+#define SONDE_INLINE inline __attribute__((always_inline))
 
 // Sets of RecordKind (below 32) that one pop may end. Ranges of users, steps and ranges of adapters
 // each nest by themselves; a pop that meets another set on top looks below it.
@@ -75,7 +77,7 @@ inline constexpr uint64_t kUserKinds = (1u << 0) | (1u << static_cast<int>(Recor
 inline constexpr uint64_t kStepKinds = 1u << static_cast<int>(RecordKind::kStep);
 inline constexpr uint64_t kAdapterKinds = 0xffffffffu & ~(kUserKinds | kStepKinds);
 
-inline uint64_t Ticks(bool use_counter) {
+SONDE_INLINE uint64_t Ticks(bool use_counter) {
 #if defined(__x86_64__)
   if (SONDE_LIKELY(use_counter)) return __rdtsc();
 #elif defined(__aarch64__)
@@ -88,11 +90,11 @@ inline uint64_t Ticks(bool use_counter) {
   return sonde_ticks_slow_();
 }
 
-inline uint32_t SessionWord() { return __atomic_load_n(&sonde_features_, __ATOMIC_RELAXED); }
+SONDE_INLINE uint32_t SessionWord() { return __atomic_load_n(&sonde_features_, __ATOMIC_RELAXED); }
 
 // Enters the recording section: the ring if this thread may record now (then Leave must follow),
 // else nullptr. `create` false: do not make a ring for a thread that has none.
-inline RingWriter* Enter(uint32_t word, bool create) {
+SONDE_INLINE RingWriter* Enter(uint32_t word, bool create) {
   RingWriter* ring = sonde_ring_;
   if (SONDE_UNLIKELY(ring->word.load(std::memory_order_relaxed) != word)) {
     if (!create) return nullptr;
@@ -108,11 +110,11 @@ inline RingWriter* Enter(uint32_t word, bool create) {
   return ring;
 }
 
-inline void Leave(RingWriter* ring) { ring->busy.store(0, std::memory_order_release); }
+SONDE_INLINE void Leave(RingWriter* ring) { ring->busy.store(0, std::memory_order_release); }
 
 // Room for `count` slots at head? Looks at the drain thread's tail only when the known room is
 // used.
-inline bool HasRoom(RingWriter* ring, uint64_t count) {
+SONDE_INLINE bool HasRoom(RingWriter* ring, uint64_t count) {
   if (SONDE_LIKELY(ring->head + count <= ring->limit)) return true;
   ring->limit = __atomic_load_n(&ring->header->tail, __ATOMIC_ACQUIRE) + ring->mask + 1;
   if (SONDE_LIKELY(ring->head + count <= ring->limit)) return true;
@@ -120,32 +122,32 @@ inline bool HasRoom(RingWriter* ring, uint64_t count) {
   return false;
 }
 
-inline void CommitSlots(RingWriter* ring, uint64_t count) {
+SONDE_INLINE void CommitSlots(RingWriter* ring, uint64_t count) {
   ring->head += count;
   __atomic_store_n(&ring->header->head, ring->head, __ATOMIC_RELEASE);
 }
 
-inline void CommitRecord(RingWriter* ring, const Record& record) {
+SONDE_INLINE void CommitRecord(RingWriter* ring, const Record& record) {
   if (!HasRoom(ring, 1)) return;
   ring->slots[ring->head & ring->mask] = record;
   CommitSlots(ring, 1);
 }
 
-inline uint64_t DurKind(uint64_t start_ticks, uint64_t end_ticks) {
+SONDE_INLINE uint64_t DurKind(uint64_t start_ticks, uint64_t end_ticks) {
   const auto dur = static_cast<int64_t>(end_ticks - start_ticks);
   if (SONDE_UNLIKELY(dur < 0)) return 0;
   const auto ticks = static_cast<uint64_t>(dur);
   return SONDE_LIKELY(ticks < capture::kDurationMask) ? ticks : capture::kDurationMask - 1;
 }
 
-inline void SetDepth(RingWriter* ring, uint32_t depth) {
+SONDE_INLINE void SetDepth(RingWriter* ring, uint32_t depth) {
   ring->open_depth = depth;
   __atomic_store_n(&ring->header->open_depth, depth, __ATOMIC_RELEASE);
 }
 
 // Opens a range on the calling thread. sequence -1: none. False: not recording.
-inline bool PushOpen(uint32_t word, RecordKind kind, uint32_t domain, uint32_t name, uint32_t args,
-                     uint32_t link, int32_t sequence) {
+SONDE_INLINE bool PushOpen(uint32_t word, RecordKind kind, uint32_t domain, uint32_t name,
+                           uint32_t args, uint32_t link, int32_t sequence) {
   RingWriter* ring = Enter(word, true);
   if (SONDE_UNLIKELY(ring == nullptr)) return false;
   const uint32_t depth = ring->open_depth;
@@ -166,7 +168,7 @@ inline bool PushOpen(uint32_t word, RecordKind kind, uint32_t domain, uint32_t n
 }
 
 // Ends the innermost open range of the kinds given. Nothing open: ignored and counted.
-inline void PopOpen(uint32_t word, uint64_t kinds) {
+SONDE_INLINE void PopOpen(uint32_t word, uint64_t kinds) {
   RingWriter* ring = Enter(word, false);
   if (SONDE_UNLIKELY(ring == nullptr)) return;
   const uint64_t end_ticks = Ticks(ring->use_counter != 0);
@@ -193,12 +195,12 @@ inline void PopOpen(uint32_t word, uint64_t kinds) {
 }
 
 // For adapters. `word` is SessionWord() as read once by the caller, not 0.
-inline void PopClose(uint32_t word) { PopOpen(word, kAdapterKinds); }
+SONDE_INLINE void PopClose(uint32_t word) { PopOpen(word, kAdapterKinds); }
 
 // A range that is already over, timed by the caller with RecorderTicks().
-inline void EmitComplete(uint32_t word, RecordKind kind, uint32_t domain, uint32_t name,
-                         uint32_t args, uint32_t link, int32_t sequence, uint64_t start_ticks,
-                         uint64_t end_ticks) {
+SONDE_INLINE void EmitComplete(uint32_t word, RecordKind kind, uint32_t domain, uint32_t name,
+                               uint32_t args, uint32_t link, int32_t sequence, uint64_t start_ticks,
+                               uint64_t end_ticks) {
   RingWriter* ring = Enter(word, true);
   if (SONDE_UNLIKELY(ring == nullptr)) return;
   CommitRecord(ring, Record{start_ticks,
@@ -209,8 +211,8 @@ inline void EmitComplete(uint32_t word, RecordKind kind, uint32_t domain, uint32
 }
 
 // An instant at this moment.
-inline void EmitInstant(uint32_t word, RecordKind kind, uint32_t domain, uint32_t name,
-                        uint32_t args, uint32_t link, int32_t sequence) {
+SONDE_INLINE void EmitInstant(uint32_t word, RecordKind kind, uint32_t domain, uint32_t name,
+                              uint32_t args, uint32_t link, int32_t sequence) {
   RingWriter* ring = Enter(word, true);
   if (SONDE_UNLIKELY(ring == nullptr)) return;
   CommitRecord(ring, Record{Ticks(ring->use_counter != 0),
@@ -219,7 +221,7 @@ inline void EmitInstant(uint32_t word, RecordKind kind, uint32_t domain, uint32_
   Leave(ring);
 }
 
-inline void EmitMemory(uint32_t word, const sonde_memory_event& event) {
+SONDE_INLINE void EmitMemory(uint32_t word, const sonde_memory_event& event) {
   RingWriter* ring = Enter(word, true);
   if (SONDE_UNLIKELY(ring == nullptr)) return;
   if (HasRoom(ring, 2)) {

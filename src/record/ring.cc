@@ -13,6 +13,13 @@
 
 namespace sonde::record {
 
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kFirstPopulatedSlots = 2048;
+
+}  // namespace
+
 using capture::kMaxOpenRanges;
 using capture::RingHeader;
 
@@ -54,6 +61,7 @@ Ring* Ring::Create(const CaptureIdentity& identity, uint32_t slots, uint32_t thr
   writer.limit = slots;
   writer.use_counter = identity.clock_kind == capture::ClockKind::kTsc ? 1 : 0;
   writer.state = ring;
+  ring->PopulateAhead();
   return ring;
 }
 
@@ -115,6 +123,19 @@ bool Ring::Pending(ChunkSource* source) const {
 void Ring::Take(const ChunkSource& source) {
   __atomic_store_n(&writer_.header->tail, source.first_slot + source.counts[0] + source.counts[1],
                    __ATOMIC_RELEASE);
+}
+
+void Ring::PopulateAhead() {
+  if (populated_bytes_ >= memory_size_) return;
+  // A quarter of the ring, but only a little before the first record is seen.
+  const uint64_t ahead = head() == 0 ? kFirstPopulatedSlots : (writer_.mask + 1) / 4;
+  const uint64_t wanted = capture::kRingDataOffset + (head() + ahead) * sizeof(Record);
+  const uint64_t end = std::min<uint64_t>(wanted / kPage * kPage, memory_size_);
+  if (end <= populated_bytes_) return;
+  // A kernel before 5.14 refuses; then the owner meets the faults, as it would anyway.
+  const bool done = madvise(static_cast<char*>(memory_) + populated_bytes_, end - populated_bytes_,
+                            MADV_POPULATE_WRITE) == 0;
+  populated_bytes_ = done ? end : memory_size_;
 }
 
 uint64_t Ring::head() const { return __atomic_load_n(&writer_.header->head, __ATOMIC_ACQUIRE); }

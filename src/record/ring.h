@@ -40,6 +40,10 @@ class Ring {
   // For the session's thread that drains. What is committed and not yet taken; Take ends that.
   bool Pending(ChunkSource* source) const;
   void Take(const ChunkSource& source);
+  // Makes the memory that the owner will write next present, so that the owner meets no page fault
+  // (several microseconds a page on a file). Only as far ahead as the ring is used: a thread that
+  // records little holds little memory.
+  void PopulateAhead();
   uint64_t head() const;
   uint64_t dropped() const;
   // Ranges open now, as unfinished records. Only after the owner is out of the recording section.
@@ -63,7 +67,8 @@ class Ring {
   RingWriter writer_;
   void* memory_ = nullptr;
   size_t memory_size_ = 0;
-  std::string path_;  // empty: anonymous
+  std::string path_;              // empty: anonymous
+  uint64_t populated_bytes_ = 0;  // from the start of the memory
   std::atomic<uint32_t> done_{0};
 };
 

@@ -169,6 +169,7 @@ double Session::DrainAll() {
 }
 
 bool Session::DrainRing(Ring* ring) {
+  ring->PopulateAhead();
   ChunkSource source;
   if (ring->Pending(&source)) {
     AppendChunk(source);

@@ -1,0 +1,185 @@
+"""The recorder in a C++ program of a user: environment, control address, kill, full exit."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / os.environ.get("PRESET", "dev")
+EXAMPLE = BUILD / "bin" / "example_own_ranges"
+DUMP = BUILD / "bin" / "sonde_capture_dump"
+RANGE, STEP, COUNTER = 1, 8, 33
+STOPPED, EXITED = 1, 2
+
+
+def environment(tmp_path, **more):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
+    return {**clean, "SONDE_SAVE_PATH": str(tmp_path), **more}
+
+
+def run_example(env):
+    return subprocess.run(
+        [EXAMPLE], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def read_capture(span):
+    """Facts and records of a capture; fails on anything that must never be in one."""
+    done = subprocess.run([DUMP, span], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout[:2000]
+    facts, *records = map(json.loads, done.stdout.splitlines())
+    return facts, records
+
+
+def spans(tmp_path):
+    return sorted(path.parent for path in tmp_path.glob("*/SONDE"))
+
+
+def test_environment_records_from_load_to_exit(tmp_path):
+    done = run_example(environment(tmp_path, SONDE_RECORD="1"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (span,) = spans(tmp_path)
+    assert span.name.endswith("_ascend_pt")
+    facts, records = read_capture(span)
+    assert (facts["end"], facts["dropped"], facts["ring_files"]) == (EXITED, 0, 0)
+    steps = [r for r in records if r["kind"] == STEP]
+    assert [r["name"] for r in steps] == [f"ProfilerStep#{n}" for n in range(10)]
+    assert all(r["dur"] > 0 for r in steps)
+    work = [r for r in records if (r["kind"], r["name"]) == (RANGE, "work")]
+    assert len(work) == 30
+    assert len({r["thread"] for r in work}) == 21, "two threads a step, and the main loop"
+    assert sum(r["kind"] == COUNTER for r in records) == 10
+    assert "main loop" in facts["threads"].values()
+
+
+def test_nothing_is_written_without_being_asked(tmp_path):
+    done = run_example(environment(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_left_to_the_start_up_hook_under_sonde_run(tmp_path):
+    done = run_example(
+        environment(
+            tmp_path, SONDE_RECORD="1", SONDE_ATTACH="profile", SONDE_CONTROL="http://0.0.0.0:1"
+        )
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_ranks_that_are_not_chosen_record_nothing(tmp_path):
+    run_example(environment(tmp_path, SONDE_RECORD="1", SONDE_RANKS="0,3", RANK="1"))
+    assert not spans(tmp_path)
+    run_example(environment(tmp_path, SONDE_RECORD="1", SONDE_RANKS="0,3", RANK="3"))
+    assert len(spans(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    "variable, value, says",
+    [
+        ("SONDE_SAVE_PATH", "/proc/nowhere", "/proc/nowhere"),
+        ("SONDE_RING_SLOTS", "many", "SONDE_RING_SLOTS='many' is not a number"),
+        ("SONDE_CONTROL", "http://0.0.0.0:1", "http://127.0.0.1:PORT or unix:PATH"),
+    ],
+)
+def test_bad_settings_are_one_line_and_the_program_runs(tmp_path, variable, value, says):
+    env = environment(tmp_path, SONDE_RECORD="1")
+    env[variable] = value
+    done = run_example(env)
+    assert done.returncode == 0
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("sonde: ") and says in done.stderr
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a unix socket."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=10)
+        self._path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(10)
+        self.sock.connect(self._path)
+
+
+def ask(path, method, what, body=None):
+    connection = UnixConnection(path)
+    connection.request(method, what, body=body)
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+
+@pytest.fixture(name="server")
+def run_server(tmp_path):
+    """A program that works until it is ended, with its control socket."""
+    source = tmp_path / "server.cc"
+    source.write_text(
+        "#include <sonde/sonde.hpp>\n#include <unistd.h>\n"
+        'int main() { for (;;) { SONDE_SCOPE("request"); usleep(200); } }\n'
+    )
+    program = tmp_path / "server"
+    subprocess.run(
+        [
+            "g++",
+            "-std=c++17",
+            f"-I{ROOT / 'include'}",
+            source,
+            f"-L{BUILD / 'lib'}",
+            "-lsonde_record",
+            f"-Wl,-rpath,{BUILD / 'lib'}",
+            "-o",
+            program,
+        ],
+        check=True,
+    )
+    path = tmp_path / "control"
+    captures = tmp_path / "captures"
+    captures.mkdir()
+    with subprocess.Popen(
+        [program], env=environment(captures, SONDE_CONTROL=f"unix:{path}")
+    ) as process:
+        deadline = time.monotonic() + 10
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        yield process, path, captures
+        process.kill()
+
+
+def test_control_address(server):
+    _, path, captures = server
+    assert ask(path, "GET", "/status")[1]["state"] == "idle"
+    for _ in range(3):
+        assert ask(path, "POST", "/start_profile", '{"level": "Level1"}')[0] == 200
+        time.sleep(0.1)
+        status, answer = ask(path, "POST", "/stop_profile")
+        assert status == 200
+        facts, records = read_capture(answer["path"])
+        assert facts["end"] == STOPPED
+        assert facts["metadata"]["options"] == {"level": "Level1"}
+        assert sum(r["name"] == "request" for r in records) > 10
+    assert len(spans(captures)) == 3
+
+
+def test_killed_while_recording(server):
+    process, path, captures = server
+    assert ask(path, "POST", "/start_profile")[0] == 200
+    time.sleep(0.3)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (span,) = spans(captures)
+    facts, records = read_capture(span)
+    assert (facts["end"], facts["dropped"]) == (0, 0)
+    finished = [r for r in records if r["name"] == "request" and r["dur"] >= 0]
+    unfinished = [r for r in records if r["name"] == "request" and r["dur"] < 0]
+    assert len(finished) > 100
+    assert len(unfinished) <= 1
