@@ -4,6 +4,7 @@
 // Threads: read-only after construction.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,7 @@ class OperatorFragments {
 
  private:
   // store::kNone has the first place.
-  static size_t Index(int32_t id) { return static_cast<size_t>(id + 1); }
+  static size_t Index(int32_t id) { return static_cast<size_t>(int64_t{id} + 1); }
 
   std::vector<std::string> begin_;
   std::vector<std::string> row_;
