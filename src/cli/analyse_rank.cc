@@ -131,7 +131,11 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
   SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data,
                          recipes::TraceData::Load(*store, options.threads));
   if (data.slices.empty() && data.memory_events.empty() && data.marks.empty()) {
-    return base::CorruptDataError("the capture holds no records");
+    std::string reason = "the capture holds no records";
+    for (const recipes::ImportIssue& issue : data.issues) {
+      if (issue.severity == "error") reason += Concat(": ", issue.advice);
+    }
+    return base::CorruptDataError(std::move(reason));
   }
   const recipes::DeviceView view = recipes::DeviceView::Make(data);
   RankExport rank_export(view, SpanFolder(source.path), options);
