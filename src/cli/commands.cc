@@ -7,6 +7,7 @@ Command RunCommand();
 Command AnalyseCommand();
 Command DoctorCommand();
 Command ProbeCommand();
+Command QueryCommand();
 
 std::vector<Command> AllCommands() {
   return {
@@ -14,6 +15,7 @@ std::vector<Command> AllCommands() {
       AnalyseCommand(),
       DoctorCommand(),
       ProbeCommand(),
+      QueryCommand(),
   };
 }
 

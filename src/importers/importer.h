@@ -36,6 +36,8 @@ struct Importer {
   bool (*recognises)(const std::string& path);
   // Global rank of the trace, -1 unknown.
   Result<int32_t> (*rank)(const std::string& path);
+  // A number that changes when the files change: a store made before is then made again.
+  Result<int64_t> (*stamp)(const std::string& path);
   // Fills an empty store; the caller publishes it.
   Result<ImportSummary> (*import)(const std::string& path, store::Store& store,
                                   const ImportOptions& options);

@@ -1,8 +1,10 @@
 #include "importers/registry.h"
 
 #include <array>
+#include <cstdlib>
 
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/strings.h"
 #include "importers/capture/import.h"
 
@@ -10,7 +12,7 @@ namespace sonde::importers {
 namespace {
 
 constexpr std::array kImporters = {
-    Importer{"capture", "captures of Sonde", IsCapture, CaptureRank, ImportCapture},
+    Importer{"capture", "captures of Sonde", IsCapture, CaptureRank, CaptureStamp, ImportCapture},
 };
 
 Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& found) {
@@ -25,6 +27,27 @@ Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& 
     SONDE_RETURN_IF_ERROR(Search(base::JoinPath(path, entry.name), max_depth - 1, found));
   }
   return {};
+}
+
+std::string CacheFolder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");  // NOLINT(concurrency-mt-unsafe)
+  if (cache != nullptr && *cache != '\0') return base::JoinPath(cache, "sonde/stores");
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
+  return base::JoinPath(home != nullptr ? home : "/tmp", ".cache/sonde/stores");
+}
+
+std::string CachedStore(const std::string& folder, const TraceSource& source) {
+  const uint64_t hash = base::HashString(base::AbsolutePath(source.path));
+  return base::JoinPath(folder, base::Concat(std::to_string(hash), ".duckdb"));
+}
+
+// The store in that file where it is one of this trace as it is now, else null.
+std::unique_ptr<store::Store> OpenCurrent(const std::string& path, int64_t stamp,
+                                          const store::StoreOptions& options) {
+  if (!base::IsRegularFile(path)) return nullptr;
+  auto store = store::Store::OpenReadOnly(path, options);
+  if (!store.ok() || (*store)->source_stamp() != stamp) return nullptr;
+  return std::move(*store);
 }
 
 }  // namespace
@@ -50,16 +73,41 @@ std::string StorePath(const TraceSource& source) {
   return base::JoinPath(base::IsDirectory(inside) ? inside : source.path, "trace.duckdb");
 }
 
+Result<std::string> WritableStorePath(const TraceSource& source) {
+  const std::string path = StorePath(source);
+  if (base::CheckWritableDirectory(std::string(base::DirName(path))).ok()) return path;
+  const std::string folder = CacheFolder();
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
+  return CachedStore(folder, source);
+}
+
 Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& store_path,
                                   const ImportOptions& options) {
   ImportedTrace result;
   store::StoreOptions store_options;
   store_options.threads = options.threads;
+  SONDE_ASSIGN_OR_RETURN(store_options.source_stamp, source.importer->stamp(source.path));
   SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
   SONDE_ASSIGN_OR_RETURN(result.summary,
                          source.importer->import(source.path, *result.store, options));
   SONDE_RETURN_IF_ERROR(result.store->Publish());
   return result;
+}
+
+Result<std::unique_ptr<store::Store>> OpenOrImport(
+    const TraceSource& source, const ImportOptions& options,
+    const std::function<void(std::string_view)>& notify) {
+  SONDE_ASSIGN_OR_RETURN(const int64_t stamp, source.importer->stamp(source.path));
+  store::StoreOptions store_options;
+  store_options.threads = options.threads;
+  for (const std::string& path : {StorePath(source), CachedStore(CacheFolder(), source)}) {
+    if (auto store = OpenCurrent(path, stamp, store_options)) return store;
+  }
+  SONDE_ASSIGN_OR_RETURN(const std::string path, WritableStorePath(source));
+  notify(base::Concat("reading ", source.importer->what, " in '", source.path, "'"));
+  SONDE_ASSIGN_OR_RETURN(ImportedTrace imported, ImportTrace(source, path, options));
+  imported.store.reset();
+  return store::Store::OpenReadOnly(path, store_options);
 }
 
 }  // namespace sonde::importers

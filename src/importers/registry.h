@@ -3,9 +3,11 @@
 // Threads: pure functions; distinct paths may be imported in parallel.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -29,8 +31,12 @@ struct TraceSource {
 // order of names. Empty where nothing is found; an error where the path cannot be read.
 Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_depth = 3);
 
-// The store file of a trace: <path>/SONDE/trace.duckdb of a span folder.
+// Where the store file of a trace lies: <path>/SONDE/trace.duckdb of a span folder.
 std::string StorePath(const TraceSource& source);
+
+// The same, or a file of the user's cache folder ($XDG_CACHE_HOME/sonde/stores) where the folder of
+// the trace cannot be written.
+Result<std::string> WritableStorePath(const TraceSource& source);
 
 // Imports and publishes; an existing store file is replaced.
 struct ImportedTrace {
@@ -39,5 +45,11 @@ struct ImportedTrace {
 };
 Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& store_path,
                                   const ImportOptions& options);
+
+// The store of a trace, opened for reading; made first where there is none, or where the files have
+// changed since. `notify` is told in one line when an import begins.
+Result<std::unique_ptr<store::Store>> OpenOrImport(
+    const TraceSource& source, const ImportOptions& options,
+    const std::function<void(std::string_view)>& notify);
 
 }  // namespace sonde::importers

@@ -78,10 +78,16 @@ struct DataChunk {
   ~DataChunk() { duckdb_destroy_data_chunk(&handle); }
 };
 
+// The database's message without its picture of the statement, which needs lines of its own.
+Status StatementError(const char* text, const char* otherwise) {
+  std::string_view message = text != nullptr ? text : otherwise;
+  message = message.substr(0, message.find("\n\nLINE "));
+  return base::InvalidArgumentError(std::string(base::Trim(message)));
+}
+
 Status Prepare(internal::Connection& connection, const std::string& sql, Prepared& statement) {
   if (duckdb_prepare(connection.handle, sql.c_str(), &statement.handle) == DuckDBError) {
-    const char* text = duckdb_prepare_error(statement.handle);
-    return base::InvalidArgumentError(text != nullptr ? text : "the statement cannot be prepared");
+    return StatementError(duckdb_prepare_error(statement.handle), "the statement is not valid");
   }
   return {};
 }
@@ -93,8 +99,7 @@ class Cursor {
     SONDE_ASSIGN_OR_RETURN(connection_, internal::Connect(database));
     SONDE_RETURN_IF_ERROR(Prepare(*connection_, sql, statement_));
     if (duckdb_execute_prepared_streaming(statement_.handle, &result_.handle) == DuckDBError) {
-      const char* text = duckdb_result_error(&result_.handle);
-      return base::InvalidArgumentError(text != nullptr ? text : "the statement failed");
+      return StatementError(duckdb_result_error(&result_.handle), "the statement failed");
     }
     const idx_t count = duckdb_column_count(&result_.handle);
     for (idx_t i = 0; i < count; ++i) {

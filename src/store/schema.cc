@@ -114,6 +114,12 @@ std::string UnitOf(const ColumnInfo& column) {
   return column.type == ColumnType::kLookup ? std::string() : std::string(column.unit);
 }
 
+std::string Capitalised(std::string_view text) {
+  std::string out(text);
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 32);
+  return out;
+}
+
 }  // namespace
 
 std::span<const TableInfo> Tables() { return kTables; }
@@ -179,7 +185,7 @@ std::string SchemaMarkdown() {
       "name is given as `NAME_`, that table holds numbers only (-1 stands for NULL) and is for\n"
       "tools that want speed.\n";
   for (const TableInfo& table : kTables) {
-    out += Concat("\n## ", table.name, "\n\n", table.meaning, ".");
+    out += Concat("\n## ", table.name, "\n\n", Capitalised(table.meaning), ".");
     if (table.name != table.base_table) out += Concat(" Numbers only: `", table.base_table, "`.");
     out += "\n\n| Column | Type | Unit | Meaning | Filled by |\n|---|---|---|---|---|\n";
     for (const ColumnInfo& column : PublicColumns(table)) {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
+
+#include "base/files.h"
 
 namespace sonde::store {
 namespace {
@@ -46,6 +49,16 @@ TEST(SchemaTest, PromisedNamesExist) {
     for (const ColumnInfo& column : PublicColumns(*table)) have.insert(column.name);
     for (const std::string& column : columns) EXPECT_TRUE(have.contains(column)) << name << column;
   }
+}
+
+// docs/reference/store.md comes from the declaration; SONDE_UPDATE_GOLDEN=1 writes it again.
+TEST(SchemaTest, ReferencePageIsCurrent) {
+  const std::string path = std::string(SONDE_SOURCE_DIR) + "/docs/reference/store.md";
+  if (std::getenv("SONDE_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
+    ASSERT_TRUE(base::WriteFileAtomically(path, SchemaMarkdown()).ok());
+  }
+  EXPECT_EQ(base::ReadFile(path).value_or(""), SchemaMarkdown())
+      << "run sonde_store_test with SONDE_UPDATE_GOLDEN=1";
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/files.h"
@@ -81,6 +82,7 @@ Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, bool rea
   SONDE_RETURN_IF_ERROR(config.Set("custom_extension_repository", "/nonexistent"));
   SONDE_RETURN_IF_ERROR(config.Set("temp_directory", TemporaryDirectory(options)));
   if (read_only) SONDE_RETURN_IF_ERROR(config.Set("access_mode", "READ_ONLY"));
+  SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
   if (options.memory_limit_bytes > 0) {
     SONDE_RETURN_IF_ERROR(
         config.Set("memory_limit", Concat(std::to_string(options.memory_limit_bytes), "B")));
@@ -100,13 +102,29 @@ void RemoveDatabaseFiles(const std::string& file) {
   ::unlink((file + ".wal").c_str());
 }
 
-Status MakeTables(const Database& database) {
+Status MakeTables(const Database& database, int64_t source_stamp) {
   SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
   std::string sql = "BEGIN;";
   for (const std::string& statement : CreateStatements()) sql += statement + ";";
   sql += Concat("CREATE TABLE store_info_ AS SELECT ", std::to_string(kSchemaVersion),
-                " AS schema_version; COMMIT;");
+                " AS schema_version, ", std::to_string(source_stamp),
+                "::BIGINT AS source_stamp; COMMIT;");
   return connection->Execute(sql).Annotate("while making the tables of the trace store");
+}
+
+// The rows of one public table of all ranks.
+std::string UnionView(std::string_view name, std::span<const ColumnInfo> columns,
+                      const std::vector<RankStore>& ranks) {
+  const bool has_rank = std::any_of(columns.begin(), columns.end(),
+                                    [](const ColumnInfo& column) { return column.name == "rank"; });
+  std::string sql;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const std::string rank = ranks[i].rank < 0 ? "NULL" : std::to_string(ranks[i].rank);
+    sql += Concat(i > 0 ? " UNION ALL SELECT " : "SELECT ",
+                  has_rank ? std::string() : Concat(rank, "::INTEGER AS rank, "), "* FROM r",
+                  std::to_string(i), ".", name);
+  }
+  return Concat("CREATE VIEW \"", name, "\" AS ", sql);
 }
 
 }  // namespace
@@ -145,7 +163,8 @@ Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const Stor
   RemoveDatabaseFiles(temporary);
   SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(temporary, false, options));
   std::unique_ptr<Store> store(new Store(path, temporary, std::move(database)));
-  SONDE_RETURN_IF_ERROR(MakeTables(*store->database_));
+  store->source_stamp_ = options.source_stamp;
+  SONDE_RETURN_IF_ERROR(MakeTables(*store->database_, options.source_stamp));
   return store;
 }
 
@@ -166,6 +185,26 @@ Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
                std::to_string(version->Int(0, 0)), ", this program reads version ",
                std::to_string(kSchemaVersion), "; run sonde analyse again"));
   }
+  SONDE_ASSIGN_OR_RETURN(const auto stamp, store->Query("SELECT source_stamp FROM store_info_"));
+  store->source_stamp_ = stamp.Int(0, 0);
+  return store;
+}
+
+Result<std::unique_ptr<Store>> Store::OpenRanks(const std::vector<RankStore>& ranks,
+                                                const StoreOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(":memory:", false, options));
+  std::unique_ptr<Store> store(new Store(":memory:", "", std::move(database)));
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    // Each is checked by itself first: a clear message for one that is no store.
+    SONDE_RETURN_IF_ERROR(OpenReadOnly(ranks[i].path, options).status());
+    const std::string path = base::ReplaceAll(ranks[i].path, "'", "''");
+    SONDE_RETURN_IF_ERROR(
+        store->Execute(Concat("ATTACH '", path, "' AS r", std::to_string(i), " (READ_ONLY)")));
+  }
+  for (const TableInfo& table : Tables()) {
+    SONDE_RETURN_IF_ERROR(store->Execute(UnionView(table.name, table.columns, ranks)));
+  }
+  SONDE_RETURN_IF_ERROR(store->Execute(UnionView("args", {}, ranks)));
   return store;
 }
 

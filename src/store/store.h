@@ -21,10 +21,17 @@
 
 namespace sonde::store {
 
+// A store file and the rank it holds, -1 unknown.
+struct RankStore {
+  std::string path;
+  int32_t rank = -1;
+};
+
 struct StoreOptions {
-  int threads = 1;                  // of the database, for queries and checkpoints
-  int64_t memory_limit_bytes = 0;   // 0: the database's default
-  std::string temporary_directory;  // where queries spill; "": the system's
+  int threads = 1;                       // of the database, for queries and checkpoints
+  int64_t memory_limit_bytes = 0;        // 0: the database's default
+  std::string temporary_directory = {};  // where queries spill; "": the system's
+  int64_t source_stamp = 0;              // Create: what the store is made from, for source_stamp()
 };
 
 namespace internal {
@@ -61,11 +68,18 @@ class Store {
   // Refuses a file that is not a trace store, or one of another schema version.
   static Result<std::unique_ptr<Store>> OpenReadOnly(const std::string& path,
                                                      const StoreOptions& options = {});
+  // Several stores as one: the public tables hold the rows of all, with a column `rank` in front
+  // where the table has none. Ids are unique only together with it.
+  static Result<std::unique_ptr<Store>> OpenRanks(const std::vector<RankStore>& ranks,
+                                                  const StoreOptions& options = {});
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
   ~Store();
 
   const std::string& path() const { return path_; }  // the final one
+
+  // StoreOptions::source_stamp at the time of Create.
+  int64_t source_stamp() const { return source_stamp_; }
 
   Result<Transaction> Begin();
   // All transactions must have ended. The Store stays open for reading.
@@ -93,6 +107,7 @@ class Store {
   std::string path_;
   std::string temporary_path_;  // empty once published or when read-only
   std::unique_ptr<internal::Database> database_;
+  int64_t source_stamp_ = 0;
 };
 
 }  // namespace sonde::store

@@ -82,8 +82,7 @@
   C(slice_id, Int32, "", "its slice", "always")                                                   \
   C(scope, Int16, "",                                                                             \
     "0 op, 1 backward, 2 framework range without a schema, 3 user scope, 4 module, 5 optimizer, " \
-    "6 data loader, 7 compiled region, 8 step, 9 mstx range, 10 collective, 11 garbage "          \
-    "collection, 12 python function",                                                             \
+    "6 data loader, 7 compiled region, 8 step, 9 range of the user (mstx), 10 collective",        \
     "cpu activity")                                                                               \
   C(sequence_number, Opt, "", "autograd's number, equal forward and backward", "cpu activity")    \
   C(forward_thread_id, Ref, "", "thread of the forward op (backward only)", "cpu activity")       \

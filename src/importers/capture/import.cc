@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/host/json.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -212,6 +213,21 @@ Result<int32_t> CaptureRank(const std::string& path) {
   store::ImportIssues issues;
   SONDE_ASSIGN_OR_RETURN(const Dictionary dictionary, ReadDictionary(files.dictionaries, issues));
   return RankOf(dictionary);
+}
+
+Result<int64_t> CaptureStamp(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
+  uint64_t stamp = 0;
+  for (const auto* list : {&files.dictionaries, &files.segments, &files.rings}) {
+    for (const std::string& file : *list) {
+      SONDE_ASSIGN_OR_RETURN(const base::MappedFile bytes, base::MappedFile::Open(file));
+      const size_t head = std::min(bytes.size(), sizeof(capture::RingHeader));
+      stamp = base::HashString(base::BaseName(file), stamp);
+      stamp = base::HashCombine(stamp, bytes.size());
+      stamp = base::HashBytes(bytes.data(), head, stamp);
+    }
+  }
+  return static_cast<int64_t>(stamp);
 }
 
 Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store,

@@ -1,0 +1,199 @@
+// `sonde query`: SQL on a trace, read-only.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "base/files.h"
+#include "base/host/parallel.h"
+#include "base/strings.h"
+#include "cli/command.h"
+#include "cli/query_output.h"
+#include "importers/registry.h"
+#include "store/schema.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+
+struct QueryOptions {
+  std::string path;
+  std::string sql;
+  std::string format = "table";
+  std::string output;
+  bool schema = false;
+};
+
+constexpr std::string_view kPromptHelp =
+    "Type SQL and end it with ';'. Other words, alone on a line:\n"
+    "  .tables   names of the tables\n"
+    "  .schema   tables with their columns\n"
+    "  .quit     leave (also end of input)\n";
+
+Result<std::unique_ptr<store::Store>> OpenTraces(
+    const std::vector<importers::TraceSource>& sources) {
+  const int threads = base::AvailableThreads();
+  std::vector<std::unique_ptr<store::Store>> stores(sources.size());
+  SONDE_RETURN_IF_ERROR(
+      base::ParallelForStatus(sources.size(), {.max_threads = threads}, [&](size_t i) -> Status {
+        SONDE_ASSIGN_OR_RETURN(
+            stores[i],
+            importers::OpenOrImport(sources[i], {.threads = sources.size() > 1 ? 1 : threads},
+                                    [](std::string_view line) { PrintNotice(line); }));
+        return {};
+      }));
+  if (stores.size() == 1) return std::move(stores[0]);
+  std::vector<store::RankStore> ranks;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    SONDE_ASSIGN_OR_RETURN(const int32_t rank, sources[i].importer->rank(sources[i].path));
+    ranks.push_back({stores[i]->path(), rank});
+    stores[i].reset();
+  }
+  return store::Store::OpenRanks(ranks, {.threads = threads});
+}
+
+Result<std::unique_ptr<store::Store>> Open(const std::string& path) {
+  if (base::IsRegularFile(path)) {
+    return store::Store::OpenReadOnly(path, {.threads = base::AvailableThreads()});
+  }
+  SONDE_ASSIGN_OR_RETURN(const auto sources, importers::FindTraces(path));
+  if (sources.empty()) {
+    return base::NotFoundError(
+        Concat("found nothing to read in '", path, "': neither a store file nor a capture"));
+  }
+  return OpenTraces(sources);
+}
+
+// Parquet is written by the database itself, under a temporary name first.
+Status WriteParquet(const store::Store& store, std::string sql, const std::string& output) {
+  while (!sql.empty() && (sql.back() == ';' || sql.back() == '\n' || sql.back() == ' ')) {
+    sql.pop_back();
+  }
+  const std::string temporary = Concat(output, ".tmp.", std::to_string(::getpid()));
+  Status status =
+      store.Execute(Concat("COPY (", sql, "\n) TO '", base::ReplaceAll(temporary, "'", "''"),
+                           "' (FORMAT parquet, COMPRESSION zstd)"));
+  if (status.ok() && std::rename(temporary.c_str(), output.c_str()) != 0) {
+    status = base::ErrnoStatus(errno, "write", output);
+  }
+  if (!status.ok()) std::remove(temporary.c_str());
+  return status;
+}
+
+QueryFormat FormatOf(const std::string& name) {
+  if (name == "csv") return QueryFormat::kCsv;
+  return name == "json" ? QueryFormat::kJson : QueryFormat::kTable;
+}
+
+Status RunStatement(const store::Store& store, const QueryOptions& options) {
+  if (options.format == "parquet") return WriteParquet(store, options.sql, options.output);
+  if (options.output.empty()) {
+    return WriteQuery(store, options.sql, FormatOf(options.format), stdout);
+  }
+  const std::string temporary = Concat(options.output, ".tmp.", std::to_string(::getpid()));
+  std::FILE* file = std::fopen(temporary.c_str(), "we");
+  if (file == nullptr) return base::ErrnoStatus(errno, "write", options.output);
+  Status status = WriteQuery(store, options.sql, FormatOf(options.format), file);
+  if (std::fclose(file) != 0 && status.ok()) {
+    status = base::ErrnoStatus(errno, "write", options.output);
+  }
+  if (status.ok() && std::rename(temporary.c_str(), options.output.c_str()) != 0) {
+    status = base::ErrnoStatus(errno, "write", options.output);
+  }
+  if (!status.ok()) std::remove(temporary.c_str());
+  return status;
+}
+
+std::string TableNames() {
+  std::string names;
+  for (const store::TableInfo& table : store::Tables()) names += Concat(table.name, "\n");
+  return names + "args\n";
+}
+
+// True where the line was a word of the prompt and not SQL.
+bool TakeDotCommand(std::string_view line, bool& leave) {
+  const std::string_view word = base::Trim(line);
+  if (!word.starts_with('.')) return false;
+  if (word == ".quit" || word == ".exit") {
+    leave = true;
+  } else {
+    const std::string text = word == ".tables"   ? TableNames()
+                             : word == ".schema" ? store::SchemaText()
+                                                 : std::string(kPromptHelp);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+  return true;
+}
+
+// Statements from standard input, each ended by ';' at the end of a line. At a terminal an error is
+// shown and the prompt goes on; from a file or pipe it ends the run.
+Result<int> Prompt(const store::Store& store, QueryOptions options) {
+  const bool terminal = ::isatty(STDIN_FILENO) == 1;
+  if (terminal) std::fprintf(stderr, "%s", std::string(kPromptHelp).c_str());
+  std::string line;
+  options.sql.clear();
+  bool leave = false;
+  while (!leave) {
+    if (terminal) std::fprintf(stderr, "%s", options.sql.empty() ? "sonde> " : "   ... ");
+    const bool more = static_cast<bool>(std::getline(std::cin, line));
+    if (more && options.sql.empty() && TakeDotCommand(line, leave)) continue;
+    if (more) options.sql += line + "\n";
+    const std::string_view statement = base::Trim(options.sql);
+    if (statement.empty()) options.sql.clear();
+    if (!statement.empty() && (!more || statement.ends_with(';'))) {
+      const Status status = RunStatement(store, options);
+      if (!status.ok() && !terminal) return status;
+      if (!status.ok()) PrintError(status.message());
+      std::fflush(stdout);
+      options.sql.clear();
+    }
+    leave |= !more;
+  }
+  return kExitOk;
+}
+
+Result<int> Run(const Context& context, const QueryOptions& options) {
+  if (options.schema) {
+    const std::string text = store::SchemaText();
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return kExitOk;
+  }
+  if (options.path.empty()) return WrongUsage(context, "PATH is missing");
+  if (options.format == "parquet" && (options.output.empty() || options.sql.empty())) {
+    return WrongUsage(context, "--format parquet needs SQL and --output FILE");
+  }
+  SONDE_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store, Open(options.path));
+  if (options.sql.empty()) return Prompt(*store, options);
+  SONDE_RETURN_IF_ERROR(RunStatement(*store, options));
+  return kExitOk;
+}
+
+CommandAction Declare(CLI::App& app) {
+  auto options = std::make_shared<QueryOptions>();
+  app.add_option("PATH", options->path,
+                 "A span folder, a store file (trace.duckdb), or a folder of several ranks");
+  app.add_option("SQL", options->sql, "One statement; without it, statements are asked for");
+  app.add_option("--format", options->format, "How the result is written")
+      ->check(CLI::IsMember({"table", "csv", "json", "parquet"}))
+      ->capture_default_str();
+  app.add_option("-o,--output", options->output, "File for the result instead of standard output");
+  app.add_flag("--schema", options->schema, "Print the tables and their columns");
+  return [options](const Context& context) { return Run(context, *options); };
+}
+
+}  // namespace
+
+Command QueryCommand() {
+  return {.name = "query",
+          .summary = "Ask a trace with SQL",
+          .example =
+              "sonde query ./profile/rank0_ascend_pt "
+              "'SELECT name, count(*), sum(dur) FROM slice GROUP BY name'",
+          .declare = &Declare};
+}
+
+}  // namespace sonde::cli

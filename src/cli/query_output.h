@@ -1,0 +1,26 @@
+// Results of SQL as people and programs read them: an aligned table, CSV or JSON.
+//
+// Streams: a result of any size passes through without being held (the table format looks at its
+// first rows to choose the widths). One thread.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "store/store.h"
+
+namespace sonde::cli {
+
+enum class QueryFormat { kTable, kCsv, kJson };
+
+// Runs one statement and writes its result to `out`. JSON: a list of objects, one on a line. NULL
+// is empty in CSV, null in JSON, "NULL" in the table.
+Status WriteQuery(const store::Store& store, const std::string& sql, QueryFormat format,
+                  std::FILE* out);
+
+// A cell as text; exact for integers of every width.
+std::string CellText(const store::Chunk& chunk, size_t column, size_t row);
+
+}  // namespace sonde::cli
