@@ -4,6 +4,7 @@ Parsing is native and happens in a process of its own, so that it neither takes 
 memory nor stops with it.
 """
 
+import atexit
 import os
 import subprocess
 import threading
@@ -17,6 +18,7 @@ _LOW_PRIORITY = 10
 
 _lock = threading.Lock()
 _background: list["subprocess.Popen[bytes]"] = []
+_joins_at_exit = False
 
 
 def is_analysed(span: str) -> bool:
@@ -71,7 +73,7 @@ def run(
 
 
 def run_in_background(paths: list[str], export_types: Optional[list[str]] = None) -> None:
-    """Starts parsing with low priority; ``wait_for_background`` joins it.
+    """Starts parsing with low priority; it is awaited before the interpreter ends.
 
     Its messages go into ``logs/analyse.log`` of the first span folder.
     """
@@ -90,8 +92,12 @@ def run_in_background(paths: list[str], export_types: Optional[list[str]] = None
         os.setpriority(os.PRIO_PROCESS, process.pid, _LOW_PRIORITY)
     except OSError:
         pass  # it ended already
+    global _joins_at_exit
     with _lock:
         _background.append(process)
+        if not _joins_at_exit:
+            atexit.register(wait_for_background)
+            _joins_at_exit = True
 
 
 def wait_for_background() -> list[int]:

@@ -1,0 +1,193 @@
+"""Added time of a training step, off / attached / recording, beside torch.profiler.
+
+One process and one model (examples/tiny_gpt.py). A round measures every variant once, in changing
+order; the table has medians over the rounds. Times are CPU time of the training thread; "files" is
+wall time from the end of recording to complete files. Started by run.sh, which attaches.
+"""
+
+import argparse
+import contextlib
+import os
+import random
+import statistics
+import sys
+import time
+
+import torch
+from sonde import _analyse, _native
+from sonde.torch._recording import Recording, Settings
+from tiny_gpt import Config, TinyGpt
+
+GOALS = "goals: idle <= 1 % of the step; running <= 0.35 x torch.profiler; files <= 1 us an op"
+
+
+class Training:
+    """The step, with the optimizer's own `step` or the one that counts steps for the hook."""
+
+    def __init__(self, width, layers):
+        config = Config(width=width, layers=layers)
+        self.model = TinyGpt(config)
+        self.tokens = torch.randint(256, (4, config.context))
+        raw = torch.optim.AdamW.step
+        hook = torch.optim.Optimizer.profile_hook_step
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
+        self.hooked = torch.optim.AdamW.step
+        # What AdamW.step would be in a program that is not attached.
+        self.plain = hook.__wrapped__(raw)
+        self.plain.hooked = True
+
+    def use(self, attached):
+        torch.optim.AdamW.step = self.hooked if attached else self.plain
+
+    def step(self):
+        logits = self.model(self.tokens)
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), self.tokens.flatten())
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+
+    def time_us(self, steps):
+        """Mean CPU microseconds of a step of this thread, which also runs backward."""
+        started = time.thread_time_ns()
+        for _ in range(steps):
+            self.step()
+        return (time.thread_time_ns() - started) / steps / 1000
+
+
+@contextlib.contextmanager
+def sonde(work, **switches):
+    """Records the block; the capture's records and path are attributes of what it yields."""
+    recording = Recording(Settings(directory=work, config=_config(switches), **switches), dict)
+    recording.start()
+    try:
+        yield recording
+    finally:
+        recording.stop()
+
+
+def _config(switches):
+    common = {name: bool(switches.get(name)) for name in
+              ("record_shapes", "profile_memory", "with_stack", "with_modules")}  # fmt: skip
+    level = "Level1" if switches.get("record_shapes") else "Level0"
+    activities = ["ProfilerActivity.CPU", "ProfilerActivity.NPU"]
+    return {
+        "common_config": {"activities": activities, "schedule": {}, "with_flops": False, **common},
+        "experimental_config": {"_profiler_level": level, "_export_type": ["text"]},
+    }
+
+
+@contextlib.contextmanager
+def kineto(**switches):
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities, **switches) as prof:
+        yield prof
+
+
+# Name, its rival, switches of Sonde, switches of torch.profiler.
+PAIRS = (
+    ("level0", {}, {}),
+    ("level1, shapes", {"record_shapes": True}, {"record_shapes": True}),
+    ("stacks", {"with_stack": True}, {"with_stack": True}),
+    ("shapes, memory, stacks, modules",
+     {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True},
+     {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}),
+)  # fmt: skip
+
+
+def measure(training, work, rounds, steps):
+    """Microseconds of a step by variant, one number a round."""
+    variants = {"off": None, "idle": None}
+    for name, ours, theirs in PAIRS:
+        variants[f"sonde {name}"] = lambda ours=ours: sonde(work, **ours)
+        variants[f"torch {name}"] = lambda theirs=theirs: kineto(**theirs)
+    times = {name: [] for name in variants}
+    for _ in range(rounds):
+        order = list(variants)
+        random.shuffle(order)
+        for name in order:
+            training.use(attached=name != "off")
+            with variants[name]() if variants[name] else contextlib.nullcontext():
+                training.time_us(1)
+                times[name].append(training.time_us(steps))
+    return times
+
+
+def idle_percent(training, rounds, steps):
+    """Idle against off, alternating step by step: differences as small as this drown otherwise."""
+    differences, base = [], []
+    for _ in range(rounds):
+        for attached in (False, True, True, False):
+            training.use(attached)
+            took = training.time_us(steps)
+            differences.append(took if attached else -took)
+            base.append(took)
+    pairs = [sum(differences[i : i + 4]) / 2 for i in range(0, len(differences), 4)]
+    return 100 * statistics.median(pairs) / statistics.median(base)
+
+
+def files_us_an_op(training, work, steps):
+    """Wall time from the end of recording to complete files, for both, by pair."""
+    rows = []
+    for name, ours, theirs in PAIRS:
+        training.use(attached=True)
+        recording = Recording(Settings(directory=work, config=_config(ours), **ours), dict)
+        recording.start()
+        training.time_us(steps)
+        started = time.perf_counter()
+        path = recording.stop()
+        stopped = time.perf_counter()
+        ops = _native.recorder().status().records
+        _analyse.run([path], ["text"], quiet=True)
+        ours_us = [1e6 * (end - started) / ops for end in (stopped, time.perf_counter())]
+        prof = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], **theirs)
+        prof.start()
+        training.time_us(steps)
+        started = time.perf_counter()
+        prof.stop()
+        trace = os.path.join(work, "trace.json")
+        prof.export_chrome_trace(trace)
+        theirs_us = 1e6 * (time.perf_counter() - started) / ops
+        rows.append((name, ops, *ours_us, theirs_us))
+    return rows
+
+
+def report(times, idle, files):
+    off = statistics.median(times["off"])
+    print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {os.cpu_count()} cores")
+    print(f"step, not attached: {off:.0f} us; attached and idle: {idle:+.2f} %")
+    print(f"{'recording':34} {'sonde us':>9} {'torch us':>9} {'ratio':>6}   (added to a step)")
+    for name, _, _ in PAIRS:
+        added = [
+            statistics.median(a - b for a, b in zip(times[f"{who} {name}"], times["off"]))
+            for who in ("sonde", "torch")
+        ]
+        print(f"{name:34} {added[0]:9.0f} {added[1]:9.0f} {added[0] / added[1]:6.2f}")
+    print(f"{'end to files, us an op':34} {'ops':>9} {'stop':>6} {'files':>6} {'torch':>6}")
+    for name, ops, stop_us, files_us, torch_us in files:
+        print(f"{name:34} {ops:9} {stop_us:6.2f} {files_us:6.2f} {torch_us:6.2f}")
+    print(GOALS)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work", required=True, help="folder for captures")
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--steps", type=int, default=10, help="steps of one measurement")
+    parser.add_argument("--file-steps", type=int, default=80, help="steps of one capture")
+    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--layers", type=int, default=4)
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    random.seed(0)
+    torch.set_num_threads(1)
+    training = Training(arguments.width, arguments.layers)
+    training.time_us(10)
+    with kineto():  # its first start loads libraries
+        training.time_us(1)
+    times = measure(training, arguments.work, arguments.rounds, arguments.steps)
+    idle = idle_percent(training, 10 * arguments.rounds, 1)
+    report(times, idle, files_us_an_op(training, arguments.work, arguments.file_steps))
+
+
+if __name__ == "__main__":
+    main()
