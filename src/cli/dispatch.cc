@@ -61,6 +61,21 @@ class HelpFormatter : public CLI::Formatter {
     }
     return base::Join(shown, ", ");
   }
+
+  // CLI11 aligns what follows a line break, but breaks no lines itself.
+  std::string make_option_desc(const CLI::Option* option) const override {
+    constexpr size_t kDescriptionWidth = 72;
+    std::string out;
+    size_t used = 0;
+    const std::string text = option->get_description();
+    for (const std::string_view word : base::Split(text, ' ')) {
+      const bool breaks = used > 0 && used + 1 + word.size() > kDescriptionWidth;
+      if (used > 0) out += breaks ? '\n' : ' ';
+      used = breaks ? word.size() : used + word.size() + (used > 0 ? 1 : 0);
+      out += word;
+    }
+    return out;
+  }
 };
 
 std::string HelpText(const Command& command, const CLI::App& app) {

@@ -70,6 +70,22 @@ TEST(Dispatch, HelpListsCommandsAndShowsExamples) {
   EXPECT_THAT(RunWords({"exec", "--help"}).out, HasSubstr("sonde exec [OPTIONS] -- COMMAND..."));
 }
 
+CommandAction DeclareLong(CLI::App& app) {
+  std::string words;
+  for (int i = 0; i < 40; ++i) words += "word ";
+  app.add_flag_callback("--long", [] {}, words + "end");
+  return [](const Context&) -> Result<int> { return 0; };
+}
+
+TEST(Dispatch, LongDescriptionsAreBroken) {
+  const std::vector<Command> commands = {{.name = "long", .declare = &DeclareLong}};
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(Dispatch(commands, std::vector<std::string>{"long", "--help"}, Context()), 0);
+  const std::string help = ::testing::internal::GetCapturedStdout();
+  EXPECT_THAT(help, HasSubstr("word end"));
+  for (const std::string_view line : base::Split(help, '\n')) EXPECT_LE(line.size(), 110U) << line;
+}
+
 TEST(Dispatch, EveryRealCommandHasSummaryAndExample) {
   for (const Command& command : AllCommands()) {
     EXPECT_FALSE(command.summary.empty()) << command.name;
