@@ -1,6 +1,7 @@
 #include "cli/analyse_summary.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -46,7 +47,7 @@ class TextTable {
 std::string Fixed(double value, int decimals) {
   int64_t scale = 1;
   for (int i = 0; i < decimals; ++i) scale *= 10;
-  const auto scaled = static_cast<int64_t>(value * static_cast<double>(scale) + 0.5);
+  const auto scaled = std::llround(value * static_cast<double>(scale));
   std::string fraction = std::to_string(scaled % scale);
   fraction.insert(0, static_cast<size_t>(decimals) - fraction.size(), '0');
   return Concat(std::to_string(scaled / scale), ".", fraction);

@@ -82,7 +82,7 @@ void AppendEvent(const store::MemoryEventRow& event, LineBuffer& out) {
 
 template <class AppendRow>
 void AddTable(FileSet& files, std::string name, std::string_view header, size_t rows,
-              AppendRow append_row) {
+              const AppendRow& append_row) {
   if (rows == 0) return;
   files.Add(std::move(name), (rows + kRowsPerPiece - 1) / kRowsPerPiece,
             [header, rows, append_row](size_t piece, LineBuffer& out) {

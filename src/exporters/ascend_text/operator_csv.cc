@@ -17,6 +17,9 @@ constexpr std::string_view kHeader =
     "Device Self Duration(us),Device Total Duration(us),Device Self Duration With AICore(us),"
     "Device Total Duration With AICore(us)\r\n";
 
+// store::kNone has the first place.
+size_t Place(int32_t id) { return static_cast<size_t>(int64_t{id} + 1); }
+
 // Cells that repeat, ready for the file, with the comma behind.
 struct Cells {
   std::vector<std::string> name;       // by name id + 1
@@ -27,7 +30,7 @@ struct Cells {
     name[0] = ",";
     for (const store::FrameworkOpRow& op : data.ops) {
       const int32_t id = data.Slice(op.slice_id).name;
-      std::string& cell = name[static_cast<size_t>(id + 1)];
+      std::string& cell = name[Place(id)];
       if (cell.empty()) cell = CsvCell(data.Name(id)) + ",";
     }
     signature.emplace_back(",");
@@ -43,9 +46,9 @@ struct Cells {
 
 void AppendRow(const TraceData& data, const Cells& cells, const OperatorRow& row, LineBuffer& out) {
   const store::FrameworkOpRow& op = data.ops[row.op];
-  out.Append(cells.name[static_cast<size_t>(data.Slice(op.slice_id).name + 1)]);
-  out.Append(cells.signature[static_cast<size_t>(op.signature_id + 1)]);
-  out.Append(cells.stack[static_cast<size_t>(op.stack_id + 1)]);
+  out.Append(cells.name[Place(data.Slice(op.slice_id).name)]);
+  out.Append(cells.signature[Place(op.signature_id)]);
+  out.Append(cells.stack[Place(op.stack_id)]);
   out.MicrosecondsShort(row.host_self_ns);
   out.Append(',');
   out.MicrosecondsShort(row.host_total_ns);

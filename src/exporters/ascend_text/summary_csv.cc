@@ -1,4 +1,5 @@
 // The small tables: steps, operators by type, host calls by name.
+#include <cmath>
 #include <memory>
 
 #include "base/host/csv_writer.h"
@@ -39,11 +40,9 @@ void StepRow(const Device& device, const StepTraceRow& row, CsvWriter& csv) {
 }
 
 // Nanoseconds that are not whole, as microseconds with three decimals.
-int64_t RoundedNs(double ns) { return static_cast<int64_t>(ns + 0.5); }
+int64_t RoundedNs(double ns) { return std::llround(ns); }
 
-double RoundTo3(double value) {
-  return static_cast<double>(static_cast<int64_t>(value * 1000 + 0.5)) / 1000;
-}
+double RoundTo3(double value) { return static_cast<double>(std::llround(value * 1000)) / 1000; }
 
 }  // namespace
 

@@ -37,6 +37,9 @@ std::string StackList(const TraceData& data, size_t stack) {
   return text;
 }
 
+// store::kNone has the first place.
+size_t Place(int32_t id) { return static_cast<size_t>(int64_t{id} + 1); }
+
 struct Fragments {
   std::vector<std::string> name;       // "aten::add"      by name id + 1
   std::vector<std::string> row;        // , "pid": 1, "tid": 2, "ts":     by track
@@ -46,7 +49,7 @@ struct Fragments {
   Fragments(const TraceData& data, const FrameworkRows& rows) : name(data.names.size() + 1) {
     name[0] = "\"\"";
     const auto need = [&](int32_t id) {
-      std::string& text = name[static_cast<size_t>(id + 1)];
+      std::string& text = name[Place(id)];
       if (text.empty()) text = base::JsonQuote(data.Name(id));
     };
     for (const store::FrameworkOpRow& op : data.ops) need(data.Slice(op.slice_id).name);
@@ -95,7 +98,7 @@ void AppendOperators(const TraceData& data, const Fragments& fragments, int64_t 
         R"({"ph": "X", "cat": ")");
     out.Append(Category(op.scope));
     out.Append(R"(", "name": )");
-    out.Append(fragments.name[static_cast<size_t>(slice.name + 1)]);
+    out.Append(fragments.name[Place(slice.name)]);
     out.Append(fragments.row[static_cast<size_t>(slice.track_id)]);
     out.Microseconds(slice.ts - base_ns);
     out.Append(R"(, "dur": )");
@@ -111,8 +114,8 @@ void AppendOperators(const TraceData& data, const Fragments& fragments, int64_t 
                   ? 0
                   : data.threads[static_cast<size_t>(op.forward_thread_id)].framework_number);
     }
-    out.Append(fragments.signature[static_cast<size_t>(op.signature_id + 1)]);
-    out.Append(fragments.stack[static_cast<size_t>(op.stack_id + 1)]);
+    out.Append(fragments.signature[Place(op.signature_id)]);
+    out.Append(fragments.stack[Place(op.stack_id)]);
     out.Append(R"(, "Ev Idx": )");
     out.Int(static_cast<int64_t>(i));
     out.Append("}}");
