@@ -9,7 +9,8 @@ namespace sonde::exporters {
 
 int64_t ViewerNs(int64_t ns) {
   // The whole microseconds are exact in a double; adding the rest rounds as reading the text does.
-  const double us = static_cast<double>(ns / 1000) + static_cast<double>(ns % 1000) / 1000.0;
+  const int64_t text_us = ns / 1000;
+  const double us = static_cast<double>(text_us) + static_cast<double>(ns % 1000) / 1000.0;
   const auto whole_us = static_cast<int64_t>(us);
   // A double that holds a whole number is taken for an integer, and those are exact.
   if (static_cast<double>(whole_us) == us) return whole_us * 1000;
