@@ -230,10 +230,10 @@ Result<int64_t> CaptureStamp(const std::string& path) {
   return static_cast<int64_t>(stamp);
 }
 
-Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store,
-                                    const ImportOptions& options) {
+Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
-  CaptureTrace trace;
+  auto capture = std::make_unique<LoadedCapture>();
+  CaptureTrace& trace = capture->trace;
   SONDE_ASSIGN_OR_RETURN(trace.dictionary, ReadDictionary(files.dictionaries, trace.issues));
   SONDE_ASSIGN_OR_RETURN(trace.slots, ReadSlots(files.segments, files.rings,
                                                 trace.dictionary.session_id, trace.issues));
@@ -242,10 +242,17 @@ Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store
   trace.group_descriptions = GroupDescriptions(trace.dictionary, trace.issues);
   TakeNames(trace);
   TakeIssues(trace);
-  ArgumentTable arguments(trace.dictionary, trace.names, trace.issues);
+  capture->arguments.emplace(trace.dictionary, trace.names, trace.issues);
   SONDE_RETURN_IF_ERROR(Stage(trace));
+  return capture;
+}
+
+Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store,
+                                    const ImportOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(const auto capture, LoadCapture(path));
+  CaptureTrace& trace = capture->trace;
   ImportSummary summary;
-  SONDE_RETURN_IF_ERROR(WriteAll(trace, arguments, store, options, summary));
+  SONDE_RETURN_IF_ERROR(WriteAll(trace, *capture->arguments, store, options, summary));
   summary.rank = trace.rank;
   summary.slices = trace.slices;
   summary.begin_ns = trace.begin_ns;

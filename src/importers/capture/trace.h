@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,13 @@ struct CaptureTrace {
     return stage.nodes[static_cast<size_t>(index)];
   }
 };
+
+// Reads, nests and numbers a capture; the part of an import that needs no store.
+struct LoadedCapture {
+  CaptureTrace trace;
+  std::optional<ArgumentTable> arguments;  // refers to the trace: hence the fixed place
+};
+Result<std::unique_ptr<LoadedCapture>> LoadCapture(const std::string& path);
 
 struct StepRange {
   int64_t ts;
