@@ -96,7 +96,7 @@ class Generator {
   TrainingCaptureOptions options_;
   uint64_t now_ = 1000;
   uint64_t seed_ = 42;
-  int64_t memory_events_ = 0;
+  uint64_t memory_events_ = 0;
   int32_t sequence_ = 0;
   std::vector<uint32_t> ops_;
   std::vector<uint32_t> args_;
