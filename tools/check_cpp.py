@@ -46,7 +46,7 @@ def header_checks(flags):
     checks = []
     for path in source_tree.tracked_files(".h"):
         beside = [f for name, f in flags.items() if os.path.dirname(name) == str(path.parent)]
-        options = (beside or list(flags.values()))[0]
+        options = max(beside or list(flags.values()), key=len)
         command = [
             compiler,
             *options,

@@ -31,7 +31,8 @@ typedef struct sonde_metric_tensor {
 /* SONDE_METRIC_VERSION of the header that the library was built with. */
 int sonde_metric_version(void);
 
-/* The column's name; must differ from all other columns. The text must live as long as the library. */
+/* The column's name; must differ from all other columns. The text must live as long as the library.
+ */
 const char* sonde_metric_name(void);
 
 /* Writes the cell, a text with a zero at its end, into `text` of `size` bytes and returns 0; any

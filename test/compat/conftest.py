@@ -46,8 +46,9 @@ def analyse(capture):
 
     def analysed(export_type):
         if export_type not in done:
-            run(SONDE, "analyse", capture, "--export-type", export_type)
-            done[export_type] = capture
+            folder = capture.parent / f"{capture.name}_{export_type}"
+            run(SONDE, "analyse", capture, "--export-type", export_type, "-o", folder)
+            done[export_type] = folder
         return done[export_type]
 
     return analysed

@@ -70,7 +70,7 @@ def test_tables_of_db(db_result, table):
         assert database.execute(f"select count(*) from {table}").fetchone()[0] > 0
 
 
-@pytest.mark.parametrize("mode", ["compute_op_sum", "mstx_sum", "hccl_sum"])
+@pytest.mark.parametrize("mode", ["compute_op_sum", "hccl_sum"])
 def test_recipe_of_db(profile, tmp_path, mode):
     result = cluster(profile("db"), tmp_path, mode)
     databases = list(result.rglob("*.db"))
