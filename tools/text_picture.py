@@ -1,6 +1,6 @@
 """Draws terminal output as an SVG picture for the documents.
 
-    sonde analyse demo | tools/text_picture.py 'sonde analyse demo' > docs/images/analyse.svg
+sonde analyse demo | tools/text_picture.py 'sonde analyse demo' > docs/images/analyse.svg
 """
 
 import sys

@@ -11,11 +11,7 @@ Command QueryCommand();
 
 std::vector<Command> AllCommands() {
   return {
-      RunCommand(),
-      AnalyseCommand(),
-      DoctorCommand(),
-      ProbeCommand(),
-      QueryCommand(),
+      RunCommand(), AnalyseCommand(), DoctorCommand(), ProbeCommand(), QueryCommand(),
   };
 }
 
