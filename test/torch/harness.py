@@ -83,6 +83,28 @@ def stop():
     return path.value.decode()
 
 
+class SessionStatus(ctypes.Structure):
+    """sonde_session_status of sonde.h."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("state", ctypes.c_uint32),
+        ("session_number", ctypes.c_uint64),
+        ("records", ctypes.c_uint64),
+        ("dropped", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+        ("step", ctypes.c_int32),
+        ("reserved", ctypes.c_uint32),
+    ]
+
+
+def dropped():
+    """Records dropped so far in the session that runs."""
+    status = SessionStatus(struct_size=ctypes.sizeof(SessionStatus))
+    assert recorder.sonde_session_get_status(ctypes.byref(status)) == 0
+    return status.dropped
+
+
 class Session:
     """What `record` yields; `capture` is there after the block."""
 

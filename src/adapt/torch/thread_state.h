@@ -26,7 +26,8 @@ struct ThreadState {
   StackCache stacks;
 };
 
-extern __thread ThreadState* t_state;
+// Initial-exec: one load instead of a call on the fast path; 8 bytes of the loader's reserve.
+extern __thread ThreadState* t_state __attribute__((tls_model("initial-exec")));
 
 // Makes the state of this thread; nullptr while the thread ends or where memory is missing.
 ThreadState* MakeThreadState();

@@ -151,14 +151,18 @@ class ViewMaker {
     return computing;
   }
 
+  // A step that was open when recording ended would count as a short one: it is left out, unless
+  // nothing else is there (a program that was killed in its first step).
   std::vector<StepRange> StepsOf(const Device& device) const {
-    std::vector<StepRange> steps;
+    std::vector<StepRange> finished;
+    std::vector<StepRange> unfinished;
     for (const store::StepRow& step : data_.steps) {
       if (step.process_id != device.process_id) continue;
-      const int64_t end_ns = step.dur < 0 ? data_.last_ns : step.ts + step.dur;
-      steps.push_back({step.step_id, step.ts, end_ns, step.ts});
+      const bool is_open = step.dur < 0;
+      const int64_t end_ns = is_open ? data_.last_ns : step.ts + step.dur;
+      (is_open ? unfinished : finished).push_back({step.step_id, step.ts, end_ns, step.ts});
     }
-    return steps;
+    return finished.empty() ? unfinished : finished;
   }
 
   const TraceData& data_;
