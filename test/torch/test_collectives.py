@@ -32,8 +32,7 @@ def show(session):
     for record in records:
         args = dict(record.args)
         args.pop("inputs", None)
-        thread = session.capture.threads[record.thread]
-        rows.append([record.kind == COLLECTIVE, record.name, args, record.dur, thread[2]])
+        rows.append([record.kind == COLLECTIVE, record.name, args, record.dur, record.thread])
     print("RESULT" + json.dumps(rows), flush=True)
 """
 

@@ -17,6 +17,7 @@
 #include "adapt/torch/options.h"
 #include "adapt/torch/python_api.h"
 #include "adapt/torch/python_frames.h"
+#include "adapt/torch/python_functions.h"
 #include "adapt/torch/self_test.h"
 #include "adapt/torch/stacks.h"
 #include "adapt/torch/torch_symbols.h"
@@ -109,6 +110,7 @@ void StartParts(Adapter& adapter, uint32_t features, const char* json) {
   if (const auto threshold_ms = NumberOption(settings, "gc_threshold_ms")) {
     GarbageCollectionStart(*threshold_ms);
   }
+  if (BoolOption(settings, "python_functions", false)) PythonFunctionsStart();
 }
 
 void StopParts() {
@@ -116,6 +118,7 @@ void StopParts() {
   MemoryStop();
   ModulesStop();
   GarbageCollectionStop();
+  PythonFunctionsStop();
 }
 
 void RememberSession(Adapter& adapter, const sonde_session_config* config) {
@@ -162,6 +165,7 @@ int Find(Adapter& adapter) {
   adapter.modules = ModulesInit(&adapter.python, &adapter.report);
   adapter.frames = FramesInit(&adapter.python, &adapter.report);
   StacksInit(&adapter.python);
+  PythonFunctionsInit(&adapter.python, &adapter.report);
   GarbageCollectionInit(&adapter.python, &adapter.report);
   CollectivesInit(&adapter.python, &adapter.observer.inputs, &adapter.report);
   adapter.found = true;

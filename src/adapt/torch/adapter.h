@@ -5,6 +5,10 @@
  * sessions by itself: what a session asks for (sonde_session_config.features, .options) is switched
  * on when it starts and off when it stops. Between sessions nothing is installed in torch.
  *
+ * Session options that the adapter knows (sonde_session_config.options, a flat JSON object):
+ *   "gc_threshold_ms": number    record collections of Python's garbage that take as long or longer
+ *   "python_functions": true     one range per call of a Python function; expensive
+ *
  * Calls marked [GIL] must be made with the GIL held (ctypes.PyDLL), after `import torch`.
  * Errors: 0 for success, a negative errno value otherwise; sonde_torch_last_error() has one line.
  * Nothing here ends the process: a part whose self-test fails is switched off, named by the

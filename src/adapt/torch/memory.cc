@@ -1,9 +1,12 @@
 #include "adapt/torch/memory.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "adapt/torch/import_table.h"
 #include "record/fast_path.h"
@@ -13,6 +16,7 @@ namespace sonde::adapt {
 namespace {
 
 constexpr char kReport[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
+constexpr char kReporter[] = "_ZN3c1025profiledCPUMemoryReporterEv";
 constexpr char kEnabled[] = "_ZN3c1022memoryProfilingEnabledEv";
 constexpr const char* kLibraries[] = {"libc10", "libtorch", nullptr};
 constexpr size_t kMaxEntries = 32;
@@ -24,6 +28,7 @@ struct TorchDevice {
 };
 using Report = void (*)(void*, int64_t, size_t, size_t, TorchDevice);
 using Enabled = bool (*)();
+using Reporter = void* (*)();
 
 struct Probe {  // what the self-test saw
   std::atomic<bool> active{false};
@@ -41,6 +46,9 @@ struct Memory {
   ImportEntry enabled_entries[kMaxEntries];
   size_t report_count = 0;
   size_t enabled_count = 0;
+  pthread_mutex_t* table_lock = nullptr;  // of torch's table of block sizes; nullptr: not found
+  bool lock_held = false;                 // by the thread that forks
+  std::atomic<bool> off{false};           // in a child that may not touch the table
   Probe probe;
 };
 // Process-wide by nature: the patched functions get no user pointer.
@@ -75,7 +83,11 @@ void OnReport(void* pointer, int64_t size, size_t allocated, size_t reserved, To
   g_memory.report(pointer, size, allocated, reserved, device);
 }
 
+// While this says yes, the CPU allocator takes a lock of its own for each block.
 bool OnEnabled() {
+  if (g_memory.off.load(std::memory_order_relaxed)) [[unlikely]] {
+    return g_memory.enabled();
+  }
   return record::SessionWord() != 0 || g_memory.probe.active.load(std::memory_order_relaxed) ||
          g_memory.enabled();
 }
@@ -100,6 +112,39 @@ void Restore() {
     StoreImport(g_memory.report_entries[i], reinterpret_cast<void*>(g_memory.report));
   }
   g_memory.installed = false;
+}
+
+// torch's lock may be held by another thread when this one forks; the child would wait for ever at
+// its first allocation. So the forking thread holds it during the fork, or, where the lock was not
+// found, the child does without memory events.
+void BeforeFork() {
+  g_memory.lock_held = g_memory.installed && g_memory.table_lock != nullptr &&
+                       pthread_mutex_lock(g_memory.table_lock) == 0;
+}
+
+void AfterFork() {
+  if (g_memory.lock_held) pthread_mutex_unlock(g_memory.table_lock);
+}
+
+void AfterForkInChild() {
+  if (g_memory.lock_held) {
+    pthread_mutex_unlock(g_memory.table_lock);
+  } else if (g_memory.installed) {
+    g_memory.off.store(true, std::memory_order_relaxed);
+  }
+}
+
+// The lock is the first member of the allocator's reporter: free now, and then held by us.
+pthread_mutex_t* FindTableLock(void* library) {
+  const auto reporter = reinterpret_cast<Reporter>(dlsym(library, kReporter));
+  if (reporter == nullptr) return nullptr;
+  auto* lock = static_cast<pthread_mutex_t*>(reporter());
+  const pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
+  if (std::memcmp(lock, &free_lock, sizeof(free_lock)) != 0) return nullptr;
+  if (pthread_mutex_trylock(lock) != 0) return nullptr;
+  const bool held = pthread_mutex_trylock(lock) == EBUSY;
+  pthread_mutex_unlock(lock);
+  return held && std::memcmp(lock, &free_lock, sizeof(free_lock)) == 0 ? lock : nullptr;
 }
 
 bool FindEntries() {
@@ -137,11 +182,18 @@ bool MemoryInit(const PythonApi& python, SelfTestReport* report) {
   g_memory.usable = installed && ran && address != 0 &&
                     reinterpret_cast<uint64_t>(probe.pointer) == address &&
                     probe.allocated == 12345 && probe.released == -12345;
+  g_memory.table_lock = FindTableLock(dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD));
+  pthread_atfork(BeforeFork, AfterFork, AfterForkInChild);
   char detail[160];
   std::snprintf(detail, sizeof(detail), "%zu and %zu import-table entries", g_memory.report_count,
                 g_memory.enabled_count);
   report->Add("memory", g_memory.usable,
               g_memory.usable ? detail : "a test block was not reported; memory is not recorded");
+  if (g_memory.usable) {
+    const bool lock = g_memory.table_lock != nullptr;
+    report->Add("memory of forked processes", lock,
+                lock ? "" : "the allocator's lock was not found; they do not record memory");
+  }
   return g_memory.usable;
 }
 

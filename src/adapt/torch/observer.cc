@@ -1,5 +1,7 @@
 #include "adapt/torch/observer.h"
 
+#include <time.h>
+
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -32,6 +34,8 @@ struct AsyncRange {
   uint64_t start_ticks = 0;
 };
 constexpr size_t kAsyncSlots = 1024;
+constexpr int kMaxWaits = 20;
+constexpr long kWaitNs = 250'000;  // NOLINT(google-runtime-int): as timespec has it
 
 // The recorder's clock: same source as in its own push and pop.
 struct Observer {
@@ -71,11 +75,25 @@ void OpenAsync(uint32_t word, const TorchRange* range, NameInfo name, uint32_t a
   g_observer.async_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
+void EmitUnfinished(uint32_t word, const AsyncRange& slot) {
+  record::RingWriter* ring = record::Enter(word, true);
+  if (ring == nullptr) return;
+  capture::Record unfinished = {};
+  unfinished.ticks = slot.start_ticks;
+  unfinished.dur_kind = capture::PackDurKind(0, slot.name.kind, 0) | capture::kUnfinished;
+  unfinished.name = slot.name.id;
+  unfinished.args = slot.args;
+  unfinished.sequence = slot.sequence;
+  record::CommitRecord(ring, unfinished);
+  record::Leave(ring);
+}
+
 // False: not an open asynchronous range.
 bool CloseAsync(uint32_t word, const TorchRange* range) {
   for (size_t i = 0; i < 16; i++) {
     AsyncRange& slot = g_observer.async[(AsyncPlace(range) + i) % kAsyncSlots];
-    if (slot.range.load(std::memory_order_acquire) != range) continue;
+    const TorchRange* found = range;
+    if (!slot.range.compare_exchange_strong(found, Claimed(), std::memory_order_acquire)) continue;
     if (slot.word == word) {
       record::EmitComplete(word, slot.name.kind, 0, slot.name.id, slot.args, 0, slot.sequence,
                            slot.start_ticks, record::RecorderTicks());
@@ -247,6 +265,29 @@ ObserverCallback MakeCallback(bool shapes, bool stacks) {
   return callback;
 }
 
+// The end of a work may come a moment after the program was told that it is done: waits a little
+// for those that are open, and records the rest as unfinished.
+void FinishAsync() {
+  const uint32_t word = record::SessionWord();
+  if (word == 0) return;
+  for (int wait = 0; wait < kMaxWaits; wait++) {
+    bool open = false;
+    for (AsyncRange& slot : g_observer.async) {
+      open = open || (slot.range.load(std::memory_order_acquire) != nullptr && slot.word == word);
+    }
+    if (!open) return;
+    timespec pause = {0, kWaitNs};
+    nanosleep(&pause, nullptr);
+  }
+  for (AsyncRange& slot : g_observer.async) {
+    const TorchRange* range = slot.range.load(std::memory_order_acquire);
+    if (range == nullptr || range == Claimed() || slot.word != word) continue;
+    if (!slot.range.compare_exchange_strong(range, Claimed(), std::memory_order_acquire)) continue;
+    EmitUnfinished(word, slot);
+    slot.range.store(nullptr, std::memory_order_release);
+  }
+}
+
 void AddCallbacks(const ObserverOptions& options) {
   g_observer.options = options;
   const Layout& layout = g_observer.config->inputs.layout;
@@ -292,6 +333,7 @@ void ObserverSetOperatorInputs(bool wanted) {
 }
 
 void ObserverStop() {
+  FinishAsync();
   const std::lock_guard lock(g_observer.mutex);
   RemoveCallbacks();
 }
