@@ -223,6 +223,9 @@ typedef enum {
  * before the last drain. At most 16 listeners; they stay for the life of the process. */
 typedef void (*sonde_listener)(sonde_event event, const sonde_session_config* config, void* data);
 SONDE_API int sonde_add_listener(sonde_listener listener, void* data);
+/* The same without SONDE_EVENT_FORK_CHILD, which comes inside fork(): for listeners that enter an
+ * interpreter, where the child would wait for ever for a lock of a thread it does not have. */
+SONDE_API int sonde_add_session_listener(sonde_listener listener, void* data);
 
 SONDE_API const char* sonde_last_error(void); /* of the calling thread; "" none */
 SONDE_API const char* sonde_version(void);

@@ -202,7 +202,7 @@ class Recorder:
             "sonde_control_address": (ctypes.c_int, [text, ctypes.c_size_t]),
             "sonde_dynamic_watch": (ctypes.c_int, [text, config]),
             "sonde_dynamic_step": (None, [ctypes.c_int64]),
-            "sonde_add_listener": (ctypes.c_int, [_LISTENER, ctypes.c_void_p]),
+            "sonde_add_session_listener": (ctypes.c_int, [_LISTENER, ctypes.c_void_p]),
         }
         for library, functions in ((self.fast, fast), (self.slow, slow)):
             for name, (result, arguments) in functions.items():
@@ -294,6 +294,9 @@ class Recorder:
     def add_listener(self, listener: Callable[[int], None]) -> None:
         """Has ``listener(event)`` called at each ``EVENT_...``, on the thread that causes it.
 
+        Not for EVENT_FORK_CHILD: Python cannot run inside fork(), where a request of another
+        thread for the interpreter would never be answered.
+
         For the life of the process; it must not raise and must not start or stop sessions.
         """
 
@@ -302,7 +305,9 @@ class Recorder:
 
         native = _LISTENER(call)
         self._listeners.append(native)
-        self._check(self.slow.sonde_add_listener(native, None), "cannot listen to the recorder")
+        self._check(
+            self.slow.sonde_add_session_listener(native, None), "cannot listen to the recorder"
+        )
 
     # Control
 

@@ -246,7 +246,12 @@ void sonde_control_close(void) { Recorder::Get().control().Close(); }
 
 int sonde_add_listener(sonde_listener listener, void* data) {
   return listener == nullptr ? Fail(EINVAL, "no listener given")
-                             : Recorder::Get().AddListener(listener, data);
+                             : Recorder::Get().AddListener(listener, data, true);
+}
+
+int sonde_add_session_listener(sonde_listener listener, void* data) {
+  return listener == nullptr ? Fail(EINVAL, "no listener given")
+                             : Recorder::Get().AddListener(listener, data, false);
 }
 
 const char* sonde_last_error(void) { return sonde::record::LastError(); }

@@ -212,21 +212,24 @@ std::string Recorder::Path() {
   return path_;
 }
 
-int Recorder::AddListener(sonde_listener listener, void* data) {
+int Recorder::AddListener(sonde_listener listener, void* data, bool in_fork) {
   const std::lock_guard lock(status_mutex_);
   if (listeners_.size() >= kMaxListeners) return Fail(ENOSPC, "too many listeners");
-  listeners_.emplace_back(listener, data);
+  listeners_.push_back({listener, data, in_fork});
   return 0;
 }
 
 void Recorder::Notify(sonde_event event, const SessionConfig& config) {
-  std::vector<std::pair<sonde_listener, void*>> listeners;
+  std::vector<Listener> listeners;
   {
     const std::lock_guard lock(status_mutex_);
     listeners = listeners_;
   }
   const sonde_session_config c_config = config.ToC();
-  for (const auto& [listener, data] : listeners) listener(event, &c_config, data);
+  for (const Listener& listener : listeners) {
+    if (event == SONDE_EVENT_FORK_CHILD && !listener.in_fork) continue;
+    listener.call(event, &c_config, listener.data);
+  }
 }
 
 void Recorder::Step(int64_t number) {

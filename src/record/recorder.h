@@ -52,7 +52,7 @@ class Recorder {
   void StopAtExit();
   void GetStatus(sonde_session_status* status);
   std::string Path();
-  [[nodiscard]] int AddListener(sonde_listener listener, void* data);
+  [[nodiscard]] int AddListener(sonde_listener listener, void* data, bool in_fork);
 
   // Threads.
   RingWriter* AcquireRing(uint32_t word);
@@ -97,7 +97,12 @@ class Recorder {
   uint64_t last_records_ = 0;
   uint64_t last_dropped_ = 0;
   uint64_t last_bytes_ = 0;
-  std::vector<std::pair<sonde_listener, void*>> listeners_;
+  struct Listener {
+    sonde_listener call;
+    void* data;
+    bool in_fork;  // wants SONDE_EVENT_FORK_CHILD too
+  };
+  std::vector<Listener> listeners_;
 
   // In a forked child of a recording process, until its first record.
   std::atomic<bool> child_pending_{false};
