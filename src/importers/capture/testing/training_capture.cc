@@ -77,8 +77,9 @@ class Generator {
       const uint64_t inner = 1 + Random() % 3;
       for (uint64_t i = 0; i < inner; ++i) made += Op(thread, depth + 1);
     } else if (options_.with_memory && Random() % 2 == 0) {
-      capture_.AddMemory(thread, now_, 0x1000 + (memory_events_ / 2 % 512) * 64,
-                         memory_events_ % 2 == 0 ? 4096 : -4096, 1 << 20);
+      const auto block = static_cast<uint64_t>(memory_events_ / 2 % 512);
+      capture_.AddMemory(thread, now_, 0x1000 + block * 64, memory_events_ % 2 == 0 ? 4096 : -4096,
+                         1 << 20);
       ++memory_events_;
     }
     now_ += 100 + Random() % 2000;
