@@ -67,7 +67,7 @@ class HelpFormatter : public CLI::Formatter {
     constexpr size_t kDescriptionWidth = 72;
     std::string out;
     size_t used = 0;
-    const std::string text = option->get_description();
+    const std::string& text = option->get_description();
     for (const std::string_view word : base::Split(text, ' ')) {
       const bool breaks = used > 0 && used + 1 + word.size() > kDescriptionWidth;
       if (used > 0) out += breaks ? '\n' : ' ';

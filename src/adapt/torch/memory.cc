@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "adapt/torch/import_table.h"
 #include "record/fast_path.h"
@@ -134,17 +134,24 @@ void AfterForkInChild() {
   }
 }
 
+// Whether the bytes are those of a lock that nobody holds.
+bool LooksFree(const pthread_mutex_t* lock) {
+  const pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(lock);
+  const auto* expected = reinterpret_cast<const unsigned char*>(&free_lock);
+  return std::equal(bytes, bytes + sizeof(free_lock), expected);
+}
+
 // The lock is the first member of the allocator's reporter: free now, and then held by us.
 pthread_mutex_t* FindTableLock(void* library) {
   const auto reporter = reinterpret_cast<Reporter>(dlsym(library, kReporter));
   if (reporter == nullptr) return nullptr;
   auto* lock = static_cast<pthread_mutex_t*>(reporter());
-  const pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
-  if (std::memcmp(lock, &free_lock, sizeof(free_lock)) != 0) return nullptr;
+  if (!LooksFree(lock)) return nullptr;
   if (pthread_mutex_trylock(lock) != 0) return nullptr;
   const bool held = pthread_mutex_trylock(lock) == EBUSY;
   pthread_mutex_unlock(lock);
-  return held && std::memcmp(lock, &free_lock, sizeof(free_lock)) == 0 ? lock : nullptr;
+  return held && LooksFree(lock) ? lock : nullptr;
 }
 
 bool FindEntries() {
