@@ -21,7 +21,7 @@ extern "C" {
 #define SONDE_METRIC_VERSION 1
 
 /* One side. Values are in row-major order, converted to double; complex numbers give two each. */
-typedef struct sonde_metric_tensor {
+typedef struct {
   const double* values;
   size_t value_count;
   const int64_t* shape;

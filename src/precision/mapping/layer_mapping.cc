@@ -60,7 +60,7 @@ std::string ForwardTwin(std::string_view name) {
 class CallKeys {
  public:
   CallKeys(const DumpFile& dump, const ConstructFile& tree, const LayerMapping* mapping)
-      : dump_(dump), tree_(tree), mapping_(mapping) {
+      : tree_(tree), mapping_(mapping) {
     for (const DumpApi& api : dump.apis()) AddModule(api.name);
     for (const ConstructEntry& entry : tree.entries()) AddModule(entry.name);
     FindFirstLayer();
@@ -167,7 +167,6 @@ class CallKeys {
     api_keys_.emplace(name, Concat(group, "|", std::to_string(seen_[group]++)));
   }
 
-  const DumpFile& dump_;
   const ConstructFile& tree_;
   const LayerMapping* mapping_;
   int64_t first_layer_ = std::numeric_limits<int64_t>::max();

@@ -26,7 +26,7 @@ TEST(YamlTest, ReadsPlainDataInOrder) {
   const auto root = ParseYaml("b: {x: 1}\na: [p, 'q: r', ~]\n", "x.yaml");
   ASSERT_TRUE(root.ok());
   ASSERT_EQ(root->members.size(), 2U);
-  EXPECT_EQ(root->members[0].first, "b");
+  EXPECT_EQ(root->members[0].name, "b");
   EXPECT_EQ(root->Find("a")->items[1].text, "q: r");
   EXPECT_EQ(root->Find("a")->items[2].kind, YamlNode::Kind::kNull);
   EXPECT_EQ(root->Find("c"), nullptr);

@@ -36,8 +36,9 @@ Status Convert(const YAML::Node& from, int depth, size_t* nodes, YamlNode* to) {
       to->kind = YamlNode::Kind::kMap;
       for (const auto& member : from) {
         if (!member.first.IsScalar()) return base::CorruptDataError("a key is not a text");
-        to->members.emplace_back(member.first.Scalar(), YamlNode());
-        SONDE_RETURN_IF_ERROR(Convert(member.second, depth + 1, nodes, &to->members.back().second));
+        YamlNode::Member& added = to->members.emplace_back();
+        added.name = member.first.Scalar();
+        SONDE_RETURN_IF_ERROR(Convert(member.second, depth + 1, nodes, &added.value));
       }
       return Status::Ok();
   }

@@ -19,13 +19,19 @@ struct YamlNode {
   Kind kind = Kind::kNull;
   std::string text;  // the scalar as written
   std::vector<YamlNode> items;
-  std::vector<std::pair<std::string, YamlNode>> members;
+  struct Member;
+  std::vector<Member> members;
 
   bool IsMap() const { return kind == Kind::kMap; }
   bool IsList() const { return kind == Kind::kList; }
   bool IsText() const { return kind == Kind::kText; }
   // Null when absent.
   const YamlNode* Find(std::string_view key) const;
+};
+
+struct YamlNode::Member {
+  std::string name;
+  YamlNode value;
 };
 
 // At most 1 MiB and 100 levels.

@@ -74,9 +74,8 @@ TEST(CsvTest, SplitsAndQuotes) {
 }
 
 TEST(CsvTest, FormulasAreMadeHarmless) {
-  for (const char* text : {"=cmd()", "+1+1", "@x", "%x", "a;=b",
-                           "\xEF\xBC\x9D"
-                           "1"}) {
+  const char* const full_width_equals = "\xEF\xBC\x9D-";
+  for (const char* text : {"=cmd()", "+1+1", "@x", "%x", "a;=b", full_width_equals}) {
     EXPECT_TRUE(IsFormulaLike(text)) << text;
   }
   for (const char* text : {"-1.5", "+3", "a=b", "", "a;b", "Torch.mm"}) {

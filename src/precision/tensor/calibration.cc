@@ -126,7 +126,7 @@ std::shared_ptr<const Tensor> Calibration::Matrix(const std::string& path) {
 Status Calibration::AddMap(const std::string& path, const YamlNode& map, Side side,
                            bool is_target) {
   if (map.kind == YamlNode::Kind::kNull) return Status::Ok();
-  const Status wrong =
+  Status wrong =
       base::InvalidArgumentError(Concat(path, ": a tensor map is 'matrix file: [data_name, ...]'"));
   if (!map.IsMap()) return wrong;
   for (const auto& [file, names] : map.members) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "precision/tensor/pickle_rebuild.h"
 
 namespace sonde::precision {
 namespace {
@@ -16,121 +17,6 @@ using Kind = PickleValue::Kind;
 
 // A tensor's pickle is small; these keep a hostile one from eating memory.
 constexpr size_t kMaxValues = 1'000'000;
-
-bool IsInt(PicklePtr value) { return value->kind == Kind::kInt; }
-
-// A tuple or list of integers.
-bool TakeInts(PicklePtr value, std::vector<int64_t>* out) {
-  if (value->kind != Kind::kTuple && value->kind != Kind::kList) return false;
-  for (PicklePtr item : value->items) {
-    if (!IsInt(item)) return false;
-    out->push_back(item->number);
-  }
-  return true;
-}
-
-Result<PicklePtr> RebuildTensor(const std::vector<PicklePtr>& args, bool names_dtype,
-                                PicklePool* pool) {
-  // (storage, offset, size, stride, [requires_grad, hooks, [dtype, metadata]])
-  const PicklePtr out = pool->Make(Kind::kTensor);
-  TensorRecord tensor;
-  const bool shaped = args.size() >= 4 && args[0]->kind == Kind::kStorage && IsInt(args[1]) &&
-                      TakeInts(args[2], &tensor.shape) && TakeInts(args[3], &tensor.strides);
-  if (!shaped) return CorruptDataError("a tensor is described wrongly");
-  tensor.storage = *args[0]->storage;
-  tensor.offset = args[1]->number + tensor.storage.view_offset;
-  std::optional<Dtype> dtype = tensor.storage.dtype;
-  if (names_dtype) {
-    if (args.size() < 7 || args[6]->kind != Kind::kGlobal || !args[6]->text.starts_with("torch ")) {
-      return CorruptDataError("a tensor without dtype");
-    }
-    const std::string name = args[6]->text.substr(6);
-    dtype = DtypeFromTorchName(name);
-    if (!dtype) return base::UnimplementedError(Concat("tensors of dtype torch.", name));
-  }
-  if (!dtype) return CorruptDataError("a tensor of an untyped storage names no dtype");
-  tensor.dtype = *dtype;
-  out->tensor = std::move(tensor);
-  return out;
-}
-
-bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> names) {
-  for (const std::string_view known : names) {
-    if (name == known) return true;
-  }
-  return false;
-}
-
-Result<PicklePtr> Call(PicklePtr function, PicklePtr arguments, PicklePool* pool);
-
-// torch._tensor._rebuild_from_type_v2(function, type, arguments, state)
-Result<PicklePtr> RebuildFromType(const std::vector<PicklePtr>& args, PicklePool* pool) {
-  if (args.size() < 3 || args[1]->kind != Kind::kGlobal ||
-      !IsOneOf(args[1]->text,
-               {"torch Tensor", "torch.nn.parameter Parameter", "torch._tensor Tensor"})) {
-    return base::UnimplementedError("a subclass of Tensor");
-  }
-  return Call(args[0], args[2], pool);
-}
-
-// The functions that may stand in a tensor's pickle.
-Result<PicklePtr> Call(PicklePtr function, PicklePtr arguments, PicklePool* pool) {
-  if (function->kind != Kind::kGlobal || arguments->kind != Kind::kTuple) {
-    return CorruptDataError("a call of something that is no function");
-  }
-  const std::string& name = function->text;
-  const std::vector<PicklePtr>& args = arguments->items;
-  if (IsOneOf(name, {"torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_tensor",
-                     "torch_npu.utils.storage _rebuild_npu_tensor"})) {
-    return RebuildTensor(args, false, pool);
-  }
-  if (name == "torch._utils _rebuild_tensor_v3") return RebuildTensor(args, true, pool);
-  if (IsOneOf(name,
-              {"torch._utils _rebuild_parameter", "torch._utils _rebuild_parameter_with_state"})) {
-    if (args.empty() || args[0]->kind != Kind::kTensor) {
-      return CorruptDataError("a parameter without tensor");
-    }
-    return args[0];
-  }
-  if (name == "torch._tensor _rebuild_from_type_v2") return RebuildFromType(args, pool);
-  if (name == "collections OrderedDict") return pool->Make(Kind::kDict);
-  if (name == "torch Size") {
-    if (args.size() != 1) return CorruptDataError("a size of no numbers");
-    return args[0];
-  }
-  return base::UnimplementedError(
-      Concat("the file calls '", name, "', which is no part of a tensor"));
-}
-
-Result<PicklePtr> PersistentId(PicklePtr id, PicklePool* pool) {
-  // ("storage", class, key, location, count[, view])
-  const auto& items = id->items;
-  if (id->kind != Kind::kTuple || items.size() < 5 || items[0]->text != "storage" ||
-      items[1]->kind != Kind::kGlobal || items[2]->kind != Kind::kText || !IsInt(items[4])) {
-    return CorruptDataError("a storage is described wrongly");
-  }
-  StorageRecord storage;
-  const std::string& type = items[1]->text;
-  const std::string_view name = std::string_view(type).substr(type.find(' ') + 1);
-  if (!type.starts_with("torch")) {
-    return base::UnimplementedError(Concat("a storage of type '", type, "'"));
-  }
-  storage.dtype = DtypeFromStorageName(name);
-  if (!storage.dtype && name != "UntypedStorage" && name != "TypedStorage") {
-    return base::UnimplementedError(Concat("a storage of type '", type, "'"));
-  }
-  storage.key = items[2]->text;
-  storage.element_count = items[4]->number;
-  // Legacy files may name a view: (key of the view, first element, length).
-  if (items.size() > 5 && items[5]->kind == Kind::kTuple) {
-    const auto& view = items[5]->items;
-    if (view.size() != 3 || !IsInt(view[1])) return CorruptDataError("a view is described wrongly");
-    storage.view_offset = view[1]->number;
-  }
-  const PicklePtr out = pool->Make(Kind::kStorage);
-  out->storage = std::move(storage);
-  return out;
-}
 
 // The stack machine. One use.
 class Machine {
@@ -439,11 +325,11 @@ bool Machine::Objects(uint8_t opcode) {
     }
     case 'R':
     case 0x81:  // REDUCE, NEWOBJ
-      return Pop(&value) && Pop(&function) && PushResult(Call(function, value, pool_));
+      return Pop(&value) && Pop(&function) && PushResult(RebuildPickled(function, value, pool_));
     case 'b':  // BUILD: the state of hooks and wrappers says nothing about the numbers
       return Pop(&value) && !stack_.empty();
     case 'Q':
-      return Pop(&value) && PushResult(PersistentId(value, pool_));
+      return Pop(&value) && PushResult(ReadStorageId(value, pool_));
     case 'q':
       return TakeUnsigned(1, &slot) && Remember(slot);
     case 'r':

@@ -1,0 +1,18 @@
+// The few functions by which torch rebuilds a tensor, as records; see pickle.h.
+//
+// Errors: kCorruptData for wrong arguments, kUnimplemented for functions and types that are no part
+// of a tensor. Pure, any thread.
+#pragma once
+
+#include "base/status.h"
+#include "precision/tensor/pickle.h"
+
+namespace sonde::precision {
+
+// What "function(*arguments)" stands for.
+Result<PicklePtr> RebuildPickled(PicklePtr function, PicklePtr arguments, PicklePool* pool);
+
+// The storage that a persistent id names.
+Result<PicklePtr> ReadStorageId(PicklePtr id, PicklePool* pool);
+
+}  // namespace sonde::precision
