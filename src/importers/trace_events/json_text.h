@@ -1,0 +1,96 @@
+// Steps through JSON text without building anything: the ends of strings and containers, decimal
+// microseconds to nanoseconds, unescaping.
+//
+// All take [p, end) and return nullptr where the text ends before the value does. They accept more
+// than JSON: a quote inside a string that was not escaped (known of older Kineto files) is taken as
+// part of the string when what follows cannot follow a string; bare words count as scalars.
+// Pure, any thread.
+#pragma once
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sonde::importers::trace_events {
+
+inline const char* SkipSpace(const char* p, const char* end) {
+  while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) ++p;
+  return p;
+}
+
+// The first '"' or '\' of [p, end), else end.
+inline const char* FindQuoteOrBackslash(const char* p, const char* end) {
+#if defined(__SSE2__)
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i backslash = _mm_set1_epi8('\\');
+  while (p + 16 <= end) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const int mask = _mm_movemask_epi8(
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)));
+    if (mask != 0) return p + __builtin_ctz(static_cast<unsigned>(mask));
+    p += 16;
+  }
+#endif
+  while (p < end && *p != '"' && *p != '\\') ++p;
+  return p;
+}
+
+// The first of "[]{} in [p, end), else end.
+inline const char* FindStructure(const char* p, const char* end) {
+#if defined(__SSE2__)
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i open = _mm_set1_epi8('{');
+  const __m128i close = _mm_set1_epi8('}');
+  const __m128i fold = _mm_set1_epi8(0x20);  // '[' and ']' become '{' and '}'
+  while (p + 16 <= end) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i folded = _mm_or_si128(bytes, fold);
+    const __m128i found =
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, quote),
+                     _mm_or_si128(_mm_cmpeq_epi8(folded, open), _mm_cmpeq_epi8(folded, close)));
+    const int mask = _mm_movemask_epi8(found);
+    if (mask != 0) return p + __builtin_ctz(static_cast<unsigned>(mask));
+    p += 16;
+  }
+#endif
+  while (p < end && *p != '"' && *p != '[' && *p != ']' && *p != '{' && *p != '}') ++p;
+  return p;
+}
+
+struct StringEnd {
+  const char* quote = nullptr;  // the closing one; nullptr: none
+  bool escaped = false;         // holds a backslash
+  bool mended = false;          // holds quotes that should have been escaped
+};
+
+// `p` is behind the opening quote.
+StringEnd FindStringEnd(const char* p, const char* end);
+
+// `p` is at '{' or '['; returns the place behind the bracket that closes it. Nesting may be of any
+// depth. `mended` counts strings with unescaped quotes.
+const char* SkipContainer(const char* p, const char* end, int64_t& mended);
+
+// Behind the number or word at `p`.
+inline const char* SkipScalar(const char* p, const char* end) {
+  while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != ' ' && *p != '\n' && *p != '\r' &&
+         *p != '\t' && *p != '"' && *p != '{' && *p != '[' && *p != ':') {
+    ++p;
+  }
+  return p;
+}
+
+// Behind any value; nullptr also where there is none.
+const char* SkipValue(const char* p, const char* end, int64_t& mended);
+
+// Decimal microseconds, as number or exponent form, to nanoseconds; false where it is no such
+// number or does not fit.
+bool ParseMicroseconds(std::string_view text, int64_t& ns);
+
+// Without backslashes; bad escapes stay as they are, lone surrogates become U+FFFD.
+std::string Unescape(std::string_view text);
+
+}  // namespace sonde::importers::trace_events

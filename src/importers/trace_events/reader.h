@@ -1,0 +1,65 @@
+// Reads a trace file in the Chrome trace event format: an array of events, or an object with the
+// list "traceEvents", plain or packed with gzip.
+//
+//   store::ImportIssues issues;
+//   SONDE_RETURN_IF_ERROR(ReadTraceEvents(path, sink, issues));
+//
+// Memory stays bounded whatever the size (a few MB; the pages of a plain file are given back). What
+// is no event is skipped and counted in `issues` with its position; a file that was cut off, or
+// that lacks its last bracket, gives the events before. Fails only where the file cannot be read,
+// is empty, or begins like no trace, or where the sink fails. Threads: pure.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "importers/trace_events/event.h"
+#include "importers/trace_events/scanner.h"
+#include "importers/trace_events/source.h"
+#include "store/import_issues.h"
+
+namespace sonde::importers::trace_events {
+
+Status ReadTraceEvents(const std::string& path, EventSink& sink, store::ImportIssues& issues);
+
+// The events of an array, from a place between two of them on.
+class EventArrayReader {
+ public:
+  // `source` null: the window is all there is. `file` is for the issues.
+  EventArrayReader(Window window, TextSource* source, std::string_view file, EventSink& sink,
+                   store::ImportIssues& issues);
+
+  // Up to the closing bracket, which is taken, or to the first event at or behind `stop`.
+  Status Run(const char* stop = nullptr);
+
+  enum class End { kBracket, kStop, kText };
+  End end() const { return end_; }
+  const char* position() const { return p_; }
+
+ private:
+  Status TakeEvent();
+  Status Broken();
+  bool FindNext();
+  Status Flush();
+  Result<bool> More();
+  int64_t Offset(const char* p) const {
+    return static_cast<int64_t>(window_.offset + static_cast<uint64_t>(p - window_.begin));
+  }
+
+  Window window_;
+  TextSource* source_;
+  std::string_view file_;
+  EventSink& sink_;
+  store::ImportIssues& issues_;
+  EventScanner scanner_;
+  std::vector<TraceEvent> batch_;
+  const char* p_;
+  End end_ = End::kText;
+  bool done_ = false;
+  uint64_t wasted_ = 0;  // bytes read in vain
+};
+
+}  // namespace sonde::importers::trace_events

@@ -1,0 +1,65 @@
+// Reads one event object after another from a piece of JSON text in memory.
+//
+// Threads: one scanner a thread. Bad input never reads outside [begin, end).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "importers/trace_events/event.h"
+
+namespace sonde::importers::trace_events {
+
+enum class ScanResult {
+  kEvent,       // an event, maybe one that the caller has to refuse: see EventProblem
+  kIncomplete,  // the text ends inside the object
+  kBad,         // no JSON object
+};
+
+enum class EventProblem {
+  kNone,
+  kNoPhase,  // an object without "ph"
+  kBadTime,  // "ts" or "dur" is missing where it must not, or is no number that fits
+};
+
+class EventScanner {
+ public:
+  // `begin` is at '{'. On kEvent `behind` is the place behind its '}'; the texts of `event` refer
+  // to the scanned text, or live until ForgetTexts.
+  ScanResult Scan(const char* begin, const char* end, TraceEvent& event, const char*& behind);
+  EventProblem problem() const { return problem_; }
+
+  void ForgetTexts() { texts_.clear(); }
+  // Strings with quotes that should have been escaped, so far.
+  int64_t mended_strings() const { return mended_; }
+
+ private:
+  struct Value {
+    std::string_view text;  // of a string: without its quotes, escaped
+    bool is_string = false;
+    bool escaped = false;
+  };
+
+  const char* ReadValue(const char* p, const char* end, Value& value);
+  void TakeField(std::string_view key, const Value& value, TraceEvent& event);
+  std::string_view Text(const Value& value);
+  void TakeTime(const Value& value, int64_t& ns, bool& has);
+  void Finish(TraceEvent& event);
+
+  EventProblem problem_ = EventProblem::kNone;
+  bool bad_time_ = false;
+  int64_t mended_ = 0;
+  std::deque<std::string> texts_;  // unescaped ones
+};
+
+// The first place in [p, end) where an event object may begin: '{' followed by a key that events
+// begin with. nullptr where there is none.
+const char* FindEventBegin(const char* p, const char* end);
+
+// A place between two events that follows `p`, for cutting a file in pieces: '{' of an event behind
+// "}," or "},\n". Such text cannot stand inside a JSON string; that it is not inside of an event's
+// arguments the caller must check. nullptr where there is none.
+const char* FindEventBoundary(const char* p, const char* end);
+
+}  // namespace sonde::importers::trace_events

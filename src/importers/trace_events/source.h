@@ -1,0 +1,44 @@
+// Text of a file as windows in memory: a plain file is mapped whole, a gzip file unpacked piece by
+// piece.
+//
+// A window is what can be seen now; Advance gives its begin back and shows more behind its end, so
+// that what was cut off at the end is whole in the next one. Threads: one at a time. The file's
+// content decides what it is, not its name.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "store/import_issues.h"
+
+namespace sonde::importers::trace_events {
+
+struct Window {
+  const char* begin = nullptr;
+  const char* end = nullptr;
+  uint64_t offset = 0;  // of `begin` in the (unpacked) file
+  bool last = false;    // nothing follows
+};
+
+class TextSource {
+ public:
+  virtual ~TextSource() = default;
+  // Fails where the file cannot be read at all.
+  static Result<std::unique_ptr<TextSource>> Open(const std::string& path,
+                                                  store::ImportIssues& issues);
+  // The window now; empty before the first Advance of a packed file.
+  const Window& window() const { return window_; }
+  // [begin, position) is not needed any more. The next window begins at `position` and holds more
+  // than this one did behind it, unless it is the last.
+  virtual Status Advance(const char* position) = 0;
+  // Tells that pages before `position` may leave memory; cheap.
+  virtual void Forget(const char* position) = 0;
+  virtual bool packed() const = 0;
+
+ protected:
+  Window window_;
+};
+
+}  // namespace sonde::importers::trace_events
