@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "store/import_issues.h"
 #include "store/name_pool.h"
+#include "store/source_tables.h"
 #include "store/table_writer.h"
 
 namespace sonde::store {
@@ -216,6 +217,49 @@ TEST_F(StoreTest, ViewsGiveTexts) {
   EXPECT_EQ(issue->Text(0, 0), "warning");
   EXPECT_EQ(issue->Int(2, 0), 2);
   EXPECT_EQ(issue->Int(3, 0), 64);
+}
+
+TEST_F(StoreTest, SourceTablesComeBackCellByCell) {
+  auto store = Store::Create(path_).value();
+  auto transaction = store->Begin().value();
+  SourceNames names;
+  for (const char* file : {"a.db", "b.db"}) {
+    auto table = SourceTableWriter::Create(transaction, names,
+                                           {.file = file,
+                                            .name = "TASK",
+                                            .stored = {},
+                                            .definition = "CREATE TABLE TASK (...)",
+                                            .columns = {{"id", CellType::kInteger},
+                                                        {"Id", CellType::kReal},
+                                                        {"na\"me", CellType::kText}}})
+                     .value();
+    for (int64_t i = 0; i < 5000; ++i) {
+      table.Int(i);
+      i % 3 == 0 ? table.Null() : table.Real(0.1);
+      table.Text(std::to_string(i));
+      table.EndRow();
+    }
+    ASSERT_TRUE(table.Close().ok());
+  }
+  ASSERT_TRUE(transaction.Commit().ok());
+  ASSERT_TRUE(store->Publish().ok());
+  const auto tables = SourceTables(*store).value();
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0].stored, "TASK");
+  EXPECT_EQ(tables[1].stored, "b.db/TASK");
+  EXPECT_EQ(tables[1].columns[2].name, "na\"me");
+  EXPECT_EQ(tables[1].row_count, 5000);
+  int64_t row = 0;
+  const Status status = ScanSourceTable(*store, tables[1], [&](const Chunk& chunk) -> Status {
+    for (size_t i = 0; i < chunk.rows(); ++i, ++row) {
+      EXPECT_EQ(chunk.Values<int64_t>(0)[i], row);
+      EXPECT_EQ(chunk.IsNull(1, i), row % 3 == 0);
+      EXPECT_EQ(chunk.Text(2, i), std::to_string(row));
+    }
+    return {};
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(row, 5000);
 }
 
 }  // namespace

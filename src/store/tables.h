@@ -39,7 +39,7 @@
   C(track_id, Int32, "", "a row of the timeline with its lanes", "always")             \
   C(kind, Name, "",                                                                    \
     "thread, module, python, gc, span, collective_work, stream, communication_group, " \
-    "communication_plane, overlap, counter or memory",                                 \
+    "communication_plane, overlap, counter, memory, api (vendor host calls) or mark",  \
     "always")                                                                          \
   C(name, Name, "", "label", "always")                                                 \
   C(process_id, Ref, "", "its process", "always")                                      \
@@ -124,25 +124,28 @@
   C(kind_id, Lookup, "task_kind(*)", "name, type and shapes", "always")                        \
   C(launch_slice_id, Ref, "", "framework op that launched it", "cpu activity")                 \
   C(connection_id, Opt, "", "number that ties it to the host call", "level1")                  \
-  C(step_id, Opt, "", "number of the step in which it starts", "steps")
+  C(step_id, Opt, "", "number of the step in which it starts", "steps")                        \
+  C(queue_number, Opt, "", "number that the device's queue gave it", "level1")
 
-#define SONDE_COLUMNS_TASK_KIND(C)                                                                 \
-  C(kind_id, Int32, "", "number of the kind", "always")                                            \
-  C(name, Name, "", "kernel or operator", "always")                                                \
-  C(op_type, Name, "", "operator type", "level1")                                                  \
-  C(core, Name, "", "AI_CORE, AI_VECTOR_CORE, MIX_AIC, AI_CPU, COMMUNICATION, CPU, ...", "level1") \
-  C(task_type, Name, "", "type of the task in the device's queue", "level1")                       \
-  C(block_num, Opt, "", "cores used", "level1")                                                    \
-  C(mix_block_num, Opt, "", "cores of the secondary kind", "level1")                               \
-  C(input_shapes, Name, "", "sizes, ',' and ';'", "level1")                                        \
-  C(input_types, Name, "", "data types, ';'", "level1")                                            \
-  C(input_formats, Name, "", "memory formats, ';'", "level1")                                      \
-  C(output_shapes, Name, "", "sizes, ',' and ';'", "level1")                                       \
-  C(output_types, Name, "", "data types, ';'", "level1")                                           \
-  C(output_formats, Name, "", "memory formats, ';'", "level1")                                     \
-  C(model_id, Opt, "", "graph that the task belongs to", "level1")                                 \
-  C(context_id, Opt, "", "context of the task", "level1")                                          \
-  C(op_state, Name, "", "dynamic or static", "level1")                                             \
+#define SONDE_COLUMNS_TASK_KIND(C)                                                               \
+  C(kind_id, Int32, "", "number of the kind", "always")                                          \
+  C(name, Name, "", "kernel or operator", "always")                                              \
+  C(op_type, Name, "", "operator type", "level1")                                                \
+  C(core, Name, "",                                                                              \
+    "AI_CORE, AI_VECTOR_CORE, MIX_AIC, AI_CPU, CPU, ...; NULL: no kernel (event, copy, notify)", \
+    "level1")                                                                                    \
+  C(task_type, Name, "", "type of the task in the device's queue", "level1")                     \
+  C(block_num, Opt, "", "cores used", "level1")                                                  \
+  C(mix_block_num, Opt, "", "cores of the secondary kind", "level1")                             \
+  C(input_shapes, Name, "", "sizes, ',' and ';'", "level1")                                      \
+  C(input_types, Name, "", "data types, ';'", "level1")                                          \
+  C(input_formats, Name, "", "memory formats, ';'", "level1")                                    \
+  C(output_shapes, Name, "", "sizes, ',' and ';'", "level1")                                     \
+  C(output_types, Name, "", "data types, ';'", "level1")                                         \
+  C(output_formats, Name, "", "memory formats, ';'", "level1")                                   \
+  C(model_id, Opt, "", "graph that the task belongs to", "level1")                               \
+  C(context_id, Opt, "", "context of the task", "level1")                                        \
+  C(op_state, Name, "", "dynamic or static", "level1")                                           \
   C(hf32, Name, "", "YES or NO: may use HF32", "level1")
 
 #define SONDE_COLUMNS_DEVICE_TASK_PMU(C)                             \
@@ -194,19 +197,20 @@
   C(description, Name, "", "default_group, dp, tp, ...", "always")                               \
   C(rank_list, Text, "", "global ranks as JSON list", "always")
 
-#define SONDE_COLUMNS_MEMORY_EVENT(C)                                                \
-  C(ts, Int64, "ns", "moment", "profile_memory")                                     \
-  C(process_id, Ref, "", "its process", "profile_memory")                            \
-  C(device_type, Int16, "", "0 CPU, 1 CUDA, 20 NPU", "profile_memory")               \
-  C(device_index, Int16, "", "number of the device", "profile_memory")               \
-  C(pointer, Int64, "", "address, the bits of an unsigned number", "profile_memory") \
-  C(size_bytes, Int64, "bytes", "allocated; negative: freed", "profile_memory")      \
-  C(total_allocated, Opt, "bytes", "after the event", "profile_memory")              \
-  C(total_reserved, Opt, "bytes", "after the event", "profile_memory")               \
-  C(total_active, Opt, "bytes", "after the event", "profile_memory")                 \
-  C(stream, Int64, "", "stream of the allocator, 0 none", "profile_memory")          \
-  C(thread_id, Ref, "", "thread that asked", "profile_memory")                       \
-  C(owner_slice_id, Ref, "", "innermost framework op open on that thread", "profile_memory")
+#define SONDE_COLUMNS_MEMORY_EVENT(C)                                                        \
+  C(ts, Int64, "ns", "moment", "profile_memory")                                             \
+  C(process_id, Ref, "", "its process", "profile_memory")                                    \
+  C(device_type, Int16, "", "0 CPU, 1 CUDA, 20 NPU", "profile_memory")                       \
+  C(device_index, Int16, "", "number of the device", "profile_memory")                       \
+  C(pointer, Int64, "", "address, the bits of an unsigned number", "profile_memory")         \
+  C(size_bytes, Int64, "bytes", "allocated; negative: freed", "profile_memory")              \
+  C(total_allocated, Opt, "bytes", "after the event", "profile_memory")                      \
+  C(total_reserved, Opt, "bytes", "after the event", "profile_memory")                       \
+  C(total_active, Opt, "bytes", "after the event", "profile_memory")                         \
+  C(stream, Int64, "", "stream of the allocator, 0 none", "profile_memory")                  \
+  C(thread_id, Ref, "", "thread that asked", "profile_memory")                               \
+  C(owner_slice_id, Ref, "", "innermost framework op open on that thread", "profile_memory") \
+  C(component, Name, "", "PTA (framework), GE, WORKSPACE, APP; NULL: framework", "profile_memory")
 
 #define SONDE_COLUMNS_MEMORY_BLOCK(C)                                                    \
   C(process_id, Ref, "", "its process", "profile_memory")                                \
@@ -223,7 +227,10 @@
   C(free_total_allocated, Opt, "bytes", "total after the release", "profile_memory")     \
   C(free_total_reserved, Opt, "bytes", "total after the release", "profile_memory")      \
   C(free_total_active, Opt, "bytes", "total after the release", "profile_memory")        \
-  C(stream, Int64, "", "stream of the allocator, 0 none", "profile_memory")
+  C(stream, Int64, "", "stream of the allocator, 0 none", "profile_memory")              \
+  C(active_free_ts, Opt, "ns", "given back after use by its streams", "profile_memory")  \
+  C(name, Name, "", "operator that a file names as its owner", "profile_memory")         \
+  C(component, Name, "", "PTA (framework), GE; NULL: framework", "profile_memory")
 
 #define SONDE_COLUMNS_STEP(C)                          \
   C(step_id, Int64, "", "number of the step", "steps") \
@@ -262,6 +269,18 @@
   C(key, Text, "", "name of the fact", "always")                            \
   C(value, Text, "JSON", "the fact", "always")
 
+#define SONDE_COLUMNS_SOURCE_TABLE(C)                                                           \
+  C(file, Text, "", "file it was read from, below the folder of the trace", "import")           \
+  C(name, Text, "", "its name in that file", "import")                                          \
+  C(stored, Text, "", "where its cells are: a table of this database", "import")                \
+  C(definition, Text, "", "SQL that made it; for CSV: facts about the form, as JSON", "import") \
+  C(cells, Text, "", "a letter a column: i integer, r real, t text, m SQL literals", "import")  \
+  C(row_count, Int64, "", "rows", "import")
+
+#define SONDE_COLUMNS_SOURCE_TEXT(C)                                \
+  C(file, Text, "", "file below the folder of the trace", "import") \
+  C(content, Text, "", "its text", "import")
+
 // T(RowStruct, public_name, columns, "what a row is"). Lookup tables come before their users.
 #define SONDE_TABLES(T)                                                                           \
   T(NameRow, name_, SONDE_COLUMNS_NAME, "texts that other tables refer to by number")             \
@@ -295,4 +314,8 @@
   T(MarkRow, mark, SONDE_COLUMNS_MARK, "a mark or range of the user (mstx)")                      \
   T(ApiCallRow, api_call, SONDE_COLUMNS_API_CALL, "a call of the vendor's host interface")        \
   T(ImportIssueRow, import_issue, SONDE_COLUMNS_IMPORT_ISSUE, "what was wrong with the data")     \
-  T(MetadataRow, metadata, SONDE_COLUMNS_METADATA, "facts about trace and processes")
+  T(MetadataRow, metadata, SONDE_COLUMNS_METADATA, "facts about trace and processes")             \
+  T(SourceTableRow, source_table, SONDE_COLUMNS_SOURCE_TABLE,                                     \
+    "tables of imported files that are kept cell by cell, to be written again as they were")      \
+  T(SourceTextRow, source_text, SONDE_COLUMNS_SOURCE_TEXT,                                        \
+    "small files that are kept whole, to be written again as they were")
