@@ -7,6 +7,7 @@ shift || true
 python="$("$root/setup/python.sh" torch)"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
+touch "$work/run_list"
 # Attached and waiting for a step that never comes: the idle state of `sonde run`.
 SONDE_HOME="$build" SONDE_ATTACH=profile SONDE_QUIET=1 SONDE_RUN_LIST="$work/run_list" \
   SONDE_PROFILE_STEP_START=1000000000 SONDE_PROFILE_SAVE_PATH="$work" \

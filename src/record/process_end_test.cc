@@ -413,6 +413,23 @@ TEST_F(SessionTest, LimitOfBytes) {
   EXPECT_GE(capture.records.size() * sizeof(capture::Record), 900u * 1024);
 }
 
+TEST_F(SessionTest, ShortCaptureHasARateOfItsOwn) {
+  Start();
+  const std::string folder = sonde_session_path();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  // Read while it runs, as after a kill.
+  while (CheckCapture(folder).clock_samples.size() < 2) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const CheckedCapture early = CheckCapture(folder);
+  const int64_t apart_ns =
+      early.clock_samples[1].monotonic_raw_ns - early.clock_samples[0].monotonic_raw_ns;
+  EXPECT_GE(apart_ns, 19'000'000);
+  EXPECT_LT(apart_ns, 900'000'000);
+  Stop();
+}
+
 TEST_F(SessionTest, KeepsOnlyTheLastSeconds) {
   sonde_session_config config = ConfigIn(folder_.path());
   config.keep_last_seconds = 1;

@@ -24,6 +24,8 @@ using capture::StopReason;
 constexpr int64_t kMsNs = 1'000'000;
 constexpr int64_t kMinPeriodNs = 5 * kMsNs;
 constexpr int64_t kMaxPeriodNs = 50 * kMsNs;
+// Soon after the begin, so that a short capture has a rate of its own; later ones are far apart.
+constexpr int64_t kFirstClockPeriodNs = 20 * kMsNs;
 constexpr int64_t kClockPeriodNs = 1'000 * kMsNs;
 constexpr double kBusyFill = 0.10;   // drain more often above it
 constexpr double kQuietFill = 0.02;  // and less often below it
@@ -126,7 +128,8 @@ void* Session::DrainMain(void* self) {
 
 void Session::DrainLoop() {
   int64_t period_ns = kMinPeriodNs;
-  int64_t next_clock_ns = MonotonicNs() + kClockPeriodNs;
+  int64_t clock_period_ns = kFirstClockPeriodNs;
+  int64_t next_clock_ns = MonotonicNs() + clock_period_ns;
   for (;;) {
     {
       std::unique_lock lock(wake_mutex_);
@@ -144,7 +147,8 @@ void Session::DrainLoop() {
     const int64_t now_ns = MonotonicNs();
     if (now_ns >= next_clock_ns) {
       SampleClock();
-      next_clock_ns = now_ns + kClockPeriodNs;
+      clock_period_ns = std::min(clock_period_ns * 4, kClockPeriodNs);
+      next_clock_ns = now_ns + clock_period_ns;
     }
     const int result = segments_.RotateIfDue(now_ns);
     if (result != 0) SetError(StopReason::kError, result, "");

@@ -2,9 +2,9 @@
 // rings.
 //
 // The drain thread copies what threads have committed into the segment file, every 5 to 50 ms by
-// how full the rings are, and once a second ties the clock to wall time. Whoever ends the session
-// first stops new records (recorder.cc), then calls Finish, which takes the rest and removes the
-// rings.
+// how full the rings are, and ties the clock to wall time: soon after the begin, then once a
+// second. Whoever ends the session first stops new records (recorder.cc), then calls Finish, which
+// takes the rest and removes the rings.
 //
 // Threads: Open, Start, Finish from one thread at a time; counters from any.
 #ifndef SONDE_RECORD_SESSION_H_

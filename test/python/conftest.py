@@ -40,6 +40,7 @@ def hooked_environment(tmp_path, **variables):
     """Environment as `sonde run` sets it; analysis is off unless asked for."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
     environment.pop("RANK", None)
+    (tmp_path / "run_list").touch()  # the launcher makes it
     environment.update(
         PYTHONPATH=str(INJECT),
         SONDE_HOME=str(BUILD),

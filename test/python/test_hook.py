@@ -151,3 +151,16 @@ def test_launchers_and_compile_workers_are_left_out(
 def test_sonde_can_be_imported_without_installation(run_hooked):
     done = run_hooked("-c", "import sonde.mstx; sonde.mstx.mark('x'); print(sonde.__version__)")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_run_list_that_is_gone_is_not_made_again(tmp_path, fake_torch):
+    """A process that outlives its launcher must not leave a list behind, nor complain."""
+    environment = hooked_environment(tmp_path, PYTHONPATH=path_with(fake_torch))
+    (tmp_path / "run_list").unlink()
+    for program in ("import torch", "pass"):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+        assert "run list" not in done.stderr
+    assert not (tmp_path / "run_list").exists()

@@ -22,16 +22,22 @@ def has_launcher() -> bool:
 
 
 def note(kind: str, text: str) -> None:
-    """Appends one line to the run list; whole lines, so that processes do not mix."""
+    """Appends one line to the run list; whole lines, so that processes do not mix.
+
+    The launcher makes the list and removes it when its command has ended: a process that outlives
+    the command finds none, and must not leave a new one behind.
+    """
     path = os.environ.get("SONDE_RUN_LIST")
     if not path:
         return
     line = f"{kind}\t{os.getpid()}\t{' '.join(text.split(chr(10)))}\n".encode("utf-8", "replace")
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         try:
             os.write(descriptor, line)
         finally:
             os.close(descriptor)
+    except FileNotFoundError:
+        pass  # nobody waits for it any more
     except OSError as problem:
         say(f"cannot write the run list {path}: {problem.strerror}", error=True)

@@ -88,8 +88,12 @@ def _note_end_without_torch():
     try:
         command = " ".join(getattr(sys, "orig_argv", None) or sys.argv)
         line = "\t".join(("notorch", str(os.getpid()), " ".join(command.split()))) + "\n"
-        with open(path, "a", encoding="utf-8", errors="replace") as file:
-            file.write(line)
+        # The launcher makes and removes the list: no O_CREAT.
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        try:
+            os.write(descriptor, line.encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
     except BaseException:
         pass  # only a notice is lost
 

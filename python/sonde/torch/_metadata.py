@@ -5,6 +5,8 @@ Each is one JSON value under a fixed key of ``sonde_metadata``:
 ``profiler_config``      object ``config`` of ``profiler_info.json``
 ``rank``, ``world_size`` numbers, -1 where unknown; ``rank_source`` says who knew: ``RANK``
                          (environment), ``torch.distributed`` or ``none``
+``local_rank``, ``local_world_size``  the same among the ranks of this machine: the number of the
+                         device where the CPU stands in for it
 ``role``                 ``main``, or ``worker`` for a helper process of a rank
 ``parallel_group_info``  object of the process groups by name
 ``ENV_VARIABLES``        object of the variables that change how a job runs
@@ -30,6 +32,20 @@ ENV_VARIABLES = (
     "PYTORCH_NPU_ALLOC_CONF",
     "ASCEND_LAUNCH_BLOCKING",
     "HCCL_ALGO",
+)
+
+# By torchrun, and by the launchers of MPI and Slurm where a program starts its ranks with those.
+_LOCAL_RANK_VARIABLES = (
+    "LOCAL_RANK",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+    "SLURM_LOCALID",
+)
+_LOCAL_SIZE_VARIABLES = (
+    "LOCAL_WORLD_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "MPI_LOCALNRANKS",
+    "SLURM_NTASKS_PER_NODE",
 )
 
 _role = "main"
@@ -101,6 +117,23 @@ def world_size() -> int:
     return _last_world_size if _last_world_size > 0 else _number_of("WORLD_SIZE")
 
 
+def local_rank() -> int:
+    """Number of this rank among those of its machine, -1 where nobody has said.
+
+    A helper process has the variable of its rank, too: it works for the same device.
+    """
+    return _first_number(_LOCAL_RANK_VARIABLES)
+
+
+def local_world_size() -> int:
+    """Number of ranks on this machine, -1 where nobody has said."""
+    return _first_number(_LOCAL_SIZE_VARIABLES)
+
+
+def _first_number(names: tuple[str, ...]) -> int:
+    return next((number for number in map(_number_of, names) if number >= 0), -1)
+
+
 def parallel_groups() -> dict[str, Any]:
     """The process groups that this process has belonged to so far, by name.
 
@@ -170,6 +203,8 @@ def write_process_facts() -> None:
         "rank": number,
         "rank_source": source,
         "world_size": world_size(),
+        "local_rank": local_rank(),
+        "local_world_size": local_world_size(),
         "role": role(),
         "ENV_VARIABLES": {name: os.environ.get(name, "") for name in ENV_VARIABLES},
         "python_version": ".".join(map(str, sys.version_info[:3])),
