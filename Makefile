@@ -15,6 +15,8 @@ export CCACHE_NOHASHDIR ?= 1
 # The sanitizer presets build and run the tests of these folders: those that parse foreign bytes, and those with threads.
 ASAN_FOLDERS ?= base capture record store importers exporters precision
 TSAN_FOLDERS ?= base capture record store
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?=
 
 ##@ Set-up and build
 .PHONY: setup
@@ -52,6 +54,11 @@ test-compat: build ## Let msprof-analyze, Perfetto and HTA open what Sonde write
 .PHONY: test-torch-versions
 test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest, an environment each (KEEP=1 keeps them)
 	@PRESET=$(PRESET) python3 test/torch_versions/run.py
+
+.PHONY: fuzz
+fuzz: setup-build ## Run every fuzz target FUZZ_SECONDS (60) long, or only FUZZ_TARGETS
+	@setup/debian.sh fuzz
+	@$(PYTHON_TEST) tools/fuzz.py --jobs $(JOBS) --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 .PHONY: bench
 bench: setup ## Build the benchmarks (release) and run each bench/<task>/run.sh
