@@ -34,8 +34,9 @@ std::string HugeIntText(store::HugeInt value) {
   return digits;
 }
 
-bool IsNumber(ValueType type) {
-  return type != ValueType::kText && type != ValueType::kOther && type != ValueType::kBool;
+bool IsNumber(const QueryColumn& column) {
+  return column.is_decimal || (column.type != ValueType::kText &&
+                               column.type != ValueType::kOther && column.type != ValueType::kBool);
 }
 
 // Characters as a terminal shows them: continuation bytes of UTF-8 take no place.
@@ -73,7 +74,7 @@ class TableSink final : public FileSink {
 
   Status Begin(const std::vector<QueryColumn>& columns) override {
     for (const QueryColumn& column : columns) {
-      numeric_.push_back(IsNumber(column.type));
+      numeric_.push_back(IsNumber(column));
       widths_.push_back(DisplayWidth(column.name));
       header_.push_back(column.name);
     }
@@ -103,8 +104,10 @@ class TableSink final : public FileSink {
   }
 
  private:
+  // Line breaks would tear the table, other control characters speak to the terminal.
   static std::string OneLine(std::string text) {
-    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    const auto is_control = [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; };
+    std::replace_if(text.begin(), text.end(), is_control, ' ');
     return text;
   }
 
@@ -208,7 +211,8 @@ class JsonSink final : public FileSink {
       case ValueType::kDouble:
         return json_.Double(chunk.Values<double>(column)[row]);
       case ValueType::kText:
-        return json_.String(chunk.Text(column, row));
+        return columns_[column].is_decimal ? json_.Raw(chunk.Text(column, row))
+                                           : json_.String(chunk.Text(column, row));
       default:
         return json_.Raw(CellText(chunk, column, row));
     }

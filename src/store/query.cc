@@ -254,9 +254,11 @@ Status Run(const internal::Database& database, const std::string& sql, bool deci
   bool any_cast = false;
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].type != ValueType::kOther) continue;
-    const bool to_double = decimal_as_double && cursor.IsDecimal(i);
+    const bool is_decimal = cursor.IsDecimal(i);
+    const bool to_double = decimal_as_double && is_decimal;
     casts[i] = to_double ? "DOUBLE" : "VARCHAR";
     columns[i].type = to_double ? ValueType::kDouble : ValueType::kText;
+    columns[i].is_decimal = is_decimal && !to_double;
     any_cast = true;
   }
   SONDE_RETURN_IF_ERROR(begin(columns));

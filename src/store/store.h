@@ -59,6 +59,7 @@ class Transaction {
 struct QueryColumn {
   std::string name;
   ValueType type;
+  bool is_decimal = false;  // text of a decimal number
 };
 
 class Store {

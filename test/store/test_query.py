@@ -1,0 +1,166 @@
+"""`sonde query` through the real command: its forms, the prompt, bad input, and that it changes nothing."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import BUILD
+
+PROGRAM = Path(__file__).with_name("record_program.py")
+COUNTS = "SELECT name, count(*) AS n FROM slice GROUP BY name ORDER BY name"
+SONDE = str(BUILD / "bin" / "sonde")
+
+
+def digests(folder):
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def run(*words, **options):
+    """The finished `sonde query`, its output as text."""
+    words = [SONDE, "query", *map(str, words)]
+    return subprocess.run(
+        words, capture_output=True, text=True, timeout=120, check=False, **options
+    )
+
+
+def rows(*words, **options):
+    done = run(*words, "--format", "json", **options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def refused(done, status, *parts):
+    lines = done.stderr.splitlines()
+    assert (done.returncode, len(lines)) == (status, 1), done.stderr
+    assert lines[0].startswith("sonde: error: ")
+    assert all(part in lines[0] for part in parts), lines[0]
+
+
+@pytest.fixture(name="span", scope="module")
+def record_span(recorder, tmp_path_factory):
+    """A capture with a name outside ASCII in it."""
+    folder = tmp_path_factory.mktemp("query")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
+    words = [sys.executable, str(PROGRAM), str(recorder), str(folder)]
+    subprocess.run(words, env=environment, check=True, timeout=120)
+    return folder / "small_ascend_pt"
+
+
+def test_all_forms_say_the_same(span, tmp_path):
+    expected = rows(span, COUNTS)
+    assert {"name": "in\u00e4ner", "n": 900} in expected
+    text = run(span, COUNTS, "--format", "csv").stdout
+    found = [{"name": row["name"], "n": int(row["n"])} for row in csv.DictReader(io.StringIO(text))]
+    assert found == expected
+    table = run(span, COUNTS).stdout
+    assert all(row["name"] in table and str(row["n"]) in table for row in expected)
+    for form in ("csv", "json", "parquet"):
+        file = tmp_path / f"result.{form}"
+        done = run(span, COUNTS, "--format", form, "-o", file)
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        assert sorted(path.name for path in tmp_path.glob("*.tmp*")) == []
+    assert json.loads((tmp_path / "result.json").read_text()) == expected
+    assert (tmp_path / "result.csv").read_text() == text
+    # The database itself is the reader that shares no code with our writers of csv and json.
+    read = f"SELECT name, n FROM read_parquet('{tmp_path / 'result.parquet'}') ORDER BY name"
+    assert rows(span, read) == expected
+
+
+def test_quoting_nulls_and_large_numbers(span):
+    sql = (
+        "SELECT 'a,\"b\"\nc' AS t, NULL AS nothing, 170141183460469231731687303715884105727 AS h, "
+        "-9223372036854775808 AS small, 0.1 AS d, true AS yes"
+    )
+    done = run(span, sql, "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert row["t"] == 'a,"b"\nc'
+    assert row["nothing"] == ""
+    assert row["h"] == "170141183460469231731687303715884105727"
+    (row,) = rows(span, sql)
+    assert (row["t"], row["nothing"], row["yes"]) == ('a,"b"\nc', None, True)
+    assert (row["small"], row["d"]) == (-9223372036854775808, 0.1)
+
+
+def test_statements_from_standard_input(span):
+    done = run(span, "--format", "csv", input="SELECT 1 AS a;\nSELECT\n 2 AS b\n;\n.tables\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("a\n1\nb\n2\n")
+    assert "slice\n" in done.stdout
+    refused(run(span, input="SELECT nothing FROM slice;\nSELECT 1;\n"), 1, "nothing")
+
+
+def test_prompt_goes_on_after_an_error(span):
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [SONDE, "query", str(span)], stdin=follower, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        os.close(follower)
+        os.write(leader, b"SELECT x;\nSELECT 41 + 1 AS answer;\n.quit\n")
+        out, err = process.communicate(timeout=120)
+        os.close(leader)
+    assert process.returncode == 0
+    assert b"42" in out
+    assert b"sonde>" in err and b"sonde: error: " in err
+
+
+def test_schema_needs_no_trace():
+    done = run("--schema")
+    assert done.returncode == 0
+    for name in ("slice", "device_task", "communication_op", "memory_event", "import_issue"):
+        assert name in done.stdout
+
+
+def test_nothing_can_be_changed(span):
+    rows(span, COUNTS)
+    before = digests(span)
+    for sql in (
+        "DELETE FROM name_",
+        "DROP VIEW slice",
+        "CREATE TABLE mine AS SELECT 1",
+        "UPDATE step SET ts = 0",
+    ):
+        done = run(span, sql)
+        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert digests(span) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "part"),
+    [
+        ((), 2, "PATH is missing"),
+        (("SPAN", "SELECT * FROM nowhere"), 1, "nowhere"),
+        (("SPAN", "SELEC 1"), 1, "SELEC"),
+        (("SPAN", "SELECT 1", "--format", "xml"), 2, "xml"),
+        (("SPAN", "SELECT 1", "--format", "parquet"), 2, "--output"),
+        (("SPAN", "SELECT 1", "-o", "/nowhere/at/all"), 1, "/nowhere/at/all"),
+        (("/nowhere/at/all", "SELECT 1"), 1, "/nowhere/at/all"),
+    ],
+)
+def test_bad_input(span, words, status, part):
+    refused(run(*(span if word == "SPAN" else word for word in words)), status, part)
+
+
+def test_file_that_is_no_store(tmp_path):
+    file = tmp_path / "trace.duckdb"
+    for content in (b"", b"no database", b"\0" * 20000):
+        file.write_bytes(content)
+        refused(run(file, "SELECT 1"), 1, "trace.duckdb")
+
+
+def test_damaged_store_is_refused_or_read(span, tmp_path):
+    rows(span, COUNTS)
+    store = next(span.rglob("*.duckdb"))
+    content = store.read_bytes()
+    for cut in (4096, len(content) // 2, len(content) - 1):
+        file = tmp_path / f"cut{cut}.duckdb"
+        file.write_bytes(content[:cut])
+        done = run(file, COUNTS)
+        assert done.returncode in (0, 1) and len(done.stderr.splitlines()) <= 1, done.stderr
