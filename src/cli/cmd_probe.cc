@@ -11,12 +11,14 @@ namespace sonde::cli {
 
 // One line a command: here its maker, below its place in the list.
 Command ProbeCompareCommand();
+Command ProbeGraphCommand();
 
 namespace {
 
 std::vector<Command> ProbeCommands() {
   return {
       ProbeCompareCommand(),
+      ProbeGraphCommand(),
   };
 }
 

@@ -1,0 +1,388 @@
+#include "precision/graph_job.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "precision/analysis/first_node.h"
+#include "precision/compare/compare.h"
+#include "precision/dump/dump_tree.h"
+#include "precision/graph/node_json.h"
+#include "precision/graph/vis_db.h"
+#include "precision/mapping/layer_mapping.h"
+#include "precision/output/time_stamp.h"
+#include "precision/tensor/tensor_comparison.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+using base::JoinPath;
+
+// The communications of one side of one step; texts are kept, the graphs are not.
+struct StepCommunications {
+  std::deque<std::string> names;
+  std::vector<RankTimeline> timelines;
+  std::map<std::pair<int64_t, std::string>, std::string> states;
+};
+
+class GraphRun {
+ public:
+  explicit GraphRun(const GraphOptions& options) : options_(options) {}
+  Result<GraphOutcome> Run();
+
+ private:
+  Status RunPair(const RankFolder& target, const RankFolder* golden);
+  Status RunPairs(const std::vector<RankPair>& pairs, bool compare);
+  Status BuildOne(const RankFolder& rank, const Graph& graph);
+  Status CompareTwo(const RankPair& pair, const Graph& target, Graph* golden);
+  Result<NodeResults> CompareNodes(const RankPair& pair, const Graph& target, const Graph& golden,
+                                   const NodeMatches& matches, bool cross);
+  Status AddView(VisGraph view);
+  Result<MatchOptions> MakeMatching(const Graph& target, const Graph& golden, bool cross) const;
+  void NoteCommunications(const VisGraph& graph);
+  Status WriteCommunications();
+  void Count(const Graph& graph, const NodeMatches& matches, const NodeResults& results);
+  void CountOverflow(const Graph& graph, const std::vector<Overflow>& levels);
+  void Progress(int percent) const {
+    if (options_.progress) options_.progress(percent);
+  }
+
+  const GraphOptions& options_;
+  std::unique_ptr<VisDbWriter> db_;
+  VisConfig config_;
+  std::set<int64_t> steps_;
+  std::set<int64_t> ranks_;
+  std::map<std::pair<std::string, int64_t>, StepCommunications> communications_;
+  GraphOutcome outcome_;
+  Status write_error_;  // of the database; ends the job
+};
+
+std::string StateOf(const VisGraph& graph, size_t index) {
+  std::string_view text;
+  if (graph.overflow != nullptr) {
+    text = OverflowText((*graph.overflow)[index]);
+  } else if (graph.results != nullptr && (*graph.matches)[index] != kNoNode) {
+    text = PrecisionText(graph.results->precision[index]);
+  }
+  return text.empty() ? "Nan" : std::string(text);
+}
+
+void GraphRun::NoteCommunications(const VisGraph& graph) {
+  StepCommunications& step = communications_[{std::string(graph.source), graph.step}];
+  RankTimeline timeline;
+  timeline.rank = graph.rank;
+  const DumpFile& dump = *graph.graph->dump().dump;
+  for (const int32_t index : graph.graph->post_order()) {
+    const GraphNode& node = graph.graph->node(index);
+    if (!IsCommunicationName(node.name) || node.api == kNoNode ||
+        node.name.find("backward") != std::string_view::npos) {
+      continue;
+    }
+    step.names.emplace_back(node.name);
+    TimelineCall& call = timeline.calls.emplace_back();
+    call.name = step.names.back();
+    call.is_communication = true;
+    call.communication = ReadCommunication(dump, dump.apis()[static_cast<size_t>(node.api)]);
+    step.states[{graph.rank, step.names.back()}] = StateOf(graph, static_cast<size_t>(index));
+  }
+  step.timelines.push_back(std::move(timeline));
+}
+
+Status GraphRun::WriteCommunications() {
+  struct Partners {
+    bool sends = false;
+    bool receives = false;
+    std::map<int64_t, std::string> by_rank;  // JSON of [state, name]
+  };
+  for (auto& [key, step] : communications_) {
+    std::map<std::pair<size_t, size_t>, Partners> partners;
+    const auto add = [&](const FoundCall& self, const FoundCall& other, bool sends) {
+      Partners& found = partners[{self.timeline, self.call}];
+      (sends ? found.sends : found.receives) = true;
+      const int64_t rank = step.timelines[other.timeline].rank;
+      const std::string name(step.timelines[other.timeline].calls[other.call].name);
+      found.by_rank[rank] = JsonList({step.states[{rank, name}], name});
+    };
+    for (const CommunicationLink& link : LinkCommunications(step.timelines)) {
+      add(link.from, link.to, true);
+      add(link.to, link.from, false);
+    }
+    for (const auto& [place, found] : partners) {
+      const RankTimeline& timeline = step.timelines[place.first];
+      std::string json = Concat("{\"communications_type\": \"",
+                                found.sends && found.receives ? "send_receive"
+                                : found.sends                 ? "send"
+                                                              : "receive",
+                                "\", \"nodes_info\": {");
+      bool first = true;
+      for (const auto& [rank, text] : found.by_rank) {
+        json += Concat(first ? "\"" : ", \"", std::to_string(rank), "\": ", text);
+        first = false;
+      }
+      SONDE_RETURN_IF_ERROR(db_->SetCommunication(key.first, key.second, timeline.rank,
+                                                  timeline.calls[place.second].name, json + "}}"));
+    }
+  }
+  return Status::Ok();
+}
+
+void GraphRun::CountOverflow(const Graph& graph, const std::vector<Overflow>& levels) {
+  for (const int32_t index : graph.post_order()) {
+    switch (levels[static_cast<size_t>(index)]) {
+      case Overflow::kCritical:
+        if (outcome_.first_bad.empty()) outcome_.first_bad = graph.node(index).name;
+        ++outcome_.critical;
+        break;
+      case Overflow::kHigh:
+        ++outcome_.high;
+        break;
+      case Overflow::kMedium:
+        ++outcome_.medium;
+        break;
+      case Overflow::kNone:
+        break;
+    }
+  }
+}
+
+void GraphRun::Count(const Graph& graph, const NodeMatches& matches, const NodeResults& results) {
+  for (const int32_t index : graph.post_order()) {
+    const auto at = static_cast<size_t>(index);
+    if (matches[at] == kNoNode) continue;
+    ++outcome_.matched;
+    const Precision precision = results.precision[at];
+    if (precision == Precision::kPass) ++outcome_.pass;
+    if (precision == Precision::kWarning) ++outcome_.warning;
+    if (precision == Precision::kError) ++outcome_.error;
+    if (precision > Precision::kPass && outcome_.first_bad.empty() &&
+        graph.node(index).type != NodeType::kApiList) {
+      outcome_.first_bad = graph.node(index).name;
+    }
+  }
+}
+
+// The folder of tensor files that lies beside the dump, wherever the dump was moved to.
+std::string DataFolder(const RankFolder& rank, const DumpFile& dump) {
+  if (dump.dump_data_dir().empty()) return {};
+  const std::string here = base::AbsolutePath(rank.path);
+  return base::DirName(dump.dump_data_dir()) == here ? dump.dump_data_dir()
+                                                     : JoinPath(here, "dump_tensor_data");
+}
+
+VisGraph MakeView(const RankFolder& rank, const Graph& graph) {
+  VisGraph view;
+  view.graph = &graph;
+  view.step = rank.step;
+  view.rank = std::max<int64_t>(rank.rank, 0);
+  view.data_folder = DataFolder(rank, *graph.dump().dump);
+  return view;
+}
+
+Status GraphRun::AddView(VisGraph view) {
+  std::vector<Overflow> overflow;
+  if (options_.overflow_check) {
+    overflow = CheckOverflow(*view.graph);
+    view.overflow = &overflow;
+    if (view.source == "NPU") CountOverflow(*view.graph, overflow);
+  }
+  write_error_ = db_->AddGraph(view);
+  if (write_error_.ok()) NoteCommunications(view);
+  return write_error_;
+}
+
+Status GraphRun::BuildOne(const RankFolder& rank, const Graph& graph) {
+  outcome_.target_nodes += graph.nodes().size();
+  config_.micro_steps = std::max(config_.micro_steps, graph.micro_step_count());
+  return AddView(MakeView(rank, graph));
+}
+
+Result<MatchOptions> GraphRun::MakeMatching(const Graph& target, const Graph& golden,
+                                            bool cross) const {
+  MatchOptions out;
+  out.fuzzy = options_.fuzzy_match;
+  if (!options_.layer_mapping) {
+    if (!cross) return out;
+    return base::InvalidArgumentError(
+        "the dumps come from two frameworks; graphs of them are matched with -lm only");
+  }
+  LayerMapping layers;
+  if (!options_.layer_mapping->empty()) {
+    SONDE_ASSIGN_OR_RETURN(layers, LayerMapping::Load(*options_.layer_mapping));
+  }
+  auto names = std::make_shared<LayerMapping::Names>(
+      layers.MatchCalls(*target.dump().dump, *target.dump().construct, *golden.dump().dump,
+                        *golden.dump().construct));
+  out.map_name = [names](std::string_view name) {
+    const auto found = names->find(name);
+    return found == names->end() ? std::string() : found->second;
+  };
+  return out;
+}
+
+NodeMatches Reversed(const NodeMatches& matches, size_t size) {
+  NodeMatches out(size, kNoNode);
+  for (size_t i = 0; i < matches.size(); ++i) {
+    if (matches[i] != kNoNode) out[static_cast<size_t>(matches[i])] = static_cast<int32_t>(i);
+  }
+  return out;
+}
+
+std::vector<std::string> TensorLines(const NodeResults& results) {
+  static constexpr std::string_view kNames[] = {"cosine",
+                                                "euc_dist",
+                                                "max_abs_err",
+                                                "max_relative_err",
+                                                "one_thousand_err_ratio",
+                                                "five_thousand_err_ratio"};
+  std::vector<std::string> lines;
+  for (const ComparedRow& row : results.rows) {
+    if (row.golden == nullptr || row.target->data_name.empty()) continue;
+    std::string line = Concat("[", row.target->name, "] Compare result: ");
+    for (size_t i = 0; i < kTensorMetricCount; ++i) {
+      std::string cell;
+      row.cells[i].AppendTo(&cell);
+      line += Concat(kNames[i], " ", cell, ", ");
+    }
+    lines.push_back(line + MessageList(row));
+  }
+  return lines;
+}
+
+Result<NodeResults> GraphRun::CompareNodes(const RankPair& pair, const Graph& target,
+                                           const Graph& golden, const NodeMatches& matches,
+                                           bool cross) {
+  const DumpFile& t = *target.dump().dump;
+  const DumpFile& g = *golden.dump().dump;
+  config_.structure_only = t.task() == "structure" && g.task() == "structure";
+  if (config_.structure_only) return StructureResults(target, matches);
+  SONDE_ASSIGN_OR_RETURN(config_.mode, DecideMode(t, g));
+  TensorFileIssues issues;
+  NodeResults results =
+      CompareGraphs(target, golden, matches, config_.mode, cross, [&](Comparison* comparison) {
+        TensorSource source;
+        source.target_folder = JoinPath(pair.target.path, "dump_tensor_data");
+        source.golden_folder = JoinPath(pair.golden.path, "dump_tensor_data");
+        issues = FillTensorMetrics(source, comparison);
+      });
+  if (issues.unreadable > 0) {
+    outcome_.notes.push_back(Concat(std::to_string(issues.unreadable),
+                                    " tensors could not be read, the first: ", issues.first));
+  }
+  if (options_.log_tensors && config_.mode == Mode::kTensor) {
+    for (std::string& line : TensorLines(results)) outcome_.log.push_back(std::move(line));
+  }
+  return results;
+}
+
+Status GraphRun::CompareTwo(const RankPair& pair, const Graph& target, Graph* golden) {
+  SONDE_ASSIGN_OR_RETURN(const bool cross,
+                         DecideCrossFramework(*target.dump().dump, *golden->dump().dump));
+  SONDE_ASSIGN_OR_RETURN(const MatchOptions matching, MakeMatching(target, *golden, cross));
+  const NodeMatches matches = MatchGraphs(target, *golden, matching);
+  const NodeMatches reversed = Reversed(matches, golden->nodes().size());
+  golden->TakeMicroSteps(target, reversed);
+  SONDE_ASSIGN_OR_RETURN(const NodeResults results,
+                         CompareNodes(pair, target, *golden, matches, cross));
+  Count(target, matches, results);
+  outcome_.target_nodes += target.nodes().size();
+  outcome_.golden_nodes += golden->nodes().size();
+  config_.micro_steps = std::max(config_.micro_steps, target.micro_step_count());
+  const bool checksums = !config_.structure_only && config_.mode == Mode::kMd5;
+  VisGraph view = MakeView(pair.target, target);
+  view.partner = golden;
+  view.matches = &matches;
+  view.results = &results;
+  view.checksums = checksums;
+  SONDE_RETURN_IF_ERROR(AddView(view));
+  VisGraph bench = MakeView(pair.golden, *golden);
+  bench.source = "Bench";
+  bench.step = view.step;
+  bench.rank = view.rank;
+  bench.partner = &target;
+  bench.matches = &reversed;
+  bench.checksums = checksums;
+  return AddView(bench);
+}
+
+Status GraphRun::RunPair(const RankFolder& target, const RankFolder* golden) {
+  const std::string target_dump = JoinPath(target.path, "dump.json");
+  if (golden == nullptr) {
+    SONDE_ASSIGN_OR_RETURN(const DumpFolder folder, LoadDumpFolder(target_dump, ""));
+    SONDE_ASSIGN_OR_RETURN(const Graph graph, Graph::Build(folder, target.path));
+    return BuildOne(target, graph);
+  }
+  SONDE_ASSIGN_OR_RETURN(const DumpPair pair,
+                         LoadDumpPair(target_dump, "", JoinPath(golden->path, "dump.json")));
+  SONDE_ASSIGN_OR_RETURN(const Graph t, Graph::Build(pair.target, target.path));
+  SONDE_ASSIGN_OR_RETURN(Graph g, Graph::Build(pair.golden, golden->path));
+  return CompareTwo({target, *golden}, t, &g);
+}
+
+// A rank that cannot be read is noted; when none can, the first one's reason is the answer.
+Status GraphRun::RunPairs(const std::vector<RankPair>& pairs, bool compare) {
+  Status first_error;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    Progress(static_cast<int>(i * 90 / pairs.size()));
+    const RankFolder& target = pairs[i].target;
+    Status status = RunPair(target, compare ? &pairs[i].golden : nullptr);
+    if (status.ok()) {
+      steps_.insert(target.step);
+      ranks_.insert(std::max<int64_t>(target.rank, 0));
+      continue;
+    }
+    if (!write_error_.ok()) return write_error_;
+    if (pairs.size() > 1) {
+      outcome_.notes.push_back(Concat(target.path, " is left out: ", status.message()));
+    }
+    if (first_error.ok()) first_error = std::move(status);
+  }
+  return steps_.empty() ? first_error : Status::Ok();
+}
+
+Status NeedFolder(const std::string& path) {
+  if (!base::PathExists(path) || base::IsDirectory(path)) return Status::Ok();
+  return base::InvalidArgumentError(
+      Concat(path, " is a file; a graph is built from a rank, step or dump folder"));
+}
+
+Result<GraphOutcome> GraphRun::Run() {
+  const bool compare = !options_.golden_path.empty();
+  SONDE_RETURN_IF_ERROR(NeedFolder(options_.target_path));
+  SONDE_ASSIGN_OR_RETURN(const DumpTree target, FindDumps(options_.target_path));
+  PairedTrees trees;
+  if (compare) {
+    SONDE_RETURN_IF_ERROR(NeedFolder(options_.golden_path));
+    SONDE_ASSIGN_OR_RETURN(const DumpTree golden, FindDumps(options_.golden_path));
+    SONDE_ASSIGN_OR_RETURN(trees, PairTrees(target, golden));
+  } else {
+    for (const RankFolder& rank : target.ranks) trees.pairs.push_back({rank, {}});
+  }
+  outcome_.notes = trees.notes;
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(options_.output_path));
+  outcome_.file = JoinPath(options_.output_path,
+                           Concat(compare ? "compare_" : "build_", TimeStamp(), ".vis.db"));
+  SONDE_ASSIGN_OR_RETURN(db_, VisDbWriter::Create(outcome_.file));
+  config_.compare = compare;
+  config_.overflow_check = options_.overflow_check;
+  SONDE_RETURN_IF_ERROR(RunPairs(trees.pairs, compare));
+  SONDE_RETURN_IF_ERROR(WriteCommunications());
+  config_.ranks.assign(ranks_.begin(), ranks_.end());
+  config_.steps.assign(steps_.begin(), steps_.end());
+  SONDE_RETURN_IF_ERROR(db_->AddConfig(config_));
+  Progress(99);
+  SONDE_RETURN_IF_ERROR(db_->Finish());
+  Progress(100);
+  return std::move(outcome_);
+}
+
+}  // namespace
+
+Result<GraphOutcome> RunGraph(const GraphOptions& options) { return GraphRun(options).Run(); }
+
+}  // namespace sonde::precision

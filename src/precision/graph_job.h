@@ -1,0 +1,49 @@
+// `sonde probe graph`: builds or compares the call graphs of one rank, one step or a whole dump
+// into one database.
+//
+// Errors: anything that keeps the whole job from being done is a Status; a rank that cannot be read
+// in a job of many is noted and the others go on.
+// Threads: called from one, works in parallel inside.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace sonde::precision {
+
+struct GraphOptions {
+  std::string target_path;
+  std::string golden_path;  // empty: build only
+  std::string output_path;
+  bool overflow_check = false;
+  bool fuzzy_match = false;
+  bool log_tensors = false;
+  std::optional<std::string> layer_mapping;  // empty text: equal names
+  // Called with 0 to 100 as the work goes on; may be empty.
+  std::function<void(int percent)> progress = {};
+};
+
+struct GraphOutcome {
+  std::string file;
+  uint64_t target_nodes = 0;
+  uint64_t golden_nodes = 0;
+  uint64_t matched = 0;
+  uint64_t pass = 0;
+  uint64_t warning = 0;
+  uint64_t error = 0;
+  uint64_t critical = 0;  // overflow levels
+  uint64_t high = 0;
+  uint64_t medium = 0;
+  std::string first_bad;  // the first node with an error or warning, or a critical one
+  std::vector<std::string> notes;
+  std::vector<std::string> log;  // one line a tensor, when asked for
+};
+
+Result<GraphOutcome> RunGraph(const GraphOptions& options);
+
+}  // namespace sonde::precision

@@ -1,0 +1,39 @@
+"""Shared by the tests of precision commands: the built command and the reference data.
+
+PRESET chooses the build folder (default dev).
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SONDE = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
+
+
+@pytest.fixture(name="probe")
+def make_probe(tmp_path):
+    """probe("graph", ...) runs `sonde probe graph ...`; ``good=True`` asserts that it succeeds."""
+    assert SONDE.is_file(), f"{SONDE} is missing: make build"
+
+    def run(*words, good=True, cwd=tmp_path):
+        command = [str(word) for word in (SONDE, "probe", *words)]
+        done = subprocess.run(
+            command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False
+        )
+        if good:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="session", name="shared_data")
+def find_shared_data():
+    """Folder with data and results of the reference; tests that need it are skipped without."""
+    folder = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / "precision").is_dir():
+        pytest.skip(f"no reference data at {folder} (SONDE_SHARED_DATA)")
+    return folder
