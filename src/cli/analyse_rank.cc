@@ -72,9 +72,10 @@ std::vector<std::string> ExportTypes(const AnalyseOptions& options,
 
 class RankExport {
  public:
-  RankExport(const recipes::DeviceView& view, std::string span_folder,
+  RankExport(const store::Store& store, const recipes::DeviceView& view, std::string span_folder,
              const AnalyseOptions& options)
-      : view_(view),
+      : store_(store),
+        view_(view),
         span_name_(base::BaseName(span_folder)),
         folder_(options.output_folder.empty() ? std::move(span_folder)
                                               : JoinPath(options.output_folder, span_name_)),
@@ -96,7 +97,8 @@ class RankExport {
         .span_folder = folder_,
         .output_folder = output ? output->temporary_path() : std::string(),
         .span_name = span_name_,
-        .threads = threads_};
+        .threads = threads_,
+        .store = &store_};
     for (const std::string& type : types_) {
       SONDE_RETURN_IF_ERROR(exporters::FindExporter(type)->run(context).Annotate(
           Concat("while writing ", type, " deliverables")));
@@ -115,6 +117,7 @@ class RankExport {
   std::vector<std::string> TakeWritten() { return std::move(written_); }
 
  private:
+  const store::Store& store_;
   const recipes::DeviceView& view_;
   std::string span_name_;
   std::string folder_;
@@ -127,6 +130,12 @@ class RankExport {
 
 Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
                                  const AnalyseOptions& options) {
+  // What other tools wrote is only read.
+  if (std::string_view(source.importer->name) != "capture" && options.output_folder.empty()) {
+    return base::InvalidArgumentError(
+        Concat("these are ", source.importer->what,
+               ", which stay as they are: name a folder for the result with -o"));
+  }
   SONDE_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store, ImportInto(source, options));
   SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data,
                          recipes::TraceData::Load(*store, options.threads));
@@ -138,7 +147,7 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
     return base::CorruptDataError(std::move(reason));
   }
   const recipes::DeviceView view = recipes::DeviceView::Make(data);
-  RankExport rank_export(view, SpanFolder(source.path), options);
+  RankExport rank_export(*store, view, SpanFolder(source.path), options);
   SONDE_RETURN_IF_ERROR(rank_export.Run());
   AnalysedRank result;
   result.summary = recipes::Summarise(view);

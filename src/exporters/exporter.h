@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "recipes/trace/device_view.h"
+#include "store/store.h"
 
 namespace sonde::exporters {
 
@@ -19,6 +20,7 @@ struct ExportContext {
   std::string output_folder;        // becomes ASCEND_PROFILER_OUTPUT; "" where not wanted
   std::string span_name;            // name of the span folder, for file names
   int threads = 1;
+  const store::Store* store = nullptr;  // of the rank, for what was imported and is kept as it was
 
   const recipes::TraceData& data() const { return *view.data; }
 };

@@ -5,6 +5,7 @@
 #include "exporters/ascend_db/ascend_db.h"
 #include "exporters/ascend_text/ascend_text.h"
 #include "exporters/kineto/kineto.h"
+#include "exporters/parquet/parquet.h"
 
 namespace sonde::exporters {
 namespace {
@@ -15,6 +16,7 @@ constexpr std::array kExporters = {
     Exporter{"db", "SQLite databases of ASCEND_PROFILER_OUTPUT", true, &ExportAscendDb},
     Exporter{"kineto", "Kineto trace for TensorBoard and HolisticTraceAnalysis", false,
              &ExportKineto},
+    Exporter{"parquet", "a Parquet file for each table of the store", false, &ExportParquet},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/host/json.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
+#include "exporters/source_files/source_files.h"
 
 namespace sonde::exporters {
 namespace {
@@ -139,6 +140,8 @@ std::string ProfilerMetadataJson(const TraceData& data) {
 }
 
 Status WriteSpanFiles(const ExportContext& context) {
+  SONDE_ASSIGN_OR_RETURN(const bool is_done, WriteSourceMetadata(context));
+  if (is_done) return {};
   const recipes::DeviceView& view = context.view;
   const std::string info = view.settings.rank
                                ? "profiler_info_" + std::to_string(*view.settings.rank) + ".json"

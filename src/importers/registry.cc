@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "importers/ascend_db/ascend_db.h"
 #include "importers/capture/import.h"
 
 namespace sonde::importers {
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::array kImporters = {
     Importer{"capture", "captures of Sonde", IsCapture, CaptureRank, CaptureStamp, ImportCapture},
+    Importer{"ascend_db", "databases of Ascend's profilers", IsAscendDb, AscendDbRank,
+             AscendDbStamp, ImportAscendDb},
 };
 
 Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& found) {

@@ -6,6 +6,7 @@
 #include "exporters/ascend_db/analysis_db.h"
 #include "exporters/ascend_db/db_tables.h"
 #include "exporters/ascend_db/enum_tables.h"
+#include "exporters/source_files/source_files.h"
 
 namespace sonde::exporters {
 namespace {
@@ -36,6 +37,8 @@ Status WriteProfilerDb(const recipes::DeviceView& view, const std::string& path)
 }  // namespace
 
 Status ExportAscendDb(const ExportContext& context) {
+  SONDE_ASSIGN_OR_RETURN(const bool is_done, WriteSourceDatabases(context));
+  if (is_done) return {};
   SONDE_RETURN_IF_ERROR(WriteProfilerDb(
       context.view, base::JoinPath(context.output_folder, ProfilerDbName(context.view.settings))));
   return WriteAnalysisDb(context.view, base::JoinPath(context.output_folder, "analysis.db"));

@@ -52,8 +52,13 @@ Status SqliteFile::Close() {
 Result<SqliteTable> SqliteTable::Create(SqliteFile& file, std::string_view name,
                                         std::string_view columns) {
   SONDE_RETURN_IF_ERROR(file.Execute(Concat("CREATE TABLE ", name, " (", columns, ")")));
-  std::string insert = Concat("INSERT INTO ", name, " VALUES (?");
-  for (auto n = std::ranges::count(columns, ','); n > 0; --n) insert += ",?";
+  return Open(file, name, static_cast<size_t>(std::ranges::count(columns, ',')) + 1);
+}
+
+Result<SqliteTable> SqliteTable::Open(SqliteFile& file, std::string_view name, size_t columns) {
+  std::string insert =
+      Concat("INSERT INTO \"", base::ReplaceAll(name, "\"", "\"\""), "\" VALUES (?");
+  for (size_t n = 1; n < columns; ++n) insert += ",?";
   insert += ')';
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v2(file.database_, insert.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
@@ -83,6 +88,12 @@ SqliteTable& SqliteTable::Double(double value) {
 SqliteTable& SqliteTable::Text(std::string_view value) {
   // Transient: the text may be gone when the row is written.
   sqlite3_bind_text(insert_, ++column_, value.data(), static_cast<int>(value.size()),
+                    SQLITE_TRANSIENT);
+  return *this;
+}
+
+SqliteTable& SqliteTable::Blob(std::string_view bytes) {
+  sqlite3_bind_blob(insert_, ++column_, bytes.data(), static_cast<int>(bytes.size()),
                     SQLITE_TRANSIENT);
   return *this;
 }

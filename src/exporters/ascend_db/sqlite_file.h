@@ -45,6 +45,8 @@ class SqliteTable {
   // `columns`: as in CREATE TABLE, "id INTEGER, name TEXT". The table is made.
   static Result<SqliteTable> Create(SqliteFile& file, std::string_view name,
                                     std::string_view columns);
+  // For a table that is there already.
+  static Result<SqliteTable> Open(SqliteFile& file, std::string_view name, size_t columns);
   SqliteTable(SqliteTable&& other) noexcept;
   SqliteTable& operator=(SqliteTable&&) = delete;
   ~SqliteTable();
@@ -52,6 +54,7 @@ class SqliteTable {
   SqliteTable& Int(int64_t value);
   SqliteTable& Double(double value);
   SqliteTable& Text(std::string_view value);
+  SqliteTable& Blob(std::string_view bytes);
   SqliteTable& Null();
   // Null where the value is negative: unknown.
   SqliteTable& KnownInt(int64_t value) { return value < 0 ? Null() : Int(value); }

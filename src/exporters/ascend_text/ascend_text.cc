@@ -7,6 +7,7 @@
 #include "exporters/ascend_text/csv_files.h"
 #include "exporters/ascend_text/trace_view.h"
 #include "exporters/format/file_set.h"
+#include "exporters/source_files/source_files.h"
 
 namespace sonde::exporters {
 namespace {
@@ -38,6 +39,8 @@ Status ExportAscendText(const ExportContext& context) {
   const CaptureSettings& settings = context.view.settings;
   FileSet files(context.output_folder);
   AddTraceView(context, files);
+  SONDE_ASSIGN_OR_RETURN(const bool kept, WriteSourceTexts(context));
+  if (kept) return files.Write(context.threads);
   if (settings.cpu_activity) AddOperatorDetails(context, files);
   if (settings.level != ProfilerLevel::kNone) {
     AddKernelDetails(context, files);

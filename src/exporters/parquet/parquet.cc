@@ -1,0 +1,31 @@
+#include "exporters/parquet/parquet.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "store/schema.h"
+
+namespace sonde::exporters {
+
+Status ExportParquet(const ExportContext& context) {
+  if (context.store == nullptr) {
+    return base::FailedPreconditionError("Parquet needs the store of the trace");
+  }
+  SONDE_ASSIGN_OR_RETURN(base::AtomicDirectory folder, base::AtomicDirectory::Create(base::JoinPath(
+                                                           context.span_folder, "PARQUET")));
+  std::vector<std::string_view> tables = {"args"};
+  for (const store::TableInfo& table : store::Tables()) tables.push_back(table.name);
+  for (const std::string_view table : tables) {
+    const std::string path =
+        base::JoinPath(folder.temporary_path(), base::Concat(table, ".parquet"));
+    SONDE_RETURN_IF_ERROR(context.store->Execute(
+        base::Concat("COPY (SELECT * FROM \"", table, "\") TO '", base::ReplaceAll(path, "'", "''"),
+                     "' (FORMAT parquet, COMPRESSION zstd)")));
+  }
+  return folder.Commit();
+}
+
+}  // namespace sonde::exporters

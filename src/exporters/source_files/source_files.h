@@ -1,0 +1,22 @@
+// Imported files written again as they were: databases table by table, CSV cell by cell with their
+// line ends and quotes, small JSON files byte by byte (store/source_tables.h).
+//
+// The forms "db" and "text" ask here first: what was imported in the form that is asked for is not
+// recomputed. Files go where they were below the folder of the trace. Errors: Status.
+#pragma once
+
+#include "base/status.h"
+#include "exporters/exporter.h"
+
+namespace sonde::exporters {
+
+// Whether the store holds databases, and they were written.
+Result<bool> WriteSourceDatabases(const ExportContext& context);
+
+// The same for CSV files and the JSON files beside them.
+Result<bool> WriteSourceTexts(const ExportContext& context);
+
+// profiler_info*.json and profiler_metadata.json; false where none were imported.
+Result<bool> WriteSourceMetadata(const ExportContext& context);
+
+}  // namespace sonde::exporters

@@ -1,0 +1,184 @@
+#include "importers/ascend/groups.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/host/json.h"
+#include "base/strings.h"
+
+namespace sonde::importers {
+namespace {
+
+using base::JsonDocument;
+using base::JsonValue;
+
+constexpr store::IssueKind kBadMetadata{"metadata_garbled", store::Severity::kWarning,
+                                        "metadata that is not valid JSON was left out"};
+
+struct TypeSize {
+  std::string_view name;
+  int64_t bytes;
+};
+constexpr std::array kTypeSizes = std::to_array<TypeSize>({{"INT8", 1},
+                                                           {"UINT8", 1},
+                                                           {"HIF8", 1},
+                                                           {"FP8E4M3", 1},
+                                                           {"FP8E5M2", 1},
+                                                           {"FP8E8M0", 1},
+                                                           {"INT16", 2},
+                                                           {"UINT16", 2},
+                                                           {"FP16", 2},
+                                                           {"BFP16", 2},
+                                                           {"INT32", 4},
+                                                           {"UINT32", 4},
+                                                           {"FP32", 4},
+                                                           {"INT64", 8},
+                                                           {"UINT64", 8},
+                                                           {"FP64", 8},
+                                                           {"INT128", 16}});
+
+// The members of a JSON file as metadata, except those that `skip` names.
+void AddMembers(const JsonValue& object, std::string_view skip, TraceRows& rows) {
+  for (const auto& [key, value] : object.Members()) {
+    if (key == skip) continue;
+    const std::string json = value.Dump();
+    rows.AddJson(key, json);
+    if (key == "parallel_group_info") AddGroups(json, rows);
+  }
+}
+
+void TakeRank(const JsonValue& info, TraceRows& rows) {
+  const JsonValue rank = info["rank_id"];
+  const std::optional<int64_t> number = rank.IsString()
+                                            ? base::ParseInt64(rank.AsString().value_or(""))
+                                            : std::optional<int64_t>(rank.AsInt().value_or(-1));
+  if (number && *number >= 0 && *number < INT32_MAX && rows.rank < 0) {
+    rows.rank = static_cast<int32_t>(*number);
+  }
+  if (rank.IsString()) rows.AddText("rank_source", "RANK");
+}
+
+}  // namespace
+
+void AddGroups(std::string_view json, TraceRows& rows) {
+  const auto document = JsonDocument::Parse(json, "parallel_group_info");
+  if (!document.ok() || !document->root().IsObject()) {
+    rows.issues.Add(kBadMetadata, rows.source);
+    return;
+  }
+  for (const auto& [name, group] : document->root().Members()) {
+    const auto hash = static_cast<int64_t>(GroupHash(name));
+    const auto same = [&](const GroupFact& known) { return known.hash == hash; };
+    if (std::any_of(rows.groups.begin(), rows.groups.end(), same)) continue;
+    GroupFact fact;
+    fact.hash = hash;
+    fact.name = rows.names.Intern(name);
+    const auto description = group.GetString("group_name", "");
+    if (description.ok() && !description->empty()) {
+      fact.description = rows.names.Intern(*description);
+    }
+    fact.rank_list = group["global_ranks"].IsArray() ? group["global_ranks"].Dump() : "[]";
+    rows.groups.push_back(std::move(fact));
+  }
+}
+
+uint64_t GroupHash(std::string_view communicator) {
+  uint32_t high = 0;
+  uint32_t low = 0;
+  for (const char c : communicator) {
+    high = high * 29U + static_cast<unsigned char>(c);
+    low = low * 131U + static_cast<unsigned char>(c);
+  }
+  return (uint64_t{high} << 32U) | low;
+}
+
+std::string CommunicationType(std::string_view name) {
+  std::string type = base::ToLower(name.substr(0, name.find("__")));
+  if (type.starts_with("hcom_")) type.erase(0, 5);
+  while (type.ends_with('_')) type.pop_back();
+  return type;
+}
+
+bool IsPointToPoint(std::string_view name) {
+  const std::string lower = base::ToLower(name);
+  return lower.starts_with("hcom_send") || lower.starts_with("hcom_receive") ||
+         lower.starts_with("hcom_batchsendrecv");
+}
+
+int64_t ElementBytes(std::string_view hccl_type) {
+  for (const TypeSize& type : kTypeSizes) {
+    if (type.name == hccl_type) return type.bytes;
+  }
+  return -1;
+}
+
+std::string_view UnquotedShapes(std::string_view cell) {
+  if (cell == "N/A") return {};
+  if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') {
+    cell.remove_prefix(1);
+    cell.remove_suffix(1);
+  }
+  return cell;
+}
+
+std::string JoinedLines(std::string_view cell) {
+  std::string out;
+  for (const char c : cell) {
+    if (c != '\r' && c != '\n') out += c;
+  }
+  return out;
+}
+
+void ComputeWaits(TraceRows& rows) {
+  struct Busy {
+    int64_t ts;
+    int64_t end;
+    int32_t task;  // kNone: communication
+  };
+  std::map<std::pair<int32_t, int32_t>, std::vector<Busy>> by_device;
+  for (size_t i = 0; i < rows.tasks.size(); ++i) {
+    const store::DeviceTaskRow& task = rows.tasks[i];
+    if (rows.kinds[static_cast<size_t>(task.kind_id)].core == store::kNone) continue;
+    const store::TrackRow& track = rows.tracks[static_cast<size_t>(task.track_id)];
+    by_device[{track.process_id, track.device_id}].push_back(
+        {task.ts, task.ts + task.dur, static_cast<int32_t>(i)});
+  }
+  for (const store::CommunicationOpRow& op : rows.communications) {
+    by_device[{op.process_id, op.device_id}].push_back({op.ts, op.ts + op.dur, store::kNone});
+  }
+  for (auto& [device, list] : by_device) {
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Busy& a, const Busy& b) { return a.ts < b.ts; });
+    for (size_t i = 1; i < list.size(); ++i) {
+      if (list[i].task == store::kNone) continue;
+      rows.tasks[static_cast<size_t>(list[i].task)].wait_ns =
+          std::max<int64_t>(0, list[i].ts - list[i - 1].end);
+    }
+  }
+}
+
+void ReadSpanMetadata(const std::string& span_folder, TraceRows& rows) {
+  const auto entries = base::ListDirectory(span_folder);
+  if (!entries.ok()) return;  // a database or file that was named alone
+  for (const base::DirectoryEntry& entry : *entries) {
+    const bool is_info = entry.name.starts_with("profiler_info") && entry.name.ends_with(".json");
+    if (!is_info && entry.name != "profiler_metadata.json") continue;
+    const auto document = JsonDocument::ReadFile(base::JoinPath(span_folder, entry.name));
+    if (!document.ok() || !document->root().IsObject()) {
+      rows.issues.Add(kBadMetadata, entry.name);
+      continue;
+    }
+    if (is_info) {
+      rows.AddJson("profiler_config", document->root()["config"].Dump());
+      TakeRank(document->root(), rows);
+    }
+    AddMembers(document->root(), is_info ? "config" : "", rows);
+  }
+}
+
+}  // namespace sonde::importers

@@ -1,0 +1,31 @@
+#include "importers/ascend/keep_files.h"
+
+#include "base/files.h"
+#include "store/name_pool.h"
+#include "store/table_writer.h"
+
+namespace sonde::importers {
+namespace {
+
+constexpr store::IssueKind kNotKept{
+    "file_not_kept", store::Severity::kWarning,
+    "a file cannot be read, is larger than 1 GiB or is no valid UTF-8; it is not exported again"};
+constexpr size_t kLargest = size_t{1} << 30U;
+
+}  // namespace
+
+Status KeepTexts(const std::vector<SpanFile>& files, store::ImportIssues& issues,
+                 store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::SourceTextRow>::Open(transaction));
+  for (const SpanFile& file : files) {
+    const auto content = base::ReadFile(file.path, kLargest);
+    if (!content.ok() || !store::IsValidUtf8(*content)) {
+      issues.Add(kNotKept, file.relative);
+      continue;
+    }
+    writer.Append({.file = file.relative, .content = *content});
+  }
+  return writer.Close();
+}
+
+}  // namespace sonde::importers

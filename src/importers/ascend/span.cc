@@ -1,0 +1,151 @@
+#include "importers/ascend/span.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/host/json.h"
+#include "base/strings.h"
+
+namespace sonde::importers {
+namespace {
+
+using base::JoinPath;
+
+constexpr std::string_view kOutput = "ASCEND_PROFILER_OUTPUT";
+
+bool IsTimeline(std::string_view name) {
+  return name == "trace_view.json" || (name.starts_with("msprof_") && name.ends_with(".json"));
+}
+
+bool IsMetadata(std::string_view name) {
+  return (name.starts_with("profiler_info") || name == "profiler_metadata.json") &&
+         name.ends_with(".json");
+}
+
+void Sort(const std::string& path, const std::string& relative, AscendSpan& span) {
+  const std::string_view name = base::BaseName(path);
+  const SpanFile file{path, relative};
+  if (IsProfilerDb(name)) {
+    span.databases.push_back(file);
+  } else if (name == "analysis.db" || name == "communication_analyzer.db") {
+    span.analysis.push_back(file);
+  } else if (IsTimeline(name)) {
+    span.timelines.push_back(file);
+  } else if (IsMetadata(name)) {
+    span.metadata.push_back(file);
+  } else if (name == "communication.json" || name == "communication_matrix.json") {
+    span.texts.push_back(file);
+  } else if (name.ends_with(".csv")) {
+    span.tables.push_back(file);
+  }
+}
+
+// The files of one folder; not those of folders in it.
+void Collect(const std::string& folder, const std::string& relative, AscendSpan& span) {
+  const auto entries = base::ListDirectory(folder);
+  if (!entries.ok()) return;  // not there: nothing lies in it
+  for (const base::DirectoryEntry& entry : *entries) {
+    if (entry.kind == base::DirectoryEntry::Kind::kDirectory) continue;
+    Sort(JoinPath(folder, entry.name),
+         relative.empty() ? entry.name : base::Concat(relative, "/", entry.name), span);
+  }
+}
+
+bool IsEmpty(const AscendSpan& span) {
+  return span.databases.empty() && span.analysis.empty() && span.tables.empty() &&
+         span.timelines.empty() && span.texts.empty();
+}
+
+void CollectProf(const std::string& folder, const std::string& prefix, AscendSpan& span) {
+  const auto under = [&](std::string_view name) {
+    return prefix.empty() ? std::string(name) : base::Concat(prefix, "/", name);
+  };
+  Collect(folder, prefix, span);
+  Collect(JoinPath(folder, "mindstudio_profiler_output"), under("mindstudio_profiler_output"),
+          span);
+  Collect(JoinPath(folder, "analyze"), under("analyze"), span);
+}
+
+}  // namespace
+
+bool IsProfilerDb(std::string_view name) {
+  if (!name.ends_with(".db")) return false;
+  return name.starts_with("ascend_pytorch_profiler") ||
+         name.starts_with("ascend_mindspore_profiler") || name.starts_with("msprof_");
+}
+
+std::vector<std::string> AscendSpan::all() const {
+  std::vector<std::string> paths;
+  for (const auto* list : {&databases, &analysis, &tables, &timelines, &texts, &metadata}) {
+    for (const SpanFile& file : *list) paths.push_back(file.path);
+  }
+  return paths;
+}
+
+AscendSpan FindSpan(const std::string& path) {
+  AscendSpan span;
+  span.folder = path;
+  if (base::IsRegularFile(path)) {
+    span.folder = std::string(base::DirName(path));
+    Sort(path, std::string(base::BaseName(path)), span);
+    return span;
+  }
+  const std::string absolute = base::AbsolutePath(path);
+  if (base::BaseName(absolute) == kOutput) span.folder = std::string(base::DirName(absolute));
+  Collect(span.folder, "", span);
+  Collect(JoinPath(span.folder, kOutput), std::string(kOutput), span);
+  if (!IsEmpty(span)) return span;
+  // Not analysed by the framework's layer: what the device tool wrote.
+  if (base::BaseName(absolute).starts_with("PROF_")) {
+    CollectProf(span.folder, "", span);
+    return span;
+  }
+  const auto entries = base::ListDirectory(span.folder);
+  if (!entries.ok()) return span;
+  for (const base::DirectoryEntry& entry : *entries) {
+    if (entry.kind == base::DirectoryEntry::Kind::kDirectory && entry.name.starts_with("PROF_")) {
+      CollectProf(JoinPath(span.folder, entry.name), entry.name, span);
+      if (!IsEmpty(span)) break;
+    }
+  }
+  return span;
+}
+
+Result<int64_t> SpanStamp(const AscendSpan& span) {
+  constexpr size_t kPiece = 4096;
+  uint64_t stamp = 0;
+  for (const std::string& path : span.all()) {
+    SONDE_ASSIGN_OR_RETURN(const base::MappedFile file, base::MappedFile::Open(path));
+    stamp = base::HashString(base::BaseName(path), stamp);
+    stamp = base::HashCombine(stamp, file.size());
+    const size_t piece = std::min(kPiece, file.size());
+    stamp = base::HashBytes(file.data(), piece, stamp);
+    stamp = base::HashBytes(file.data() + (file.size() - piece), piece, stamp);
+  }
+  return static_cast<int64_t>(stamp);
+}
+
+int32_t SpanRank(const AscendSpan& span) {
+  const auto number = [](std::string_view text) {
+    const auto rank = base::ParseInt64(text);
+    return rank && *rank >= 0 && *rank < INT32_MAX ? static_cast<int32_t>(*rank) : -1;
+  };
+  for (const SpanFile& file : span.metadata) {
+    if (!base::BaseName(file.path).starts_with("profiler_info")) continue;
+    const auto info = base::JsonDocument::ReadFile(file.path);
+    if (!info.ok()) continue;
+    const base::JsonValue rank = info->root()["rank_id"];
+    if (rank.IsString()) return number(rank.AsString().value_or(""));
+    if (const auto value = rank.AsInt(); value.ok()) return number(std::to_string(*value));
+  }
+  for (const SpanFile& file : span.databases) {
+    std::string_view name = base::BaseName(file.path);
+    if (name.starts_with("msprof_")) continue;  // the number is a time
+    name.remove_suffix(3);
+    return number(name.substr(name.rfind('_') + 1));
+  }
+  return -1;
+}
+
+}  // namespace sonde::importers

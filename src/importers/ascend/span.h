@@ -1,0 +1,42 @@
+// What lies in a folder of one rank that Ascend's profilers wrote, found by names.
+//
+// A path may be the span folder (*_ascend_pt, *_ascend_ms or any that holds its parts), its
+// ASCEND_PROFILER_OUTPUT, a PROF_* folder, or one file. Pure; opens directories only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace sonde::importers {
+
+struct SpanFile {
+  std::string path;
+  std::string relative;  // below the span folder, with '/'
+};
+
+struct AscendSpan {
+  std::string folder;                    // the span folder; of a single file the folder it lies in
+  std::vector<SpanFile> databases;       // profiler databases: one, or several of a merged folder
+  std::vector<SpanFile> analysis;        // analysis.db, communication_analyzer.db
+  std::vector<SpanFile> tables;          // CSV
+  std::vector<SpanFile> timelines;       // trace_view.json, msprof_*.json
+  std::vector<SpanFile> texts;           // other JSON of the deliverables
+  std::vector<SpanFile> metadata;        // profiler_info*.json, profiler_metadata.json
+  std::vector<std::string> all() const;  // paths
+};
+
+AscendSpan FindSpan(const std::string& path);
+
+// Changes when a file does: names, sizes and what the first and last pages hold.
+Result<int64_t> SpanStamp(const AscendSpan& span);
+
+// From profiler_info_<rank>.json, the name of the database, or -1.
+int32_t SpanRank(const AscendSpan& span);
+
+bool IsProfilerDb(std::string_view name);  // ascend_pytorch_profiler_0.db, msprof_2025....db
+
+}  // namespace sonde::importers

@@ -1,0 +1,89 @@
+#include "importers/ascend_db/ascend_db.h"
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "importers/ascend/groups.h"
+#include "importers/ascend/keep_files.h"
+#include "importers/ascend/span.h"
+#include "importers/ascend_db/copy_tables.h"
+#include "importers/ascend_db/db_trace.h"
+#include "importers/ascend_db/issues.h"
+#include "importers/rows/trace_rows.h"
+
+namespace sonde::importers {
+namespace {
+
+using base::Concat;
+using namespace db_import;  // NOLINT(google-build-using-namespace): the parts of this folder
+
+void CheckTables(DbTrace& trace) {
+  for (const std::string_view table : {"TASK", "CANN_API"}) {
+    if (!trace.reader.HasTable(table)) {
+      trace.rows.issues.Add(kDbMissingTable, Concat(trace.file, ": ", table));
+    }
+  }
+}
+
+void ReadTrace(const SqliteReader& reader, const std::string& file, TraceRows& rows) {
+  DbTrace trace{.reader = reader, .rows = rows, .file = file};
+  if (reader.read_log()) rows.issues.Add(kDbLog, file);
+  CheckTables(trace);
+  ReadSession(trace);
+  ReadSteps(trace);
+  ReadFramework(trace);
+  ReadHostCalls(trace);
+  ReadTasks(trace);
+  ReadCommunication(trace);
+  ReadMarks(trace);
+  ReadMemory(trace);
+  ReadCounters(trace);
+  ComputeWaits(rows);
+}
+
+}  // namespace
+
+bool IsAscendDb(const std::string& path) { return !FindSpan(path).databases.empty(); }
+
+Result<int32_t> AscendDbRank(const std::string& path) { return SpanRank(FindSpan(path)); }
+
+Result<int64_t> AscendDbStamp(const std::string& path) { return SpanStamp(FindSpan(path)); }
+
+Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& store,
+                                     const ImportOptions& /*options*/) {
+  const AscendSpan span = FindSpan(path);
+  if (span.databases.empty()) {
+    return base::NotFoundError(Concat("'", path, "' holds no database of an Ascend profiler"));
+  }
+  // A second database is that of the device tool, from which the first was made.
+  const SpanFile& main = span.databases.front();
+  TraceRows rows;
+  rows.source = main.relative;
+  rows.rank = SpanRank(span);
+  SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
+  store::SourceNames names;
+  SONDE_ASSIGN_OR_RETURN(const SqliteReader reader, SqliteReader::Open(main.path));
+  ReadSpanMetadata(span.folder, rows);
+  ReadTrace(reader, main.relative, rows);
+  SONDE_RETURN_IF_ERROR(CopyTables(reader, main.relative, names, rows.issues, transaction));
+  for (const SpanFile& file : span.analysis) {
+    const auto analysis = SqliteReader::Open(file.path);
+    if (!analysis.ok()) {
+      rows.issues.AddText(kDbDamaged, file.relative, analysis.status().message());
+      continue;
+    }
+    ReadAnalysis(*analysis, rows);
+    SONDE_RETURN_IF_ERROR(CopyTables(*analysis, file.relative, names, rows.issues, transaction));
+  }
+  if (!span.timelines.empty() || !span.tables.empty()) {
+    rows.issues.Add(kTextBesideDb, main.relative);
+  }
+  SONDE_RETURN_IF_ERROR(KeepTexts(span.metadata, rows.issues, transaction));
+  for (store::ProcessRow& process : rows.processes) process.rank = rows.rank;
+  for (GroupFact& group : rows.groups) group.process_id = rows.processes.empty() ? -1 : 0;
+  if (rows.rank >= 0) rows.AddJson("rank", std::to_string(rows.rank));
+  SONDE_ASSIGN_OR_RETURN(ImportSummary summary, rows.Write(transaction));
+  SONDE_RETURN_IF_ERROR(transaction.Commit());
+  return summary;
+}
+
+}  // namespace sonde::importers

@@ -1,0 +1,19 @@
+// Databases of Ascend's profilers: ascend_pytorch_profiler_*.db, ascend_mindspore_profiler_*.db,
+// msprof_*.db with the analysis.db beside them, of schema 1.0.0 to 1.2.0, also when another viewer
+// has added to them. They are never written to. See importers/importer.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "importers/importer.h"
+
+namespace sonde::importers {
+
+bool IsAscendDb(const std::string& path);
+Result<int32_t> AscendDbRank(const std::string& path);
+Result<int64_t> AscendDbStamp(const std::string& path);
+Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& store,
+                                     const ImportOptions& options);
+
+}  // namespace sonde::importers

@@ -1,0 +1,203 @@
+// Operations between ranks, their transfers, and their times from analysis.db.
+#include <algorithm>
+#include <tuple>
+
+#include "base/strings.h"
+#include "importers/ascend/groups.h"
+#include "importers/ascend_db/db_trace.h"
+#include "importers/ascend_db/issues.h"
+
+namespace sonde::importers::db_import {
+namespace {
+
+using base::Concat;
+
+class CommunicationReader {
+ public:
+  explicit CommunicationReader(DbTrace& trace)
+      : trace_(trace), rows_(trace.rows), category_(rows_.names.Intern("communication")) {}
+
+  void Run() {
+    if (!trace_.Has("COMMUNICATION_OP", {"opName", "startNs", "endNs", "groupName", "opId"}))
+      return;
+    trace_.Read("COMMUNICATION_OP",
+                {"opName", "startNs", "endNs", "connectionId", "groupName", "opId", "dataType",
+                 "algType", "count", "opType", "deviceId", "rankSize"},
+                [this](const SqliteRow& row) { Take(row); });
+    ReadTransfers();
+  }
+
+ private:
+  int32_t DeviceOf(const SqliteRow& row, int64_t connection) const {
+    const auto device = row.Int(10);
+    if (device && *device >= 0 && *device <= INT32_MAX) return static_cast<int32_t>(*device);
+    const auto found = trace_.device_of_connection.find(connection);
+    if (found != trace_.device_of_connection.end()) return found->second;
+    return trace_.only_device;
+  }
+
+  void Take(const SqliteRow& row) {
+    const auto begin = row.Int(1);
+    const auto end = row.Int(2);
+    const auto id = row.Int(5);
+    if (!begin || !end || !id) return trace_.WrongType("COMMUNICATION_OP");
+    const int64_t connection = row.Int(3).value_or(-1);
+    const std::string group(trace_.TextView(row, 4));
+    store::CommunicationOpRow op;
+    op.process_id = trace_.MainProcess();
+    op.device_id = DeviceOf(row, connection);
+    op.name = trace_.Text(row, 0);
+    const int32_t track = rows_.Track({.kind = "communication_group",
+                                       .name = Concat("Group ", group, " Communication"),
+                                       .process_id = op.process_id,
+                                       .device_id = op.device_id});
+    op.slice_id = rows_.AddSlice(track, *begin, SpanNs(*begin, *end), op.name, category_);
+    op.ts = rows_.slices.back().ts;
+    op.dur = rows_.slices.back().dur;
+    const std::string_view type = trace_.TextView(row, 9);
+    const std::string_view name = trace_.TextView(row, 0);
+    op.op_type = rows_.names.Intern(CommunicationType(type.empty() ? name : type));
+    op.is_p2p = IsPointToPoint(name) ? 1 : 0;
+    op.group_name = rows_.names.Intern(group);
+    op.group_hash = static_cast<int64_t>(GroupHash(group));
+    op.data_type = trace_.Enum("ENUM_HCCL_DATA_TYPE", row.Int(6));
+    op.algorithm = trace_.Text(row, 7);
+    op.count = std::max<int64_t>(row.Int(8).value_or(-1), -1);
+    SetSize(op);
+    op.rank_size = std::max<int64_t>(row.Int(11).value_or(-1), -1);
+    op.connection_id = connection;
+    op.step_id = trace_.DeviceStepAt(op.ts);
+    const auto launch = trace_.op_of_connection.find(connection);
+    if (launch != trace_.op_of_connection.end()) op.launch_slice_id = launch->second;
+    AddFlow(op);
+    trace_.op_of_id.try_emplace(*id, static_cast<int32_t>(rows_.communications.size()));
+    rows_.communications.push_back(op);
+  }
+
+  void SetSize(store::CommunicationOpRow& op) const {
+    if (op.data_type == store::kNone || op.count < 0) return;
+    const int64_t bytes = ElementBytes(rows_.names.Text(op.data_type));
+    int64_t size = 0;
+    if (bytes > 0 && !__builtin_mul_overflow(op.count, bytes, &size)) op.size_bytes = size;
+  }
+
+  void AddFlow(const store::CommunicationOpRow& op) {
+    const auto call = trace_.api_of_connection.find(op.connection_id);
+    if (call == trace_.api_of_connection.end()) return;
+    store::FlowRow flow;
+    flow.kind = rows_.names.Intern("host_to_device");
+    flow.key = op.connection_id;
+    flow.slice_out = call->second.slice;
+    flow.slice_in = op.slice_id;
+    rows_.flows.push_back(flow);
+  }
+
+  // Transfers between the same ranks, of one size, over one link, as one row.
+  void ReadTransfers() {
+    if (!trace_.Has("COMMUNICATION_TASK_INFO", {"globalTaskId", "opId", "srcRank", "dstRank",
+                                                "transportType", "size", "linkType"})) {
+      return;
+    }
+    trace_.Read("COMMUNICATION_TASK_INFO",
+                {"globalTaskId", "opId", "taskType", "srcRank", "dstRank", "transportType", "size",
+                 "linkType", "rdmaType"},
+                [this](const SqliteRow& row) { TakeTransfer(row); });
+    for (const auto& [key, sum] : transfers_) {
+      const auto& [op, transport, link, src, dst, size] = key;
+      rows_.transits.push_back({.communication_id = op,
+                                .transport = transport,
+                                .src_rank = src,
+                                .dst_rank = dst,
+                                .size_bytes = size * sum.count,
+                                .duration_ns = sum.dur_ns,
+                                .packet_count = sum.count,
+                                .link_type = link});
+    }
+  }
+
+  void TakeTransfer(const SqliteRow& row) {
+    const std::string_view type = trace_.TextView(row, 2);
+    const bool moves_data = type == "Memcpy" || type == "Reduce_Inline" || type.starts_with("RDMA");
+    if (!moves_data) return;
+    const auto op = trace_.op_of_id.find(row.Int(1).value_or(-1));
+    const auto task = trace_.task_of_global.find(row.Int(0).value_or(-1));
+    const auto size = row.Int(6);
+    if (op == trace_.op_of_id.end() || task == trace_.task_of_global.end()) {
+      rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": COMMUNICATION_TASK_INFO"));
+      return;
+    }
+    constexpr int64_t kLargest = int64_t{1} << 50;
+    if (!size || *size < 0 || *size > kLargest) return trace_.WrongType("COMMUNICATION_TASK_INFO");
+    const int32_t link = trace_.Enum("ENUM_HCCL_LINK_TYPE", row.Int(7));
+    const std::string_view link_name = link == store::kNone ? "" : rows_.names.Text(link);
+    const int32_t transport = TransportOf(link_name, row.Int(5));
+    Sum& sum =
+        transfers_[{op->second, transport, link, RankOf(row.Int(3)), RankOf(row.Int(4)), *size}];
+    ++sum.count;
+    sum.dur_ns += rows_.tasks[static_cast<size_t>(task->second)].dur;
+  }
+
+  // Names of communication.json: the link decides, since SDMA is what all links inside a machine
+  // have in common.
+  int32_t TransportOf(std::string_view link, std::optional<int64_t> transport) {
+    if (link == "ON_CHIP") return rows_.names.Intern("LOCAL");
+    if (link == "HCCS" || link == "HCCS_SW") return rows_.names.Intern("HCCS");
+    if (link == "PCIE" || link == "SIO") return rows_.names.Intern(std::string(link));
+    if (link == "ROCE" || link == "STANDARD_ROCE") return rows_.names.Intern("RDMA");
+    return trace_.Enum("ENUM_HCCL_TRANSPORT_TYPE", transport);
+  }
+
+  static int32_t RankOf(std::optional<int64_t> rank) {
+    return rank && *rank >= 0 && *rank <= INT32_MAX ? static_cast<int32_t>(*rank) : store::kNone;
+  }
+
+  struct Sum {
+    int64_t count = 0;
+    int64_t dur_ns = 0;
+  };
+  using Key = std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t, int64_t>;
+
+  DbTrace& trace_;
+  TraceRows& rows_;
+  int32_t category_;
+  std::map<Key, Sum> transfers_;
+};
+
+// Milliseconds of a cell as nanoseconds. The cell is a double; its shortest text is exact enough.
+int64_t MsToNs(const SqliteRow& row, int column) {
+  const auto value = row.Double(column);
+  if (!value) return -1;
+  const auto ns = base::ParseMicrosecondsToNs(Concat(base::PythonDoubleText(*value * 1000)));
+  return ns ? std::max<int64_t>(*ns, 0) : -1;
+}
+
+}  // namespace
+
+void ReadCommunication(DbTrace& trace) { CommunicationReader(trace).Run(); }
+
+void ReadAnalysis(const SqliteReader& reader, TraceRows& rows) {
+  std::map<std::pair<std::string, int64_t>, std::vector<size_t>> places;
+  for (size_t i = 0; i < rows.communications.size(); ++i) {
+    const store::CommunicationOpRow& op = rows.communications[i];
+    if (op.name == store::kNone) continue;
+    places[{std::string(rows.names.Text(op.name)), op.group_hash}].push_back(i);
+  }
+  const Status status = reader.Read(
+      "CommAnalyzerTime",
+      {"hccl_op_name", "group_name", "transit_time", "wait_time", "synchronization_time",
+       "idle_time"},
+      [&](const SqliteRow& row) {
+        const auto hash = base::ParseUint64(row.Text(1));
+        const auto found =
+            places.find({std::string(row.Text(0)), static_cast<int64_t>(hash.value_or(0))});
+        if (!hash || found == places.end() || found->second.size() != 1) return;
+        store::CommunicationOpRow& op = rows.communications[found->second.front()];
+        op.transit_ns = MsToNs(row, 2);
+        op.wait_ns = MsToNs(row, 3);
+        op.synchronization_ns = MsToNs(row, 4);
+        op.idle_ns = MsToNs(row, 5);
+      });
+  if (!status.ok()) rows.issues.Add(kDbDamaged, "analysis.db: CommAnalyzerTime");
+}
+
+}  // namespace sonde::importers::db_import

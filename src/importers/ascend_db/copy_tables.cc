@@ -1,0 +1,176 @@
+#include "importers/ascend_db/copy_tables.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/strings.h"
+#include "importers/ascend_db/issues.h"
+#include "store/name_pool.h"
+
+namespace sonde::importers {
+namespace {
+
+using base::Concat;
+using store::CellType;
+
+// Whether SQLite itself makes 5 of 5.0 in a column declared so (affinity NUMERIC or INTEGER).
+bool TurnsRealsIntoIntegers(std::string_view declared_type) {
+  const std::string type = base::ToLower(declared_type);
+  const auto has = [&](std::string_view word) { return type.find(word) != std::string::npos; };
+  if (has("int")) return true;
+  return !type.empty() && !has("char") && !has("clob") && !has("text") && !has("blob") &&
+         !has("real") && !has("floa") && !has("doub");
+}
+
+// How often each type occurs in a column.
+struct Census {
+  int64_t integers = 0;
+  int64_t large_integers = 0;  // that a double cannot hold
+  int64_t reals = 0;
+  int64_t texts = 0;
+  int64_t blobs = 0;
+
+  CellType Type(std::string_view declared_type) const {
+    if (blobs > 0) return CellType::kMixed;
+    if (texts > 0) return integers + reals > 0 ? CellType::kMixed : CellType::kText;
+    if (reals == 0) return CellType::kInteger;
+    if (integers == 0) return CellType::kReal;
+    const bool fits = large_integers == 0 && TurnsRealsIntoIntegers(declared_type);
+    return fits ? CellType::kReal : CellType::kMixed;
+  }
+};
+
+std::string CensusColumns(std::string_view column) {
+  const std::string name = SqlName(column);
+  std::string list = Concat("total(typeof(", name, ")='integer' AND ", name,
+                            " NOT BETWEEN -9007199254740992 AND 9007199254740992)");
+  for (const char* type : {"integer", "real", "text", "blob"}) {
+    list += Concat(",total(typeof(", name, ")='", type, "')");
+  }
+  return list;
+}
+
+Result<std::vector<store::SourceColumn>> TypedColumns(const SqliteReader& reader,
+                                                      const std::string& table) {
+  const std::vector<SqliteColumn> columns = reader.Columns(table);
+  std::vector<Census> census(columns.size());
+  constexpr size_t kAtATime = 300;  // SQLite takes 2 000 columns in a result
+  for (size_t begin = 0; begin < columns.size(); begin += kAtATime) {
+    const size_t end = std::min(columns.size(), begin + kAtATime);
+    std::string list;
+    for (size_t i = begin; i < end; ++i) {
+      list += Concat(list.empty() ? "" : ",", CensusColumns(columns[i].name));
+    }
+    SONDE_RETURN_IF_ERROR(
+        reader.Query(Concat("SELECT ", list, " FROM ", SqlName(table)), [&](const SqliteRow& row) {
+          for (size_t i = begin; i < end; ++i) {
+            const int first = 5 * static_cast<int>(i - begin);
+            const auto at = [&](int offset) { return row.Int(first + offset).value_or(0); };
+            census[i] = {at(1), at(0), at(2), at(3), at(4)};
+          }
+        }));
+  }
+  std::vector<store::SourceColumn> typed;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    typed.push_back({columns[i].name, census[i].Type(columns[i].declared_type)});
+  }
+  return typed;
+}
+
+// The SQL of a table and of what belongs to it.
+std::string Definition(const SqliteReader& reader, const std::string& table) {
+  std::string sql;
+  for (const SqliteObject& object : reader.objects()) {
+    if (object.sql.empty() || object.type == "view") continue;
+    const bool is_own = object.type == "table" ? object.name == table : object.table == table;
+    if (is_own) sql += Concat(sql.empty() ? "" : ";\n", object.sql);
+  }
+  return sql;
+}
+
+class TableCopier {
+ public:
+  TableCopier(store::SourceTableWriter& writer, const std::vector<store::SourceColumn>& columns,
+              const std::string& place, store::ImportIssues& issues)
+      : writer_(writer), columns_(columns), place_(place), issues_(issues) {}
+
+  void Row(const SqliteRow& row) {
+    for (int i = 0; i < static_cast<int>(columns_.size()); ++i) {
+      if (row.IsNull(i)) {
+        writer_.Null();
+      } else {
+        Cell(row, i, columns_[static_cast<size_t>(i)].type);
+      }
+    }
+    writer_.EndRow();
+  }
+
+ private:
+  void Cell(const SqliteRow& row, int column, CellType type) {
+    if (type == CellType::kInteger) {
+      writer_.Int(row.Int(column).value_or(0));
+    } else if (type == CellType::kReal) {
+      writer_.Real(row.Double(column).value_or(0));
+    } else if (type == CellType::kText) {
+      Text(row.Text(column));
+    } else {
+      Text(row.Literal(column));
+    }
+  }
+  void Text(std::string_view text) {
+    if (store::IsValidUtf8(text)) {
+      writer_.Text(text);
+      return;
+    }
+    issues_.Add(kDbText, place_);
+    writer_.Text(store::ToValidUtf8(text));
+  }
+
+  store::SourceTableWriter& writer_;
+  const std::vector<store::SourceColumn>& columns_;
+  const std::string& place_;
+  store::ImportIssues& issues_;
+};
+
+Status CopyTable(const SqliteReader& reader, const std::string& file, const std::string& table,
+                 store::SourceNames& names, store::ImportIssues& issues,
+                 store::Transaction& transaction) {
+  const std::string place = store::ToValidUtf8(Concat(file, ": ", table));
+  const auto columns = TypedColumns(reader, table);
+  if (!columns.ok() || columns->empty()) {
+    issues.Add(kDbDamaged, place);
+    return {};
+  }
+  store::SourceTable described{.file = file,
+                               .name = store::ToValidUtf8(table),
+                               .stored = {},
+                               .definition = store::ToValidUtf8(Definition(reader, table)),
+                               .columns = *columns};
+  for (store::SourceColumn& column : described.columns) {
+    column.name = store::ToValidUtf8(column.name);
+  }
+  SONDE_ASSIGN_OR_RETURN(
+      auto writer, store::SourceTableWriter::Create(transaction, names, std::move(described)));
+  std::vector<std::string_view> wanted;
+  for (const store::SourceColumn& column : *columns) wanted.push_back(column.name);
+  TableCopier copier(writer, *columns, place, issues);
+  const Status status = reader.Read(table, wanted, [&](const SqliteRow& row) { copier.Row(row); });
+  if (!status.ok()) issues.Add(kDbDamaged, place);
+  return writer.Close();
+}
+
+}  // namespace
+
+Status CopyTables(const SqliteReader& reader, const std::string& file, store::SourceNames& names,
+                  store::ImportIssues& issues, store::Transaction& transaction) {
+  for (const SqliteObject& object : reader.objects()) {
+    if (object.type == "table") {
+      SONDE_RETURN_IF_ERROR(CopyTable(reader, file, object.name, names, issues, transaction));
+    } else if (object.type == "view") {
+      issues.Add(kDbView, store::ToValidUtf8(Concat(file, ": ", object.name)));
+    }
+  }
+  return {};
+}
+
+}  // namespace sonde::importers

@@ -1,0 +1,18 @@
+// All tables of a database into the store, cell by cell, for exact export (store/source_tables.h).
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "importers/ascend_db/sqlite_reader.h"
+#include "store/import_issues.h"
+#include "store/source_tables.h"
+#include "store/store.h"
+
+namespace sonde::importers {
+
+// `file`: its name below the folder of the trace. Tables that cannot be read are counted.
+Status CopyTables(const SqliteReader& reader, const std::string& file, store::SourceNames& names,
+                  store::ImportIssues& issues, store::Transaction& transaction);
+
+}  // namespace sonde::importers

@@ -1,0 +1,177 @@
+// Sampled values of devices and host, one description a table.
+#include <array>
+
+#include "base/strings.h"
+#include "importers/ascend_db/db_trace.h"
+
+namespace sonde::importers::db_import {
+namespace {
+
+using base::Concat;
+
+// A series is named "<label> <number or text of the key columns> <series>"; the unit is that of the
+// database, written behind it.
+struct Series {
+  std::string_view column;
+  std::string_view name;
+};
+struct Source {
+  std::string_view table;
+  std::string_view label;
+  std::string_view number_key;  // column with a number of the unit, "" none
+  std::string_view text_key;    // column with a text id, "" none
+  std::array<Series, 14> series;
+  std::string_view module_key = {};  // column with a number of ENUM_MODULE
+};
+
+constexpr std::array kSources = std::to_array<Source>({
+    {"AICORE_FREQ", "AI Core Freq", "dieId", "", {{{"freq", "MHz"}}}},
+    {"HBM", "HBM", "hbmId", "type", {{{"bandwidth", "B/s"}}}},
+    {"DDR", "DDR", "", "", {{{"read", "Read B/s"}, {"write", "Write B/s"}}}},
+    {"LLC",
+     "LLC",
+     "llcId",
+     "mode",
+     {{{"hitRate", "Hit Rate %"}, {"throughput", "Throughput B/s"}}}},
+    {"NPU_MEM", "NPU MEM", "", "type", {{{"ddr", "DDR B"}, {"hbm", "HBM B"}}}},
+    {"NPU_MODULE_MEM", "NPU Module", "", "", {{{"totalReserved", "B"}}}, "moduleId"},
+    {"ACC_PMU",
+     "Acc PMU",
+     "accId",
+     "",
+     {{{"readBwLevel", "read_bandwidth"},
+       {"writeBwLevel", "write_bandwidth"},
+       {"readOstLevel", "read_ost"},
+       {"writeOstLevel", "write_ost"}}}},
+    {"SOC_BANDWIDTH_LEVEL",
+     "Stars Soc Info",
+     "",
+     "",
+     {{{"l2BufferBwLevel", "L2 Buffer Bw Level"}, {"mataBwLevel", "Mata Bw Level"}}}},
+    {"QOS", "QoS", "dieId", "eventName", {{{"bandwidth", "B/s"}}}},
+    {"NIC",
+     "NIC Port",
+     "funcId",
+     "",
+     {{{"bandwidth", "bandwidth"},
+       {"rxPacketRate", "rxPacketRate"},
+       {"rxByteRate", "rxByteRate"},
+       {"rxPackets", "rxPackets"},
+       {"rxBytes", "rxBytes"},
+       {"rxErrors", "rxErrors"},
+       {"rxDropped", "rxDropped"},
+       {"txPacketRate", "txPacketRate"},
+       {"txByteRate", "txByteRate"},
+       {"txPackets", "txPackets"},
+       {"txBytes", "txBytes"},
+       {"txErrors", "txErrors"},
+       {"txDropped", "txDropped"}}}},
+    {"ROCE",
+     "RoCE Port",
+     "funcId",
+     "",
+     {{{"bandwidth", "bandwidth"},
+       {"rxPacketRate", "rxPacketRate"},
+       {"rxByteRate", "rxByteRate"},
+       {"rxPackets", "rxPackets"},
+       {"rxBytes", "rxBytes"},
+       {"rxErrors", "rxErrors"},
+       {"rxDropped", "rxDropped"},
+       {"txPacketRate", "txPacketRate"},
+       {"txByteRate", "txByteRate"},
+       {"txPackets", "txPackets"},
+       {"txBytes", "txBytes"},
+       {"txErrors", "txErrors"},
+       {"txDropped", "txDropped"}}}},
+    {"PCIE",
+     "PCIe",
+     "",
+     "",
+     {{{"txPostAvg", "Tx post B/s"},
+       {"txNonpostAvg", "Tx nonpost B/s"},
+       {"txCplAvg", "Tx cpl B/s"},
+       {"txNonpostLatencyAvg", "Tx nonpost latency ns"},
+       {"rxPostAvg", "Rx post B/s"},
+       {"rxNonpostAvg", "Rx nonpost B/s"},
+       {"rxCplAvg", "Rx cpl B/s"}}}},
+    {"HCCS", "HCCS", "", "", {{{"txThroughput", "Tx B/s"}, {"rxThroughput", "Rx B/s"}}}},
+    {"UB", "UB Port", "portId", "", {{{"rxUdmaBind", "rx"}, {"txUdmaBind", "tx"}}}},
+    {"SIO",
+     "SIO",
+     "",
+     "name",
+     {{{"rxReq", "req_rx"},
+       {"rxRsp", "rsp_rx"},
+       {"rxSnp", "snp_rx"},
+       {"rxDat", "dat_rx"},
+       {"txReq", "req_tx"},
+       {"txRsp", "rsp_tx"},
+       {"txSnp", "snp_tx"},
+       {"txDat", "dat_tx"}}}},
+    {"NETDEV_STATS",
+     "Network device",
+     "",
+     "",
+     {{{"macTxBandwidth", "mac tx"},
+       {"macRxBandwidth", "mac rx"},
+       {"nicTxBandwidth", "nic tx"},
+       {"nicRxBandwidth", "nic rx"},
+       {"roceTxPkt", "roce tx packets"},
+       {"roceRxPkt", "roce rx packets"}}}},
+    {"CPU_USAGE", "CPU", "cpuId", "", {{{"usage", "Usage %"}}}},
+    {"HOST_MEM_USAGE", "Memory Usage", "", "", {{{"usage", "%"}}}},
+    {"HOST_DISK_USAGE",
+     "Disk Usage",
+     "",
+     "",
+     {{{"usage", "%"}, {"readRate", "read B/s"}, {"writeRate", "write B/s"}}}},
+    {"HOST_NETWORK_USAGE", "Network Usage", "", "", {{{"usage", "%"}, {"speed", "speed B/s"}}}},
+    {"SAMPLE_PMU_TIMELINE",
+     "AI Core",
+     "coreId",
+     "",
+     {{{"totalCycle", "total_cycles"}, {"usage", "usage %"}, {"freq", "MHz"}}}},
+});
+
+constexpr int kFirstSeries = 5;
+
+void ReadSource(DbTrace& trace, const Source& source) {
+  if (!trace.reader.HasTable(source.table)) return;
+  std::vector<std::string_view> columns = {"timestampNs", "deviceId", source.number_key,
+                                           source.text_key, source.module_key};
+  for (const Series& series : source.series) {
+    if (!series.column.empty()) columns.push_back(series.column);
+  }
+  trace.Read(source.table, columns, [&](const SqliteRow& row) {
+    const auto ts = row.Int(0);
+    if (!ts) return trace.WrongType(source.table);
+    const int64_t device = row.Int(1).value_or(-1);
+    std::string label(source.label);
+    if (const auto number = row.Int(2)) label += Concat(" ", std::to_string(*number));
+    if (!row.IsNull(3)) label += Concat(" ", trace.TextView(row, 3));
+    if (const auto module = row.Int(4)) {
+      const int32_t name = trace.Enum("ENUM_MODULE", module);
+      label += Concat(" ", name == store::kNone ? std::to_string(*module)
+                                                : std::string(trace.rows.names.Text(name)));
+    }
+    for (int i = kFirstSeries; i < static_cast<int>(columns.size()); ++i) {
+      const auto value = row.Double(i);
+      if (!value) continue;
+      const Series& series = source.series[static_cast<size_t>(i - kFirstSeries)];
+      const int32_t track = trace.rows.Track(
+          {.kind = "counter",
+           .name = Concat(label, " ", series.name),
+           .process_id = trace.MainProcess(),
+           .device_id = device >= 0 && device <= INT32_MAX ? static_cast<int32_t>(device) : -1});
+      trace.rows.counters.push_back({.ts = *ts, .track_id = track, .value = *value});
+    }
+  });
+}
+
+}  // namespace
+
+void ReadCounters(DbTrace& trace) {
+  for (const Source& source : kSources) ReadSource(trace, source);
+}
+
+}  // namespace sonde::importers::db_import

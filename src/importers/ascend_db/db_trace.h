@@ -1,0 +1,81 @@
+// One profiler database on its way into rows: what its tables share, and a function for each group
+// of tables. They run in the order in which they are declared. Rows that cannot be used are counted
+// in rows.issues and left out. One thread.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "importers/ascend_db/sqlite_reader.h"
+#include "importers/rows/trace_rows.h"
+
+namespace sonde::importers::db_import {
+
+struct ApiCall {
+  int32_t slice = store::kNone;  // index
+  int64_t ts = 0;
+  bool is_launch = false;  // node level
+};
+
+struct StepSpan {
+  int64_t step_id = 0;
+  int64_t host_begin = 0;
+  int64_t host_end = 0;
+  int64_t begin = 0;  // of its work on the device; begin > end: none
+  int64_t end = 0;
+};
+
+struct DbTrace {
+  const SqliteReader& reader;
+  TraceRows& rows;
+  std::string file;  // named in issues
+
+  std::unordered_map<int64_t, int32_t> strings = {};  // STRING_IDS -> name
+  std::map<std::string, std::unordered_map<int64_t, int32_t>, std::less<>> enums = {};
+  int64_t main_pid = 0;
+  int32_t only_device = -1;  // where the database knows one
+  std::unordered_map<int64_t, ApiCall> api_of_connection = {};
+  std::unordered_map<int64_t, int32_t> op_of_connection = {};  // index of the op's slice
+  std::unordered_map<int64_t, int32_t> task_of_global = {};    // index into rows.tasks
+  std::unordered_map<int64_t, int32_t> device_of_connection = {};
+  std::unordered_map<int64_t, int32_t> op_of_id = {};  // COMMUNICATION_OP.opId -> index
+  std::vector<StepSpan> steps = {};
+
+  // The text of an id; counted where there is none. store::kNone for NULL.
+  int32_t Text(const SqliteRow& row, int column);
+  std::string_view TextView(const SqliteRow& row, int column);
+  int32_t Enum(std::string_view table, std::optional<int64_t> id);
+  // False, and counted, where the table lacks one of the columns.
+  bool Has(std::string_view table, std::initializer_list<std::string_view> columns);
+  // Reads a table; damage is counted.
+  void Read(std::string_view table, const std::vector<std::string_view>& columns,
+            const SqliteTake& take);
+  void WrongType(std::string_view table);
+  // Thread of (pid << 32 | tid).
+  int32_t Thread(int64_t global_tid);
+  int32_t MainProcess() { return rows.Process(main_pid); }
+  // The step in which a moment of the host, or of the device, lies; -1 none.
+  int64_t HostStepAt(int64_t ts) const;
+  int64_t DeviceStepAt(int64_t ts) const;
+};
+
+void ReadSession(DbTrace& trace);        // texts, enums, rank, host, metadata
+void ReadSteps(DbTrace& trace);          // STEP_TIME
+void ReadFramework(DbTrace& trace);      // PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, ...
+void ReadHostCalls(DbTrace& trace);      // CANN_API, OSRT_API
+void ReadTasks(DbTrace& trace);          // TASK, COMPUTE_TASK_INFO, TASK_PMU_INFO, ...
+void ReadCommunication(DbTrace& trace);  // COMMUNICATION_OP, COMMUNICATION_TASK_INFO
+void ReadMarks(DbTrace& trace);          // MSTX_EVENTS
+void ReadMemory(DbTrace& trace);         // OP_MEMORY, MEMORY_RECORD, NPU_OP_MEM
+void ReadCounters(DbTrace& trace);       // HBM, LLC, NPU_MEM, AICORE_FREQ, ...
+
+// Times of communication operations from analysis.db, by name and group.
+void ReadAnalysis(const SqliteReader& reader, TraceRows& rows);
+
+}  // namespace sonde::importers::db_import

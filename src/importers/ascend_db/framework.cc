@@ -1,0 +1,287 @@
+// What the framework and the vendor's host library did.
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+#include "importers/ascend/groups.h"
+#include "importers/ascend_db/db_trace.h"
+#include "importers/ascend_db/issues.h"
+
+namespace sonde::importers::db_import {
+namespace {
+
+using base::Concat;
+
+// PYTORCH_API.type
+constexpr int64_t kQueueType = 50002;
+constexpr int64_t kTraceType = 50003;
+
+constexpr int16_t kScopeOp = 0;
+constexpr int16_t kScopeBackward = 1;
+constexpr int16_t kScopeModule = 4;
+constexpr int16_t kScopeStep = 8;
+
+std::string ThreadName(const TraceRows& rows, int32_t thread) {
+  return Concat("Thread ", std::to_string(rows.threads[static_cast<size_t>(thread)].tid));
+}
+
+int32_t ThreadTrack(TraceRows& rows, std::string_view kind, int32_t thread) {
+  return rows.Track({.kind = kind,
+                     .name = ThreadName(rows, thread),
+                     .process_id = rows.threads[static_cast<size_t>(thread)].process_id,
+                     .thread_id = thread});
+}
+
+// Shapes are digits; older profilers wrote them into the column of the types.
+bool LooksLikeTypes(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+}
+
+class FrameworkReader {
+ public:
+  explicit FrameworkReader(DbTrace& trace)
+      : trace_(trace),
+        rows_(trace.rows),
+        op_category_(rows_.names.Intern("cpu_op")),
+        step_category_(rows_.names.Intern("user_annotation")),
+        queue_category_(rows_.names.Intern("task_queue")),
+        python_category_(rows_.names.Intern("python_function")),
+        module_category_(rows_.names.Intern("module")) {}
+
+  void Run() {
+    if (trace_.Has("PYTORCH_API", {"startNs", "endNs", "globalTid", "name"})) ReadCalls();
+    WriteSteps();
+  }
+
+ private:
+  void ReadCalls() {
+    ReadConnections();
+    ReadStacks();
+    trace_.Read("PYTORCH_API",
+                {"startNs", "endNs", "globalTid", "connectionId", "name", "sequenceNumber",
+                 "fwdThreadId", "inputDtypes", "inputShapes", "callchainId", "type"},
+                [this](const SqliteRow& row) { Take(row); });
+    PairQueue();
+    PairForwardBackward();
+  }
+
+  void ReadConnections() {
+    trace_.Read("CONNECTION_IDS", {"id", "connectionId"}, [this](const SqliteRow& row) {
+      const auto set = row.Int(0);
+      const auto connection = row.Int(1);
+      if (set && connection) {
+        connections_.emplace(*set, *connection);
+      } else {
+        trace_.WrongType("CONNECTION_IDS");
+      }
+    });
+  }
+
+  void ReadStacks() {
+    trace_.Read("PYTORCH_CALLCHAINS", {"id", "stack", "stackDepth"}, [this](const SqliteRow& row) {
+      const auto id = row.Int(0);
+      const auto depth = row.Int(2);
+      if (!id || !depth || *depth < 0 || *depth > INT32_MAX) {
+        trace_.WrongType("PYTORCH_CALLCHAINS");
+        return;
+      }
+      const auto next = static_cast<int32_t>(stacks_.size());
+      const int32_t stack = stacks_.try_emplace(*id, next).first->second;
+      rows_.callstacks.push_back(
+          {.stack_id = stack, .depth = static_cast<int32_t>(*depth), .frame = trace_.Text(row, 1)});
+    });
+    std::stable_sort(rows_.callstacks.begin(), rows_.callstacks.end(),
+                     [](const store::CallstackRow& a, const store::CallstackRow& b) {
+                       return std::pair(a.stack_id, a.depth) < std::pair(b.stack_id, b.depth);
+                     });
+  }
+
+  void Take(const SqliteRow& row) {
+    const auto begin = row.Int(0);
+    const auto end = row.Int(1);
+    const auto tid = row.Int(2);
+    if (!begin || !end || !tid) {
+      trace_.WrongType("PYTORCH_API");
+      return;
+    }
+    const int32_t thread = trace_.Thread(*tid);
+    const int32_t name = trace_.Text(row, 4);
+    const int64_t type = row.Int(10).value_or(0);
+    if (type == kQueueType) {
+      TakeQueue(row, thread, *begin, SpanNs(*begin, *end), name);
+    } else if (type == kTraceType) {
+      TakePython(thread, *begin, SpanNs(*begin, *end), name);
+    } else {
+      TakeOp(row, thread, *begin, SpanNs(*begin, *end), name);
+    }
+  }
+
+  void TakeQueue(const SqliteRow& row, int32_t thread, int64_t ts, int64_t dur, int32_t name) {
+    const int32_t slice =
+        rows_.AddSlice(ThreadTrack(rows_, "thread", thread), ts, dur, name, queue_category_);
+    const std::string_view text = name == store::kNone ? "" : rows_.names.Text(name);
+    const auto [first, last] = connections_.equal_range(row.Int(3).value_or(-1));
+    for (auto at = first; at != last; ++at) {
+      auto& ends = queue_of_connection_[at->second];
+      (text.starts_with("Enqueue") ? ends.first : ends.second) = slice;
+    }
+  }
+
+  void TakePython(int32_t thread, int64_t ts, int64_t dur, int32_t name) {
+    const std::string_view text = name == store::kNone ? "" : rows_.names.Text(name);
+    const bool is_module = text.starts_with("nn.Module: ");
+    const int32_t slice =
+        rows_.AddSlice(ThreadTrack(rows_, is_module ? "module" : "python", thread), ts, dur, name,
+                       is_module ? module_category_ : python_category_);
+    if (is_module) rows_.ops.push_back({.slice_id = slice, .scope = kScopeModule});
+  }
+
+  void TakeOp(const SqliteRow& row, int32_t thread, int64_t ts, int64_t dur, int32_t name) {
+    const std::string_view text = name == store::kNone ? "" : rows_.names.Text(name);
+    const bool is_step = text.starts_with("ProfilerStep#");
+    const int32_t slice = rows_.AddSlice(ThreadTrack(rows_, "thread", thread), ts, dur, name,
+                                         is_step ? step_category_ : op_category_);
+    store::FrameworkOpRow op;
+    op.slice_id = slice;
+    const int64_t forward_thread = row.Int(6).value_or(0);
+    op.scope = is_step ? kScopeStep : forward_thread > 0 ? kScopeBackward : kScopeOp;
+    op.sequence_number = std::max<int64_t>(row.Int(5).value_or(-1), -1);
+    op.signature_id = SignatureOf(row);
+    const auto stack = stacks_.find(row.Int(9).value_or(-1));
+    if (stack != stacks_.end()) op.stack_id = stack->second;
+    const auto [first, last] = connections_.equal_range(row.Int(3).value_or(-1));
+    for (auto at = first; at != last; ++at) {
+      trace_.op_of_connection.emplace(at->second, slice);
+      ops_of_connection_[at->second].push_back(slice);
+    }
+    if (is_step) step_slices_[base::ParseInt64(text.substr(13)).value_or(-1)] = slice;
+    rows_.ops.push_back(op);
+  }
+
+  int32_t SignatureOf(const SqliteRow& row) {
+    if (row.IsNull(7) && row.IsNull(8)) return store::kNone;
+    std::string types = JoinedLines(trace_.TextView(row, 7));
+    std::string shapes = JoinedLines(trace_.TextView(row, 8));
+    if (LooksLikeTypes(shapes) && !LooksLikeTypes(types)) {
+      std::swap(types, shapes);
+      rows_.issues.Add(kDbSwapped, trace_.file);
+    }
+    return rows_.Signature(rows_.names.Intern(shapes), rows_.names.Intern(types));
+  }
+
+  void AddFlow(std::string_view kind, int64_t key, int32_t out, int32_t in) {
+    store::FlowRow flow;
+    flow.kind = rows_.names.Intern(kind);
+    flow.key = key;
+    flow.slice_out = out;
+    flow.slice_in = in;
+    rows_.flows.push_back(flow);
+  }
+
+  void PairQueue() {
+    for (const auto& [connection, ends] : queue_of_connection_) {
+      if (ends.first == store::kNone || ends.second == store::kNone) continue;
+      AddFlow("enqueue_dequeue", connection, ends.first, ends.second);
+    }
+  }
+
+  // Two operators that share a connection which is no launch are ends of autograd.
+  void PairForwardBackward() {
+    for (const auto& [connection, slices] : ops_of_connection_) {
+      if (slices.size() != 2) continue;
+      const auto ts = [&](int32_t slice) { return rows_.slices[static_cast<size_t>(slice)].ts; };
+      const bool in_order = ts(slices[0]) <= ts(slices[1]);
+      AddFlow("forward_backward", connection, slices[in_order ? 0 : 1], slices[in_order ? 1 : 0]);
+    }
+  }
+
+  void WriteSteps() {
+    for (const StepSpan& span : trace_.steps) {
+      store::StepRow step;
+      step.step_id = span.step_id;
+      step.rank = rows_.rank;
+      step.process_id = trace_.MainProcess();
+      step.ts = span.host_begin;
+      step.dur = std::max<int64_t>(0, SpanNs(span.host_begin, span.host_end));
+      const auto slice = step_slices_.find(span.step_id);
+      if (slice != step_slices_.end()) step.slice_id = slice->second;
+      rows_.steps.push_back(step);
+    }
+  }
+
+  DbTrace& trace_;
+  TraceRows& rows_;
+  int32_t op_category_;
+  int32_t step_category_;
+  int32_t queue_category_;
+  int32_t python_category_;
+  int32_t module_category_;
+  std::multimap<int64_t, int64_t> connections_;  // set -> connection
+  std::unordered_map<int64_t, int32_t> stacks_;
+  std::map<int64_t, std::vector<int32_t>> ops_of_connection_;
+  struct QueueEnds {
+    int32_t first = store::kNone;
+    int32_t second = store::kNone;
+  };
+  std::map<int64_t, QueueEnds> queue_of_connection_;
+  std::map<int64_t, int32_t> step_slices_;
+};
+
+// The level of a call; older files say "hccl" for communication.
+int32_t LevelName(DbTrace& trace, std::optional<int64_t> type) {
+  const int32_t level = trace.Enum("ENUM_API_TYPE", type);
+  if (level != store::kNone && trace.rows.names.Text(level) != "hccl") return level;
+  return trace.rows.names.Intern(level == store::kNone ? "unknown" : "communication");
+}
+
+}  // namespace
+
+void ReadFramework(DbTrace& trace) {
+  FrameworkReader(trace).Run();
+  if (!trace.Has("GC_RECORD", {"startNs", "endNs", "globalTid"})) return;
+  const int32_t name = trace.rows.names.Intern("GC");
+  const int32_t category = trace.rows.names.Intern("gc");
+  trace.Read("GC_RECORD", {"startNs", "endNs", "globalTid"}, [&](const SqliteRow& row) {
+    const auto begin = row.Int(0);
+    const auto end = row.Int(1);
+    const auto tid = row.Int(2);
+    if (!begin || !end || !tid) return trace.WrongType("GC_RECORD");
+    const int32_t track = ThreadTrack(trace.rows, "gc", trace.Thread(*tid));
+    trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end), name, category);
+  });
+}
+
+void ReadHostCalls(DbTrace& trace) {
+  constexpr int64_t kNodeType = 10000;
+  if (trace.Has("CANN_API", {"startNs", "endNs", "globalTid", "name"})) {
+    trace.Read("CANN_API", {"startNs", "endNs", "type", "globalTid", "connectionId", "name"},
+               [&](const SqliteRow& row) {
+                 const auto begin = row.Int(0);
+                 const auto end = row.Int(1);
+                 const auto tid = row.Int(3);
+                 if (!begin || !end || !tid) return trace.WrongType("CANN_API");
+                 const int32_t level = LevelName(trace, row.Int(2));
+                 const int32_t track = ThreadTrack(trace.rows, "api", trace.Thread(*tid));
+                 const int32_t slice = trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end),
+                                                           trace.Text(row, 5), level);
+                 const int64_t connection = row.Int(4).value_or(-1);
+                 trace.rows.api_calls.push_back(
+                     {.slice_id = slice, .level = level, .connection_id = connection});
+                 trace.api_of_connection.emplace(connection,
+                                                 ApiCall{slice, *begin, row.Int(2) == kNodeType});
+               });
+  }
+  if (!trace.Has("OSRT_API", {"name", "globalTid", "startNs", "endNs"})) return;
+  const int32_t category = trace.rows.names.Intern("os_runtime");
+  trace.Read("OSRT_API", {"name", "globalTid", "startNs", "endNs"}, [&](const SqliteRow& row) {
+    const auto tid = row.Int(1);
+    const auto begin = row.Int(2);
+    const auto end = row.Int(3);
+    if (!begin || !end || !tid) return trace.WrongType("OSRT_API");
+    const int32_t track = ThreadTrack(trace.rows, "os_runtime", trace.Thread(*tid));
+    trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end), trace.Text(row, 0), category);
+  });
+}
+
+}  // namespace sonde::importers::db_import

@@ -1,0 +1,44 @@
+// What can be wrong with a database: names and advice of the import issues.
+#pragma once
+
+#include "store/import_issues.h"
+
+namespace sonde::importers {
+
+inline constexpr store::IssueKind kDbDamaged{
+    "db_damaged", store::Severity::kError,
+    "a table of the database cannot be read to its end; the rows before the damage were taken"};
+inline constexpr store::IssueKind kDbMissingTable{
+    "db_missing_table", store::Severity::kInfo,
+    "the database has no table of this name; what it would say is missing"};
+inline constexpr store::IssueKind kDbMissingColumn{
+    "db_missing_column", store::Severity::kWarning,
+    "a table of the database lacks a column that is needed; its rows were left out"};
+inline constexpr store::IssueKind kDbWrongType{
+    "db_wrong_type", store::Severity::kWarning,
+    "a cell that must hold a number holds something else; its row was left out"};
+inline constexpr store::IssueKind kDbUnknownId{
+    "db_unknown_id", store::Severity::kWarning,
+    "a cell refers to a row or text that the database does not hold"};
+inline constexpr store::IssueKind kDbText{
+    "db_garbled_text", store::Severity::kWarning,
+    "a text of the database is not valid UTF-8; its bad bytes were replaced"};
+inline constexpr store::IssueKind kDbView{
+    "db_view", store::Severity::kInfo,
+    "a view of the database is not written again when the database is exported"};
+inline constexpr store::IssueKind kDbLog{
+    "db_write_ahead_log", store::Severity::kInfo,
+    "a write-ahead log lies beside the database; both were copied and the copy was read"};
+inline constexpr store::IssueKind kDbSwapped{
+    "db_columns_swapped", store::Severity::kInfo,
+    "shapes and types of operator inputs stand in each other's column, as older profilers wrote "
+    "them; they were put right"};
+inline constexpr store::IssueKind kDbOrphan{
+    "db_orphan", store::Severity::kInfo,
+    "rows that describe a task have no task of that number and were left out"};
+inline constexpr store::IssueKind kTextBesideDb{
+    "text_beside_db", store::Severity::kInfo,
+    "text deliverables lie beside the database; the database was taken, since its times are "
+    "integers of nanoseconds and its rows are joined by number"};
+
+}  // namespace sonde::importers

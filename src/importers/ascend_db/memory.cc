@@ -1,0 +1,133 @@
+// Memory of the framework and of the vendor's allocator, and marks of the user.
+#include <algorithm>
+
+#include "base/strings.h"
+#include "importers/ascend_db/db_trace.h"
+#include "importers/ascend_db/issues.h"
+
+namespace sonde::importers::db_import {
+namespace {
+
+using base::Concat;
+
+constexpr int16_t kNpu = 20;
+constexpr int16_t kCpu = 0;
+
+int16_t DeviceIndex(std::optional<int64_t> device) {
+  return static_cast<int16_t>(std::clamp<int64_t>(device.value_or(0), 0, INT16_MAX));
+}
+
+int16_t DeviceType(std::optional<int64_t> device) { return device.value_or(0) < 0 ? kCpu : kNpu; }
+
+void ReadBlocks(DbTrace& trace) {
+  if (!trace.Has("OP_MEMORY", {"name", "size", "allocationTime"})) return;
+  const int32_t framework = trace.rows.names.Intern("PTA");
+  const int32_t graph_engine = trace.rows.names.Intern("GE");
+  trace.Read("OP_MEMORY",
+             {"name", "size", "allocationTime", "releaseTime", "activeReleaseTime",
+              "allocationTotalAllocated", "allocationTotalReserved", "allocationTotalActive",
+              "releaseTotalAllocated", "releaseTotalReserved", "releaseTotalActive", "streamPtr",
+              "deviceId"},
+             [&](const SqliteRow& row) {
+               const auto size = row.Int(1);
+               const auto alloc = row.Int(2);
+               if (!size || !alloc) return trace.WrongType("OP_MEMORY");
+               store::MemoryBlockRow block;
+               block.process_id = trace.MainProcess();
+               block.device_type = DeviceType(row.Int(12));
+               block.device_index = DeviceIndex(row.Int(12));
+               block.size_bytes = *size;
+               block.alloc_ts = *alloc;
+               block.free_ts = row.Int(3).value_or(-1);
+               block.active_free_ts = row.Int(4).value_or(-1);
+               block.alloc_total_allocated = row.Int(5).value_or(-1);
+               block.alloc_total_reserved = row.Int(6).value_or(-1);
+               block.alloc_total_active = row.Int(7).value_or(-1);
+               block.free_total_allocated = row.Int(8).value_or(-1);
+               block.free_total_reserved = row.Int(9).value_or(-1);
+               block.free_total_active = row.Int(10).value_or(-1);
+               block.stream = row.Int(11).value_or(0);
+               block.name = trace.Text(row, 0);
+               // Only the framework knows streams and active memory.
+               block.component = row.IsNull(11) ? graph_engine : framework;
+               trace.rows.memory_blocks.push_back(block);
+             });
+}
+
+// The curve. Each row has the totals; the change against the row before is the size of the event.
+void ReadCurve(DbTrace& trace) {
+  if (!trace.Has("MEMORY_RECORD", {"component", "timestamp", "totalAllocated"})) return;
+  std::map<std::pair<int32_t, int64_t>, int64_t> last;  // by component and device
+  trace.Read("MEMORY_RECORD",
+             {"component", "timestamp", "totalAllocated", "totalReserved", "totalActive",
+              "streamPtr", "deviceId"},
+             [&](const SqliteRow& row) {
+               const auto ts = row.Int(1);
+               if (!ts) return trace.WrongType("MEMORY_RECORD");
+               if (trace.TextView(row, 0) == "PTA+GE") return;  // the sum of two others
+               store::MemoryEventRow event;
+               event.ts = *ts;
+               event.process_id = trace.MainProcess();
+               event.device_type = DeviceType(row.Int(6));
+               event.device_index = DeviceIndex(row.Int(6));
+               event.total_allocated = row.Int(2).value_or(-1);
+               event.total_reserved = row.Int(3).value_or(-1);
+               event.total_active = row.Int(4).value_or(-1);
+               event.stream = row.Int(5).value_or(0);
+               event.component = trace.Text(row, 0);
+               const auto [before, is_first] = last.try_emplace(
+                   {event.component, row.Int(6).value_or(-1)}, event.total_allocated);
+               if (!is_first) event.size_bytes = event.total_allocated - before->second;
+               before->second = event.total_allocated;
+               trace.rows.memory_events.push_back(event);
+             });
+}
+
+}  // namespace
+
+void ReadMemory(DbTrace& trace) {
+  ReadBlocks(trace);
+  ReadCurve(trace);
+}
+
+void ReadMarks(DbTrace& trace) {
+  if (!trace.Has("MSTX_EVENTS", {"startNs", "endNs", "globalTid", "message"})) return;
+  TraceRows& rows = trace.rows;
+  const int32_t category = rows.names.Intern("range");
+  const int32_t kinds[] = {rows.names.Intern("marker"), rows.names.Intern("push_pop"),
+                           rows.names.Intern("start_end"), rows.names.Intern("marker")};
+  trace.Read("MSTX_EVENTS",
+             {"startNs", "endNs", "eventType", "message", "globalTid", "endGlobalTid", "domainId"},
+             [&](const SqliteRow& row) {
+               const auto begin = row.Int(0);
+               const auto end = row.Int(1);
+               const auto tid = row.Int(4);
+               if (!begin || !end || !tid) return trace.WrongType("MSTX_EVENTS");
+               const int64_t type = std::clamp<int64_t>(row.Int(2).value_or(0), 0, 3);
+               const int32_t thread = trace.Thread(*tid);
+               const int64_t number = rows.threads[static_cast<size_t>(thread)].tid;
+               store::MarkRow mark;
+               mark.ts = *begin;
+               mark.track_id =
+                   rows.Track({.kind = "mark",
+                               .name = Concat("Thread ", std::to_string(number)),
+                               .process_id = rows.threads[static_cast<size_t>(thread)].process_id,
+                               .thread_id = thread});
+               mark.domain = trace.Text(row, 6);
+               if (mark.domain == store::kNone) mark.domain = rows.names.Intern("default");
+               mark.message = trace.Text(row, 3);
+               mark.kind = kinds[type];
+               if (type == 1 || type == 2) {
+                 mark.slice_id = rows.AddSlice(mark.track_id, *begin, SpanNs(*begin, *end),
+                                               mark.message, category);
+                 mark.dur = rows.slices.back().dur;
+               }
+               const auto end_tid = row.Int(5);
+               if (end_tid && *end_tid != *tid && *end_tid > 0) {
+                 mark.end_thread_id = trace.Thread(*end_tid);
+               }
+               rows.marks.push_back(mark);
+             });
+}
+
+}  // namespace sonde::importers::db_import

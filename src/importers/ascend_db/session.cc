@@ -1,0 +1,193 @@
+// Texts, enumerations, and the facts about the session.
+#include <algorithm>
+
+#include "base/host/json.h"
+#include "base/strings.h"
+#include "importers/ascend/groups.h"
+#include "importers/ascend_db/db_trace.h"
+#include "importers/ascend_db/issues.h"
+
+namespace sonde::importers::db_import {
+namespace {
+
+using base::Concat;
+
+void ReadStrings(DbTrace& trace) {
+  if (!trace.reader.HasTable("STRING_IDS")) {
+    trace.rows.issues.Add(kDbMissingTable, Concat(trace.file, ": STRING_IDS"));
+    return;
+  }
+  trace.Read("STRING_IDS", {"id", "value"}, [&](const SqliteRow& row) {
+    if (const auto id = row.Int(0)) {
+      trace.strings.emplace(*id, trace.rows.names.Intern(row.Text(1)));
+    } else {
+      trace.WrongType("STRING_IDS");
+    }
+  });
+}
+
+void ReadEnums(DbTrace& trace) {
+  for (const SqliteObject& object : trace.reader.objects()) {
+    if (object.type != "table" || !object.name.starts_with("ENUM_")) continue;
+    auto& names = trace.enums[object.name];
+    trace.Read(object.name, {"id", "name"}, [&](const SqliteRow& row) {
+      if (const auto id = row.Int(0)) names.emplace(*id, trace.rows.names.Intern(row.Text(1)));
+    });
+  }
+}
+
+// The process that the trace is about: most rows of the framework, else of the device.
+void FindMainProcess(DbTrace& trace) {
+  for (const char* sql :
+       {"SELECT globalTid >> 32, count(*) FROM PYTORCH_API GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
+        "SELECT globalTid >> 32, count(*) FROM CANN_API GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
+        "SELECT globalPid, count(*) FROM TASK GROUP BY 1 ORDER BY 2 DESC LIMIT 1"}) {
+    std::optional<int64_t> pid;
+    // A table that is not there answers nothing; what cannot be read is counted when it is read.
+    trace.reader.Query(sql, [&](const SqliteRow& row) { pid = row.Int(0); }).IgnoreError();
+    if (pid && *pid > 0) {
+      trace.main_pid = *pid;
+      return;
+    }
+  }
+}
+
+void ReadDevices(DbTrace& trace) {
+  int64_t count = 0;
+  trace.Read("NPU_INFO", {"id", "name"}, [&](const SqliteRow& row) {
+    ++count;
+    const auto id = row.Int(0);
+    if (id && *id >= 0 && *id <= INT32_MAX) trace.only_device = static_cast<int32_t>(*id);
+    trace.rows.AddText(Concat("npu_name_", std::to_string(id.value_or(-1))), row.Text(1));
+  });
+  if (count != 1) trace.only_device = -1;
+  trace.Read("RANK_DEVICE_MAP", {"rankId", "deviceId"}, [&](const SqliteRow& row) {
+    const auto rank = row.Int(0);
+    const auto device = row.Int(1);
+    if (rank && *rank >= 0 && *rank < INT32_MAX && trace.rows.rank < 0) {
+      trace.rows.rank = static_cast<int32_t>(*rank);
+    }
+    if (device && *device >= 0 && *device <= INT32_MAX && trace.only_device < 0) {
+      trace.only_device = static_cast<int32_t>(*device);
+    }
+  });
+}
+
+void ReadMetadata(DbTrace& trace) {
+  trace.Read("META_DATA", {"name", "value"}, [&](const SqliteRow& row) {
+    const std::string_view value = row.Text(1);
+    const bool is_json = base::JsonDocument::Parse(value, "META_DATA").ok();
+    if (is_json) {
+      trace.rows.AddJson(row.Text(0), value);
+    } else {
+      trace.rows.AddText(row.Text(0), value);
+    }
+    if (row.Text(0) == "parallel_group_info") AddGroups(value, trace.rows);
+  });
+  trace.Read("SESSION_TIME_INFO", {"startTimeNs", "endTimeNs"}, [&](const SqliteRow& row) {
+    if (const auto begin = row.Int(0)) {
+      trace.rows.AddJson("session_begin_ns", std::to_string(*begin));
+    }
+    if (const auto end = row.Int(1)) trace.rows.AddJson("session_end_ns", std::to_string(*end));
+  });
+}
+
+void NameHost(DbTrace& trace) {
+  const int32_t process = trace.MainProcess();
+  trace.Read("HOST_INFO", {"hostUid", "hostName"}, [&](const SqliteRow& row) {
+    trace.rows.processes[static_cast<size_t>(process)].host = trace.rows.names.Intern(row.Text(1));
+    trace.rows.AddText("host_uid", row.Text(0));
+  });
+}
+
+}  // namespace
+
+int32_t DbTrace::Text(const SqliteRow& row, int column) {
+  if (row.IsNull(column)) return store::kNone;
+  const auto id = row.Int(column);
+  const auto found = id ? strings.find(*id) : strings.end();
+  if (found != strings.end()) return found->second;
+  constexpr int64_t kNoText = 4294967295;
+  if (id != kNoText) rows.issues.Add(kDbUnknownId, file);
+  return store::kNone;
+}
+
+std::string_view DbTrace::TextView(const SqliteRow& row, int column) {
+  const int32_t id = Text(row, column);
+  return id == store::kNone ? std::string_view() : rows.names.Text(id);
+}
+
+int32_t DbTrace::Enum(std::string_view table, std::optional<int64_t> id) {
+  const auto names = enums.find(table);
+  if (!id || names == enums.end()) return store::kNone;
+  const auto found = names->second.find(*id);
+  return found == names->second.end() ? store::kNone : found->second;
+}
+
+bool DbTrace::Has(std::string_view table, std::initializer_list<std::string_view> columns) {
+  if (!reader.HasTable(table)) return false;
+  const std::vector<SqliteColumn> present = reader.Columns(table);
+  for (const std::string_view column : columns) {
+    const bool found = std::any_of(present.begin(), present.end(), [&](const auto& candidate) {
+      return base::ToLower(candidate.name) == base::ToLower(column);
+    });
+    if (found) continue;
+    rows.issues.Add(kDbMissingColumn, Concat(file, ": ", table, ".", column));
+    return false;
+  }
+  return true;
+}
+
+void DbTrace::Read(std::string_view table, const std::vector<std::string_view>& columns,
+                   const SqliteTake& take) {
+  const Status status = reader.Read(table, columns, take);
+  if (!status.ok()) rows.issues.Add(kDbDamaged, Concat(file, ": ", table));
+}
+
+void DbTrace::WrongType(std::string_view table) {
+  rows.issues.Add(kDbWrongType, Concat(file, ": ", table));
+}
+
+int32_t DbTrace::Thread(int64_t global_tid) {
+  const int64_t pid = global_tid >> 32;
+  return rows.Thread(rows.Process(pid), global_tid & 0xffffffff);
+}
+
+int64_t DbTrace::HostStepAt(int64_t ts) const {
+  for (const StepSpan& step : steps) {
+    if (ts >= step.host_begin && ts <= step.host_end) return step.step_id;
+  }
+  return -1;
+}
+
+int64_t DbTrace::DeviceStepAt(int64_t ts) const {
+  for (const StepSpan& step : steps) {
+    if (ts >= step.begin && ts < step.end) return step.step_id;
+  }
+  return -1;
+}
+
+void ReadSession(DbTrace& trace) {
+  ReadStrings(trace);
+  ReadEnums(trace);
+  FindMainProcess(trace);
+  ReadDevices(trace);
+  NameHost(trace);
+  ReadMetadata(trace);
+}
+
+void ReadSteps(DbTrace& trace) {
+  if (!trace.Has("STEP_TIME", {"id", "startNs", "endNs"})) return;
+  trace.Read("STEP_TIME", {"id", "startNs", "endNs"}, [&](const SqliteRow& row) {
+    const auto id = row.Int(0);
+    const auto begin = row.Int(1);
+    const auto end = row.Int(2);
+    if (!id || !begin || !end) {
+      trace.WrongType("STEP_TIME");
+      return;
+    }
+    trace.steps.push_back({*id, *begin, *end, INT64_MAX, INT64_MIN});
+  });
+}
+
+}  // namespace sonde::importers::db_import

@@ -1,0 +1,233 @@
+#include "importers/ascend_db/sqlite_reader.h"
+
+#include <sqlite3.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "base/files.h"
+#include "base/strings.h"
+
+namespace sonde::importers {
+namespace {
+
+using base::Concat;
+
+constexpr std::string_view kHexDigits = "0123456789ABCDEF";
+
+// The path as part of a URI.
+std::string UriPath(const std::string& path) {
+  std::string out;
+  for (const char c : base::AbsolutePath(path)) {
+    if (c == '%' || c == '?' || c == '#') {
+      const auto byte = static_cast<unsigned char>(c);
+      out += '%';
+      out += kHexDigits[byte >> 4U];
+      out += kHexDigits[byte & 15U];
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// Database and log in a new folder, where SQLite may write.
+Result<std::string> CopyWithLog(const std::string& path) {
+  const char* temporary = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
+  std::string folder = base::JoinPath(
+      temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", "sonde_db_XXXXXX");
+  if (::mkdtemp(folder.data()) == nullptr) {
+    return base::ErrnoStatus(errno, "make a temporary folder", folder);
+  }
+  for (const char* suffix : {"", "-wal"}) {
+    const auto bytes = base::ReadFile(path + suffix);
+    const Status status =
+        bytes.ok()
+            ? base::WriteFileAtomically(base::JoinPath(folder, Concat("copy.db", suffix)), *bytes)
+            : bytes.status();
+    if (!status.ok()) {
+      base::RemoveTree(folder).IgnoreError();  // the first failure is the one to tell
+      return status;
+    }
+  }
+  return folder;
+}
+
+bool EqualNames(std::string_view a, std::string_view b) {
+  return base::ToLower(a) == base::ToLower(b);
+}
+
+std::string HexLiteral(const void* data, size_t size) {
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  std::string out = "X'";
+  for (size_t i = 0; i < size; ++i) {
+    out += kHexDigits[bytes[i] >> 4U];
+    out += kHexDigits[bytes[i] & 15U];
+  }
+  return out + "'";
+}
+
+}  // namespace
+
+std::string SqlName(std::string_view name) {
+  return Concat("\"", base::ReplaceAll(name, "\"", "\"\""), "\"");
+}
+
+bool SqliteRow::IsNull(int column) const { return Type(column) == SQLITE_NULL; }
+
+int SqliteRow::Type(int column) const { return sqlite3_column_type(statement_, column); }
+
+std::optional<int64_t> SqliteRow::Int(int column) const {
+  switch (Type(column)) {
+    case SQLITE_INTEGER:
+      return sqlite3_column_int64(statement_, column);
+    case SQLITE_TEXT:
+      return base::ParseInt64(base::Trim(Text(column)));
+    case SQLITE_FLOAT: {
+      const double value = sqlite3_column_double(statement_, column);
+      constexpr double kExact = 9007199254740992.0;  // 2^53
+      if (!(std::fabs(value) <= kExact)) return std::nullopt;
+      return std::llround(value);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<double> SqliteRow::Double(int column) const {
+  switch (Type(column)) {
+    case SQLITE_INTEGER:
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement_, column);
+    case SQLITE_TEXT:
+      return base::ParseDouble(base::Trim(Text(column)));
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string_view SqliteRow::Text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (text == nullptr) return {};
+  return {text, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+std::string SqliteRow::Literal(int column) const {
+  switch (Type(column)) {
+    case SQLITE_INTEGER:
+      return std::to_string(sqlite3_column_int64(statement_, column));
+    case SQLITE_FLOAT: {
+      std::string text = base::PythonDoubleText(sqlite3_column_double(statement_, column));
+      if (text == "inf") return "9e999";
+      if (text == "-inf") return "-9e999";
+      return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+    }
+    case SQLITE_TEXT:
+      return Concat("'", base::ReplaceAll(Text(column), "'", "''"), "'");
+    case SQLITE_BLOB: {
+      const void* data = sqlite3_column_blob(statement_, column);
+      return HexLiteral(data, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+    }
+    default:
+      return "NULL";
+  }
+}
+
+SqliteReader::SqliteReader(sqlite3* database, std::string path, std::string temporary_folder)
+    : database_(database), path_(std::move(path)), temporary_folder_(std::move(temporary_folder)) {}
+
+SqliteReader::SqliteReader(SqliteReader&& other) noexcept
+    : database_(std::exchange(other.database_, nullptr)),
+      path_(std::move(other.path_)),
+      temporary_folder_(std::exchange(other.temporary_folder_, {})),
+      objects_(std::move(other.objects_)) {}
+
+SqliteReader::~SqliteReader() {
+  sqlite3_close(database_);
+  // A copy that stays behind in the temporary folder does no harm.
+  if (!temporary_folder_.empty()) base::RemoveTree(temporary_folder_).IgnoreError();
+}
+
+Status SqliteReader::Failure(std::string_view what) const {
+  const char* why = database_ == nullptr ? "out of memory" : sqlite3_errmsg(database_);
+  return base::CorruptDataError(Concat(path_, ": ", what, ": ", why));
+}
+
+Result<SqliteReader> SqliteReader::Open(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const uint64_t size, base::FileSize(path));
+  if (size == 0) return base::CorruptDataError(Concat("'", path, "' is empty"));
+  std::string folder;
+  if (base::FileSize(path + "-wal").value_or(0) > 0) {
+    SONDE_ASSIGN_OR_RETURN(folder, CopyWithLog(path));
+  }
+  const std::string uri = folder.empty()
+                              ? Concat("file:", UriPath(path), "?mode=ro&immutable=1")
+                              : Concat("file:", UriPath(base::JoinPath(folder, "copy.db")));
+  sqlite3* database = nullptr;
+  const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+                    (folder.empty() ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
+  const int code = sqlite3_open_v2(uri.c_str(), &database, flags, nullptr);
+  SqliteReader reader(database, path, folder);
+  if (code != SQLITE_OK) return reader.Failure("cannot open the database");
+  SONDE_RETURN_IF_ERROR(reader.Query(
+      "SELECT type, name, tbl_name, sql FROM sqlite_master", [&](const SqliteRow& row) {
+        reader.objects_.push_back({std::string(row.Text(0)), std::string(row.Text(1)),
+                                   std::string(row.Text(2)), std::string(row.Text(3))});
+      }));
+  return reader;
+}
+
+bool SqliteReader::HasTable(std::string_view name) const {
+  for (const SqliteObject& object : objects_) {
+    if (object.type == "table" && EqualNames(object.name, name)) return true;
+  }
+  return false;
+}
+
+std::vector<SqliteColumn> SqliteReader::Columns(std::string_view table) const {
+  std::vector<SqliteColumn> columns;
+  // A table that cannot be described has no columns; reading it tells why.
+  Query(Concat("PRAGMA table_info(", SqlName(table), ")"), [&](const SqliteRow& row) {
+    columns.push_back({std::string(row.Text(1)), std::string(row.Text(2))});
+  }).IgnoreError();
+  return columns;
+}
+
+bool SqliteReader::HasColumn(std::string_view table, std::string_view column) const {
+  for (const SqliteColumn& present : Columns(table)) {
+    if (EqualNames(present.name, column)) return true;
+  }
+  return false;
+}
+
+Status SqliteReader::Read(std::string_view table, const std::vector<std::string_view>& columns,
+                          const SqliteTake& take) const {
+  if (!HasTable(table)) return {};
+  const std::vector<SqliteColumn> present = Columns(table);
+  std::string list;
+  for (const std::string_view column : columns) {
+    std::string cell = "NULL";
+    for (const SqliteColumn& candidate : present) {
+      if (EqualNames(candidate.name, column)) cell = SqlName(candidate.name);
+    }
+    list += Concat(list.empty() ? "" : ", ", cell);
+  }
+  return Query(Concat("SELECT ", list, " FROM ", SqlName(table)), take);
+}
+
+Status SqliteReader::Query(const std::string& sql, const SqliteTake& take) const {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(database_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
+    return Failure("cannot read the database");
+  }
+  int code = sqlite3_step(statement);
+  for (; code == SQLITE_ROW; code = sqlite3_step(statement)) take(SqliteRow(statement));
+  Status status;
+  if (code != SQLITE_DONE) status = Failure("cannot read the database");
+  sqlite3_finalize(statement);
+  return status;
+}
+
+}  // namespace sonde::importers

@@ -1,0 +1,95 @@
+// An SQLite database of another tool, read without touching it or anything beside it.
+//
+// Opened read-only and immutable: no lock, no journal, no -shm file is made. What lies in a
+// write-ahead log (-wal) is not in the database yet; where such a log is not empty, both are copied
+// into a temporary folder and read there, as SQLite would. Columns are found by name, whatever
+// their order; a column that is not there reads as NULL. One thread. Errors: Status with SQLite's
+// own text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace sonde::importers {
+
+// The cells of one row by their place in the list that was asked for. Valid in the call only.
+class SqliteRow {
+ public:
+  explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
+
+  bool IsNull(int column) const;
+  // Integers, and texts and reals that hold an integer; nullopt for everything else.
+  std::optional<int64_t> Int(int column) const;
+  std::optional<double> Double(int column) const;
+  // "" for NULL; numbers as SQLite prints them.
+  std::string_view Text(int column) const;
+  // SQLite's own type code of the cell: 1 integer, 2 real, 3 text, 4 blob, 5 NULL.
+  int Type(int column) const;
+  // The cell as an SQL literal.
+  std::string Literal(int column) const;
+
+ private:
+  sqlite3_stmt* statement_;
+};
+
+struct SqliteObject {
+  std::string type;  // "table", "index", "view", "trigger"
+  std::string name;
+  std::string table;  // that it belongs to
+  std::string sql;
+};
+
+struct SqliteColumn {
+  std::string name;
+  std::string declared_type;
+};
+
+using SqliteTake = std::function<void(const SqliteRow&)>;
+
+class SqliteReader {
+ public:
+  static Result<SqliteReader> Open(const std::string& path);
+  SqliteReader(SqliteReader&& other) noexcept;
+  SqliteReader& operator=(SqliteReader&&) = delete;
+  ~SqliteReader();
+
+  const std::string& path() const { return path_; }
+  // Whether a write-ahead log was read too.
+  bool read_log() const { return !temporary_folder_.empty(); }
+  // In the order in which they were made.
+  const std::vector<SqliteObject>& objects() const { return objects_; }
+
+  bool HasTable(std::string_view name) const;
+  bool HasColumn(std::string_view table, std::string_view column) const;
+  std::vector<SqliteColumn> Columns(std::string_view table) const;
+
+  // Calls `take` for each row of a table in the order in which they lie. Nothing where there is no
+  // such table. A failure in the middle (damaged file) comes after the rows before it.
+  Status Read(std::string_view table, const std::vector<std::string_view>& columns,
+              const SqliteTake& take) const;
+  // The same for a statement.
+  Status Query(const std::string& sql, const SqliteTake& take) const;
+
+ private:
+  SqliteReader(sqlite3* database, std::string path, std::string temporary_folder);
+  Status Failure(std::string_view what) const;
+
+  sqlite3* database_ = nullptr;
+  std::string path_;
+  std::string temporary_folder_;
+  std::vector<SqliteObject> objects_;
+};
+
+// A name in double quotes, for SQL.
+std::string SqlName(std::string_view name);
+
+}  // namespace sonde::importers

@@ -1,0 +1,239 @@
+// What ran on the device, with shapes and hardware counters, and the arrows from the host.
+#include <algorithm>
+
+#include "base/strings.h"
+#include "importers/ascend/groups.h"
+#include "importers/ascend_db/db_trace.h"
+#include "importers/ascend_db/issues.h"
+
+namespace sonde::importers::db_import {
+namespace {
+
+using base::Concat;
+
+constexpr int64_t kNone32 = 4294967295;
+
+int64_t KnownNumber(std::optional<int64_t> value) {
+  return value && *value >= 0 && *value < kNone32 ? *value : -1;
+}
+
+std::optional<int32_t> SmallNumber(std::optional<int64_t> value) {
+  if (!value || *value < 0 || *value > INT32_MAX) return std::nullopt;
+  return static_cast<int32_t>(*value);
+}
+
+class TaskReader {
+ public:
+  explicit TaskReader(DbTrace& trace)
+      : trace_(trace),
+        rows_(trace.rows),
+        kernel_category_(rows_.names.Intern("kernel")),
+        task_category_(rows_.names.Intern("device_task")) {}
+
+  void Run() {
+    if (!trace_.Has("TASK", {"startNs", "endNs", "globalTaskId", "streamId"})) return;
+    ReadKernels();
+    ReadCommunicationTasks();
+    ReadMarkTexts();
+    trace_.Read("TASK",
+                {"startNs", "endNs", "deviceId", "connectionId", "globalTaskId", "globalPid",
+                 "taskType", "contextId", "streamId", "taskId", "modelId"},
+                [this](const SqliteRow& row) { Take(row); });
+    ReadCounters();
+    for (const auto& [id, kernel] : kernels_) {
+      if (!kernel.taken) rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": COMPUTE_TASK_INFO"));
+    }
+  }
+
+ private:
+  struct Kernel {
+    store::TaskKindRow kind;
+    bool taken = false;
+  };
+  struct CommunicationTask {
+    int32_t name = store::kNone;
+    int64_t plane = 0;
+  };
+
+  int32_t Shapes(const SqliteRow& row, int column) {
+    const std::string_view text = UnquotedShapes(trace_.TextView(row, column));
+    return text.empty() ? store::kNone : rows_.names.Intern(std::string(text));
+  }
+
+  // "N/A" means nothing is known.
+  int32_t Known(const SqliteRow& row, int column) {
+    const int32_t name = trace_.Text(row, column);
+    return name != store::kNone && rows_.names.Text(name) == "N/A" ? store::kNone : name;
+  }
+
+  void ReadKernels() {
+    if (!trace_.Has("COMPUTE_TASK_INFO", {"name", "globalTaskId"})) return;
+    // Schema 1.1 renamed blockDim to blockNum and later gave the old name another meaning.
+    const bool is_new = trace_.reader.HasColumn("COMPUTE_TASK_INFO", "blockNum");
+    trace_.Read("COMPUTE_TASK_INFO",
+                {"name", "globalTaskId", is_new ? "blockNum" : "blockDim",
+                 is_new ? "mixBlockNum" : "mixBlockDim", "taskType", "opType", "inputFormats",
+                 "inputDataTypes", "inputShapes", "outputFormats", "outputDataTypes",
+                 "outputShapes", "opState", "hf32Eligible"},
+                [this](const SqliteRow& row) {
+                  const auto id = row.Int(1);
+                  if (!id) return trace_.WrongType("COMPUTE_TASK_INFO");
+                  store::TaskKindRow kind;
+                  kind.name = trace_.Text(row, 0);
+                  kind.block_num = KnownNumber(row.Int(2));
+                  kind.mix_block_num = KnownNumber(row.Int(3));
+                  // A kernel of unknown core is a kernel still.
+                  kind.core = trace_.Text(row, 4);
+                  if (kind.core == store::kNone) kind.core = rows_.names.Intern("N/A");
+                  kind.op_type = trace_.Text(row, 5);
+                  kind.input_formats = Known(row, 6);
+                  kind.input_types = Known(row, 7);
+                  kind.input_shapes = Shapes(row, 8);
+                  kind.output_formats = Known(row, 9);
+                  kind.output_types = Known(row, 10);
+                  kind.output_shapes = Shapes(row, 11);
+                  kind.op_state = Known(row, 12);
+                  kind.hf32 = Known(row, 13);
+                  kernels_.try_emplace(*id, Kernel{kind});
+                });
+  }
+
+  void ReadCommunicationTasks() {
+    if (!trace_.Has("COMMUNICATION_TASK_INFO", {"globalTaskId", "taskType"})) return;
+    trace_.Read("COMMUNICATION_TASK_INFO", {"globalTaskId", "taskType", "planeId"},
+                [this](const SqliteRow& row) {
+                  const auto id = row.Int(0);
+                  if (!id) return trace_.WrongType("COMMUNICATION_TASK_INFO");
+                  communication_tasks_.try_emplace(
+                      *id, CommunicationTask{trace_.Text(row, 1), row.Int(2).value_or(0)});
+                });
+  }
+
+  void ReadMarkTexts() {
+    if (!trace_.Has("MSTX_EVENTS", {"message", "connectionId"})) return;
+    trace_.Read("MSTX_EVENTS", {"message", "connectionId"}, [this](const SqliteRow& row) {
+      const auto connection = row.Int(1);
+      if (connection && *connection != kNone32) {
+        mark_texts_.try_emplace(*connection, trace_.Text(row, 0));
+      }
+    });
+  }
+
+  void Take(const SqliteRow& row) {
+    const auto begin = row.Int(0);
+    const auto end = row.Int(1);
+    const auto id = row.Int(4);
+    if (!begin || !end || !id) return trace_.WrongType("TASK");
+    store::TaskKindRow kind;
+    int32_t plane_track = store::kNone;
+    const int32_t task_type = trace_.Text(row, 6);
+    const int64_t connection = KnownNumber(row.Int(3));
+    const auto kernel = kernels_.find(*id);
+    const auto part = communication_tasks_.find(*id);
+    const auto mark = mark_texts_.find(row.Int(3).value_or(kNone32));
+    const int32_t device = SmallNumber(row.Int(2)).value_or(-1);
+    const int32_t process = ProcessOf(row);
+    if (kernel != kernels_.end()) {
+      kind = kernel->second.kind;
+      kernel->second.taken = true;
+    } else if (part != communication_tasks_.end()) {
+      kind.name = part->second.name;
+      const std::string plane = Concat("Plane ", std::to_string(part->second.plane));
+      plane_track = rows_.Track({.kind = "communication_plane",
+                                 .name = plane,
+                                 .process_id = process,
+                                 .device_id = device});
+    } else {
+      kind.name = mark != mark_texts_.end() ? mark->second : task_type;
+    }
+    kind.task_type = task_type;
+    kind.context_id = KnownNumber(row.Int(7));
+    kind.model_id = KnownNumber(row.Int(10));
+    AddTask(row, kind, plane_track, connection, process, device);
+  }
+
+  int32_t ProcessOf(const SqliteRow& row) {
+    const int64_t pid = row.Int(5).value_or(0);
+    // Rows that viewers and generators add carry no real process.
+    return pid > 1 ? rows_.Process(pid) : trace_.MainProcess();
+  }
+
+  void AddTask(const SqliteRow& row, const store::TaskKindRow& kind, int32_t plane_track,
+               int64_t connection, int32_t process, int32_t device) {
+    const int32_t stream = SmallNumber(row.Int(8)).value_or(-1);
+    store::DeviceTaskRow task;
+    task.track_id = rows_.Track({.kind = "stream",
+                                 .name = Concat("Stream ", std::to_string(stream)),
+                                 .process_id = process,
+                                 .device_id = device,
+                                 .stream_id = stream});
+    const int64_t begin = row.Int(0).value_or(0);
+    const int64_t dur = SpanNs(begin, row.Int(1).value_or(0));
+    task.slice_id =
+        rows_.AddSlice(plane_track != store::kNone ? plane_track : task.track_id, begin, dur,
+                       kind.name, kind.core == store::kNone ? task_category_ : kernel_category_);
+    task.ts = rows_.slices.back().ts;
+    task.dur = rows_.slices.back().dur;
+    task.kind_id = rows_.Kind(kind);
+    task.connection_id = connection;
+    task.queue_number = KnownNumber(row.Int(9));
+    Connect(task, device);
+    trace_.task_of_global.try_emplace(row.Int(4).value_or(-1),
+                                      static_cast<int32_t>(rows_.tasks.size()));
+    rows_.tasks.push_back(task);
+  }
+
+  void Connect(store::DeviceTaskRow& task, int32_t device) {
+    if (task.connection_id < 0) return;
+    trace_.device_of_connection.try_emplace(task.connection_id, device);
+    const auto op = trace_.op_of_connection.find(task.connection_id);
+    if (op != trace_.op_of_connection.end()) task.launch_slice_id = op->second;
+    const auto call = trace_.api_of_connection.find(task.connection_id);
+    if (call == trace_.api_of_connection.end()) return;
+    store::FlowRow flow;
+    flow.kind = rows_.names.Intern("host_to_device");
+    flow.key = task.connection_id;
+    flow.slice_out = call->second.slice;
+    flow.slice_in = task.slice_id;
+    rows_.flows.push_back(flow);
+    if (!call->second.is_launch) return;
+    for (StepSpan& step : trace_.steps) {
+      if (call->second.ts < step.host_begin || call->second.ts > step.host_end) continue;
+      step.begin = std::min(step.begin, task.ts);
+      step.end = std::max(step.end, task.ts + task.dur);
+    }
+  }
+
+  void ReadCounters() {
+    if (!trace_.Has("TASK_PMU_INFO", {"globalTaskId", "name", "value"})) return;
+    trace_.Read("TASK_PMU_INFO", {"globalTaskId", "name", "value"}, [this](const SqliteRow& row) {
+      const auto id = row.Int(0);
+      const auto value = row.Double(2);
+      if (!id || !value) return trace_.WrongType("TASK_PMU_INFO");
+      const auto task = trace_.task_of_global.find(*id);
+      if (task == trace_.task_of_global.end()) {
+        rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": TASK_PMU_INFO"));
+        return;
+      }
+      rows_.pmu.push_back(
+          {.task_id = task->second, .metric = trace_.Text(row, 1), .value = *value});
+    });
+  }
+
+  DbTrace& trace_;
+  TraceRows& rows_;
+  int32_t kernel_category_;
+  int32_t task_category_;
+  std::unordered_map<int64_t, Kernel> kernels_;
+  std::unordered_map<int64_t, CommunicationTask> communication_tasks_;
+  std::unordered_map<int64_t, int32_t> mark_texts_;
+};
+
+}  // namespace
+
+void ReadTasks(DbTrace& trace) {
+  TaskReader(trace).Run();
+  for (store::DeviceTaskRow& task : trace.rows.tasks) task.step_id = trace.DeviceStepAt(task.ts);
+}
+
+}  // namespace sonde::importers::db_import

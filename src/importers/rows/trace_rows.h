@@ -1,0 +1,140 @@
+// The rows of one trace in memory while an importer collects them in any order, and the way from
+// there into a store.
+//
+// Importers of files that hold a table a kind of thing (databases, CSV) append rows to the vectors
+// below. Until Write(), a column that refers to a slice holds the index of its row in `slices`, and
+// the slices lie in any order, without slice_id, depth and parent_id. Write() nests the slices of
+// each track, numbers them in the order that the store promises, and translates the references.
+// Slices of a track that overlap without nesting go to another track of the same name and are
+// counted. device_task and communication_op are brought into the order of start and numbered too;
+// columns that refer to a task or operation hold the index of its row until then.
+// Memory: all rows at once, about 60 bytes a slice. Threads: one. Units: nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/status.h"
+#include "importers/importer.h"
+#include "store/import_issues.h"
+#include "store/name_pool.h"
+#include "store/rows.h"
+#include "store/store.h"
+
+namespace sonde::importers {
+
+// From begin to end; -1 where the end comes first or the difference does not fit.
+inline int64_t SpanNs(int64_t begin, int64_t end) {
+  int64_t span = 0;
+  return __builtin_sub_overflow(end, begin, &span) || span < 0 ? -1 : span;
+}
+
+// A row of `track` to be found or made.
+struct TrackKey {
+  std::string_view kind;
+  std::string_view name;
+  int32_t process_id = store::kNone;
+  int32_t thread_id = store::kNone;
+  int32_t device_id = store::kNone;
+  int32_t stream_id = store::kNone;
+};
+
+struct TextFact {
+  int32_t process_id = store::kNone;
+  std::string key;
+  std::string json;
+};
+
+struct GroupFact {
+  int64_t hash = 0;
+  int32_t process_id = store::kNone;
+  int32_t name = store::kNone;
+  int32_t description = store::kNone;
+  std::string rank_list;  // JSON
+};
+
+class TraceRows {
+ public:
+  TraceRows() : names(own_names_), issues(own_issues_) {}
+  // Beside another writer of the same store, which has written processes, threads, slices and the
+  // tracks before `first_track`, and will write texts, issues and metadata: references to slices
+  // are slice_ids then, and WriteBeside() ends the use.
+  TraceRows(store::NamePool& shared_names, store::ImportIssues& shared_issues, int32_t first_track)
+      : names(shared_names), issues(shared_issues), first_track_(first_track) {}
+  TraceRows(const TraceRows&) = delete;
+  TraceRows& operator=(const TraceRows&) = delete;
+
+  store::NamePool& names;
+  store::ImportIssues& issues;
+
+  std::vector<store::ProcessRow> processes;
+  std::vector<store::ThreadRow> threads;
+  std::vector<store::TrackRow> tracks;
+  std::vector<store::SliceRow> slices;
+  std::vector<store::ArgsIntRow> args_int;
+  std::vector<store::ArgsDoubleRow> args_double;
+  std::vector<store::ArgsTextRow> args_text;
+  std::vector<store::OpSignatureRow> signatures;
+  std::vector<store::FrameworkOpRow> ops;
+  std::vector<store::CallstackRow> callstacks;
+  std::vector<store::FlowRow> flows;
+  std::vector<store::CounterRow> counters;
+  std::vector<store::TaskKindRow> kinds;
+  std::vector<store::DeviceTaskRow> tasks;
+  std::vector<store::DeviceTaskPmuRow> pmu;
+  std::vector<store::CommunicationOpRow> communications;
+  std::vector<store::CommunicationTransitRow> transits;
+  std::vector<GroupFact> groups;
+  std::vector<store::MemoryEventRow> memory_events;
+  std::vector<store::MemoryBlockRow> memory_blocks;
+  std::vector<store::StepRow> steps;
+  std::vector<store::MarkRow> marks;
+  std::vector<store::ApiCallRow> api_calls;
+  std::vector<TextFact> metadata;
+
+  // Each finds the row or appends it, and returns its number.
+  int32_t Process(int64_t pid);
+  int32_t Thread(int32_t process_id, int64_t tid);
+  int32_t Track(const TrackKey& key);
+  int32_t Kind(const store::TaskKindRow& kind);  // kind_id is set
+  int32_t Signature(int32_t shapes, int32_t types);
+
+  // Appends a slice and returns its index. A negative duration counts as an issue and as 0.
+  int32_t AddSlice(int32_t track_id, int64_t ts, int64_t dur, int32_t name, int32_t category);
+
+  void AddText(std::string_view key, std::string_view text);  // metadata, as a JSON string
+  void AddJson(std::string_view key, std::string_view json);
+
+  int32_t next_args_id = 0;
+  int32_t rank = -1;
+  std::string source;  // file named in issues
+
+  // Nests, numbers and writes everything into the transaction; fills the summary. Ends the use of
+  // the object.
+  Result<ImportSummary> Write(store::Transaction& transaction);
+  Status WriteBeside(store::Transaction& transaction);
+
+ private:
+  void NestSlices();
+  void OrderTasks();
+  void Translate();
+  Status WriteTables(store::Transaction& transaction);
+  Status WriteFacts(store::Transaction& transaction);
+
+  store::NamePool own_names_;
+  store::ImportIssues own_issues_;
+  int32_t first_track_ = 0;
+  using TrackId = std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t, int32_t>;
+  std::map<int64_t, int32_t> process_of_pid_;
+  std::map<std::pair<int32_t, int64_t>, int32_t> thread_of_tid_;
+  std::map<TrackId, int32_t> track_of_key_;
+  std::map<std::vector<int64_t>, int32_t> kind_of_columns_;
+  std::map<std::pair<int32_t, int32_t>, int32_t> signature_of_texts_;
+  std::vector<int32_t> slice_number_;  // by index
+};
+
+}  // namespace sonde::importers

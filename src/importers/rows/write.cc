@@ -1,0 +1,288 @@
+// Order, nesting and numbers of collected rows, and their way into the tables.
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "importers/rows/trace_rows.h"
+#include "store/table_writer.h"
+
+namespace sonde::importers {
+namespace {
+
+using store::kNone;
+
+constexpr store::IssueKind kOverlap{
+    "ranges_overlap", store::Severity::kInfo,
+    "ranges of one track overlap without nesting; they were moved to a track beside it"};
+constexpr size_t kMaxSlices = std::numeric_limits<int32_t>::max();
+
+template <class Row>
+Status WriteRows(const std::vector<Row>& rows, store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<Row>::Open(transaction));
+  for (const Row& row : rows) writer.Append(row);
+  return writer.Close();
+}
+
+// Ends of the ranges that are open on one track.
+struct Open {
+  int64_t end;
+  int32_t slice;
+};
+
+// Tracks for ranges that do not nest: each range goes to one that is free at its begin.
+class FlatTracks {
+ public:
+  explicit FlatTracks(TraceRows& rows) : rows_(rows) {}
+
+  void Begin(int32_t track_id) {
+    track_id_ = track_id;
+    free_ = {};
+  }
+  int32_t Place(int64_t ts, int64_t end) {
+    int32_t track_id = kNone;
+    if (!free_.empty() && free_.top().first <= ts) {
+      track_id = free_.top().second;
+      free_.pop();
+    } else {
+      store::TrackRow track = rows_.tracks[static_cast<size_t>(track_id_)];
+      track_id = track.track_id = static_cast<int32_t>(rows_.tracks.size());
+      rows_.tracks.push_back(track);
+    }
+    free_.emplace(end, track_id);
+    return track_id;
+  }
+
+ private:
+  using Free = std::pair<int64_t, int32_t>;  // end of the last range, track
+  TraceRows& rows_;
+  int32_t track_id_ = kNone;
+  std::priority_queue<Free, std::vector<Free>, std::greater<>> free_;
+};
+
+// Order of rows by start, those of the same start in the order of the file.
+template <class Row>
+std::vector<int32_t> OrderByStart(const std::vector<Row>& rows) {
+  std::vector<int32_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return rows[static_cast<size_t>(a)].ts < rows[static_cast<size_t>(b)].ts;
+  });
+  return order;
+}
+
+template <class Row>
+std::vector<Row> Taken(const std::vector<Row>& rows, const std::vector<int32_t>& order) {
+  std::vector<Row> out;
+  out.reserve(rows.size());
+  for (const int32_t index : order) out.push_back(rows[static_cast<size_t>(index)]);
+  return out;
+}
+
+std::vector<int32_t> Inverse(const std::vector<int32_t>& order) {
+  std::vector<int32_t> place(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+  }
+  return place;
+}
+
+}  // namespace
+
+// Sets depth and parent (an index), and gives ranges that do not nest a track beside theirs.
+void TraceRows::NestSlices() {
+  std::vector<int32_t> order(slices.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto row = [&](int32_t index) -> store::SliceRow& {
+    return slices[static_cast<size_t>(index)];
+  };
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    const store::SliceRow& x = row(a);
+    const store::SliceRow& y = row(b);
+    return std::tie(x.track_id, x.ts, y.dur) < std::tie(y.track_id, y.ts, x.dur);
+  });
+  std::vector<Open> open;  // on the current track, outermost first
+  FlatTracks beside(*this);
+  int32_t current = kNone;
+  for (const int32_t index : order) {
+    store::SliceRow& slice = row(index);
+    if (slice.track_id != current) {
+      current = slice.track_id;
+      open.clear();
+      beside.Begin(current);
+    }
+    const int64_t end = slice.ts + slice.dur;
+    while (!open.empty() && open.back().end <= slice.ts) open.pop_back();
+    if (!open.empty() && end > open.back().end) {
+      issues.Add(kOverlap, source);
+      slice.track_id = beside.Place(slice.ts, end);
+      continue;
+    }
+    slice.parent_id = open.empty() ? kNone : open.back().slice;
+    slice.depth = static_cast<int32_t>(open.size());
+    open.push_back({end, index});
+  }
+  // Numbers in the order (track, depth, start).
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    const store::SliceRow& x = row(a);
+    const store::SliceRow& y = row(b);
+    return std::tie(x.track_id, x.depth, x.ts) < std::tie(y.track_id, y.depth, y.ts);
+  });
+  slice_number_ = Inverse(order);
+  slices = Taken(slices, order);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    slices[i].slice_id = static_cast<int32_t>(i);
+    int32_t& parent = slices[i].parent_id;
+    if (parent != kNone) parent = slice_number_[static_cast<size_t>(parent)];
+  }
+}
+
+void TraceRows::OrderTasks() {
+  const std::vector<int32_t> task_order = OrderByStart(tasks);
+  const std::vector<int32_t> task_place = Inverse(task_order);
+  tasks = Taken(tasks, task_order);
+  for (size_t i = 0; i < tasks.size(); ++i) tasks[i].task_id = static_cast<int32_t>(i);
+  for (store::DeviceTaskPmuRow& row : pmu) {
+    row.task_id = task_place[static_cast<size_t>(row.task_id)];
+  }
+  std::stable_sort(pmu.begin(), pmu.end(),
+                   [](const auto& a, const auto& b) { return a.task_id < b.task_id; });
+  const std::vector<int32_t> op_order = OrderByStart(communications);
+  const std::vector<int32_t> op_place = Inverse(op_order);
+  communications = Taken(communications, op_order);
+  for (size_t i = 0; i < communications.size(); ++i) {
+    communications[i].communication_id = static_cast<int32_t>(i);
+  }
+  for (store::CommunicationTransitRow& row : transits) {
+    row.communication_id = op_place[static_cast<size_t>(row.communication_id)];
+  }
+  std::stable_sort(transits.begin(), transits.end(), [](const auto& a, const auto& b) {
+    return a.communication_id < b.communication_id;
+  });
+  const auto by_time = [](const auto& a, const auto& b) { return a.ts < b.ts; };
+  std::stable_sort(memory_events.begin(), memory_events.end(), by_time);
+  std::stable_sort(steps.begin(), steps.end(), by_time);
+  std::stable_sort(marks.begin(), marks.end(), by_time);
+  for (size_t i = 0; i < marks.size(); ++i) marks[i].mark_id = static_cast<int32_t>(i);
+  std::stable_sort(counters.begin(), counters.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.track_id, a.ts) < std::tie(b.track_id, b.ts);
+  });
+}
+
+void TraceRows::Translate() {
+  const auto number = [&](int32_t& slice) {
+    if (slice >= 0) slice = slice_number_[static_cast<size_t>(slice)];
+  };
+  for (auto& row : ops) number(row.slice_id);
+  std::sort(ops.begin(), ops.end(),
+            [](const auto& a, const auto& b) { return a.slice_id < b.slice_id; });
+  for (auto& row : flows) {
+    number(row.slice_out);
+    number(row.slice_in);
+  }
+  for (auto& row : tasks) {
+    number(row.slice_id);
+    number(row.launch_slice_id);
+  }
+  for (auto& row : communications) {
+    number(row.slice_id);
+    number(row.launch_slice_id);
+  }
+  for (auto& row : memory_events) number(row.owner_slice_id);
+  for (auto& row : memory_blocks) number(row.owner_slice_id);
+  for (auto& row : steps) number(row.slice_id);
+  for (auto& row : marks) number(row.slice_id);
+  for (auto& row : api_calls) number(row.slice_id);
+  std::sort(api_calls.begin(), api_calls.end(),
+            [](const auto& a, const auto& b) { return a.slice_id < b.slice_id; });
+  for (size_t i = 0; i < flows.size(); ++i) flows[i].flow_id = static_cast<int32_t>(i);
+}
+
+// What another writer of the store does not write.
+Status TraceRows::WriteTables(store::Transaction& transaction) {
+  SONDE_RETURN_IF_ERROR(WriteRows(tracks, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(signatures, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(ops, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(callstacks, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(counters, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(kinds, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(tasks, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(pmu, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(communications, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(transits, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(memory_events, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(memory_blocks, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(steps, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(api_calls, transaction));
+  SONDE_ASSIGN_OR_RETURN(auto group_rows,
+                         store::TableWriter<store::CommunicationGroupRow>::Open(transaction));
+  for (const GroupFact& group : groups) {
+    group_rows.Append({.group_hash = group.hash,
+                       .process_id = group.process_id,
+                       .name = group.name,
+                       .description = group.description,
+                       .rank_list = group.rank_list});
+  }
+  return group_rows.Close();
+}
+
+Status TraceRows::WriteFacts(store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(auto facts, store::TableWriter<store::MetadataRow>::Open(transaction));
+  for (const TextFact& fact : metadata) {
+    const std::string key = store::ToValidUtf8(fact.key);
+    const std::string json = store::ToValidUtf8(fact.json);
+    facts.Append({.process_id = fact.process_id, .key = key, .value = json});
+  }
+  return facts.Close();
+}
+
+Status TraceRows::WriteBeside(store::Transaction& transaction) {
+  OrderTasks();
+  const auto by_slice = [](const auto& a, const auto& b) { return a.slice_id < b.slice_id; };
+  std::sort(ops.begin(), ops.end(), by_slice);
+  std::sort(api_calls.begin(), api_calls.end(), by_slice);
+  SONDE_RETURN_IF_ERROR(WriteTables(transaction));
+  return WriteFacts(transaction);
+}
+
+Result<ImportSummary> TraceRows::Write(store::Transaction& transaction) {
+  if (slices.size() >= kMaxSlices || tasks.size() >= kMaxSlices) {
+    return base::OutOfRangeError("the trace holds more ranges than a store can number (2^31)");
+  }
+  NestSlices();
+  OrderTasks();
+  Translate();
+  SONDE_RETURN_IF_ERROR(WriteRows(processes, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(threads, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(slices, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(args_int, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(args_double, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(args_text, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(flows, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(marks, transaction));
+  SONDE_RETURN_IF_ERROR(WriteTables(transaction));
+  SONDE_RETURN_IF_ERROR(WriteFacts(transaction));
+  SONDE_RETURN_IF_ERROR(issues.Write(transaction, names));
+  SONDE_RETURN_IF_ERROR(names.Write(transaction));
+  ImportSummary summary;
+  summary.rank = rank;
+  summary.slices = static_cast<int64_t>(slices.size());
+  summary.device_tasks = static_cast<int64_t>(tasks.size());
+  summary.communication_ops = static_cast<int64_t>(communications.size());
+  summary.memory_events = static_cast<int64_t>(memory_events.size());
+  summary.issues = issues.list();
+  if (!slices.empty()) {
+    summary.begin_ns = std::numeric_limits<int64_t>::max();
+    summary.end_ns = std::numeric_limits<int64_t>::min();
+    for (const store::SliceRow& slice : slices) {
+      summary.begin_ns = std::min(summary.begin_ns, slice.ts);
+      summary.end_ns = std::max(summary.end_ns, slice.ts + slice.dur);
+    }
+  }
+  return summary;
+}
+
+}  // namespace sonde::importers
