@@ -1,14 +1,16 @@
 """Added time per PyTorch operator while recording: Sonde beside torch.profiler, same switches.
 
 torch.add on 4 elements in inference mode, one thread; every variant in turn, chunks of 300
-operators, thread CPU time, lower quartile over the rounds. Before a chunk the same recording has
-already seen some thousand operators, so that neither side pays for memory touched the first time.
-A chunk in which we dropped records does not count. Only the differences and their ratio carry
-over to other machines.
+operators, thread CPU time. Each chunk is compared with one without recording right before it; the
+table has medians of these differences. Two tables: "steady", where the recording has already seen
+some thousand operators and neither side touches memory for the first time, and "early", where it
+has just begun. A chunk in which we dropped records does not count. Only the differences and their
+ratio carry over to other machines.
 
 Usage: bench.py [ROUNDS]    (default 100; needs build/release, see `make build PRESET=release`)
 """
 
+import contextlib
 import os
 import statistics
 import sys
@@ -25,9 +27,9 @@ import torch  # noqa: E402
 from torch.profiler import ProfilerActivity, profile  # noqa: E402
 
 CHUNK = 300
-RING_SLOTS = 1 << 12
-WARM_UP = 5000
 GOAL = 0.35
+# Name, slots of our ring, operators before the chunk. A small ring is in use all over soon.
+SITUATIONS = (("steady", 1 << 12, 5000), ("early", 1 << 16, 1000))
 
 
 def add(x, count):
@@ -50,11 +52,11 @@ def timed(x):
     return (end - begin) / CHUNK
 
 
-def ours(features, folder):
+def ours(features, folder, ring_slots, warm_up):
     def run(x):
-        harness.start(harness.OPS | features, folder, ring_slots=RING_SLOTS)
+        harness.start(harness.OPS | features, folder, ring_slots=ring_slots)
         try:
-            add(x, WARM_UP)
+            add(x, warm_up)
             settle(x)
             before = harness.dropped()
             result = timed(x)
@@ -65,16 +67,31 @@ def ours(features, folder):
     return run
 
 
-def theirs(**options):
+@contextlib.contextmanager
+def quiet():
+    """Without what the other profiler writes to standard error at each start and stop."""
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
+
+
+def theirs(warm_up, **options):
     def run(x):
         profiler = profile(activities=[ProfilerActivity.CPU], **options)
-        profiler.start()
+        with quiet():
+            profiler.start()
         try:
-            add(x, WARM_UP)
+            add(x, warm_up)
             settle(x)
             return timed(x)
         finally:
-            profiler.stop()
+            with quiet():
+                profiler.stop()
 
     return run
 
@@ -91,29 +108,44 @@ SWITCHES = {
 }
 
 
+def difference(run, x):
+    """Added nanoseconds of one chunk, None where it does not count."""
+    settle(x)
+    alone = timed(x)
+    result = run(x)
+    return None if result is None else result - alone
+
+
+def measure(situation, rounds, folder, x):
+    name, ring_slots, warm_up = situation
+    variants = {}
+    for switches, (features, options) in SWITCHES.items():
+        variants[f"sonde {switches}"] = ours(features, folder, ring_slots, warm_up)
+        variants[f"torch {switches}"] = theirs(warm_up, **options)
+    added = {variant: [] for variant in variants}
+    for _ in range(rounds):
+        for variant, run in variants.items():
+            result = difference(run, x)
+            if result is not None:
+                added[variant].append(result)
+    middle = {variant: statistics.median(values) for variant, values in added.items() if values}
+    print(f"{name:10} {'sonde':>8} {'torch':>8} {'ratio':>7}   goal {GOAL}; added ns an operator")
+    for switches in SWITCHES:
+        mine, other = middle[f"sonde {switches}"], middle[f"torch {switches}"]
+        print(f"{switches:10} {mine:+8.0f} {other:+8.0f} {mine / other:7.2f}")
+
+
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     torch.set_num_threads(1)
     harness.attach()
     x = torch.ones(4)
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
-        variants = {"alone": timed, "attached": timed}
-        for name, (features, options) in SWITCHES.items():
-            variants[f"sonde {name}"] = ours(features, folder)
-            variants[f"torch {name}"] = theirs(**options)
-        times = {name: [] for name in variants}
-        for _ in range(rounds):
-            for name, run in variants.items():
-                result = run(x)
-                if result is not None:
-                    times[name].append(result)
-    low = {name: statistics.quantiles(values, n=4)[0] for name, values in times.items()}
-    base = min(low["alone"], low["attached"])
-    print(f"torch {torch.__version__}, {rounds} rounds; an operator alone: {base:.0f} ns")
-    print(f"{'switches':10} {'sonde':>8} {'torch':>8} {'ratio':>7}   goal {GOAL}; added ns")
-    for name in SWITCHES:
-        mine, other = low[f"sonde {name}"] - base, low[f"torch {name}"] - base
-        print(f"{name:10} {mine:+8.0f} {other:+8.0f} {mine / other:7.2f}")
+        add(x, 10000)
+        alone = statistics.median(timed(x) for _ in range(50))
+        print(f"torch {torch.__version__}, {rounds} rounds; an operator alone: {alone:.0f} ns")
+        for situation in SITUATIONS:
+            measure(situation, rounds, folder, x)
 
 
 if __name__ == "__main__":

@@ -122,8 +122,13 @@ SONDE_INLINE bool HasRoom(RingWriter* ring, uint64_t count) {
   return false;
 }
 
+// Fetches what comes next but one into the cache for writing: the ring is larger than the caches
+// near the processor, and the next record is a hundred times further away than its memory.
+inline constexpr uint64_t kPrefetchSlots = 4;
+
 SONDE_INLINE void CommitSlots(RingWriter* ring, uint64_t count) {
   ring->head += count;
+  __builtin_prefetch(&ring->slots[(ring->head + kPrefetchSlots) & ring->mask], 1, 3);
   __atomic_store_n(&ring->header->head, ring->head, __ATOMIC_RELEASE);
 }
 

@@ -43,6 +43,15 @@ FrameMode FramesInit(const PythonApi* python, SelfTestReport* report);
 // Innermost first. 0: no Python frame on this thread, or mode kNone.
 size_t WalkFrames(PythonFrame* frames, size_t capacity);
 
+// What stands for a stack: two independent hashes of its positions, and their number (0: none).
+// Equal for equal stacks as long as the code objects that they name live.
+struct FramesHash {
+  uint64_t first = 0;
+  uint64_t second = 0;
+  uint32_t depth = 0;
+};
+FramesHash HashFrames();
+
 // [GIL] Line number of a position.
 int LineOf(const PythonFrame& frame);
 

@@ -77,24 +77,17 @@ uint32_t FrameId(const PythonFrame& position) {
 void StacksInit(const PythonApi* python) { Shared().python = python; }
 
 uint32_t StackCache::Capture() {
-  PythonFrame frames[kMaxFrames];
-  const size_t count = WalkFrames(frames, kMaxFrames);
-  if (count == 0) return 0;
-  uint64_t first = count;
-  uint64_t second = 0;
-  for (size_t i = 0; i < count; i++) {
-    const uint64_t position =
-        reinterpret_cast<uint64_t>(frames[i].code) + static_cast<uint64_t>(frames[i].offset);
-    first = base::HashCombine(first, position);
-    second = (second ^ position) * 0x9e3779b97f4a7c15u;
-    second ^= second >> 29;
-  }
-  Slot& slot = slots_[first % kSlots];
-  if (slot.hash[0] == first && slot.hash[1] == second && slot.depth == count) [[likely]] {
+  const FramesHash hash = HashFrames();
+  if (hash.depth == 0) return 0;
+  Slot& slot = slots_[(hash.first ^ (hash.second >> 32)) % kSlots];
+  if (slot.hash.first == hash.first && slot.hash.second == hash.second &&
+      slot.hash.depth == hash.depth) [[likely]] {
     return slot.id;
   }
-  const uint32_t id = InternStack(frames, count);
-  if (id != 0) slot = {{first, second}, id, static_cast<uint32_t>(count)};
+  PythonFrame frames[kMaxFrames];
+  const size_t count = WalkFrames(frames, kMaxFrames);
+  const uint32_t id = count != 0 ? InternStack(frames, count) : 0;
+  if (id != 0) slot = {hash, id};
   return id;
 }
 

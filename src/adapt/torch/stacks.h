@@ -26,11 +26,9 @@ class StackCache {
  private:
   static constexpr size_t kSlots = 2048;
 
-  // Two independent hashes of the positions stand for them.
   struct Slot {
-    uint64_t hash[2];
-    uint32_t id;
-    uint32_t depth;
+    FramesHash hash;  // depth 0: free
+    uint32_t id = 0;
   };
 
   Slot slots_[kSlots] = {};
