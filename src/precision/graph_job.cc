@@ -242,7 +242,7 @@ std::vector<std::string> TensorLines(const NodeResults& results) {
                                                 "five_thousand_err_ratio"};
   std::vector<std::string> lines;
   for (const ComparedRow& row : results.rows) {
-    if (row.golden == nullptr || row.target->data_name.empty()) continue;
+    if (IsAbsent(row) || row.target->data_name.empty()) continue;
     std::string line = Concat("[", row.target->name, "] Compare result: ");
     for (size_t i = 0; i < kTensorMetricCount; ++i) {
       std::string cell;

@@ -45,8 +45,8 @@ std::string_view SecondPart(std::string_view name) {
 
 bool IsAbnormal(const Value& value) {
   if (value.IsNanOrInfinite()) return true;
-  return value.kind() == Value::Kind::kText &&
-         (value.text() == "nan" || value.text() == "inf" || value.text() == "-inf");
+  return value.kind() == Value::Kind::kText && (value.text() == "nan" || value.text() == "Nan" ||
+                                                value.text() == "inf" || value.text() == "-inf");
 }
 
 // A number, or a percentage as a fraction; nothing else takes part in minima and maxima.
@@ -129,7 +129,7 @@ class ApiJudge {
       row->Report(Message::kOverflow, Verdict::kError);
     }
     if (golden == nullptr) return;
-    if (rules_.requires_grad && target.requires_grad != golden->requires_grad) {
+    if (rules_.requires_grad && Differ(target.requires_grad, golden->requires_grad)) {
       row->Report(Message::kRequiresGrad, Verdict::kError);
     }
     if (!target.IsOutput() && target.dtype.find("class") != std::string_view::npos &&
@@ -138,13 +138,18 @@ class ApiJudge {
       row->Report(Message::kScalarParameter, Verdict::kError);
     }
     if (DtypeDiffers(target, *golden)) row->Report(Message::kDtype, Verdict::kError);
-    if (rules_.shape && target.shape != golden->shape) {
+    if (rules_.shape && Differ(target.shape, golden->shape)) {
       row->Report(Message::kShape, Verdict::kError);
     }
   }
 
+  bool Differ(std::string_view target, std::string_view golden) const {
+    if (rules_.only_present && (target.empty() || golden.empty())) return false;
+    return target != golden;
+  }
+
   bool DtypeDiffers(const DumpRow& target, const DumpRow& golden) const {
-    if (target.dtype == golden.dtype) return false;
+    if (!Differ(target.dtype, golden.dtype)) return false;
     if (rules_.dtype_families && DtypeFamily(target.dtype) == DtypeFamily(golden.dtype)) {
       return false;
     }

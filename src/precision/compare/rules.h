@@ -16,6 +16,7 @@ namespace sonde::precision {
 struct RuleSet {
   bool shape = true;
   bool requires_grad = true;
+  bool only_present = false;    // what one side lacks is no difference (graphs)
   bool dtype_families = false;  // dtypes of two frameworks: Float32 equals torch.float32
 
   static RuleSet ForParallelMerge() { return {.shape = false}; }

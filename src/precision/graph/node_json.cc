@@ -36,7 +36,9 @@ uint32_t TakeCodePoint(std::string_view text, size_t* at) {
 
 // A text of the dump as the database shows it: None is null, quotes are left out, numbers are cut.
 std::string ShownText(std::string_view text) {
-  std::string out = base::ReplaceAll(base::ReplaceAll(text, "'", ""), "None", "null");
+  std::string out(text);
+  if (out.find('\'') != std::string::npos) out = base::ReplaceAll(out, "'", "");
+  if (out.find("None") != std::string::npos) out = base::ReplaceAll(out, "None", "null");
   ShortenDecimals(&out);
   return out;
 }
@@ -100,7 +102,7 @@ void AddDumpFields(const DumpRow& row, bool with_checksum, FieldWriter* fields) 
     JsonScanner json(row.raw, "record");
     json.BeginObject();
     for (std::string_view key; json.NextKey(&key);) {
-      const std::string name(key);
+      const std::string_view name = key;  // no other string is read before it is written
       const std::string_view raw = json.SkipValue();
       present.Note(name);
       if (group && name != "type" && name != "group_ranks" && name != "group_id") continue;
@@ -138,7 +140,7 @@ void AddMetrics(const NodeResults& results, size_t index, FieldWriter* fields) {
       "One Thousandth Err Ratio",
       "Five Thousandths Err Ratio"};
   const ComparedRow& row = results.rows[index];
-  const bool unmatched = row.golden == nullptr;
+  const bool unmatched = IsAbsent(row);
   if (results.mode == Mode::kStatistics) {
     for (size_t i = 0; i < kMaxCells; ++i) {
       fields->Add(kStatisticKeys[i], unmatched ? " " : StatisticText(row, i));
@@ -171,8 +173,17 @@ bool IsTensorOfOperation(const DumpApi& api, const DumpRow& row) {
 }  // namespace
 
 void AppendAsciiJson(std::string_view text, std::string* out) {
+  const auto plain = [](char c) {
+    return static_cast<uint8_t>(c) >= 0x20 && static_cast<uint8_t>(c) < 0x80 && c != '"' &&
+           c != '\\';
+  };
   out->push_back('"');
   for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && plain(text[end])) ++end;
+    out->append(text.substr(i, end - i));
+    i = end;
+    if (i == text.size()) break;
     const char c = text[i];
     const auto byte = static_cast<uint8_t>(c);
     if (byte >= 0x80) {
@@ -195,10 +206,8 @@ void AppendAsciiJson(std::string_view text, std::string* out) {
       out->append("\\r");
     } else if (c == '\t') {
       out->append("\\t");
-    } else if (byte < 0x20) {
-      AppendUnit(byte, out);
     } else {
-      out->push_back(c);
+      AppendUnit(byte, out);
     }
   }
   out->push_back('"');

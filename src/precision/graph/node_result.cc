@@ -109,6 +109,17 @@ Precision FromVerdict(Verdict verdict) {
   }
 }
 
+// What stands opposite a parameter that only the target's call has.
+const DumpRow* AbsentRow() {
+  static const DumpRow row = [] {
+    DumpRow absent;
+    absent.dtype = absent.shape = absent.requires_grad = absent.md5 = "Nan";
+    for (Value& value : absent.stats) value = Value::Text("Nan");
+    return absent;
+  }();
+  return &row;
+}
+
 // Rows of two calls, paired by their position in inputs, parameters, outputs and gradients.
 void PairRowsByPosition(const Graph& target, const Graph& golden, int32_t t, int32_t g,
                         std::vector<ComparedRow>* rows) {
@@ -128,7 +139,7 @@ void PairRowsByPosition(const Graph& target, const Graph& golden, int32_t t, int
     const int section = section_of(target_dump.rows()[r]);
     const std::vector<const DumpRow*>& candidates = sections[section];
     const size_t at = position[section]++;
-    if (at < candidates.size()) (*rows)[r].golden = candidates[at];
+    (*rows)[r].golden = at < candidates.size() ? candidates[at] : AbsentRow();
   }
 }
 
@@ -143,7 +154,7 @@ void FillStatistics(ComparedRow* row) {
 Precision JudgeNode(Mode mode, const RuleSet& rules, std::string_view name,
                     std::span<ComparedRow> rows) {
   for (ComparedRow& row : rows) {
-    if (mode == Mode::kStatistics && row.golden != nullptr) FillStatistics(&row);
+    if (mode == Mode::kStatistics && !IsAbsent(row)) FillStatistics(&row);
   }
   JudgeApi(mode, rules, rows);
   if (HasUndefinedResult(name)) return Precision::kPass;
@@ -166,6 +177,8 @@ void JudgeCollections(const Graph& graph, const NodeMatches& matches,
 }
 
 }  // namespace
+
+bool IsAbsent(const ComparedRow& row) { return row.golden == nullptr || row.golden->name.empty(); }
 
 NodeResults StructureResults(const Graph& target, const NodeMatches& matches) {
   NodeResults out;
@@ -251,7 +264,8 @@ NodeResults CompareGraphs(const Graph& target, const Graph& golden, const NodeMa
   });
   if (mode == Mode::kTensor) fill_tensors(&comparison);
   out.precision.assign(matches.size(), Precision::kNone);
-  const RuleSet rules = RuleSet::ForFrameworks(cross_framework);
+  RuleSet rules = RuleSet::ForFrameworks(cross_framework);
+  rules.only_present = true;
   base::ParallelFor(matches.size(), {.grain_size = kNodesAtATime}, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const int32_t index = target.nodes()[i].api;

@@ -42,6 +42,9 @@ NodeResults CompareGraphs(const Graph& target, const Graph& golden, const NodeMa
 // What two dumps of structure alone allow to say: nothing but which nodes match.
 NodeResults StructureResults(const Graph& target, const NodeMatches& matches);
 
+// Whether the golden call has no parameter at the row's place.
+bool IsAbsent(const ComparedRow& row);
+
 // A cell of statistics mode as the database shows it.
 std::string StatisticText(const ComparedRow& row, size_t cell);
 

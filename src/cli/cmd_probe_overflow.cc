@@ -1,0 +1,49 @@
+// `sonde probe overflow_check`: where infinities and NaN first appear.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "base/strings.h"
+#include "cli/command.h"
+#include "precision/overflow_job.h"
+
+namespace sonde::cli {
+namespace {
+
+struct Options {
+  std::string input;
+  std::string output = "./output";
+};
+
+Result<int> Search(const Options& options) {
+  SONDE_ASSIGN_OR_RETURN(const precision::OverflowOutcome outcome,
+                         precision::FindFirstOverflow(options.input, options.output));
+  for (const std::string& note : outcome.notes) PrintNotice(note);
+  if (outcome.found.empty()) {
+    std::printf("no call with finite inputs has an output that is not\n");
+    return kExitOk;
+  }
+  for (const std::string& call : outcome.found) std::printf("first      %s\n", call.c_str());
+  std::printf("written    %s\n", outcome.file.c_str());
+  return kExitOk;
+}
+
+CommandAction Declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("-i,--input_path", options->input, "Folder of one step, with its ranks")
+      ->required();
+  app.add_option("-o,--output_path", options->output, "Folder for the result")
+      ->capture_default_str();
+  return [options](const Context&) { return Search(*options); };
+}
+
+}  // namespace
+
+Command ProbeOverflowCommand() {
+  return {.name = "overflow_check",
+          .summary = "Find the first call that makes infinities or NaN",
+          .example = "sonde probe overflow_check -i dump/step0 -o result",
+          .declare = &Declare};
+}
+
+}  // namespace sonde::cli
