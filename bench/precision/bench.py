@@ -1,0 +1,85 @@
+"""Time and memory of comparing dumps, beside the reference in the same run.
+
+Each case runs a few times; the table shows the fastest run and the largest peak memory of all its
+processes. Goals are those that the project sets itself; a case that misses one is marked.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import make_dumps
+
+
+def run(command, cwd):
+    """(seconds, peak MB) of a command that must succeed."""
+    started = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        os.chdir(cwd)
+        with open("output.txt", "wb") as output:
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+        os.execvp(command[0], [str(word) for word in command])
+    _, status, usage = os.wait4(child, 0)
+    seconds = time.perf_counter() - started
+    if status != 0:
+        sys.exit(f"{command} failed:\n" + Path(cwd, "output.txt").read_text()[-2000:])
+    return seconds, usage.ru_maxrss / 1024
+
+
+def best_of(count, command, work):
+    runs = []
+    for _ in range(count):
+        out = work / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        runs.append(run([*command, "-o", out], work))
+    return min(seconds for seconds, _ in runs), max(memory for _, memory in runs)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sonde", required=True)
+    parser.add_argument("--data", required=True, help="folder of the shared reference data")
+    parser.add_argument("--reference", help="the reference's command, msprobe")
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        dumps = make_dumps.make_all(arguments.data, work)
+        calls, tensors = dumps["calls"], dumps["tensors"]
+        gigabytes = 2 * 40 * 4_000_000 * 4 / 1e9
+        pair = ["-tp", calls[0], "-gp", calls[1]]
+        files = ["-tp", calls[0] / "dump.json", "-gp", calls[1] / "dump.json"]
+        tensor_files = ["-tp", tensors[0] / "dump.json", "-gp", tensors[1] / "dump.json"]
+        cases = (
+            # title, words of ours, words of the reference, goal in seconds
+            ("csv, 30400 calls", ["compare", *files], ["compare", *files], 0.6),
+            ("csv, fuzzy", ["compare", *files, "-fm"], None, None),
+            ("graph, one", ["graph", "-tp", calls[0]], ["graph_visualize", "-tp", calls[0]], 0.2),
+            ("graph, two", ["graph", *pair], ["graph_visualize", *pair], 0.5),
+            (
+                f"tensors, {gigabytes:.2f} GB",
+                *(["compare", *tensor_files], ["compare", *tensor_files]),
+                gigabytes / 2,
+            ),
+        )
+        print(f"{'case':<20} {'goal s':>7} {'ours s':>7} {'MB':>6} {'reference s':>12} {'MB':>6}")
+        for title, ours, theirs, goal in cases:
+            seconds, memory = best_of(arguments.runs, [arguments.sonde, "probe", *ours], work)
+            line = f"{title:<20} {goal or float('nan'):7.2f} {seconds:7.3f} {memory:6.0f}"
+            if arguments.reference and theirs:
+                reference = best_of(1, [arguments.reference, *theirs], work)
+                line += f" {reference[0]:12.1f} {reference[1]:6.0f}"
+            missed = (goal and seconds > goal) or memory > 300
+            print(line + ("  MISSED" if missed else ""), flush=True)
+        start = min(run([arguments.sonde, "probe", "compare", "--help"], work)[0] for _ in range(9))
+        print(f"{'start-up':<20} {0.02:7.2f} {start:7.3f}" + ("  MISSED" if start > 0.02 else ""))
+
+
+if __name__ == "__main__":
+    main()
