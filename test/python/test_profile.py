@@ -1,8 +1,11 @@
 """The profiler API while torch runs: schedules, captures, handlers, what stays on disk."""
 
+import collections
 import gc
 import json
 import os
+import threading
+import time
 
 import capture_reader
 import pytest
@@ -10,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from sonde import _native  # noqa: E402
+from sonde import mstx as st_mstx  # noqa: E402
 from sonde import torch as st  # noqa: E402
 from sonde.torch import dynamic_profile  # noqa: E402
 
@@ -29,6 +33,11 @@ def work():
 def texts(capsys):
     lines = capsys.readouterr().out.splitlines()
     return [line.split("profiler.py: ", 1)[-1] for line in lines]
+
+
+def warned(capsys):
+    """Texts but the one about a recording that ends without a schedule."""
+    return [text for text in texts(capsys) if not text.startswith("Incorrect schedule: Stop")]
 
 
 def read(span):
@@ -217,3 +226,118 @@ def test_dynamic_profile(tmp_path, monkeypatch):
 
 def test_nothing_is_active_afterwards():
     assert _native.recorder().features() == 0
+
+
+FLOPS_CALLS = (
+    ("mm", lambda f, t: f.mm(t(2, 3), t(3, 5)), 2 * 2 * 3 * 5),
+    ("mm", lambda f, t: f.mm(input=t(2, 3), mat2=t(3, 5)), 2 * 2 * 3 * 5),
+    ("addmm", lambda f, t: f.addmm(t(5), t(2, 3), t(3, 5)), 2 * 2 * 3 * 5),
+    ("bmm", lambda f, t: f.bmm(t(7, 2, 3), t(7, 3, 5)), 2 * 7 * 2 * 3 * 5),
+    ("matmul", lambda f, t: f.matmul(t(3), t(3)), 2 * 3),
+    ("matmul", lambda f, t: f.matmul(t(4, 1, 2, 3), t(6, 3, 5)), 2 * 4 * 6 * 2 * 3 * 5),
+    ("linear", lambda f, t: f.nn.functional.linear(t(4, 2, 3), t(5, 3)), 2 * 4 * 2 * 3 * 5),
+    ("linear", lambda f, t: f.nn.Linear(3, 5)(t(2, 3)), 2 * 2 * 3 * 5),
+)
+
+
+def test_with_flops(tmp_path, quiet, capsys):
+    before = (torch.mm, torch.matmul, torch.nn.functional.linear)
+    handler = st.tensorboard_trace_handler(str(tmp_path), analyse_flag=False)
+    switches = quiet(mstx=True, mstx_domain_include=["mine"])
+    with st.profile(on_trace_ready=handler, with_flops=True, experimental_config=switches) as prof:
+        for _, call, _ in FLOPS_CALLS:
+            call(torch, torch.ones)
+        with pytest.raises(RuntimeError):
+            torch.mm(torch.ones(2, 3), torch.ones(2, 3))
+        with pytest.raises(TypeError):
+            torch.mm(torch.ones(2, 3))
+    assert (torch.mm, torch.matmul, torch.nn.functional.linear) == before
+    capture = read(prof.span_path)
+    begun = [r.name for r in capture.of(capture_reader.SPAN_BEGIN)]
+    wrong_call = f"{2 * 2 * 3 * 3}-mm"  # counted before torch refuses it
+    assert begun == [f"{flops}-{name}" for name, _, flops in FLOPS_CALLS] + [wrong_call]
+    assert {capture.domains[r.domain] for r in capture.of(capture_reader.SPAN_BEGIN)} == {
+        "mfu_flops"
+    }
+    assert len(capture.of(capture_reader.SPAN_END)) == len(begun)
+    (line,) = warned(capsys)
+    assert line.startswith("Failed to count the FLOPs of mm: ")
+
+
+def test_with_flops_and_compiled_code(tmp_path, quiet):
+    handler = st.tensorboard_trace_handler(str(tmp_path), analyse_flag=False)
+    with st.profile(
+        on_trace_ready=handler, with_flops=True, experimental_config=quiet(mstx=True)
+    ) as prof:
+        compiled = torch.compile(lambda a: torch.mm(a, a) + 1, fullgraph=True, backend="aot_eager")
+        assert compiled(torch.ones(2, 2)).sum() == 12
+    assert not read(prof.span_path).of(capture_reader.SPAN_BEGIN)
+
+
+def test_with_flops_needs_markers(tmp_path, quiet, capsys):
+    handler = st.tensorboard_trace_handler(str(tmp_path), analyse_flag=False)
+    with st.profile(on_trace_ready=handler, with_flops=True, experimental_config=quiet()):
+        work()
+    assert warned(capsys) == [
+        "Parameter with_flops has no effect unless mstx or msprof_tx is True."
+    ]
+
+
+def test_host_systems_are_sampled(tmp_path, quiet, capsys):
+    handler = st.tensorboard_trace_handler(str(tmp_path), analyse_flag=False)
+    systems = [st.HostSystem.CPU, st.HostSystem.MEM, st.HostSystem.DISK, st.HostSystem.NETWORK]
+    switches = quiet(host_sys=[*systems, st.HostSystem.OSRT])
+    with st.profile(on_trace_ready=handler, experimental_config=switches) as prof:
+        work()
+        st_mstx.mark("not wanted")
+        time.sleep(0.35)
+    assert warned(capsys) == ["Parameter host_sys: osrt cannot be sampled and is left out."]
+    capture = read(prof.span_path)
+    counters = capture.of(capture_reader.COUNTER)
+    counts = collections.Counter(record.name for record in counters)
+    expected = {"CPU Usage(%)", "Memory Usage(%)", "Disk Read(MB/s)", "Disk Write(MB/s)",
+                "Network Receive(MB/s)", "Network Send(MB/s)"}  # fmt: skip
+    assert set(counts) == expected
+    assert all(count >= 3 for count in counts.values()), counts
+    assert {capture.domains[record.domain] for record in counters} == {"Host System"}
+    assert not capture.of(capture_reader.MARK), "nobody asked for the program's marks"
+    assert "sonde-host-sys" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.parametrize(
+    ("switches", "name"),
+    [
+        ({"l2_cache": True}, "l2_cache"),
+        ({"record_op_args": True}, "record_op_args"),
+        ({"op_attr": True, "export_type": [st.ExportType.Db]}, "op_attr"),
+        ({"sys_interconnection": True}, "sys_interconnection"),
+        ({"profiler_level": st.ProfilerLevel.Level1, "aic_metrics": st.AiCMetrics.L2Cache},
+         "aic_metrics"),
+    ],
+)  # fmt: skip
+def test_switches_that_nothing_can_serve(switches, name, tmp_path, capsys):
+    handler = st.tensorboard_trace_handler(str(tmp_path), analyse_flag=False)
+    switches = {"aic_metrics": st.AiCMetrics.AiCoreNone, **switches}
+    config = st._ExperimentalConfig(**switches)
+    with st.profile(on_trace_ready=handler, experimental_config=config):
+        work()
+    assert warned(capsys) == [f"Parameter {name} has no effect: no device here can serve it."]
+
+
+@pytest.mark.parametrize("level", ["Level1", "Level2"])
+def test_default_metrics_are_no_wish(level, tmp_path, capsys):
+    handler = st.tensorboard_trace_handler(str(tmp_path), analyse_flag=False)
+    config = st._ExperimentalConfig(profiler_level=st.ProfilerLevel[level])
+    with st.profile(on_trace_ready=handler, experimental_config=config):
+        work()
+    assert warned(capsys) == []
+
+
+def test_local_rank_reaches_the_capture(tmp_path, quiet, monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    handler = st.tensorboard_trace_handler(str(tmp_path), analyse_flag=False)
+    with st.profile(on_trace_ready=handler, experimental_config=quiet()) as prof:
+        work()
+    metadata = read(prof.span_path).metadata
+    assert (metadata["local_rank"], metadata["local_world_size"]) == (3, 4)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 RANGE, OP, FRAMEWORK, BACKWARD, USER, MODULE, PYTHON, STEP = range(1, 9)
 COLLECTIVE, COLLECTIVE_WORK, GC, OPTIMIZER, DATALOADER, COMPILED = range(9, 15)
-MARK, COUNTER, MEMORY = 32, 33, 38
+MARK, COUNTER, SPAN_BEGIN, SPAN_END, MEMORY = 32, 33, 36, 37, 38
+NO_ARGS = (COUNTER, 34, 35)  # a value or an id lies there
 UNFINISHED = (1 << 48) - 1
 
 
@@ -226,7 +227,7 @@ def _read_slots(data, thread, names, args, capture):
                 ticks,
                 dur_kind & UNFINISHED,
                 dur_kind >> 56,
-                args[arg],
+                {} if kind in NO_ARGS else args[arg],
                 link,
                 sequence,
             )

@@ -3,7 +3,7 @@
 import warnings
 from typing import Any, Optional, Union
 
-from sonde.torch import _console
+from sonde.torch import _console, _host_system
 from sonde.torch._enums import AiCMetrics, ExportType, HostSystem, ProfilerLevel
 
 _NO_METRICS_LEVELS = (ProfilerLevel.Level0, ProfilerLevel.Level_none)
@@ -71,9 +71,18 @@ class _ExperimentalConfig:
             for name in ("l2_cache", "record_op_args", "op_attr", "sys_io", "sys_interconnection")
             if getattr(self, name)
         ]
-        if self.host_sys:
-            names.append("host_sys")
+        # The default is not a wish.
+        if self.aic_metrics not in (AiCMetrics.PipeUtilization, AiCMetrics.AiCoreNone):
+            names.insert(0, "aic_metrics")
         return names
+
+    def sampled_systems(self) -> list[HostSystem]:
+        """Those of ``host_sys`` that are sampled."""
+        return [system for system in self.host_sys if system in _host_system.SUPPORTED]
+
+    def not_sampled(self) -> list[str]:
+        """Those of ``host_sys`` that are not."""
+        return [system.value for system in self.host_sys if system not in _host_system.SUPPORTED]
 
     def config(self) -> dict[str, Any]:
         """The switches as ``profiler_info.json`` has them."""

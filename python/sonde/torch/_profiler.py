@@ -106,6 +106,8 @@ class _KinetoProfile(Annotations):
             with_stack=self.with_stack,
             with_modules=self.with_modules or self.with_stack,
             markers=switches.markers,
+            flops=self.with_flops,
+            host_systems=switches.sampled_systems(),
             gc_threshold_ms=switches.gc_detect_threshold,
             domain_include=switches.mstx_domain_include,
             domain_exclude=switches.mstx_domain_exclude,
@@ -136,6 +138,10 @@ class _KinetoProfile(Annotations):
         self._recording = Recording(self._settings(), self._facts)
         for name in self.experimental_config.without_effect():
             _console.warning(f"Parameter {name} has no effect: no device here can serve it.")
+        for text in self.experimental_config.not_sampled():
+            _console.warning(f"Parameter host_sys: {text} cannot be sampled and is left out.")
+        if self.with_flops and not self.experimental_config.markers:
+            _console.warning("Parameter with_flops has no effect unless mstx or msprof_tx is True.")
 
     def _warmup(self) -> None:
         assert self._recording is not None
@@ -221,7 +227,7 @@ class profile(_KinetoProfile):  # the name that programs use
     ``profile_memory``      allocations and releases
     ``with_stack``          Python call stacks
     ``with_modules``        one range for each ``nn.Module`` call
-    ``with_flops``          accepted, see ``docs/reference/python-api.md``
+    ``with_flops``          ranges with the FLOPs of matrix products; needs ``mstx``
     ``experimental_config`` ``_ExperimentalConfig``
 
     A wrong value gives a warning and the default.

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
 from sonde import _native
-from sonde.torch import _adapter, _metadata
+from sonde.torch import _adapter, _flops, _host_system, _metadata
+from sonde.torch._enums import HostSystem
 
 
 @dataclass
@@ -20,6 +21,8 @@ class Settings:
     with_stack: bool = False
     with_modules: bool = False
     markers: bool = False
+    flops: bool = False  # ranges with the FLOPs of matrix products; needs markers
+    host_systems: list[HostSystem] = field(default_factory=list)  # to sample
     gc_threshold_ms: Optional[float] = None
     domain_include: list[str] = field(default_factory=list)
     domain_exclude: list[str] = field(default_factory=list)
@@ -36,7 +39,7 @@ class Settings:
             (self.profile_memory, _native.FEATURE_MEMORY),
             (self.with_stack, _native.FEATURE_STACKS),
             (self.with_modules, _native.FEATURE_MODULES),
-            (self.markers, _native.FEATURE_MARKERS),
+            (self.markers or self.host_systems, _native.FEATURE_MARKERS),
         ):
             if wanted:
                 bits |= bit
@@ -51,10 +54,19 @@ class Settings:
             features=self.features(),
             directory=self.directory,
             worker_name=self.worker_name,
-            domain_include=self.domain_include,
+            domain_include=self._domains(),
             domain_exclude=self.domain_exclude,
             options=options,
         )
+
+    def _domains(self) -> list[str]:
+        """Domains to keep, none for all: those of the program, and ours for what was asked for."""
+        ours = [_host_system.DOMAIN] if self.host_systems else []
+        if not self.markers:
+            return ours
+        if not self.domain_include:
+            return []
+        return [*self.domain_include, *ours, *([_flops.DOMAIN] if self.flops else [])]
 
 
 class Recording:
@@ -68,6 +80,7 @@ class Recording:
         self._facts = facts
         self.path = ""
         self.active = False
+        self._sampler: Optional[_host_system.Sampler] = None
 
     def prepare(self) -> None:
         """Warm-up: attaches the adapter, opens files and buffers."""
@@ -81,20 +94,33 @@ class Recording:
         self.write_facts()
         self.path = _native.recorder().start(self.settings.session())
         self.active = True
+        if self.settings.flops and self.settings.markers:
+            _flops.install()
+        if self.settings.host_systems:
+            self._sampler = _host_system.Sampler(self.settings.host_systems)
+            self._sampler.start()
         return self.path
 
     def stop(self) -> str:
         """Stops recording; returns the span folder, which is complete."""
-        self.active = False
+        self._end_helpers()
         self.write_facts()
         self.path = _native.recorder().stop()
         return self.path
 
     def discard(self) -> None:
         """Stops and removes what was prepared or recorded."""
-        self.active = False
+        self._end_helpers()
         _native.recorder().discard()
         self.path = ""
+
+    def _end_helpers(self) -> None:
+        self.active = False
+        if self.settings.flops:
+            _flops.remove()
+        if self._sampler is not None:
+            self._sampler.stop()
+            self._sampler = None
 
     def write_facts(self) -> None:
         """Hands the metadata of the capture to the recorder."""
