@@ -47,7 +47,7 @@ test: build ## Run every test: C++ (plain, address and thread sanitizer) and Pyt
 	@$(PYTHON_TEST) tools/run_tests.py --jobs $(JOBS) --asan "$(ASAN_FOLDERS)" --tsan "$(TSAN_FOLDERS)"
 
 .PHONY: test-compat
-test-compat: build ## Let msprof-analyze, Perfetto and HTA open what Sonde writes
+test-compat: build ## Let msprof-analyze, Perfetto, HTA and TensorBoard open what Sonde writes
 	@setup/python.sh torch >/dev/null
 	@PRESET=$(PRESET) $$(setup/python.sh compat) -m pytest -q -o addopts=-ra test/compat
 
