@@ -1,12 +1,10 @@
 #include "cli/analyse_rank.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 
 #include "base/files.h"
-#include "base/hash.h"
 #include "base/strings.h"
 #include "exporters/registry.h"
 #include "exporters/span_files.h"
@@ -28,27 +26,9 @@ std::string SpanFolder(const std::string& path) {
   return base::BaseName(absolute) == "SONDE" ? std::string(base::DirName(absolute)) : absolute;
 }
 
-std::string CacheFolder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return JoinPath(cache, "sonde/stores");
-  }
-  const char* home = std::getenv("HOME");
-  return JoinPath(home != nullptr ? home : "/tmp", ".cache/sonde/stores");
-}
-
-// Where the store of a capture goes.
-Result<std::string> ChooseStorePath(const importers::TraceSource& source) {
-  std::string path = importers::StorePath(source);
-  if (base::CheckWritableDirectory(std::string(base::DirName(path))).ok()) return path;
-  const std::string folder = CacheFolder();
-  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
-  const uint64_t hash = base::HashString(base::AbsolutePath(source.path));
-  return JoinPath(folder, Concat(std::to_string(hash), ".duckdb"));
-}
-
 Result<std::unique_ptr<store::Store>> ImportInto(const importers::TraceSource& source,
                                                  const AnalyseOptions& options) {
-  SONDE_ASSIGN_OR_RETURN(const std::string path, ChooseStorePath(source));
+  SONDE_ASSIGN_OR_RETURN(const std::string path, importers::WritableStorePath(source));
   SONDE_ASSIGN_OR_RETURN(
       importers::ImportedTrace imported,
       importers::ImportTrace(source, path, importers::ImportOptions{.threads = options.threads}));

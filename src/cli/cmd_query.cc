@@ -56,15 +56,34 @@ Result<std::unique_ptr<store::Store>> OpenTraces(
   return store::Store::OpenRanks(ranks, {.threads = threads});
 }
 
+// "4 PyTorch Kineto traces, 1 captures of Sonde".
+std::string Counted(const std::vector<importers::TraceSource>& sources) {
+  std::string text;
+  for (const importers::Importer& importer : importers::Importers()) {
+    const auto count = std::count_if(sources.begin(), sources.end(), [&](const auto& source) {
+      return source.importer == &importer;
+    });
+    if (count == 0) continue;
+    text += Concat(text.empty() ? "" : ", ", std::to_string(count), " ", importer.what);
+  }
+  return text;
+}
+
 Result<std::unique_ptr<store::Store>> Open(const std::string& path) {
-  if (base::IsRegularFile(path)) {
+  if (base::IsRegularFile(path) && path.ends_with(".duckdb")) {
     return store::Store::OpenReadOnly(path, {.threads = base::AvailableThreads()});
   }
   SONDE_ASSIGN_OR_RETURN(const auto sources, importers::FindTraces(path));
   if (sources.empty()) {
-    return base::NotFoundError(
-        Concat("found nothing to read in '", path, "': neither a store file nor a capture"));
+    std::vector<std::string> known;
+    for (const importers::Importer& importer : importers::Importers()) {
+      known.emplace_back(importer.what);
+    }
+    return base::NotFoundError(Concat("found nothing to read in '", path,
+                                      "'; known are store files (.duckdb), ",
+                                      base::Join(known, ", ")));
   }
+  if (sources.size() > 1) PrintNotice(Concat("found in '", path, "': ", Counted(sources)));
   return OpenTraces(sources);
 }
 
@@ -174,8 +193,9 @@ Result<int> Run(const Context& context, const QueryOptions& options) {
 
 CommandAction Declare(CLI::App& app) {
   auto options = std::make_shared<QueryOptions>();
-  app.add_option("PATH", options->path,
-                 "A span folder, a store file (trace.duckdb), or a folder of several ranks");
+  app.add_option(
+      "PATH", options->path,
+      "A trace file, a span folder, a store file (trace.duckdb), or a folder of several ranks");
   app.add_option("SQL", options->sql, "One statement; without it, statements are asked for");
   app.add_option("--format", options->format, "How the result is written")
       ->check(CLI::IsMember({"table", "csv", "json", "parquet"}))

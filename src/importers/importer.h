@@ -32,7 +32,8 @@ struct ImportSummary {
 struct Importer {
   const char* name;  // lower case, as in messages
   const char* what;  // "captures of Sonde"
-  // Whether `path` is something this importer reads. Cheap: looks at names, opens little.
+  // Whether `path`, a file or folder, is something this importer reads. Cheap: looks at names
+  // first, opens little.
   bool (*recognises)(const std::string& path);
   // Global rank of the trace, -1 unknown.
   Result<int32_t> (*rank)(const std::string& path);
@@ -41,6 +42,8 @@ struct Importer {
   // Fills an empty store; the caller publishes it.
   Result<ImportSummary> (*import)(const std::string& path, store::Store& store,
                                   const ImportOptions& options);
+  // The store may lie in the folder of the trace: it is our own. Folders of users stay as they are.
+  bool is_ours = false;
 };
 
 }  // namespace sonde::importers

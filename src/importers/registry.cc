@@ -8,14 +8,19 @@
 #include "base/strings.h"
 #include "importers/ascend_db/ascend_db.h"
 #include "importers/capture/import.h"
+#include "importers/chrome_trace/import.h"
 
 namespace sonde::importers {
 namespace {
 
 constexpr std::array kImporters = {
-    Importer{"capture", "captures of Sonde", IsCapture, CaptureRank, CaptureStamp, ImportCapture},
+    Importer{"capture", "captures of Sonde", IsCapture, CaptureRank, CaptureStamp, ImportCapture,
+             /*is_ours=*/true},
     Importer{"ascend_db", "databases of Ascend's profilers", IsAscendDb, AscendDbRank,
              AscendDbStamp, ImportAscendDb},
+    // Last: takes every list of trace events.
+    Importer{"chrome_trace", "trace events", IsChromeTrace, ChromeTraceRank, ChromeTraceStamp,
+             ImportChromeTrace},
 };
 
 Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& found) {
@@ -26,8 +31,12 @@ Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& 
   if (max_depth == 0 || !base::IsDirectory(path)) return {};
   SONDE_ASSIGN_OR_RETURN(const auto entries, base::ListDirectory(path));
   for (const base::DirectoryEntry& entry : entries) {
-    if (entry.kind != base::DirectoryEntry::Kind::kDirectory) continue;
-    SONDE_RETURN_IF_ERROR(Search(base::JoinPath(path, entry.name), max_depth - 1, found));
+    const std::string inside = base::JoinPath(path, entry.name);
+    if (entry.name.starts_with('.') ||
+        (!base::IsDirectory(inside) && !base::IsRegularFile(inside))) {
+      continue;
+    }
+    SONDE_RETURN_IF_ERROR(Search(inside, max_depth - 1, found));
   }
   return {};
 }
@@ -39,9 +48,19 @@ std::string CacheFolder() {
   return base::JoinPath(home != nullptr ? home : "/tmp", ".cache/sonde/stores");
 }
 
-std::string CachedStore(const std::string& folder, const TraceSource& source) {
-  const uint64_t hash = base::HashString(base::AbsolutePath(source.path));
-  return base::JoinPath(folder, base::Concat(std::to_string(hash), ".duckdb"));
+// By content, whatever the name of the trace.
+std::string CachedStore(const TraceSource& source, int64_t stamp) {
+  const uint64_t hash =
+      base::HashCombine(static_cast<uint64_t>(stamp), base::HashString(source.importer->name));
+  return base::JoinPath(CacheFolder(), base::Concat(std::to_string(hash), ".duckdb"));
+}
+
+// Where the store of the trace belongs, first choice first.
+std::vector<std::string> StorePaths(const TraceSource& source, int64_t stamp) {
+  std::vector<std::string> paths;
+  if (source.importer->is_ours) paths.push_back(StorePath(source));
+  paths.push_back(CachedStore(source, stamp));
+  return paths;
 }
 
 // The store in that file where it is one of this trace as it is now, else null.
@@ -77,11 +96,15 @@ std::string StorePath(const TraceSource& source) {
 }
 
 Result<std::string> WritableStorePath(const TraceSource& source) {
-  const std::string path = StorePath(source);
-  if (base::CheckWritableDirectory(std::string(base::DirName(path))).ok()) return path;
-  const std::string folder = CacheFolder();
-  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
-  return CachedStore(folder, source);
+  SONDE_ASSIGN_OR_RETURN(const int64_t stamp, source.importer->stamp(source.path));
+  for (const std::string& path : StorePaths(source, stamp)) {
+    const std::string folder(base::DirName(path));
+    if (folder == CacheFolder()) SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
+    if (base::CheckWritableDirectory(folder).ok()) return path;
+  }
+  return base::PermissionDeniedError(
+      base::Concat("cannot write the trace store to '", CacheFolder(),
+                   "': set XDG_CACHE_HOME to a folder that can be written"));
 }
 
 Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& store_path,
@@ -103,7 +126,7 @@ Result<std::unique_ptr<store::Store>> OpenOrImport(
   SONDE_ASSIGN_OR_RETURN(const int64_t stamp, source.importer->stamp(source.path));
   store::StoreOptions store_options;
   store_options.threads = options.threads;
-  for (const std::string& path : {StorePath(source), CachedStore(CacheFolder(), source)}) {
+  for (const std::string& path : StorePaths(source, stamp)) {
     if (auto store = OpenCurrent(path, stamp, store_options)) return store;
   }
   SONDE_ASSIGN_OR_RETURN(const std::string path, WritableStorePath(source));

@@ -31,11 +31,11 @@ struct TraceSource {
 // order of names. Empty where nothing is found; an error where the path cannot be read.
 Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_depth = 3);
 
-// Where the store file of a trace lies: <path>/SONDE/trace.duckdb of a span folder.
+// Where the store file of a trace of ours lies: <path>/SONDE/trace.duckdb of a span folder.
 std::string StorePath(const TraceSource& source);
 
-// The same, or a file of the user's cache folder ($XDG_CACHE_HOME/sonde/stores) where the folder of
-// the trace cannot be written.
+// That, or a file of the user's cache folder ($XDG_CACHE_HOME/sonde/stores), named by the content
+// of the trace, where the trace is not ours or its folder cannot be written.
 Result<std::string> WritableStorePath(const TraceSource& source);
 
 // Imports and publishes; an existing store file is replaced.

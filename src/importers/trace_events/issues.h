@@ -37,6 +37,35 @@ inline constexpr IssueKind kPackedBomb{
 inline constexpr IssueKind kHugeValue{
     "trace_huge_value", Severity::kError,
     "one value is larger than 256 MB and was left out with all that follows"};
+inline constexpr IssueKind kOtherPhase{
+    "trace_phase_not_imported", Severity::kInfo,
+    "events of other kinds than slices, counters, flows, instants and names were left out"};
+inline constexpr IssueKind kNoDuration{
+    "trace_without_duration", Severity::kWarning,
+    "a complete event (\"X\") without a duration was taken as one of no duration"};
+inline constexpr IssueKind kNegativeDuration{"trace_negative_duration", Severity::kWarning,
+                                             "a duration below zero was taken as zero"};
+inline constexpr IssueKind kUnbalanced{
+    "trace_unbalanced_range", Severity::kWarning,
+    "an end of a range (\"E\", \"e\") has no begin and was left out, or ended ranges inside of it"};
+inline constexpr IssueKind kUnfinished{
+    "trace_unfinished_range", Severity::kInfo,
+    "a range (\"B\", \"b\") has no end: it had not ended when recording ended"};
+inline constexpr IssueKind kOverlap{
+    "trace_overlap", Severity::kInfo,
+    "a slice begins inside of another of its thread and ends behind it; it was moved to a track "
+    "beside"};
+inline constexpr IssueKind kUnpairedFlow{
+    "trace_flow_unpaired", Severity::kInfo,
+    "an end of a flow has no other end (Kineto writes many of these) and was left out"};
+inline constexpr IssueKind kUnboundFlow{
+    "trace_flow_without_slice", Severity::kWarning,
+    "a flow points to a moment in which its thread runs no slice; that end is unknown"};
+inline constexpr IssueKind kBadCounter{"trace_bad_counter", Severity::kWarning,
+                                       "a value of a counter that is no number was left out"};
+inline constexpr IssueKind kBadArguments{
+    "trace_bad_arguments", Severity::kWarning,
+    "arguments of an event are no valid JSON; those before the fault are imported"};
 inline constexpr IssueKind kNotATrace{"trace_without_events", Severity::kWarning,
                                       "the file holds no list of events"};
 

@@ -23,8 +23,8 @@ constexpr std::string_view kEventsKey = "traceEvents";
 class FileReader {
  public:
   FileReader(TextSource& source, const std::string& path, EventSink& sink,
-             store::ImportIssues& issues)
-      : source_(source), path_(path), sink_(sink), issues_(issues) {}
+             store::ImportIssues& issues, const ArrayRunner& run_array)
+      : source_(source), path_(path), sink_(sink), issues_(issues), run_array_(run_array) {}
 
   Status Run() {
     p_ = source_.window().begin;
@@ -74,6 +74,10 @@ class FileReader {
   Status ReadEvents() {
     events_seen_ = true;
     SONDE_RETURN_IF_ERROR(source_.Advance(p_));
+    if (run_array_) {
+      SONDE_ASSIGN_OR_RETURN(p_, run_array_(source_.window()));
+      return {};
+    }
     EventArrayReader array(source_.window(), &source_, path_, sink_, issues_);
     SONDE_RETURN_IF_ERROR(array.Run());
     p_ = array.position();
@@ -159,6 +163,7 @@ class FileReader {
   const std::string& path_;
   EventSink& sink_;
   store::ImportIssues& issues_;
+  const ArrayRunner& run_array_;
   const char* p_ = nullptr;
   bool events_seen_ = false;
 };
@@ -285,7 +290,12 @@ Status EventArrayReader::Flush() {
 
 Status ReadTraceEvents(const std::string& path, EventSink& sink, store::ImportIssues& issues) {
   SONDE_ASSIGN_OR_RETURN(const auto source, TextSource::Open(path, issues));
-  return FileReader(*source, path, sink, issues).Run();
+  return ReadTraceText(*source, path, sink, issues);
+}
+
+Status ReadTraceText(TextSource& source, const std::string& path, EventSink& sink,
+                     store::ImportIssues& issues, const ArrayRunner& run_array) {
+  return FileReader(source, path, sink, issues, run_array).Run();
 }
 
 }  // namespace sonde::importers::trace_events

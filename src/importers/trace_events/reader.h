@@ -10,7 +10,7 @@
 // is empty, or begins like no trace, or where the sink fails. Threads: pure.
 #pragma once
 
-#include <limits>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +24,12 @@
 namespace sonde::importers::trace_events {
 
 Status ReadTraceEvents(const std::string& path, EventSink& sink, store::ImportIssues& issues);
+
+// The same for a source that is open. `run_array`, where given, reads the events of an array in
+// place of the sink: from the window's begin, behind '[', to the place it returns.
+using ArrayRunner = std::function<Result<const char*>(const Window& window)>;
+Status ReadTraceText(TextSource& source, const std::string& path, EventSink& sink,
+                     store::ImportIssues& issues, const ArrayRunner& run_array = nullptr);
 
 // The events of an array, from a place between two of them on.
 class EventArrayReader {

@@ -35,6 +35,11 @@ class MappedSource : public TextSource {
     forgotten_ = offset;
   }
 
+  void ForgetPiece(const char* begin, const char* end) const override {
+    file_.Forget(static_cast<size_t>(begin - file_.text().data()),
+                 static_cast<size_t>(end - begin));
+  }
+
   bool packed() const override { return false; }
 
  private:
@@ -81,6 +86,7 @@ class GzipSource : public TextSource {
   }
 
   void Forget(const char* /*position*/) override {}
+  void ForgetPiece(const char* /*begin*/, const char* /*end*/) const override {}
   bool packed() const override { return true; }
 
  private:

@@ -35,6 +35,8 @@ class TextSource {
   virtual Status Advance(const char* position) = 0;
   // Tells that pages before `position` may leave memory; cheap.
   virtual void Forget(const char* position) = 0;
+  // The same for a piece in the middle of a plain file; any thread.
+  virtual void ForgetPiece(const char* begin, const char* end) const = 0;
   virtual bool packed() const = 0;
 
  protected:

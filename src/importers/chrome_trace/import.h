@@ -1,0 +1,20 @@
+// Traces in the Chrome trace event format whose producer is not known: slices, counters, flows and
+// instants as they are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "importers/importer.h"
+#include "store/store.h"
+
+namespace sonde::importers {
+
+bool IsChromeTrace(const std::string& path);
+Result<int32_t> ChromeTraceRank(const std::string& path);
+Result<int64_t> ChromeTraceStamp(const std::string& path);
+Result<ImportSummary> ImportChromeTrace(const std::string& path, store::Store& store,
+                                        const ImportOptions& options);
+
+}  // namespace sonde::importers

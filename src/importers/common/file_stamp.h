@@ -1,0 +1,15 @@
+// A number that changes when a file's content changes, whatever its name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace sonde::importers {
+
+// Of the whole content up to 64 MB; of larger files of the size, the time of the last change and a
+// thousand pieces spread over the file, so that it takes milliseconds.
+Result<uint64_t> FileStamp(const std::string& path);
+
+}  // namespace sonde::importers

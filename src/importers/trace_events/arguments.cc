@@ -1,0 +1,217 @@
+#include "importers/trace_events/arguments.h"
+
+#include <bit>
+#include <charconv>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/strings.h"
+
+namespace sonde::importers::trace_events {
+namespace {
+
+constexpr int32_t kIdBlock = 4096;
+constexpr int32_t kLooksBeforeJudging = 4096;
+constexpr int32_t kBypassSets = 60000;
+
+enum Form : int16_t { kText = 0, kJson = 1, kNumber = 2 };
+
+// 128 bits, in one pass of two lanes.
+std::pair<uint64_t, uint64_t> HashTwice(std::string_view text) {
+  const auto* p = reinterpret_cast<const uint8_t*>(text.data());
+  size_t left = text.size();
+  uint64_t a = text.size() ^ base::internal::kHashA;
+  uint64_t b = text.size() ^ base::internal::kHashB;
+  for (; left >= 16; p += 16, left -= 16) {
+    const auto x = base::LoadLe<uint64_t>(p);
+    const auto y = base::LoadLe<uint64_t>(p + 8);
+    a = base::internal::HashMix(a ^ x, y ^ base::internal::kHashC);
+    b = base::internal::HashMix(b ^ y, x ^ base::internal::kHashA);
+  }
+  const std::string_view rest(reinterpret_cast<const char*>(p), left);
+  return {base::HashString(rest, a), base::HashString(rest, b ^ base::internal::kHashC)};
+}
+
+// Whether the shortest text of the double is `text`: then the double alone keeps it.
+bool IsShortest(double value, std::string_view text) {
+  char buffer[40];
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value).ptr;
+  if (std::string_view(buffer, static_cast<size_t>(end - buffer)) == text) return true;
+  base::NumberBuffer python;
+  return base::FormatPythonDouble(value, python) == text;
+}
+
+bool IsNumberText(std::string_view text) {
+  return !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
+}
+
+}  // namespace
+
+int32_t CapturedArguments::Add(uint32_t mask, std::span<const int64_t> values) {
+  const auto index = static_cast<int32_t>(words_.size());
+  words_.push_back(mask);
+  for (uint32_t left = mask; left != 0; left &= left - 1) {
+    const auto value = static_cast<uint64_t>(values[static_cast<size_t>(std::countr_zero(left))]);
+    words_.push_back(static_cast<uint32_t>(value));
+    words_.push_back(static_cast<uint32_t>(value >> 32U));
+  }
+  return index;
+}
+
+std::optional<int64_t> CapturedArguments::Get(int32_t index, size_t key) const {
+  if (index < 0) return std::nullopt;
+  const uint32_t* words = words_.data() + index;
+  const uint32_t bit = 1U << key;
+  if ((words[0] & bit) == 0) return std::nullopt;
+  const uint32_t* value = words + 1 + 2 * std::popcount(words[0] & (bit - 1));
+  return static_cast<int64_t>(value[0] | (uint64_t{value[1]} << 32U));
+}
+
+ArgumentSplitter::ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
+                                   std::atomic<int32_t>& next_id)
+    : captured_keys_(keys), names_(names), next_id_(next_id), known_(4096) {
+  CHECK(keys.size() <= kMaxCapturedKeys);
+}
+
+Status ArgumentSplitter::Open(store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(ints_, store::TableWriter<store::ArgsIntRow>::Open(transaction));
+  SONDE_ASSIGN_OR_RETURN(doubles_, store::TableWriter<store::ArgsDoubleRow>::Open(transaction));
+  SONDE_ASSIGN_OR_RETURN(texts_, store::TableWriter<store::ArgsTextRow>::Open(transaction));
+  return {};
+}
+
+Status ArgumentSplitter::Close() {
+  if (!ints_) return {};
+  SONDE_RETURN_IF_ERROR(ints_->Close());
+  SONDE_RETURN_IF_ERROR(doubles_->Close());
+  return texts_->Close();
+}
+
+ArgumentSplitter::Ids ArgumentSplitter::Take(std::string_view object, bool store) {
+  if (SkipSpace(object.data() + 1, object.data() + object.size()) ==
+      object.data() + object.size() - 1) {
+    return {};
+  }
+  Known* place = nullptr;
+  if (bypass_ > 0) {
+    --bypass_;
+  } else {
+    if ((known_count_ + 1) * 2 > known_.size()) Grow();
+    const auto [hash, check] = HashTwice(object);
+    place = Find(store ? hash : ~hash, check);
+    ++looks_;
+    if (place->used) {
+      ++hits_;
+      return place->ids;
+    }
+    *place = {store ? hash : ~hash, check, {}, true};
+    ++known_count_;
+    if (looks_ >= kLooksBeforeJudging) {
+      if (hits_ * 10 < looks_) bypass_ = kBypassSets;
+      looks_ = 0;
+      hits_ = 0;
+    }
+  }
+  Ids ids;
+  if (store) ids.args_id = NextId();
+  mask_ = 0;
+  size_t member = 0;
+  const bool whole =
+      ForEachMember(object, [&](std::string_view key, bool escaped, const JsonValue& value) {
+        TakeMember(ids.args_id, KeyAt(member++, key, escaped), value);
+      });
+  if (!whole) ++bad_sets_;
+  if (mask_ != 0) ids.captured = captured_.Add(mask_, values_);
+  if (place != nullptr) place->ids = ids;
+  return ids;
+}
+
+int32_t ArgumentSplitter::NextId() {
+  if (id_ == id_end_) {
+    id_ = next_id_.fetch_add(kIdBlock);
+    id_end_ = id_ + kIdBlock;
+  }
+  return id_++;
+}
+
+ArgumentSplitter::Known* ArgumentSplitter::Find(uint64_t hash, uint64_t check) {
+  size_t slot = hash & (known_.size() - 1);
+  while (known_[slot].used && (known_[slot].hash != hash || known_[slot].check != check)) {
+    slot = (slot + 1) & (known_.size() - 1);
+  }
+  return &known_[slot];
+}
+
+void ArgumentSplitter::Grow() {
+  std::vector<Known> old(known_.size() * 2);
+  old.swap(known_);
+  for (const Known& known : old) {
+    if (known.used) *Find(known.hash, known.check) = known;
+  }
+}
+
+// Most sets have the keys of the one before at the same places.
+const ArgumentSplitter::Key& ArgumentSplitter::KeyAt(size_t place, std::string_view text,
+                                                     bool escaped) {
+  constexpr size_t kMaxPlaces = 64;
+  place %= kMaxPlaces;
+  if (place >= places_.size()) places_.resize(place + 1);
+  Key& key = places_[place];
+  if (key.name >= 0 && key.text == text) return key;
+  key.text = text;
+  key.name = escaped ? names_.Intern(Unescape(text)) : names_.Intern(text);
+  key.slot = -1;
+  for (size_t i = 0; i < captured_keys_.size(); ++i) {
+    if (text == captured_keys_[i].key) key.slot = static_cast<int8_t>(i);
+  }
+  return key;
+}
+
+void ArgumentSplitter::TakeMember(int32_t args_id, const Key& key, const JsonValue& value) {
+  if (key.slot >= 0) Capture(key.slot, value);
+  if (args_id >= 0) StoreValue(args_id, key.name, value);
+}
+
+int32_t ArgumentSplitter::InternText(const JsonValue& value) {
+  return value.escaped ? names_.Intern(Unescape(value.text)) : names_.Intern(value.text);
+}
+
+void ArgumentSplitter::StoreText(int32_t args_id, int32_t key, int16_t form,
+                                 const JsonValue& value) {
+  texts_->Append({args_id, key, form, InternText(value)});
+}
+
+void ArgumentSplitter::StoreValue(int32_t args_id, int32_t key, const JsonValue& value) {
+  if (value.is_string) return StoreText(args_id, key, kText, value);
+  if (!IsNumberText(value.text)) return StoreText(args_id, key, kJson, value);
+  const char* const begin = value.text.data();
+  const char* const end = begin + value.text.size();
+  int64_t integer = 0;
+  const auto as_integer = std::from_chars(begin, end, integer);
+  if (as_integer.ec == std::errc() && as_integer.ptr == end &&
+      (value.text != "-0" && (value.text[0] != '0' || value.text.size() == 1))) {
+    ints_->Append({args_id, key, integer});
+    return;
+  }
+  double number = 0;
+  const auto as_double = std::from_chars(begin, end, number);
+  if (as_double.ec == std::errc() && as_double.ptr == end && IsShortest(number, value.text)) {
+    doubles_->Append({args_id, key, number});
+  } else {
+    StoreText(args_id, key, kNumber, value);
+  }
+}
+
+void ArgumentSplitter::Capture(int8_t slot, const JsonValue& value) {
+  const auto index = static_cast<size_t>(slot);
+  if (captured_keys_[index].is_text) {
+    values_[index] = InternText(value);
+  } else {
+    const auto integer = base::ParseInt64(value.text);
+    if (!integer) return;
+    values_[index] = *integer;
+  }
+  mask_ |= 1U << index;
+}
+
+}  // namespace sonde::importers::trace_events

@@ -1,0 +1,98 @@
+// Arguments of events: sets of key and value, split into the typed tables as they come.
+//
+// A set that was met before gets the same id (by a hash of 128 bits of its text); where sets hardly
+// repeat, looking for them is given up for a while. Rows go to the database at once, so memory does
+// not grow with them. One thread each; all of an import share the numbers.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "importers/trace_events/dialect.h"
+#include "importers/trace_events/members.h"
+#include "importers/trace_events/shared_names.h"
+#include "store/rows.h"
+#include "store/table_writer.h"
+
+namespace sonde::importers::trace_events {
+
+// Captured values of argument sets: a mask of those present, then the values.
+class CapturedArguments {
+ public:
+  int32_t Add(uint32_t mask, std::span<const int64_t> values);
+  std::optional<int64_t> Get(int32_t index, size_t key) const;
+
+ private:
+  std::vector<uint32_t> words_;
+};
+
+class ArgumentSplitter {
+ public:
+  struct Ids {
+    int32_t args_id = store::kNone;
+    int32_t captured = -1;  // in captured()
+  };
+
+  // `next_id` counts the sets of all splitters of an import.
+  ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
+                   std::atomic<int32_t>& next_id);
+
+  Status Open(store::Transaction& transaction);
+  // `object` is JSON text from '{' to '}'.
+  Ids Take(std::string_view object, bool store);
+  Status Close();
+
+  const CapturedArguments& captured() const { return captured_; }
+  int64_t bad_sets() const { return bad_sets_; }
+
+ private:
+  struct Known {
+    uint64_t hash = 0;
+    uint64_t check = 0;
+    Ids ids;
+    bool used = false;
+  };
+  struct Key {
+    std::string text;
+    int32_t name = -1;
+    int8_t slot = -1;  // among the captured
+  };
+
+  int32_t NextId();
+  const Key& KeyAt(size_t place, std::string_view text, bool escaped);
+  void TakeMember(int32_t args_id, const Key& key, const JsonValue& value);
+  void StoreValue(int32_t args_id, int32_t key, const JsonValue& value);
+  void StoreText(int32_t args_id, int32_t key, int16_t form, const JsonValue& value);
+  void Capture(int8_t slot, const JsonValue& value);
+  int32_t InternText(const JsonValue& value);
+  Known* Find(uint64_t hash, uint64_t check);
+  void Grow();
+
+  std::vector<CapturedKey> captured_keys_;
+  NameCache& names_;
+  std::atomic<int32_t>& next_id_;
+  int32_t id_ = 0;
+  int32_t id_end_ = 0;
+  std::vector<Known> known_;
+  size_t known_count_ = 0;
+  int32_t looks_ = 0;
+  int32_t hits_ = 0;
+  int32_t bypass_ = 0;       // sets still to take without looking
+  std::vector<Key> places_;  // key met last at each place of a set
+  uint32_t mask_ = 0;
+  std::array<int64_t, kMaxCapturedKeys> values_ = {};
+  CapturedArguments captured_;
+  std::optional<store::TableWriter<store::ArgsIntRow>> ints_;
+  std::optional<store::TableWriter<store::ArgsDoubleRow>> doubles_;
+  std::optional<store::TableWriter<store::ArgsTextRow>> texts_;
+  int64_t bad_sets_ = 0;
+};
+
+}  // namespace sonde::importers::trace_events

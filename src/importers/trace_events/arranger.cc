@@ -1,0 +1,331 @@
+#include "importers/trace_events/arranger.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <queue>
+#include <tuple>
+
+#include "base/strings.h"
+#include "importers/trace_events/edges.h"
+#include "importers/trace_events/issues.h"
+
+namespace sonde::importers::trace_events {
+namespace {
+
+constexpr int64_t kOpenEnd = std::numeric_limits<int64_t>::max();
+constexpr size_t kMaxDepth = std::numeric_limits<uint16_t>::max();
+
+}  // namespace
+
+int64_t Arranger::EndOf(const StagedSlice& slice) const {
+  return slice.dur < 0 ? kOpenEnd : slice.ts + slice.dur;
+}
+
+Status Arranger::Run() {
+  if (slices_.size() + stage_.staged_.edges.size() >
+      static_cast<size_t>(std::numeric_limits<int32_t>::max() / 2)) {
+    return base::OutOfRangeError("the trace holds more slices than a store can number (2^30)");
+  }
+  EdgePairs(stage_).Run();
+  AddBase();
+  BucketByTrack();
+  CollectMoments();
+  for (size_t track = 0; track + 1 < begins_.size(); ++track) {
+    SortTrack(begins_[track], begins_[track + 1]);
+    NestTrack(track, begins_[track], begins_[track + 1]);
+  }
+  LabelTracks();
+  NumberTracks();
+  NumberSlices();
+  return {};
+}
+
+// Adds the file's base time, and finds the first and last moment.
+void Arranger::AddBase() {
+  Staged& staged = stage_.staged_;
+  const int64_t base = stage_.base_ns_;
+  int64_t first = kOpenEnd;
+  int64_t last = std::numeric_limits<int64_t>::min();
+  slices_.ForEach([&](uint32_t, StagedSlice& slice) {
+    slice.ts += base;
+    first = std::min(first, slice.ts);
+    last = std::max(last, slice.ts + std::max<int64_t>(slice.dur, 0));
+  });
+  const auto take = [&](auto& events) {
+    for (auto& event : events) {
+      event.ts += base;
+      first = std::min(first, event.ts);
+      last = std::max(last, event.ts);
+    }
+  };
+  take(staged.instants);
+  take(staged.counters);
+  for (FlowEnd& flow : staged.flows) flow.ts += base;
+  if (first <= last) {
+    stage_.first_ns_ = first;
+    stage_.last_ns_ = last;
+  }
+}
+
+void Arranger::BucketByTrack() {
+  const size_t tracks = stage_.tracks_.tracks.size();
+  begins_.assign(tracks + 1, 0);
+  uint32_t places = 0;
+  slices_.ForEach([&](uint32_t place, const StagedSlice& slice) {
+    ++begins_[static_cast<size_t>(slice.track) + 1];
+    places = place + 1;
+  });
+  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+  std::vector<size_t> next(begins_.begin(), begins_.end() - 1);
+  order_.resize(slices_.size());
+  slices_.ForEach([&](uint32_t place, const StagedSlice& slice) {
+    order_[next[static_cast<size_t>(slice.track)]++] = place;
+  });
+  parent_.assign(places, kNoPlace);
+  depth_.assign(places, 0);
+  lanes_.resize(tracks);
+}
+
+void Arranger::CollectMoments() {
+  const Staged& staged = stage_.staged_;
+  for (uint32_t i = 0; i < staged.flows.size(); ++i) {
+    const FlowEnd& flow = staged.flows[i];
+    moments_.push_back({flow.ts, flow.thread, i, true, flow.enclosing});
+  }
+  for (uint32_t i = 0; i < staged.instants.size(); ++i) {
+    moments_.push_back({staged.instants[i].ts, staged.instants[i].thread, i, false, true});
+  }
+  std::stable_sort(moments_.begin(), moments_.end(), [](const Moment& a, const Moment& b) {
+    return a.thread != b.thread ? a.thread < b.thread : a.ts < b.ts;
+  });
+}
+
+// By begin, the longer first, then as in the file.
+void Arranger::SortTrack(size_t begin, size_t end) {
+  const auto before = [&](uint32_t a, uint32_t b) {
+    const StagedSlice& x = slices_[a];
+    const StagedSlice& y = slices_[b];
+    return x.ts != y.ts ? x.ts < y.ts : EndOf(x) > EndOf(y);
+  };
+  const auto first = order_.begin() + static_cast<ptrdiff_t>(begin);
+  const auto last = order_.begin() + static_cast<ptrdiff_t>(end);
+  if (!std::is_sorted(first, last, before)) std::stable_sort(first, last, before);
+}
+
+void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
+  const TrackEntry entry = stage_.tracks_.tracks[track];
+  const bool takes_moments = entry.thread >= 0 && entry.lane == 0;
+  size_t moment = 0;
+  size_t moments_end = 0;
+  if (takes_moments) {
+    const auto by_thread = [](const Moment& m, int32_t thread) { return m.thread < thread; };
+    const auto first = std::lower_bound(moments_.begin(), moments_.end(), entry.thread, by_thread);
+    const auto last = std::lower_bound(first, moments_.end(), entry.thread + 1, by_thread);
+    moment = static_cast<size_t>(first - moments_.begin());
+    moments_end = static_cast<size_t>(last - moments_.begin());
+  }
+  stack_.clear();
+  std::vector<uint32_t> aside;
+  for (size_t i = begin; i < end; ++i) {
+    const uint32_t place = order_[i];
+    const StagedSlice& slice = slices_[place];
+    TakeMoments(moment, moments_end, slice.ts, place);
+    while (!stack_.empty() && stack_.back().end <= slice.ts) stack_.pop_back();
+    if (!stack_.empty() && (EndOf(slice) > stack_.back().end || stack_.size() >= kMaxDepth)) {
+      aside.push_back(place);
+      continue;
+    }
+    Place(place, static_cast<int32_t>(track));
+  }
+  TakeMoments(moment, moments_end, kOpenEnd, kNoPlace);
+  if (!aside.empty()) MoveAside(aside, static_cast<int32_t>(track));
+}
+
+void Arranger::Place(uint32_t place, int32_t track) {
+  const size_t depth = stack_.size();
+  if (depth > 0) parent_[place] = stack_.back().place;
+  depth_[place] = static_cast<uint16_t>(depth);
+  std::vector<uint32_t>& lanes = lanes_[static_cast<size_t>(track)];
+  if (depth >= lanes.size()) lanes.resize(depth + 1);
+  ++lanes[depth];
+  stack_.push_back({EndOf(slices_[place]), place});
+}
+
+// Slices that do not nest: each goes to a track beside that is free when it begins.
+void Arranger::MoveAside(const std::vector<uint32_t>& places, int32_t track) {
+  using Free = std::pair<int64_t, int32_t>;  // end of the last slice, track
+  std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
+  for (const uint32_t place : places) {
+    StagedSlice& slice = slices_[place];
+    int32_t beside = -1;
+    if (!free.empty() && free.top().first <= slice.ts) {
+      beside = free.top().second;
+      free.pop();
+    } else {
+      TrackEntry entry = stage_.tracks_.tracks[static_cast<size_t>(track)];
+      entry.is_overflow = true;
+      beside = stage_.tracks_.Add(entry);
+      lanes_.push_back({0});
+    }
+    free.emplace(EndOf(slice), beside);
+    slice.track = beside;
+    ++lanes_[static_cast<size_t>(beside)][0];
+  }
+  stage_.issues_.Add(kOverlap, stage_.path_, -1, static_cast<int64_t>(places.size()));
+}
+
+// Those before `until`, where the slice `next_place` begins. A moment at which a slice begins
+// belongs to it.
+void Arranger::TakeMoments(size_t& next, size_t end, int64_t until, uint32_t next_place) {
+  for (; next < end && moments_[next].ts < until; ++next) {
+    const Moment& moment = moments_[next];
+    while (!stack_.empty() && stack_.back().end < moment.ts) stack_.pop_back();
+    if (moment.enclosing) {
+      Bind(moment, stack_.empty() ? kNoPlace : stack_.back().place);
+      continue;
+    }
+    const auto begins_now = std::find_if(stack_.begin(), stack_.end(), [&](const Frame& frame) {
+      return slices_[frame.place].ts == moment.ts;
+    });
+    if (begins_now != stack_.end()) {
+      Bind(moment, begins_now->place);
+    } else if (next_place != kNoPlace) {
+      Bind(moment, next_place);
+    } else {
+      Bind(moment, stack_.empty() ? kNoPlace : stack_.back().place);
+    }
+  }
+}
+
+// Keeps the place; NumberSlices turns it into a slice_id.
+void Arranger::Bind(const Moment& moment, uint32_t place) {
+  int32_t& slice = moment.is_flow ? stage_.staged_.flows[moment.index].slice
+                                  : stage_.staged_.instants[moment.index].slice;
+  slice = place == kNoPlace ? store::kNone : static_cast<int32_t>(place);
+}
+
+void Arranger::LabelTracks() {
+  store::NamePool& names = stage_.names();
+  TrackTable& table = stage_.tracks_;
+  const auto text = [&](int32_t id) { return id < 0 ? std::string_view() : names.Text(id); };
+  for (TrackEntry& track : table.tracks) {
+    if (track.is_counter || track.is_span) {
+      track.kind = names.Intern(track.is_counter ? "counter" : "span");
+      if (track.is_span) track.name = names.Intern("Asynchronous");
+      continue;
+    }
+    const ThreadEntry& thread = table.threads[static_cast<size_t>(track.thread)];
+    const ProcessEntry& process = table.processes[static_cast<size_t>(track.process)];
+    const TrackLabel label = stage_.dialect_.LabelTrack(
+        {text(process.name), text(process.labels), text(thread.name), process.pid, thread.tid},
+        track.lane);
+    track.kind = names.Intern(label.kind);
+    track.device_id = label.device_id;
+    track.stream_id = label.stream_id;
+    if (!label.name.empty()) {
+      track.name = names.Intern(label.name);
+    } else {
+      track.name =
+          thread.name >= 0 ? thread.name : names.Intern(base::Concat("Thread ", thread.tid));
+    }
+  }
+}
+
+// Processes, threads and tracks that hold something, in the order in which people expect them.
+void Arranger::NumberTracks() {
+  const TrackTable& table = stage_.tracks_;
+  Arrangement& out = stage_.arrangement_;
+  std::vector<bool> thread_used(table.threads.size());
+  std::vector<bool> process_used(table.processes.size());
+  for (const TrackEntry& track : table.tracks) {
+    if (track.thread >= 0) thread_used[static_cast<size_t>(track.thread)] = true;
+    process_used[static_cast<size_t>(track.process)] = true;
+  }
+  for (const InstantEvent& instant : stage_.staged_.instants) {
+    thread_used[static_cast<size_t>(instant.thread)] = true;
+  }
+  for (size_t i = 0; i < thread_used.size(); ++i) {
+    if (thread_used[i]) process_used[static_cast<size_t>(table.threads[i].process)] = true;
+  }
+  const auto number = [](size_t count, const auto& is_used, const auto& key) {
+    std::vector<size_t> order;
+    for (size_t i = 0; i < count; ++i) {
+      if (is_used(i)) order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return key(a) < key(b); });
+    std::vector<int32_t> ids(count, -1);
+    for (size_t i = 0; i < order.size(); ++i) ids[order[i]] = static_cast<int32_t>(i);
+    return ids;
+  };
+  out.process_ids = number(
+      table.processes.size(), [&](size_t i) { return process_used[i]; },
+      [&](size_t i) {
+        return std::tuple(table.processes[i].sort_index, table.processes[i].number);
+      });
+  out.thread_ids = number(
+      table.threads.size(), [&](size_t i) { return thread_used[i]; },
+      [&](size_t i) {
+        const ThreadEntry& thread = table.threads[i];
+        return std::tuple(out.process_ids[static_cast<size_t>(thread.process)], thread.sort_index,
+                          thread.number);
+      });
+  out.track_ids = number(
+      table.tracks.size(), [](size_t) { return true; },
+      [&](size_t i) {
+        const TrackEntry& track = table.tracks[i];
+        const int32_t thread = track.thread < 0 ? std::numeric_limits<int32_t>::max()
+                                                : out.thread_ids[static_cast<size_t>(track.thread)];
+        return std::tuple(out.process_ids[static_cast<size_t>(track.process)], thread,
+                          track.is_counter, track.lane, track.is_overflow,
+                          track.is_counter ? stage_.names().Text(track.name) : std::string_view());
+      });
+  out.track_count = static_cast<int32_t>(table.tracks.size());
+}
+
+void Arranger::NumberSlices() {
+  Arrangement& out = stage_.arrangement_;
+  std::vector<size_t> by_id(lanes_.size());
+  for (size_t i = 0; i < by_id.size(); ++i) by_id[static_cast<size_t>(out.track_ids[i])] = i;
+  int32_t next = 0;
+  for (const size_t track : by_id) {
+    for (uint32_t& count : lanes_[track]) {  // becomes the next number of the lane
+      const auto slices = static_cast<int32_t>(count);
+      count = static_cast<uint32_t>(next);
+      next += slices;
+    }
+  }
+  out.by_slice.resize(order_.size());
+  out.depths.resize(order_.size());
+  out.preorder.resize(order_.size());
+  std::vector<int32_t> id_of_place(parent_.size(), store::kNone);
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const uint32_t place = order_[i];
+    const auto id = lanes_[static_cast<size_t>(slices_[place].track)][depth_[place]]++;
+    out.by_slice[id] = place;
+    out.depths[id] = depth_[place];
+    out.preorder[i] = static_cast<int32_t>(id);
+    id_of_place[place] = static_cast<int32_t>(id);
+  }
+  out.parents.resize(order_.size());
+  for (size_t id = 0; id < out.parents.size(); ++id) {
+    const uint32_t parent = parent_[out.by_slice[id]];
+    out.parents[id] = parent == kNoPlace ? store::kNone : id_of_place[parent];
+  }
+  parent_.clear();
+  for (FlowEnd& flow : stage_.staged_.flows) {
+    if (flow.slice >= 0) flow.slice = id_of_place[static_cast<size_t>(flow.slice)];
+  }
+  for (InstantEvent& instant : stage_.staged_.instants) {
+    if (instant.slice >= 0) instant.slice = id_of_place[static_cast<size_t>(instant.slice)];
+  }
+}
+
+Status EventStage::Arrange(int64_t base_ns) {
+  base_ns_ = base_ns;
+  return Arranger(*this).Run();
+}
+
+}  // namespace sonde::importers::trace_events

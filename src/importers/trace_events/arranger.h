@@ -1,0 +1,56 @@
+// Nests the slices of every track, numbers all rows, and finds the slices that flows and instants
+// belong to; part of EventStage.
+#pragma once
+
+#include <vector>
+
+#include "importers/trace_events/stage.h"
+
+namespace sonde::importers::trace_events {
+
+class Arranger {
+ public:
+  explicit Arranger(EventStage& stage) : stage_(stage), slices_(stage.staged_.slices) {}
+  Status Run();
+
+ private:
+  static constexpr uint32_t kNoPlace = UINT32_MAX;
+  struct Frame {
+    int64_t end;
+    uint32_t place;
+  };
+  // A flow end or an instant, which belongs to the slice that is open then.
+  struct Moment {
+    int64_t ts;
+    int32_t thread;
+    uint32_t index;
+    bool is_flow;
+    bool enclosing;
+  };
+
+  int64_t EndOf(const StagedSlice& slice) const;
+  void AddBase();
+  void BucketByTrack();
+  void CollectMoments();
+  void SortTrack(size_t begin, size_t end);
+  void NestTrack(size_t track, size_t begin, size_t end);
+  void Place(uint32_t place, int32_t track);
+  void MoveAside(const std::vector<uint32_t>& places, int32_t track);
+  void TakeMoments(size_t& next, size_t end, int64_t until, uint32_t next_place);
+  void Bind(const Moment& moment, uint32_t place);
+  void LabelTracks();
+  void NumberTracks();
+  void NumberSlices();
+
+  EventStage& stage_;
+  SliceBlocks& slices_;
+  std::vector<uint32_t> order_;               // places, by track, in the order of begin
+  std::vector<size_t> begins_;                // of the tracks in order_
+  std::vector<uint32_t> parent_;              // by place
+  std::vector<uint16_t> depth_;               // by place
+  std::vector<std::vector<uint32_t>> lanes_;  // slices by track and depth
+  std::vector<Moment> moments_;               // by thread and time
+  std::vector<Frame> stack_;
+};
+
+}  // namespace sonde::importers::trace_events

@@ -1,0 +1,58 @@
+// What distinguishes one producer of trace events from another, as far as reading is concerned.
+//
+// The functions are called from several threads at once, once an event: keep them cheap.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "importers/trace_events/event.h"
+#include "store/rows.h"
+
+namespace sonde::importers::trace_events {
+
+// An argument whose value is kept with every slice (EventStage::Captured), in this order.
+struct CapturedKey {
+  const char* key;
+  bool is_text;  // the value is the name id of the text; else an integer
+};
+
+// Events of one thread may lie on several tracks, called lanes. Flows bind to lane 0.
+inline constexpr uint8_t kMaxLanes = 8;
+inline constexpr size_t kMaxCapturedKeys = 32;
+
+struct TrackLabel {
+  std::string kind = "thread";  // see the table track
+  std::string name = {};        // "": that of the thread
+  int32_t device_id = store::kNone;
+  int32_t stream_id = store::kNone;
+};
+
+// What the file says about a process or thread.
+struct ThreadFacts {
+  std::string_view process_name;
+  std::string_view process_labels;
+  std::string_view thread_name;
+  std::string_view pid;
+  std::string_view tid;
+};
+
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+
+  virtual std::vector<CapturedKey> captured_keys() const { return {}; }
+  // Less than kMaxLanes.
+  virtual uint8_t LaneOf(const TraceEvent& /*event*/) const { return 0; }
+  // Whether the arguments go to the tables of arguments; captured keys are kept anyway.
+  virtual bool StoresArguments(const TraceEvent& /*event*/) const { return true; }
+  // Value of flow.kind.
+  virtual const char* FlowKind(std::string_view /*category*/) const { return "user"; }
+  virtual TrackLabel LabelTrack(const ThreadFacts& /*facts*/, uint8_t /*lane*/) const { return {}; }
+  // Instants that are not to become marks (the caller of EventStage takes them).
+  virtual bool TakesInstant(const TraceEvent& /*event*/) const { return false; }
+};
+
+}  // namespace sonde::importers::trace_events

@@ -1,0 +1,238 @@
+// Events of a trace on their way into the store: processes, threads, tracks, slices in lanes,
+// flows, counters, marks.
+//
+//   EventStage stage(store, dialect, options);
+//   SONDE_RETURN_IF_ERROR(stage.Read(path));    // one pass; arguments go to the database at once
+//   SONDE_RETURN_IF_ERROR(stage.Arrange(base_ns));  // nest, number, bind flows
+//   ... look at slices, add rows of other tables; names().Intern as needed ...
+//   return Finish(stage, store, options, more);     // finish.h
+//
+// Memory: 40 bytes a slice while reading, about 20 more for arranging. Units: nanoseconds as in the
+// file; Arrange adds the base. Threads: Read uses up to options.threads; else one at a time.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "importers/importer.h"
+#include "importers/trace_events/arguments.h"
+#include "importers/trace_events/dialect.h"
+#include "importers/trace_events/shared_names.h"
+#include "importers/trace_events/slice_blocks.h"
+#include "store/import_issues.h"
+#include "store/store.h"
+
+namespace sonde::importers::trace_events {
+
+struct ProcessEntry {
+  std::string pid;  // as written
+  int32_t name = store::kNone;
+  int32_t labels = store::kNone;
+  int64_t sort_index = 0;
+  int64_t number = 0;  // pid as number; those that are texts get negative ones
+};
+
+struct ThreadEntry {
+  int32_t process = 0;
+  std::string tid;
+  int32_t name = store::kNone;
+  int64_t sort_index = 0;
+  int64_t number = 0;
+  std::array<int32_t, kMaxLanes> tracks;  // by lane, -1 none
+};
+
+struct TrackEntry {
+  int32_t process = store::kNone;
+  int32_t thread = store::kNone;
+  uint8_t lane = 0;
+  bool is_overflow = false;  // for slices that do not nest with those of the lane
+  bool is_counter = false;
+  bool is_span = false;  // of asynchronous ranges
+  int32_t kind = store::kNone;
+  int32_t name = store::kNone;
+  int32_t device_id = store::kNone;
+  int32_t stream_id = store::kNone;
+};
+
+struct InstantEvent {
+  int64_t ts;
+  int32_t thread;
+  int32_t name;
+  int32_t category;
+  int32_t args_id;
+  int32_t captured;
+  uint32_t reader;               // whose captured values
+  bool taken;                    // by the dialect
+  int32_t slice = store::kNone;  // slice_id of the innermost slice of lane 0 open then
+};
+
+struct CounterValue {
+  int64_t ts;
+  double value;
+  int32_t track;
+};
+
+struct FlowEnd {
+  int64_t ts;
+  uint64_t key;    // hash of category, name and id
+  int64_t number;  // the id, for people
+  int32_t thread;
+  int32_t category;
+  char phase;      // s t f
+  bool enclosing;  // binds to the slice that is open, else to the next
+  int32_t slice = store::kNone;
+};
+
+// The begin or end of a range that is told in two events.
+struct RangeEdge {
+  int64_t ts;
+  uint64_t key;  // of asynchronous ones
+  int32_t thread;
+  int32_t name;
+  int32_t category;
+  int32_t args_id;
+  int32_t captured;
+  uint32_t reader;
+  char phase;  // B E b e
+  uint8_t lane;
+};
+
+// What one piece of the file gave.
+struct Staged {
+  SliceBlocks slices;
+  std::vector<InstantEvent> instants;
+  std::vector<CounterValue> counters;
+  std::vector<FlowEnd> flows;
+  std::vector<RangeEdge> edges;
+  void Append(Staged&& later);
+};
+
+// Processes, threads and tracks, for all readers of a file.
+class TrackTable {
+ public:
+  int32_t Thread(std::string_view pid, std::string_view tid);
+  int32_t Process(std::string_view pid);
+  int32_t Track(int32_t thread, uint8_t lane);
+  int32_t CounterTrack(std::string_view pid, int32_t name, const std::string& key);
+  int32_t Add(const TrackEntry& entry);
+  void Clear();
+
+  // For the time when only one thread is at work.
+  std::deque<ProcessEntry> processes;
+  std::deque<ThreadEntry> threads;
+  std::deque<TrackEntry> tracks;
+  std::mutex mutex;
+
+ private:
+  int32_t ProcessLocked(std::string_view pid);
+  std::unordered_map<std::string, int32_t, base::StringHash, std::equal_to<>> process_by_pid_;
+  std::unordered_map<std::string, int32_t, base::StringHash, std::equal_to<>> thread_by_ids_;
+  std::unordered_map<std::string, int32_t, base::StringHash, std::equal_to<>> counter_by_key_;
+};
+
+// Order and numbers that the rows get in the store.
+struct Arrangement {
+  std::vector<uint32_t> by_slice;  // place in the staged slices, by slice_id
+  std::vector<int32_t> parents;    // slice_id of the parent, by slice_id; -1 none
+  std::vector<uint16_t> depths;    // by slice_id
+  std::vector<int32_t> preorder;   // slice_ids: a track after another, in the order of begin
+  // Numbers in the store by place in the TrackTable; -1: not used, not written.
+  std::vector<int32_t> process_ids;
+  std::vector<int32_t> thread_ids;
+  std::vector<int32_t> track_ids;
+  int32_t track_count = 0;
+};
+
+class Collector;
+
+class EventStage {
+ public:
+  EventStage(store::Store& store, const Dialect& dialect, const ImportOptions& options);
+  EventStage(const EventStage&) = delete;
+  EventStage& operator=(const EventStage&) = delete;
+  ~EventStage();
+
+  Status Read(const std::string& path);
+  Status Arrange(int64_t base_ns);
+  // Interns nothing: may run beside WriteRest, with a transaction of its own.
+  Status WriteSlices(store::Transaction& transaction) const;
+  // Processes, threads, tracks, flows, counters and marks.
+  Status WriteRest(store::Transaction& transaction);
+  // Of the arguments; after all else was written.
+  Status Commit();
+
+  // Of processes without a device; before Write.
+  void SetOrigin(int32_t rank, std::string_view host) {
+    rank_ = rank;
+    host_ = names_.pool().Intern(host);
+  }
+
+  // What stood beside the events of the file, in order; values are JSON.
+  const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
+  store::NamePool& names() { return names_.pool(); }
+  store::ImportIssues& issues() { return issues_; }
+  TrackTable& tracks() { return tracks_; }
+
+  // After Arrange: slices by slice_id, in the order of the store.
+  const Arrangement& arrangement() const { return arrangement_; }
+  int64_t slice_count() const { return static_cast<int64_t>(arrangement_.by_slice.size()); }
+  const StagedSlice& Slice(int32_t slice_id) const {
+    return staged_.slices[arrangement_.by_slice[static_cast<size_t>(slice_id)]];
+  }
+  int32_t Parent(int32_t slice_id) const {
+    return arrangement_.parents[static_cast<size_t>(slice_id)];
+  }
+  const TrackEntry& TrackOf(const StagedSlice& slice) const {
+    return tracks_.tracks[static_cast<size_t>(slice.track)];
+  }
+  // The value of a captured argument (Dialect::captured_keys).
+  std::optional<int64_t> Captured(int32_t slice_id, size_t key) const;
+  std::optional<int64_t> Captured(const InstantEvent& instant, size_t key) const;
+  std::vector<InstantEvent>& instants() { return staged_.instants; }
+  int32_t rank() const { return rank_; }
+  const std::vector<FlowEnd>& flow_ends() const { return staged_.flows; }
+  int64_t first_ns() const { return first_ns_; }
+  int64_t last_ns() const { return last_ns_; }
+
+ private:
+  friend class Collector;
+  friend class Arranger;
+  friend class EdgePairs;
+  Status ReadPieces(const std::string& path, int threads, bool& cut_wrongly);
+  Status WriteThreads(store::Transaction& transaction);
+  Status WriteTracks(store::Transaction& transaction);
+  Status WriteFlows(store::Transaction& transaction);
+  Status WriteCounters(store::Transaction& transaction);
+  Status WriteMarks(store::Transaction& transaction);
+
+  store::Store& store_;
+  const Dialect& dialect_;
+  ImportOptions options_;
+  std::string path_;
+  SharedNames names_;
+  TrackTable tracks_;
+  std::atomic<int32_t> next_args_id_ = 0;
+  store::ImportIssues issues_;
+  std::vector<std::pair<std::string, std::string>> metadata_;
+  std::vector<std::unique_ptr<store::Transaction>> transactions_;
+  std::vector<std::unique_ptr<Collector>> collectors_;
+  Staged staged_;
+  Arrangement arrangement_;
+  int32_t rank_ = store::kNone;
+  int32_t host_ = store::kNone;
+  int64_t base_ns_ = 0;
+  int64_t first_ns_ = 0;
+  int64_t last_ns_ = 0;
+};
+
+}  // namespace sonde::importers::trace_events

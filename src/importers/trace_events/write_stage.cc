@@ -1,0 +1,208 @@
+// Writes what EventStage holds.
+#include <algorithm>
+
+#include "base/host/json_writer.h"
+#include "base/strings.h"
+#include "importers/trace_events/issues.h"
+#include "importers/trace_events/stage.h"
+#include "store/table_writer.h"
+
+namespace sonde::importers::trace_events {
+namespace {
+
+// Flows from their ends. The ends of one key in the order of time: an arriving end belongs to the
+// last that left before it, or else to the first that leaves after it (the clocks of host and
+// device differ a little).
+class FlowPairs {
+ public:
+  struct Flow {
+    const FlowEnd* from;
+    const FlowEnd* to;
+  };
+
+  explicit FlowPairs(const std::vector<FlowEnd>& list) {
+    std::vector<const FlowEnd*> ends;
+    ends.reserve(list.size());
+    for (const FlowEnd& end : list) ends.push_back(&end);
+    std::stable_sort(ends.begin(), ends.end(), [](const FlowEnd* a, const FlowEnd* b) {
+      if (a->key != b->key) return a->key < b->key;
+      return a->ts != b->ts ? a->ts < b->ts : Rank(a->phase) < Rank(b->phase);
+    });
+    for (size_t begin = 0; begin < ends.size();) {
+      size_t end = begin;
+      while (end < ends.size() && ends[end]->key == ends[begin]->key) ++end;
+      TakeGroup({ends.data() + begin, end - begin});
+      begin = end;
+    }
+    std::stable_sort(flows_.begin(), flows_.end(),
+                     [](const Flow& a, const Flow& b) { return a.from->ts < b.from->ts; });
+  }
+
+  const std::vector<Flow>& flows() const { return flows_; }
+  int64_t unpaired() const { return unpaired_; }
+
+ private:
+  static int Rank(char phase) { return phase == 's' ? 0 : phase == 't' ? 1 : 2; }
+
+  void TakeGroup(std::span<const FlowEnd* const> ends) {
+    const auto first =
+        std::find_if(ends.begin(), ends.end(), [](const FlowEnd* e) { return e->phase == 's'; });
+    if (first == ends.end()) {
+      unpaired_ += static_cast<int64_t>(ends.size());
+      return;
+    }
+    const size_t before = flows_.size();
+    const FlowEnd* from = *first;
+    for (const FlowEnd* end : ends) {
+      if (end->phase != 's') flows_.push_back({from, end});
+      if (end->phase != 'f') from = end;
+    }
+    if (flows_.size() == before) ++unpaired_;
+  }
+
+  std::vector<Flow> flows_;
+  int64_t unpaired_ = 0;
+};
+
+// Positions in `count` numbered things by number; those without a number are left out.
+std::vector<size_t> ByNumber(const std::vector<int32_t>& numbers) {
+  std::vector<size_t> places(numbers.size());
+  size_t used = 0;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < 0) continue;
+    places[static_cast<size_t>(numbers[i])] = i;
+    ++used;
+  }
+  places.resize(used);
+  return places;
+}
+
+int32_t NumberAt(const std::vector<int32_t>& numbers, int32_t place) {
+  return place < 0 ? store::kNone : numbers[static_cast<size_t>(place)];
+}
+
+}  // namespace
+
+Status EventStage::WriteRest(store::Transaction& transaction) {
+  SONDE_RETURN_IF_ERROR(WriteThreads(transaction));
+  SONDE_RETURN_IF_ERROR(WriteTracks(transaction));
+  SONDE_RETURN_IF_ERROR(WriteFlows(transaction));
+  SONDE_RETURN_IF_ERROR(WriteCounters(transaction));
+  return WriteMarks(transaction);
+}
+
+Status EventStage::WriteThreads(store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(auto processes, store::TableWriter<store::ProcessRow>::Open(transaction));
+  for (const size_t i : ByNumber(arrangement_.process_ids)) {
+    const ProcessEntry& process = tracks_.processes[i];
+    processes.Append({.process_id = arrangement_.process_ids[i],
+                      .pid = process.number,
+                      .name = process.name >= 0 ? process.name : names().Intern(process.pid),
+                      .rank = rank_,
+                      .host = host_});
+  }
+  SONDE_RETURN_IF_ERROR(processes.Close());
+  SONDE_ASSIGN_OR_RETURN(auto threads, store::TableWriter<store::ThreadRow>::Open(transaction));
+  for (const size_t i : ByNumber(arrangement_.thread_ids)) {
+    const ThreadEntry& thread = tracks_.threads[i];
+    threads.Append({.thread_id = arrangement_.thread_ids[i],
+                    .tid = thread.number,
+                    .process_id = NumberAt(arrangement_.process_ids, thread.process),
+                    .name = thread.name >= 0 ? thread.name : names().Intern(thread.tid)});
+  }
+  return threads.Close();
+}
+
+Status EventStage::WriteTracks(store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::TrackRow>::Open(transaction));
+  for (const size_t i : ByNumber(arrangement_.track_ids)) {
+    const TrackEntry& track = tracks_.tracks[i];
+    const int32_t id = arrangement_.track_ids[i];
+    writer.Append({.track_id = id,
+                   .kind = track.kind,
+                   .name = track.name,
+                   .process_id = NumberAt(arrangement_.process_ids, track.process),
+                   .thread_id = NumberAt(arrangement_.thread_ids, track.thread),
+                   .device_id = track.device_id,
+                   .stream_id = track.stream_id,
+                   .sort_index = id});
+  }
+  return writer.Close();
+}
+
+Status EventStage::WriteSlices(store::Transaction& transaction) const {
+  SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::SliceRow>::Open(transaction));
+  for (int32_t id = 0; id < slice_count(); ++id) {
+    const StagedSlice& slice = Slice(id);
+    store::SliceRow row;
+    row.slice_id = id;
+    row.ts = slice.ts;
+    row.dur = slice.dur;
+    row.track_id = arrangement_.track_ids[static_cast<size_t>(slice.track)];
+    row.name = slice.name;
+    row.category = slice.category;
+    row.depth = arrangement_.depths[static_cast<size_t>(id)];
+    row.parent_id = Parent(id);
+    row.args_id = slice.args_id;
+    writer.Append(row);
+  }
+  return writer.Close();
+}
+
+Status EventStage::WriteFlows(store::Transaction& transaction) {
+  FlowPairs pairs(staged_.flows);
+  SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::FlowRow>::Open(transaction));
+  int32_t id = 0;
+  int64_t unbound = 0;
+  for (const FlowPairs::Flow& flow : pairs.flows()) {
+    const int32_t category = flow.from->category;
+    const char* kind =
+        dialect_.FlowKind(category < 0 ? std::string_view() : names().Text(category));
+    unbound += (flow.from->slice < 0 ? 1 : 0) + (flow.to->slice < 0 ? 1 : 0);
+    writer.Append({.flow_id = id++,
+                   .kind = names().Intern(kind),
+                   .key = flow.from->number,
+                   .slice_out = flow.from->slice,
+                   .slice_in = flow.to->slice});
+  }
+  if (pairs.unpaired() > 0) issues_.Add(kUnpairedFlow, path_, -1, pairs.unpaired());
+  if (unbound > 0) issues_.Add(kUnboundFlow, path_, -1, unbound);
+  return writer.Close();
+}
+
+Status EventStage::WriteCounters(store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(auto counters, store::TableWriter<store::CounterRow>::Open(transaction));
+  for (const CounterValue& value : staged_.counters) {
+    counters.Append({.ts = value.ts,
+                     .track_id = arrangement_.track_ids[static_cast<size_t>(value.track)],
+                     .value = value.value});
+  }
+  return counters.Close();
+}
+
+// Instants that the dialect did not take.
+Status EventStage::WriteMarks(store::Transaction& transaction) {
+  std::vector<const InstantEvent*> marks;
+  for (const InstantEvent& instant : staged_.instants) {
+    if (!instant.taken) marks.push_back(&instant);
+  }
+  std::stable_sort(marks.begin(), marks.end(),
+                   [](const InstantEvent* a, const InstantEvent* b) { return a->ts < b->ts; });
+  SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::MarkRow>::Open(transaction));
+  const int32_t kind = names().Intern("marker");
+  const int32_t domain = names().Intern("default");
+  int32_t id = 0;
+  for (const InstantEvent* instant : marks) {
+    const int32_t track = tracks_.threads[static_cast<size_t>(instant->thread)].tracks[0];
+    writer.Append({.mark_id = id++,
+                   .ts = instant->ts,
+                   .dur = 0,
+                   .track_id = NumberAt(arrangement_.track_ids, track),
+                   .domain = instant->category >= 0 ? instant->category : domain,
+                   .message = instant->name,
+                   .kind = kind});
+  }
+  return writer.Close();
+}
+
+}  // namespace sonde::importers::trace_events
