@@ -9,6 +9,7 @@
 #include "importers/ascend_db/ascend_db.h"
 #include "importers/capture/import.h"
 #include "importers/chrome_trace/import.h"
+#include "importers/kineto/import.h"
 
 namespace sonde::importers {
 namespace {
@@ -18,6 +19,8 @@ constexpr std::array kImporters = {
              /*is_ours=*/true},
     Importer{"ascend_db", "databases of Ascend's profilers", IsAscendDb, AscendDbRank,
              AscendDbStamp, ImportAscendDb},
+    Importer{"kineto", "traces of the PyTorch profiler", IsKineto, KinetoRank, KinetoStamp,
+             ImportKineto},
     // Last: takes every list of trace events.
     Importer{"chrome_trace", "trace events", IsChromeTrace, ChromeTraceRank, ChromeTraceStamp,
              ImportChromeTrace},

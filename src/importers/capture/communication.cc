@@ -1,6 +1,5 @@
 // Collectives: calls of the framework and the works that carried them out, as communication ops.
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <map>
 #include <string>
@@ -10,12 +9,12 @@
 #include "base/strings.h"
 #include "capture/args.h"
 #include "importers/capture/trace.h"
+#include "importers/common/communication_names.h"
 #include "store/table_writer.h"
 
 namespace sonde::importers::capture_import {
 namespace {
 
-using base::Concat;
 using capture::ArgType;
 using capture::RecordKind;
 using store::CommunicationGroupRow;
@@ -64,55 +63,6 @@ CollectiveFacts ReadFacts(const Dictionary& dictionary, uint32_t args) {
   return facts;
 }
 
-// The hash by which this ecosystem joins groups: two polynomials over the bytes of the name.
-uint64_t GroupHash(std::string_view name) {
-  uint32_t low = 0;
-  uint32_t high = 0;
-  for (const char c : name) {
-    const auto byte = static_cast<uint8_t>(c);
-    high = high * 29 + byte;
-    low = low * 131 + byte;
-  }
-  return (uint64_t{high} << 32U) | low;
-}
-
-// "c10d::allreduce_", "gloo:all_reduce" and "_c10d_functional::all_reduce" -> "allreduce".
-std::string NormalType(std::string_view name) {
-  name = name.substr(name.rfind(':') == std::string_view::npos ? 0 : name.rfind(':') + 1);
-  std::string type;
-  for (const char c : base::ToLower(name)) {
-    if (c != '_') type += c;
-  }
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kAliases = {{
-      {"allgatherbase", "allgather"},
-      {"allgatherintotensorcoalesced", "allgather"},
-      {"allgathercoalesced", "allgather"},
-      {"reducescatterbase", "reducescatter"},
-      {"reducescattertensorcoalesced", "reducescatter"},
-      {"allreducecoalesced", "allreduce"},
-      {"alltoallbase", "alltoall"},
-  }};
-  for (const auto& [alias, plain] : kAliases) {
-    if (type == alias) return std::string(plain);
-  }
-  if (type == "recv" || type == "recvanysource") return "receive";
-  return type;
-}
-
-// Spelling of types in the names of communication ops.
-std::string CamelType(const std::string& type) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kCamel = {{
-      {"allreduce", "allReduce"},
-      {"allgather", "allGather"},
-      {"reducescatter", "reduceScatter"},
-      {"batchsendrecv", "batchSendRecv"},
-  }};
-  for (const auto& [plain, camel] : kCamel) {
-    if (type == plain) return std::string(camel);
-  }
-  return type;
-}
-
 struct Operation {
   const Node* work;  // what took the time
   int32_t launch_slice = store::kNone;
@@ -153,7 +103,7 @@ class Calls {
   }
 
   std::string TypeOf(const Node& node) const {
-    return NormalType(trace_.dictionary.Name(node.name));
+    return NormalCollective(trace_.dictionary.Name(node.name));
   }
 
  private:
@@ -202,7 +152,7 @@ class Writer {
   CommunicationOpRow Row(const Operation& operation) {
     const Node& node = *operation.work;
     const CollectiveFacts& facts = Facts(node.args);
-    const std::string type = NormalType(trace_.dictionary.Name(node.name));
+    const std::string type = NormalCollective(trace_.dictionary.Name(node.name));
     const uint64_t hash = GroupHash(facts.group);
     CommunicationOpRow row;
     row.communication_id = next_id_++;
@@ -210,9 +160,7 @@ class Writer {
     row.process_id = kProcessId;
     row.ts = node.ts;
     row.dur = node.DurNs();
-    row.name =
-        trace_.names.Intern(Concat("hcom_", CamelType(type), "__", std::to_string(hash % 1000), "_",
-                                   std::to_string(index_in_group_[hash]++), "_1"));
+    row.name = trace_.names.Intern(CollectiveName(type, hash, index_in_group_[hash]++));
     row.op_type = trace_.names.Intern(type);
     row.group_name = trace_.names.Intern(facts.group);
     row.group_hash = static_cast<int64_t>(hash);
@@ -220,7 +168,7 @@ class Writer {
     if (!facts.backend.empty()) row.algorithm = trace_.names.Intern(facts.backend);
     row.count = facts.count;
     row.size_bytes = facts.bytes;
-    row.is_p2p = type == "send" || type == "receive" || type == "batchsendrecv" ? 1 : 0;
+    row.is_p2p = IsPointToPoint(type) ? 1 : 0;
     row.peer_rank = static_cast<int32_t>(std::clamp<int64_t>(facts.peer, -1, INT32_MAX));
     row.rank_size = facts.rank_size;
     row.launch_slice_id = operation.launch_slice;

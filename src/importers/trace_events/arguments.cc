@@ -193,9 +193,12 @@ void ArgumentSplitter::StoreValue(int32_t args_id, int32_t key, const JsonValue&
     ints_->Append({args_id, key, integer});
     return;
   }
+  // An integer that does not fit stays as it was written.
+  const bool is_integer = value.text.find_first_of(".eE") == std::string_view::npos;
   double number = 0;
   const auto as_double = std::from_chars(begin, end, number);
-  if (as_double.ec == std::errc() && as_double.ptr == end && IsShortest(number, value.text)) {
+  if (!is_integer && as_double.ec == std::errc() && as_double.ptr == end &&
+      IsShortest(number, value.text)) {
     doubles_->Append({args_id, key, number});
   } else {
     StoreText(args_id, key, kNumber, value);

@@ -182,6 +182,7 @@ class EventStage {
   store::NamePool& names() { return names_.pool(); }
   store::ImportIssues& issues() { return issues_; }
   TrackTable& tracks() { return tracks_; }
+  const TrackTable& tracks() const { return tracks_; }
 
   // After Arrange: slices by slice_id, in the order of the store.
   const Arrangement& arrangement() const { return arrangement_; }
@@ -191,6 +192,9 @@ class EventStage {
   }
   int32_t Parent(int32_t slice_id) const {
     return arrangement_.parents[static_cast<size_t>(slice_id)];
+  }
+  int64_t End(const StagedSlice& slice) const {
+    return slice.dur < 0 ? last_ns_ : slice.ts + slice.dur;
   }
   const TrackEntry& TrackOf(const StagedSlice& slice) const {
     return tracks_.tracks[static_cast<size_t>(slice.track)];

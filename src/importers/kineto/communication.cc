@@ -1,0 +1,174 @@
+// Collectives: kernels of the device that carry them out, or the host's calls where there are none.
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/host/json.h"
+#include "base/strings.h"
+#include "importers/common/communication_names.h"
+#include "importers/kineto/trace.h"
+#include "store/table_writer.h"
+
+namespace sonde::importers::kineto {
+namespace {
+
+using trace_events::EventStage;
+using trace_events::StagedSlice;
+
+int64_t ElementBytes(std::string_view type) {
+  static constexpr std::array<std::pair<std::string_view, int64_t>, 12> kSizes = {{
+      {"Byte", 1},
+      {"Char", 1},
+      {"Bool", 1},
+      {"Float8_e4m3fn", 1},
+      {"Float8_e5m2", 1},
+      {"Half", 2},
+      {"BFloat16", 2},
+      {"Short", 2},
+      {"Float", 4},
+      {"Int", 4},
+      {"Double", 8},
+      {"Long", 8},
+  }};
+  for (const auto& [name, size] : kSizes) {
+    if (name == type) return size;
+  }
+  return -1;
+}
+
+// "ncclKernel_AllReduce_RING_LL_Sum_float(...)", "ncclDevKernel_ReduceScatter_Sum_f32_RING": the
+// word behind the first '_'.
+std::string TypeOfKernel(std::string_view name) {
+  const size_t begin = name.find('_');
+  if (begin == std::string_view::npos) return NormalCollective(name.substr(0, name.find('(')));
+  name.remove_prefix(begin + 1);
+  return NormalCollective(name.substr(0, name.find_first_of("_(")));
+}
+
+class Writer {
+ public:
+  explicit Writer(const KinetoTrace& trace) : trace_(trace), stage_(trace.stage()) {}
+
+  store::CommunicationOpRow Row(int32_t id, bool on_device) {
+    const StagedSlice& slice = stage_.Slice(id);
+    const std::string_view collective = Text(id, kCollective);
+    const std::string type =
+        collective.empty() ? TypeOfKernel(trace_.NameAt(id)) : NormalCollective(collective);
+    std::string group(Text(id, kGroupName));
+    if (group.empty()) group = "default_group";
+    const uint64_t hash = GroupHash(group);
+    store::CommunicationOpRow row;
+    row.communication_id = next_id_++;
+    row.slice_id = id;
+    row.process_id = trace_.ProcessId(id);
+    row.device_id = stage_.TrackOf(slice).device_id;
+    row.ts = slice.ts;
+    row.dur = slice.dur;
+    row.name = trace_.names().Intern(CollectiveName(type, hash, index_in_group_[hash]++));
+    row.op_type = trace_.names().Intern(type);
+    row.group_name = trace_.names().Intern(group);
+    row.group_hash = static_cast<int64_t>(hash);
+    const auto data_type = stage_.Captured(id, kDataType);
+    row.data_type = static_cast<int32_t>(data_type.value_or(store::kNone));
+    row.count = stage_.Captured(id, kInElements).value_or(store::kNone);
+    const int64_t element = ElementBytes(trace_.NameOf(row.data_type));
+    const bool fits = row.count >= 0 && row.count < (int64_t{1} << 56);
+    if (fits && element > 0) row.size_bytes = row.count * element;
+    row.is_p2p = IsPointToPoint(type) ? 1 : 0;
+    const auto peer = stage_.Captured(id, type == "send" ? kTargetRank : kSourceRank);
+    if (row.is_p2p == 1 && peer && *peer <= INT32_MAX && *peer >= 0) {
+      row.peer_rank = static_cast<int32_t>(*peer);
+    }
+    row.rank_size = stage_.Captured(id, kGroupSize).value_or(store::kNone);
+    row.step_id = trace_.StepAt(slice.ts);
+    row.launch_slice_id = on_device ? trace_.LaunchOp(id) : id;
+    row.connection_id = stage_.Captured(id, kCorrelation).value_or(store::kNone);
+    row.algorithm = trace_.names().Intern(on_device ? "nccl" : "gloo");
+    groups_.try_emplace(group, Text(id, kGroupDescription), Text(id, kGroupRanks));
+    return row;
+  }
+
+  // Those of the file's list, then those that only operations name.
+  Status WriteGroups(store::Transaction& transaction) {
+    TakeListedGroups();
+    SONDE_ASSIGN_OR_RETURN(auto writer,
+                           store::TableWriter<store::CommunicationGroupRow>::Open(transaction));
+    for (const auto& [name, facts] : groups_) {
+      store::CommunicationGroupRow row;
+      row.group_hash = static_cast<int64_t>(GroupHash(name));
+      row.name = trace_.names().Intern(name);
+      if (!facts.first.empty()) row.description = trace_.names().Intern(facts.first);
+      row.rank_list = facts.second;
+      writer.Append(row);
+    }
+    return writer.Close();
+  }
+
+ private:
+  std::string_view Text(int32_t id, Key key) const {
+    const auto text = stage_.Captured(id, key);
+    return text ? trace_.NameOf(static_cast<int32_t>(*text)) : std::string_view();
+  }
+
+  void TakeListedGroups() {
+    for (const auto& [key, value] : stage_.metadata()) {
+      if (key != "distributedInfo") continue;
+      const auto document = base::JsonDocument::Parse(value, key);
+      if (!document.ok()) return;
+      for (const base::JsonValue group : document->root()["pg_config"].Elements()) {
+        const auto name = group.GetString("pg_name", "");
+        const auto description = group.GetString("pg_desc", "");
+        if (!name.ok() || name->empty()) continue;
+        groups_.insert_or_assign(
+            *name, std::pair(description.ok() ? *description : "", group["ranks"].Dump()));
+      }
+    }
+  }
+
+  const KinetoTrace& trace_;
+  const EventStage& stage_;
+  int32_t next_id_ = 0;
+  std::map<uint64_t, int64_t> index_in_group_;
+  std::map<std::string, std::pair<std::string, std::string>> groups_;  // description, ranks
+};
+
+// Calls of the host that move data; not those that only wait.
+bool IsHostCollective(const KinetoTrace& trace, int32_t id) {
+  const auto collective = trace.stage().Captured(id, kCollective);
+  if (!collective || trace.ClassAt(id) != SliceClass::kOp) return false;
+  const std::string_view name = trace.NameOf(static_cast<int32_t>(*collective));
+  return name != "wait" && name != "init" && !name.empty();
+}
+
+bool IsDeviceCollective(const KinetoTrace& trace, int32_t id) {
+  return trace.stage().Captured(id, kCollective).has_value() ||
+         base::ToLower(trace.NameAt(id).substr(0, 4)) == "nccl";
+}
+
+}  // namespace
+
+Result<int64_t> WriteCommunication(const KinetoTrace& trace, store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(auto table,
+                         store::TableWriter<store::CommunicationOpRow>::Open(transaction));
+  Writer writer(trace);
+  int64_t count = 0;
+  if (!trace.device_work().empty()) {
+    for (const int32_t id : trace.device_work()) {
+      if (!IsDeviceCollective(trace, id)) continue;
+      table.Append(writer.Row(id, true));
+      ++count;
+    }
+  } else {
+    for (const int32_t id : trace.stage().arrangement().preorder) {
+      if (!IsHostCollective(trace, id)) continue;
+      table.Append(writer.Row(id, false));
+      ++count;
+    }
+  }
+  SONDE_RETURN_IF_ERROR(table.Close());
+  SONDE_RETURN_IF_ERROR(writer.WriteGroups(transaction));
+  return count;
+}
+
+}  // namespace sonde::importers::kineto

@@ -1,0 +1,81 @@
+// How Kineto writes events: categories, arguments, lanes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "importers/trace_events/dialect.h"
+
+namespace sonde::importers::kineto {
+
+// Kinds of slices, by category.
+enum class SliceClass : uint8_t {
+  kOther,
+  kOp,              // cpu_op
+  kUserAnnotation,  // record_function
+  kPython,          // python_function, modules too
+  kRuntime,         // calls of the device's runtime or driver on the host
+  kKernel,          // work of the device
+  kMemcpy,
+  kMemset,
+  kDeviceRange,  // ranges of the user projected on the device
+  kDeviceSync,   // synchronisation seen on the device
+};
+SliceClass ClassOf(std::string_view category);
+inline bool IsDeviceWork(SliceClass c) {
+  return c == SliceClass::kKernel || c == SliceClass::kMemcpy || c == SliceClass::kMemset;
+}
+
+enum Lane : uint8_t { kMainLane, kPythonLane, kModuleLane, kRangeLane, kSyncLane };
+
+// Places in KinetoDialect::captured_keys.
+enum Key : size_t {
+  kExternalId,
+  kCorrelation,
+  kSequence,
+  kForwardThread,
+  kInputDims,
+  kInputTypes,
+  kCallStack,
+  kDevice,
+  kStream,
+  kCollective,
+  kGroupName,
+  kGroupDescription,
+  kGroupRanks,
+  kGroupSize,
+  kInElements,
+  kOutElements,
+  kDataType,
+  kSourceRank,
+  kTargetRank,
+  kAddress,
+  kBytes,
+  kMemoryDeviceType,
+  kMemoryDeviceId,
+  kTotalAllocated,
+  kTotalReserved,
+  kOldExternalId,
+  kOldStream,
+};
+
+inline constexpr std::string_view kModulePrefix = "nn.Module: ";
+inline constexpr std::string_view kMemoryEvent = "[memory]";
+
+class KinetoDialect : public trace_events::Dialect {
+ public:
+  std::vector<trace_events::CapturedKey> captured_keys() const override;
+  uint8_t LaneOf(const trace_events::TraceEvent& event) const override;
+  bool StoresArguments(const trace_events::TraceEvent& event) const override {
+    return !TakesInstant(event);
+  }
+  bool TakesInstant(const trace_events::TraceEvent& event) const override {
+    return event.phase == 'i' && event.name == kMemoryEvent;
+  }
+  const char* FlowKind(std::string_view category) const override;
+  trace_events::TrackLabel LabelTrack(const trace_events::ThreadFacts& facts,
+                                      uint8_t lane) const override;
+};
+
+}  // namespace sonde::importers::kineto

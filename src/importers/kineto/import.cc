@@ -1,0 +1,127 @@
+#include "importers/kineto/import.h"
+
+#include <optional>
+
+#include "base/files.h"
+#include "base/host/json.h"
+#include "base/strings.h"
+#include "importers/common/file_stamp.h"
+#include "importers/kineto/dialect.h"
+#include "importers/kineto/trace.h"
+#include "importers/trace_events/finish.h"
+#include "importers/trace_events/head.h"
+#include "importers/trace_events/stage.h"
+
+namespace sonde::importers {
+namespace {
+
+using kineto::KinetoTrace;
+using trace_events::EventStage;
+
+std::optional<std::string_view> MetadataOf(const EventStage& stage, std::string_view key) {
+  for (const auto& [name, value] : stage.metadata()) {
+    if (name == key) return value;
+  }
+  return std::nullopt;
+}
+
+// {"backend": "nccl", "rank": 0, ...}
+int32_t RankOfInfo(std::string_view json) {
+  const auto document = base::JsonDocument::Parse(json, "distributedInfo");
+  if (!document.ok()) return store::kNone;
+  const auto rank = document->root().GetInt("rank", -1);
+  return rank.ok() && *rank >= 0 && *rank <= INT32_MAX ? static_cast<int32_t>(*rank) : store::kNone;
+}
+
+// "rank-34.host.pt.trace.json", "dp0_pp0_rank3.1234.pt.trace.json", "sampled_rank-0.json".
+int32_t RankOfName(const std::string& path) {
+  const std::string name(base::BaseName(path));
+  const size_t place = name.find("rank");
+  if (place == std::string::npos) return store::kNone;
+  size_t begin = place + 4;
+  if (begin < name.size() && (name[begin] == '-' || name[begin] == '_')) ++begin;
+  size_t end = begin;
+  while (end < name.size() && end < begin + 6 && name[end] >= '0' && name[end] <= '9') ++end;
+  const auto rank = base::ParseInt64(std::string_view(name).substr(begin, end - begin));
+  return rank ? static_cast<int32_t>(*rank) : store::kNone;
+}
+
+// Times of newer files count from here; 0 in others, whose times are absolute.
+int64_t BaseOf(const EventStage& stage) {
+  constexpr int64_t kMaxBase = 4'000'000'000'000'000'000;
+  const auto text = MetadataOf(stage, "baseTimeNanoseconds");
+  const auto base_ns = text ? base::ParseInt64(*text) : std::nullopt;
+  return base_ns && *base_ns >= 0 && *base_ns <= kMaxBase ? *base_ns : 0;
+}
+
+std::string HostOf(const EventStage& stage) {
+  const auto text = MetadataOf(stage, "host_name");
+  if (!text) return "";
+  const auto document = base::JsonDocument::Parse(*text, "host_name");
+  return document.ok() && document->root().IsString() ? document->root().AsString().value_or("")
+                                                      : "";
+}
+
+Status WriteTables(EventStage& stage, store::Transaction& transaction, ImportSummary& summary) {
+  const KinetoTrace trace(stage);
+  SONDE_RETURN_IF_ERROR(kineto::WriteFrameworkOps(trace, transaction));
+  SONDE_RETURN_IF_ERROR(kineto::WriteSteps(trace, transaction));
+  SONDE_ASSIGN_OR_RETURN(summary.device_tasks, kineto::WriteDeviceTasks(trace, transaction));
+  SONDE_ASSIGN_OR_RETURN(summary.communication_ops, kineto::WriteCommunication(trace, transaction));
+  SONDE_ASSIGN_OR_RETURN(summary.memory_events, kineto::WriteMemory(trace, transaction));
+  return {};
+}
+
+}  // namespace
+
+// By what newer files begin with; older ones, by their categories.
+bool IsKineto(const std::string& path) {
+  const trace_events::TraceHead head = trace_events::ReadTraceHead(path);
+  if (!head.is_trace || !head.is_object) return false;
+  for (const std::string_view key :
+       {"\"schemaVersion\"", "\"deviceProperties\"", "\"distributedInfo\"", "\"cpu_op\"",
+        "\"Operator\"", "\"python_function\"", "\"user_annotation\"", "\"cuda_runtime\""}) {
+    if (head.Has(key)) return true;
+  }
+  return base::BaseName(path).find(".pt.trace.json") != std::string_view::npos;
+}
+
+Result<int32_t> KinetoRank(const std::string& path) {
+  const trace_events::TraceHead head = trace_events::ReadTraceHead(path);
+  const size_t place = head.text.find("\"distributedInfo\"");
+  const size_t brace = place == std::string::npos ? place : head.text.find('{', place);
+  if (brace != std::string::npos) {
+    int64_t mended = 0;
+    const char* const begin = head.text.data() + brace;
+    const char* end =
+        trace_events::SkipContainer(begin, head.text.data() + head.text.size(), mended);
+    if (end != nullptr) {
+      const int32_t rank = RankOfInfo({begin, static_cast<size_t>(end - begin)});
+      if (rank >= 0) return rank;
+    }
+  }
+  return RankOfName(path);
+}
+
+Result<int64_t> KinetoStamp(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const uint64_t stamp, FileStamp(path));
+  return static_cast<int64_t>(stamp);
+}
+
+Result<ImportSummary> ImportKineto(const std::string& path, store::Store& store,
+                                   const ImportOptions& options) {
+  const kineto::KinetoDialect dialect;
+  EventStage stage(store, dialect, options);
+  SONDE_RETURN_IF_ERROR(stage.Read(path));
+  const auto info = MetadataOf(stage, "distributedInfo");
+  int32_t rank = info ? RankOfInfo(*info) : store::kNone;
+  if (rank < 0) rank = RankOfName(path);
+  stage.SetOrigin(rank, HostOf(stage));
+  SONDE_RETURN_IF_ERROR(stage.Arrange(BaseOf(stage)));
+  return trace_events::Finish(stage, store, options,
+                              [&](store::Transaction& transaction, ImportSummary& summary) {
+                                return WriteTables(stage, transaction, summary);
+                              });
+}
+
+}  // namespace sonde::importers

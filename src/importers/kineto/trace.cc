@@ -1,0 +1,137 @@
+#include "importers/kineto/trace.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "store/table_writer.h"
+
+namespace sonde::importers::kineto {
+namespace {
+
+constexpr std::string_view kStepPrefix = "ProfilerStep#";
+
+bool EndsWithBackward(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  return name.ends_with("Backward");
+}
+
+}  // namespace
+
+int16_t ScopeOf(std::string_view name, SliceClass slice_class) {
+  if (slice_class == SliceClass::kPython) return 4;
+  if (name.starts_with(kStepPrefix)) return 8;
+  if (name.starts_with("Optimizer.")) return 5;
+  if (name.starts_with("enumerate(DataLoader)")) return 6;
+  if (name.starts_with("Torch-Compiled Region")) return 7;
+  if (name == "record_param_comms") return 10;
+  if (slice_class == SliceClass::kUserAnnotation) return 3;
+  if (name.starts_with("autograd::engine::")) return 2;
+  if (name.find("::") != std::string_view::npos) return 0;
+  return EndsWithBackward(name) ? 1 : 2;
+}
+
+KinetoTrace::KinetoTrace(trace_events::EventStage& stage) : stage_(stage) {
+  class_of_name_.resize(names().size(), SliceClass::kOther);
+  for (size_t id = 0; id < class_of_name_.size(); ++id) {
+    class_of_name_[id] = ClassOf(names().Text(static_cast<int32_t>(id)));
+  }
+  const auto count = static_cast<int32_t>(stage.slice_count());
+  for (int32_t id = 0; id < count; ++id) {
+    if (IsDeviceWork(ClassAt(id))) device_work_.push_back(id);
+  }
+  std::stable_sort(device_work_.begin(), device_work_.end(),
+                   [&](int32_t a, int32_t b) { return stage_.Slice(a).ts < stage_.Slice(b).ts; });
+  if (!device_work_.empty()) IndexLaunches();
+  FindSteps();
+}
+
+SliceClass KinetoTrace::ClassAt(int32_t slice_id) const {
+  const int32_t category = stage_.Slice(slice_id).category;
+  const auto index = static_cast<size_t>(category);
+  return category < 0 || index >= class_of_name_.size() ? SliceClass::kOther
+                                                        : class_of_name_[index];
+}
+
+int32_t KinetoTrace::OpAround(int32_t slice_id) const {
+  while (slice_id >= 0 && ClassAt(slice_id) != SliceClass::kOp) slice_id = stage_.Parent(slice_id);
+  return slice_id;
+}
+
+int32_t KinetoTrace::ThreadId(int32_t slice_id) const {
+  const int32_t thread = stage_.TrackOf(stage_.Slice(slice_id)).thread;
+  return thread < 0 ? store::kNone : stage_.arrangement().thread_ids[static_cast<size_t>(thread)];
+}
+
+int32_t KinetoTrace::ProcessId(int32_t slice_id) const {
+  const int32_t process = stage_.TrackOf(stage_.Slice(slice_id)).process;
+  return stage_.arrangement().process_ids[static_cast<size_t>(process)];
+}
+
+void KinetoTrace::IndexLaunches() {
+  const auto count = static_cast<int32_t>(stage_.slice_count());
+  for (int32_t id = 0; id < count; ++id) {
+    const SliceClass slice_class = ClassAt(id);
+    if (slice_class == SliceClass::kOp) {
+      auto external = stage_.Captured(id, kExternalId);
+      if (!external) external = stage_.Captured(id, kOldExternalId);
+      if (external) op_by_external_id_.emplace(*external, id);
+    } else if (slice_class == SliceClass::kRuntime) {
+      if (const auto number = stage_.Captured(id, kCorrelation)) {
+        call_by_correlation_.emplace(*number, id);
+      }
+    }
+  }
+}
+
+// The external id names the op. Older files give work that belongs to no op its own correlation
+// number there, which may be the external id of some other op.
+int32_t KinetoTrace::LaunchOp(int32_t device_slice) const {
+  auto external = stage_.Captured(device_slice, kExternalId);
+  if (!external) external = stage_.Captured(device_slice, kOldExternalId);
+  const auto correlation = stage_.Captured(device_slice, kCorrelation);
+  if (external && external != correlation) {
+    const auto op = op_by_external_id_.find(*external);
+    if (op != op_by_external_id_.end()) return op->second;
+  }
+  if (!correlation) return store::kNone;
+  const auto call = call_by_correlation_.find(*correlation);
+  return call == call_by_correlation_.end() ? store::kNone : OpAround(call->second);
+}
+
+void KinetoTrace::FindSteps() {
+  const auto count = static_cast<int32_t>(stage_.slice_count());
+  for (int32_t id = 0; id < count; ++id) {
+    const SliceClass slice_class = ClassAt(id);
+    if (slice_class != SliceClass::kUserAnnotation && slice_class != SliceClass::kOp) continue;
+    const std::string_view name = NameAt(id);
+    if (!name.starts_with(kStepPrefix)) continue;
+    const auto number = base::ParseInt64(name.substr(kStepPrefix.size()));
+    const auto& slice = stage_.Slice(id);
+    if (number) steps_.push_back({slice.ts, stage_.End(slice), *number, id});
+  }
+  std::stable_sort(steps_.begin(), steps_.end(),
+                   [](const StepRange& a, const StepRange& b) { return a.ts < b.ts; });
+}
+
+int64_t KinetoTrace::StepAt(int64_t ts) const {
+  auto step = std::upper_bound(steps_.begin(), steps_.end(), ts,
+                               [](int64_t t, const StepRange& s) { return t < s.ts; });
+  if (step == steps_.begin()) return store::kNone;
+  --step;
+  return ts < step->end ? step->number : store::kNone;
+}
+
+Status WriteSteps(const KinetoTrace& trace, store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::StepRow>::Open(transaction));
+  for (const StepRange& step : trace.steps()) {
+    writer.Append({.step_id = step.number,
+                   .rank = trace.stage().rank(),
+                   .process_id = trace.ProcessId(step.slice_id),
+                   .slice_id = step.slice_id,
+                   .ts = step.ts,
+                   .dur = step.end - step.ts});
+  }
+  return writer.Close();
+}
+
+}  // namespace sonde::importers::kineto
