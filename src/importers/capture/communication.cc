@@ -17,6 +17,10 @@ namespace {
 
 using capture::ArgType;
 using capture::RecordKind;
+using common::CollectiveName;
+using common::GroupHash;
+using common::IsPointToPoint;
+using common::NormalCollective;
 using store::CommunicationGroupRow;
 using store::CommunicationOpRow;
 

@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 
-namespace sonde::importers {
+namespace sonde::importers::common {
 namespace {
 
 // Spelling of types in the names of communication ops.
@@ -66,4 +66,4 @@ bool IsPointToPoint(std::string_view type) {
   return type == "send" || type == "receive" || type == "batchsendrecv";
 }
 
-}  // namespace sonde::importers
+}  // namespace sonde::importers::common

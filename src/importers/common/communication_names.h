@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sonde::importers {
+namespace sonde::importers::common {
 
 // The hash by which this ecosystem joins groups: two polynomials over the bytes of the name.
 uint64_t GroupHash(std::string_view name);
@@ -19,4 +19,4 @@ std::string CollectiveName(const std::string& type, uint64_t group_hash, int64_t
 // "send", "receive" and the like: between two ranks.
 bool IsPointToPoint(std::string_view type);
 
-}  // namespace sonde::importers
+}  // namespace sonde::importers::common

@@ -13,6 +13,10 @@
 namespace sonde::importers::kineto {
 namespace {
 
+using common::CollectiveName;
+using common::GroupHash;
+using common::IsPointToPoint;
+using common::NormalCollective;
 using trace_events::EventStage;
 using trace_events::StagedSlice;
 
