@@ -61,20 +61,29 @@ void AppendDeviceNames(const DeviceView& view, LineBuffer& out) {
 
 // Constant parts of the events of a task: by kind and by stream.
 struct TaskFragments {
-  std::vector<std::string> begin;     // , {"name": "aten::add"
-  std::vector<std::string> type;      //  "Task Type": "CPU", "Physic Stream Id":   after `args`
-  std::vector<std::string> hardware;  // , "pid": 1, "tid": 2, "ts": "    by track
-  std::vector<std::string> flow_row;  // , "pid": 1, "tid": 2, "ts": "    of launching threads
+  std::vector<std::string> begin;     // ,{"name":"aten::add"
+  std::vector<std::string> type;      // ,"args":{"Task Type":"CPU","Physic Stream Id":
+  std::vector<std::string> end;       // ,"connection_id":    after the number of the task
+  std::vector<std::string> hardware;  // ,"pid":1,"tid":2,"ts":"    by track
+  std::vector<std::string> flow_row;  // ,"pid":1,"tid":2,"ts":"    of launching threads
 
   explicit TaskFragments(const DeviceView& view) {
     const TraceData& data = *view.data;
     const FrameworkRows rows(data);
     for (const store::TaskKindRow& kind : data.kinds) {
-      begin.push_back(base::Concat(R"(, {"name": )", base::JsonQuote(data.Name(kind.name))));
-      const int64_t model = kind.model_id < 0 ? kNone32 : kind.model_id;
-      type.push_back(base::Concat(R"(, "args": {"Model Id": )", std::to_string(model),
-                                  R"(, "Task Type": )", base::JsonQuote(TaskType(data, kind)),
-                                  R"(, "Physic Stream Id": )"));
+      begin.push_back(base::Concat(R"(,{"name":)", base::JsonQuote(data.Name(kind.name))));
+      const std::string task_type = base::Concat(
+          R"("Task Type":)", base::JsonQuote(TaskType(data, kind)), R"(,"Physic Stream Id":)");
+      // A CPU has no graphs, batches and subtasks.
+      if (data.Name(kind.core) == "CPU") {
+        type.push_back(base::Concat(R"(,"args":{)", task_type));
+        end.emplace_back(R"(,"connection_id":)");
+      } else {
+        const int64_t model = kind.model_id < 0 ? kNone32 : kind.model_id;
+        type.push_back(
+            base::Concat(R"(,"args":{"Model Id":)", std::to_string(model), ",", task_type));
+        end.emplace_back(R"(,"Batch Id":0,"Subtask Id":4294967295,"connection_id":)");
+      }
     }
     for (size_t i = 0; i < data.tracks.size(); ++i) {
       const store::TrackRow& track = data.tracks[i];
@@ -85,7 +94,7 @@ struct TaskFragments {
       const int64_t tid = is_stream ? track.stream_id : rows.OfTrack(track.track_id);
       (is_stream ? hardware : flow_row).resize(i + 1);
       (is_stream ? hardware : flow_row)[i] = base::Concat(
-          R"(, "pid": )", std::to_string(pid), R"(, "tid": )", std::to_string(tid), R"(, "ts": ")");
+          R"(,"pid":)", std::to_string(pid), R"(,"tid":)", std::to_string(tid), R"(,"ts":")");
     }
     hardware.resize(data.tracks.size());
     flow_row.resize(data.tracks.size());
@@ -99,12 +108,12 @@ struct TaskFragments {
 
 // s or f of torch_to_npu; `row` is the constant part between id and time.
 void AppendTaskFlow(char phase, int64_t id, std::string_view row, int64_t ts_ns, LineBuffer& out) {
-  out.Append(phase == 's' ? R"(, {"ph": "s", "bp": "e", "name": "torch_to_npu", "id": )"
-                          : R"(, {"ph": "f", "bp": "e", "name": "torch_to_npu", "id": )");
+  out.Append(phase == 's' ? R"(,{"ph":"s","bp":"e","name":"torch_to_npu","id":)"
+                          : R"(,{"ph":"f","bp":"e","name":"torch_to_npu","id":)");
   out.Int(id);
   out.Append(row);
   out.Microseconds(ts_ns);
-  out.Append(R"(", "cat": "async_npu"})");
+  out.Append(R"(","cat":"async_npu"})");
 }
 
 // Durations of the tasks as viewers need them, parallel to data.tasks. Tasks of a stream do not
@@ -133,15 +142,15 @@ void AppendTasks(const DeviceView& view, const TaskFragments& fragments,
     out.Append(fragments.begin[kind]);
     out.Append(fragments.hardware[track]);
     out.Microseconds(task.ts);
-    out.Append(R"(", "dur": )");
+    out.Append(R"(","dur":)");
     out.MicrosecondsShort(durs_ns[i]);
     out.Append(fragments.type[kind]);
     out.Int(data.tracks[track].stream_id);
-    out.Append(R"(, "Task Id": )");
+    out.Append(R"(,"Task Id":)");
     out.Int(task.task_id);
-    out.Append(R"(, "Batch Id": 0, "Subtask Id": 4294967295, "connection_id": )");
+    out.Append(fragments.end[kind]);
     out.Int(view.ConnectionOf(task));
-    out.Append(R"(}, "ph": "X"})");
+    out.Append(R"(},"ph":"X"})");
   }
 }
 
@@ -160,11 +169,11 @@ void AppendTaskFlows(const DeviceView& view, const TaskFragments& fragments, siz
   }
 }
 
-// , "pid": 1, "tid": 2, "ts": "    of the row of an operation
+// ,"pid":1,"tid":2,"ts":"    of the row of an operation
 std::string CommunicationRow(const DeviceView& view, const CommunicationView& op) {
-  return base::Concat(R"(, "pid": )",
+  return base::Concat(R"(,"pid":)",
                       std::to_string(DevicePid(view.devices[op.device], Layer::kCommunication)),
-                      R"(, "tid": )", std::to_string(GroupTid(view, op)), R"(, "ts": ")");
+                      R"(,"tid":)", std::to_string(GroupTid(view, op)), R"(,"ts":")");
 }
 
 // Durations as viewers need them; operations of a row do not overlap.
@@ -190,23 +199,23 @@ void AppendCommunications(const DeviceView& view, LineBuffer& out) {
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
     const CommunicationView& shown = view.communications[i];
-    out.Append(R"(, {"name": )");
+    out.Append(R"(,{"name":)");
     out.Append(base::JsonQuote(shown.name));
     out.Append(CommunicationRow(view, shown));
     out.Microseconds(op.ts);
-    out.Append(R"(", "dur": )");
+    out.Append(R"(","dur":)");
     out.MicrosecondsShort(durs_ns[i]);
-    out.Append(R"(, "args": {"rank_size": )");
+    out.Append(R"(,"args":{"rank_size":)");
     out.Int(op.rank_size);
-    out.Append(R"(, "connection_id": )");
+    out.Append(R"(,"connection_id":)");
     out.Int(view.ConnectionOf(op));
-    out.Append(R"(, "model id": 4294967295, "data_type": ")");
+    out.Append(R"(,"model id":4294967295,"data_type":")");
     out.Append(recipes::HcclDataType(data.Name(op.data_type)));
-    out.Append(R"(", "alg_type": )");
+    out.Append(R"(","alg_type":)");
     out.Append(base::JsonQuote(data.Name(op.algorithm)));
-    out.Append(R"(, "count": )");
+    out.Append(R"(,"count":)");
     out.Int(op.count);
-    out.Append(R"(, "relay": "no", "retry": "no"}, "ph": "X"})");
+    out.Append(R"(,"relay":"no","retry":"no"},"ph":"X"})");
   }
 }
 
@@ -233,17 +242,16 @@ int64_t FitInterval(const std::vector<Interval>& intervals, size_t i) {
 
 void AddIntervals(std::string_view name, int64_t pid, int64_t tid,
                   const std::vector<Interval>& intervals, TracePieces& pieces) {
-  const std::string begin =
-      base::Concat(R"(, {"name": ")", name, R"(", "pid": )", std::to_string(pid), R"(, "tid": )",
-                   std::to_string(tid), R"(, "ts": ")");
+  const std::string begin = base::Concat(R"(,{"name":")", name, R"(","pid":)", std::to_string(pid),
+                                         R"(,"tid":)", std::to_string(tid), R"(,"ts":")");
   pieces.AddRanges(intervals.size(), kIntervalsPerPiece,
                    [begin, &intervals](size_t first, size_t last, LineBuffer& out) {
                      for (size_t i = first; i < last; ++i) {
                        out.Append(begin);
                        out.Microseconds(intervals[i].start_ns);
-                       out.Append(R"(", "dur": )");
+                       out.Append(R"(","dur":)");
                        out.MicrosecondsShort(FitInterval(intervals, i));
-                       out.Append(R"(, "ph": "X"})");
+                       out.Append(R"(,"ph":"X"})");
                      }
                    });
 }

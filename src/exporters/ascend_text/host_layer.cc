@@ -70,41 +70,41 @@ void AppendHostCall(const DeviceView& view, const FrameworkRows& rows, const Hos
   const std::string_view name = call.is_communication
                                     ? std::string_view(view.communications[call.index].type)
                                     : data.Name(launch.name);
-  out.Append(R"(, {"name": )");
+  out.Append(R"(,{"name":)");
   out.Append(
       base::JsonQuote(base::Concat(call.is_communication ? "Communication@" : "Node@", name)));
-  out.Append(R"(, "pid": )");
+  out.Append(R"(,"pid":)");
   out.Int(LayerPid(data.PidOf(data.TrackOf(launch).process_id), Layer::kHostApi, kHostDevice));
-  out.Append(R"(, "tid": )");
+  out.Append(R"(,"tid":)");
   out.Int(tid);
-  out.Append(R"(, "ts": ")");
+  out.Append(R"(,"ts":")");
   out.Microseconds(launch.ts);
-  out.Append(R"(", "dur": )");
+  out.Append(R"(","dur":)");
   out.MicrosecondsShort(call.dur_ns);
-  out.Append(R"(, "args": {"Thread Id": )");
+  out.Append(R"(,"args":{"Thread Id":)");
   out.Int(tid);
-  out.Append(call.is_communication ? R"(, "Mode": "launch", "level": "communication", "id": )"
-                                   : R"(, "Mode": "launch", "level": "node", "id": )");
+  out.Append(call.is_communication ? R"(,"Mode":"launch","level":"communication","id":)"
+                                   : R"(,"Mode":"launch","level":"node","id":)");
   out.Append(base::JsonQuote(name));
-  out.Append(R"(, "item_id": "0", "connection_id": )");
+  out.Append(R"(,"item_id":"0","connection_id":)");
   out.Int(call.is_communication ? view.ConnectionOf(data.communications[call.index])
                                 : view.ConnectionOf(data.tasks[call.index]));
-  out.Append(R"(}, "ph": "X"})");
+  out.Append(R"(},"ph":"X"})");
 }
 
 void AppendHostToDevice(char phase, int64_t connection, int64_t pid, int64_t tid, int64_t ts_ns,
                         LineBuffer& out) {
   const int64_t id = connection << 32;
-  out.Append(R"(, {"name": "HostToDevice)");
+  out.Append(R"(,{"name":"HostToDevice)");
   out.Int(id);
-  out.Append(phase == 's' ? R"(", "ph": "s", "cat": "HostToDevice", "id": ")"
-                          : R"(", "ph": "f", "bp": "e", "cat": "HostToDevice", "id": ")");
+  out.Append(phase == 's' ? R"(","ph":"s","cat":"HostToDevice","id":")"
+                          : R"(","ph":"f","bp":"e","cat":"HostToDevice","id":")");
   out.Int(id);
-  out.Append(R"(", "pid": )");
+  out.Append(R"(","pid":)");
   out.Int(pid);
-  out.Append(R"(, "tid": )");
+  out.Append(R"(,"tid":)");
   out.Int(tid);
-  out.Append(R"(, "ts": ")");
+  out.Append(R"(,"ts":")");
   out.Microseconds(ts_ns);
   out.Append(R"("})");
 }

@@ -82,21 +82,21 @@ void AppendMarkerProcess(const TraceData& data, const PlacedMark& mark, LineBuff
 }
 
 void AppendMark(const TraceData& data, const PlacedMark& mark, LineBuffer& out) {
-  out.Append(R"(, {"name": )");
+  out.Append(R"(,{"name":)");
   out.Append(base::JsonQuote(data.Name(mark.mark->message)));
-  out.Append(R"(, "pid": )");
+  out.Append(R"(,"pid":)");
   out.Int(mark.pid);
-  out.Append(R"(, "tid": )");
+  out.Append(R"(,"tid":)");
   out.Int(LaneTid(mark.tid, mark.lane));
-  out.Append(R"(, "ts": ")");
+  out.Append(R"(,"ts":")");
   out.Microseconds(mark.time.start_ns);
-  out.Append(R"(", "dur": )");
+  out.Append(R"(","dur":)");
   out.MicrosecondsShort(mark.time.dur_ns);
-  out.Append(R"(, "args": {"event_type": ")");
+  out.Append(R"(,"args":{"event_type":")");
   out.Append(MarkerType(data.Name(mark.mark->kind)));
-  out.Append(R"(", "domain": )");
+  out.Append(R"(","domain":)");
   out.Append(base::JsonQuote(data.Name(mark.mark->domain)));
-  out.Append(R"(}, "ph": "X"})");
+  out.Append(R"(},"ph":"X"})");
 }
 
 }  // namespace
@@ -113,15 +113,15 @@ void AppendGarbageCollections(const TraceData& data, LineBuffer& out) {
                          out);
       AppendThreadNames(pid, tid, "Python GC", 0, out);
     }
-    out.Append(R"(, {"ph": "X", "name": "GC", "pid": )");
+    out.Append(R"(,{"ph":"X","name":"GC","pid":)");
     out.Int(pid);
-    out.Append(R"(, "tid": )");
+    out.Append(R"(,"tid":)");
     out.Int(tid);
-    out.Append(R"(, "ts": ")");
+    out.Append(R"(,"ts":")");
     out.Microseconds(slice.ts);
-    out.Append(R"(", "dur": )");
+    out.Append(R"(","dur":)");
     out.MicrosecondsShort(data.DurationNs(slice));
-    out.Append(R"(, "cat": "GC", "args": {}})");
+    out.Append(R"(,"cat":"GC","args":{}})");
   }
 }
 
@@ -145,16 +145,16 @@ void AppendCounters(const TraceData& data, size_t begin, size_t end, LineBuffer&
   for (size_t i = begin; i < end; ++i) {
     const store::CounterRow& counter = data.counters[i];
     const store::TrackRow& track = data.tracks[static_cast<size_t>(counter.track_id)];
-    out.Append(R"(, {"name": )");
+    out.Append(R"(,{"name":)");
     out.Append(base::JsonQuote(data.Name(track.name)));
-    out.Append(R"(, "ts": ")");
+    out.Append(R"(,"ts":")");
     out.Microseconds(counter.ts);
-    out.Append(R"(", "pid": )");
+    out.Append(R"(","pid":)");
     out.Int(data.PidOf(track.process_id));
-    out.Append(R"(, "tid": 0, "args": {"value": )");
+    out.Append(R"(,"tid":0,"args":{"value":)");
     const bool is_finite = counter.value - counter.value == 0;
     out.Append(is_finite ? base::FormatPythonDouble(counter.value, number) : "0");
-    out.Append(R"(}, "ph": "C"})");
+    out.Append(R"(},"ph":"C"})");
   }
 }
 

@@ -18,15 +18,15 @@ class OperatorFragments {
  public:
   OperatorFragments(const recipes::TraceData& data, const FrameworkRows& rows);
 
-  // , {"ph": "X", "name": "aten::add"
+  // ,{"ph":"X","name":"aten::add"
   std::string_view Begin(int32_t name) const { return begin_[Index(name)]; }
-  // , "pid": 12, "tid": 13, "ts": "     of a track
+  // ,"pid":12,"tid":13,"ts":"     of a track
   std::string_view Row(int32_t track) const { return row_[static_cast<size_t>(track)]; }
-  // , "Input Dims": "...", "Input type": "..."     "" for store::kNone
+  // ,"Input Dims":"...","Input type":"..."     "" for store::kNone
   std::string_view Signature(int32_t id) const { return signature_[Index(id)]; }
-  // , "Call stack": "..."
+  // ,"Call stack":"..."
   std::string_view Stack(int32_t id) const { return stack_[Index(id)]; }
-  // , "Module Hierarchy": "..."
+  // ,"Module Hierarchy":"..."
   std::string_view Module(int32_t name) const { return module_[Index(name)]; }
 
  private:

@@ -37,6 +37,23 @@ void AppendFrameworkNames(const TraceData& data, const FrameworkRows& rows,
   }
 }
 
+// Those that the operator has.
+void AppendArguments(const TraceData& data, const OperatorFragments& fragments,
+                     const store::FrameworkOpRow& op, LineBuffer& out) {
+  // Of a step the store keeps its number there.
+  if (op.sequence_number >= 0 && static_cast<Scope>(op.scope) != Scope::kStep) {
+    out.Append(R"(,"Sequence number":)");
+    out.Int(op.sequence_number);
+  }
+  if (op.forward_thread_id >= 0) {
+    out.Append(R"(,"Fwd thread id":)");
+    out.Int(data.threads[static_cast<size_t>(op.forward_thread_id)].framework_number);
+  }
+  out.Append(fragments.Signature(op.signature_id));
+  out.Append(fragments.Stack(op.stack_id));
+  out.Append(fragments.Module(op.module));
+}
+
 void AppendOperator(const TraceData& data, const OperatorFragments& fragments,
                     const FrameworkEvent& event, LineBuffer& out) {
   const store::SliceRow& slice = data.Slice(event.slice_id);
@@ -44,45 +61,39 @@ void AppendOperator(const TraceData& data, const OperatorFragments& fragments,
   out.Append(fragments.Begin(slice.name));
   out.Append(fragments.Row(slice.track_id));
   out.Microseconds(slice.ts);
-  out.Append(R"(", "dur": )");
+  out.Append(R"(","dur":)");
   out.MicrosecondsShort(event.dur_ns);
-  if (op_index < 0) {
-    out.Append(R"(, "cat": "cpu_op", "args": {"Sequence number": -1, "Fwd thread id": 0}})");
-    return;
+  out.Append(R"(,"cat":"cpu_op","args":)");
+  // Every argument brings its comma; that of the first becomes the brace.
+  const size_t args_begin = out.size();
+  if (op_index >= 0) AppendArguments(data, fragments, data.ops[static_cast<size_t>(op_index)], out);
+  if (out.size() == args_begin) {
+    out.Append("{}}");
+  } else {
+    out.Replace(args_begin, '{');
+    out.Append("}}");
   }
-  const store::FrameworkOpRow& op = data.ops[static_cast<size_t>(op_index)];
-  out.Append(R"(, "cat": "cpu_op", "args": {"Sequence number": )");
-  // Of a step the store keeps its number there.
-  out.Int(static_cast<Scope>(op.scope) == Scope::kStep ? -1 : op.sequence_number);
-  out.Append(R"(, "Fwd thread id": )");
-  out.Int(op.forward_thread_id < 0
-              ? 0
-              : data.threads[static_cast<size_t>(op.forward_thread_id)].framework_number);
-  out.Append(fragments.Signature(op.signature_id));
-  out.Append(fragments.Stack(op.stack_id));
-  out.Append(fragments.Module(op.module));
-  out.Append("}}");
 }
 
 void AppendPythonEvent(const TraceData& data, const FrameworkRows& rows, const PythonEvent& python,
                        int64_t dur_ns, LineBuffer& out) {
   const store::SliceRow& slice = data.Slice(python.slice_id);
-  out.Append(R"(, {"ph": "X", "name": )");
+  out.Append(R"(,{"ph":"X","name":)");
   out.Append(base::JsonQuote(python.name));
-  out.Append(R"(, "pid": )");
+  out.Append(R"(,"pid":)");
   out.Int(data.PidOf(data.TrackOf(slice).process_id));
-  out.Append(R"(, "tid": )");
+  out.Append(R"(,"tid":)");
   out.Int(rows.OfSlice(slice));
-  out.Append(R"(, "ts": ")");
+  out.Append(R"(,"ts":")");
   out.Microseconds(slice.ts);
-  out.Append(R"(", "dur": )");
+  out.Append(R"(","dur":)");
   out.MicrosecondsShort(dur_ns);
-  out.Append(R"(, "cat": "python_function", "args": {"Python id": )");
+  out.Append(R"(,"cat":"python_function","args":{"Python id":)");
   out.Int(python.python_id);
-  out.Append(R"(, "Python parent id": )");
+  out.Append(R"(,"Python parent id":)");
   out.Int(python.parent_id);
   if (python.module_id >= 0) {
-    out.Append(R"(, "Python module id": )");
+    out.Append(R"(,"Python module id":)");
     out.Int(python.module_id);
   }
   out.Append("}}");

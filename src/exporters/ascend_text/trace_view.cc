@@ -7,21 +7,21 @@
 namespace sonde::exporters {
 namespace {
 
-// , {"name": "<event>", "pid": 1, "tid": 2, "args": {"<key>":
+// ,{"name":"<event>","pid":1,"tid":2,"args":{"<key>":
 void BeginMetadata(std::string_view event, int64_t pid, int64_t tid, std::string_view key,
                    LineBuffer& out) {
-  out.Append(R"(, {"name": ")");
+  out.Append(R"(,{"name":")");
   out.Append(event);
-  out.Append(R"(", "pid": )");
+  out.Append(R"(","pid":)");
   out.Int(pid);
-  out.Append(R"(, "tid": )");
+  out.Append(R"(,"tid":)");
   out.Int(tid);
-  out.Append(R"(, "args": {")");
+  out.Append(R"(,"args":{")");
   out.Append(key);
-  out.Append(R"(": )");
+  out.Append(R"(":)");
 }
 
-constexpr std::string_view kEndMetadata = R"(}, "ph": "M"})";
+constexpr std::string_view kEndMetadata = R"(},"ph":"M"})";
 
 }  // namespace
 
@@ -50,18 +50,18 @@ void AppendThreadNames(int64_t pid, int64_t tid, std::string_view name, int64_t 
 std::string ThreadLabel(int64_t tid) { return "Thread " + std::to_string(tid); }
 
 void AppendFlowEnd(const FlowEnd& end, int64_t id, LineBuffer& out) {
-  out.Append(end.phase == 's' ? R"(, {"ph": "s", "bp": "e", "name": ")"
-                              : R"(, {"ph": "f", "bp": "e", "name": ")");
+  out.Append(end.phase == 's' ? R"(,{"ph":"s","bp":"e","name":")"
+                              : R"(,{"ph":"f","bp":"e","name":")");
   out.Append(end.name);
-  out.Append(R"(", "id": )");
+  out.Append(R"(","id":)");
   out.Int(id);
-  out.Append(R"(, "pid": )");
+  out.Append(R"(,"pid":)");
   out.Int(end.pid);
-  out.Append(R"(, "tid": )");
+  out.Append(R"(,"tid":)");
   out.Int(end.tid);
-  out.Append(R"(, "ts": ")");
+  out.Append(R"(,"ts":")");
   out.Microseconds(end.ts_ns);
-  out.Append(R"(", "cat": ")");
+  out.Append(R"(","cat":")");
   out.Append(end.category);
   out.Append(R"("})");
 }
@@ -77,7 +77,7 @@ TracePieces TraceViewPieces(const ExportContext& context) {
     LineBuffer first;
     layers->Run(0, first);
     out.Append('[');
-    out.Append(first.text().substr(first.size() == 0 ? 0 : 2));
+    out.Append(first.text().substr(first.size() == 0 ? 0 : 1));
   });
   for (size_t i = 1; i < layers->size(); ++i) {
     pieces.Add([layers, i](LineBuffer& out) { layers->Run(i, out); });

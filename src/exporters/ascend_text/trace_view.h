@@ -1,4 +1,5 @@
-// trace_view.json: all layers of a rank as one Chrome trace, an array of events on one line.
+// trace_view.json: all layers of a rank as one Chrome trace, an array of events on one line
+// without blanks.
 //
 // Layers: Python (operators, modules, Python functions, fwdbwd flows), Python GC, markers of the
 // user, from level 1 the host calls with HostToDevice flows, Ascend Hardware (streams with device

@@ -1,6 +1,7 @@
 #include "exporters/format/file_set.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
@@ -13,10 +14,17 @@
 namespace sonde::exporters {
 namespace {
 
+// Pieces are large enough to be written as they are.
+constexpr base::AtomicFile::Options kUnbuffered{.buffer_bytes = size_t{32} << 10U};
+// Pieces that may wait for their turn: about 20 MB.
+constexpr size_t kMaxWaiting = 64;
+
 // A file and the pieces of it that are ready too early.
 struct Output {
   std::optional<base::AtomicFile> file;
   std::mutex mutex;
+  std::condition_variable has_room;
+  bool is_writing = false;
   size_t next_piece = 0;
   std::map<size_t, LineBuffer> waiting;
 };
@@ -42,19 +50,30 @@ class BufferPool {
   std::vector<LineBuffer> free_;
 };
 
-// Appends the piece, and those that waited for it, once its turn has come. Failures are kept by the
-// file and returned by its Commit().
+// Appends the piece, and those that waited for it, once its turn has come; a thread that finds
+// another one writing leaves its piece to that and goes on. Failures are kept by the file and
+// returned by its Commit().
 void Deliver(Output& output, size_t piece, LineBuffer buffer, BufferPool& pool) {
-  const std::lock_guard lock(output.mutex);
+  std::unique_lock lock(output.mutex);
+  // Never waits with the piece that all wait for.
+  output.has_room.wait(
+      lock, [&] { return output.waiting.size() < kMaxWaiting || piece == output.next_piece; });
   output.waiting.emplace(piece, std::move(buffer));
+  if (output.is_writing) return;
+  output.is_writing = true;
   for (auto next = output.waiting.begin();
        next != output.waiting.end() && next->first == output.next_piece;
        next = output.waiting.begin()) {
-    output.file->Append(next->second.text()).IgnoreError();
-    pool.Return(std::move(next->second));
+    LineBuffer text = std::move(next->second);
     output.waiting.erase(next);
     ++output.next_piece;
+    output.has_room.notify_all();
+    lock.unlock();
+    output.file->Append(text.text()).IgnoreError();
+    pool.Return(std::move(text));
+    lock.lock();
   }
+  output.is_writing = false;
 }
 
 }  // namespace
@@ -67,8 +86,8 @@ Status FileSet::Write(int threads) {
   };
   std::vector<Task> tasks;
   for (size_t i = 0; i < files_.size(); ++i) {
-    SONDE_ASSIGN_OR_RETURN(auto file,
-                           base::AtomicFile::Create(base::JoinPath(folder_, files_[i].name)));
+    SONDE_ASSIGN_OR_RETURN(
+        auto file, base::AtomicFile::Create(base::JoinPath(folder_, files_[i].name), kUnbuffered));
     outputs[i].file.emplace(std::move(file));
     for (size_t piece = 0; piece < files_[i].pieces; ++piece) tasks.push_back({i, piece});
   }

@@ -28,6 +28,9 @@ TEST(LineBuffer, Numbers) {
   };
   EXPECT_EQ(micros(1736408883688177930), "1736408883688177.930");
   EXPECT_EQ(micros(0), "0.000");
+  EXPECT_EQ(micros(999999999), "999999.999");
+  EXPECT_EQ(micros(1000000000), "1000000.000");
+  EXPECT_EQ(micros(12000345678), "12000345.678");
   EXPECT_EQ(micros(-1234), "-1.234");
   const auto brief = [](int64_t ns) {
     return Written([&](LineBuffer& out) { out.MicrosecondsShort(ns); });
@@ -42,6 +45,24 @@ TEST(LineBuffer, Numbers) {
                               int64_t{12345}, INT64_MAX, INT64_MIN}) {
     EXPECT_EQ(Written([&](LineBuffer& out) { out.Int(value); }), std::to_string(value));
   }
+}
+
+TEST(LineBuffer, TimesOfSeveralSecondsAndTextsOfAnySize) {
+  std::string expected;
+  LineBuffer out(1);
+  for (const int64_t ns : {5'000'000'001, 5'999'999'999, 71'000'000'000, 5'000'001'000}) {
+    out.Microseconds(ns);
+    expected += std::to_string(ns / 1000) + "." + std::to_string(ns % 1000 + 1000).substr(1);
+  }
+  std::string text;
+  for (int i = 0; i < 100; ++i) {
+    out.Append(text);
+    expected += text;
+    text += static_cast<char>('!' + i % 90);
+  }
+  out.Append("literal");
+  out.Replace(out.size() - 1, 'L');
+  EXPECT_EQ(out.text(), expected + "literaL");
 }
 
 TEST(LineBuffer, CsvCell) {

@@ -42,18 +42,18 @@ class KernelWriter {
     const int64_t external_id = int64_t{kernel.launch_slice} + 1;
     out.Append(
         ",\n"
-        R"({"ph": "X", "cat": "kernel", "name": )");
+        R"({"ph":"X","cat":"kernel","name":)");
     out.Append(kernel.name);
     AppendRow(kernel.device, kernel.stream, kernel.ts_ns, out);
-    out.Append(R"(, "dur": )");
+    out.Append(R"(,"dur":)");
     out.Microseconds(kernel.dur_ns);
-    out.Append(R"(, "args": {"External id": )");
+    out.Append(R"(,"args":{"External id":)");
     out.Int(external_id);
-    out.Append(R"(, "queued": 0, "device": )");
+    out.Append(R"(,"queued":0,"device":)");
     out.Int(kernel.device);
-    out.Append(R"(, "context": 1, "stream": )");
+    out.Append(R"(,"context":1,"stream":)");
     out.Int(kernel.stream);
-    out.Append(R"(, "correlation": )");
+    out.Append(R"(,"correlation":)");
     out.Int(kernel.correlation);
     out.Append(kernel.more_args);
     out.Append("}}");
@@ -63,13 +63,13 @@ class KernelWriter {
     const int64_t tid = rows_.OfTrack(launch.track_id);
     out.Append(
         ",\n"
-        R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel")");
+        R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel")");
     AppendRow(pid, tid, launch.ts, out);
-    out.Append(R"(, "dur": )");
+    out.Append(R"(,"dur":)");
     out.Microseconds(std::min(kLaunchNs, data_.DurationNs(launch)));
-    out.Append(R"(, "args": {"External id": )");
+    out.Append(R"(,"args":{"External id":)");
     out.Int(external_id);
-    out.Append(R"(, "cbid": 211, "correlation": )");
+    out.Append(R"(,"cbid":211,"correlation":)");
     out.Int(kernel.correlation);
     out.Append("}}");
     AppendFlow('s', kernel.correlation, pid, tid, launch.ts, out);
@@ -78,24 +78,24 @@ class KernelWriter {
 
  private:
   void AppendRow(int64_t pid, int64_t tid, int64_t ts_ns, LineBuffer& out) const {
-    out.Append(R"(, "pid": )");
+    out.Append(R"(,"pid":)");
     out.Int(pid);
-    out.Append(R"(, "tid": )");
+    out.Append(R"(,"tid":)");
     out.Int(tid);
-    out.Append(R"(, "ts": )");
+    out.Append(R"(,"ts":)");
     out.Microseconds(ts_ns - base_ns_);
   }
 
   void AppendFlow(char phase, int64_t id, int64_t pid, int64_t tid, int64_t ts_ns,
                   LineBuffer& out) const {
     out.Append(phase == 's' ? ",\n"
-                              R"({"ph": "s", "id": )"
+                              R"({"ph":"s","id":)"
                             : ",\n"
-                              R"({"ph": "f", "id": )");
+                              R"({"ph":"f","id":)");
     out.Int(id);
     AppendRow(pid, tid, ts_ns, out);
-    out.Append(phase == 's' ? R"(, "cat": "ac2g", "name": "ac2g"})"
-                            : R"(, "cat": "ac2g", "name": "ac2g", "bp": "e"})");
+    out.Append(phase == 's' ? R"(,"cat":"ac2g","name":"ac2g"})"
+                            : R"(,"cat":"ac2g","name":"ac2g","bp":"e"})");
   }
 
   const TraceData& data_;

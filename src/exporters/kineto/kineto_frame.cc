@@ -40,12 +40,12 @@ void WriteGroups(const TraceData& data, base::JsonWriter& json) {
   json.EndArray();
 }
 
-// , {"ph": "M", "name": ..., "ts": ..., "pid": ..., "tid": ..., "args": {key: value}}
+// {"ph":"M","name":...,"ts":...,"pid":...,"tid":...,"args":{key:value}}
 void AppendMetadata(std::string_view name, const std::string& pid, const std::string& tid,
                     std::string_view ts, std::string_view key, const std::string& value,
                     LineBuffer& out) {
-  out.Append(base::Concat(R"({"ph": "M", "name": ")", name, R"(", "ts": )", ts, R"(, "pid": )", pid,
-                          R"(, "tid": )", tid, R"(, "args": {")", key, R"(": )", value, "}}"));
+  out.Append(base::Concat(R"({"ph":"M","name":")", name, R"(","ts":)", ts, R"(,"pid":)", pid,
+                          R"(,"tid":)", tid, R"(,"args":{")", key, R"(":)", value, "}}"));
 }
 
 class NameWriter {
@@ -111,23 +111,23 @@ void AppendMemoryEvent(const TraceData& data, const store::MemoryEventRow& event
                        LineBuffer& out) {
   out.Append(
       ",\n"
-      R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": )");
+      R"({"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":)");
   out.Int(data.PidOf(event.process_id));
-  out.Append(R"(, "tid": )");
+  out.Append(R"(,"tid":)");
   out.Int(data.TidOf(event.thread_id));
-  out.Append(R"(, "ts": )");
+  out.Append(R"(,"ts":)");
   out.Microseconds(event.ts - base_ns);
-  out.Append(R"(, "args": {"Total Reserved": )");
+  out.Append(R"(,"args":{"Total Reserved":)");
   out.Int(std::max<int64_t>(event.total_reserved, 0));
-  out.Append(R"(, "Total Allocated": )");
+  out.Append(R"(,"Total Allocated":)");
   out.Int(std::max<int64_t>(event.total_allocated, 0));
-  out.Append(R"(, "Bytes": )");
+  out.Append(R"(,"Bytes":)");
   out.Int(event.size_bytes);
-  out.Append(R"(, "Addr": )");
+  out.Append(R"(,"Addr":)");
   out.Int(event.pointer);
-  out.Append(R"(, "Device Id": )");
+  out.Append(R"(,"Device Id":)");
   out.Int(event.device_type == 0 ? -1 : event.device_index);
-  out.Append(R"(, "Device Type": )");
+  out.Append(R"(,"Device Type":)");
   out.Int(event.device_type);
   out.Append("}}");
 }
@@ -196,19 +196,19 @@ void AddKinetoInstants(const ExportContext& context, int64_t base_ns, TracePiece
     const std::string begin = base::NsToMicrosecondText(data.first_ns - base_ns);
     const std::string end = base::NsToMicrosecondText(data.last_ns - base_ns);
     const std::string dur = base::NsToMicrosecondText(data.last_ns - data.first_ns);
-    out.Append(base::Concat(
-        ",\n"
-        R"({"ph": "X", "cat": "Trace", "ts": )",
-        begin, R"(, "dur": )", dur,
-        R"x(, "pid": "Spans", "tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)", )x"
-        R"("args": {"Op count": 0}})",
-        ",\n"
-        R"({"ph": "i", "s": "g", "name": "Iteration Start: PyTorch Profiler", "pid": )"
-        R"("Traces", "tid": "Trace PyTorch Profiler", "ts": )",
-        begin, "}",
-        ",\n"
-        R"({"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": )",
-        end, "}"));
+    out.Append(
+        base::Concat(",\n"
+                     R"({"ph":"X","cat":"Trace","ts":)",
+                     begin, R"(,"dur":)", dur,
+                     R"x(,"pid":"Spans","tid":"PyTorch Profiler","name":"PyTorch Profiler (0)",)x"
+                     R"("args":{"Op count":0}})",
+                     ",\n"
+                     R"({"ph":"i","s":"g","name":"Iteration Start: PyTorch Profiler","pid":)"
+                     R"("Traces","tid":"Trace PyTorch Profiler","ts":)",
+                     begin, "}",
+                     ",\n"
+                     R"({"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":)",
+                     end, "}"));
   });
 }
 

@@ -42,9 +42,9 @@ size_t Place(int32_t id) { return static_cast<size_t>(int64_t{id} + 1); }
 
 struct Fragments {
   std::vector<std::string> name;       // "aten::add"      by name id + 1
-  std::vector<std::string> row;        // , "pid": 1, "tid": 2, "ts":     by track
-  std::vector<std::string> signature;  // , "Input Dims": ..., "Input type": ...    by id + 1
-  std::vector<std::string> stack;      // , "Call stack": ...    by id + 1
+  std::vector<std::string> row;        // ,"pid":1,"tid":2,"ts":    by track
+  std::vector<std::string> signature;  // ,"Input Dims":..., "Input type":...    by id + 1
+  std::vector<std::string> stack;      // ,"Call stack":...    by id + 1
 
   Fragments(const TraceData& data, const FrameworkRows& rows) : name(data.names.size() + 1) {
     name[0] = "\"\"";
@@ -54,22 +54,21 @@ struct Fragments {
     };
     for (const store::FrameworkOpRow& op : data.ops) need(data.Slice(op.slice_id).name);
     for (const store::TrackRow& track : data.tracks) {
-      row.push_back(base::Concat(R"(, "pid": )", std::to_string(data.PidOf(track.process_id)),
-                                 R"(, "tid": )", std::to_string(rows.OfTrack(track.track_id)),
-                                 R"(, "ts": )"));
+      row.push_back(base::Concat(R"(,"pid":)", std::to_string(data.PidOf(track.process_id)),
+                                 R"(,"tid":)", std::to_string(rows.OfTrack(track.track_id)),
+                                 R"(,"ts":)"));
     }
     signature.emplace_back();
     for (const store::OpSignatureRow& shapes : data.signatures) {
       const std::string_view dims = data.Name(shapes.input_dims);
-      signature.push_back(base::Concat(R"(, "Input Dims": )", dims.empty() ? "[]" : dims,
-                                       R"(, "Input type": )",
+      signature.push_back(base::Concat(R"(,"Input Dims":)", dims.empty() ? "[]" : dims,
+                                       R"(,"Input type":)",
                                        JsonList(data.Name(shapes.input_types))));
     }
     stack.emplace_back();
     for (size_t i = 0; i + 1 < data.stack_begin.size(); ++i) {
       const std::string text = StackList(data, i);
-      stack.push_back(text.empty() ? ""
-                                   : base::Concat(R"(, "Call stack": )", base::JsonQuote(text)));
+      stack.push_back(text.empty() ? "" : base::Concat(R"(,"Call stack":)", base::JsonQuote(text)));
     }
   }
 };
@@ -95,28 +94,28 @@ void AppendOperators(const TraceData& data, const Fragments& fragments, int64_t 
     const store::SliceRow& slice = data.Slice(op.slice_id);
     out.Append(
         ",\n"
-        R"({"ph": "X", "cat": ")");
+        R"({"ph":"X","cat":")");
     out.Append(Category(op.scope));
-    out.Append(R"(", "name": )");
+    out.Append(R"(","name":)");
     out.Append(fragments.name[Place(slice.name)]);
     out.Append(fragments.row[static_cast<size_t>(slice.track_id)]);
     out.Microseconds(slice.ts - base_ns);
-    out.Append(R"(, "dur": )");
+    out.Append(R"(,"dur":)");
     out.Microseconds(data.DurationNs(slice));
-    out.Append(R"(, "args": {"External id": )");
+    out.Append(R"(,"args":{"External id":)");
     out.Int(int64_t{op.slice_id} + 1);
-    out.Append(R"(, "Record function id": 0)");
+    out.Append(R"(,"Record function id":0)");
     if (op.sequence_number >= 0) {
-      out.Append(R"(, "Sequence number": )");
+      out.Append(R"(,"Sequence number":)");
       out.Int(op.sequence_number);
-      out.Append(R"(, "Fwd thread id": )");
+      out.Append(R"(,"Fwd thread id":)");
       out.Int(op.forward_thread_id < 0
                   ? 0
                   : data.threads[static_cast<size_t>(op.forward_thread_id)].framework_number);
     }
     out.Append(fragments.signature[Place(op.signature_id)]);
     out.Append(fragments.stack[Place(op.stack_id)]);
-    out.Append(R"(, "Ev Idx": )");
+    out.Append(R"(,"Ev Idx":)");
     out.Int(static_cast<int64_t>(i));
     out.Append("}}");
   }
@@ -128,26 +127,26 @@ void AppendPythonEvents(const TraceData& data, const FrameworkRows& rows, int64_
     const store::SliceRow& slice = data.Slice(event.slice_id);
     out.Append(
         ",\n"
-        R"({"ph": "X", "cat": "python_function", "name": )");
+        R"({"ph":"X","cat":"python_function","name":)");
     out.Append(base::JsonQuote(event.name));
-    out.Append(R"(, "pid": )");
+    out.Append(R"(,"pid":)");
     out.Int(data.PidOf(data.TrackOf(slice).process_id));
-    out.Append(R"(, "tid": )");
+    out.Append(R"(,"tid":)");
     out.Int(rows.OfSlice(slice));
-    out.Append(R"(, "ts": )");
+    out.Append(R"(,"ts":)");
     out.Microseconds(slice.ts - base_ns);
-    out.Append(R"(, "dur": )");
+    out.Append(R"(,"dur":)");
     out.Microseconds(data.DurationNs(slice));
-    out.Append(R"(, "args": {"Python parent id": )");
+    out.Append(R"(,"args":{"Python parent id":)");
     if (event.parent_id == 0) {
       out.Append("null");
     } else {
       out.Int(event.parent_id);
     }
-    out.Append(R"(, "Python id": )");
+    out.Append(R"(,"Python id":)");
     out.Int(event.python_id);
     if (event.module_id >= 0) {
-      out.Append(R"(, "Python module id": )");
+      out.Append(R"(,"Python module id":)");
       out.Int(event.module_id);
     }
     out.Append("}}");
@@ -158,14 +157,14 @@ void AppendFlowEnd(const TraceData& data, const Fragments& fragments, int64_t ba
                    int64_t id, int32_t slice_id, LineBuffer& out) {
   const store::SliceRow& slice = data.Slice(slice_id);
   out.Append(phase == 's' ? ",\n"
-                            R"({"ph": "s", "id": )"
+                            R"({"ph":"s","id":)"
                           : ",\n"
-                            R"({"ph": "f", "id": )");
+                            R"({"ph":"f","id":)");
   out.Int(id);
   out.Append(fragments.row[static_cast<size_t>(slice.track_id)]);
   out.Microseconds(slice.ts - base_ns);
-  out.Append(phase == 's' ? R"(, "cat": "fwdbwd", "name": "fwdbwd"})"
-                          : R"(, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"})");
+  out.Append(phase == 's' ? R"(,"cat":"fwdbwd","name":"fwdbwd"})"
+                          : R"(,"cat":"fwdbwd","name":"fwdbwd","bp":"e"})");
 }
 
 void AppendFlows(const TraceData& data, const Fragments& fragments, int64_t base_ns,
