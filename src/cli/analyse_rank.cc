@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/host/parallel.h"
 #include "base/strings.h"
 #include "exporters/registry.h"
 #include "exporters/span_files.h"
@@ -26,15 +27,6 @@ std::string SpanFolder(const std::string& path) {
   return base::BaseName(absolute) == "SONDE" ? std::string(base::DirName(absolute)) : absolute;
 }
 
-Result<std::unique_ptr<store::Store>> ImportInto(const importers::TraceSource& source,
-                                                 const AnalyseOptions& options) {
-  SONDE_ASSIGN_OR_RETURN(const std::string path, importers::WritableStorePath(source));
-  SONDE_ASSIGN_OR_RETURN(
-      importers::ImportedTrace imported,
-      importers::ImportTrace(source, path, importers::ImportOptions{.threads = options.threads}));
-  return std::move(imported.store);
-}
-
 // Values of --export-type that the capture asks for, without what we do not know.
 std::vector<std::string> ExportTypes(const AnalyseOptions& options,
                                      const recipes::CaptureSettings& settings) {
@@ -52,7 +44,7 @@ std::vector<std::string> ExportTypes(const AnalyseOptions& options,
 
 class RankExport {
  public:
-  RankExport(const store::Store& store, const recipes::DeviceView& view, std::string span_folder,
+  RankExport(store::Store& store, const recipes::DeviceView& view, std::string span_folder,
              const AnalyseOptions& options)
       : store_(store),
         view_(view),
@@ -62,7 +54,30 @@ class RankExport {
         types_(ExportTypes(options, view.settings)),
         threads_(options.threads) {}
 
-  Status Run() {
+  // The store's file is for later questions: where nobody asks it now, it is made beside the
+  // deliverables.
+  Status RunAndPublish() {
+    const bool is_asked = std::any_of(types_.begin(), types_.end(), [](const auto& type) {
+      return exporters::FindExporter(type)->queries_store;
+    });
+    if (is_asked || store_.rows() == nullptr) {
+      SONDE_RETURN_IF_ERROR(store_.Publish());
+      return Run(&store_);
+    }
+    Status published;
+    base::TaskGroup background(threads_);
+    background.Run([&] { published = store_.Publish(); });
+    const Status exported = Run(nullptr);
+    background.Wait();
+    SONDE_RETURN_IF_ERROR(exported);
+    return published;
+  }
+
+  std::vector<std::string> TakeWritten() { return std::move(written_); }
+
+ private:
+  // `store`: null where it cannot be queried yet.
+  Status Run(const store::Store* store) {
     SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder_));
     const bool needs_output = std::any_of(types_.begin(), types_.end(), [](const auto& type) {
       return exporters::FindExporter(type)->in_output_folder;
@@ -78,7 +93,7 @@ class RankExport {
         .output_folder = output ? output->temporary_path() : std::string(),
         .span_name = span_name_,
         .threads = threads_,
-        .store = &store_};
+        .store = store};
     for (const std::string& type : types_) {
       SONDE_RETURN_IF_ERROR(exporters::FindExporter(type)->run(context).Annotate(
           Concat("while writing ", type, " deliverables")));
@@ -94,10 +109,7 @@ class RankExport {
     return output->Commit();
   }
 
-  std::vector<std::string> TakeWritten() { return std::move(written_); }
-
- private:
-  const store::Store& store_;
+  store::Store& store_;
   const recipes::DeviceView& view_;
   std::string span_name_;
   std::string folder_;
@@ -116,9 +128,12 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
         Concat("these are ", source.importer->what,
                ", which stay as they are: name a folder for the result with -o"));
   }
-  SONDE_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store, ImportInto(source, options));
+  const importers::ImportOptions import_options{.threads = options.threads};
+  SONDE_ASSIGN_OR_RETURN(const std::string path, importers::WritableStorePath(source));
+  SONDE_ASSIGN_OR_RETURN(const importers::ImportedTrace imported,
+                         importers::ImportUnpublished(source, path, import_options));
   SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data,
-                         recipes::TraceData::Load(*store, options.threads));
+                         recipes::TraceData::Load(*imported.store, options.threads));
   if (data.slices.empty() && data.memory_events.empty() && data.marks.empty()) {
     std::string reason = "the capture holds no records";
     for (const recipes::ImportIssue& issue : data.issues) {
@@ -127,8 +142,8 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
     return base::CorruptDataError(std::move(reason));
   }
   const recipes::DeviceView view = recipes::DeviceView::Make(data);
-  RankExport rank_export(*store, view, SpanFolder(source.path), options);
-  SONDE_RETURN_IF_ERROR(rank_export.Run());
+  RankExport rank_export(*imported.store, view, SpanFolder(source.path), options);
+  SONDE_RETURN_IF_ERROR(rank_export.RunAndPublish());
   AnalysedRank result;
   result.summary = recipes::Summarise(view);
   result.span_name = base::BaseName(SpanFolder(source.path));

@@ -20,7 +20,9 @@ struct ExportContext {
   std::string output_folder;        // becomes ASCEND_PROFILER_OUTPUT; "" where not wanted
   std::string span_name;            // name of the span folder, for file names
   int threads = 1;
-  const store::Store* store = nullptr;  // of the rank, for what was imported and is kept as it was
+  // Of the rank, for what was imported and is kept as it was; null where its file is being made
+  // meanwhile: a capture holds nothing that `view` lacks.
+  const store::Store* store = nullptr;
 
   const recipes::TraceData& data() const { return *view.data; }
 };
@@ -30,6 +32,7 @@ struct Exporter {
   std::string_view summary;  // one line for people
   bool in_output_folder;     // its files belong into ASCEND_PROFILER_OUTPUT
   Status (*run)(const ExportContext& context);
+  bool queries_store = false;  // cannot do without ExportContext::store
 };
 
 }  // namespace sonde::exporters

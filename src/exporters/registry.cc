@@ -16,7 +16,8 @@ constexpr std::array kExporters = {
     Exporter{"db", "SQLite databases of ASCEND_PROFILER_OUTPUT", true, &ExportAscendDb},
     Exporter{"kineto", "Kineto trace for TensorBoard and HolisticTraceAnalysis", false,
              &ExportKineto},
-    Exporter{"parquet", "a Parquet file for each table of the store", false, &ExportParquet},
+    Exporter{"parquet", "a Parquet file for each table of the store", false, &ExportParquet,
+             /*queries_store=*/true},
 };
 
 }  // namespace

@@ -44,6 +44,9 @@ struct Importer {
                                   const ImportOptions& options);
   // The store may lie in the folder of the trace: it is our own. Folders of users stay as they are.
   bool is_ours = false;
+  // Its traces fit into memory, and it only appends rows: it can fill a store whose rows are in
+  // memory (StoreOptions::rows_in_memory).
+  bool fills_memory = false;
 };
 
 }  // namespace sonde::importers

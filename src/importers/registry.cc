@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array kImporters = {
     Importer{"capture", "captures of Sonde", IsCapture, CaptureRank, CaptureStamp, ImportCapture,
-             /*is_ours=*/true},
+             /*is_ours=*/true, /*fills_memory=*/true},
     Importer{"ascend_db", "databases of Ascend's profilers", IsAscendDb, AscendDbRank,
              AscendDbStamp, ImportAscendDb},
     Importer{"kineto", "traces of the PyTorch profiler", IsKineto, KinetoRank, KinetoStamp,
@@ -75,6 +75,19 @@ std::unique_ptr<store::Store> OpenCurrent(const std::string& path, int64_t stamp
   return std::move(*store);
 }
 
+Result<ImportedTrace> Import(const TraceSource& source, const std::string& store_path,
+                             const ImportOptions& options, bool rows_in_memory) {
+  ImportedTrace result;
+  store::StoreOptions store_options;
+  store_options.threads = options.threads;
+  store_options.rows_in_memory = rows_in_memory;
+  SONDE_ASSIGN_OR_RETURN(store_options.source_stamp, source.importer->stamp(source.path));
+  SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
+  SONDE_ASSIGN_OR_RETURN(result.summary,
+                         source.importer->import(source.path, *result.store, options));
+  return result;
+}
+
 }  // namespace
 
 std::span<const Importer> Importers() { return kImporters; }
@@ -112,15 +125,15 @@ Result<std::string> WritableStorePath(const TraceSource& source) {
 
 Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& store_path,
                                   const ImportOptions& options) {
-  ImportedTrace result;
-  store::StoreOptions store_options;
-  store_options.threads = options.threads;
-  SONDE_ASSIGN_OR_RETURN(store_options.source_stamp, source.importer->stamp(source.path));
-  SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
-  SONDE_ASSIGN_OR_RETURN(result.summary,
-                         source.importer->import(source.path, *result.store, options));
-  SONDE_RETURN_IF_ERROR(result.store->Publish());
-  return result;
+  SONDE_ASSIGN_OR_RETURN(ImportedTrace imported,
+                         Import(source, store_path, options, /*rows_in_memory=*/false));
+  SONDE_RETURN_IF_ERROR(imported.store->Publish());
+  return imported;
+}
+
+Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::string& store_path,
+                                        const ImportOptions& options) {
+  return Import(source, store_path, options, source.importer->fills_memory);
 }
 
 Result<std::unique_ptr<store::Store>> OpenOrImport(

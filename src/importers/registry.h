@@ -46,6 +46,11 @@ struct ImportedTrace {
 Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& store_path,
                                   const ImportOptions& options);
 
+// The same, but the caller publishes, and the rows are in memory where the importer can do that:
+// for who writes deliverables while the store's file is made.
+Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::string& store_path,
+                                        const ImportOptions& options);
+
 // The store of a trace, opened for reading; made first where there is none, or where the files have
 // changed since. `notify` is told in one line when an import begins.
 Result<std::unique_ptr<store::Store>> OpenOrImport(

@@ -92,6 +92,13 @@ constexpr bool IsPacked(std::string_view table) {
 
 namespace internal {
 template <size_t n>
+constexpr bool HasTexts(const std::array<ColumnType, n>& types) {
+  for (const ColumnType type : types) {
+    if (type == ColumnType::kText) return true;
+  }
+  return false;
+}
+template <size_t n>
 constexpr bool NeedsView(const std::array<ColumnType, n>& types) {
   for (const ColumnType type : types) {
     if (type >= ColumnType::kRef) return true;
@@ -108,6 +115,7 @@ constexpr bool NeedsView(const std::array<ColumnType, n>& types) {
     static constexpr auto kTypes = std::to_array({columns(SONDE_STORE_TYPE)});               \
     static constexpr size_t kColumns = kTypes.size();                                        \
     static constexpr bool kPacked = IsPacked(#table);                                        \
+    static constexpr bool kHasTexts = internal::HasTexts(kTypes);                            \
     static constexpr const char* kTable = internal::NeedsView(kTypes) ? #table "_" : #table; \
     static constexpr const char* kStored = kPacked ? #table "_packed" : kTable;              \
     template <class Visitor>                                                                 \

@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_lazy.h"
+#include "store/row_tables.h"
 #include "store/schema.h"
 
 namespace sonde::store {
@@ -131,6 +132,7 @@ std::string UnionView(std::string_view name, std::span<const ColumnInfo> columns
 
 Transaction::Transaction(std::unique_ptr<Connection> connection)
     : connection_(std::move(connection)) {}
+Transaction::Transaction(RowTables& rows) : rows_(&rows) {}
 Transaction::Transaction(Transaction&&) noexcept = default;
 Transaction& Transaction::operator=(Transaction&&) noexcept = default;
 Transaction::~Transaction() {
@@ -140,12 +142,16 @@ Transaction::~Transaction() {
 }
 
 Status Transaction::Commit() {
+  if (rows_ != nullptr) return {};
   CHECK(connection_ != nullptr && connection_->in_transaction, "Commit ends a transaction once");
   connection_->in_transaction = false;
   return connection_->Execute("COMMIT").Annotate("while writing the trace store");
 }
 
-Status Transaction::Execute(const std::string& sql) { return connection_->Execute(sql); }
+Status Transaction::Execute(const std::string& sql) {
+  CHECK(connection_ != nullptr, "no statements while rows are in memory");
+  return connection_->Execute(sql);
+}
 
 Store::Store(std::string path, std::string temporary_path, std::unique_ptr<Database> database)
     : path_(std::move(path)),
@@ -160,12 +166,21 @@ Store::~Store() {
 Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const StoreOptions& options) {
   const std::string temporary = Concat(path, ".tmp.", std::to_string(::getpid()));
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
-  RemoveDatabaseFiles(temporary);
-  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(temporary, false, options));
-  std::unique_ptr<Store> store(new Store(path, temporary, std::move(database)));
+  std::unique_ptr<Store> store(new Store(path, temporary, nullptr));
   store->source_stamp_ = options.source_stamp;
-  SONDE_RETURN_IF_ERROR(MakeTables(*store->database_, options.source_stamp));
+  store->options_ = options;
+  if (options.rows_in_memory) {
+    store->rows_ = std::make_shared<RowTables>();
+  } else {
+    SONDE_RETURN_IF_ERROR(store->MakeFile());
+  }
   return store;
+}
+
+Status Store::MakeFile() {
+  RemoveDatabaseFiles(temporary_path_);
+  SONDE_ASSIGN_OR_RETURN(database_, OpenDatabase(temporary_path_, false, options_));
+  return MakeTables(*database_, source_stamp_);
 }
 
 Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
@@ -210,6 +225,11 @@ Result<std::unique_ptr<Store>> Store::OpenRanks(const std::vector<RankStore>& ra
 
 Result<Transaction> Store::Begin() {
   if (temporary_path_.empty()) return base::FailedPreconditionError("the trace store is complete");
+  if (rows_ != nullptr) return Transaction(*rows_);
+  return BeginInFile();
+}
+
+Result<Transaction> Store::BeginInFile() {
   SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(*database_));
   SONDE_RETURN_IF_ERROR(connection->Execute("BEGIN"));
   connection->in_transaction = true;
@@ -218,6 +238,10 @@ Result<Transaction> Store::Begin() {
 
 Status Store::Publish() {
   CHECK(!temporary_path_.empty(), "Publish is for a store that was created, once");
+  if (rows_ != nullptr) {
+    SONDE_RETURN_IF_ERROR(MakeFile());
+    SONDE_RETURN_IF_ERROR(rows_->Write(options_.threads, [this] { return BeginInFile(); }));
+  }
   SONDE_RETURN_IF_ERROR(Execute("CHECKPOINT").Annotate("while writing the trace store"));
   RemoveDatabaseFiles(path_);
   if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) {

@@ -32,7 +32,12 @@ struct StoreOptions {
   int64_t memory_limit_bytes = 0;        // 0: the database's default
   std::string temporary_directory = {};  // where queries spill; "": the system's
   int64_t source_stamp = 0;              // Create: what the store is made from, for source_stamp()
+  // Create: rows stay in memory, and the file is made by Publish() as a whole. Until then they are
+  // read by rows(), and nothing can be queried. For who has use for the rows at once.
+  bool rows_in_memory = false;
 };
+
+class RowTables;
 
 namespace internal {
 struct Database;
@@ -47,13 +52,18 @@ class Transaction {
   ~Transaction();
   // Writers must be closed before. No further use.
   Status Commit();
+  // Not with rows in memory.
   Status Execute(const std::string& sql);
   internal::Connection& connection() { return *connection_; }
+  // Where rows go instead of to the file; null: to the file.
+  RowTables* rows() { return rows_; }
 
  private:
   friend class Store;
   explicit Transaction(std::unique_ptr<internal::Connection> connection);
+  explicit Transaction(RowTables& rows);
   std::unique_ptr<internal::Connection> connection_;
+  RowTables* rows_ = nullptr;
 };
 
 struct QueryColumn {
@@ -83,6 +93,8 @@ class Store {
   int64_t source_stamp() const { return source_stamp_; }
 
   Result<Transaction> Begin();
+  // With StoreOptions::rows_in_memory: what has been written, also after Publish().
+  std::shared_ptr<const RowTables> rows() const { return rows_; }
   // All transactions must have ended. The Store stays open for reading.
   Status Publish();
 
@@ -105,10 +117,14 @@ class Store {
 
  private:
   Store(std::string path, std::string temporary_path, std::unique_ptr<internal::Database> database);
+  Status MakeFile();
+  Result<Transaction> BeginInFile();
   std::string path_;
-  std::string temporary_path_;  // empty once published or when read-only
-  std::unique_ptr<internal::Database> database_;
+  std::string temporary_path_;                    // empty once published or when read-only
+  std::unique_ptr<internal::Database> database_;  // null while rows are in memory only
   int64_t source_stamp_ = 0;
+  StoreOptions options_;
+  std::shared_ptr<RowTables> rows_;
 };
 
 }  // namespace sonde::store

@@ -50,6 +50,32 @@ class StoreTest : public ::testing::Test {
   std::string path_;
 };
 
+TEST_F(StoreTest, RowsInMemoryUntilTheFileIsMade) {
+  auto created = Store::Create(path_, {.threads = 2, .source_stamp = 7, .rows_in_memory = true});
+  ASSERT_TRUE(created.ok()) << created.status().message();
+  Fill(**created, 5000);
+  const auto rows = (*created)->rows();
+  ASSERT_NE(rows, nullptr);
+  ASSERT_EQ(rows->Rows<SliceRow>().size(), 5000U);
+  EXPECT_EQ(rows->Rows<SliceRow>()[4999].ts, 49990);
+  ASSERT_EQ(rows->Rows<NameRow>().size(), 2U);
+  EXPECT_EQ(rows->Rows<NameRow>()[1].name, "odd");  // the pool is gone: a copy
+  EXPECT_TRUE(base::ListDirectory(folder_).value().empty());
+  ASSERT_TRUE((*created)->Publish().ok());
+  EXPECT_FALSE((*created)->Begin().ok());
+  created->reset();
+  const auto store = Store::OpenReadOnly(path_);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->source_stamp(), 7);
+  const auto sums = (*store)->Query(
+      "SELECT count(*), sum(dur)::BIGINT, count(*) FILTER (name = 'odd') FROM slice");
+  ASSERT_TRUE(sums.ok()) << sums.status().message();
+  EXPECT_EQ(sums->Int(0, 0), 5000);
+  EXPECT_EQ(sums->Int(1, 0), 5000 * 4999 / 2);
+  EXPECT_EQ(sums->Int(2, 0), 2500);
+  EXPECT_EQ(rows->Rows<SliceRow>().size(), 5000U);  // still there for who holds them
+}
+
 TEST_F(StoreTest, WritesPublishesAndReopens) {
   auto created = Store::Create(path_);
   ASSERT_TRUE(created.ok()) << created.status().message();

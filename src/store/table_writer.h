@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "store/row_tables.h"
 #include "store/rows.h"
 #include "store/store.h"
 
@@ -70,25 +71,44 @@ class TableWriter {
   static_assert(Traits::kColumns <= internal::ChunkAppender::kMaxColumns);
 
   static Result<TableWriter> Open(Transaction& transaction) {
+    if (RowTables* tables = transaction.rows()) return TableWriter(*tables);
     SONDE_ASSIGN_OR_RETURN(auto appender,
                            internal::ChunkAppender::Open(transaction.connection(), Traits::kStored,
                                                          Traits::kColumns, Traits::kPacked));
     return TableWriter(std::move(appender));
   }
 
+  // How many rows will come, where that is known: saves copies of rows in memory.
+  void Reserve(size_t rows) {
+    if (tables_ != nullptr) rows_.reserve(rows);
+  }
   void Append(const Row& row) {
+    if (tables_ != nullptr) {
+      rows_.push_back(row);
+      ++kept_rows_;
+      if constexpr (Traits::kHasTexts) tables_->KeepTexts(rows_.back());
+      return;
+    }
     internal::ChunkAppender& appender = *appender_;
     size_t column = 0;
     Traits::Visit(row, [&](auto value) { appender.Put(column++, value); });
     appender.EndRow();
   }
-  size_t rows() const { return appender_->total_rows(); }
-  Status Close() { return appender_->Close(); }
+  size_t rows() const { return tables_ != nullptr ? kept_rows_ : appender_->total_rows(); }
+  Status Close() {
+    if (tables_ == nullptr) return appender_->Close();
+    tables_->Add(std::move(rows_));
+    return {};
+  }
 
  private:
   explicit TableWriter(std::unique_ptr<internal::ChunkAppender> appender)
       : appender_(std::move(appender)) {}
+  explicit TableWriter(RowTables& tables) : tables_(&tables) {}
   std::unique_ptr<internal::ChunkAppender> appender_;
+  RowTables* tables_ = nullptr;  // with rows in memory
+  base::LargeVector<Row> rows_;
+  size_t kept_rows_ = 0;
 };
 
 }  // namespace sonde::store

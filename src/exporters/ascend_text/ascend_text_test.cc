@@ -77,12 +77,16 @@ class AscendText : public ::testing::Test {
     FillCapture(capture);
     const std::string span = folder_.File("host_4242_1_ascend_pt");
     ASSERT_TRUE(capture.Write(span).ok());
-    const auto sources = importers::FindTraces(span);
+    auto sources = importers::FindTraces(span);
     ASSERT_TRUE(sources.ok());
-    auto imported =
-        importers::ImportTrace((*sources)[0], folder_.File("trace.duckdb"), {.threads = 1});
+    source_ = (*sources)[0];
+    auto imported = importers::ImportTrace(source_, folder_.File("trace.duckdb"), {.threads = 1});
     ASSERT_TRUE(imported.ok()) << imported.status().message();
-    auto data = recipes::TraceData::Load(*imported->store, 1);
+    Load(*imported->store);
+  }
+
+  void Load(const store::Store& store) {
+    auto data = recipes::TraceData::Load(store, 1);
     ASSERT_TRUE(data.ok()) << data.status().message();
     data_ = std::make_unique<recipes::TraceData>(std::move(data).value());
     view_ = std::make_unique<recipes::DeviceView>(recipes::DeviceView::Make(*data_));
@@ -105,6 +109,7 @@ class AscendText : public ::testing::Test {
   }
 
   base::TestFolder folder_;
+  importers::TraceSource source_;
   std::unique_ptr<recipes::TraceData> data_;
   std::unique_ptr<recipes::DeviceView> view_;
 };
@@ -201,6 +206,25 @@ TEST_F(AscendText, TraceView) {
 TEST_F(AscendText, SameBytesAgain) {
   Export("text");
   const std::string first = Text("trace_view.json");
+  Export("text");
+  EXPECT_EQ(Text("trace_view.json"), first);
+}
+
+TEST_F(AscendText, SameFromRowsInMemoryAndFromTheFileMadeOfThem) {
+  Export("text");
+  const std::string first = Text("trace_view.json");
+  const std::string path = folder_.File("behind.duckdb");
+  auto imported = importers::ImportUnpublished(source_, path, {.threads = 1});
+  ASSERT_TRUE(imported.ok()) << imported.status().message();
+  Load(*imported->store);
+  Export("text");
+  EXPECT_EQ(Text("trace_view.json"), first);
+  EXPECT_FALSE(base::PathExists(path));
+  ASSERT_TRUE(imported->store->Publish().ok());
+  imported->store.reset();
+  auto reopened = store::Store::OpenReadOnly(path);
+  ASSERT_TRUE(reopened.ok()) << reopened.status().message();
+  Load(**reopened);
   Export("text");
   EXPECT_EQ(Text("trace_view.json"), first);
 }

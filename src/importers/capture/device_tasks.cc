@@ -95,6 +95,7 @@ class Collector {
     for (const TaskKindRow& kind : kinds_) kinds.Append(kind);
     SONDE_RETURN_IF_ERROR(kinds.Close());
     SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<DeviceTaskRow>::Open(transaction));
+    writer.Reserve(tasks_.size());
     StepCursor step(steps);
     int64_t end_before = tasks_.empty() ? 0 : tasks_[0].ts;
     int32_t task_id = 0;

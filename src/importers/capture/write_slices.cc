@@ -112,6 +112,7 @@ Categories::Categories(store::NamePool& names) {
 Status WriteSlices(const CaptureTrace& trace, const ArgumentTable& arguments,
                    const Categories& categories, store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<SliceRow>::Open(transaction));
+  writer.Reserve(static_cast<size_t>(trace.slices));
   for (const ThreadStage& stage : trace.stages) {
     for (const uint32_t index : stage.by_slice) {
       const Node& node = stage.nodes[index];
@@ -135,6 +136,7 @@ Status WriteSlices(const CaptureTrace& trace, const ArgumentTable& arguments,
 Status WriteFrameworkOps(const CaptureTrace& trace, const ArgumentTable& arguments,
                          store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<FrameworkOpRow>::Open(transaction));
+  writer.Reserve(static_cast<size_t>(trace.slices));
   const std::array<int16_t, 64> scopes = Scopes();
   const auto threads = FrameworkThreads(trace);
   for (const ThreadStage& stage : trace.stages) {

@@ -1,7 +1,7 @@
 #include "recipes/trace/trace_data.h"
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <limits>
 
 #include "base/host/parallel.h"
@@ -11,78 +11,95 @@
 namespace sonde::recipes {
 namespace {
 
-using LoadStep = std::function<Status(const store::Store&, TraceData&)>;
+using ReadStep = Status (*)(const store::Store&, store::RowTables&);
+
+// Large ones first, so that the threads end together. Tables that are not here (arguments of other
+// types, hardware counters) are for queries.
+constexpr ReadStep kReadSteps[] = {
+    &ReadTable<store::SliceRow>,
+    &ReadTable<store::FrameworkOpRow>,
+    &ReadTable<store::DeviceTaskRow>,
+    &ReadTable<store::MemoryEventRow>,
+    &ReadTable<store::MemoryBlockRow>,
+    &ReadTable<store::CallstackRow>,
+    &ReadTable<store::ArgsTextRow>,
+    &ReadTable<store::FlowRow>,
+    &ReadTable<store::CounterRow>,
+    &ReadTable<store::NameRow>,
+    &ReadTable<store::OpSignatureRow>,
+    &ReadTable<store::TaskKindRow>,
+    &ReadTable<store::CommunicationOpRow>,
+    &ReadTable<store::CommunicationTransitRow>,
+    &ReadTable<store::MarkRow>,
+    &ReadTable<store::StepRow>,
+    &ReadTable<store::ApiCallRow>,
+    &ReadTable<store::ProcessRow>,
+    &ReadTable<store::ThreadRow>,
+    &ReadTable<store::TrackRow>,
+    &ReadTable<store::CommunicationGroupRow>,
+    &ReadTable<store::MetadataRow>,
+    &ReadTable<store::ImportIssueRow>,
+};
+
+Result<std::shared_ptr<const store::RowTables>> ReadTables(const store::Store& store, int threads) {
+  auto tables = std::make_shared<store::RowTables>();
+  SONDE_RETURN_IF_ERROR(
+      base::ParallelForStatus(std::size(kReadSteps), base::ParallelOptions{.max_threads = threads},
+                              [&](size_t i) { return kReadSteps[i](store, *tables); }));
+  return std::shared_ptr<const store::RowTables>(std::move(tables));
+}
 
 template <class Row>
-LoadStep LoadInto(std::vector<Row> TraceData::* member) {
-  return [member](const store::Store& store, TraceData& data) -> Status {
-    SONDE_ASSIGN_OR_RETURN(data.*member, ReadTable<Row>(store));
-    return {};
-  };
+void View(std::span<const Row>& rows, const TraceData& data) {
+  rows = data.tables->Rows<Row>();
 }
 
-Status LoadGroups(const store::Store& store, TraceData& data) {
-  SONDE_ASSIGN_OR_RETURN(const store::ResultTable table,
-                         store.Query("SELECT group_hash, process_id, name, description, rank_list "
-                                     "FROM communication_group_"));
-  for (size_t row = 0; row < table.rows(); ++row) {
-    data.groups.push_back({static_cast<uint64_t>(table.Int(0, row)),
-                           static_cast<int32_t>(table.Int(1, row)),
-                           static_cast<int32_t>(table.Int(2, row)),
-                           static_cast<int32_t>(table.Int(3, row)), table.Text(4, row)});
+void ViewTables(TraceData& data) {
+  View(data.processes, data);
+  View(data.threads, data);
+  View(data.tracks, data);
+  View(data.slices, data);
+  View(data.ops, data);
+  View(data.signatures, data);
+  View(data.frames, data);
+  View(data.flows, data);
+  View(data.counters, data);
+  View(data.kinds, data);
+  View(data.tasks, data);
+  View(data.communications, data);
+  View(data.transits, data);
+  View(data.memory_events, data);
+  View(data.memory_blocks, data);
+  View(data.steps, data);
+  View(data.marks, data);
+  View(data.api_calls, data);
+  View(data.text_args, data);
+}
+
+Status TakeNames(TraceData& data) {
+  const auto rows = data.tables->Rows<store::NameRow>();
+  data.names.resize(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].name_id != static_cast<int64_t>(i)) {
+      return base::CorruptDataError("the texts of the trace store are not numbered in order");
+    }
+    data.names[i] = rows[i].name;
   }
   return {};
 }
 
-Status LoadMetadata(const store::Store& store, TraceData& data) {
-  SONDE_ASSIGN_OR_RETURN(const store::ResultTable table,
-                         store.Query("SELECT key, value FROM metadata"));
-  for (size_t row = 0; row < table.rows(); ++row) {
-    data.metadata.insert_or_assign(table.Text(0, row), table.Text(1, row));
+void TakeFacts(TraceData& data) {
+  for (const auto& row : data.tables->Rows<store::CommunicationGroupRow>()) {
+    data.groups.push_back({static_cast<uint64_t>(row.group_hash), row.process_id, row.name,
+                           row.description, row.rank_list});
   }
-  return {};
-}
-
-Status LoadIssues(const store::Store& store, TraceData& data) {
-  SONDE_ASSIGN_OR_RETURN(const store::ResultTable table,
-                         store.Query("SELECT severity, code, count, advice FROM import_issue"));
-  for (size_t row = 0; row < table.rows(); ++row) {
-    data.issues.push_back(
-        {table.Text(0, row), table.Text(1, row), table.Int(2, row), table.Text(3, row)});
+  for (const auto& row : data.tables->Rows<store::MetadataRow>()) {
+    data.metadata.insert_or_assign(std::string(row.key), std::string(row.value));
   }
-  return {};
-}
-
-Status LoadNames(const store::Store& store, TraceData& data) {
-  SONDE_ASSIGN_OR_RETURN(data.names, store.Names());
-  return {};
-}
-
-// Large ones first, so that the threads end together.
-std::vector<LoadStep> LoadSteps() {
-  return {LoadInto(&TraceData::slices),
-          LoadInto(&TraceData::ops),
-          LoadInto(&TraceData::tasks),
-          LoadInto(&TraceData::memory_events),
-          LoadInto(&TraceData::memory_blocks),
-          LoadInto(&TraceData::frames),
-          LoadInto(&TraceData::text_args),
-          LoadInto(&TraceData::flows),
-          LoadInto(&TraceData::counters),
-          LoadNames,
-          LoadInto(&TraceData::signatures),
-          LoadInto(&TraceData::kinds),
-          LoadInto(&TraceData::communications),
-          LoadInto(&TraceData::transits),
-          LoadInto(&TraceData::marks),
-          LoadInto(&TraceData::steps),
-          LoadInto(&TraceData::api_calls),
-          LoadInto(&TraceData::processes),
-          LoadInto(&TraceData::threads),
-          LoadInto(&TraceData::tracks),
-          LoadGroups,
-          LoadMetadata,
-          LoadIssues};
+  for (const auto& row : data.tables->Rows<store::ImportIssueRow>()) {
+    data.issues.push_back({std::string(data.Name(row.severity)), std::string(data.Name(row.code)),
+                           row.count, std::string(row.advice)});
+  }
 }
 
 void FindBounds(TraceData& data) {
@@ -201,10 +218,13 @@ Status CheckIds(const TraceData& data) {
 
 Result<TraceData> TraceData::Load(const store::Store& store, int threads) {
   TraceData data;
-  const std::vector<LoadStep> steps = LoadSteps();
-  SONDE_RETURN_IF_ERROR(base::ParallelForStatus(steps.size(),
-                                                base::ParallelOptions{.max_threads = threads},
-                                                [&](size_t i) { return steps[i](store, data); }));
+  data.tables = store.rows();
+  if (data.tables == nullptr) {
+    SONDE_ASSIGN_OR_RETURN(data.tables, ReadTables(store, threads));
+  }
+  ViewTables(data);
+  SONDE_RETURN_IF_ERROR(TakeNames(data));
+  TakeFacts(data);
   SONDE_RETURN_IF_ERROR(CheckIds(data));
   IndexStacks(data);
   OrderSlices(data, threads);

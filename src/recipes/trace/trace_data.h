@@ -10,12 +10,15 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "store/row_tables.h"
 #include "store/rows.h"
 #include "store/store.h"
 
@@ -49,7 +52,7 @@ struct CommunicationGroup {
   int32_t process_id = store::kNone;
   int32_t name = store::kNone;
   int32_t description = store::kNone;
-  std::string rank_list;  // JSON
+  std::string_view rank_list;  // JSON
 };
 
 struct ImportIssue {
@@ -60,36 +63,39 @@ struct ImportIssue {
 };
 
 struct TraceData {
-  std::vector<std::string> names;
-  std::vector<store::ProcessRow> processes;
-  std::vector<store::ThreadRow> threads;
-  std::vector<store::TrackRow> tracks;
-  std::vector<store::SliceRow> slices;
-  std::vector<store::FrameworkOpRow> ops;  // in the order of slice_id
-  std::vector<store::OpSignatureRow> signatures;
-  std::vector<store::CallstackRow> frames;  // in the order of (stack_id, depth)
-  std::vector<size_t> stack_begin;          // frames of stack s: [stack_begin[s], stack_begin[s+1])
-  std::vector<store::FlowRow> flows;
-  std::vector<store::CounterRow> counters;
-  std::vector<store::TaskKindRow> kinds;
-  std::vector<store::DeviceTaskRow> tasks;  // in the order of start
-  std::vector<store::CommunicationOpRow> communications;
-  std::vector<store::CommunicationTransitRow> transits;
+  // What the tables below lie in.
+  std::shared_ptr<const store::RowTables> tables;
+  std::vector<std::string_view> names;
+  std::span<const store::ProcessRow> processes;
+  std::span<const store::ThreadRow> threads;
+  std::span<const store::TrackRow> tracks;
+  std::span<const store::SliceRow> slices;
+  std::span<const store::FrameworkOpRow> ops;  // in the order of slice_id
+  std::span<const store::OpSignatureRow> signatures;
+  std::span<const store::CallstackRow> frames;  // in the order of (stack_id, depth)
+  std::vector<size_t> stack_begin;  // frames of stack s: [stack_begin[s], stack_begin[s+1])
+  std::span<const store::FlowRow> flows;
+  std::span<const store::CounterRow> counters;
+  std::span<const store::TaskKindRow> kinds;
+  std::span<const store::DeviceTaskRow> tasks;  // in the order of start
+  std::span<const store::CommunicationOpRow> communications;
+  std::span<const store::CommunicationTransitRow> transits;
   std::vector<CommunicationGroup> groups;
-  std::vector<store::MemoryEventRow> memory_events;
-  std::vector<store::MemoryBlockRow> memory_blocks;
-  std::vector<store::StepRow> steps;  // in the order of start
-  std::vector<store::MarkRow> marks;
-  std::vector<store::ApiCallRow> api_calls;
-  std::vector<store::ArgsTextRow> text_args;                 // in the order of args_id
+  std::span<const store::MemoryEventRow> memory_events;
+  std::span<const store::MemoryBlockRow> memory_blocks;
+  std::span<const store::StepRow> steps;  // in the order of start
+  std::span<const store::MarkRow> marks;
+  std::span<const store::ApiCallRow> api_calls;
+  std::span<const store::ArgsTextRow> text_args;             // in the order of args_id
   std::map<std::string, std::string, std::less<>> metadata;  // key -> JSON
   std::vector<ImportIssue> issues;
 
+  // Of a store whose rows are in memory these are used, else its file is read.
   static Result<TraceData> Load(const store::Store& store, int threads);
 
   // "" for store::kNone.
   std::string_view Name(int32_t id) const {
-    return id < 0 ? std::string_view() : std::string_view(names[static_cast<size_t>(id)]);
+    return id < 0 ? std::string_view() : names[static_cast<size_t>(id)];
   }
   const store::SliceRow& Slice(int32_t id) const { return slices[static_cast<size_t>(id)]; }
   const store::TrackRow& TrackOf(const store::SliceRow& slice) const {
