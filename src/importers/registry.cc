@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "importers/ascend_db/ascend_db.h"
+#include "importers/ascend_text/ascend_text.h"
 #include "importers/capture/import.h"
 #include "importers/chrome_trace/import.h"
 #include "importers/kineto/import.h"
@@ -19,6 +20,8 @@ constexpr std::array kImporters = {
              /*is_ours=*/true, /*fills_memory=*/true},
     Importer{"ascend_db", "databases of Ascend's profilers", IsAscendDb, AscendDbRank,
              AscendDbStamp, ImportAscendDb},
+    Importer{"ascend_text", "text deliverables of Ascend's profilers", IsAscendText, AscendTextRank,
+             AscendTextStamp, ImportAscendText},
     Importer{"kineto", "traces of the PyTorch profiler", IsKineto, KinetoRank, KinetoStamp,
              ImportKineto},
     // Last: takes every list of trace events.

@@ -122,8 +122,12 @@ def test_device_tasks(db, query):
 def test_hardware_counters(db, query):
     texts = reader.strings_of(db)
     expected = {}
+    totals = {"aic_total_time": "aicore_time", "aiv_total_time": "aiv_time"}
     for name, value in reader.rows_of(db, "TASK_PMU_INFO", "name", "value"):
-        expected.setdefault(texts[name], []).append(float(value))
+        metric = texts[name]
+        if metric.endswith("_time"):  # microseconds in text deliverables and in the store
+            metric, value = totals.get(metric, metric) + "(us)", value / 1000
+        expected.setdefault(metric, []).append(float(value))
     found = {}
     for name, value in query("SELECT metric, value FROM device_task_pmu"):
         found.setdefault(name, []).append(float(value))
@@ -328,3 +332,38 @@ def test_parquet(shared_data, tmp_path, run_sonde):
     assert done.returncode == 0, done.stderr
     files = {path.stem for path in (tmp_path / "out/span/PARQUET").glob("*.parquet")}
     assert {"slice", "device_task", "args", "flow", "communication_op", "metadata"} <= files
+
+
+def test_text_form_of_a_database(shared_data, tmp_path, run_sonde):
+    """A database asked for as text: tables and timeline are made from the same rows."""
+    span = copy_of(shared_data / DATABASES[3], tmp_path / "span")
+    done = run_sonde("analyse", span, "--export-type", "text", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    output = tmp_path / "out" / "span" / "ASCEND_PROFILER_OUTPUT"
+    db = reader.open_db(span / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_1.db")
+    texts = reader.strings_of(db)
+    tasks = {t[0]: t for t in reader.rows_of(db, "TASK", "globalTaskId", "startNs", "endNs",
+                                             "streamId", "taskId")}  # fmt: skip
+    expected = [
+        (tasks[k[1]][1], texts[k[0]], tasks[k[1]][2] - tasks[k[1]][1], str(tasks[k[1]][3]),
+         str(tasks[k[1]][4]), "50" if texts[k[0]] else "")
+        for k in reader.rows_of(db, "COMPUTE_TASK_INFO", "name", "globalTaskId")
+    ]  # fmt: skip
+    kernels = reader.read_csv(output / "kernel_details.csv")
+    found = [
+        (reader.ns(r["Start Time(us)"]), r["Name"], reader.ns(r["Duration(us)"]), r["Stream ID"],
+         r["Task ID"], r["Step Id"])
+        for r in kernels if r["Accelerator Core"] != "COMMUNICATION"
+    ]  # fmt: skip
+    assert sorted(found) == sorted(expected)
+    analysis = reader.open_db(span / "ASCEND_PROFILER_OUTPUT" / "analysis.db")
+    (expected,) = reader.rows_of(analysis, "StepTraceTime", "computing", "communication", "free",
+                                 "stage", "preparing")  # fmt: skip
+    (step,) = reader.read_csv(output / "step_trace_time.csv")
+    found = [float(step[c]) for c in ("Computing", "Communication", "Free", "Stage", "Preparing")]
+    assert found == pytest.approx(list(expected), abs=0.26)
+    events = reader.read_json(output / "trace_view.json")
+    operators = [e for e in events if e.get("cat") == "cpu_op"]
+    count = sum(1 for (kind,) in reader.rows_of(db, "PYTORCH_API", "type")
+                if kind not in (TRACE_API, QUEUE_API))  # fmt: skip
+    assert len(operators) == count

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "base/files.h"
 #include "exporters/ascend_text/communication_json.h"
 #include "exporters/ascend_text/csv_files.h"
 #include "exporters/ascend_text/trace_view.h"
@@ -33,14 +34,22 @@ void AddCommunicationFiles(const ExportContext& context, FileSet& files) {
   AddText(files, "communication_matrix.json", CommunicationMatrixJson(context.view, steps));
 }
 
+constexpr std::string_view kTimeline = "trace_view.json";
+
+// Whether the tables hold more than a set of tables without a timeline would give.
+bool HasTimeline(const ExportContext& context) { return !context.data().flows.empty(); }
+
 }  // namespace
 
 Status ExportAscendText(const ExportContext& context) {
   const CaptureSettings& settings = context.view.settings;
   FileSet files(context.output_folder);
-  AddTraceView(context, files);
-  SONDE_ASSIGN_OR_RETURN(const bool kept, WriteSourceTexts(context));
-  if (kept) return files.Write(context.threads);
+  SONDE_ASSIGN_OR_RETURN(const bool is_kept, WriteSourceTexts(context));
+  if (is_kept && !HasTimeline(context)) return {};
+  if (!is_kept || !base::PathExists(base::JoinPath(context.output_folder, kTimeline))) {
+    AddTraceView(context, files);
+  }
+  if (is_kept) return files.Write(context.threads);
   if (settings.cpu_activity) AddOperatorDetails(context, files);
   if (settings.level != ProfilerLevel::kNone) {
     AddKernelDetails(context, files);

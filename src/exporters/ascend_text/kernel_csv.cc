@@ -145,7 +145,7 @@ class KernelFile {
       const int64_t model = view_.data->kinds[kind].model_id;
       out.Int(model < 0 ? int64_t{4294967295} : model);
       out.Append(',');
-      out.Int(task.task_id);
+      out.Int(task.queue_number >= 0 ? task.queue_number : task.task_id);
       out.Append(',');
       out.Int(view_.StreamOf(task));
       out.Append(',');

@@ -87,27 +87,11 @@ void AddGroups(std::string_view json, TraceRows& rows) {
   }
 }
 
-uint64_t GroupHash(std::string_view communicator) {
-  uint32_t high = 0;
-  uint32_t low = 0;
-  for (const char c : communicator) {
-    high = high * 29U + static_cast<unsigned char>(c);
-    low = low * 131U + static_cast<unsigned char>(c);
-  }
-  return (uint64_t{high} << 32U) | low;
-}
-
 std::string CommunicationType(std::string_view name) {
   std::string type = base::ToLower(name.substr(0, name.find("__")));
   if (type.starts_with("hcom_")) type.erase(0, 5);
   while (type.ends_with('_')) type.pop_back();
   return type;
-}
-
-bool IsPointToPoint(std::string_view name) {
-  const std::string lower = base::ToLower(name);
-  return lower.starts_with("hcom_send") || lower.starts_with("hcom_receive") ||
-         lower.starts_with("hcom_batchsendrecv");
 }
 
 int64_t ElementBytes(std::string_view hccl_type) {

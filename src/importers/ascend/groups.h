@@ -6,19 +6,19 @@
 #include <string>
 #include <string_view>
 
+#include "importers/common/communication_names.h"
 #include "importers/rows/trace_rows.h"
 
 namespace sonde::importers {
 
+using common::GroupHash;
+using common::IsPointToPoint;
+
 // Groups of {"<communicator>": {"group_name": "dp", "global_ranks": [0, 1]}}; garbled: counted.
 void AddGroups(std::string_view json, TraceRows& rows);
 
-// The number by which communication files name a communicator (64 bits, two polynomials).
-uint64_t GroupHash(std::string_view communicator);
-
 // "hcom_allReduce__586_0_1" or "hcom_allReduce_" -> "allreduce".
 std::string CommunicationType(std::string_view name);
-bool IsPointToPoint(std::string_view name);
 
 // Bytes of an element of a type as HCCL names it (FP32, BFP16 ...); -1 unknown.
 int64_t ElementBytes(std::string_view hccl_type);

@@ -7,10 +7,10 @@
 namespace sonde::importers {
 namespace {
 
-constexpr store::IssueKind kNotKept{
-    "file_not_kept", store::Severity::kWarning,
-    "a file cannot be read, is larger than 1 GiB or is no valid UTF-8; it is not exported again"};
-constexpr size_t kLargest = size_t{1} << 30U;
+constexpr store::IssueKind kNotKept{"file_not_kept", store::Severity::kInfo,
+                                    "a file is larger than 64 MB or no valid UTF-8: exported again "
+                                    "it is made anew from the tables"};
+constexpr size_t kLargest = size_t{64} << 20U;
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 
 namespace sonde::importers {
 
-// Files that cannot be read, or are no valid UTF-8, are counted and left out.
+// Files that cannot be read, are larger than 64 MB or no valid UTF-8 are counted and left out.
 Status KeepTexts(const std::vector<SpanFile>& files, store::ImportIssues& issues,
                  store::Transaction& transaction);
 

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "importers/common/file_stamp.h"
 
 namespace sonde::importers {
 namespace {
@@ -72,7 +73,8 @@ void CollectProf(const std::string& folder, const std::string& prefix, AscendSpa
 bool IsProfilerDb(std::string_view name) {
   if (!name.ends_with(".db")) return false;
   return name.starts_with("ascend_pytorch_profiler") ||
-         name.starts_with("ascend_mindspore_profiler") || name.starts_with("msprof_");
+         name.starts_with("ascend_mindspore_profiler") || name.starts_with("msprof_") ||
+         name.starts_with("msmonitor_");
 }
 
 std::vector<std::string> AscendSpan::all() const {
@@ -83,7 +85,19 @@ std::vector<std::string> AscendSpan::all() const {
   return paths;
 }
 
-AscendSpan FindSpan(const std::string& path) {
+namespace {
+
+void PutBestFirst(std::vector<SpanFile>& databases) {
+  const auto is_framework = [](const SpanFile& file) {
+    return base::BaseName(file.path).starts_with("ascend_");
+  };
+  std::stable_sort(databases.begin(), databases.end(), [&](const SpanFile& a, const SpanFile& b) {
+    if (is_framework(a) != is_framework(b)) return is_framework(a);
+    return !is_framework(a) && base::BaseName(a.path) > base::BaseName(b.path);
+  });
+}
+
+AscendSpan FindFiles(const std::string& path) {
   AscendSpan span;
   span.folder = path;
   if (base::IsRegularFile(path)) {
@@ -112,16 +126,24 @@ AscendSpan FindSpan(const std::string& path) {
   return span;
 }
 
+}  // namespace
+
+AscendSpan FindSpan(const std::string& path) {
+  AscendSpan span = FindFiles(path);
+  PutBestFirst(span.databases);
+  return span;
+}
+
 Result<int64_t> SpanStamp(const AscendSpan& span) {
-  constexpr size_t kPiece = 4096;
   uint64_t stamp = 0;
   for (const std::string& path : span.all()) {
-    SONDE_ASSIGN_OR_RETURN(const base::MappedFile file, base::MappedFile::Open(path));
+    SONDE_ASSIGN_OR_RETURN(const uint64_t content, FileStamp(path));
     stamp = base::HashString(base::BaseName(path), stamp);
-    stamp = base::HashCombine(stamp, file.size());
-    const size_t piece = std::min(kPiece, file.size());
-    stamp = base::HashBytes(file.data(), piece, stamp);
-    stamp = base::HashBytes(file.data() + (file.size() - piece), piece, stamp);
+    stamp = base::HashCombine(stamp, content);
+    // What another viewer has not folded into a database yet.
+    if (!path.ends_with(".db") || base::FileSize(path + "-wal").value_or(0) == 0) continue;
+    SONDE_ASSIGN_OR_RETURN(const uint64_t log, FileStamp(path + "-wal"));
+    stamp = base::HashCombine(stamp, log);
   }
   return static_cast<int64_t>(stamp);
 }

@@ -19,19 +19,19 @@ struct SpanFile {
 };
 
 struct AscendSpan {
-  std::string folder;                    // the span folder; of a single file the folder it lies in
-  std::vector<SpanFile> databases;       // profiler databases: one, or several of a merged folder
-  std::vector<SpanFile> analysis;        // analysis.db, communication_analyzer.db
-  std::vector<SpanFile> tables;          // CSV
-  std::vector<SpanFile> timelines;       // trace_view.json, msprof_*.json
-  std::vector<SpanFile> texts;           // other JSON of the deliverables
-  std::vector<SpanFile> metadata;        // profiler_info*.json, profiler_metadata.json
+  std::string folder;               // the span folder; of a single file the folder it lies in
+  std::vector<SpanFile> databases;  // the framework's first, then the newest of the device tool
+  std::vector<SpanFile> analysis;   // analysis.db, communication_analyzer.db
+  std::vector<SpanFile> tables;     // CSV
+  std::vector<SpanFile> timelines;  // trace_view.json, msprof_*.json
+  std::vector<SpanFile> texts;      // other JSON of the deliverables
+  std::vector<SpanFile> metadata;   // profiler_info*.json, profiler_metadata.json
   std::vector<std::string> all() const;  // paths
 };
 
 AscendSpan FindSpan(const std::string& path);
 
-// Changes when a file does: names, sizes and what the first and last pages hold.
+// Changes when the content of a file does.
 Result<int64_t> SpanStamp(const AscendSpan& span);
 
 // From profiler_info_<rank>.json, the name of the database, or -1.

@@ -48,6 +48,12 @@ Result<int32_t> AscendDbRank(const std::string& path) { return SpanRank(FindSpan
 
 Result<int64_t> AscendDbStamp(const std::string& path) { return SpanStamp(FindSpan(path)); }
 
+Status ReadAscendDb(const std::string& path, TraceRows& rows) {
+  SONDE_ASSIGN_OR_RETURN(const SqliteReader reader, SqliteReader::Open(path));
+  ReadTrace(reader, std::string(base::BaseName(path)), rows);
+  return {};
+}
+
 Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& store,
                                      const ImportOptions& /*options*/) {
   const AscendSpan span = FindSpan(path);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "importers/importer.h"
+#include "importers/rows/trace_rows.h"
 
 namespace sonde::importers {
 
@@ -15,5 +16,8 @@ Result<int32_t> AscendDbRank(const std::string& path);
 Result<int64_t> AscendDbStamp(const std::string& path);
 Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& store,
                                      const ImportOptions& options);
+
+// Only the meaning of one database, without a store: for tests of damaged files.
+Status ReadAscendDb(const std::string& path, TraceRows& rows);
 
 }  // namespace sonde::importers

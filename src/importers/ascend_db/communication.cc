@@ -57,7 +57,7 @@ class CommunicationReader {
     const std::string_view type = trace_.TextView(row, 9);
     const std::string_view name = trace_.TextView(row, 0);
     op.op_type = rows_.names.Intern(CommunicationType(type.empty() ? name : type));
-    op.is_p2p = IsPointToPoint(name) ? 1 : 0;
+    op.is_p2p = IsPointToPoint(CommunicationType(name)) ? 1 : 0;
     op.group_name = rows_.names.Intern(group);
     op.group_hash = static_cast<int64_t>(GroupHash(group));
     op.data_type = trace_.Enum("ENUM_HCCL_DATA_TYPE", row.Int(6));

@@ -77,7 +77,7 @@ void ReadCurve(DbTrace& trace) {
                event.component = trace.Text(row, 0);
                const auto [before, is_first] = last.try_emplace(
                    {event.component, row.Int(6).value_or(-1)}, event.total_allocated);
-               if (!is_first) event.size_bytes = event.total_allocated - before->second;
+               if (!is_first) event.size_bytes = Change(event.total_allocated, before->second);
                before->second = event.total_allocated;
                trace.rows.memory_events.push_back(event);
              });

@@ -215,9 +215,30 @@ class TaskReader {
         rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": TASK_PMU_INFO"));
         return;
       }
-      rows_.pmu.push_back(
-          {.task_id = task->second, .metric = trace_.Text(row, 1), .value = *value});
+      const auto [metric, unit] = MetricOf(trace_.Text(row, 1));
+      rows_.pmu.push_back({.task_id = task->second, .metric = metric, .value = *value / unit});
     });
+  }
+
+  // Metrics as the tables of text deliverables name them, whose times are microseconds.
+  struct Metric {
+    int32_t name;
+    double unit;
+  };
+  Metric MetricOf(int32_t name) {
+    if (name == store::kNone) return {name, 1};
+    const auto known = metrics_.find(name);
+    if (known != metrics_.end()) return known->second;
+    Metric metric{name, 1};
+    std::string text(rows_.names.Text(name));
+    if (text.ends_with("_time")) {
+      metric.unit = 1000;
+      if (text == "total_time" || text == "aic_total_time") text = "aicore_time";
+      if (text == "aiv_total_time") text = "aiv_time";
+      metric.name = rows_.names.Intern(text + "(us)");
+    }
+    metrics_.emplace(name, metric);
+    return metric;
   }
 
   DbTrace& trace_;
@@ -227,6 +248,7 @@ class TaskReader {
   std::unordered_map<int64_t, Kernel> kernels_;
   std::unordered_map<int64_t, CommunicationTask> communication_tasks_;
   std::unordered_map<int64_t, int32_t> mark_texts_;
+  std::unordered_map<int32_t, Metric> metrics_;
 };
 
 }  // namespace

@@ -13,7 +13,8 @@ constexpr store::IssueKind kNegativeDuration{
 
 constexpr store::IssueKind kTimeRange{
     "time_out_of_range", store::Severity::kWarning,
-    "a time lies before 1970 or beyond what 64 bits hold; it was set to 0"};
+    "a time lies before 1970 or far in the future, or a duration is longer than a year; it was set "
+    "to 0"};
 
 }  // namespace
 
@@ -95,8 +96,7 @@ int32_t TraceRows::Signature(int32_t shapes, int32_t types) {
 int32_t TraceRows::AddSlice(int32_t track_id, int64_t ts, int64_t dur, int32_t name,
                             int32_t category) {
   if (dur < 0) issues.Add(kNegativeDuration, source);
-  int64_t end = 0;
-  if (ts < 0 || __builtin_add_overflow(ts, std::max<int64_t>(dur, 0), &end)) {
+  if (!IsTime(ts, std::max<int64_t>(dur, 0))) {
     issues.Add(kTimeRange, source);
     ts = 0;
     dur = 0;

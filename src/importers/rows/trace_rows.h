@@ -33,6 +33,19 @@ inline int64_t SpanNs(int64_t begin, int64_t end) {
   return __builtin_sub_overflow(end, begin, &span) || span < 0 ? -1 : span;
 }
 
+// a - b, 0 where that does not fit.
+inline int64_t Change(int64_t a, int64_t b) {
+  int64_t change = 0;
+  return __builtin_sub_overflow(a, b, &change) ? 0 : change;
+}
+
+// Whether sums over many such times and durations stay within 64 bits.
+inline bool IsTime(int64_t ts, int64_t dur) {
+  constexpr int64_t kLatest = int64_t{1} << 61;
+  constexpr int64_t kLongest = int64_t{1} << 55;
+  return ts >= 0 && ts <= kLatest && dur >= 0 && dur <= kLongest;
+}
+
 // A row of `track` to be found or made.
 struct TrackKey {
   std::string_view kind;
@@ -112,6 +125,9 @@ class TraceRows {
   int32_t next_args_id = 0;
   int32_t rank = -1;
   std::string source;  // file named in issues
+
+  // Nests, numbers and orders; Write and WriteBeside do so themselves.
+  void Arrange();
 
   // Nests, numbers and writes everything into the transaction; fills the summary. Ends the use of
   // the object.

@@ -248,13 +248,17 @@ Status TraceRows::WriteBeside(store::Transaction& transaction) {
   return WriteFacts(transaction);
 }
 
+void TraceRows::Arrange() {
+  NestSlices();
+  OrderTasks();
+  Translate();
+}
+
 Result<ImportSummary> TraceRows::Write(store::Transaction& transaction) {
   if (slices.size() >= kMaxSlices || tasks.size() >= kMaxSlices) {
     return base::OutOfRangeError("the trace holds more ranges than a store can number (2^31)");
   }
-  NestSlices();
-  OrderTasks();
-  Translate();
+  Arrange();
   SONDE_RETURN_IF_ERROR(WriteRows(processes, transaction));
   SONDE_RETURN_IF_ERROR(WriteRows(threads, transaction));
   SONDE_RETURN_IF_ERROR(WriteRows(slices, transaction));

@@ -32,7 +32,10 @@ using Sums = std::map<std::pair<std::string_view, std::string_view>, Sum>;  // l
 void AddApiCalls(const TraceData& data, Sums& sums) {
   for (const store::ApiCallRow& call : data.api_calls) {
     const store::SliceRow& slice = data.Slice(call.slice_id);
-    sums[{data.Name(call.level), data.Name(slice.name)}].Add(data.DurationNs(slice));
+    // Timelines put the layer before the name: "AscendCL@aclrtMemcpyAsync".
+    std::string_view name = data.Name(slice.name);
+    if (const size_t at = name.find('@'); at != std::string_view::npos) name.remove_prefix(at + 1);
+    sums[{data.Name(call.level), name}].Add(data.DurationNs(slice));
   }
 }
 

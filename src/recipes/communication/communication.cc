@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/strings.h"
 #include "recipes/communication/naming.h"
@@ -44,6 +45,26 @@ std::map<Transport, TransportTraffic> TrafficOf(const std::vector<Link>& links) 
     SizeCount& size = sum.sizes[link.size_bytes];
     ++size.count;
     size.time_ns += link.time_ns;
+  }
+  return traffic;
+}
+
+// The same of transfers that were measured: times add up, and what goes over the links inside a
+// machine is counted under SDMA too.
+std::map<Transport, TransportTraffic> MeasuredTraffic(
+    const TraceData& data, std::span<const store::CommunicationTransitRow> transfers) {
+  std::map<Transport, TransportTraffic> traffic;
+  for (const store::CommunicationTransitRow& row : transfers) {
+    const Transport transport = TransportOf(data.Name(row.transport));
+    if (transport == Transport::kLocal || row.packet_count <= 0) continue;
+    TransportTraffic part;
+    part.size_bytes = row.size_bytes;
+    part.time_ns = row.duration_ns;
+    part.sizes[row.size_bytes / row.packet_count] = {row.packet_count, row.duration_ns};
+    traffic[transport] += part;
+    const bool is_inside = transport == Transport::kHccs || transport == Transport::kPcie ||
+                           transport == Transport::kSio;
+    if (is_inside) traffic[Transport::kSdma] += part;
   }
   return traffic;
 }
@@ -113,7 +134,8 @@ std::vector<CommunicationStep> Communication(const DeviceView& view) {
     row.index = i;
     row.times = TimesOf(view, i);
     row.links = LinksOf(view, i);
-    row.traffic = TrafficOf(row.links);
+    const auto transfers = TransfersOf(view, i);
+    row.traffic = transfers.empty() ? TrafficOf(row.links) : MeasuredTraffic(data, transfers);
     steps[*step].rows.push_back(std::move(row));
   }
   std::erase_if(steps, [](const CommunicationStep& step) { return step.rows.empty(); });

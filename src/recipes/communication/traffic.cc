@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kNames = {"RDMA", "HCCS", "PCIE", "SDMA", "SIO", "LOCAL"};
 
-Transport TransportOf(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return Transport::kSdma;
-  return static_cast<Transport>(found - kNames.begin());
-}
-
 // Global ranks of a group, and the place of this rank among them.
 struct Members {
   std::vector<int64_t> ranks;
@@ -107,16 +101,44 @@ std::string_view TransportName(Transport transport) {
   return kNames[static_cast<size_t>(transport)];
 }
 
+Transport TransportOf(std::string_view name) {
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) return Transport::kSdma;
+  return static_cast<Transport>(found - kNames.begin());
+}
+
+std::span<const store::CommunicationTransitRow> TransfersOf(const DeviceView& view, size_t index) {
+  const std::span<const store::CommunicationTransitRow> all = view.data->transits;
+  const int32_t id = view.data->communications[index].communication_id;
+  const auto first = std::lower_bound(all.begin(), all.end(), id,
+                                      [](const store::CommunicationTransitRow& row, int32_t n) {
+                                        return row.communication_id < n;
+                                      });
+  auto last = first;
+  while (last != all.end() && last->communication_id == id) ++last;
+  return {first, last};
+}
+
 std::vector<Link> LinksOf(const DeviceView& view, size_t index) {
-  const store::CommunicationOpRow& op = view.data->communications[index];
+  const auto transfers = TransfersOf(view, index);
+  if (transfers.empty()) return NominalLinks(view, index);
   std::vector<Link> links;
-  for (const store::CommunicationTransitRow& transit : view.data->transits) {
-    if (transit.communication_id != op.communication_id) continue;
-    links.push_back({transit.src_rank, transit.dst_rank,
-                     TransportOf(view.data->Name(transit.transport)), transit.size_bytes,
-                     transit.duration_ns});
+  for (const store::CommunicationTransitRow& transfer : transfers) {
+    // Ranks are unknown where only sums were kept.
+    if (transfer.src_rank < 0 || transfer.dst_rank < 0) continue;
+    const Transport transport = TransportOf(view.data->Name(transfer.transport));
+    const auto same = std::find_if(links.begin(), links.end(), [&](const Link& link) {
+      return link.src_rank == transfer.src_rank && link.dst_rank == transfer.dst_rank &&
+             link.transport == transport;
+    });
+    Link& link =
+        same != links.end()
+            ? *same
+            : links.emplace_back(Link{transfer.src_rank, transfer.dst_rank, transport, 0, 0});
+    link.size_bytes += transfer.size_bytes;
+    link.time_ns += transfer.duration_ns;
   }
-  return links.empty() ? NominalLinks(view, index) : links;
+  return links;
 }
 
 }  // namespace sonde::recipes

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,10 @@ struct Link {
   int64_t time_ns = 0;
 };
 
-// Links of the operation data.communications[index]: measured ones where the store has them.
+// Transfers of the operation data.communications[index] that were measured; empty: none were.
+std::span<const store::CommunicationTransitRow> TransfersOf(const DeviceView& view, size_t index);
+// Its links: measured ones where the store has them, one for each pair of ranks and transport.
 std::vector<Link> LinksOf(const DeviceView& view, size_t index);
+Transport TransportOf(std::string_view name);
 
 }  // namespace sonde::recipes

@@ -38,7 +38,14 @@ std::vector<KernelRow> KernelDetails(const DeviceView& view) {
   rows.reserve(tasks.size() + ops.size());
   uint32_t task = 0;
   uint32_t op = 0;
+  const auto& kinds = view.data->kinds;
   while (task < tasks.size() || op < ops.size()) {
+    // Copies, waits and events of a device's queues are tasks, but no kernels.
+    if (task < tasks.size() &&
+        kinds[static_cast<size_t>(tasks[task].kind_id)].core == store::kNone) {
+      ++task;
+      continue;
+    }
     KernelRow row;
     row.is_communication = task == tasks.size() || (op < ops.size() && ops[op].ts < tasks[task].ts);
     if (row.is_communication) {

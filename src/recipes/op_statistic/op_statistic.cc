@@ -14,6 +14,7 @@ std::vector<OpStatisticRow> OpStatistic(const DeviceView& view) {
   std::vector<OpStatisticRow> rows;
   std::vector<int64_t> device_total_ns(view.devices.size(), 0);
   for (const store::DeviceTaskRow& task : data.tasks) {
+    if (data.kinds[static_cast<size_t>(task.kind_id)].core == store::kNone) continue;  // no kernel
     const size_t device = view.device_of_track[static_cast<size_t>(task.track_id)];
     size_t& place = place_of_kind[device * data.kinds.size() + static_cast<size_t>(task.kind_id)];
     if (place == SIZE_MAX) {

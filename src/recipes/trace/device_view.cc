@@ -124,7 +124,7 @@ class ViewMaker {
           receives.push_back(communication.back());
         }
       }
-      const std::vector<StepRange> steps = StepsOf(device);
+      const std::vector<StepRange> steps = StepsOf(i);
       device.steps = StepTraceFromTasks({.computing = computing,
                                          .communication = communication,
                                          .receives = receives,
@@ -138,8 +138,8 @@ class ViewMaker {
     // Kinds are few: whether a kind counts is found out once.
     std::vector<bool> counts;
     for (const auto& kind : data_.kinds) {
-      counts.push_back(!IsCommunicationKernel(data_.Name(kind.name)) &&
-                       data_.Name(kind.core) != "COMMUNICATION");
+      counts.push_back(kind.core != store::kNone && data_.Name(kind.core) != "COMMUNICATION" &&
+                       !IsCommunicationKernel(data_.Name(kind.name)));
     }
     std::vector<Interval> computing;
     computing.reserve(data_.tasks.size());
@@ -153,7 +153,12 @@ class ViewMaker {
 
   // A step that was open when recording ended would count as a short one: it is left out, unless
   // nothing else is there (a program that was killed in its first step).
-  std::vector<StepRange> StepsOf(const Device& device) const {
+  std::vector<StepRange> StepsOf(size_t index) const {
+    const Device& device = view_.devices[index];
+    if (!device.is_cpu) {
+      std::vector<StepRange> steps = StepsOfAccelerator(index);
+      if (!steps.empty()) return steps;  // else its tasks are not said to belong to any
+    }
     std::vector<StepRange> finished;
     std::vector<StepRange> unfinished;
     for (const store::StepRow& step : data_.steps) {
@@ -163,6 +168,33 @@ class ViewMaker {
       (is_open ? unfinished : finished).push_back({step.step_id, step.ts, end_ns, step.ts});
     }
     return finished.empty() ? unfinished : finished;
+  }
+
+  // A device of its own works behind the host: the step is where the work lies that its tasks and
+  // operations are said to belong to.
+  std::vector<StepRange> StepsOfAccelerator(size_t index) const {
+    std::map<int64_t, StepRange> ranges;
+    const auto cover = [&](int64_t step_id, int64_t ts) {
+      if (step_id < 0) return;
+      const auto [range, is_new] = ranges.try_emplace(step_id, StepRange{step_id, ts, ts + 1, ts});
+      range->second.start_ns = std::min(range->second.start_ns, ts);
+      range->second.end_ns = std::max(range->second.end_ns, ts + 1);
+    };
+    for (const store::DeviceTaskRow& task : data_.tasks) {
+      if (view_.device_of_track[static_cast<size_t>(task.track_id)] != index) continue;
+      cover(task.step_id, task.ts);
+    }
+    for (size_t k = 0; k < data_.communications.size(); ++k) {
+      if (view_.communications[k].device != index) continue;
+      cover(data_.communications[k].step_id, data_.communications[k].ts);
+    }
+    for (const store::StepRow& step : data_.steps) {
+      const auto range = ranges.find(step.step_id);
+      if (range != ranges.end()) range->second.host_start_ns = step.ts;
+    }
+    std::vector<StepRange> steps;
+    for (const auto& [step_id, range] : ranges) steps.push_back(range);
+    return steps;
   }
 
   const TraceData& data_;

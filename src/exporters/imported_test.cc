@@ -1,0 +1,262 @@
+// Recipes on imported sets give what the files of the sets themselves say: each figure is compared
+// with the cells of the deliverable that holds it, as they were read (store/source_tables.h).
+//
+// Real data: SONDE_SHARED_DATA; skipped where it is absent.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "base/test_folder.h"
+#include "importers/registry.h"
+#include "recipes/api_statistic/api_statistic.h"
+#include "recipes/communication/communication.h"
+#include "recipes/kernel_details/kernel_details.h"
+#include "recipes/op_statistic/op_statistic.h"
+#include "recipes/trace/device_view.h"
+#include "store/source_tables.h"
+
+namespace sonde::exporters {
+namespace {
+
+using Rows = std::vector<std::map<std::string, std::string>>;
+
+// One imported set.
+class Imported {
+ public:
+  explicit Imported(const std::string& relative) {
+    const char* shared = std::getenv("SONDE_SHARED_DATA");  // NOLINT(concurrency-mt-unsafe)
+    const std::string path =
+        base::JoinPath(shared != nullptr ? shared : SONDE_SHARED_DATA_DEFAULT, relative);
+    if (!base::IsDirectory(path)) return;
+    const importers::Importer* importer = importers::FindImporter(path);
+    if (importer == nullptr) return;
+    auto imported = importers::ImportTrace({path, importer}, folder_.File("trace.duckdb"), {});
+    EXPECT_TRUE(imported.ok()) << imported.status().message();
+    if (!imported.ok()) return;
+    store_ = std::move(imported->store);
+    auto data = recipes::TraceData::Load(*store_, 1);
+    EXPECT_TRUE(data.ok()) << data.status().message();
+    data_ = std::move(*data);
+    view_ = recipes::DeviceView::Make(data_);
+  }
+  bool is_there() const { return store_ != nullptr; }
+  const recipes::DeviceView& view() const { return view_; }
+  const recipes::TraceData& data() const { return data_; }
+
+  // A table of the files; empty where they have none. Cells are texts, a TAB behind them taken off.
+  Rows Table(std::string_view name) const {
+    Rows rows;
+    const std::vector<store::SourceTable> tables = store::SourceTables(*store_).value();
+    for (const store::SourceTable& table : tables) {
+      if (table.name != name) continue;
+      std::string list;
+      for (const store::SourceColumn& column : table.columns) {
+        list += base::Concat(list.empty() ? "" : ", ", "\"", column.name, "\"::VARCHAR");
+      }
+      const auto cells =
+          store_->Query(base::Concat("SELECT ", list, " FROM source.\"", table.stored, "\""))
+              .value();
+      for (size_t row = 0; row < cells.rows(); ++row) {
+        auto& out = rows.emplace_back();
+        for (size_t i = 0; i < table.columns.size(); ++i) {
+          out[table.columns[i].name] =
+              cells.IsNull(i, row) ? "" : std::string(base::Trim(cells.Text(i, row)));
+        }
+      }
+    }
+    return rows;
+  }
+
+ private:
+  base::TestFolder folder_;
+  std::unique_ptr<store::Store> store_;
+  recipes::TraceData data_;
+  recipes::DeviceView view_;
+};
+
+int64_t Us(const std::string& cell) {
+  return base::ParseMicrosecondsToNs(cell).value_or(INT64_MIN);
+}
+int64_t Int(const std::string& cell) { return base::ParseInt64(cell).value_or(INT64_MIN); }
+double Double(const std::string& cell) { return base::ParseDouble(cell).value_or(NAN); }
+
+std::string Get(const std::map<std::string, std::string>& row, const char* key) {
+  const auto found = row.find(key);
+  return found == row.end() ? std::string() : found->second;
+}
+
+class ImportedSet : public ::testing::TestWithParam<const char*> {};
+
+// Order of rows, names and waits of kernel_details.csv.
+TEST_P(ImportedSet, KernelDetails) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no data";
+  const Rows expected = set.Table("kernel_details");
+  if (expected.empty()) GTEST_SKIP() << "no kernel_details.csv";
+  using Row = std::tuple<int64_t, std::string, int64_t>;
+  std::vector<Row> wanted;
+  for (const auto& row : expected) {
+    wanted.emplace_back(Us(Get(row, "Start Time(us)")), Get(row, "Name"),
+                        Us(Get(row, "Wait Time(us)")));
+  }
+  std::vector<Row> found;
+  for (const recipes::KernelRow& row : recipes::KernelDetails(set.view())) {
+    if (row.is_communication) {
+      found.emplace_back(set.data().communications[row.index].ts,
+                         set.view().communications[row.index].name, row.wait_ns);
+    } else {
+      const auto& task = set.data().tasks[row.index];
+      found.emplace_back(task.ts,
+                         set.data().Name(set.data().kinds[static_cast<size_t>(task.kind_id)].name),
+                         row.wait_ns);
+    }
+  }
+  std::stable_sort(wanted.begin(), wanted.end());
+  std::stable_sort(found.begin(), found.end());
+  ASSERT_EQ(found.size(), wanted.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto near = [&](int64_t x, int64_t y, int64_t tolerance) {
+      EXPECT_LE(std::abs(x - y), tolerance) << i << " " << std::get<1>(wanted[i]);
+    };
+    // Timeline and table were rounded apart.
+    near(std::get<0>(found[i]), std::get<0>(wanted[i]), 1);
+    EXPECT_EQ(std::get<1>(found[i]), std::get<1>(wanted[i])) << i;
+    // The tool counted in double microseconds since 1970, which step by 0.25.
+    near(std::get<2>(found[i]), std::get<2>(wanted[i]), 250);
+  }
+}
+
+TEST_P(ImportedSet, OpStatistic) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no data";
+  const Rows expected = set.Table("op_statistic");
+  if (expected.empty()) GTEST_SKIP() << "no op_statistic.csv";
+  std::map<std::pair<std::string, std::string>, recipes::OpStatisticRow> found;
+  for (const auto& row : recipes::OpStatistic(set.view())) {
+    found[{std::string(row.op_type), std::string(row.core)}] = row;
+  }
+  EXPECT_EQ(found.size(), expected.size());
+  for (const auto& row : expected) {
+    const auto at = found.find({Get(row, "OP Type"), Get(row, "Core Type")});
+    ASSERT_NE(at, found.end()) << Get(row, "OP Type");
+    const int64_t count = Int(Get(row, "Count"));
+    EXPECT_EQ(at->second.count, count);
+    EXPECT_NEAR(static_cast<double>(at->second.total_ns),
+                static_cast<double>(Us(Get(row, "Total Time(us)"))),
+                1.0 * static_cast<double>(count));
+    EXPECT_NEAR(static_cast<double>(at->second.min_ns),
+                static_cast<double>(Us(Get(row, "Min Time(us)"))), 1);
+    EXPECT_NEAR(static_cast<double>(at->second.max_ns),
+                static_cast<double>(Us(Get(row, "Max Time(us)"))), 1);
+    EXPECT_NEAR(at->second.ratio_percent, Double(Get(row, "Ratio(%)")), 0.001);
+  }
+}
+
+TEST_P(ImportedSet, ApiStatistic) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no data";
+  const Rows expected = set.Table("api_statistic");
+  if (expected.empty() || set.data().api_calls.empty()) GTEST_SKIP() << "no host calls";
+  std::map<std::pair<std::string, std::string>, recipes::ApiStatisticRow> found;
+  for (const auto& row : recipes::ApiStatistic(set.view())) found[{row.level, row.name}] = row;
+  for (const auto& row : expected) {
+    std::string level = Get(row, "Level");
+    if (level == "hccl") level = "communication";
+    const auto at = found.find({level, Get(row, "API Name")});
+    ASSERT_NE(at, found.end()) << level << " " << Get(row, "API Name");
+    EXPECT_EQ(at->second.count, Int(Get(row, "Count"))) << Get(row, "API Name");
+    EXPECT_NEAR(static_cast<double>(at->second.total_ns),
+                static_cast<double>(Us(Get(row, "Time(us)"))), 1);
+    EXPECT_EQ(at->second.min_ns, Us(Get(row, "Min(us)")));
+    EXPECT_EQ(at->second.max_ns, Us(Get(row, "Max(us)")));
+    EXPECT_NEAR(at->second.variance_us2, Double(Get(row, "Variance")), 0.002);
+  }
+  EXPECT_EQ(found.size(), expected.size());
+}
+
+// StepTraceTime of analysis.db: microseconds as doubles.
+TEST_P(ImportedSet, StepTrace) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no data";
+  const Rows expected = set.Table("StepTraceTime");
+  if (expected.empty() || set.data().steps.empty()) GTEST_SKIP() << "no steps";
+  ASSERT_EQ(set.view().devices.size(), 1u);
+  const auto& rows = set.view().devices[0].steps;
+  ASSERT_EQ(rows.size(), expected.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(std::to_string(rows[i].step_id.value_or(-1)), Get(expected[i], "step"));
+    const std::pair<const char*, int64_t> figures[] = {
+        {"computing", rows[i].computing_ns},
+        {"communication_not_overlapped", rows[i].not_overlapped_ns},
+        {"overlapped", rows[i].overlapped_ns},
+        {"communication", rows[i].communication_ns},
+        {"free", rows[i].free_ns},
+        {"stage", rows[i].stage_ns},
+        {"bubble", rows[i].bubble_ns},
+        {"preparing", rows[i].preparing_ns}};
+    for (const auto& [column, ns] : figures) {
+      EXPECT_NEAR(static_cast<double>(ns) / 1000, Double(Get(expected[i], column)), 0.002)
+          << column;
+    }
+  }
+}
+
+// CommAnalyzerTime of analysis.db: milliseconds.
+TEST_P(ImportedSet, Communication) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no data";
+  std::map<std::string, std::map<std::string, std::string>> expected;
+  for (const auto& row : set.Table("CommAnalyzerTime")) {
+    expected[base::Concat(Get(row, "hccl_op_name"), "@", Get(row, "group_name"))] = row;
+  }
+  if (expected.empty() || set.data().communications.empty()) GTEST_SKIP() << "no communication";
+  std::map<std::pair<std::string, std::string>, std::pair<double, double>> traffic;  // MB, ms
+  for (const auto& row : set.Table("CommAnalyzerBandwidth")) {
+    traffic[{base::Concat(Get(row, "hccl_op_name"), "@", Get(row, "group_name")),
+             Get(row, "transport_type")}] = {Double(Get(row, "transit_size")),
+                                             Double(Get(row, "transit_time"))};
+  }
+  size_t compared = 0;
+  for (const auto& step : recipes::Communication(set.view())) {
+    for (const auto& row : step.rows) {
+      const auto& shown = set.view().communications[row.index];
+      const std::string key = base::Concat(shown.name, "@", std::to_string(shown.group_hash));
+      const auto at = expected.find(key);
+      if (at == expected.end()) continue;
+      ++compared;
+      const auto ms = [](int64_t ns) { return static_cast<double>(ns) / 1e6; };
+      EXPECT_NEAR(ms(row.times.elapse_ns), Double(Get(at->second, "elapse_time")), 2e-6) << key;
+      EXPECT_NEAR(ms(row.times.transit_ns), Double(Get(at->second, "transit_time")), 2e-6) << key;
+      EXPECT_NEAR(ms(row.times.wait_ns), Double(Get(at->second, "wait_time")), 2e-6) << key;
+      EXPECT_NEAR(ms(row.times.synchronization_ns), Double(Get(at->second, "synchronization_time")),
+                  2e-6)
+          << key;
+      for (const auto& [transport, part] : row.traffic) {
+        const auto wanted = traffic.find({key, std::string(recipes::TransportName(transport))});
+        ASSERT_NE(wanted, traffic.end()) << key;
+        EXPECT_NEAR(static_cast<double>(part.size_bytes) / 1e6, wanted->second.first, 1e-6) << key;
+        EXPECT_NEAR(ms(part.time_ns), wanted->second.second, 1e-4) << key;
+      }
+    }
+  }
+  EXPECT_EQ(compared, expected.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Real, ImportedSet,
+                         ::testing::Values("ascend_pt/db/level0/rank0_ascend_pt",
+                                           "ascend_pt/db/level1/rank0_ascend_pt",
+                                           "ascend_pt/db/level1/rank1_ascend_pt",
+                                           "ascend_pt/text/level0/rank0_ascend_pt",
+                                           "ascend_pt/text/level1/rank0_ascend_pt",
+                                           "ascend_pt/text/level1/rank1_ascend_pt",
+                                           "ascend_pt/qwen3_tp1_pp2/rank_0_ascend_pt",
+                                           "ascend_pt/qwen3_tp1_pp2/rank_1_ascend_pt",
+                                           "ascend_pt/qwen3_tp1_pp2/rank_2_ascend_pt"));
+
+}  // namespace
+}  // namespace sonde::exporters

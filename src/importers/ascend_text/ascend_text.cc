@@ -1,0 +1,165 @@
+#include "importers/ascend_text/ascend_text.h"
+
+#include <optional>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "importers/ascend/groups.h"
+#include "importers/ascend/keep_files.h"
+#include "importers/ascend/span.h"
+#include "importers/ascend_db/copy_tables.h"
+#include "importers/ascend_db/db_trace.h"
+#include "importers/ascend_text/copy_csv.h"
+#include "importers/ascend_text/issues.h"
+#include "importers/ascend_text/text_trace.h"
+#include "importers/trace_events/finish.h"
+
+namespace sonde::importers {
+namespace {
+
+using base::Concat;
+using text_import::AscendDialect;
+using text_import::TextTrace;
+using trace_events::EventStage;
+
+// Names of CSV files that only these tools write; others may lie in any folder.
+bool IsKnownCsv(std::string_view name) {
+  for (const std::string_view known :
+       {"kernel_details", "operator_details", "step_trace_time", "op_statistic", "api_statistic",
+        "operator_memory", "memory_record", "op_summary", "task_time", "npu_module_mem"}) {
+    if (name.starts_with(known)) return true;
+  }
+  return false;
+}
+
+// Everything but the timeline: CSV, JSON and analysis.db, into rows and into copies.
+class SideFiles {
+ public:
+  SideFiles(const AscendSpan& span, TextTrace& trace, store::Transaction& transaction)
+      : span_(span), trace_(trace), transaction_(transaction) {}
+
+  Status Run() {
+    ReadSpanMetadata(span_.folder, trace_.rows);
+    for (const SpanFile& file : span_.tables) SONDE_RETURN_IF_ERROR(TakeCsv(file));
+    for (const SpanFile& file : span_.texts) {
+      if (base::BaseName(file.path) == "communication.json") {
+        SONDE_RETURN_IF_ERROR(TakeCommunication(file));
+      }
+    }
+    for (const SpanFile& file : span_.analysis) SONDE_RETURN_IF_ERROR(TakeAnalysis(file));
+    std::vector<SpanFile> kept = span_.texts;
+    kept.insert(kept.end(), span_.metadata.begin(), span_.metadata.end());
+    kept.insert(kept.end(), span_.timelines.begin(), span_.timelines.end());
+    SONDE_RETURN_IF_ERROR(KeepTexts(kept, trace_.rows.issues, transaction_));
+    Finish();
+    return {};
+  }
+
+ private:
+  Status TakeCsv(const SpanFile& file) {
+    const auto content = base::MappedFile::Open(file.path);
+    if (!content.ok()) {
+      trace_.rows.issues.Add(kUnreadable, file.relative);
+      return {};
+    }
+    text_import::RowsOfCsv(file, content->text(), trace_);
+    return CopyCsv(file, content->text(), names_, trace_.rows.issues, transaction_);
+  }
+
+  Status TakeCommunication(const SpanFile& file) {
+    const auto content = base::MappedFile::Open(file.path);
+    if (!content.ok()) {
+      trace_.rows.issues.Add(kUnreadable, file.relative);
+      return {};
+    }
+    text_import::RowsOfCommunication(file, content->text(), trace_);
+    return {};
+  }
+
+  Status TakeAnalysis(const SpanFile& file) {
+    const auto reader = SqliteReader::Open(file.path);
+    if (!reader.ok()) {
+      trace_.rows.issues.Add(kUnreadable, file.relative);
+      return {};
+    }
+    return CopyTables(*reader, file.relative, names_, trace_.rows.issues, transaction_);
+  }
+
+  void Finish() {
+    TraceRows& rows = trace_.rows;
+    if (!trace_.has_timeline) ComputeWaits(rows);
+    for (GroupFact& group : rows.groups) group.process_id = trace_.process_id;
+    if (rows.rank >= 0) rows.AddJson("rank", std::to_string(rows.rank));
+  }
+
+  const AscendSpan& span_;
+  TextTrace& trace_;
+  store::Transaction& transaction_;
+  store::SourceNames names_;
+};
+
+Result<ImportSummary> ImportWithTimeline(const AscendSpan& span, store::Store& store,
+                                         const ImportOptions& options) {
+  const AscendDialect dialect;
+  EventStage stage(store, dialect, options);
+  for (const SpanFile& file : span.timelines) SONDE_RETURN_IF_ERROR(stage.Read(file.path));
+  stage.SetOrigin(SpanRank(span), "");
+  SONDE_RETURN_IF_ERROR(stage.Arrange(0));
+  TraceRows rows(stage.names(), stage.issues(), stage.arrangement().track_count);
+  rows.rank = SpanRank(span);
+  rows.source = span.timelines.front().relative;
+  TextTrace trace{.rows = rows, .has_timeline = true};
+  text_import::RowsOfTimeline(stage, trace);
+  SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
+  SONDE_RETURN_IF_ERROR(SideFiles(span, trace, transaction).Run());
+  SONDE_RETURN_IF_ERROR(transaction.Commit());
+  return trace_events::Finish(
+      stage, store, options, [&](store::Transaction& other, ImportSummary& summary) -> Status {
+        summary.device_tasks = static_cast<int64_t>(rows.tasks.size());
+        summary.communication_ops = static_cast<int64_t>(rows.communications.size());
+        summary.memory_events = static_cast<int64_t>(rows.memory_events.size());
+        return rows.WriteBeside(other);
+      });
+}
+
+Result<ImportSummary> ImportTables(const AscendSpan& span, store::Store& store) {
+  TraceRows rows;
+  rows.rank = SpanRank(span);
+  rows.source = span.tables.empty() ? span.folder : span.tables.front().relative;
+  TextTrace trace{.rows = rows};
+  trace.process_id = rows.Process(0);
+  SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
+  SONDE_RETURN_IF_ERROR(SideFiles(span, trace, transaction).Run());
+  SONDE_ASSIGN_OR_RETURN(ImportSummary summary, rows.Write(transaction));
+  SONDE_RETURN_IF_ERROR(transaction.Commit());
+  return summary;
+}
+
+}  // namespace
+
+bool IsAscendText(const std::string& path) {
+  const AscendSpan span = FindSpan(path);
+  if (!span.databases.empty()) return false;
+  if (base::IsRegularFile(path)) {
+    // A timeline alone is known by its name only.
+    return !span.timelines.empty() || (!span.tables.empty() && IsKnownCsv(base::BaseName(path)));
+  }
+  if (!span.timelines.empty() || !span.texts.empty()) return true;
+  for (const SpanFile& file : span.tables) {
+    if (IsKnownCsv(base::BaseName(file.path))) return true;
+  }
+  return false;
+}
+
+Result<int32_t> AscendTextRank(const std::string& path) { return SpanRank(FindSpan(path)); }
+
+Result<int64_t> AscendTextStamp(const std::string& path) { return SpanStamp(FindSpan(path)); }
+
+Result<ImportSummary> ImportAscendText(const std::string& path, store::Store& store,
+                                       const ImportOptions& options) {
+  const AscendSpan span = FindSpan(path);
+  return span.timelines.empty() ? ImportTables(span, store)
+                                : ImportWithTimeline(span, store, options);
+}
+
+}  // namespace sonde::importers

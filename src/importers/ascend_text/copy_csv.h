@@ -1,0 +1,18 @@
+// A CSV file into the store, cell by cell, for exact export (store/source_tables.h).
+#pragma once
+
+#include <string_view>
+
+#include "base/status.h"
+#include "importers/ascend/span.h"
+#include "store/import_issues.h"
+#include "store/source_tables.h"
+#include "store/store.h"
+
+namespace sonde::importers {
+
+// `text`: the content of the file. What is wrong with its form is counted.
+Status CopyCsv(const SpanFile& file, std::string_view text, store::SourceNames& names,
+               store::ImportIssues& issues, store::Transaction& transaction);
+
+}  // namespace sonde::importers

@@ -1,0 +1,35 @@
+// CSV files of Ascend's profilers, cell by cell: commas and line breaks inside quoted cells, CR LF
+// and LF, a byte order mark, a file that was cut off in the middle of a cell.
+//
+// Cells are handed out without their quotes and with everything else (a TAB behind a time too).
+// Cost: about 1 GB/s. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sonde::importers {
+
+struct CsvFacts {
+  std::vector<std::string> header;
+  bool has_byte_order_mark = false;
+  bool uses_crlf = false;  // as most lines do
+  bool ends_with_line_end = true;
+  int64_t rows = 0;             // without the header and empty lines
+  int64_t ragged_rows = 0;      // with more or fewer cells than the header
+  int64_t mixed_line_ends = 0;  // lines that end otherwise than most
+  int64_t unusual_quotes = 0;   // cells in quotes that need none, or quotes outside
+  bool is_cut_off = false;      // ends inside a quoted cell
+};
+
+// Cells of a row; there may be more or fewer than the header has.
+using CsvRow = std::vector<std::string_view>;
+
+// Calls `take` for each row behind the header. Views live until `take` returns.
+CsvFacts ReadCsv(std::string_view text,
+                 const std::function<void(const CsvRow&, int64_t position)>& take);
+
+}  // namespace sonde::importers

@@ -1,0 +1,446 @@
+// What the CSV files mean: kernels, memory.
+#include <algorithm>
+#include <cstdlib>
+#include <initializer_list>
+#include <optional>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "importers/ascend/groups.h"
+#include "importers/ascend_text/csv_reader.h"
+#include "importers/ascend_text/issues.h"
+#include "importers/ascend_text/text_trace.h"
+
+namespace sonde::importers::text_import {
+namespace {
+
+using base::Concat;
+
+// Columns of a file by any of the names that they had over time.
+class Columns {
+ public:
+  Columns(std::string_view text, const SpanFile& file, store::ImportIssues& issues)
+      : text_(text), file_(file), issues_(issues) {
+    facts_ = ReadCsv(text.substr(0, HeaderEnd(text)), [](const CsvRow&, int64_t) {});
+  }
+
+  const std::vector<std::string>& header() const { return facts_.header; }
+  // -1 where there is none.
+  int Find(std::initializer_list<std::string_view> names) const {
+    for (const std::string_view name : names) {
+      for (size_t i = 0; i < facts_.header.size(); ++i) {
+        if (facts_.header[i] == name) return static_cast<int>(i);
+      }
+    }
+    return -1;
+  }
+  // The same; counts what is missing.
+  int Need(std::initializer_list<std::string_view> names) {
+    const int found = Find(names);
+    if (found < 0) {
+      issues_.Add(kCsvMissingColumn, Concat(file_.relative, ": ", *names.begin()));
+      complete_ = false;
+    }
+    return found;
+  }
+  bool complete() const { return complete_; }
+
+  void ForEachRow(const std::function<void(const CsvRow&)>& take) {
+    ReadCsv(text_, [&](const CsvRow& row, int64_t position) {
+      position_ = position;
+      take(row);
+    });
+  }
+  void BadCell() { issues_.Add(kCsvBadCell, file_.relative, position_); }
+
+ private:
+  // Headers hold no line breaks.
+  static size_t HeaderEnd(std::string_view text) {
+    const size_t end = text.find('\n');
+    return end == std::string_view::npos ? text.size() : end + 1;
+  }
+  std::string_view text_;
+  const SpanFile& file_;
+  store::ImportIssues& issues_;
+  CsvFacts facts_;
+  bool complete_ = true;
+  int64_t position_ = 0;
+};
+
+// "" where there is no such cell; without the TAB that keeps spreadsheets from rounding.
+std::string_view Cell(const CsvRow& row, int column) {
+  if (column < 0 || static_cast<size_t>(column) >= row.size()) return {};
+  return base::Trim(row[static_cast<size_t>(column)]);
+}
+
+bool IsUnknown(std::string_view cell) { return cell.empty() || cell == "N/A"; }
+
+std::optional<int64_t> Ns(const CsvRow& row, int column) {
+  return base::ParseMicrosecondsToNs(Cell(row, column));
+}
+
+int64_t NsOr(const CsvRow& row, int column, int64_t fallback) {
+  return Ns(row, column).value_or(fallback);
+}
+
+int64_t Number(const CsvRow& row, int column) {
+  constexpr int64_t kNone32 = 4294967295;
+  const auto value = base::ParseInt64(Cell(row, column));
+  return value && *value >= 0 && *value != kNone32 ? *value : -1;
+}
+
+// Of a size in units of 1024 or 1024 * 1024 bytes; -1 unknown.
+int64_t Bytes(const CsvRow& row, int column, double unit) {
+  const auto value = base::ParseDouble(Cell(row, column));
+  constexpr double kLargest = 9e15;
+  if (!value || !(*value * unit > -kLargest && *value * unit < kLargest)) return -1;
+  return static_cast<int64_t>(*value * unit + (*value < 0 ? -0.5 : 0.5));
+}
+
+int32_t DeviceOf(std::string_view cell) {
+  if (cell.starts_with("NPU:")) cell.remove_prefix(4);
+  const auto number = base::ParseInt64(cell);
+  return number && *number >= 0 && *number <= INT16_MAX ? static_cast<int32_t>(*number) : -1;
+}
+
+// --- Kernels -----------------------------------------------------------------------------------
+
+class KernelRows {
+ public:
+  KernelRows(const SpanFile& file, std::string_view text, TextTrace& trace)
+      : file_(file), columns_(text, file, trace.rows.issues), trace_(trace), rows_(trace.rows) {}
+
+  void Run() {
+    start_ = columns_.Need({"Start Time(us)", "Task Start Time(us)"});
+    dur_ = columns_.Need({"Duration(us)", "Task Duration(us)"});
+    name_ = columns_.Need({"Name", "Op Name"});
+    if (!columns_.complete()) return;
+    step_ = columns_.Find({"Step Id"});
+    device_ = columns_.Find({"Device_id"});
+    stream_ = columns_.Find({"Stream ID"});
+    task_ = columns_.Find({"Task ID"});
+    core_ = columns_.Find({"Accelerator Core", "Task Type"});
+    FindKindColumns();
+    columns_.ForEachRow([this](const CsvRow& row) { Take(row); });
+  }
+
+ private:
+  void FindKindColumns() {
+    type_ = columns_.Find({"Type", "OP Type"});
+    state_ = columns_.Find({"OP State"});
+    block_ = columns_.Find({"Block Num", "Block Dim"});
+    mix_block_ = columns_.Find({"Mix Block Num", "Mix Block Dim"});
+    hf32_ = columns_.Find({"HF32 Eligible"});
+    model_ = columns_.Find({"Model ID"});
+    context_ = columns_.Find({"Context ID"});
+    shapes_ = {columns_.Find({"Input Shapes"}), columns_.Find({"Output Shapes"})};
+    types_ = {columns_.Find({"Input Data Types"}), columns_.Find({"Output Data Types"})};
+    formats_ = {columns_.Find({"Input Formats"}), columns_.Find({"Output Formats"})};
+    // Hardware counters come behind the context.
+    const int last = std::max({context_, formats_.second, block_, mix_block_});
+    for (size_t i = static_cast<size_t>(last) + 1; i < columns_.header().size(); ++i) {
+      counters_.emplace_back(static_cast<int>(i), rows_.names.Intern(columns_.header()[i]));
+    }
+  }
+
+  int32_t Name(const CsvRow& row, int column) {
+    const std::string_view cell = Cell(row, column);
+    return IsUnknown(cell) ? store::kNone : rows_.names.Intern(cell);
+  }
+  int32_t Shapes(const CsvRow& row, int column) {
+    const std::string_view text = UnquotedShapes(Cell(row, column));
+    return text.empty() ? store::kNone : rows_.names.Intern(text);
+  }
+
+  void Take(const CsvRow& row) {
+    const auto start = Ns(row, start_);
+    const auto dur = Ns(row, dur_);
+    if (!start || !dur || !IsTime(*start, std::max<int64_t>(*dur, 0))) return columns_.BadCell();
+    const std::string_view core = Cell(row, core_);
+    const std::string_view name = Cell(row, name_);
+    const bool is_communication =
+        core == "COMMUNICATION" || core == "HCCL" || (IsUnknown(core) && name.starts_with("hcom_"));
+    if (is_communication) {
+      TakeCommunication(row, *start, *dur);
+    } else {
+      TakeKernel(row, *start, *dur);
+    }
+  }
+
+  int64_t StepOf(const CsvRow& row) const {
+    return base::ParseInt64(Cell(row, step_)).value_or(-1);
+  }
+
+  int32_t DeviceId(const CsvRow& row) const {
+    const int32_t device = DeviceOf(Cell(row, device_));
+    return device >= 0 ? device : std::max(trace_.device_id, 0);
+  }
+
+  store::TaskKindRow KindOf(const CsvRow& row) {
+    store::TaskKindRow kind;
+    kind.name = rows_.names.Intern(Cell(row, name_));
+    kind.op_type = Name(row, type_);
+    // A kernel of unknown core is a kernel still.
+    const std::string_view core = Cell(row, core_);
+    kind.core = rows_.names.Intern(core.empty() ? std::string_view("N/A") : core);
+    kind.block_num = Number(row, block_);
+    kind.mix_block_num = Number(row, mix_block_);
+    kind.input_shapes = Shapes(row, shapes_.first);
+    kind.output_shapes = Shapes(row, shapes_.second);
+    kind.input_types = Name(row, types_.first);
+    kind.output_types = Name(row, types_.second);
+    kind.input_formats = Name(row, formats_.first);
+    kind.output_formats = Name(row, formats_.second);
+    kind.model_id = Number(row, model_);
+    kind.context_id = Number(row, context_);
+    kind.op_state = Name(row, state_);
+    kind.hf32 = Name(row, hf32_);
+    return kind;
+  }
+
+  void TakeKernel(const CsvRow& row, int64_t start, int64_t dur) {
+    store::TaskKindRow kind = KindOf(row);
+    const int32_t index = TakeFromTimeline(trace_.tasks, start, kind.name);
+    if (index >= 0) {
+      store::DeviceTaskRow& task = rows_.tasks[static_cast<size_t>(index)];
+      kind.task_type = rows_.kinds[static_cast<size_t>(task.kind_id)].task_type;
+      task.kind_id = rows_.Kind(kind);
+      task.step_id = StepOf(row);
+      if (task.queue_number < 0) task.queue_number = Number(row, task_);
+      AddCounters(row, index);
+      return;
+    }
+    store::DeviceTaskRow task;
+    task.track_id = StreamTrack(row);
+    task.ts = start;
+    task.dur = std::max<int64_t>(dur, 0);
+    if (trace_.has_timeline) {
+      rows_.issues.Add(kNoSlice, file_.relative);
+    } else {
+      task.slice_id =
+          rows_.AddSlice(task.track_id, start, dur, kind.name, rows_.names.Intern("kernel"));
+    }
+    task.kind_id = rows_.Kind(kind);
+    task.queue_number = Number(row, task_);
+    task.step_id = StepOf(row);
+    rows_.tasks.push_back(task);
+    AddCounters(row, static_cast<int32_t>(rows_.tasks.size()) - 1);
+  }
+
+  // Takes the event of the timeline with this name and start. Both files come from one number that
+  // is rounded twice: they may differ by a nanosecond.
+  static int32_t TakeFromTimeline(std::multimap<TextTrace::Place, int32_t>& events, int64_t start,
+                                  int32_t name) {
+    constexpr int64_t kTolerance = 2;
+    const auto first = events.lower_bound({name, start - kTolerance});
+    auto best = events.end();
+    for (auto at = first; at != events.end() && at->first.first == name; ++at) {
+      if (at->first.second > start + kTolerance) break;
+      const int64_t distance = std::abs(at->first.second - start);
+      if (best == events.end() || distance < std::abs(best->first.second - start)) best = at;
+    }
+    if (best == events.end()) return store::kNone;
+    const int32_t index = best->second;
+    events.erase(best);
+    return index;
+  }
+
+  int32_t StreamTrack(const CsvRow& row) {
+    const int64_t number = Number(row, stream_);
+    const auto stream = static_cast<int32_t>(std::clamp<int64_t>(number, -1, INT32_MAX));
+    const auto known = trace_.stream_tracks.find(stream);
+    if (known != trace_.stream_tracks.end()) return known->second;
+    const int32_t process =
+        trace_.device_process_id >= 0 ? trace_.device_process_id : trace_.process_id;
+    return rows_.Track({.kind = "stream",
+                        .name = stream < 0 ? "Stream" : Concat("Stream ", std::to_string(stream)),
+                        .process_id = process,
+                        .device_id = DeviceId(row),
+                        .stream_id = stream});
+  }
+
+  void AddCounters(const CsvRow& row, int32_t task) {
+    for (const auto& [column, metric] : counters_) {
+      const auto value = base::ParseDouble(Cell(row, column));
+      if (value) rows_.pmu.push_back({.task_id = task, .metric = metric, .value = *value});
+    }
+  }
+
+  void TakeCommunication(const CsvRow& row, int64_t start, int64_t dur) {
+    const int32_t name = rows_.names.Intern(Cell(row, name_));
+    const int32_t known = TakeFromTimeline(trace_.communications, start, name);
+    if (known >= 0) {
+      rows_.communications[static_cast<size_t>(known)].step_id = StepOf(row);
+      return;
+    }
+    store::CommunicationOpRow op;
+    op.process_id = trace_.device_process_id >= 0 ? trace_.device_process_id : trace_.process_id;
+    op.device_id = DeviceId(row);
+    op.ts = start;
+    op.dur = std::max<int64_t>(dur, 0);
+    op.name = name;
+    const std::string_view text = Cell(row, name_);
+    op.op_type = rows_.names.Intern(CommunicationType(text));
+    op.is_p2p = IsPointToPoint(CommunicationType(text)) ? 1 : 0;
+    op.step_id = StepOf(row);
+    if (!trace_.has_timeline) {
+      const int32_t track = rows_.Track({.kind = "communication_group",
+                                         .name = "Communication",
+                                         .process_id = op.process_id,
+                                         .device_id = op.device_id});
+      op.slice_id = rows_.AddSlice(track, start, dur, name, rows_.names.Intern("communication"));
+    } else {
+      rows_.issues.Add(kNoSlice, file_.relative);
+    }
+    rows_.communications.push_back(op);
+  }
+
+  const SpanFile& file_;
+  Columns columns_;
+  TextTrace& trace_;
+  TraceRows& rows_;
+  int start_ = -1, dur_ = -1, name_ = -1, step_ = -1, device_ = -1, stream_ = -1, task_ = -1;
+  int core_ = -1, type_ = -1, state_ = -1, block_ = -1, mix_block_ = -1, hf32_ = -1;
+  int model_ = -1, context_ = -1;
+  std::pair<int, int> shapes_ = {-1, -1};  // input, output
+  std::pair<int, int> types_ = {-1, -1};
+  std::pair<int, int> formats_ = {-1, -1};
+  std::vector<std::pair<int, int32_t>> counters_;  // column, name
+};
+
+// --- Memory ------------------------------------------------------------------------------------
+
+constexpr int16_t kNpu = 20;
+constexpr int16_t kCpu = 0;
+constexpr double kKb = 1024;
+constexpr double kMb = 1024 * 1024;
+
+void SetDevice(std::string_view cell, int16_t& type, int16_t& index) {
+  type = cell == "CPU" ? kCpu : kNpu;
+  index = static_cast<int16_t>(std::max(DeviceOf(cell), 0));
+}
+
+void BlockRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
+  TraceRows& rows = trace.rows;
+  Columns columns(text, file, rows.issues);
+  const int name = columns.Need({"Name"});
+  const int size = columns.Need({"Size(KB)"});
+  const int alloc = columns.Need({"Allocation Time(us)"});
+  if (!columns.complete()) return;
+  const int release = columns.Find({"Release Time(us)"});
+  const int active = columns.Find({"Active Release Time(us)"});
+  const int dur = columns.Find({"Duration(us)"});
+  const int device = columns.Find({"Device Type", "Device"});
+  const int stream = columns.Find({"Stream Ptr"});
+  const bool in_mb = columns.Find({"Allocation Total Allocated(MB)"}) >= 0;
+  const double unit = in_mb ? kMb : kKb;
+  const auto total = [&](std::string_view when, std::string_view what) {
+    const std::string column = Concat(when, " Total ", what, in_mb ? "(MB)" : "(KB)");
+    return columns.Find({column});
+  };
+  const int totals[] = {total("Allocation", "Allocated"), total("Allocation", "Reserved"),
+                        total("Allocation", "Active"),    total("Release", "Allocated"),
+                        total("Release", "Reserved"),     total("Release", "Active")};
+  const int32_t framework = rows.names.Intern("PTA");
+  const int32_t graph_engine = rows.names.Intern("GE");
+  columns.ForEachRow([&](const CsvRow& row) {
+    store::MemoryBlockRow block;
+    const auto begin = Ns(row, alloc);
+    block.size_bytes = Bytes(row, size, kKb);
+    if (!begin) return columns.BadCell();
+    block.process_id = trace.process_id;
+    SetDevice(Cell(row, device), block.device_type, block.device_index);
+    block.alloc_ts = *begin;
+    block.free_ts = NsOr(row, release, -1);
+    // Files of the device tool have a duration in place of the release.
+    const auto span = Ns(row, dur);
+    int64_t end = 0;
+    if (release < 0 && span && !__builtin_add_overflow(*begin, *span, &end)) block.free_ts = end;
+    block.active_free_ts = NsOr(row, active, -1);
+    block.alloc_total_allocated = Bytes(row, totals[0], unit);
+    block.alloc_total_reserved = Bytes(row, totals[1], unit);
+    block.alloc_total_active = Bytes(row, totals[2], unit);
+    block.free_total_allocated = Bytes(row, totals[3], unit);
+    block.free_total_reserved = Bytes(row, totals[4], unit);
+    block.free_total_active = Bytes(row, totals[5], unit);
+    block.stream = base::ParseInt64(Cell(row, stream)).value_or(0);
+    block.name = rows.names.Intern(Cell(row, name));
+    const bool is_framework = stream >= 0 && !Cell(row, stream).empty();
+    block.component = is_framework ? framework : graph_engine;
+    rows.memory_blocks.push_back(block);
+  });
+}
+
+// The curve. Each row has the totals; the change against the row before is the size of the event.
+void CurveRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
+  TraceRows& rows = trace.rows;
+  Columns columns(text, file, rows.issues);
+  const int component = columns.Need({"Component"});
+  const int time = columns.Need({"Timestamp(us)"});
+  if (!columns.complete()) return;
+  const bool in_mb = columns.Find({"Total Allocated(MB)"}) >= 0;
+  const double unit = in_mb ? kMb : kKb;
+  const int allocated = columns.Find({"Total Allocated(MB)", "Total Allocated(KB)"});
+  const int reserved = columns.Find({"Total Reserved(MB)", "Total Reserved(KB)"});
+  const int active = columns.Find({"Total Active(MB)", "Total Active(KB)"});
+  const int stream = columns.Find({"Stream Ptr"});
+  const int device = columns.Find({"Device Type", "Device"});
+  std::map<std::pair<int32_t, int32_t>, int64_t> last;  // by component and device
+  columns.ForEachRow([&](const CsvRow& row) {
+    const auto ts = Ns(row, time);
+    if (!ts) return columns.BadCell();
+    if (Cell(row, component) == "PTA+GE") return;  // the sum of two others
+    store::MemoryEventRow event;
+    event.ts = *ts;
+    event.process_id = trace.process_id;
+    SetDevice(Cell(row, device), event.device_type, event.device_index);
+    event.total_allocated = Bytes(row, allocated, unit);
+    event.total_reserved = Bytes(row, reserved, unit);
+    event.total_active = Bytes(row, active, unit);
+    event.stream = base::ParseInt64(Cell(row, stream)).value_or(0);
+    event.component = rows.names.Intern(Cell(row, component));
+    const auto [before, is_first] =
+        last.try_emplace({event.component, event.device_index}, event.total_allocated);
+    if (!is_first) event.size_bytes = Change(event.total_allocated, before->second);
+    before->second = event.total_allocated;
+    rows.memory_events.push_back(event);
+  });
+}
+
+void ModuleMemoryRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
+  TraceRows& rows = trace.rows;
+  Columns columns(text, file, rows.issues);
+  const int component = columns.Need({"Component"});
+  const int time = columns.Need({"Timestamp(us)"});
+  const int reserved = columns.Need({"Total Reserved(MB)", "Total Reserved(KB)"});
+  if (!columns.complete()) return;
+  const int device = columns.Find({"Device"});
+  const double unit = columns.Find({"Total Reserved(MB)"}) >= 0 ? kMb : kKb;
+  columns.ForEachRow([&](const CsvRow& row) {
+    const auto ts = Ns(row, time);
+    const auto value = base::ParseDouble(Cell(row, reserved));
+    if (!ts || !value) return columns.BadCell();
+    const int32_t track = rows.Track({.kind = "counter",
+                                      .name = Concat("NPU Module ", Cell(row, component), " B"),
+                                      .process_id = trace.process_id,
+                                      .device_id = DeviceOf(Cell(row, device))});
+    rows.counters.push_back({.ts = *ts, .track_id = track, .value = *value * unit});
+  });
+}
+
+}  // namespace
+
+void RowsOfCsv(const SpanFile& file, std::string_view text, TextTrace& trace) {
+  const std::string_view name = base::BaseName(file.path);
+  if (name.starts_with("kernel_details") || name.starts_with("op_summary")) {
+    KernelRows(file, text, trace).Run();
+  } else if (name.starts_with("operator_memory") || name.starts_with("ge_operator_memory")) {
+    BlockRows(file, text, trace);
+  } else if (name.starts_with("memory_record") || name.starts_with("ge_memory_record")) {
+    CurveRows(file, text, trace);
+  } else if (name.starts_with("npu_module_mem")) {
+    ModuleMemoryRows(file, text, trace);
+  }
+}
+
+}  // namespace sonde::importers::text_import

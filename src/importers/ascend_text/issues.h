@@ -1,0 +1,37 @@
+// What can be wrong with text deliverables: names and advice of the import issues.
+#pragma once
+
+#include "store/import_issues.h"
+
+namespace sonde::importers {
+
+inline constexpr store::IssueKind kCsvCutOff{
+    "csv_truncated", store::Severity::kWarning,
+    "a CSV file ends inside a quoted cell; the rows before it were taken"};
+inline constexpr store::IssueKind kCsvRagged{
+    "csv_ragged_row", store::Severity::kWarning,
+    "a row has more or fewer cells than the header; cells beyond it were left out"};
+inline constexpr store::IssueKind kCsvForm{
+    "csv_form", store::Severity::kInfo,
+    "line ends or quotes of a CSV file are mixed; exported again they follow one rule"};
+inline constexpr store::IssueKind kCsvEmpty{"csv_empty", store::Severity::kInfo,
+                                            "a CSV file has no header"};
+inline constexpr store::IssueKind kCsvMissingColumn{
+    "csv_missing_column", store::Severity::kWarning,
+    "a CSV file lacks a column that is needed; its rows have no meaning in other tables"};
+inline constexpr store::IssueKind kCsvBadCell{
+    "csv_bad_cell", store::Severity::kWarning,
+    "a cell that must hold a number holds something else; its row was left out"};
+inline constexpr store::IssueKind kTextGarbled{
+    "text_garbled", store::Severity::kWarning,
+    "a text is not valid UTF-8; its bad bytes were replaced"};
+inline constexpr store::IssueKind kJsonGarbled{
+    "json_garbled", store::Severity::kWarning,
+    "a JSON deliverable cannot be understood and has no meaning in other tables"};
+inline constexpr store::IssueKind kNoSlice{
+    "kernel_without_slice", store::Severity::kInfo,
+    "rows of kernel_details have no event in the timeline (pruned at level 0, or cut off)"};
+inline constexpr store::IssueKind kUnreadable{"file_unreadable", store::Severity::kError,
+                                              "a file cannot be read and was left out"};
+
+}  // namespace sonde::importers

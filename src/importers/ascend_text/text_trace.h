@@ -1,0 +1,52 @@
+// One set of text deliverables on its way into rows: what its files share, and a function for each
+// kind of file. The timeline, where there is one, comes first and gives slices; the tables add what
+// it does not say, or stand in for it. Rows that cannot be used are counted. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "importers/ascend/span.h"
+#include "importers/rows/trace_rows.h"
+#include "importers/trace_events/dialect.h"
+#include "importers/trace_events/stage.h"
+
+namespace sonde::importers::text_import {
+
+struct TextTrace {
+  TraceRows& rows;
+  bool has_timeline = false;
+  int32_t process_id = store::kNone;         // of the framework
+  int32_t device_process_id = store::kNone;  // of the device's streams
+  int32_t device_id = store::kNone;          // of the streams
+  // Tasks and communication operations of the timeline by name and start, not yet met in a table.
+  using Place = std::pair<int32_t, int64_t>;
+  std::multimap<Place, int32_t> tasks = {};
+  std::multimap<Place, int32_t> communications = {};
+  std::map<int32_t, int32_t> stream_tracks = {};  // by stream
+};
+
+// How the timeline of Ascend's profilers spreads over tracks.
+class AscendDialect : public trace_events::Dialect {
+ public:
+  std::vector<trace_events::CapturedKey> captured_keys() const override;
+  uint8_t LaneOf(const trace_events::TraceEvent& event) const override;
+  const char* FlowKind(std::string_view category) const override;
+  trace_events::TrackLabel LabelTrack(const trace_events::ThreadFacts& facts,
+                                      uint8_t lane) const override;
+};
+
+// Operators, host calls, tasks, communication and steps from the arranged slices.
+void RowsOfTimeline(trace_events::EventStage& stage, TextTrace& trace);
+
+// What a CSV file means, by its name; nothing for files that are only kept.
+void RowsOfCsv(const SpanFile& file, std::string_view text, TextTrace& trace);
+
+// Times and transfers of communication.json.
+void RowsOfCommunication(const SpanFile& file, std::string_view json, TextTrace& trace);
+
+}  // namespace sonde::importers::text_import

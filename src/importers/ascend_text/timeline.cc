@@ -1,0 +1,312 @@
+// What the slices of the timeline mean.
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/strings.h"
+#include "importers/ascend/groups.h"
+#include "importers/ascend_text/captured.h"
+#include "importers/ascend_text/text_trace.h"
+
+namespace sonde::importers::text_import {
+namespace {
+
+using trace_events::EventStage;
+using trace_events::FlowEnd;
+using trace_events::StagedSlice;
+using trace_events::TrackEntry;
+
+constexpr int16_t kScopeOp = 0;
+constexpr int16_t kScopeBackward = 1;
+constexpr int16_t kScopeModule = 4;
+constexpr int16_t kScopeStep = 8;
+
+// Task types of the hardware that run kernels; all others move data or wait.
+bool IsKernelType(std::string_view type) {
+  for (const std::string_view kernel :
+       {"AI_CORE", "AI_VECTOR_CORE", "AIV", "MIX_AIC", "MIX_AIV", "AI_CPU", "AICPU", "DSA_SQE",
+        "KERNEL_AICORE", "KERNEL_AIVEC", "KERNEL_AICPU", "KERNEL_MIX_AIC", "KERNEL_MIX_AIV",
+        "FFTS_PLUS", "AIV_SQE", "AIC_SQE"}) {
+    if (type == kernel) return true;
+  }
+  return false;
+}
+
+class TimelineRows {
+ public:
+  TimelineRows(EventStage& stage, TextTrace& trace)
+      : stage_(stage), trace_(trace), rows_(trace.rows) {}
+
+  void Run() {
+    FindProcesses();
+    for (int32_t id = 0; id < static_cast<int32_t>(stage_.slice_count()); ++id) Take(id);
+    TakePlanes();
+    Connect();
+  }
+
+ private:
+  std::string_view KindOf(const TrackEntry& track) const {
+    return track.kind < 0 ? std::string_view() : rows_.names.Text(track.kind);
+  }
+  int32_t TrackId(int32_t place) const {
+    return stage_.arrangement().track_ids[static_cast<size_t>(place)];
+  }
+  int32_t ProcessId(int32_t place) const {
+    return place < 0 ? store::kNone : stage_.arrangement().process_ids[static_cast<size_t>(place)];
+  }
+  int64_t Number(int32_t id, CapturedArgument argument, int64_t fallback = -1) const {
+    return stage_.Captured(id, argument).value_or(fallback);
+  }
+  int32_t Text(int32_t id, CapturedArgument argument) const {
+    return static_cast<int32_t>(stage_.Captured(id, argument).value_or(store::kNone));
+  }
+  std::string_view TextView(int32_t id, CapturedArgument argument) const {
+    const int32_t name = Text(id, argument);
+    return name < 0 ? std::string_view() : rows_.names.Text(name);
+  }
+
+  // Numbers of layers hold those of their process: (pid << 10) | (layer << 5) | device.
+  void FindProcesses() {
+    const auto& processes = stage_.tracks().processes;
+    for (size_t i = 0; i < processes.size(); ++i) {
+      if (processes[i].name < 0) continue;
+      if (rows_.names.Text(processes[i].name) == "Python") {
+        trace_.process_id = ProcessId(static_cast<int32_t>(i));
+      }
+    }
+  }
+
+  void Take(int32_t id) {
+    const StagedSlice& slice = stage_.Slice(id);
+    const TrackEntry& track = stage_.TrackOf(slice);
+    const std::string_view kind = KindOf(track);
+    if (kind == "thread") {
+      TakeThread(id, slice);
+    } else if (kind == "module") {
+      rows_.ops.push_back({.slice_id = id, .scope = kScopeModule});
+    } else if (kind == "api") {
+      TakeCall(id);
+    } else if (kind == "stream") {
+      TakeTask(id, slice, track);
+    } else if (kind == "communication_group") {
+      TakeOperation(id, slice, track);
+    } else if (kind == "communication_plane") {
+      planes_.push_back(id);
+    }
+  }
+
+  void TakeThread(int32_t id, const StagedSlice& slice) {
+    const std::string_view category =
+        slice.category < 0 ? std::string_view() : rows_.names.Text(slice.category);
+    if (category != "cpu_op" && category != "user_annotation") return;
+    const std::string_view name = slice.name < 0 ? "" : rows_.names.Text(slice.name);
+    store::FrameworkOpRow op;
+    op.slice_id = id;
+    const bool is_step = name.starts_with("ProfilerStep#");
+    const bool is_backward = Number(id, kForwardThread, 0) > 0;
+    op.scope = is_step ? kScopeStep : is_backward ? kScopeBackward : kScopeOp;
+    op.sequence_number = std::max<int64_t>(Number(id, kSequenceNumber), -1);
+    op.signature_id = SignatureOf(id);
+    op.stack_id = StackOf(Text(id, kCallStack));
+    rows_.ops.push_back(op);
+    if (!is_step) return;
+    store::StepRow step;
+    step.step_id = base::ParseInt64(name.substr(13)).value_or(-1);
+    step.rank = rows_.rank;
+    step.process_id = trace_.process_id;
+    step.slice_id = id;
+    step.ts = slice.ts;
+    step.dur = slice.dur;
+    rows_.steps.push_back(step);
+  }
+
+  // Older profilers wrote shapes and types into each other's place.
+  int32_t SignatureOf(int32_t id) {
+    if (Text(id, kInputDims) < 0 && Text(id, kInputType) < 0) return store::kNone;
+    const auto joined = [&](CapturedArgument argument) {
+      return rows_.names.Intern(JoinedLines(TextView(id, argument)));
+    };
+    return rows_.Signature(joined(kInputDims), joined(kInputType));
+  }
+
+  int32_t StackOf(int32_t text) {
+    if (text < 0) return store::kNone;
+    const auto [found, is_new] = stacks_.try_emplace(text, static_cast<int32_t>(stacks_.size()));
+    if (is_new) {
+      const std::string frames = JoinedLines(rows_.names.Text(text));
+      int32_t depth = 0;
+      for (const std::string_view frame : base::Split(frames, ';')) {
+        rows_.callstacks.push_back(
+            {.stack_id = found->second, .depth = depth++, .frame = rows_.names.Intern(frame)});
+      }
+    }
+    return found->second;
+  }
+
+  void TakeCall(int32_t id) {
+    int32_t level = Text(id, kLevel);
+    if (level >= 0 && rows_.names.Text(level) == "hccl") {
+      level = rows_.names.Intern("communication");
+    }
+    rows_.api_calls.push_back(
+        {.slice_id = id, .level = level, .connection_id = Number(id, kConnectionId)});
+  }
+
+  void TakeTask(int32_t id, const StagedSlice& slice, const TrackEntry& track) {
+    constexpr int64_t kNone32 = 4294967295;
+    store::TaskKindRow kind;
+    kind.name = slice.name;
+    kind.task_type = Text(id, kTaskType);
+    const int64_t model = Number(id, kModelId);
+    kind.model_id = model == kNone32 ? -1 : model;
+    if (IsKernelType(TextView(id, kTaskType))) kind.core = kind.task_type;
+    store::DeviceTaskRow task;
+    task.slice_id = id;
+    task.track_id = TrackId(slice.track);
+    task.ts = slice.ts;
+    task.dur = std::max<int64_t>(slice.dur, 0);
+    task.kind_id = rows_.Kind(kind);
+    task.connection_id = Number(id, kConnectionId);
+    task.queue_number = Number(id, kTaskId);
+    const auto index = static_cast<int32_t>(rows_.tasks.size());
+    task_of_slice_[id] = index;
+    trace_.tasks.emplace(TextTrace::Place(slice.name, task.ts), index);
+    trace_.stream_tracks.try_emplace(track.stream_id, task.track_id);
+    trace_.device_process_id = ProcessId(track.process);
+    trace_.device_id = track.device_id;
+    rows_.tasks.push_back(task);
+  }
+
+  void TakeOperation(int32_t id, const StagedSlice& slice, const TrackEntry& track) {
+    const std::string_view name = slice.name < 0 ? "" : rows_.names.Text(slice.name);
+    store::CommunicationOpRow op;
+    op.slice_id = id;
+    op.process_id =
+        trace_.device_process_id >= 0 ? trace_.device_process_id : ProcessId(track.process);
+    op.device_id = track.device_id;
+    op.ts = slice.ts;
+    op.dur = slice.dur;
+    op.name = slice.name;
+    op.op_type = rows_.names.Intern(CommunicationType(name));
+    op.is_p2p = IsPointToPoint(CommunicationType(name)) ? 1 : 0;
+    // "Group <communicator> Communication"; older files number the groups.
+    std::string group(track.name < 0 ? "" : rows_.names.Text(track.name));
+    if (group.starts_with("Group ")) group.erase(0, 6);
+    if (group.ends_with(" Communication")) group.erase(group.size() - 14);
+    op.group_name = rows_.names.Intern(group);
+    op.group_hash = static_cast<int64_t>(GroupHash(group));
+    op.data_type = Text(id, kDataType);
+    op.algorithm = Text(id, kAlgorithm);
+    op.count = Number(id, kCount);
+    op.rank_size = Number(id, kRankSize);
+    op.connection_id = Number(id, kConnectionId);
+    if (op.count >= 0 && op.data_type >= 0) {
+      const int64_t bytes = ElementBytes(rows_.names.Text(op.data_type));
+      int64_t size = 0;
+      if (bytes > 0 && !__builtin_mul_overflow(op.count, bytes, &size)) op.size_bytes = size;
+    }
+    const auto index = static_cast<int32_t>(rows_.communications.size());
+    operation_of_slice_[id] = index;
+    operations_of_thread_[{track.process,
+                           stage_.tracks().threads[static_cast<size_t>(track.thread)].number}]
+        .push_back(index);
+    trace_.communications.emplace(TextTrace::Place(op.name, op.ts), index);
+    rows_.communications.push_back(op);
+  }
+
+  // Transfers lie on planes, whose thread numbers follow that of their group.
+  void TakePlanes() {
+    for (const int32_t id : planes_) {
+      const StagedSlice& slice = stage_.Slice(id);
+      const std::string_view type = TextView(id, kPlaneTaskType);
+      if (type != "Memcpy" && type != "Reduce_Inline" && !type.starts_with("RDMA")) continue;
+      const int64_t bytes = Number(id, kTransferBytes);
+      constexpr int64_t kLargest = int64_t{1} << 50;
+      const int32_t operation = OperationOf(slice);
+      if (operation < 0 || bytes < 0 || bytes > kLargest) continue;
+      Sum& sum =
+          transfers_[{operation, TransportOf(id), Text(id, kLinkType),
+                      RankOf(Number(id, kSourceRank)), RankOf(Number(id, kTargetRank)), bytes}];
+      ++sum.count;
+      sum.dur_ns += std::max<int64_t>(slice.dur, 0);
+    }
+    for (const auto& [key, sum] : transfers_) {
+      const auto& [operation, transport, link, src, dst, bytes] = key;
+      rows_.transits.push_back({.communication_id = operation,
+                                .transport = transport,
+                                .src_rank = src,
+                                .dst_rank = dst,
+                                .size_bytes = bytes * sum.count,
+                                .duration_ns = sum.dur_ns,
+                                .packet_count = sum.count,
+                                .link_type = link});
+    }
+  }
+
+  int32_t OperationOf(const StagedSlice& slice) const {
+    const TrackEntry& track = stage_.TrackOf(slice);
+    const int64_t number = stage_.tracks().threads[static_cast<size_t>(track.thread)].number;
+    auto group = operations_of_thread_.upper_bound({track.process, number});
+    if (group == operations_of_thread_.begin()) return store::kNone;
+    --group;
+    if (group->first.first != track.process) return store::kNone;
+    for (const int32_t index : group->second) {
+      const store::CommunicationOpRow& op = rows_.communications[static_cast<size_t>(index)];
+      if (slice.ts >= op.ts && slice.ts <= op.ts + std::max<int64_t>(op.dur, 0)) return index;
+    }
+    return store::kNone;
+  }
+
+  int32_t TransportOf(int32_t id) {
+    const std::string_view link = TextView(id, kLinkType);
+    if (link == "ON_CHIP") return rows_.names.Intern("LOCAL");
+    if (link == "HCCS" || link == "HCCS_SW") return rows_.names.Intern("HCCS");
+    if (link == "PCIE" || link == "SIO") return Text(id, kLinkType);
+    if (link == "ROCE" || link == "STANDARD_ROCE") return rows_.names.Intern("RDMA");
+    return Text(id, kTransportType);
+  }
+
+  static int32_t RankOf(int64_t rank) {
+    return rank >= 0 && rank <= INT32_MAX ? static_cast<int32_t>(rank) : store::kNone;
+  }
+
+  // Which operator launched what, from the arrows between them.
+  void Connect() {
+    const int32_t category = rows_.names.Find("async_npu");
+    std::unordered_map<uint64_t, int32_t> begins;
+    for (const FlowEnd& end : stage_.flow_ends()) {
+      if (end.category == category && end.phase == 's') begins.try_emplace(end.key, end.slice);
+    }
+    for (const FlowEnd& end : stage_.flow_ends()) {
+      if (end.category != category || end.phase != 'f') continue;
+      const auto begin = begins.find(end.key);
+      if (begin == begins.end()) continue;
+      if (const auto task = task_of_slice_.find(end.slice); task != task_of_slice_.end()) {
+        rows_.tasks[static_cast<size_t>(task->second)].launch_slice_id = begin->second;
+      }
+      const auto operation = operation_of_slice_.find(end.slice);
+      if (operation == operation_of_slice_.end()) continue;
+      rows_.communications[static_cast<size_t>(operation->second)].launch_slice_id = begin->second;
+    }
+  }
+
+  struct Sum {
+    int64_t count = 0;
+    int64_t dur_ns = 0;
+  };
+  EventStage& stage_;
+  TextTrace& trace_;
+  TraceRows& rows_;
+  std::unordered_map<int32_t, int32_t> stacks_;
+  std::unordered_map<int32_t, int32_t> task_of_slice_;
+  std::unordered_map<int32_t, int32_t> operation_of_slice_;
+  std::map<std::pair<int32_t, int64_t>, std::vector<int32_t>> operations_of_thread_;
+  std::vector<int32_t> planes_;
+  std::map<std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t, int64_t>, Sum> transfers_;
+};
+
+}  // namespace
+
+void RowsOfTimeline(EventStage& stage, TextTrace& trace) { TimelineRows(stage, trace).Run(); }
+
+}  // namespace sonde::importers::text_import
