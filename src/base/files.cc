@@ -130,7 +130,8 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
 }
 
 Result<MappedFile> MappedFile::Open(const std::string& path, Access access) {
-  const ScopedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A pipe without writer would hold up the opening; it has no size, so it is empty here.
+  const ScopedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.value < 0) return ErrnoStatus(errno, "open", path);
   struct stat info{};
   if (fstat(file.value, &info) != 0) return ErrnoStatus(errno, "look at", path);
