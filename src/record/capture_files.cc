@@ -79,9 +79,9 @@ void ScanPiece(const capture::Record* slots, uint32_t count, bool* second_of_pai
 
 DictionaryFile::~DictionaryFile() { Close(); }
 
-int DictionaryFile::Create(const CaptureIdentity& identity) {
-  const int fd = CreateWithHeader(FileName(identity.folder, "dictionary", 1),
-                                  MakeHeader(capture::kDictionaryMagic, 1, identity));
+int DictionaryFile::Create(const CaptureIdentity& identity, uint32_t number) {
+  path_ = FileName(identity.folder, "dictionary", number);
+  const int fd = CreateWithHeader(path_, MakeHeader(capture::kDictionaryMagic, number, identity));
   if (fd < 0) return fd;
   fd_ = fd;
   size_ = sizeof(capture::FileHeader);
@@ -130,6 +130,8 @@ void DictionaryFile::Close() {
   }
   CloseFile(&fd_);
 }
+
+void DictionaryFile::Remove() { unlink(path_.c_str()); }
 
 void DictionaryFile::Abandon() { CloseFile(&fd_); }
 

@@ -31,7 +31,7 @@ class DictionaryFile {
   DictionaryFile(const DictionaryFile&) = delete;
   DictionaryFile& operator=(const DictionaryFile&) = delete;
 
-  [[nodiscard]] int Create(const CaptureIdentity& identity);
+  [[nodiscard]] int Create(const CaptureIdentity& identity, uint32_t number);
   // Payload is the pieces one after another. Written at once, unless between BeginBatch and
   // EndBatch.
   [[nodiscard]] int Append(capture::EntryType type, uint32_t id,
@@ -40,6 +40,7 @@ class DictionaryFile {
   [[nodiscard]] int EndBatch();
   void Close();
   void Abandon();  // in the child of a fork: the file is the parent's
+  void Remove();   // its name; after Close
 
   uint64_t size_bytes() const { return size_; }
 
@@ -47,6 +48,7 @@ class DictionaryFile {
   [[nodiscard]] int Flush();
 
   int fd_ = -1;
+  std::string path_;
   uint64_t size_ = 0;
   bool batching_ = false;
   std::string buffer_;

@@ -38,8 +38,23 @@ uint32_t Dictionary::FindOrAdd(InternTable* table, EntryType type, std::string_v
   const std::lock_guard lock(mutex_);
   const uint32_t meanwhile = table->Find(bytes);
   if (meanwhile != 0) return meanwhile;
+  if (text_bytes_ >= kMaxTextBytes && table != &frames_) return AddAtLimit(table);
+  text_bytes_ += bytes.size();
   Write(type, table->next_id(), bytes);  // before Add: from then on other threads may use the id
+  if (live_on_) MarkNew(type, table->next_id());
   return table->Add(bytes);
+}
+
+// Frames are as many as a program has lines, the rest as many as it likes.
+uint32_t Dictionary::AddAtLimit(const InternTable* table) {
+  if (overflow_name_ == 0) {
+    overflow_name_ = NameLocked("(not kept: too many names)");
+    constexpr std::string_view kIssue =
+        "names, argument sets and stacks take 256 MiB: new ones are not kept any more";
+    issues_.Add(kIssue);
+    Write(EntryType::kIssue, 0, kIssue);
+  }
+  return table == &names_ ? overflow_name_ : 0;
 }
 
 uint32_t Dictionary::Name(std::string_view text) {
@@ -91,6 +106,7 @@ uint32_t Dictionary::NameLocked(std::string_view text) {
   const uint32_t known = names_.Find(text);
   if (known != 0) return known;
   Write(EntryType::kName, names_.next_id(), text);
+  if (live_on_) MarkNew(EntryType::kName, names_.next_id());
   return names_.Add(text);
 }
 
@@ -98,6 +114,7 @@ void Dictionary::SetMetadata(std::string_view key, std::string_view json) {
   const std::lock_guard lock(mutex_);
   const uint32_t id = NameLocked(key);
   metadata_[id] = json;
+  if (live_on_) NeedName(id);
   Write(EntryType::kMetadata, id, json);
 }
 
@@ -115,20 +132,23 @@ void Dictionary::SetThread(const ThreadEntry& thread) {
   std::memcpy(payload.data() + sizeof(uint32_t), &thread.framework_number, sizeof(uint32_t));
   payload += thread.name;
   Write(EntryType::kThread, thread.index, payload);
+  if (live_on_) threads_[thread.index] = {std::move(payload), now_s_, false};
 }
 
 int Dictionary::Attach(DictionaryFile* file) {
   const std::lock_guard lock(mutex_);
   file_ = file;
+  for (LiveEntries* live : {&live_names_, &live_args_, &live_frames_, &live_stacks_}) {
+    live->BeginFile();
+  }
   write_error_.store(0, std::memory_order_relaxed);
   file_->BeginBatch();
-  WriteTable(names_, EntryType::kName);
-  WriteTable(domains_, EntryType::kDomain);
-  WriteTable(args_, EntryType::kArgs);
-  WriteTable(frames_, EntryType::kFrame);
-  WriteTable(stacks_, EntryType::kStack);
-  for (const auto& [key, json] : metadata_) Write(EntryType::kMetadata, key, json);
-  for (const std::string_view text : issues_.entries()) Write(EntryType::kIssue, 0, text);
+  WriteTable(names_, EntryType::kName, &live_names_);
+  WriteTable(domains_, EntryType::kDomain, nullptr);
+  WriteTable(args_, EntryType::kArgs, &live_args_);
+  WriteTable(frames_, EntryType::kFrame, &live_frames_);
+  WriteTable(stacks_, EntryType::kStack, &live_stacks_);
+  WriteFacts();
   if (file_ != nullptr) {
     const int result = file_->EndBatch();
     if (result != 0) write_error_.store(result, std::memory_order_relaxed);
@@ -137,9 +157,18 @@ int Dictionary::Attach(DictionaryFile* file) {
   return write_error();
 }
 
+void Dictionary::WriteFacts() {
+  for (const auto& [key, json] : metadata_) {
+    if (live_on_) NeedName(key);
+    Write(EntryType::kMetadata, key, json);
+  }
+  for (const std::string_view text : issues_.entries()) Write(EntryType::kIssue, 0, text);
+}
+
 void Dictionary::Detach() {
   const std::lock_guard lock(mutex_);
   file_ = nullptr;
+  live_on_ = false;
 }
 
 void Dictionary::WriteOnce(EntryType type, uint32_t id, std::string_view payload) {
@@ -159,9 +188,12 @@ void Dictionary::Write(EntryType type, uint32_t id, std::string_view payload) {
   if (result != 0) write_error_.store(result, std::memory_order_relaxed);
 }
 
-void Dictionary::WriteTable(const InternTable& table, EntryType type) {
+void Dictionary::WriteTable(const InternTable& table, EntryType type, LiveEntries* live) {
   uint32_t id = 0;
-  for (const std::string_view bytes : table.entries()) Write(type, ++id, bytes);
+  for (const std::string_view bytes : table.entries()) {
+    Write(type, ++id, bytes);
+    if (live_on_ && live != nullptr) live->Need(id);
+  }
 }
 
 }  // namespace sonde::record

@@ -3,6 +3,13 @@
 // while a capture file is attached each new entry is written to it before its number is given out,
 // so that no record can refer to an entry that a crash has lost.
 //
+// In a session that keeps only the last seconds the file would grow without limit where programs
+// make new names, shapes or stacks all the time. There the drain thread tells which entries its
+// chunks refer to (NoteUse), and now and then goes over to a new file with those that kept records
+// need (Rotate). In memory entries stay: ids are good for the life of the process. So that they
+// cannot fill it, beyond kMaxTextBytes new names share one entry, new argument sets and stacks are
+// left out, and an issue says so.
+//
 // Threads: any. Known entries are found without a lock; adding and writing are serialised.
 // Errors: a write that fails is remembered (write_error); numbers stay valid. The drain thread
 // looks at write_error and stops the session.
@@ -19,6 +26,7 @@
 
 #include "record/capture_files.h"
 #include "record/intern_table.h"
+#include "record/live_entries.h"
 
 namespace sonde::record {
 
@@ -28,6 +36,8 @@ struct ThreadEntry {
   uint32_t framework_number = 0;
   std::string name;
 };
+
+inline constexpr uint64_t kMaxTextBytes = uint64_t{256} << 20;
 
 // 1 for domains that are filtered out. There is one, as there is one dictionary in a process: the
 // recording path reads it.
@@ -62,6 +72,15 @@ class Dictionary {
   // An entry of this session only (clock samples, process, issues found at its end, end mark).
   void WriteOnce(capture::EntryType type, uint32_t id, std::string_view payload);
 
+  // For a session that keeps only the last seconds, before Attach. Times: seconds, above 0.
+  void KeepOnlyLive(uint32_t now_s);
+  // By the drain thread, before it writes the chunk.
+  void NoteUse(const ChunkSource& source, uint32_t now_s);
+  // Writes what records since `since_s` refer to into `next`, which takes the place of the present
+  // file; that one is then the caller's to close and remove. 0 or the write error.
+  [[nodiscard]] int Rotate(DictionaryFile* next, uint32_t since_s);
+  void EndThread(uint32_t index);  // no chunk of it comes any more
+
   // Argument fields that did not fit their builder.
   void CountLostArguments(uint64_t count) {
     lost_arguments_.fetch_add(count, std::memory_order_relaxed);
@@ -80,9 +99,25 @@ class Dictionary {
  private:
   uint32_t FindOrAdd(InternTable* table, capture::EntryType type, std::string_view bytes);
   void Write(capture::EntryType type, uint32_t id, std::string_view payload);
-  void WriteTable(const InternTable& table, capture::EntryType type);
+  void WriteTable(const InternTable& table, capture::EntryType type, LiveEntries* live);
   uint32_t NameLocked(std::string_view text);
   void ApplyFilter(uint32_t domain, std::string_view text);
+  uint32_t AddAtLimit(const InternTable* table);
+  void WriteFacts();  // metadata, issues
+  // With live_on_, under the mutex. Use: now, by a record; Need: by another entry.
+  void UseName(uint32_t id);
+  void UseArgs(uint32_t id);
+  void UseStack(uint32_t id);
+  void NeedName(uint32_t id);
+  void WriteArgs(uint32_t id);
+  void WriteStack(uint32_t id);
+  void MarkNew(capture::EntryType type, uint32_t id);
+
+  struct KeptThread {
+    std::string payload;
+    uint32_t used_s;
+    bool ended;
+  };
 
   std::mutex mutex_;  // guards all below except the lock-free reads of the tables
   DictionaryFile* file_ = nullptr;
@@ -97,6 +132,16 @@ class Dictionary {
   std::string include_;
   std::string exclude_;
   std::atomic<uint64_t> lost_arguments_{0};
+  uint64_t text_bytes_ = 0;     // of names, argument sets and stacks
+  uint32_t overflow_name_ = 0;  // stands for all names beyond the limit
+
+  bool live_on_ = false;  // the session keeps only the last seconds
+  uint32_t now_s_ = 0;
+  LiveEntries live_names_;
+  LiveEntries live_args_;
+  LiveEntries live_frames_;
+  LiveEntries live_stacks_;
+  std::map<uint32_t, KeptThread> threads_;  // by index
 };
 
 }  // namespace sonde::record

@@ -430,24 +430,5 @@ TEST_F(SessionTest, ShortCaptureHasARateOfItsOwn) {
   Stop();
 }
 
-TEST_F(SessionTest, KeepsOnlyTheLastSeconds) {
-  sonde_session_config config = ConfigIn(folder_.path());
-  config.keep_last_seconds = 1;
-  Start(config);
-  const std::string folder = std::string(sonde_session_path()) + "/SONDE";
-  const auto begin = std::chrono::steady_clock::now();
-  int number = 0;
-  while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(2'600)) {
-    sonde_counter(Name("n"), 0, number++);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  EXPECT_FALSE(base::PathExists(folder + "/events_000001.sonde"));
-  const CheckedCapture capture = Stop();
-  const auto kept = static_cast<int>(capture.records.size());
-  EXPECT_LT(kept, number * 3 / 4);
-  EXPECT_GT(kept, number / 4);
-  EXPECT_EQ(capture.records.back().name, "n");
-}
-
 }  // namespace
 }  // namespace sonde::record

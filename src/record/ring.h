@@ -46,7 +46,8 @@ class Ring {
   void PopulateAhead();
   uint64_t head() const;
   uint64_t dropped() const;
-  // Ranges open now, as unfinished records. Only after the owner is out of the recording section.
+  // Ranges open now, as unfinished records. Right only after the owner is out of the recording
+  // section; before that the innermost may be mixed of two.
   uint32_t OpenRanges(Record* out, uint32_t capacity) const;
   double Fill() const;  // 0..1
 

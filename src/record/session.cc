@@ -30,10 +30,16 @@ constexpr int64_t kClockPeriodNs = 1'000 * kMsNs;
 constexpr double kBusyFill = 0.10;   // drain more often above it
 constexpr double kQuietFill = 0.02;  // and less often below it
 constexpr size_t kFamilyPage = 4096;
+// The dictionary of a session that keeps the last seconds is made anew when it has doubled, and is
+// at least this large.
+constexpr uint64_t kMinDictionaryLimit = uint64_t{1} << 20;
 
 std::string_view AsBytes(const void* data, size_t size) {
   return {static_cast<const char*>(data), size};
 }
+
+// For Dictionary::NoteUse: above 0, and nothing is older than a session.
+uint32_t Seconds(int64_t now_ns) { return static_cast<uint32_t>(now_ns / (1'000 * kMsNs)) + 1; }
 
 bool IsDiskFull(int error) { return error == -ENOSPC || error == -EDQUOT || error == -EFBIG; }
 
@@ -70,7 +76,7 @@ int Session::Open(bool forked_child, uint32_t parent_pid, ErrorHandler on_error)
   if (result != 0) {
     dictionary_->Detach();
     segments_.Close();
-    dictionary_file_.Close();
+    dictionary_files_[1].Close();
     // What was made just now; a failure to remove it leaves an empty capture, which reads as such.
     base::RemoveTree(identity_.folder).IgnoreError();
     rmdir(path_.c_str());
@@ -93,15 +99,21 @@ void Session::SetFeatures(uint32_t features, uint32_t word) {
 int Session::OpenFiles() {
   const int64_t keep_ns = int64_t{config_.keep_last_seconds} * 1'000 * kMsNs;
   int result = segments_.Create(identity_, keep_ns);
-  if (result == 0) result = dictionary_file_.Create(identity_);
-  if (result == 0) result = dictionary_->Attach(&dictionary_file_);
+  if (result == 0) result = dictionary_files_[1].Create(identity_, dictionary_number_);
+  if (KeepsLast()) dictionary_->KeepOnlyLive(Seconds(MonotonicNs()));
+  if (result == 0) result = dictionary_->Attach(&dictionary_files_[1]);
+  dictionary_limit_ = dictionary_->bytes_written() + kMinDictionaryLimit;
   return result;
 }
 
-void Session::WriteProcessFacts(uint32_t parent_pid) {
+void Session::WriteProcess() {
   constexpr size_t kMaxCommandLine = 32 * 1024;
   dictionary_->WriteOnce(EntryType::kProcess, static_cast<uint32_t>(getppid()),
                          ReadSmallFile("/proc/self/cmdline", kMaxCommandLine));
+}
+
+void Session::WriteProcessFacts(uint32_t parent_pid) {
+  WriteProcess();
   if (parent_pid != 0) dictionary_->SetMetadata("parent_pid", std::to_string(parent_pid));
   if (!config_.options.empty()) dictionary_->SetMetadata("options", config_.options);
   dictionary_->SetMetadata("features", std::to_string(config_.features));
@@ -152,6 +164,7 @@ void Session::DrainLoop() {
     }
     const int result = segments_.RotateIfDue(now_ns);
     if (result != 0) SetError(StopReason::kError, result, "");
+    if (KeepsLast()) RotateDictionaryIfLarge(now_ns);
     CheckErrors();
   }
 }
@@ -198,6 +211,7 @@ void Session::CloseRing(Ring* ring, bool owner_is_out) {
     }
   }
   if (!failed_) ring->RemoveFile();
+  if (KeepsLast()) dictionary_->EndThread(ring->thread_index());
   dropped_closed_ += source.dropped_total;
   orphan_pops_ += ring->writer()->orphan_pops;
   rings_->Remove(ring);
@@ -206,6 +220,7 @@ void Session::CloseRing(Ring* ring, bool owner_is_out) {
 
 void Session::AppendChunk(const ChunkSource& source) {
   uint64_t records = 0;
+  if (KeepsLast()) dictionary_->NoteUse(source, Seconds(MonotonicNs()));
   const int result = segments_.Append(source, &records);
   if (result == 0) {
     records_.fetch_add(records, std::memory_order_relaxed);
@@ -217,6 +232,46 @@ void Session::AppendChunk(const ChunkSource& source) {
 void Session::SampleClock() {
   const capture::ClockSampleEntry sample = TakeClockSample(identity_.clock_kind);
   dictionary_->WriteOnce(EntryType::kClockSample, 0, AsBytes(&sample, sizeof(sample)));
+  if (KeepsLast()) kept_samples_.push_back({MonotonicNs(), sample});
+}
+
+void Session::RotateDictionaryIfLarge(int64_t now_ns) {
+  // Twice the time to keep: the oldest segment is older than that time by itself.
+  const int64_t kept_ns = 2 * int64_t{config_.keep_last_seconds} * 1'000 * kMsNs;
+  while (kept_samples_.size() > 2 && now_ns - kept_samples_[1].now_ns > kept_ns) {
+    kept_samples_.pop_front();
+  }
+  if (dictionary_->bytes_written() < dictionary_limit_ || now_ns < kept_ns) return;
+  const int result = RotateDictionary(now_ns);
+  if (result != 0) SetError(StopReason::kError, result, "");
+}
+
+// The old file goes when all is in the new one: whenever the process ends, one of them is whole.
+int Session::RotateDictionary(int64_t now_ns) {
+  for (Ring* ring :
+       rings_->Snapshot()) {  // what is open now may be needed if the process is killed
+    ChunkSource open;
+    open.thread_index = ring->thread_index();
+    open.counts[0] = ring->OpenRanges(unfinished_.data(), capture::kMaxOpenRanges);
+    open.pieces[0] = unfinished_.data();
+    dictionary_->NoteUse(open, Seconds(now_ns));
+  }
+  DictionaryFile& before = dictionary_files_[dictionary_number_ % 2];
+  DictionaryFile& next = dictionary_files_[(dictionary_number_ + 1) % 2];
+  int result = next.Create(identity_, dictionary_number_ + 1);
+  if (result != 0) return result;
+  ++dictionary_number_;
+  const int64_t since_ns = now_ns - 2 * int64_t{config_.keep_last_seconds} * 1'000 * kMsNs;
+  result = dictionary_->Rotate(&next, Seconds(since_ns));
+  if (result != 0) return result;
+  WriteProcess();
+  for (const KeptSample& kept : kept_samples_) {
+    dictionary_->WriteOnce(EntryType::kClockSample, 0, AsBytes(&kept.sample, sizeof(kept.sample)));
+  }
+  before.Close();
+  before.Remove();
+  dictionary_limit_ = std::max(2 * dictionary_->bytes_written(), kMinDictionaryLimit);
+  return 0;
 }
 
 void Session::UpdateBytes() {
@@ -261,7 +316,7 @@ SessionError Session::Finish(SessionError end, bool all_out) {
   UpdateBytes();
   dictionary_->Detach();
   segments_.Close();
-  dictionary_file_.Close();
+  for (DictionaryFile& file : dictionary_files_) file.Close();
   if (family_flag_ != nullptr) family_flag_->store(1, std::memory_order_relaxed);
   return end;
 }
@@ -306,7 +361,7 @@ void Session::WriteEnd(const SessionError& end, uint64_t dropped, bool all_out) 
 
 void Session::DropInChild() {
   segments_.Close();
-  dictionary_file_.Abandon();
+  for (DictionaryFile& file : dictionary_files_) file.Abandon();
 }
 
 }  // namespace sonde::record

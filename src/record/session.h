@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <string>
 
@@ -69,6 +70,7 @@ class Session {
  private:
   [[nodiscard]] int OpenFiles();
   [[nodiscard]] int StartDrainThread();
+  void WriteProcess();
   void WriteProcessFacts(uint32_t parent_pid);
   static void* DrainMain(void* self);
   void DrainLoop();
@@ -79,6 +81,9 @@ class Session {
   void WriteEnd(const SessionError& end, uint64_t dropped, bool all_out);
   void AppendChunk(const ChunkSource& source);
   void SampleClock();
+  bool KeepsLast() const { return config_.keep_last_seconds != 0; }
+  void RotateDictionaryIfLarge(int64_t now_ns);
+  [[nodiscard]] int RotateDictionary(int64_t now_ns);
   void CheckErrors();
   void SetError(capture::StopReason reason, int error, std::string message);
   void UpdateBytes();
@@ -90,7 +95,14 @@ class Session {
   ErrorHandler on_error_ = nullptr;
   CaptureIdentity identity_;
   std::string path_;
-  DictionaryFile dictionary_file_;
+  DictionaryFile dictionary_files_[2];  // one is in use, the other is its successor
+  uint32_t dictionary_number_ = 1;      // of the file in use, which lies at number modulo 2
+  uint64_t dictionary_limit_ = 0;       // size in bytes from which it gets a successor
+  struct KeptSample {
+    int64_t now_ns;
+    capture::ClockSampleEntry sample;
+  };
+  std::deque<KeptSample> kept_samples_;  // of the time to keep
   SegmentWriter segments_;
 
   pthread_t drain_thread_ = {};

@@ -1,0 +1,124 @@
+// Sessions that keep only the last seconds: segments and dictionary entries that go.
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "base/files.h"
+#include "record/testing/session_fixture.h"
+
+namespace sonde::record {
+namespace {
+
+using capture::RecordKind;
+
+TEST_F(SessionTest, KeepsOnlyTheLastSeconds) {
+  sonde_session_config config = ConfigIn(folder_.path());
+  config.keep_last_seconds = 1;
+  Start(config);
+  const std::string folder = std::string(sonde_session_path()) + "/SONDE";
+  const auto begin = std::chrono::steady_clock::now();
+  int number = 0;
+  while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(2'600)) {
+    sonde_counter(Name("n"), 0, number++);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_FALSE(base::PathExists(folder + "/events_000001.sonde"));
+  const CheckedCapture capture = Stop();
+  const auto kept = static_cast<int>(capture.records.size());
+  EXPECT_LT(kept, number * 3 / 4);
+  EXPECT_GT(kept, number / 4);
+  EXPECT_EQ(capture.records.back().name, "n");
+}
+
+std::string DictionaryPath(const std::string& folder, int number) {
+  char name[48];
+  std::snprintf(name, sizeof(name), "/SONDE/dictionary_%06d.sonde", number);
+  return folder + name;
+}
+
+uint64_t DictionaryBytes(const std::string& folder) {
+  uint64_t bytes = 0;
+  for (int number = 1; number < 100; ++number) {
+    struct stat about;
+    if (stat(DictionaryPath(folder, number).c_str(), &about) == 0) {
+      bytes += static_cast<uint64_t>(about.st_size);
+    }
+  }
+  return bytes;
+}
+
+// Names, argument sets and stacks without end, as a service makes them that is always recorded.
+TEST_F(SessionTest, DictionaryOfTheLastSecondsDoesNotGrow) {
+  sonde_session_config config = ConfigIn(folder_.path());
+  config.keep_last_seconds = 1;
+  Start(config);
+  const std::string folder = sonde_session_path();
+  const sonde_name rare = Name("a name of the first second");
+  const sonde_domain domain = sonde_domain_create("kept domain");
+  sonde_range_push(Name("open all the time"), domain);
+  sonde_mark(rare, domain, 0);
+  std::thread([] { sonde_mark(Name("mark of a thread that ends"), 0, 0); }).join();
+  EXPECT_EQ(sonde_metadata("before", "1"), 0);
+
+  const std::string filler(200, 'x');
+  static int number = 0;  // new names when the test is repeated, too
+  uint64_t written = 0;
+  const auto record_range = [&] {
+    const std::string text = filler + std::to_string(number++);
+    sonde_args_builder builder;
+    sonde_args_init(&builder);
+    sonde_args_text(&builder, Name("text"), text.data(), text.size());
+    const sonde_frame frame = sonde_frame_intern(Name("f" + text), Name("file.py"), 7);
+    const sonde_stack stack = sonde_stack_intern(&frame, 1);
+    sonde_range_push_stack(Name(text), domain, sonde_args_intern(&builder), stack);
+    sonde_range_pop();
+    written += 3 * text.size();
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(8'000)) {
+    for (int i = 0; i < 4; ++i) record_range();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_GT(written, 3u << 20) << "too slow a machine to tell anything";
+  EXPECT_FALSE(base::PathExists(DictionaryPath(folder, 1)));
+  EXPECT_LT(DictionaryBytes(folder), written);  // and each entry has a head besides its text
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // all drained, nothing moves
+  CheckedCapture killed = CheckCapture(folder);  // as a kill at this moment would leave it
+  for (int i = 0; i < 50 && !killed.problems.empty(); ++i) {
+    killed = CheckCapture(folder);  // a segment went while it was looked for
+  }
+  EXPECT_TRUE(killed.problems.empty()) << killed.ProblemText();
+  EXPECT_EQ(killed.Count(RecordKind::kRange, "open all the time", true), 1u);
+
+  sonde_mark(rare, domain, 0);  // its entry has gone and must come back
+  for (int i = 0; i < 1000; ++i) record_range();
+  sonde_range_pop();
+  const CheckedCapture capture = Stop();
+  EXPECT_EQ(capture.Count(RecordKind::kMark, "a name of the first second"), 1u);
+  EXPECT_EQ(capture.Count(RecordKind::kRange, "open all the time"), 1u);
+  EXPECT_EQ(capture.metadata.at("before"), "1");
+  EXPECT_EQ(capture.domains.at(domain), "kept domain");
+  EXPECT_GE(capture.clock_samples.size(), 2u);
+  uint64_t ranges = 0;
+  for (const CheckedRecord& checked : capture.records) {
+    ASSERT_NE(capture.threads.count(checked.thread_index), 0u);
+    if (checked.name.size() <= filler.size()) continue;
+    ++ranges;
+    const auto& stack = capture.stacks.at(checked.record.link);
+    const std::vector<uint32_t>& frame = capture.frames.at(stack.at(0));
+    EXPECT_EQ(capture.names.at(frame.at(0)), "f" + checked.name);
+    EXPECT_EQ(capture.names.at(frame.at(1)), "file.py");
+    EXPECT_NE(capture.args.at(checked.record.args).find(checked.name), std::string::npos);
+  }
+  EXPECT_GE(ranges, 1000u);
+
+  // The next session has its own dictionary again.
+  Start();
+  sonde_mark(rare, domain, 0);
+  EXPECT_EQ(Stop().Count(RecordKind::kMark, "a name of the first second"), 1u);
+}
+
+}  // namespace
+}  // namespace sonde::record
