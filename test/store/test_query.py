@@ -1,4 +1,4 @@
-"""`sonde query` through the real command: its forms, the prompt, bad input, and that it changes nothing."""
+"""`sonde query` through the real command: its forms, its prompt, bad input; it changes nothing."""
 
 import csv
 import hashlib
