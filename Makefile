@@ -13,8 +13,8 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
 # The sanitizer presets build and run the tests of these folders: those that parse foreign bytes, and those with threads.
-ASAN_FOLDERS ?= base capture record store importers exporters precision
-TSAN_FOLDERS ?= base capture record store
+ASAN_FOLDERS ?= base capture record store importers recipes exporters precision cli
+TSAN_FOLDERS ?= base capture record store importers
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
 

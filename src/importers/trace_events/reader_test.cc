@@ -108,7 +108,7 @@ TEST_F(ReaderTest, ReadsManyEventsFromAPackedFile) {
     text += Concat(i > 0 ? ",\n" : "", R"({"ph":"X","name":"op)", n, R"(","ts":)", n,
                    R"(.001,"dur":1,"pid":1,"tid":2,"args":{"id":)", n, "}}");
   }
-  text += "]";
+  text += ']';
   const Kept kept = Read(text, true);
   ASSERT_TRUE(status_.ok());
   ASSERT_EQ(kept.events.size(), 200000U);
