@@ -14,7 +14,7 @@ export CCACHE_NOHASHDIR ?= 1
 
 # The sanitizer presets build and run the tests of these folders: those that parse foreign bytes, and those with threads.
 ASAN_FOLDERS ?= base capture record store importers recipes exporters precision cli
-TSAN_FOLDERS ?= base capture record store importers
+TSAN_FOLDERS ?= base capture record store
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
 
