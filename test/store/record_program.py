@@ -3,26 +3,12 @@
 import ctypes
 import sys
 import threading
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+from sonde._native import _SessionConfig as Config  # noqa: E402
 
 FEATURES = 0x7F
-
-
-class Config(ctypes.Structure):
-    """sonde_session_config."""
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("features", ctypes.c_uint32),
-        ("directory", ctypes.c_char_p),
-        ("worker_name", ctypes.c_char_p),
-        ("folder", ctypes.c_char_p),
-        ("domain_include", ctypes.c_char_p),
-        ("domain_exclude", ctypes.c_char_p),
-        ("ring_slots", ctypes.c_uint32),
-        ("keep_last_seconds", ctypes.c_uint32),
-        ("max_bytes", ctypes.c_uint64),
-        ("options", ctypes.c_char_p),
-    ]
 
 
 class MemoryEvent(ctypes.Structure):
