@@ -30,7 +30,7 @@ struct Kernel {
   int64_t dur_ns = 0;
   int64_t correlation = 0;
   int32_t launch_slice = store::kNone;
-  std::string_view more_args;  // JSON members, with the comma before
+  std::string_view more_args = "";  // JSON members, with the comma before
 };
 
 class KernelWriter {
@@ -192,7 +192,7 @@ void AddKinetoDevice(const ExportContext& context, int64_t base_ns, TracePieces&
                                       .dur_ns = std::max<int64_t>(task.dur, 0),
                                       .correlation = kFirstCorrelation + view.ConnectionOf(task),
                                       .launch_slice = task.launch_slice_id,
-                                      .more_args = {}},
+                                      .more_args = ""},
                                      out);
                      }
                    });
