@@ -110,6 +110,9 @@ CommandAction Declare(CLI::App& app) {
                  "Calibration matrices for tensors, a YAML file");
   app.add_option("--metric", compare.metric_paths,
                  "A metric of your own for tensors: a shared library; may be repeated");
+  app.add_option("--sql-metric", compare.sql_metrics,
+                 "A metric of your own as SQL over a row: name=expression; may be repeated");
+  app.add_flag("--store", compare.store, "Also write a store for sonde query");
   app.add_flag("--tensor_log,--is_print_compare_log", compare.log_tensors,
                "One line of output a tensor");
   app.add_flag("--fm,--fuzzy_match", compare.fuzzy_match,

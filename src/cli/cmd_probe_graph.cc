@@ -42,6 +42,7 @@ Result<int> BuildGraph(const GraphOptions& options) {
   }
   if (!outcome.first_bad.empty()) text += Concat("\nfirst bad  ", outcome.first_bad);
   text += Concat("\nwritten    ", outcome.file, "\n");
+  if (!outcome.store.empty()) text += Concat("           ", outcome.store, "\n");
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kExitOk;
 }
@@ -66,6 +67,7 @@ CommandAction Declare(CLI::App& app) {
          "Match by layers that are named otherwise")
       ->expected(0, 1)
       ->type_name("[FILE]");
+  app.add_flag("--store", options->store, "Also write a store for sonde query");
   app.add_flag("--tensor_log,--is_print_compare_log", options->log_tensors,
                "One line for every tensor that was compared");
   app.add_flag("--progress_log,--is_print_progress_log", *progress,

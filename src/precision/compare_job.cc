@@ -15,6 +15,7 @@
 #include "precision/dump/dump_tree.h"
 #include "precision/mapping/yaml_file.h"
 #include "precision/output/csv_result.h"
+#include "precision/output/result_store.h"
 #include "precision/output/result_table.h"
 #include "precision/output/time_stamp.h"
 #include "precision/output/xlsx_result.h"
@@ -56,6 +57,7 @@ class CompareRun {
 
  private:
   Status LoadExtras();
+  Status StoreRows(const Task& task, const DumpFolder& target, Comparison* comparison);
   void MakeTasks(const PairedTrees& trees, bool ranks_are_folders);
   void AddRank(const RankPair& pair, bool with_suffix);
   Status Compare(const Task& task, PairOutcome* outcome);
@@ -78,6 +80,9 @@ class CompareRun {
   std::vector<Task> tasks_;
   std::unique_ptr<Calibration> calibration_;
   std::vector<UserMetric> metrics_;
+  std::vector<SqlMetric> sql_metrics_;
+  std::string store_path_;
+  std::unique_ptr<ResultStore> store_;                 // when asked for, and for metrics in SQL
   std::map<std::string, std::vector<KeptRank>> kept_;  // by step folder
 };
 
@@ -122,7 +127,32 @@ Status CompareRun::LoadExtras() {
     SONDE_ASSIGN_OR_RETURN(UserMetric metric, UserMetric::Load(path));
     metrics_.push_back(std::move(metric));
   }
-  return base::MakeDirectories(options_.output_path);
+  for (const std::string& text : options_.sql_metrics) {
+    SONDE_ASSIGN_OR_RETURN(SqlMetric metric, ParseSqlMetric(text));
+    sql_metrics_.push_back(std::move(metric));
+  }
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(options_.output_path));
+  if (!options_.store && sql_metrics_.empty()) return Status::Ok();
+  store_path_ = JoinPath(options_.output_path, Concat("compare_result_", stamp_, ".duckdb"));
+  SONDE_ASSIGN_OR_RETURN(store_, ResultStore::Create(store_path_));
+  return Status::Ok();
+}
+
+// The rows into the store, and the user's SQL metrics out of it.
+Status CompareRun::StoreRows(const Task& task, const DumpFolder& target, Comparison* comparison) {
+  if (store_ == nullptr) return Status::Ok();
+  SONDE_RETURN_IF_ERROR(store_->Add(ResultTable(*comparison, target.stack.get()),
+                                    target.construct.get(), task.step, task.rank));
+  for (const SqlMetric& metric : sql_metrics_) {
+    const std::vector<std::string> columns = ResultTable(*comparison, nullptr).columns();
+    if (std::find(columns.begin(), columns.end(), metric.name) != columns.end()) {
+      return base::InvalidArgumentError(
+          Concat("the metric '", metric.name, "' is called like another column"));
+    }
+    SONDE_ASSIGN_OR_RETURN(std::vector<std::string> cells, store_->Evaluate(metric));
+    comparison->extra_columns.push_back({metric.name, std::move(cells)});
+  }
+  return Status::Ok();
 }
 
 Status CompareRun::WriteMapping(const Task& task, const PairingSetup& setup,
@@ -248,6 +278,7 @@ Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
                          LoadDumpPair(task.target, options_.stack_path, task.golden));
   SONDE_ASSIGN_OR_RETURN(Comparison comparison,
                          CompareDumps(task, pair.target, pair.golden, outcome));
+  SONDE_RETURN_IF_ERROR(StoreRows(task, pair.target, &comparison));
   SONDE_RETURN_IF_ERROR(WriteTable(task, comparison, pair.target, outcome));
   if (!options_.analyze_difference) return Status::Ok();
   return KeepForAnalysis(task, std::move(pair.target), std::move(pair.golden),
@@ -297,6 +328,10 @@ Result<CompareOutcome> CompareRun::Run() {
     any = any || out.pairs[i].status.ok();
   }
   if (!any) return out.pairs.front().status;
+  if (options_.store) {
+    SONDE_RETURN_IF_ERROR(store_->Publish());
+    out.files.push_back(store_path_);
+  }
   SONDE_RETURN_IF_ERROR(AnalyzeSteps(&out));
   if (calibration_ != nullptr) {
     for (const std::string& warning : calibration_->warnings()) out.notes.push_back(warning);

@@ -24,6 +24,8 @@ struct CompareOptions {
   bool fuzzy_match = false;
   bool analyze_difference = false;
   bool log_tensors = false;
+  bool store = false;                    // also write a store that `sonde query` reads
+  std::vector<std::string> sql_metrics;  // "name=expression", any mode
   MappingOptions mapping;
   std::string calibration_path;           // empty: none
   std::vector<std::string> metric_paths;  // shared libraries, tensor mode

@@ -15,6 +15,7 @@
 #include "precision/graph/node_json.h"
 #include "precision/graph/vis_db.h"
 #include "precision/mapping/layer_mapping.h"
+#include "precision/output/result_store.h"
 #include "precision/output/time_stamp.h"
 #include "precision/tensor/tensor_comparison.h"
 
@@ -55,6 +56,7 @@ class GraphRun {
 
   const GraphOptions& options_;
   std::unique_ptr<VisDbWriter> db_;
+  std::unique_ptr<ResultStore> store_;  // when asked for
   VisConfig config_;
   std::set<int64_t> steps_;
   std::set<int64_t> ranks_;
@@ -192,6 +194,7 @@ Status GraphRun::AddView(VisGraph view) {
     if (view.source == "NPU") CountOverflow(*view.graph, overflow);
   }
   write_error_ = db_->AddGraph(view);
+  if (write_error_.ok() && store_ != nullptr) write_error_ = store_->AddGraph(view);
   if (write_error_.ok()) NoteCommunications(view);
   return write_error_;
 }
@@ -368,6 +371,10 @@ Result<GraphOutcome> GraphRun::Run() {
   outcome_.file = JoinPath(options_.output_path,
                            Concat(compare ? "compare_" : "build_", TimeStamp(), ".vis.db"));
   SONDE_ASSIGN_OR_RETURN(db_, VisDbWriter::Create(outcome_.file));
+  if (options_.store) {
+    outcome_.store = Concat(outcome_.file.substr(0, outcome_.file.size() - 7), ".duckdb");
+    SONDE_ASSIGN_OR_RETURN(store_, ResultStore::Create(outcome_.store));
+  }
   config_.compare = compare;
   config_.overflow_check = options_.overflow_check;
   SONDE_RETURN_IF_ERROR(RunPairs(trees.pairs, compare));
@@ -377,6 +384,7 @@ Result<GraphOutcome> GraphRun::Run() {
   SONDE_RETURN_IF_ERROR(db_->AddConfig(config_));
   Progress(99);
   SONDE_RETURN_IF_ERROR(db_->Finish());
+  if (store_ != nullptr) SONDE_RETURN_IF_ERROR(store_->Publish());
   Progress(100);
   return std::move(outcome_);
 }

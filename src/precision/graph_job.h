@@ -23,6 +23,7 @@ struct GraphOptions {
   bool overflow_check = false;
   bool fuzzy_match = false;
   bool log_tensors = false;
+  bool store = false;                        // also write a store that `sonde query` reads
   std::optional<std::string> layer_mapping;  // empty text: equal names
   // Called with 0 to 100 as the work goes on; may be empty.
   std::function<void(int percent)> progress = {};
@@ -30,6 +31,7 @@ struct GraphOptions {
 
 struct GraphOutcome {
   std::string file;
+  std::string store;  // its path, when asked for
   uint64_t target_nodes = 0;
   uint64_t golden_nodes = 0;
   uint64_t matched = 0;

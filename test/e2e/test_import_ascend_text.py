@@ -133,9 +133,7 @@ def test_launches(events, query):
     """Each arrow from an operator to the device, by the operator that is open then."""
     begins = {e["id"] for e in events if e.get("cat") == "async_npu" and e["ph"] == "s"}
     expected = sum(
-        1
-        for e in events
-        if e.get("cat") == "async_npu" and e["ph"] == "f" and e["id"] in begins
+        1 for e in events if e.get("cat") == "async_npu" and e["ph"] == "f" and e["id"] in begins
     )
     found = query(
         "SELECT (SELECT count(*) FROM device_task WHERE launch_slice_id IS NOT NULL) + "

@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const bool npy = text.starts_with("\x93NUMPY");
-  auto tensor = npy ? sonde::precision::ParseNpyFile(bytes) : sonde::precision::ParseTorchFile(bytes);
+  auto tensor =
+      npy ? sonde::precision::ParseNpyFile(bytes) : sonde::precision::ParseTorchFile(bytes);
   if (tensor.ok()) sonde::precision::CompareTensors(*tensor, *tensor);
   if (npy) return 0;
   sonde::precision::PicklePool pool;

@@ -1,0 +1,64 @@
+// The results of a comparison or the nodes of graphs as tables of a store, for SQL.
+//
+//   precision_statistics, precision_tensor, precision_md5   one row a parameter, after its mode
+//   precision_node                                          one row a node of a graph
+//
+// Columns are those of the csv in snake case, with step, rank and row in front; metrics and
+// statistics are numbers, NULL where the csv has a word. The cells as printed are in schema
+// `source`, a table a pair of ranks.
+// SQL metrics: an expression over these columns is evaluated for every row of a comparison.
+// Errors: Status with the database's text. Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "precision/graph/vis_db.h"
+#include "precision/output/result_table.h"
+#include "store/source_tables.h"
+#include "store/store.h"
+
+namespace sonde::precision {
+
+// A column of the user's own: "name=expression".
+struct SqlMetric {
+  std::string name;
+  std::string expression;
+};
+Result<SqlMetric> ParseSqlMetric(std::string_view text);
+
+class ResultStore {
+ public:
+  // The file gets its name at Publish(); without it nothing is left.
+  static Result<std::unique_ptr<ResultStore>> Create(const std::string& path);
+
+  // All rows of a table; `construct` (may be null) tells their modules.
+  Status Add(const ResultTable& table, const ConstructFile* construct, int64_t step, int64_t rank);
+  // The metric for every row of the table that was added last.
+  Result<std::vector<std::string>> Evaluate(const SqlMetric& metric) const;
+  Status AddGraph(const VisGraph& graph);
+  // Makes the public views.
+  Status Publish();
+
+ private:
+  explicit ResultStore(std::unique_ptr<store::Store> store) : store_(std::move(store)) {}
+
+  // A source table with its view's SELECT.
+  struct Part {
+    std::string view;
+    std::string select;
+  };
+
+  std::unique_ptr<store::Store> store_;
+  store::SourceNames names_;
+  std::vector<Part> parts_;
+};
+
+// "MaxRelativeErr" -> "max_relative_err", "NPU Name" -> "npu_name".
+std::string SnakeCase(std::string_view header);
+
+}  // namespace sonde::precision

@@ -1,0 +1,79 @@
+"""Results as tables: `--store` with `sonde query`, and metrics written in SQL."""
+
+import csv
+import io
+import subprocess
+
+import pytest
+from conftest import SONDE
+from test_bad_input import call, words, write_rank
+
+
+def query(path, sql):
+    done = subprocess.run(
+        [str(SONDE), "query", str(path), sql, "--format", "csv"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+@pytest.fixture(name="steps")
+def make_steps(tmp_path):
+    """Two ranks; the target of rank 1 has another maximum."""
+    for rank in range(2):
+        tree = {"Module.a.A.forward.0": None, "Torch.mm.0.forward": "Module.a.A.forward.0"}
+        target = {"Torch.mm.0.forward": call(Max=1.0 + rank)}
+        write_rank(tmp_path / f"target/step0/rank{rank}", target, tree)
+        write_rank(tmp_path / f"golden/step0/rank{rank}", {"Torch.mm.0.forward": call()}, tree)
+    return tmp_path / "target", tmp_path / "golden"
+
+
+def test_rows_of_a_comparison(steps, probe, tmp_path):
+    probe(*words("compare", steps), "-o", "out", "--store")
+    (path,) = (tmp_path / "out").glob("compare_result_*.duckdb")
+    rows = query(path, "SELECT * FROM precision_statistics ORDER BY rank, row")
+    assert len(rows) == 4
+    assert rows[2]["npu_name"] == "Torch.mm.0.forward.input.0"
+    assert rows[2]["module"] == "Module.a.A.forward.0"
+    assert (rows[2]["rank"], float(rows[2]["max_diff"])) == ("1", 1.0)
+    assert float(rows[2]["max_relative_err"]) == 100.0
+    # Equal texts have the word 0, not a percentage.
+    assert float(rows[0]["max_relative_err"]) == 0.0
+
+
+def test_nodes_of_a_graph(steps, probe, tmp_path):
+    probe(*words("graph", steps), "-o", "out", "--store")
+    (path,) = (tmp_path / "out").glob("compare_*.duckdb")
+    rows = query(
+        path, "SELECT data_source, count(*) AS n FROM precision_node GROUP BY 1 ORDER BY 1"
+    )
+    assert rows == [{"data_source": "Bench", "n": "6"}, {"data_source": "NPU", "n": "6"}]
+    rows = query(path, "SELECT up_node FROM precision_node WHERE node_name = 'Torch.mm.0.forward'")
+    assert {row["up_node"] for row in rows} == {"Module.a.A.forward.0"}
+
+
+def test_a_metric_in_sql(steps, probe, tmp_path):
+    probe(*words("compare", steps), "-o", "out", "--sql-metric", "gap=abs(max_diff) * 2")
+    assert not list((tmp_path / "out").rglob("*.duckdb"))
+    (path,) = (tmp_path / "out").rglob("compare_result_rank1_*.csv")
+    rows = list(csv.DictReader(path.open()))
+    assert [row["gap"] for row in rows] == ["2.0", "0.0"]
+
+
+@pytest.mark.parametrize("text", ("gap", "=1", "gap=", "gap=no_such_column", "Result=1"))
+def test_wrong_metrics_in_sql(text, steps, probe):
+    done = probe(*words("compare", steps), "-o", "out", "--sql-metric", text, good=False)
+    assert done.returncode != 0
+    assert done.stderr
+
+
+def test_odd_bytes_are_kept_out_of_the_store(steps, probe, tmp_path):
+    for side in steps:
+        path = side / "step0/rank0/dump.json"
+        path.write_bytes(path.read_bytes().replace(b"Torch.mm.0", b"Torch.m\xff\xfe.0"))
+    probe(*words("compare", steps), "-o", "out", "--store")
+    (path,) = (tmp_path / "out").glob("*.duckdb")
+    assert len(query(path, "SELECT * FROM precision_statistics")) == 4
