@@ -13,8 +13,10 @@ DATABASES = [
     "ascend_pt/db/level0/rank1_ascend_pt",
     "ascend_pt/db/level1/rank0_ascend_pt",
     "ascend_pt/db/level1/rank1_ascend_pt",
-    "ascend_pt/synth8_tp_pp_dp/node0_1000_20250109081616713_ascend_pt",
-    "ascend_pt/synth8_tp_pp_dp/node1_1005_20250109081616713_ascend_pt",
+    *(
+        f"ascend_pt/synth8_tp_pp_dp/node{rank // 4}_{1000 + rank}_20250109081616713_ascend_pt"
+        for rank in range(8)
+    ),
     "ascend_pt/raw/db_level1_rank1_ascend_pt",
     "golden/torch_npu-2.14.0/db_level1_rank1",
 ]
@@ -326,6 +328,32 @@ def test_imported_folders_are_not_written_into(shared_data, tmp_path, run_sonde,
     one_error_line(run_sonde("analyse", span), 1, "-o")
 
 
+def test_files_and_folders_of_the_device_tool(shared_data, tmp_path, run_sonde):
+    """A PROF folder, its database alone, a timeline alone, a folder of many ranks."""
+    count = "SELECT count(*) FROM slice"
+    raw = copy_of(shared_data / "ascend_pt/raw/db_level1_rank1_ascend_pt", tmp_path / "raw")
+    (prof,) = raw.glob("PROF_*")
+    (database,) = prof.glob("msprof_*.db")
+    found = {
+        run_sonde("query", path, count, "--format", "csv").stdout for path in (raw, prof, database)
+    }
+    assert len(found) == 1 and int(found.pop().split()[1]) > 1000
+    text = copy_of(shared_data / "ascend_pt/raw/text_level1_rank0_ascend_pt", tmp_path / "text")
+    (timeline,) = text.rglob("msprof_*.json")
+    found = {
+        run_sonde("query", path, count, "--format", "csv").stdout
+        for path in (text, timeline.parent.parent, timeline)
+    }
+    assert len(found) == 1 and int(found.pop().split()[1]) > 1000
+    many = tmp_path / "many"
+    many.mkdir()
+    for rank in (0, 1):
+        copy_of(shared_data / f"ascend_pt/db/level0/rank{rank}_ascend_pt", many / f"rank{rank}")
+    done = run_sonde("query", many, "SELECT DISTINCT rank FROM device_task ORDER BY 1",
+                     "--format", "csv")  # fmt: skip
+    assert done.stdout.split() == ["rank", "0", "1"], done.stderr
+
+
 def test_parquet(shared_data, tmp_path, run_sonde):
     span = copy_of(shared_data / DATABASES[3], tmp_path / "span")
     done = run_sonde("analyse", span, "--export-type", "parquet", "-o", tmp_path / "out")
@@ -356,6 +384,15 @@ def test_text_form_of_a_database(shared_data, tmp_path, run_sonde):
         for r in kernels if r["Accelerator Core"] != "COMMUNICATION"
     ]  # fmt: skip
     assert sorted(found) == sorted(expected)
+    values = {}
+    for task, metric, value in reader.rows_of(db, "TASK_PMU_INFO", "globalTaskId", "name", "value"):
+        values.setdefault(texts[metric], {})[tasks[task][1]] = value
+    for metric, column, unit in (("aic_total_time", "aicore_time(us)", 1000),
+                                 ("aiv_vec_ratio", "aiv_vec_ratio", 1),
+                                 ("aiv_total_cycles", "aiv_total_cycles", 1)):  # fmt: skip
+        found = {reader.ns(r["Start Time(us)"]): float(r[column])
+                 for r in kernels if r[column] != "N/A"}  # fmt: skip
+        assert found == {ts: value / unit for ts, value in values[metric].items()}
     analysis = reader.open_db(span / "ASCEND_PROFILER_OUTPUT" / "analysis.db")
     (expected,) = reader.rows_of(analysis, "StepTraceTime", "computing", "communication", "free",
                                  "stage", "preparing")  # fmt: skip

@@ -265,6 +265,43 @@ def test_exported_again_is_equal(span, run_sonde, tmp_path):
     assert compared > 3
 
 
+def test_database_form_of_texts(shared_data, tmp_path, run_sonde):
+    """Text deliverables asked for as a database: kernels, counters and host calls by their rows."""
+    span = copy_of(shared_data / SETS[2], tmp_path / "span")
+    done = run_sonde("analyse", span, "--export-type", "db", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    db = reader.open_db(
+        tmp_path / "out/span/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db"
+    )
+    texts = reader.strings_of(db)
+    kernels = [r for r in csv_rows(span, "kernel_details.csv") if not is_communication(r)]
+    tasks = {t[0]: t for t in reader.rows_of(db, "TASK", "globalTaskId", "startNs", "taskId")}
+    found = sorted(
+        (tasks[k[1]][1], texts[k[0]], texts[k[2]], texts[k[3]], str(tasks[k[1]][2]))
+        for k in reader.rows_of(db, "COMPUTE_TASK_INFO", "name", "globalTaskId", "opType",
+                                "inputShapes")
+    )  # fmt: skip
+    assert found == sorted(
+        (reader.ns(r["Start Time(us)"]), r["Name"], r["Type"], r["Input Shapes"], r["Task ID"])
+        for r in kernels
+    )
+    times = {t: v for t, n, v in reader.rows_of(db, "TASK_PMU_INFO", "globalTaskId", "name",
+             "value") if texts[n] == "aic_total_time"}  # fmt: skip
+    assert sorted(round(v) for v in times.values()) == sorted(
+        round(float(r["aicore_time(us)"]) * 1000) for r in kernels
+        if r["aicore_time(us)"] not in ("", "N/A")
+    )  # fmt: skip
+    events = reader.read_json(only(span, "trace_view.json"))
+    (cann,) = {e["pid"] for e in events if e["ph"] == "M" and e["args"].get("name") == "CANN"}
+    calls = [e for e in events if e["ph"] == "X" and e["pid"] == cann]
+    expected = sorted(
+        (reader.ns(e["ts"]), e["name"].split("@")[-1], (e["pid"] >> 10 << 32) | e["tid"])
+        for e in calls
+    )
+    found = reader.rows_of(db, "CANN_API", "startNs", "name", "globalTid")
+    assert sorted((ts, texts[name], tid) for ts, name, tid in found) == expected
+
+
 def test_bad_tables(shared_data, tmp_path, run_sonde):
     """CR LF and commas in cells, cut off inside a quoted cell, garbled numbers, missing columns."""
     span = copy_of(shared_data / SETS[2], tmp_path / "span")

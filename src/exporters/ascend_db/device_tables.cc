@@ -1,7 +1,12 @@
 // What ran on the device.
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "base/strings.h"
 #include "exporters/ascend_db/db_tables.h"
 #include "exporters/ascend_db/enum_tables.h"
 
@@ -35,7 +40,15 @@ void AddTask(const TraceData& data, const recipes::DeviceView& view, size_t i, i
   table.Int(task.ts).Int(task.ts + task.dur).Int(device.device_id).Int(view.ConnectionOf(task));
   table.Int(task.task_id).Int(device.pid).Int(type);
   table.Int(kind.context_id < 0 ? kNone32 : kind.context_id).Int(view.StreamOf(task));
-  table.Int(task.task_id).Int(kind.model_id < 0 ? kNone32 : kind.model_id).End();
+  table.Int(task.queue_number >= 0 ? task.queue_number : task.task_id);
+  table.Int(kind.model_id < 0 ? kNone32 : kind.model_id).End();
+}
+
+// Shapes of accelerators' kernels hold quotes of their own.
+int64_t ShapesId(DbContext& context, const recipes::Device& device, int32_t name) {
+  const std::string_view text = context.data().Name(name);
+  if (text.empty() || device.is_cpu) return TextId(context, name);
+  return context.ids.Id(StringRange::kDevice, base::Concat("\"", text, "\""));
 }
 
 // One task for each operation, on a stream of its own for each group, after the computing streams.
@@ -77,17 +90,40 @@ Status WriteComputeTasks(DbContext& context) {
                          SqliteTable::Create(context.file, "COMPUTE_TASK_INFO", kComputeColumns));
   for (const store::DeviceTaskRow& task : data.tasks) {
     const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(task.kind_id)];
+    if (kind.core == store::kNone) continue;  // a copy, wait or event
+    const recipes::Device& device = context.view.DeviceOfTask(task);
     table.Int(TextId(context, kind.name)).Int(task.task_id);
     table.Int(std::max<int64_t>(0, kind.block_num)).Int(std::max<int64_t>(0, kind.mix_block_num));
-    for (const int32_t name :
-         {kind.core, kind.op_type, kind.input_formats, kind.input_types, kind.input_shapes,
-          kind.output_formats, kind.output_types, kind.output_shapes}) {
-      table.Int(TextId(context, name));
-    }
+    table.Int(TextId(context, kind.core)).Int(TextId(context, kind.op_type));
+    table.Int(TextId(context, kind.input_formats)).Int(TextId(context, kind.input_types));
+    table.Int(ShapesId(context, device, kind.input_shapes));
+    table.Int(TextId(context, kind.output_formats)).Int(TextId(context, kind.output_types));
+    table.Int(ShapesId(context, device, kind.output_shapes));
     table.Int(context.ids.Id(StringRange::kDevice, kNotAvailable));
     table.Int(TextId(context, kind.op_state)).Int(TextId(context, kind.hf32));
     const int64_t none = context.ids.Id(StringRange::kDevice, kNotAvailable);
     table.Int(none).Int(none).End();
+  }
+  return table.Close();
+}
+
+// Hardware counters. Times are nanoseconds here and microseconds in the store, as in CSV files.
+Status WriteCounters(DbContext& context) {
+  const TraceData& data = context.data();
+  if (data.pmu.empty()) return {};
+  SONDE_ASSIGN_OR_RETURN(SqliteTable table,
+                         SqliteTable::Create(context.file, "TASK_PMU_INFO",
+                                             "globalTaskId INTEGER,name INTEGER,value NUMERIC"));
+  for (const store::DeviceTaskPmuRow& row : data.pmu) {
+    std::string name(data.Name(row.metric));
+    double value = row.value;
+    if (name.ends_with("_time(us)")) {
+      value *= 1000;
+      name = name == "aicore_time(us)" ? "aic_total_time"
+             : name == "aiv_time(us)"  ? "aiv_total_time"
+                                       : name.substr(0, name.size() - 4);
+    }
+    table.Int(row.task_id).Int(context.ids.Id(StringRange::kDevice, name)).Double(value).End();
   }
   return table.Close();
 }
@@ -124,6 +160,24 @@ std::optional<ApiType> ApiTypeOf(std::string_view level) {
   return std::nullopt;
 }
 
+void AddApiCall(DbContext& context, const store::ApiCallRow& call, ApiType type, bool has_key,
+                SqliteTable& table) {
+  const TraceData& data = context.data();
+  const store::SliceRow& slice = data.Slice(call.slice_id);
+  const store::TrackRow& track = data.TrackOf(slice);
+  table.Int(slice.ts).Int(data.EndNs(slice)).Int(static_cast<int64_t>(type));
+  table.Int(GlobalTid(data.PidOf(track.process_id), data.TidOf(track.thread_id)));
+  table.KnownInt(has_key ? call.connection_id : -1);
+  // Timelines put the layer before the name: "AscendCL@aclrtMemcpyAsync".
+  const std::string_view name = data.Name(slice.name);
+  const size_t at = name.find('@');
+  if (at == std::string_view::npos) {
+    table.Int(TextId(context, slice.name)).End();
+  } else {
+    table.Int(context.ids.Id(StringRange::kDevice, name.substr(at + 1))).End();
+  }
+}
+
 Status WriteApiCalls(DbContext& context) {
   const TraceData& data = context.data();
   if (data.api_calls.empty()) return {};
@@ -132,14 +186,20 @@ Status WriteApiCalls(DbContext& context) {
       SqliteTable::Create(context.file, "CANN_API",
                           "startNs INTEGER,endNs INTEGER,type INTEGER,globalTid INTEGER,"
                           "connectionId INTEGER PRIMARY KEY,name INTEGER"));
+  // The key must be unique; SQLite numbers rows without one, after all that have one.
+  std::set<int64_t> used;
+  std::vector<std::pair<const store::ApiCallRow*, ApiType>> without_key;
   for (const store::ApiCallRow& call : data.api_calls) {
     const std::optional<ApiType> type = ApiTypeOf(data.Name(call.level));
     if (!type) continue;
-    const store::SliceRow& slice = data.Slice(call.slice_id);
-    const store::TrackRow& track = data.TrackOf(slice);
-    table.Int(slice.ts).Int(data.EndNs(slice)).Int(static_cast<int64_t>(*type));
-    table.Int(GlobalTid(data.PidOf(track.process_id), data.TidOf(track.thread_id)));
-    table.KnownInt(call.connection_id).Int(TextId(context, slice.name)).End();
+    if (call.connection_id >= 0 && used.insert(call.connection_id).second) {
+      AddApiCall(context, call, *type, /*has_key=*/true, table);
+    } else {
+      without_key.emplace_back(&call, *type);
+    }
+  }
+  for (const auto& [call, type] : without_key) {
+    AddApiCall(context, *call, type, /*has_key=*/false, table);
   }
   return table.Close();
 }
@@ -149,6 +209,7 @@ Status WriteApiCalls(DbContext& context) {
 Status WriteDeviceTables(DbContext& context) {
   SONDE_RETURN_IF_ERROR(WriteTasks(context));
   SONDE_RETURN_IF_ERROR(WriteComputeTasks(context));
+  SONDE_RETURN_IF_ERROR(WriteCounters(context));
   SONDE_RETURN_IF_ERROR(WriteOverlap(context));
   SONDE_RETURN_IF_ERROR(WriteApiCalls(context));
   return context.file.Execute(

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -34,7 +35,7 @@ Layout LayoutOf(const DeviceView& view) {
 constexpr std::string_view kShapeColumns =
     "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats";
 
-std::string Header(const Layout& layout) {
+std::string Header(const Layout& layout, const std::vector<std::string>& counters) {
   std::string header = layout.steps ? "Step Id,Device_id," : "Device_id,";
   if (layout.full) {
     header +=
@@ -42,6 +43,7 @@ std::string Header(const Layout& layout) {
         "Duration(us),Wait Time(us),Block Num,Mix Block Num,HF32 Eligible,";
     header += kShapeColumns;
     header += ",Context ID";
+    for (const std::string& name : counters) header += base::Concat(",", CsvCell(name));
   } else {
     header += "Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Num";
     if (layout.shapes) header += base::Concat(",Mix Block Num,", kShapeColumns);
@@ -83,12 +85,11 @@ struct KindCells {
                                       OrNotAvailable(data.Name(kind.op_state)), ",", core, ","));
         after.push_back(base::Concat(",", block, ",", mix_block, ",",
                                      OrNotAvailable(data.Name(kind.hf32)), ",", shapes, ",",
-                                     NumberOr(kind.context_id, "N/A"), "\r\n"));
+                                     NumberOr(kind.context_id, "N/A")));
       } else {
         before.push_back(base::Concat(name, ",", type, ",", core, ","));
-        after.push_back(layout.shapes
-                            ? base::Concat(",", block, ",", mix_block, ",", shapes, "\r\n")
-                            : base::Concat(",", block, "\r\n"));
+        after.push_back(layout.shapes ? base::Concat(",", block, ",", mix_block, ",", shapes)
+                                      : base::Concat(",", block));
       }
     }
   }
@@ -100,12 +101,14 @@ class KernelFile {
       : view_(view),
         layout_(LayoutOf(view)),
         kinds_(*view.data, layout_),
-        rows_(recipes::KernelDetails(view)) {}
+        rows_(recipes::KernelDetails(view)) {
+    FindCounters();
+  }
 
   size_t rows() const { return rows_.size(); }
 
   void Append(size_t piece, LineBuffer& out) const {
-    if (piece == 0) out.Append(Header(layout_));
+    if (piece == 0) out.Append(Header(layout_, counter_names_));
     const size_t end = std::min((piece + 1) * kRowsPerPiece, rows_.size());
     for (size_t i = piece * kRowsPerPiece; i < end; ++i) {
       if (rows_[i].is_communication) {
@@ -117,6 +120,37 @@ class KernelFile {
   }
 
  private:
+  // Names of the hardware counters in the order in which tasks have them.
+  void FindCounters() {
+    if (!layout_.full) return;
+    for (const store::DeviceTaskPmuRow& row : view_.data->pmu) {
+      const auto [place, is_new] = counter_place_.try_emplace(row.metric, counter_names_.size());
+      if (is_new) counter_names_.emplace_back(view_.data->Name(row.metric));
+    }
+  }
+
+  void AppendCounters(uint32_t task, LineBuffer& out) const {
+    if (counter_names_.empty()) return;
+    std::vector<std::string> cells(counter_names_.size(), "N/A");
+    const auto& all = view_.data->pmu;
+    const auto task_id = static_cast<int32_t>(task);
+    auto row = std::lower_bound(
+        all.begin(), all.end(), task_id,
+        [](const store::DeviceTaskPmuRow& a, int32_t id) { return a.task_id < id; });
+    for (; row != all.end() && row->task_id == task_id; ++row) {
+      const size_t place = counter_place_.at(row->metric);
+      constexpr double kExact = 9e15;
+      const bool is_count =
+          counter_names_[place].ends_with("_cycles") && row->value >= 0 && row->value < kExact;
+      cells[place] = is_count ? std::to_string(static_cast<int64_t>(row->value))
+                              : base::PythonDoubleText(row->value);
+    }
+    for (const std::string& cell : cells) {
+      out.Append(',');
+      out.Append(cell);
+    }
+  }
+
   void AppendStep(int64_t step_id, LineBuffer& out) const {
     if (!layout_.steps) return;
     if (step_id >= 0) out.Int(step_id);
@@ -153,6 +187,8 @@ class KernelFile {
     out.Append(kinds_.before[kind]);
     AppendTimes(task.ts, std::max<int64_t>(task.dur, 0), row.wait_ns, out);
     out.Append(kinds_.after[kind]);
+    AppendCounters(row.index, out);
+    out.Append("\r\n");
   }
 
   void AppendCommunication(const KernelRow& row, LineBuffer& out) const {
@@ -167,7 +203,9 @@ class KernelFile {
     out.Append(layout_.full ? ",N/A,COMMUNICATION," : ",COMMUNICATION,");
     AppendTimes(op.ts, view_.EndNs(op) - op.ts, row.wait_ns, out);
     if (layout_.full) {
-      out.Append(",0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A\r\n");
+      out.Append(",0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A");
+      for (size_t i = 0; i < counter_names_.size(); ++i) out.Append(",N/A");
+      out.Append("\r\n");
     } else {
       out.Append(layout_.shapes ? ",0,N/A,N/A,N/A,N/A,N/A,N/A,N/A\r\n" : ",0\r\n");
     }
@@ -177,6 +215,8 @@ class KernelFile {
   Layout layout_;
   KindCells kinds_;
   std::vector<KernelRow> rows_;
+  std::vector<std::string> counter_names_;
+  std::map<int32_t, size_t> counter_place_;
 };
 
 }  // namespace

@@ -67,11 +67,16 @@ class TimelineRows {
 
   // Numbers of layers hold those of their process: (pid << 10) | (layer << 5) | device.
   void FindProcesses() {
-    const auto& processes = stage_.tracks().processes;
+    auto& processes = stage_.tracks().processes;
     for (size_t i = 0; i < processes.size(); ++i) {
       if (processes[i].name < 0) continue;
-      if (rows_.names.Text(processes[i].name) == "Python") {
+      const std::string_view layer = rows_.names.Text(processes[i].name);
+      const std::string_view label =
+          processes[i].labels < 0 ? std::string_view() : rows_.names.Text(processes[i].labels);
+      if (layer == "Python") {
         trace_.process_id = ProcessId(static_cast<int32_t>(i));
+      } else if ((layer == "CANN" || label.starts_with("NPU")) && processes[i].number >= 1024) {
+        processes[i].number >>= 10;
       }
     }
   }

@@ -30,6 +30,7 @@ constexpr ReadStep kReadSteps[] = {
     &ReadTable<store::TaskKindRow>,
     &ReadTable<store::CommunicationOpRow>,
     &ReadTable<store::CommunicationTransitRow>,
+    &ReadTable<store::DeviceTaskPmuRow>,
     &ReadTable<store::MarkRow>,
     &ReadTable<store::StepRow>,
     &ReadTable<store::ApiCallRow>,
@@ -66,6 +67,7 @@ void ViewTables(TraceData& data) {
   View(data.counters, data);
   View(data.kinds, data);
   View(data.tasks, data);
+  View(data.pmu, data);
   View(data.communications, data);
   View(data.transits, data);
   View(data.memory_events, data);

@@ -77,7 +77,8 @@ struct TraceData {
   std::span<const store::FlowRow> flows;
   std::span<const store::CounterRow> counters;
   std::span<const store::TaskKindRow> kinds;
-  std::span<const store::DeviceTaskRow> tasks;  // in the order of start
+  std::span<const store::DeviceTaskRow> tasks;   // in the order of start
+  std::span<const store::DeviceTaskPmuRow> pmu;  // in the order of task_id
   std::span<const store::CommunicationOpRow> communications;
   std::span<const store::CommunicationTransitRow> transits;
   std::vector<CommunicationGroup> groups;
