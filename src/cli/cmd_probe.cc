@@ -12,6 +12,7 @@ namespace sonde::cli {
 // One line a command: here its maker, below its place in the list.
 Command ProbeCompareCommand();
 Command ProbeGraphCommand();
+Command ProbeMergeCommand();
 Command ProbeOverflowCommand();
 
 namespace {
@@ -20,6 +21,7 @@ std::vector<Command> ProbeCommands() {
   return {
       ProbeCompareCommand(),
       ProbeGraphCommand(),
+      ProbeMergeCommand(),
       ProbeOverflowCommand(),
   };
 }

@@ -1,4 +1,4 @@
-"""Bad input ends in one clear line that names the file, or is skipped and counted; never a crash."""
+"""Bad input ends in one clear line that names the file, or is skipped and counted."""
 
 import json
 import os

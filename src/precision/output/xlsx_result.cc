@@ -144,4 +144,26 @@ Status WriteXlsx(const ResultTable& table, const std::string& path, size_t max_r
   return book.Close();
 }
 
+Status WriteXlsxSheets(const std::vector<XlsxSheet>& sheets, const std::string& path) {
+  SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
+  Workbook book(path);
+  for (const XlsxSheet& sheet : sheets) {
+    lxw_worksheet* const out = book.AddSheet(sheet.name);
+    for (size_t r = 0; r < sheet.rows.size(); ++r) {
+      for (size_t c = 0; c < sheet.rows[r].size(); ++c) {
+        const std::string cell = sheet.rows[r][c].substr(0, kMaxCellCharacters);
+        const auto row = static_cast<lxw_row_t>(r);
+        const auto column = static_cast<lxw_col_t>(c);
+        double number = 0;
+        if (r > 0 && c > 0 && IsPlainNumber(cell, &number)) {
+          worksheet_write_number(out, row, column, number, nullptr);
+        } else {
+          worksheet_write_string(out, row, column, cell.c_str(), nullptr);
+        }
+      }
+    }
+  }
+  return book.Close();
+}
+
 }  // namespace sonde::precision

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "precision/output/result_table.h"
@@ -15,5 +16,13 @@ inline constexpr size_t kMaxSheetRows = 1'048'500;
 
 Status WriteXlsx(const ResultTable& table, const std::string& path,
                  size_t max_rows = kMaxSheetRows);
+
+struct XlsxSheet {
+  std::string name;  // at most 31 characters
+  std::vector<std::vector<std::string>> rows;
+};
+
+// Plain sheets of texts; what is a number becomes one, except in the first row and column.
+Status WriteXlsxSheets(const std::vector<XlsxSheet>& sheets, const std::string& path);
 
 }  // namespace sonde::precision

@@ -1,0 +1,47 @@
+// `sonde probe merge`: the results of many ranks in one workbook.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "base/strings.h"
+#include "cli/command.h"
+#include "precision/merge/merge_job.h"
+
+namespace sonde::cli {
+namespace {
+
+using precision::MergeOptions;
+using precision::MergeOutcome;
+
+Result<int> Merge(const MergeOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(const MergeOutcome outcome, precision::MergeResults(options));
+  for (const std::string& note : outcome.notes) PrintNotice(note);
+  std::printf("merged     %llu parameters of %llu ranks\n",
+              static_cast<unsigned long long>(outcome.rows),
+              static_cast<unsigned long long>(outcome.ranks));
+  std::printf("written    %s\n", outcome.file.c_str());
+  return kExitOk;
+}
+
+CommandAction Declare(CLI::App& app) {
+  auto options = std::make_shared<MergeOptions>();
+  app.add_option("-i,--input_dir", options->input_path,
+                 "Folder with compare_result_rank<N>_<time>.csv or .xlsx")
+      ->required();
+  app.add_option("-o,--output_dir", options->output_path, "Folder for the workbook")->required();
+  app.add_option("--config,--config-path", options->config_path,
+                 "YAML: api: [calls], compare_index: [metrics] (empty: all)")
+      ->required();
+  return [options](const Context&) { return Merge(*options); };
+}
+
+}  // namespace
+
+Command ProbeMergeCommand() {
+  return {.name = "merge",
+          .summary = "Put the results of many ranks side by side, one sheet a metric",
+          .example = "sonde probe merge -i result -o merged -config calls.yaml",
+          .declare = &Declare};
+}
+
+}  // namespace sonde::cli
