@@ -24,6 +24,12 @@ _DEVICE_KINDS = ("cuda", "npu", "xpu", "mtia")
 
 # Self-test part (first words of its name) -> what is lost without it, and what to do about it.
 _LOSSES = (
+    (
+        "range layout",
+        "all of operators but names and times",
+        "install a C++ compiler (g++), with which the headers of this torch are asked, "
+        "or use a torch from 2.4 to 2.15",
+    ),
     ("operator", "operators", "use a torch from 2.4 to 2.15, or a newer Sonde"),
     ("shapes", "shapes and types of inputs", "use a torch from 2.4 to 2.15, or a newer Sonde"),
     ("sequence", "links from backward to forward", "use a torch from 2.4 to 2.15"),

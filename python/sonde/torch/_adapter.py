@@ -6,6 +6,7 @@ Between sessions nothing of it is active.
 
 import ctypes
 import json
+import sys
 import threading
 from typing import Any, Optional
 
@@ -50,17 +51,41 @@ def attach() -> None:
             text = (library.sonde_torch_last_error() or b"").decode("utf-8", "replace")
             raise _native.NativeError(f"cannot attach to torch: {text}")
         _library = library
+        if not _report(library)["records"]["kinds"]:
+            _learn_layout(library)
+
+
+def _learn_layout(library: ctypes.PyDLL) -> None:
+    """Asks the headers of a torch that is newer than the adapter where it keeps what is read."""
+    from sonde.torch import _layout
+
+    torch = sys.modules["torch"]
+    problem = "the self-test does not agree with its headers"
+    try:
+        options = _native.json_text(_layout.options(torch))
+        library.sonde_torch_attach(options.encode())
+    except _layout.LayoutError as error:
+        problem = str(error)
+    if not _report(library)["records"]["kinds"]:
+        sys.stderr.write(
+            f"sonde: torch {torch.__version__} is not known ({problem}): "
+            "operators are recorded with names and times only\n"
+        )
+
+
+def _report(library: ctypes.PyDLL) -> dict[str, Any]:
+    buffer = ctypes.create_string_buffer(1 << 16)
+    if library.sonde_torch_self_test(buffer, len(buffer)) < 0:
+        text = (library.sonde_torch_last_error() or b"").decode("utf-8", "replace")
+        raise _native.NativeError(f"no self-test result: {text}")
+    return json.loads(buffer.value.decode("utf-8", "replace"))
 
 
 def self_test() -> dict[str, Any]:
     """What the adapter's self-test found; attaches if need be. Raises ``NativeError``."""
     attach()
     assert _library is not None
-    buffer = ctypes.create_string_buffer(1 << 16)
-    if _library.sonde_torch_self_test(buffer, len(buffer)) < 0:
-        text = (_library.sonde_torch_last_error() or b"").decode("utf-8", "replace")
-        raise _native.NativeError(f"no self-test result: {text}")
-    return json.loads(buffer.value.decode("utf-8", "replace"))
+    return _report(_library)
 
 
 def loaded() -> Optional[ctypes.PyDLL]:

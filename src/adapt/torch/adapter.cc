@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,7 @@ struct Adapter {
   PythonApi python = {};
   const char* no_python = nullptr;  // what is missing
   ObserverConfig observer;
+  RangeLayout given = {};  // what attach was told
   SelfTestReport report;
   char error[256] = "";
   uint32_t features = 0;  // of the current or last session; kept for an attach in its midst
@@ -159,7 +161,7 @@ int Find(Adapter& adapter) {
   }
   adapter.observer.inputs.undefined_tensor = adapter.observer.torch.undefined_tensor;
   adapter.observer.inputs.layout =
-      RunSelfTest(adapter.python, adapter.observer.torch, &adapter.report);
+      RunSelfTest(adapter.python, adapter.observer.torch, nullptr, &adapter.report);
   ObserverInit(&adapter.observer);
   adapter.memory = MemoryInit(adapter.python, &adapter.report);
   adapter.modules = ModulesInit(&adapter.python, &adapter.report);
@@ -222,11 +224,48 @@ std::string ReportJson(const Adapter& adapter) {
   return json;
 }
 
-int Attach(Adapter& adapter) {
+std::optional<RangeLayout> GivenLayout(std::string_view options) {
+  const auto offset = [&](const char* key) {
+    const double number = NumberOption(options, key).value_or(0);
+    return number > 0 && number < 4096 ? static_cast<uint16_t>(number) : uint16_t{0};
+  };
+  RangeLayout layout = {"compiled from the headers of this torch",
+                        BoolOption(options, "layout_old_strings", false),
+                        offset("layout_kind"),
+                        offset("layout_sequence"),
+                        offset("layout_inputs"),
+                        offset("layout_forward_thread")};
+  if (layout.kind == 0 || layout.sequence == 0 || layout.inputs == 0) return std::nullopt;
+  return layout;
+}
+
+// Tries the layout that attach was told where the known ones did not fit.
+void TryGivenLayout(Adapter& adapter, const RangeLayout& given) {
+  if (adapter.observer.inputs.layout.range != nullptr || sonde_recording() != 0) return;
+  SelfTestReport report;
+  adapter.given = given;
+  const Layout layout =
+      RunSelfTest(adapter.python, adapter.observer.torch, &adapter.given, &report);
+  if (layout.range == nullptr) return;
+  adapter.observer.inputs.layout = layout;
+  const int learned = report.check_count;
+  for (int i = 0; i < adapter.report.check_count; i++) {  // what the other parts have found
+    const Check& check = adapter.report.checks[i];
+    bool again = false;
+    for (int k = 0; k < learned; k++) {
+      again = again || std::strcmp(report.checks[k].name, check.name) == 0;
+    }
+    if (!again) report.Add(check.name, check.passed, check.detail);
+  }
+  adapter.report = report;
+}
+
+int Attach(Adapter& adapter, std::string_view options) {
   if (!adapter.found) {
     const int result = Find(adapter);
     if (result != 0) return result;
   }
+  if (const auto given = GivenLayout(options)) TryGivenLayout(adapter, *given);
   if (!adapter.listening) {
     const int result = sonde_add_listener(OnSession, nullptr);
     if (result != 0) return Fail(adapter, result, "the recorder takes no more listeners");
@@ -249,10 +288,9 @@ using sonde::adapt::AdapterLock;
 using sonde::adapt::State;
 
 int sonde_torch_attach(const char* options) {
-  static_cast<void>(options);
   Adapter& adapter = State();
   const AdapterLock lock(adapter);
-  return sonde::adapt::Attach(adapter);
+  return sonde::adapt::Attach(adapter, options != nullptr ? options : "");
 }
 
 int sonde_torch_detach(void) {

@@ -28,7 +28,11 @@ extern "C" {
 #endif
 
 /* [GIL] Finds torch and Python, runs the self-test (a few milliseconds), registers with the
- * recorder. options: flat JSON object or NULL; none is needed. A second call does nothing.
+ * recorder. A second call does nothing but what the options ask for.
+ * options: flat JSON object or NULL; none is needed. "layout_kind", "layout_sequence",
+ * "layout_inputs", "layout_forward_thread" (offsets in at::RecordFunction) and "layout_old_strings"
+ * (true: strings of before C++11) are what a torch that the self-test does not know has; they count
+ * only if the self-test then passes.
  * -ENOENT: no torch or no Python in the process. */
 SONDE_API int sonde_torch_attach(const char* options);
 

@@ -2,8 +2,10 @@
 
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 
 namespace sonde::adapt {
 namespace {
@@ -86,6 +88,7 @@ struct Sample {
 // State of the one test that may run; the callbacks get no user pointer.
 struct Recording {
   const TorchSymbols* torch = nullptr;
+  const RangeLayout* given = nullptr;
   const RangeLayout* layout = nullptr;
   uint64_t handle = 0;
   int count = 0;
@@ -93,15 +96,23 @@ struct Recording {
 };
 Recording* g_recording = nullptr;
 
+// Names are kept as `layout` has them? `range` has the name of the test and kind 0.
+bool Fits(const RangeLayout& layout, const TorchRange* range, const char* name) {
+  const size_t length = layout.old_strings ? ReadAt<uint64_t>(name - kOldStringLength, 0)
+                                           : ReadAt<uint64_t>(range, kRangeDescriptor + 8);
+  return length == sizeof(kRangeName) - 1 && ReadAt<uint8_t>(range, layout.kind) == 0;
+}
+
 const RangeLayout* ChooseLayout(const TorchRange* range, const char* name) {
   if (std::strcmp(name, kRangeName) != 0) return nullptr;
   if (ReadAt<const char*>(range, kRangeDescriptor) != name) return nullptr;
-  if (ReadAt<uint64_t>(range, kRangeDescriptor + 8) == sizeof(kRangeName) - 1) {
-    return &kRangeLayouts[1];
-  }
-  if (ReadAt<uint64_t>(name - kOldStringLength, 0) == sizeof(kRangeName) - 1 &&
-      ReadAt<uint8_t>(range, kRangeLayouts[0].kind) == 0) {
-    return &kRangeLayouts[0];
+  const RangeLayout* given = g_recording->given;
+  if (given != nullptr) return Fits(*given, range, name) ? given : nullptr;
+  // For tests: as if this torch were newer than this release.
+  if (std::getenv("SONDE_TEST_UNKNOWN_TORCH") != nullptr) return nullptr;
+  // The newer first: asking for an old string reads before the characters.
+  for (size_t i = std::size(kRangeLayouts); i-- > 0;) {
+    if (Fits(kRangeLayouts[i], range, name)) return &kRangeLayouts[i];
   }
   return nullptr;
 }
@@ -392,11 +403,13 @@ bool SelfTestReport::AllPassed() const {
   return true;
 }
 
-Layout RunSelfTest(const PythonApi& python, const TorchSymbols& torch, SelfTestReport* report) {
+Layout RunSelfTest(const PythonApi& python, const TorchSymbols& torch, const RangeLayout* given,
+                   SelfTestReport* report) {
   Layout layout;
   static Recording recording;
   recording = Recording();
   recording.torch = &torch;
+  recording.given = given;
   g_recording = &recording;
   PyObject* globals = python.dict_new();
   PyObject* builtins = python.import_module("builtins");

@@ -33,8 +33,10 @@ struct SelfTestReport {
   bool AllPassed() const;
 };
 
-// Returns the layout in which every found offset is proven; notes each part in `report`.
-Layout RunSelfTest(const PythonApi& python, const TorchSymbols& torch, SelfTestReport* report);
+// Returns the layout in which every found offset is proven; notes each part in `report`. `given`:
+// tried instead of the known ones; nullptr: none. It must live as long as the layout is used.
+Layout RunSelfTest(const PythonApi& python, const TorchSymbols& torch, const RangeLayout* given,
+                   SelfTestReport* report);
 
 }  // namespace sonde::adapt
 
