@@ -15,6 +15,7 @@
 #include "importers/registry.h"
 #include "recipes/api_statistic/api_statistic.h"
 #include "recipes/communication/communication.h"
+#include "recipes/communication_matrix/communication_matrix.h"
 #include "recipes/kernel_details/kernel_details.h"
 #include "recipes/op_statistic/op_statistic.h"
 #include "recipes/trace/device_view.h"
@@ -245,6 +246,39 @@ TEST_P(ImportedSet, Communication) {
     }
   }
   EXPECT_EQ(compared, expected.size());
+}
+
+// CommAnalyzerMatrix of analysis.db: traffic between two ranks. Links are those of the transfers,
+// which a set without a timeline and without a database does not hold.
+TEST_P(ImportedSet, CommunicationMatrix) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no data";
+  const Rows expected = set.Table("CommAnalyzerMatrix");
+  if (expected.empty() || set.data().api_calls.empty()) GTEST_SKIP() << "no transfers";
+  std::map<std::string, recipes::MatrixCell> found;
+  for (const auto& step : recipes::Communication(set.view())) {
+    for (const auto& entry : recipes::CommunicationMatrix(set.view(), step)) {
+      for (const auto& cell : entry.cells) {
+        found[base::Concat(entry.name, "@", std::to_string(entry.group_hash), " ",
+                           std::to_string(cell.link.src_rank), "-",
+                           std::to_string(cell.link.dst_rank))] = cell;
+      }
+    }
+  }
+  for (const auto& row : expected) {
+    const std::string key = base::Concat(Get(row, "hccl_op_name"), "@", Get(row, "group_name"), " ",
+                                         Get(row, "src_rank"), "-", Get(row, "dst_rank"));
+    const auto at = found.find(key);
+    ASSERT_NE(at, found.end()) << key;
+    const recipes::Link& link = at->second.link;
+    EXPECT_EQ(recipes::TransportName(link.transport), Get(row, "transport_type")) << key;
+    EXPECT_NEAR(static_cast<double>(link.size_bytes) / 1e6, Double(Get(row, "transit_size")), 1e-6)
+        << key;
+    EXPECT_NEAR(static_cast<double>(link.time_ns) / 1e6, Double(Get(row, "transit_time")), 1e-4)
+        << key;
+    EXPECT_EQ(at->second.op_name, Get(row, "op_name")) << key;
+  }
+  EXPECT_EQ(found.size(), expected.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Real, ImportedSet,

@@ -124,17 +124,17 @@ std::vector<Link> LinksOf(const DeviceView& view, size_t index) {
   if (transfers.empty()) return NominalLinks(view, index);
   std::vector<Link> links;
   for (const store::CommunicationTransitRow& transfer : transfers) {
-    // Ranks are unknown where only sums were kept.
-    if (transfer.src_rank < 0 || transfer.dst_rank < 0) continue;
     const Transport transport = TransportOf(view.data->Name(transfer.transport));
+    int64_t src = transfer.src_rank;
+    int64_t dst = transfer.dst_rank;
+    // What stays on the chip names one end only at times.
+    if (transport == Transport::kLocal) src = dst = std::max(src, dst);
+    // Ranks are unknown where only sums were kept.
+    if (src < 0 || dst < 0) continue;
     const auto same = std::find_if(links.begin(), links.end(), [&](const Link& link) {
-      return link.src_rank == transfer.src_rank && link.dst_rank == transfer.dst_rank &&
-             link.transport == transport;
+      return link.src_rank == src && link.dst_rank == dst && link.transport == transport;
     });
-    Link& link =
-        same != links.end()
-            ? *same
-            : links.emplace_back(Link{transfer.src_rank, transfer.dst_rank, transport, 0, 0});
+    Link& link = same != links.end() ? *same : links.emplace_back(Link{src, dst, transport, 0, 0});
     link.size_bytes += transfer.size_bytes;
     link.time_ns += transfer.duration_ns;
   }
