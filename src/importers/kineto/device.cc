@@ -25,8 +25,6 @@ std::string_view OpType(std::string_view name) {
 
 class Kinds {
  public:
-  explicit Kinds(const KinetoTrace& trace) : trace_(trace) {}
-
   // The kind of a name with some other number that tells kinds apart; `fill` completes a new one.
   template <class Fill>
   int32_t Find(int32_t name, int32_t other, Fill&& fill) {
@@ -50,7 +48,6 @@ class Kinds {
   }
 
  private:
-  const KinetoTrace& trace_;
   std::unordered_map<uint64_t, int32_t> ids_;
   std::vector<TaskKindRow> rows_;
 };
@@ -74,7 +71,7 @@ int32_t TypeOfTask(const KinetoTrace& trace, int32_t slice_id, int32_t launch) {
 
 Result<int64_t> WriteDeviceWork(const KinetoTrace& trace, store::Transaction& transaction) {
   const EventStage& stage = trace.stage();
-  Kinds kinds(trace);
+  Kinds kinds;
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<DeviceTaskRow>::Open(transaction));
   std::unordered_map<int32_t, int64_t> end_before;  // by device
   int32_t task_id = 0;
@@ -111,8 +108,7 @@ Result<int64_t> WriteDeviceWork(const KinetoTrace& trace, store::Transaction& tr
 // which computes takes in the helpers that it calls (capture/helper_ops.h).
 class CpuTasks {
  public:
-  explicit CpuTasks(const KinetoTrace& trace)
-      : trace_(trace), stage_(trace.stage()), kinds_(trace) {
+  explicit CpuTasks(const KinetoTrace& trace) : trace_(trace), stage_(trace.stage()) {
     FindWork();
     for (const int32_t id : stage_.arrangement().preorder) Take(id);
     std::stable_sort(tasks_.begin(), tasks_.end(), [&](const Task& a, const Task& b) {
