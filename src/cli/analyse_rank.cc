@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "exporters/registry.h"
 #include "exporters/span_files.h"
+#include "importers/capture/import.h"
 #include "recipes/trace/device_view.h"
 #include "recipes/trace/trace_data.h"
 
@@ -61,7 +62,7 @@ class RankExport {
       return exporters::FindExporter(type)->queries_store;
     });
     if (is_asked || store_.rows() == nullptr) {
-      SONDE_RETURN_IF_ERROR(store_.Publish());
+      if (!store_.is_complete()) SONDE_RETURN_IF_ERROR(store_.Publish());
       return Run(&store_);
     }
     Status published;
@@ -118,12 +119,28 @@ class RankExport {
   std::vector<std::string> written_;
 };
 
+// Whether the store holds all that the raw records say, now and later.
+bool IsWhole(const recipes::TraceData& data) {
+  return std::all_of(data.issues.begin(), data.issues.end(), [](const auto& issue) {
+    return issue.severity == "info" && issue.code != "capture_no_end";
+  });
+}
+
+Status Simplify(const importers::TraceSource& source, const store::Store& store,
+                const recipes::DeviceView& view, const AnalyseOptions& options) {
+  const bool is_wanted = options.data_simplification.value_or(view.settings.data_simplification) &&
+                         options.output_folder.empty() && importers::IsCapture(source.path);
+  // The store takes the place of the records: one in the cache folder does not last.
+  if (!is_wanted || !IsWhole(*view.data) || store.path() != importers::StorePath(source)) return {};
+  return importers::RemoveRawRecords(source.path);
+}
+
 }  // namespace
 
 Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
                                  const AnalyseOptions& options) {
   // What other tools wrote is only read.
-  if (std::string_view(source.importer->name) != "capture" && options.output_folder.empty()) {
+  if (!source.importer->is_ours && options.output_folder.empty()) {
     return base::InvalidArgumentError(
         Concat("these are ", source.importer->what,
                ", which stay as they are: name a folder for the result with -o"));
@@ -144,6 +161,7 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
   const recipes::DeviceView view = recipes::DeviceView::Make(data);
   RankExport rank_export(*imported.store, view, SpanFolder(source.path), options);
   SONDE_RETURN_IF_ERROR(rank_export.RunAndPublish());
+  SONDE_RETURN_IF_ERROR(Simplify(source, *imported.store, view, options));
   AnalysedRank result;
   result.summary = recipes::Summarise(view);
   result.span_name = base::BaseName(SpanFolder(source.path));

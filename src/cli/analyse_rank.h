@@ -6,6 +6,7 @@
 // Threads: ranks may be analysed in parallel. Errors: Status, with the path in the message.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct AnalyseOptions {
   std::vector<std::string> export_types;  // empty: what the capture's own settings say, else text
   std::string output_folder;              // "": beside the capture
   int threads = 1;                        // for one rank
+  // Remove the raw records of the capture when all is there; none: what its own settings say. Never
+  // with an output folder, for a recording that has not ended, or where records were bad.
+  std::optional<bool> data_simplification = std::nullopt;
 };
 
 struct AnalysedRank {

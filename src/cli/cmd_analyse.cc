@@ -26,6 +26,7 @@ struct Options {
   std::vector<std::string> export_types;
   int max_process_number = 0;  // 0: as many as fit
   std::string output_folder;
+  std::optional<bool> data_simplification;
 };
 
 // Captures in the order of the paths and names, each once.
@@ -68,7 +69,8 @@ Result<int> Analyse(const Options& options) {
   at_a_time = std::min({at_a_time, cores, static_cast<int>(captures.size())});
   const AnalyseOptions rank_options{.export_types = options.export_types,
                                     .output_folder = options.output_folder,
-                                    .threads = std::max(1, cores / at_a_time)};
+                                    .threads = std::max(1, cores / at_a_time),
+                                    .data_simplification = options.data_simplification};
   std::vector<std::optional<Result<AnalysedRank>>> results(captures.size());
   base::ProgressBar progress("Parsing", captures.size());
   base::ParallelFor(captures.size(), {.max_threads = at_a_time}, [&](size_t begin, size_t end) {
@@ -111,6 +113,11 @@ CommandAction Declare(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   app.add_option("-o,--output", options->output_folder,
                  "Put the deliverables into DIR/<name of the capture> instead of beside it");
+  app.add_flag_function(
+      "--data-simplification,--data_simplification,!--no-data-simplification",
+      [options](int64_t count) { options->data_simplification = count > 0; },
+      "Remove the raw records once all is written; SONDE/trace.duckdb stays, and can be analysed "
+      "again (default: what the capture was recorded with)");
   return [options](const Context&) -> Result<int> { return Analyse(*options); };
 }
 

@@ -12,6 +12,7 @@
 #include "cli/run_list.h"
 #include "cli/run_options.h"
 #include "cli/supervise.h"
+#include "importers/capture/import.h"
 
 namespace sonde::cli {
 namespace {
@@ -128,7 +129,12 @@ bool IsAnalysed(const std::string& capture) {
 void RemoveRawRecords(const std::vector<std::string>& captures) {
   for (const std::string& capture : captures) {
     if (!IsAnalysed(capture)) continue;
-    const Status status = base::RemoveTree(base::JoinPath(capture, "SONDE"));
+    const std::string folder = base::JoinPath(capture, "SONDE");
+    if (!importers::IsCapture(folder)) {
+      ::rmdir(folder.c_str());  // goes where nothing is left in it
+      continue;
+    }
+    const Status status = importers::RemoveRawRecords(folder);
     if (!status.ok()) PrintError(status.message());
   }
 }

@@ -39,7 +39,7 @@ struct Importer {
   Result<int32_t> (*rank)(const std::string& path);
   // A number that changes when the files change: a store made before is then made again.
   Result<int64_t> (*stamp)(const std::string& path);
-  // Fills an empty store; the caller publishes it.
+  // Fills an empty store; the caller publishes it. Null: what was found is a store already.
   Result<ImportSummary> (*import)(const std::string& path, store::Store& store,
                                   const ImportOptions& options);
   // The store may lie in the folder of the trace: it is our own. Folders of users stay as they are.

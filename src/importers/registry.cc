@@ -11,6 +11,7 @@
 #include "importers/capture/import.h"
 #include "importers/chrome_trace/import.h"
 #include "importers/kineto/import.h"
+#include "importers/stored/stored.h"
 
 namespace sonde::importers {
 namespace {
@@ -18,6 +19,8 @@ namespace {
 constexpr std::array kImporters = {
     Importer{"capture", "captures of Sonde", IsCapture, CaptureRank, CaptureStamp, ImportCapture,
              /*is_ours=*/true, /*fills_memory=*/true},
+    Importer{"stored", "stores of Sonde", IsStored, StoredRank, StoredStamp, /*import=*/nullptr,
+             /*is_ours=*/true},
     Importer{"ascend_db", "databases of Ascend's profilers", IsAscendDb, AscendDbRank,
              AscendDbStamp, ImportAscendDb},
     Importer{"ascend_text", "text deliverables of Ascend's profilers", IsAscendText, AscendTextRank,
@@ -83,6 +86,12 @@ Result<ImportedTrace> Import(const TraceSource& source, const std::string& store
   ImportedTrace result;
   store::StoreOptions store_options;
   store_options.threads = options.threads;
+  if (source.importer->import == nullptr) {
+    SONDE_ASSIGN_OR_RETURN(result.summary.rank, source.importer->rank(source.path));
+    SONDE_ASSIGN_OR_RETURN(result.store,
+                           store::Store::OpenReadOnly(StorePath(source), store_options));
+    return result;
+  }
   store_options.rows_in_memory = rows_in_memory;
   SONDE_ASSIGN_OR_RETURN(store_options.source_stamp, source.importer->stamp(source.path));
   SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
@@ -130,7 +139,7 @@ Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& 
                                   const ImportOptions& options) {
   SONDE_ASSIGN_OR_RETURN(ImportedTrace imported,
                          Import(source, store_path, options, /*rows_in_memory=*/false));
-  SONDE_RETURN_IF_ERROR(imported.store->Publish());
+  if (!imported.store->is_complete()) SONDE_RETURN_IF_ERROR(imported.store->Publish());
   return imported;
 }
 

@@ -38,7 +38,7 @@ std::string StorePath(const TraceSource& source);
 // of the trace, where the trace is not ours or its folder cannot be written.
 Result<std::string> WritableStorePath(const TraceSource& source);
 
-// Imports and publishes; an existing store file is replaced.
+// Imports and publishes; an existing store file is replaced. What is a store already is opened.
 struct ImportedTrace {
   std::unique_ptr<store::Store> store;
   ImportSummary summary;

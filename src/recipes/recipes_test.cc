@@ -89,6 +89,18 @@ class Recipe : public ::testing::Test {
                                   .kind_id = 0,
                                   .launch_slice_id = slice};
     };
+    Write<store::MemoryEventRow>(
+        *transaction, {{.ts = 10,
+                        .process_id = 0,
+                        .size_bytes = 100,
+                        .total_allocated = 100,
+                        .owner_slice_id = 1},
+                       {.ts = 20, .process_id = 0, .size_bytes = 50, .total_allocated = 150},
+                       {.ts = 30, .process_id = 0, .size_bytes = -100, .total_allocated = 50}});
+    Write<store::MemoryBlockRow>(
+        *transaction,
+        {{.process_id = 0, .size_bytes = 100, .alloc_ts = 10, .free_ts = 30, .owner_slice_id = 1},
+         {.process_id = 0, .size_bytes = 50, .alloc_ts = 20}});
     Write<store::DeviceTaskRow>(*transaction, {task(0, 10, 30, 1), task(1, 50, 40, 2)});
     ASSERT_TRUE(transaction->Commit().ok());
     ASSERT_TRUE(store_->Publish().ok());
@@ -142,6 +154,29 @@ TEST_F(Recipe, StatisticsAndModules) {
 
 TEST_F(Recipe, KernelDetailsWait) {
   EXPECT_EQ(Run("kernel_details").Get<int64_t>(5), (std::vector<int64_t>{0, 10}));
+}
+
+TEST_F(Recipe, MemoryRecordAndSummary) {
+  const store::ResultTable record = Run("memory_record");
+  EXPECT_EQ(record.Get<int64_t>(2), (std::vector<int64_t>{100, 50, -100}));
+  EXPECT_EQ(record.Text(6, 0), "aten::add");
+  EXPECT_EQ(record.Text(6, 1), "");
+  const store::ResultTable summary = Run("memory_summary");
+  ASSERT_EQ(summary.rows(), 1U);
+  EXPECT_EQ(summary.Text(1, 0), "CPU");
+  // Allocations, releases, their bytes, peaks (reserved and active are not told), when, left.
+  for (const auto& [column, value] : std::vector<std::pair<size_t, int64_t>>{{2, 2},
+                                                                             {3, 1},
+                                                                             {4, 150},
+                                                                             {5, 100},
+                                                                             {6, 150},
+                                                                             {7, -1},
+                                                                             {8, -1},
+                                                                             {9, 20},
+                                                                             {10, 1},
+                                                                             {11, 50}}) {
+    EXPECT_EQ(summary.Int(column, 0), value) << column;
+  }
 }
 
 TEST_F(Recipe, EveryRecipeOfTheListRuns) {

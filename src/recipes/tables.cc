@@ -8,6 +8,7 @@
 #include "recipes/communication/communication.h"
 #include "recipes/communication_matrix/communication_matrix.h"
 #include "recipes/kernel_details/kernel_details.h"
+#include "recipes/memory_summary/memory_summary.h"
 #include "recipes/op_statistic/op_statistic.h"
 #include "recipes/operator_details/operator_details.h"
 #include "recipes/operator_memory/operator_memory.h"
@@ -188,6 +189,40 @@ ResultTable OperatorMemoryTable(const DeviceView& view) {
       .Text("device", [&](const auto& r) {
         return DeviceTypeText(block(r).device_type, block(r).device_index);
       });
+  return maker.Table();
+}
+
+ResultTable MemoryRecordTable(const DeviceView& view) {
+  const TraceData& data = *view.data;
+  const std::vector<store::MemoryEventRow> rows(data.memory_events.begin(),
+                                                data.memory_events.end());
+  TableMaker maker(rows);
+  maker.Int("time_ns", [](const auto& r) { return r.ts; })
+      .Text("device", [](const auto& r) { return DeviceTypeText(r.device_type, r.device_index); })
+      .Int("size_bytes", [](const auto& r) { return r.size_bytes; })
+      .Int("total_allocated_bytes", [](const auto& r) { return r.total_allocated; })
+      .Int("total_reserved_bytes", [](const auto& r) { return r.total_reserved; })
+      .Int("total_active_bytes", [](const auto& r) { return r.total_active; })
+      .Text("owner", [&](const auto& r) { return data.Name(OwnerName(data, r.owner_slice_id)); });
+  return maker.Table();
+}
+
+ResultTable MemorySummaryTable(const DeviceView& view) {
+  const TraceData& data = *view.data;
+  const std::vector<MemorySummaryRow> rows = MemorySummary(data);
+  TableMaker maker(rows);
+  maker.Int("pid", [&](const auto& r) { return data.PidOf(r.process_id); })
+      .Text("device", [](const auto& r) { return DeviceTypeText(r.device_type, r.device_index); })
+      .Int("allocations", [](const auto& r) { return r.allocations; })
+      .Int("releases", [](const auto& r) { return r.releases; })
+      .Int("allocated_bytes", [](const auto& r) { return r.allocated_bytes; })
+      .Int("released_bytes", [](const auto& r) { return r.released_bytes; })
+      .Int("peak_allocated_bytes", [](const auto& r) { return r.peak_allocated_bytes; })
+      .Int("peak_reserved_bytes", [](const auto& r) { return r.peak_reserved_bytes; })
+      .Int("peak_active_bytes", [](const auto& r) { return r.peak_active_bytes; })
+      .Int("peak_ns", [](const auto& r) { return r.peak_ns; })
+      .Int("alive_blocks", [](const auto& r) { return r.alive_blocks; })
+      .Int("alive_bytes", [](const auto& r) { return r.alive_bytes; });
   return maker.Table();
 }
 

@@ -15,6 +15,8 @@ store::ResultTable ApiStatisticTable(const DeviceView& view);
 store::ResultTable OperatorDetailsTable(const DeviceView& view);
 store::ResultTable KernelDetailsTable(const DeviceView& view);
 store::ResultTable OperatorMemoryTable(const DeviceView& view);
+store::ResultTable MemoryRecordTable(const DeviceView& view);
+store::ResultTable MemorySummaryTable(const DeviceView& view);
 store::ResultTable CommunicationTable(const DeviceView& view);
 store::ResultTable CommunicationMatrixTable(const DeviceView& view);
 store::ResultTable TopModulesTable(const DeviceView& view);

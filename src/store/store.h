@@ -95,6 +95,8 @@ class Store {
   Result<Transaction> Begin();
   // With StoreOptions::rows_in_memory: what has been written, also after Publish().
   std::shared_ptr<const RowTables> rows() const { return rows_; }
+  // Whether there is nothing to publish (any more).
+  bool is_complete() const { return temporary_path_.empty(); }
   // All transactions must have ended. The Store stays open for reading.
   Status Publish();
 

@@ -127,6 +127,39 @@ def test_same_bytes_again_and_other_folder(run_sonde, profile, tmp_path):
     assert (other / "analyse.done").exists()
 
 
+def raw_records(profile):
+    return sorted(path.name for path in (span_of(profile) / "SONDE").glob("*.sonde"))
+
+
+def test_simplified_capture_is_analysed_again_from_its_store(run_sonde, profile):
+    span = span_of(profile)
+    before = raw_records(profile)
+    types = ("--export-type", "text,kineto")
+    assert run_sonde("analyse", profile, *types, "--no-data-simplification").returncode == 0
+    assert raw_records(profile) == before != []
+    first = {p.relative_to(span): p.read_bytes() for p in span.rglob("*.[cj]s*")}
+    done = run_sonde("analyse", profile, *types, "--data-simplification")
+    assert done.returncode == 0, done.stderr
+    assert raw_records(profile) == []
+    done = run_sonde("analyse", profile, *types)
+    assert done.returncode == 0, done.stderr
+    assert {p.relative_to(span): p.read_bytes() for p in span.rglob("*.[cj]s*")} == first
+    count = run_sonde("query", span, "SELECT count(*) > 0 AS some FROM slice", "--format", "csv")
+    assert count.returncode == 0, count.stderr
+    assert "true" in count.stdout.lower()
+
+
+def test_raw_records_stay_where_they_are_needed(run_sonde, profile, tmp_path):
+    before = raw_records(profile)
+    elsewhere = ("-o", tmp_path / "other")
+    assert run_sonde("analyse", profile, "--data-simplification", *elsewhere).returncode == 0
+    assert raw_records(profile) == before
+    segment = span_of(profile) / "SONDE" / "events_000001.sonde"
+    segment.write_bytes(segment.read_bytes()[:-40])
+    assert run_sonde("analyse", profile, "--data-simplification").returncode == 0
+    assert raw_records(profile) == before, "damaged: a later version may read more of it"
+
+
 def test_kineto_trace(run_sonde, profile):
     assert run_sonde("analyse", profile, "--export-type", "kineto").returncode == 0
     (path,) = span_of(profile).glob("*.pt.trace.json")

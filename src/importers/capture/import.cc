@@ -1,6 +1,9 @@
 #include "importers/capture/import.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 
 #include "base/files.h"
@@ -228,6 +231,17 @@ Result<int64_t> CaptureStamp(const std::string& path) {
     }
   }
   return static_cast<int64_t>(stamp);
+}
+
+Status RemoveRawRecords(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
+  // Dictionaries last: what is left after a failure is still known as a capture.
+  for (const auto* list : {&files.rings, &files.segments, &files.dictionaries}) {
+    for (const std::string& file : *list) {
+      if (::unlink(file.c_str()) != 0) return base::ErrnoStatus(errno, "remove", file);
+    }
+  }
+  return {};
 }
 
 Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::string& path) {

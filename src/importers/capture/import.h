@@ -24,6 +24,10 @@ Result<int32_t> CaptureRank(const std::string& path);
 // From names and sizes of the files, and what rings say about their content.
 Result<int64_t> CaptureStamp(const std::string& path);
 
+// Removes the files of the capture, which then cannot be imported again; other files of the folder
+// stay, the store among them.
+Status RemoveRawRecords(const std::string& path);
+
 // Fills an empty store; the caller publishes it.
 Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store,
                                     const ImportOptions& options);

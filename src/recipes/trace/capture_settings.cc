@@ -51,6 +51,7 @@ CaptureSettings CaptureSettings::FromTrace(const TraceData& data) {
   const JsonValue experimental = config.root()["experimental_config"];
   settings.level = LevelOf(TextOf(experimental["_profiler_level"]));
   settings.export_types = TextsOf(experimental["_export_type"]);
+  settings.data_simplification = BoolOr(experimental["_data_simplification"], false);
   settings.record_shapes = BoolOr(common["record_shapes"], true);
   settings.profile_memory = BoolOr(common["profile_memory"], true);
   settings.with_stack = BoolOr(common["with_stack"], true);

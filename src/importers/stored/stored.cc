@@ -1,0 +1,39 @@
+#include "importers/stored/stored.h"
+
+#include <memory>
+
+#include "base/files.h"
+#include "importers/capture/import.h"
+#include "store/store.h"
+
+namespace sonde::importers {
+namespace {
+
+// "" where `path` is no folder SONDE and holds none.
+std::string StoreFile(const std::string& path) {
+  const std::string inside = base::JoinPath(path, "SONDE");
+  if (base::IsDirectory(inside)) return base::JoinPath(inside, "trace.duckdb");
+  const bool is_inside = base::BaseName(base::AbsolutePath(path)) == "SONDE";
+  return is_inside ? base::JoinPath(path, "trace.duckdb") : std::string();
+}
+
+}  // namespace
+
+bool IsStored(const std::string& path) {
+  const std::string file = StoreFile(path);
+  return !file.empty() && base::IsRegularFile(file) && !IsCapture(path);
+}
+
+Result<int32_t> StoredRank(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const auto store, store::Store::OpenReadOnly(StoreFile(path)));
+  SONDE_ASSIGN_OR_RETURN(const store::ResultTable ranks,
+                         store->Query("SELECT coalesce(max(rank), -1) FROM process_"));
+  return static_cast<int32_t>(ranks.Int(0, 0));
+}
+
+Result<int64_t> StoredStamp(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const auto store, store::Store::OpenReadOnly(StoreFile(path)));
+  return store->source_stamp();
+}
+
+}  // namespace sonde::importers

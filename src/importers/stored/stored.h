@@ -1,0 +1,18 @@
+// A span folder whose raw records were removed (data_simplification): its store,
+// SONDE/trace.duckdb, is all that is left, and holds everything that analyses need. Nothing is
+// imported: the store is opened as it is. See importers/importer.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace sonde::importers {
+
+// True where there is a store and no capture, for a span folder or the SONDE folder in it.
+bool IsStored(const std::string& path);
+Result<int32_t> StoredRank(const std::string& path);
+Result<int64_t> StoredStamp(const std::string& path);
+
+}  // namespace sonde::importers

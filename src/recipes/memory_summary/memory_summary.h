@@ -1,0 +1,36 @@
+// What the memory of each device came to: traffic, peaks, and what was left.
+//
+//   allocations, releases   number of events; allocated_bytes, released_bytes: their sums
+//   peak_*_bytes            highest total that the allocator told of; -1 where it tells nothing
+//   peak_ns                 when the first peak of the allocated total was reached; -1 unknown
+//   alive_*                 blocks allocated while recording and not released before its end
+// By process, then device. Sizes in bytes, times in nanoseconds of the Unix epoch. Pure, any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "recipes/trace/trace_data.h"
+
+namespace sonde::recipes {
+
+struct MemorySummaryRow {
+  int32_t process_id = store::kNone;
+  int16_t device_type = 0;
+  int16_t device_index = 0;
+  int64_t allocations = 0;
+  int64_t releases = 0;
+  int64_t allocated_bytes = 0;
+  int64_t released_bytes = 0;
+  int64_t peak_allocated_bytes = -1;
+  int64_t peak_reserved_bytes = -1;
+  int64_t peak_active_bytes = -1;
+  int64_t peak_ns = -1;
+  int64_t alive_blocks = 0;
+  int64_t alive_bytes = 0;
+};
+
+std::vector<MemorySummaryRow> MemorySummary(const TraceData& data);
+
+}  // namespace sonde::recipes
