@@ -270,9 +270,7 @@ def test_database_form_of_texts(shared_data, tmp_path, run_sonde):
     span = copy_of(shared_data / SETS[2], tmp_path / "span")
     done = run_sonde("analyse", span, "--export-type", "db", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    db = reader.open_db(
-        tmp_path / "out/span/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db"
-    )
+    db = reader.open_db(tmp_path / "out/span/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db")
     texts = reader.strings_of(db)
     kernels = [r for r in csv_rows(span, "kernel_details.csv") if not is_communication(r)]
     tasks = {t[0]: t for t in reader.rows_of(db, "TASK", "globalTaskId", "startNs", "taskId")}

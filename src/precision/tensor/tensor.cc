@@ -1,6 +1,7 @@
 #include "precision/tensor/tensor.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/strings.h"
@@ -113,6 +114,25 @@ void Tensor::Read(int64_t begin, size_t count, Out* out, Convert convert) const 
       index[i] = 0;
     }
   }
+}
+
+Tensor Tensor::WithZerosFrom(int64_t rows) const {
+  if (shape_.empty() || rows >= shape_[0] || element_count_ == 0) return *this;
+  const size_t size = DtypeSize(dtype_);
+  const auto per_row = static_cast<size_t>(element_count_ / shape_[0]);
+  const size_t kept = static_cast<size_t>(std::max<int64_t>(rows, 0)) * per_row;
+  std::vector<std::byte> values(static_cast<size_t>(element_count_) * size);
+  std::byte* cursor = values.data();
+  if (kept > 0) {
+    // In order, so the cursor is the place; what Read() offers counts elements, not bytes.
+    Read(0, kept, values.data(), [&cursor, size](const std::byte* in, size_t n, std::byte*) {
+      std::memcpy(cursor, in, n * size);
+      cursor += n * size;
+    });
+  }
+  Tensor out = Owning(dtype_, shape_, std::move(values));
+  out.element_count_ = element_count_;
+  return out;
 }
 
 void Tensor::ReadFloats(int64_t begin, size_t count, float* out) const {

@@ -41,6 +41,9 @@ class Tensor {
   // The bytes in place when the tensor is packed and aligned for T of its dtype, else null.
   const std::byte* PackedData() const { return packed_ ? first_ : nullptr; }
 
+  // A copy whose rows (first axis) from `rows` on are zero; the tensor itself when it has no more.
+  Tensor WithZerosFrom(int64_t rows) const;
+
   // Keeps the file alive as long as the tensor.
   void HoldFile(std::shared_ptr<base::MappedFile> file) { file_ = std::move(file); }
 
