@@ -84,12 +84,12 @@ std::vector<std::string_view> ChainOf(const ConstructFile& tree, std::string_vie
 }
 
 void AppendList(const std::vector<std::string>& texts, std::string* out) {
-  *out += "[";
+  *out += '[';
   for (size_t i = 0; i < texts.size(); ++i) {
     if (i > 0) *out += ", ";
     AppendJsonText(texts[i], out);
   }
-  *out += "]";
+  *out += ']';
 }
 
 std::string CallJson(const DumpFolder& folder, const DumpApi& api) {

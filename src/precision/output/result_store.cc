@@ -89,6 +89,40 @@ Status WriteRows(const ResultTable& table, const ConstructFile* construct, const
   return writer->Close();
 }
 
+void WriteNodes(const VisGraph& graph, store::SourceTableWriter* writer) {
+  const auto text_or_null = [writer](std::string_view text) {
+    if (text.empty()) {
+      writer->Null();
+    } else {
+      writer->Text(ValidText(text));
+    }
+  };
+  const std::vector<int32_t>& order = graph.graph->post_order();
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto at = static_cast<size_t>(order[i]);
+    const GraphNode& node = graph.graph->node(order[i]);
+    writer->Int(graph.step);
+    writer->Int(graph.rank);
+    writer->Int(static_cast<int64_t>(i));
+    writer->Int(static_cast<int64_t>(node.type));
+    writer->Int(node.micro_step);
+    const Precision precision =
+        graph.results == nullptr ? Precision::kNone : graph.results->precision[at];
+    if (precision == Precision::kNone) {
+      writer->Null();
+    } else {
+      writer->Real(precision == Precision::kPass ? 0 : precision == Precision::kWarning ? 0.5 : 1);
+    }
+    writer->Text(ValidText(graph.source));
+    writer->Text(ValidText(node.name));
+    text_or_null(node.parent == kNoNode ? "" : graph.graph->node(node.parent).name);
+    text_or_null(graph.overflow == nullptr ? "" : OverflowText((*graph.overflow)[at]));
+    const int32_t partner = graph.matches == nullptr ? kNoNode : (*graph.matches)[at];
+    text_or_null(partner == kNoNode ? "" : graph.partner->node(partner).name);
+    writer->EndRow();
+  }
+}
+
 }  // namespace
 
 std::string SnakeCase(std::string_view header) {
@@ -182,37 +216,7 @@ Status ResultStore::AddGraph(const VisGraph& graph) {
   SONDE_ASSIGN_OR_RETURN(
       store::SourceTableWriter writer,
       store::SourceTableWriter::Create(transaction, names_, std::move(description)));
-  const auto text_or_null = [&writer](std::string_view text) {
-    if (text.empty()) {
-      writer.Null();
-    } else {
-      writer.Text(ValidText(text));
-    }
-  };
-  const std::vector<int32_t>& order = graph.graph->post_order();
-  for (size_t i = 0; i < order.size(); ++i) {
-    const auto at = static_cast<size_t>(order[i]);
-    const GraphNode& node = graph.graph->node(order[i]);
-    writer.Int(graph.step);
-    writer.Int(graph.rank);
-    writer.Int(static_cast<int64_t>(i));
-    writer.Int(static_cast<int64_t>(node.type));
-    writer.Int(node.micro_step);
-    const Precision precision =
-        graph.results == nullptr ? Precision::kNone : graph.results->precision[at];
-    if (precision == Precision::kNone) {
-      writer.Null();
-    } else {
-      writer.Real(precision == Precision::kPass ? 0 : precision == Precision::kWarning ? 0.5 : 1);
-    }
-    writer.Text(ValidText(graph.source));
-    writer.Text(ValidText(node.name));
-    text_or_null(node.parent == kNoNode ? "" : graph.graph->node(node.parent).name);
-    text_or_null(graph.overflow == nullptr ? "" : OverflowText((*graph.overflow)[at]));
-    const int32_t partner = graph.matches == nullptr ? kNoNode : (*graph.matches)[at];
-    text_or_null(partner == kNoNode ? "" : graph.partner->node(partner).name);
-    writer.EndRow();
-  }
+  WriteNodes(graph, &writer);
   SONDE_RETURN_IF_ERROR(writer.Close());
   SONDE_RETURN_IF_ERROR(transaction.Commit());
   parts_.push_back({"precision_node", select});
