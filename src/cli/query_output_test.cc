@@ -54,7 +54,7 @@ TEST_F(QueryOutputTest, JsonKeepsWideIntegersAndTypes) {
                    QueryFormat::kJson),
             "[\n{\"big\":170141183460469231731687303715884105727,"
             "\"low\":-170141183460469231731687303715884105727,\"u\":18446744073709551615,"
-            "\"s\":\"a\\\"b\",\"n\":null,\"t\":true,\"d\":null,\"l\":\"[1, 2]\",\"dec\":\"1.25\"}\n"
+            "\"s\":\"a\\\"b\",\"n\":null,\"t\":true,\"d\":null,\"l\":\"[1, 2]\",\"dec\":1.25}\n"
             "]\n");
   EXPECT_EQ(Output("SELECT 1 AS a WHERE false", QueryFormat::kJson), "[]\n");
 }
