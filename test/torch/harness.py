@@ -6,6 +6,7 @@ SONDE_LIBRARIES names the folder of the two libraries; else build/<preset>/lib o
 import ctypes
 import json
 import os
+import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,25 +15,16 @@ import capture_reader
 import torch  # noqa: F401  (the adapter attaches to a torch that is loaded)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-RECORDING, SHAPES, STACKS, MEMORY, MODULES, OPS, MARKERS = (1 << i for i in range(7))
+sys.path.insert(0, str(ROOT / "python"))
 
-
-class SessionConfig(ctypes.Structure):
-    """sonde_session_config of sonde.h."""
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("features", ctypes.c_uint32),
-        ("directory", ctypes.c_char_p),
-        ("worker_name", ctypes.c_char_p),
-        ("folder", ctypes.c_char_p),
-        ("domain_include", ctypes.c_char_p),
-        ("domain_exclude", ctypes.c_char_p),
-        ("ring_slots", ctypes.c_uint32),
-        ("keep_last_seconds", ctypes.c_uint32),
-        ("max_bytes", ctypes.c_uint64),
-        ("options", ctypes.c_char_p),
-    ]
+from sonde import _native  # noqa: E402  (the C structures, as the package declares them)
+from sonde._native import FEATURE_MARKERS as MARKERS  # noqa: E402, F401
+from sonde._native import FEATURE_MEMORY as MEMORY  # noqa: E402, F401
+from sonde._native import FEATURE_MODULES as MODULES  # noqa: E402, F401
+from sonde._native import FEATURE_OPS as OPS  # noqa: E402, F401
+from sonde._native import FEATURE_RECORDING as RECORDING  # noqa: E402
+from sonde._native import FEATURE_SHAPES as SHAPES  # noqa: E402, F401
+from sonde._native import FEATURE_STACKS as STACKS  # noqa: E402, F401
 
 
 def library_folder():
@@ -66,8 +58,8 @@ def self_test():
 
 def start(features, directory, options=None, ring_slots=1 << 17):
     """Starts a session; the structure is kept by the recorder only during the call."""
-    config = SessionConfig()
-    config.struct_size = ctypes.sizeof(SessionConfig)
+    config = _native._SessionConfig()
+    config.struct_size = ctypes.sizeof(config)
     config.features = RECORDING | features
     config.directory = os.fsencode(directory)
     config.ring_slots = ring_slots
@@ -83,24 +75,9 @@ def stop():
     return path.value.decode()
 
 
-class SessionStatus(ctypes.Structure):
-    """sonde_session_status of sonde.h."""
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("state", ctypes.c_uint32),
-        ("session_number", ctypes.c_uint64),
-        ("records", ctypes.c_uint64),
-        ("dropped", ctypes.c_uint64),
-        ("bytes", ctypes.c_uint64),
-        ("step", ctypes.c_int32),
-        ("reserved", ctypes.c_uint32),
-    ]
-
-
 def dropped():
     """Records dropped so far in the session that runs."""
-    status = SessionStatus(struct_size=ctypes.sizeof(SessionStatus))
+    status = _native.SessionStatus(struct_size=ctypes.sizeof(_native.SessionStatus))
     assert recorder.sonde_session_get_status(ctypes.byref(status)) == 0
     return status.dropped
 

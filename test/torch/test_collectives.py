@@ -130,6 +130,57 @@ def test_all_kinds_with_two_groups(shapes):
         assert all(0 < dur < 1 << 44 for _, _, _, dur, _ in rows)
 
 
+# Gloo has them since different releases: what a release refuses is not expected from it.
+OTHER_KINDS = """
+dist.init_process_group("gloo")
+ran = []
+def attempt(name, call):
+    try:
+        call()
+        ran.append(name)
+    except (RuntimeError, NotImplementedError):
+        pass
+ones = torch.ones
+with harness.record(harness.OPS{shapes}) as session:
+    attempt("all_to_all_single", lambda: dist.all_to_all_single(ones(20), ones(20)))
+    attempt("all_to_all_uneven", lambda: dist.all_to_all_single(
+        ones(6 if rank else 4), ones(5), [3, 3] if rank else [2, 2], [2, 3]))
+    attempt("reduce_scatter_tensor", lambda: dist.reduce_scatter_tensor(ones(30), ones(60)))
+    attempt("reduce_scatter", lambda: dist.reduce_scatter(ones(40), [ones(40)] * 2))
+    attempt("all_reduce_coalesced", lambda: dist.all_reduce_coalesced([ones(7), ones(8)]))
+    attempt("monitored_barrier", lambda: dist.monitored_barrier())
+    attempt("object", lambda: dist.broadcast_object_list([None, {{"a": 1}}], 0))
+dist.barrier()
+show(session)
+print("RAN", *ran)
+dist.destroy_process_group()
+"""
+OTHER_FACTS = {
+    "c10d::alltoall_base_": [(80, 20), (20, 5)],
+    "c10d::_reduce_scatter_base_": [(240, 60)],
+    "c10d::reduce_scatter_": [(320, 80)],
+    "c10d::allreduce_coalesced_": [(60, 15)],
+}
+
+
+@pytest.mark.parametrize("shapes", ["", " | harness.SHAPES"])
+def test_other_kinds(shapes):
+    world = {"group_name": "0", "group_ranks": [0, 1], "backend": "gloo"}
+    for rows in run(OTHER_KINDS.format(shapes=shapes)):
+        calls, works = split(rows)
+        found = {}
+        for _, name, args, _, _ in calls:
+            assert {key: args[key] for key in world} == world, name
+            found.setdefault(name, []).append((args.get("bytes"), args.get("count")))
+        assert "c10d::alltoall_base_" in found
+        for name, facts in OTHER_FACTS.items():
+            if shapes:  # one group: without inputs only the works know what was moved
+                assert found.get(name, facts)[: len(facts)] == facts, name
+        assert "c10d::broadcast_" in found  # of the pickled object
+        assert all(row[2].get("group_name") == "0" for row in works), works
+        assert all(0 < row[3] < 1 << 44 for row in rows)
+
+
 def test_one_group_without_inputs():
     """The cheap way: calls know the group, works everything."""
     program = """

@@ -199,3 +199,24 @@ names = [record.name for record in session.capture.records]
 assert names.count("0") == 2, names
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_classes_with_a_call_of_their_own_are_named():
+    class Aside(torch.nn.Module):
+        def __call__(self, x):
+            return x + 1
+
+    class PassesOn(torch.nn.Module):
+        def __call__(self, x):
+            return super().__call__(x)
+
+        def forward(self, x):
+            return x
+
+    net = torch.nn.Sequential(torch.nn.Identity(), Aside(), PassesOn(), Aside())
+    with harness.record(harness.MODULES | harness.OPS) as session:
+        net(torch.ones(2))
+    ranges = [record.args["class"] for record in session.capture.of(MODULE)]
+    assert sorted(ranges) == ["Identity", "PassesOn", "Sequential"]
+    named = [issue.split()[2] for issue in session.capture.issues if "of its own" in issue]
+    assert sorted(named) == ["Aside", "PassesOn"]

@@ -145,6 +145,8 @@ class StepHooks:
                 thread.inside = False
                 self._forward_ended()
 
+        if own is None:
+            call._sonde_passes_on = True  # type: ignore[attr-defined]
         root_class.__call__ = call
 
     def _forward_begins(self) -> None:

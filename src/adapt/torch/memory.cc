@@ -47,7 +47,6 @@ struct Memory {
   size_t report_count = 0;
   size_t enabled_count = 0;
   pthread_mutex_t* table_lock = nullptr;  // of torch's table of block sizes; nullptr: not found
-  bool lock_held = false;                 // by the thread that forks
   std::atomic<bool> off{false};           // in a child that may not touch the table
   Probe probe;
 };
@@ -117,17 +116,19 @@ void Restore() {
 // torch's lock may be held by another thread when this one forks; the child would wait for ever at
 // its first allocation. So the forking thread holds it during the fork, or, where the lock was not
 // found, the child does without memory events.
+__thread bool t_lock_held = false;  // this thread forks, and holds the lock
+
 void BeforeFork() {
-  g_memory.lock_held = g_memory.installed && g_memory.table_lock != nullptr &&
-                       pthread_mutex_lock(g_memory.table_lock) == 0;
+  t_lock_held = g_memory.installed && g_memory.table_lock != nullptr &&
+                pthread_mutex_lock(g_memory.table_lock) == 0;
 }
 
 void AfterFork() {
-  if (g_memory.lock_held) pthread_mutex_unlock(g_memory.table_lock);
+  if (t_lock_held) pthread_mutex_unlock(g_memory.table_lock);
 }
 
 void AfterForkInChild() {
-  if (g_memory.lock_held) {
+  if (t_lock_held) {
     pthread_mutex_unlock(g_memory.table_lock);
   } else if (g_memory.installed) {
     g_memory.off.store(true, std::memory_order_relaxed);

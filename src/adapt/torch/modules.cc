@@ -1,5 +1,6 @@
 #include "adapt/torch/modules.h"
 
+#include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <string>
@@ -69,7 +70,30 @@ std::string WithoutWrapper(const char* path) {
   return name;
 }
 
+// Classes with a __call__ of their own (script and graph modules, models of some servers) pass by
+// ours; each is named once in the capture.
+void NoteOwnCall(const PyObject* type) {
+  const PythonApi& python = *g_modules.python;
+  PyObject* call = python.get_attribute(const_cast<PyObject*>(type), "__call__");
+  bool own = call != nullptr && call != g_modules.call && call != g_modules.original;
+  if (own) {  // the one with which `sonde run` counts steps of inference goes on to ours
+    PyObject* passes_on = python.get_attribute(call, "_sonde_passes_on");
+    own = passes_on == nullptr;
+    python.release(passes_on);
+  }
+  python.error_clear();
+  python.release(call);
+  if (!own) return;
+  char line[320];
+  std::snprintf(line, sizeof(line),
+                "module class %s has a __call__ of its own: calls that it does not pass on to "
+                "torch.nn.Module have no range",
+                TypeName(type));
+  sonde_report_issue(line);
+}
+
 bool Register(PyObject* module, const char* name, const char* class_name) {
+  NoteOwnCall(module->type);
   return g_modules.table->Put(module, sonde_intern(name, std::strlen(name)), ClassArgs(class_name));
 }
 

@@ -1,5 +1,6 @@
 #include "adapt/torch/observer.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #include <atomic>
@@ -315,7 +316,16 @@ void RemoveCallbacks() {
 
 }  // namespace
 
-void ObserverInit(const ObserverConfig* config) { g_observer.config = config; }
+// torch guards its list of callbacks with a lock of its own. A child that is forked while another
+// thread adds or removes ours would wait for that lock for ever at its first operator: so forks
+// wait until the list is left alone. (A thread that just reads the changed list holds the lock,
+// too, for some nanoseconds; nothing can be done about that.)
+void ObserverInit(const ObserverConfig* config) {
+  if (g_observer.config == nullptr) {
+    pthread_atfork([] { g_observer.mutex.lock(); }, [] { g_observer.mutex.unlock(); }, nullptr);
+  }
+  g_observer.config = config;
+}
 
 void ObserverStart(const ObserverOptions& options) {
   const std::lock_guard lock(g_observer.mutex);
@@ -338,6 +348,7 @@ void ObserverStop() {
   RemoveCallbacks();
 }
 
+// The mutex is held by the thread that forked.
 void ObserverAfterFork() { new (&g_observer.mutex) std::mutex(); }
 
 ObserverCounts ObserverGetCounts() {
