@@ -20,16 +20,16 @@ using base::Concat;
 constexpr std::string_view kNameColumn = "NPU Name";
 
 std::vector<std::string> MetricsOf(const std::vector<std::string>& header) {
-  static const std::vector<std::string> kStatistics = {
+  static const std::vector<std::string> statistics = {
       "Max diff",       "Min diff",       "Mean diff",       "L2norm diff",
       "MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"};
-  static const std::vector<std::string> kTensor = {"Cosine",
-                                                   "EucDist",
-                                                   "MaxAbsErr",
-                                                   "MaxRelativeErr",
-                                                   "One Thousandth Err Ratio",
-                                                   "Five Thousandths Err Ratio"};
-  for (const auto* metrics : {&kStatistics, &kTensor}) {
+  static const std::vector<std::string> tensor = {"Cosine",
+                                                  "EucDist",
+                                                  "MaxAbsErr",
+                                                  "MaxRelativeErr",
+                                                  "One Thousandth Err Ratio",
+                                                  "Five Thousandths Err Ratio"};
+  for (const auto* metrics : {&statistics, &tensor}) {
     const bool all = std::all_of(metrics->begin(), metrics->end(), [&](const std::string& name) {
       return std::find(header.begin(), header.end(), name) != header.end();
     });
