@@ -170,3 +170,50 @@ for thread in threads:
 """,
         tmp_path,
     )
+
+
+def test_forks_while_sessions_start_and_stop(tmp_path):
+    """Nobody waits for ever, in the parent or in a child, whatever another thread is just doing."""
+    run(
+        """
+import gc, time
+done = threading.Event()
+options = {"gc_threshold_ms": 0, "python_functions": True}
+def sessions():
+    while not done.is_set():
+        harness.start(everything, sys.argv[1], options, ring_slots=1 << 10)
+        time.sleep(0.002)
+        harness.recorder.sonde_session_discard()
+def work():
+    net = torch.nn.Linear(2, 2)
+    while not done.is_set():
+        net(torch.ones(1, 2)).sum().backward()
+        gc.collect(0)
+def forks():
+    for _ in range(20):
+        child = os.fork()
+        if child == 0:
+            torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum()
+            gc.collect()
+            os._exit(0)
+        deadline = time.monotonic() + 60
+        while os.waitpid(child, os.WNOHANG) == (0, 0):
+            assert time.monotonic() < deadline, "a child hangs"
+            time.sleep(0.001)
+    return True
+threads = [threading.Thread(target=f) for f in (sessions, work)]
+for thread in threads:
+    thread.start()
+results = []
+forking = [threading.Thread(target=lambda: results.append(forks())) for _ in range(2)]
+for thread in forking:
+    thread.start()
+for thread in forking:
+    thread.join()
+done.set()
+for thread in threads:
+    thread.join()
+assert results == [True, True]
+""",
+        tmp_path,
+    )

@@ -162,7 +162,7 @@ int Find(Adapter& adapter) {
   adapter.observer.inputs.undefined_tensor = adapter.observer.torch.undefined_tensor;
   adapter.observer.inputs.layout =
       RunSelfTest(adapter.python, adapter.observer.torch, nullptr, &adapter.report);
-  ObserverInit(&adapter.observer);
+  ObserverInit(&adapter.observer, &adapter.report);
   adapter.memory = MemoryInit(adapter.python, &adapter.report);
   adapter.modules = ModulesInit(&adapter.python, &adapter.report);
   adapter.frames = FramesInit(&adapter.python, &adapter.report);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 
+#include "adapt/torch/callback_lock.h"
 #include "adapt/torch/collectives.h"
 #include "adapt/torch/thread_state.h"
 #include "record/fast_path.h"
@@ -44,6 +45,7 @@ struct Observer {
   uint64_t handles[2] = {0, 0};
   std::mutex mutex;  // of handles and options; never taken by the callbacks
   ObserverOptions options;
+  pthread_mutex_t* callback_lock = nullptr;  // torch's; nullptr: not found
   std::atomic<uint64_t> async_dropped{0};
   std::atomic<uint64_t> misnested{0};
   AsyncRange async[kAsyncSlots];
@@ -314,16 +316,32 @@ void RemoveCallbacks() {
   }
 }
 
+// Neither the list of callbacks nor torch's lock on it may be in anybody else's hands during a
+// fork.
+void BeforeFork() {
+  g_observer.mutex.lock();
+  if (g_observer.callback_lock != nullptr) pthread_mutex_lock(g_observer.callback_lock);
+}
+
+void AfterForkInChild() {  // the adapter's own mutex: ObserverAfterFork
+  if (g_observer.callback_lock != nullptr) pthread_mutex_unlock(g_observer.callback_lock);
+}
+
+void AfterFork() {
+  AfterForkInChild();
+  g_observer.mutex.unlock();
+}
+
 }  // namespace
 
-// torch guards its list of callbacks with a lock of its own. A child that is forked while another
-// thread adds or removes ours would wait for that lock for ever at its first operator: so forks
-// wait until the list is left alone. (A thread that just reads the changed list holds the lock,
-// too, for some nanoseconds; nothing can be done about that.)
-void ObserverInit(const ObserverConfig* config) {
-  if (g_observer.config == nullptr) {
-    pthread_atfork([] { g_observer.mutex.lock(); }, [] { g_observer.mutex.unlock(); }, nullptr);
-  }
+void ObserverInit(const ObserverConfig* config, SelfTestReport* report) {
+  g_observer.callback_lock = FindCallbackLock(config->torch);
+  const bool found = g_observer.callback_lock != nullptr;
+  report->Add("forks beside other threads", found,
+              found ? ""
+                    : "torch's lock on callbacks was not found; a fork in the moment in which "
+                      "another thread takes it may leave a child that waits");
+  pthread_atfork(BeforeFork, AfterFork, AfterForkInChild);
   g_observer.config = config;
 }
 

@@ -20,6 +20,7 @@
 
 #include "adapt/torch/inputs.h"
 #include "adapt/torch/layout.h"
+#include "adapt/torch/self_test.h"
 #include "adapt/torch/torch_symbols.h"
 
 namespace sonde::adapt {
@@ -41,7 +42,7 @@ struct ObserverCounts {
 };
 
 // Once per process, at attach; the configuration must live as long as the process.
-void ObserverInit(const ObserverConfig* config);
+void ObserverInit(const ObserverConfig* config, SelfTestReport* report);
 void ObserverStart(const ObserverOptions& options);
 // While a session runs; from any thread.
 void ObserverSetOperatorInputs(bool wanted);
