@@ -292,3 +292,28 @@ def test_names_that_torch_npu_programs_import():
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert json.loads(done.stdout)[0] is False
+
+
+def test_memory_page(monkeypatch, capsys):
+    """Drawn by whatever stands in matplotlib's place; without it a warning."""
+    import types
+    from unittest import mock
+
+    from sonde.torch import _export
+
+    times_us, sizes = _export._running_sums([(10.0, 100), (20.0, 50), (30.0, -100)])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert _export._memory_page(times_us, sizes, None) == ""
+    assert texts(capsys) == ["matplotlib.pyplot was not found."]
+
+    figure, axes = mock.Mock(), mock.Mock()
+    figure.savefig.side_effect = lambda file, format: file.write(b"PNG")
+    pyplot = types.SimpleNamespace(subplots=lambda figsize: (figure, axes), close=lambda _: None)
+    library = types.SimpleNamespace(use=lambda _: None, pyplot=pyplot)
+    monkeypatch.setitem(sys.modules, "matplotlib", library)
+    page = _export._memory_page(times_us, sizes, "cpu")
+    assert "<title>Memory Timeline HTML</title>" in page and "base64,UE5H" in page
+    seconds, layers = axes.stackplot.call_args.args
+    assert seconds == [0.0, 1e-05, 2e-05]
+    assert [layer[-1] * 2**30 for layer in layers] == [0, 0, 0, 0, 0, 0, 0, 50]
+    assert "peak 150 bytes" in axes.set_title.call_args.args[0]

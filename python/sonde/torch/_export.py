@@ -4,8 +4,10 @@ The capture is parsed when it has not been yet. Times are microseconds as in the
 sizes bytes. Errors: ``NativeError``.
 """
 
+import base64
 import csv
 import gzip
+import io
 import json
 import os
 import shutil
@@ -21,6 +23,26 @@ _STACK_METRICS = {
     "self_npu_time_total": "Device Self Duration(us)",
 }
 _CATEGORIES = 8
+_CATEGORY_NAMES = (
+    "Parameter",
+    "Optimizer state",
+    "Input",
+    "Temporary",
+    "Activation",
+    "Gradient",
+    "Autograd detail",
+    "Unknown",
+)
+_CATEGORY_COLOURS = (
+    "darkgreen",
+    "goldenrod",
+    "black",
+    "mediumpurple",
+    "red",
+    "mediumblue",
+    "royalblue",
+    "grey",
+)
 _UNKNOWN = 7  # index of the category of bytes that nobody claims
 
 
@@ -89,8 +111,40 @@ def memory_timeline(span: str, output_path: str, device: Optional[str]) -> None:
     elif output_path.endswith((".json", ".json.gz")):
         times_us, sizes = _running_sums(events)
         _write_text(output_path, json.dumps([times_us, sizes]))
+    elif output_path.endswith(".html"):
+        page = _memory_page(*_running_sums(events), device)
+        if page:
+            _write_text(output_path, page)
     else:
         _console.warning(f"{output_path} is not in a valid format.")
+
+
+def _memory_page(times_us: list[float], sizes: list[list[int]], device: Optional[str]) -> str:
+    """A page with one picture; empty, with a warning, where nothing can draw it."""
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        _console.warning("matplotlib.pyplot was not found.")
+        return ""
+    figure, axes = pyplot.subplots(figsize=(20, 12))
+    seconds = [(time_us - times_us[0]) / 1e6 for time_us in times_us]
+    layers = [[row[1 + layer] / 2**30 for row in sizes] for layer in range(_CATEGORIES)]
+    axes.stackplot(seconds, layers, labels=_CATEGORY_NAMES, colors=_CATEGORY_COLOURS)
+    axes.set_xlabel("Time (s)")
+    axes.set_ylabel("Memory (GiB)")
+    axes.set_title(f"Memory of {device or 'the device'}, peak {max(map(sum, sizes)):,} bytes")
+    axes.legend(loc="upper left")
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    pyplot.close(figure)
+    data = base64.b64encode(picture.getvalue()).decode("ascii")
+    return (
+        '<html><head><meta charset="utf-8"><title>Memory Timeline HTML</title></head>'
+        f'<body><img src="data:image/png;base64,{data}"></body></html>\n'
+    )
 
 
 def _running_sums(events: list[tuple[float, int]]) -> tuple[list[float], list[list[int]]]:
