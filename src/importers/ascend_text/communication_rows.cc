@@ -1,5 +1,6 @@
 // communication.json: times of operations, and transfers where no timeline has them.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/host/json.h"
@@ -125,7 +126,7 @@ class CommunicationRows {
           rows_.issues.Add(kJsonGarbled, "communication.json");
           continue;
         }
-        const auto bytes = static_cast<int64_t>(*megabytes * 1e6 + 0.5);
+        const auto bytes = std::llround(*megabytes * 1e6);
         constexpr int64_t kMany = 1000000;
         rows_.transits.push_back({.communication_id = index,
                                   .transport = rows_.names.Intern(transport),

@@ -1,5 +1,6 @@
 // What the CSV files mean: kernels, memory.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <initializer_list>
 #include <optional>
@@ -94,7 +95,7 @@ int64_t Bytes(const CsvRow& row, int column, double unit) {
   const auto value = base::ParseDouble(Cell(row, column));
   constexpr double kLargest = 9e15;
   if (!value || !(*value * unit > -kLargest && *value * unit < kLargest)) return -1;
-  return static_cast<int64_t>(*value * unit + (*value < 0 ? -0.5 : 0.5));
+  return std::llround(*value * unit);
 }
 
 int32_t DeviceOf(std::string_view cell) {
