@@ -1,0 +1,145 @@
+"""Import of large traces into the store, beside rivals on the same file in the same run.
+
+Ours is timed from the start of the process to the end of a first query, with one processor and with
+all. Rivals: Python's json.load, DuckDB's read_json, inserts into SQLite, and Perfetto's trace
+processor; those that are not there are left out. Files are made by generate.py and removed again.
+
+    python3 bench/import/bench.py --megabytes 500 --runs 3
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from generate import generate
+
+ROOT = Path(__file__).resolve().parents[2]
+JSON_LOAD = "import json, sys; json.load(open(sys.argv[1]))"
+READ_JSON = (
+    "import duckdb, sys; "
+    "duckdb.sql('set threads=1'); "
+    "print(duckdb.sql(f\"select count(*) from read_json('{sys.argv[1]}', "
+    'maximum_object_size=2000000000)").fetchall())'
+)
+SQLITE = """
+import json, sqlite3, sys
+events = json.load(open(sys.argv[1]))
+events = events if isinstance(events, list) else events["traceEvents"]
+database = sqlite3.connect(sys.argv[2])
+database.execute("pragma journal_mode=off")
+database.execute("create table slice(ts, dur, pid, tid, name, cat, args)")
+database.executemany(
+    "insert into slice values(?,?,?,?,?,?,?)",
+    ((str(e.get("ts")), e.get("dur"), e["pid"], e["tid"], e["name"], e.get("cat"),
+      json.dumps(e.get("args"))) for e in events if e["ph"] == "X"))
+database.commit()
+"""
+
+
+def measure(command, environment=None):
+    """(seconds, peak memory in MB) of a process that has to succeed."""
+    begin = time.monotonic()
+    child = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **(environment or {})},
+    )
+    errors = child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.stderr.close()
+    if status != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed: {errors.decode()[-500:]}")
+    return time.monotonic() - begin, usage.ru_maxrss / 1024
+
+
+def ours(binary, path, folder, processors):
+    cache = folder / "cache"
+    shutil.rmtree(cache, ignore_errors=True)
+    command = ["taskset", "-c", processors, binary, "query", path, "SELECT count(*) FROM slice"]
+    result = measure(command, {"XDG_CACHE_HOME": str(cache)})
+    shutil.rmtree(cache, ignore_errors=True)
+    return result
+
+
+def has_module(python, module):
+    done = subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def rivals(python, shell, path, folder):
+    """Name and a function that measures it once."""
+    database = folder / "rival.sqlite"
+
+    def sqlite():
+        database.unlink(missing_ok=True)
+        result = measure([python, "-c", SQLITE, path, database])
+        database.unlink(missing_ok=True)
+        return result
+
+    yield "Python json.load", lambda: measure([python, "-c", JSON_LOAD, path])
+    yield "SQLite insert (slices)", sqlite
+    if has_module(python, "duckdb"):
+        yield "DuckDB read_json", lambda: measure([python, "-c", READ_JSON, path])
+    if shell:
+        question = folder / "question.sql"
+        question.write_text("select count(*) from slice;\n", encoding="utf-8")
+        yield "Perfetto trace processor", lambda: measure([shell, "-q", question, path])
+
+
+def report(name, results, size):
+    seconds = statistics.median(result[0] for result in results)
+    best = min(result[0] for result in results)
+    memory = max(result[1] for result in results)
+    print(
+        f"  {name:28} {seconds:7.2f} s {size / seconds:6.0f} MB/s (best {size / best:4.0f}) "
+        f"{memory:6.0f} MB",
+        flush=True,
+    )
+    return seconds
+
+
+def run_shape(shape, options, folder):
+    path = folder / f"{shape}.json"
+    generate(shape, options.megabytes * 1e6, path)
+    size = path.stat().st_size / 1e6
+    print(f"{shape}, {size:.0f} MB, {options.runs} runs, median", flush=True)
+    every = f"0-{os.cpu_count() - 1}"
+    contenders = {
+        "ours, 1 processor": lambda: ours(options.binary, path, folder, "0"),
+        f"ours, {os.cpu_count()} processors": lambda: ours(options.binary, path, folder, every),
+    }
+    if options.rivals:
+        contenders.update(rivals(options.python, options.trace_processor, path, folder))
+    results = {name: [] for name in contenders}
+    for _ in range(options.runs):
+        for name, run in contenders.items():
+            results[name].append(run())
+    for name, list_ in results.items():
+        report(name, list_, size)
+    path.unlink()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--megabytes", type=float, default=500)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--shapes", nargs="+", default=["ascend", "ascend_unique", "kineto"])
+    parser.add_argument("--binary", default=ROOT / "build" / "release" / "bin" / "sonde")
+    parser.add_argument("--python", default=sys.executable, help="of the rivals in Python")
+    parser.add_argument("--trace-processor", help="Perfetto's trace_processor_shell")
+    parser.add_argument("--no-rivals", dest="rivals", action="store_false")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="sonde_bench_") as folder:
+        for shape in options.shapes:
+            run_shape(shape, options, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
