@@ -74,13 +74,15 @@ void KinetoTrace::IndexLaunches() {
     if (slice_class == SliceClass::kOp) {
       auto external = stage_.Captured(id, kExternalId);
       if (!external) external = stage_.Captured(id, kOldExternalId);
-      if (external) op_by_external_id_.emplace(*external, id);
+      if (external) op_by_external_id_.Add(*external, id);
     } else if (slice_class == SliceClass::kRuntime) {
       if (const auto number = stage_.Captured(id, kCorrelation)) {
-        call_by_correlation_.emplace(*number, id);
+        call_by_correlation_.Add(*number, id);
       }
     }
   }
+  op_by_external_id_.Finish();
+  call_by_correlation_.Finish();
 }
 
 // The external id names the op. Older files give work that belongs to no op its own correlation
@@ -90,12 +92,12 @@ int32_t KinetoTrace::LaunchOp(int32_t device_slice) const {
   if (!external) external = stage_.Captured(device_slice, kOldExternalId);
   const auto correlation = stage_.Captured(device_slice, kCorrelation);
   if (external && external != correlation) {
-    const auto op = op_by_external_id_.find(*external);
-    if (op != op_by_external_id_.end()) return op->second;
+    const int32_t op = op_by_external_id_.Find(*external);
+    if (op >= 0) return op;
   }
   if (!correlation) return store::kNone;
-  const auto call = call_by_correlation_.find(*correlation);
-  return call == call_by_correlation_.end() ? store::kNone : OpAround(call->second);
+  const int32_t call = call_by_correlation_.Find(*correlation);
+  return call < 0 ? store::kNone : OpAround(call);
 }
 
 void KinetoTrace::FindSteps() {

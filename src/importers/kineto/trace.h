@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "importers/kineto/dialect.h"
+#include "importers/kineto/number_index.h"
 #include "importers/trace_events/stage.h"
 #include "store/store.h"
 
@@ -53,8 +53,8 @@ class KinetoTrace {
   std::vector<SliceClass> class_of_name_;  // by name id of the category
   std::vector<int32_t> device_work_;
   std::vector<StepRange> steps_;
-  std::unordered_map<int64_t, int32_t> op_by_external_id_;
-  std::unordered_map<int64_t, int32_t> call_by_correlation_;
+  NumberIndex op_by_external_id_;
+  NumberIndex call_by_correlation_;
 };
 
 // What the name says about an op: values of framework_op.scope.

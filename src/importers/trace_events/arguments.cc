@@ -69,8 +69,9 @@ std::optional<int64_t> CapturedArguments::Get(int32_t index, size_t key) const {
 
 ArgumentSplitter::ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
                                    std::atomic<int32_t>& next_id)
-    : captured_keys_(keys), names_(names), next_id_(next_id), known_(4096) {
+    : names_(names), next_id_(next_id), known_(4096) {
   CHECK(keys.size() <= kMaxCapturedKeys);
+  for (const CapturedKey& key : keys) captured_keys_.emplace_back(key.key, key.is_text);
 }
 
 Status ArgumentSplitter::Open(store::Transaction& transaction) {
@@ -88,6 +89,7 @@ Status ArgumentSplitter::Close() {
 }
 
 ArgumentSplitter::Ids ArgumentSplitter::Take(std::string_view object, bool store) {
+  store = store && ints_.has_value();
   if (SkipSpace(object.data() + 1, object.data() + object.size()) ==
       object.data() + object.size() - 1) {
     return {};
@@ -156,13 +158,17 @@ const ArgumentSplitter::Key& ArgumentSplitter::KeyAt(size_t place, std::string_v
   constexpr size_t kMaxPlaces = 64;
   place %= kMaxPlaces;
   if (place >= places_.size()) places_.resize(place + 1);
-  Key& key = places_[place];
-  if (key.name >= 0 && key.text == text) return key;
+  Place& known = places_[place];
+  for (const Key& key : known.keys) {
+    if (key.name >= 0 && key.text == text) return key;
+  }
+  Key& key = known.keys[known.oldest];
+  known.oldest = static_cast<uint8_t>((known.oldest + 1) % known.keys.size());
   key.text = text;
   key.name = escaped ? names_.Intern(Unescape(text)) : names_.Intern(text);
   key.slot = -1;
   for (size_t i = 0; i < captured_keys_.size(); ++i) {
-    if (text == captured_keys_[i].key) key.slot = static_cast<int8_t>(i);
+    if (text == captured_keys_[i].first) key.slot = static_cast<int8_t>(i);
   }
   return key;
 }
@@ -207,7 +213,7 @@ void ArgumentSplitter::StoreValue(int32_t args_id, int32_t key, const JsonValue&
 
 void ArgumentSplitter::Capture(int8_t slot, const JsonValue& value) {
   const auto index = static_cast<size_t>(slot);
-  if (captured_keys_[index].is_text) {
+  if (captured_keys_[index].second) {
     values_[index] = InternText(value);
   } else {
     const auto integer = base::ParseInt64(value.text);

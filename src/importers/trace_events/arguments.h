@@ -44,6 +44,7 @@ class ArgumentSplitter {
   ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
                    std::atomic<int32_t>& next_id);
 
+  // Without it nothing is stored; captured values are kept all the same.
   Status Open(store::Transaction& transaction);
   // `object` is JSON text from '{' to '}'.
   Ids Take(std::string_view object, bool store);
@@ -75,7 +76,7 @@ class ArgumentSplitter {
   Known* Find(uint64_t hash, uint64_t check);
   void Grow();
 
-  std::vector<CapturedKey> captured_keys_;
+  std::vector<std::pair<std::string_view, bool>> captured_keys_;  // key, whether text
   NameCache& names_;
   std::atomic<int32_t>& next_id_;
   int32_t id_ = 0;
@@ -84,8 +85,13 @@ class ArgumentSplitter {
   size_t known_count_ = 0;
   int32_t looks_ = 0;
   int32_t hits_ = 0;
-  int32_t bypass_ = 0;       // sets still to take without looking
-  std::vector<Key> places_;  // key met last at each place of a set
+  int32_t bypass_ = 0;  // sets still to take without looking
+  // Keys met last at each place of a set; kinds of events take turns.
+  struct Place {
+    std::array<Key, 4> keys;
+    uint8_t oldest = 0;
+  };
+  std::vector<Place> places_;
   uint32_t mask_ = 0;
   std::array<int64_t, kMaxCapturedKeys> values_ = {};
   CapturedArguments captured_;

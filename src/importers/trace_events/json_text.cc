@@ -5,14 +5,18 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-// Whether a string may end at `quote`: what follows it cannot follow a string's inside.
-bool MayEndString(const char* quote, const char* end) {
-  const char* next = SkipSpace(quote + 1, end);
-  return next == end || *next == ',' || *next == ':' || *next == '}' || *next == ']';
-}
-
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 uint64_t Digit(char c) { return static_cast<uint64_t>(c - '0'); }
+
+// Takes the digits behind the third decimal and rounds `value` half to even.
+void RoundByRest(const char*& p, const char* end, uint64_t& value) {
+  if (!IsDigit(*p)) return;
+  const uint64_t first = Digit(*p++);
+  bool more = false;
+  for (; p < end && IsDigit(*p); ++p) more |= *p != '0';
+  const bool up = first > 5 || (first == 5 && (more || value % 2 == 1));
+  value += up ? 1 : 0;
+}
 
 void AppendUtf8(uint32_t code, std::string& out) {
   if (code < 0x80) {
@@ -94,7 +98,7 @@ char SimpleEscape(char c) {
 
 }  // namespace
 
-StringEnd FindStringEnd(const char* p, const char* end) {
+StringEnd FindStringEndFrom(const char* p, const char* end) {
   StringEnd found;
   while (true) {
     p = FindQuoteOrBackslash(p, end);
@@ -160,11 +164,14 @@ bool ParseMicroseconds(std::string_view text, int64_t& ns) {
       ns = static_cast<int64_t>(value * 1000);
       return true;
     }
-    if (*p == '.' && end - p <= 4) {
+    if (*p == '.' && end - p > 1) {
       int decimals = 0;
-      for (++p; p < end && IsDigit(*p); ++p, ++decimals) value = value * 10 + Digit(*p);
+      for (++p; p < end && decimals < 3 && IsDigit(*p); ++p, ++decimals) {
+        value = value * 10 + Digit(*p);
+      }
+      for (int i = decimals; i < 3; ++i) value *= 10;
+      if (p < end && decimals == 3) RoundByRest(p, end, value);
       if (p == end && decimals > 0) {
-        for (; decimals < 3; ++decimals) value *= 10;
         ns = static_cast<int64_t>(value);
         return true;
       }

@@ -67,8 +67,21 @@ struct StringEnd {
   bool mended = false;          // holds quotes that should have been escaped
 };
 
+// Whether a string may end at `quote`: what follows it cannot follow a string's inside.
+inline bool MayEndString(const char* quote, const char* end) {
+  const char* next = SkipSpace(quote + 1, end);
+  return next == end || *next == ',' || *next == ':' || *next == '}' || *next == ']';
+}
+
+// Goes on where the string did not end at the first quote or backslash, `p`.
+StringEnd FindStringEndFrom(const char* p, const char* end);
+
 // `p` is behind the opening quote.
-StringEnd FindStringEnd(const char* p, const char* end);
+inline StringEnd FindStringEnd(const char* p, const char* end) {
+  p = FindQuoteOrBackslash(p, end);
+  if (p < end && *p == '"' && MayEndString(p, end)) return {p, false, false};
+  return FindStringEndFrom(p, end);
+}
 
 // `p` is at '{' or '['; returns the place behind the bracket that closes it. Nesting may be of any
 // depth. `mended` counts strings with unescaped quotes.

@@ -157,7 +157,10 @@ class Collector;
 
 class EventStage {
  public:
-  EventStage(store::Store& store, const Dialect& dialect, const ImportOptions& options);
+  // `store` null: arguments are read, but kept nowhere (tests).
+  EventStage(store::Store* store, const Dialect& dialect, const ImportOptions& options);
+  EventStage(store::Store& store, const Dialect& dialect, const ImportOptions& options)
+      : EventStage(&store, dialect, options) {}
   EventStage(const EventStage&) = delete;
   EventStage& operator=(const EventStage&) = delete;
   ~EventStage();
@@ -219,7 +222,7 @@ class EventStage {
   Status WriteCounters(store::Transaction& transaction);
   Status WriteMarks(store::Transaction& transaction);
 
-  store::Store& store_;
+  store::Store* store_;
   const Dialect& dialect_;
   ImportOptions options_;
   std::string path_;

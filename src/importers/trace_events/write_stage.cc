@@ -1,8 +1,7 @@
 // Writes what EventStage holds.
 #include <algorithm>
+#include <tuple>
 
-#include "base/host/json_writer.h"
-#include "base/strings.h"
 #include "importers/trace_events/issues.h"
 #include "importers/trace_events/stage.h"
 #include "store/table_writer.h"
@@ -16,35 +15,48 @@ namespace {
 class FlowPairs {
  public:
   struct Flow {
+    int64_t ts;  // of its begin
     const FlowEnd* from;
     const FlowEnd* to;
   };
 
   explicit FlowPairs(const std::vector<FlowEnd>& list) {
-    std::vector<const FlowEnd*> ends;
-    ends.reserve(list.size());
-    for (const FlowEnd& end : list) ends.push_back(&end);
-    std::stable_sort(ends.begin(), ends.end(), [](const FlowEnd* a, const FlowEnd* b) {
-      if (a->key != b->key) return a->key < b->key;
-      return a->ts != b->ts ? a->ts < b->ts : Rank(a->phase) < Rank(b->phase);
+    std::vector<Order> order;
+    order.reserve(list.size());
+    for (uint32_t i = 0; i < list.size(); ++i) {
+      order.push_back({list[i].key, list[i].ts, Rank(list[i].phase), i});
+    }
+    std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
+      return std::tie(a.key, a.ts, a.rank, a.index) < std::tie(b.key, b.ts, b.rank, b.index);
     });
-    for (size_t begin = 0; begin < ends.size();) {
+    std::vector<const FlowEnd*> ends;
+    for (size_t begin = 0; begin < order.size();) {
+      ends.clear();
       size_t end = begin;
-      while (end < ends.size() && ends[end]->key == ends[begin]->key) ++end;
-      TakeGroup({ends.data() + begin, end - begin});
+      for (; end < order.size() && order[end].key == order[begin].key; ++end) {
+        ends.push_back(&list[order[end].index]);
+      }
+      TakeGroup(ends);
       begin = end;
     }
-    std::stable_sort(flows_.begin(), flows_.end(),
-                     [](const Flow& a, const Flow& b) { return a.from->ts < b.from->ts; });
+    std::sort(flows_.begin(), flows_.end(), [](const Flow& a, const Flow& b) {
+      return std::tie(a.ts, a.from, a.to) < std::tie(b.ts, b.from, b.to);
+    });
   }
 
   const std::vector<Flow>& flows() const { return flows_; }
   int64_t unpaired() const { return unpaired_; }
 
  private:
-  static int Rank(char phase) { return phase == 's' ? 0 : phase == 't' ? 1 : 2; }
+  struct Order {
+    uint64_t key;
+    int64_t ts;
+    int32_t rank;
+    uint32_t index;
+  };
+  static int32_t Rank(char phase) { return phase == 's' ? 0 : phase == 't' ? 1 : 2; }
 
-  void TakeGroup(std::span<const FlowEnd* const> ends) {
+  void TakeGroup(const std::vector<const FlowEnd*>& ends) {
     const auto first =
         std::find_if(ends.begin(), ends.end(), [](const FlowEnd* e) { return e->phase == 's'; });
     if (first == ends.end()) {
@@ -54,7 +66,7 @@ class FlowPairs {
     const size_t before = flows_.size();
     const FlowEnd* from = *first;
     for (const FlowEnd* end : ends) {
-      if (end->phase != 's') flows_.push_back({from, end});
+      if (end->phase != 's') flows_.push_back({from->ts, from, end});
       if (end->phase != 'f') from = end;
     }
     if (flows_.size() == before) ++unpaired_;

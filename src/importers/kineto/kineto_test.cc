@@ -1,0 +1,133 @@
+// Kineto files made for the test: meaning of categories and arguments, and files that are damaged.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/strings.h"
+#include "base/test_folder.h"
+#include "importers/kineto/trace.h"
+#include "importers/registry.h"
+
+namespace sonde::importers {
+namespace {
+
+// A training step on a GPU, as small as it gets; the base time comes last.
+constexpr std::string_view kTrace = R"~({"schemaVersion": 1,
+ "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "pg_config":
+   [{"pg_name": "0", "pg_desc": "default_pg", "ranks": [0, 3]}]},
+ "traceEvents": [
+ {"ph":"M","name":"process_labels","pid":0,"tid":0,"args":{"labels":"GPU 0"}},
+ {"ph":"M","name":"thread_name","pid":0,"tid":7,"args":{"name":"stream 7 "}},
+ {"ph":"X","cat":"user_annotation","name":"ProfilerStep#5","pid":9,"tid":9,"ts":100,"dur":900},
+ {"ph":"X","cat":"python_function","name":"nn.Module: Net_0","pid":9,"tid":9,"ts":105,"dur":500},
+ {"ph":"X","cat":"python_function","name":"nn.Module: Linear_1","pid":9,"tid":9,"ts":108,"dur":90},
+ {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":9,"ts":110,"dur":50.5,"args":{
+   "External id":11,"Sequence number":4,"Input Dims":[[2, 3],[],[[4],[5, 6]]],
+   "Input type":["float","Scalar","TensorList"],"Call stack":"a.py(1): f;\nb.py(2): g"}},
+ {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":120,"dur":5,
+   "args":{"External id":11,"correlation":77}},
+ {"ph":"s","id":77,"pid":9,"tid":9,"ts":120,"cat":"ac2g","name":"ac2g"},
+ {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":200,"dur":30,
+   "args":{"External id":11,"correlation":77,"device":0,"stream":7}},
+ {"ph":"f","id":77,"pid":0,"tid":7,"ts":200,"cat":"ac2g","name":"ac2g","bp":"e"},
+ {"ph":"X","cat":"kernel","name":"ncclKernel_AllReduce_RING(int)","pid":0,"tid":7,"ts":240,
+   "dur":10,"args":{"External id":78,"correlation":78,"Collective name":"allreduce",
+   "In msg nelems":100,"dtype":"Half","Group size":2,"Process Group Name":"0"}},
+ {"ph":"i","cat":"cpu_instant_event","name":"[memory]","s":"t","pid":9,"tid":9,"ts":115,
+   "args":{"Addr":4096,"Bytes":512,"Device Type":1,"Device Id":0,"Total Allocated":512}},
+ {"ph":"i","cat":"cpu_instant_event","name":"[memory]","s":"t","pid":9,"tid":9,"ts":300,
+   "args":{"Addr":4096,"Bytes":-512,"Device Type":1,"Device Id":0,"Total Allocated":0}}],
+ "baseTimeNanoseconds": 1000000000})~";
+
+class KinetoTest : public ::testing::Test {
+ protected:
+  void Import(std::string_view text) {
+    const std::string path = folder_.File("w.pt.trace.json");
+    std::ofstream(path, std::ios::binary) << text;
+    const auto sources = FindTraces(path);
+    ASSERT_TRUE(sources.ok() && sources->size() == 1U);
+    EXPECT_EQ(*(*sources)[0].importer->rank(path), 3);
+    auto imported = ImportTrace((*sources)[0], folder_.File("s.duckdb"), {.threads = 1});
+    ASSERT_TRUE(imported.ok()) << imported.status().message();
+    store_ = std::move(imported->store);
+  }
+
+  std::string Rows(const std::string& columns_and_rest) {
+    const auto result = store_->Query("SELECT concat_ws(' ', " + columns_and_rest);
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    std::string text;
+    for (size_t row = 0; result.ok() && row < result->rows(); ++row) {
+      text += result->Text(0, row) + "\n";
+    }
+    return text;
+  }
+
+  base::TestFolder folder_;
+  std::unique_ptr<store::Store> store_;
+};
+
+TEST_F(KinetoTest, FillsTheTablesOfOurOwnTraces) {
+  Import(kTrace);
+  EXPECT_EQ(Rows("name, ts, dur) FROM slice WHERE name = 'aten::mm'"),
+            "aten::mm 1000110000 50500\n");
+  EXPECT_EQ(Rows("scope, sequence_number, input_shapes, input_types, module) FROM framework_op "
+                 "JOIN slice s USING (slice_id) WHERE s.name = 'aten::mm'"),
+            "0 4 2,3;; float;Scalar;TensorList Net_0.Linear_1\n");
+  EXPECT_EQ(Rows("depth, frame) FROM callstack ORDER BY depth"), "0 a.py(1): f\n1 b.py(2): g\n");
+  EXPECT_EQ(
+      Rows("t.name, t.op_type, t.core, t.wait_ns, t.connection_id, t.step_id, s.name) "
+           "FROM device_task t LEFT JOIN slice s ON s.slice_id = launch_slice_id ORDER BY t.ts"),
+      "gemm mm GPU 0 77 5 aten::mm\n"
+      "ncclKernel_AllReduce_RING(int) ncclKernel_AllReduce_RING COMMUNICATION 10000 78 5\n");
+  EXPECT_EQ(Rows("op_type, data_type, count, size_bytes, rank_size, group_name) "
+                 "FROM communication_op"),
+            "allreduce Half 100 200 2 0\n");
+  EXPECT_EQ(Rows("name, description, rank_list) FROM communication_group"), "0 default_pg [0,3]\n");
+  EXPECT_EQ(Rows("f.kind, f.key, a.name, b.name) FROM flow f JOIN slice a ON a.slice_id = "
+                 "slice_out JOIN slice b ON b.slice_id = slice_in"),
+            "host_to_device 77 cudaLaunchKernel gemm\n");
+  EXPECT_EQ(Rows("size_bytes, alloc_ts, free_ts, s.name) FROM memory_block JOIN slice s ON "
+                 "s.slice_id = owner_slice_id"),
+            "512 1000115000 1000300000 aten::mm\n");
+  EXPECT_EQ(Rows("step_id, rank, dur) FROM step"), "5 3 900000\n");
+  EXPECT_EQ(Rows("kind, device_id, stream_id) FROM track WHERE device_id = 0"), "stream 0 7\n");
+}
+
+// Reads and links, without a store.
+void ReadDamaged(const std::string& path, std::string_view text, bool& complete) {
+  std::ofstream(path, std::ios::binary) << text;
+  const kineto::KinetoDialect dialect;
+  trace_events::EventStage stage(nullptr, dialect, {.threads = 1});
+  const Status status = stage.Read(path);
+  complete = status.ok() && stage.issues().empty();
+  if (!status.ok()) {
+    EXPECT_FALSE(status.message().empty());
+    return;
+  }
+  ASSERT_TRUE(stage.Arrange(0).ok());
+  const kineto::KinetoTrace trace(stage);
+  EXPECT_LE(trace.device_work().size(), 2U);
+}
+
+TEST_F(KinetoTest, CutOffAnywhereItSaysSo) {
+  const std::string path = folder_.File("cut.json");
+  for (size_t size = 0; size < kTrace.size(); ++size) {
+    bool complete = false;
+    ReadDamaged(path, kTrace.substr(0, size), complete);
+    EXPECT_FALSE(complete) << size;
+  }
+}
+
+TEST_F(KinetoTest, TakesGarbledBytes) {
+  const std::string path = folder_.File("garbled.json");
+  constexpr std::string_view kBytes("\0\"{}\\9\xff", 7);
+  for (size_t place = 0; place < kTrace.size(); ++place) {
+    std::string text(kTrace);
+    text[place] = kBytes[place % kBytes.size()];
+    bool complete = false;
+    ReadDamaged(path, text, complete);
+  }
+}
+
+}  // namespace
+}  // namespace sonde::importers

@@ -1,0 +1,55 @@
+// Slices by a number that the trace gives them: external id, correlation.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "store/rows.h"
+
+namespace sonde::importers::kineto {
+
+class NumberIndex {
+ public:
+  // The first slice of a number counts.
+  void Add(int64_t number, int32_t slice_id) { list_.emplace_back(number, slice_id); }
+
+  // After the last Add. Numbers that lie close together become a plain array.
+  void Finish() {
+    if (list_.empty()) return;
+    const auto [low, high] = std::minmax_element(list_.begin(), list_.end());
+    low_ = low->first;
+    const uint64_t range = static_cast<uint64_t>(high->first) - static_cast<uint64_t>(low_);
+    if (range < list_.size() * 8) {
+      dense_.assign(range + 1, store::kNone);
+      for (const auto& [number, slice] : list_) {
+        int32_t& place = dense_[static_cast<size_t>(number - low_)];
+        if (place < 0) place = slice;
+      }
+      list_ = {};
+    } else {
+      std::stable_sort(list_.begin(), list_.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+    }
+  }
+
+  // -1 where there is none.
+  int32_t Find(int64_t number) const {
+    if (!dense_.empty()) {
+      const uint64_t place = static_cast<uint64_t>(number) - static_cast<uint64_t>(low_);
+      return place < dense_.size() ? dense_[place] : store::kNone;
+    }
+    const auto found =
+        std::lower_bound(list_.begin(), list_.end(), number,
+                         [](const auto& entry, int64_t n) { return entry.first < n; });
+    return found != list_.end() && found->first == number ? found->second : store::kNone;
+  }
+
+ private:
+  std::vector<std::pair<int64_t, int32_t>> list_;
+  int64_t low_ = 0;
+  std::vector<int32_t> dense_;
+};
+
+}  // namespace sonde::importers::kineto
