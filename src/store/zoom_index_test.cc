@@ -22,9 +22,10 @@ std::vector<Slice> RandomLane(size_t count, uint32_t seed) {
   std::vector<Slice> slices;
   int64_t ts = 1'000'000;
   for (size_t i = 0; i < count; ++i) {
-    const int64_t dur = random() % 100 == 0 ? random() % 3'000'000 : random() % 2'000;
+    const auto dur =
+        static_cast<int64_t>(random() % 100 == 0 ? random() % 3'000'000 : random() % 2'000);
     slices.push_back({ts, dur});
-    ts += dur + random() % (random() % 1000 == 0 ? 10'000'000 : 500);
+    ts += dur + static_cast<int64_t>(random() % (random() % 1000 == 0 ? 10'000'000 : 500));
   }
   return slices;
 }

@@ -142,7 +142,7 @@ class CommunicationReader {
   int32_t TransportOf(std::string_view link, std::optional<int64_t> transport) {
     if (link == "ON_CHIP") return rows_.names.Intern("LOCAL");
     if (link == "HCCS" || link == "HCCS_SW") return rows_.names.Intern("HCCS");
-    if (link == "PCIE" || link == "SIO") return rows_.names.Intern(std::string(link));
+    if (link == "PCIE" || link == "SIO") return rows_.names.Intern(link);
     if (link == "ROCE" || link == "STANDARD_ROCE") return rows_.names.Intern("RDMA");
     return trace_.Enum("ENUM_HCCL_TRANSPORT_TYPE", transport);
   }

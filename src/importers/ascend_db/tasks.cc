@@ -57,7 +57,7 @@ class TaskReader {
 
   int32_t Shapes(const SqliteRow& row, int column) {
     const std::string_view text = UnquotedShapes(trace_.TextView(row, column));
-    return text.empty() ? store::kNone : rows_.names.Intern(std::string(text));
+    return text.empty() ? store::kNone : rows_.names.Intern(text);
   }
 
   // "N/A" means nothing is known.

@@ -64,9 +64,10 @@ bool IsCommunication(const KinetoTrace& trace, int32_t slice_id) {
 
 // The type of the op that launched the task; without one, the first word of the task's name.
 int32_t TypeOfTask(const KinetoTrace& trace, int32_t slice_id, int32_t launch) {
-  if (launch >= 0) return trace.names().Intern(std::string(OpType(trace.NameAt(launch))));
-  const std::string_view name = trace.NameAt(slice_id);
-  return trace.names().Intern(std::string(name.substr(0, name.find_first_of(" (<"))));
+  const std::string_view name = trace.NameAt(launch >= 0 ? launch : slice_id);
+  // A copy: what is interned must not lie in the pool that grows by it.
+  const std::string type(launch >= 0 ? OpType(name) : name.substr(0, name.find_first_of(" (<")));
+  return trace.names().Intern(type);
 }
 
 Result<int64_t> WriteDeviceWork(const KinetoTrace& trace, store::Transaction& transaction) {
@@ -133,7 +134,8 @@ class CpuTasks {
       row.wait_ns = std::max<int64_t>(0, slice.ts - end_before);
       end_before = slice.ts + slice.dur;
       row.kind_id = kinds_.Find(slice.name, store::kNone, [&](TaskKindRow& kind) {
-        kind.op_type = trace_.names().Intern(std::string(OpType(trace_.NameOf(slice.name))));
+        const std::string type(OpType(trace_.NameOf(slice.name)));  // a copy, as above
+        kind.op_type = trace_.names().Intern(type);
         kind.core = cpu;
         kind.task_type = cpu;
       });

@@ -212,7 +212,7 @@ void ArgumentSplitter::StoreValue(int32_t args_id, int32_t key, const JsonValue&
 }
 
 void ArgumentSplitter::Capture(int8_t slot, const JsonValue& value) {
-  const auto index = static_cast<size_t>(slot);
+  const auto index = static_cast<size_t>(static_cast<uint8_t>(slot));
   if (captured_keys_[index].second) {
     values_[index] = InternText(value);
   } else {
