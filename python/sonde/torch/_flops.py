@@ -71,6 +71,7 @@ def install() -> None:
     """Wraps the products; nothing where they are wrapped already."""
     if _patched:
         return
+    _show_originals_to_compiler()
     compiler = getattr(sys.modules["torch"], "compiler", None)
     is_compiling = getattr(compiler, "is_compiling", None) or (lambda: False)
     for module_name, name, formula in _FORMULAS:
@@ -80,6 +81,16 @@ def install() -> None:
             if getattr(module, "__dict__", {}).get(name) is original:
                 setattr(module, name, wrapper)
                 _patched.append((module, name, original, wrapper))
+
+
+def _show_originals_to_compiler() -> None:
+    """torch.compile lists torch's functions once, by identity: it must not list our wrappers."""
+    try:
+        from torch._dynamo import trace_rules
+
+        trace_rules.get_torch_obj_rule_map()
+    except (ImportError, AttributeError) as problem:
+        _console.warning(f"with_flops may disturb torch.compile: {problem}")
 
 
 def remove() -> None:
