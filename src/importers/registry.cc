@@ -57,6 +57,15 @@ std::string CacheFolder() {
   return base::JoinPath(home != nullptr ? home : "/tmp", ".cache/sonde/stores");
 }
 
+// Of the files and of this version of Sonde, since another one may read them otherwise. Where the
+// store is all there is, its own.
+Result<int64_t> StampOf(const TraceSource& source) {
+  SONDE_ASSIGN_OR_RETURN(const int64_t files, source.importer->stamp(source.path));
+  if (source.importer->import == nullptr) return files;
+  return static_cast<int64_t>(
+      base::HashCombine(static_cast<uint64_t>(files), base::HashString(SONDE_VERSION)));
+}
+
 // By content, whatever the name of the trace.
 std::string CachedStore(const TraceSource& source, int64_t stamp) {
   const uint64_t hash =
@@ -93,7 +102,7 @@ Result<ImportedTrace> Import(const TraceSource& source, const std::string& store
     return result;
   }
   store_options.rows_in_memory = rows_in_memory;
-  SONDE_ASSIGN_OR_RETURN(store_options.source_stamp, source.importer->stamp(source.path));
+  SONDE_ASSIGN_OR_RETURN(store_options.source_stamp, StampOf(source));
   SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
   SONDE_ASSIGN_OR_RETURN(result.summary,
                          source.importer->import(source.path, *result.store, options));
@@ -124,7 +133,7 @@ std::string StorePath(const TraceSource& source) {
 }
 
 Result<std::string> WritableStorePath(const TraceSource& source) {
-  SONDE_ASSIGN_OR_RETURN(const int64_t stamp, source.importer->stamp(source.path));
+  SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampOf(source));
   for (const std::string& path : StorePaths(source, stamp)) {
     const std::string folder(base::DirName(path));
     if (folder == CacheFolder()) SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
@@ -151,7 +160,7 @@ Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::st
 Result<std::unique_ptr<store::Store>> OpenOrImport(
     const TraceSource& source, const ImportOptions& options,
     const std::function<void(std::string_view)>& notify) {
-  SONDE_ASSIGN_OR_RETURN(const int64_t stamp, source.importer->stamp(source.path));
+  SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampOf(source));
   store::StoreOptions store_options;
   store_options.threads = options.threads;
   for (const std::string& path : StorePaths(source, stamp)) {
