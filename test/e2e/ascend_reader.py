@@ -5,9 +5,22 @@ Times are integers of nanoseconds; decimal texts never become floating-point num
 
 import csv
 import json
+import shutil
 import sqlite3
 from collections import defaultdict
 from decimal import ROUND_HALF_EVEN, Decimal
+
+import pytest
+
+
+def copy_of(source, folder):
+    """A copy that may be written to, so that a test sees whether anything was."""
+    if not source.is_dir():
+        pytest.skip(f"no {source}")
+    shutil.copytree(source, folder)
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return folder
 
 
 def ns(microseconds):

@@ -3,6 +3,8 @@
 PRESET chooses the build folder (default dev). The tests run under a Python that has torch.
 """
 
+import csv
+import io
 import os
 import subprocess
 from pathlib import Path
@@ -21,15 +23,23 @@ def find_sonde():
     return SONDE
 
 
+@pytest.fixture(scope="session", name="cache_home")
+def make_cache_home(tmp_path_factory):
+    """The user's cache folder of the tested commands: no store that another build made is in it."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture(name="run_sonde")
-def make_runner(sonde, tmp_path):
+def make_runner(sonde, tmp_path, cache_home):
     """run_sonde("run", "--", ...) returns the finished process with its output as text.
 
-    It runs in an empty folder and without SONDE_... variables of ours; ``env`` adds some.
+    It runs in an empty folder, with a cache folder of the tests, and without SONDE_... variables
+    of ours; ``env`` adds some.
     """
 
     def run(*words, env=None, cwd=tmp_path, timeout=120, **options):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
+        environment["XDG_CACHE_HOME"] = str(cache_home)
         environment.update(env or {})
         return subprocess.run(
             [str(word) for word in (sonde, *words)],
@@ -57,6 +67,18 @@ def make_error_check():
             assert part in lines[0], lines[0]
 
     return check
+
+
+@pytest.fixture(name="query")
+def make_query(run_sonde, span):
+    """query(sql) returns the rows, as texts, of the trace in the module's fixture ``span``."""
+
+    def query(sql):
+        done = run_sonde("query", span, sql, "--format", "csv")
+        assert done.returncode == 0, done.stderr
+        return [tuple(row) for row in csv.reader(io.StringIO(done.stdout, newline=""))][1:]
+
+    return query
 
 
 @pytest.fixture(scope="session", name="shared_data")

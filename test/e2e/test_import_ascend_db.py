@@ -1,8 +1,5 @@
 """Databases of Ascend's profilers: the store says what an independent reading says."""
 
-import csv
-import io
-import shutil
 import sqlite3
 
 import ascend_reader as reader
@@ -24,19 +21,11 @@ TRACE_API = 50003
 QUEUE_API = 50002
 
 
-def copy_of(source, folder):
-    """A copy that may be written, so that the store may lie beside it."""
-    if not source.is_dir():
-        pytest.skip(f"no {source}")
-    shutil.copytree(source, folder)
-    for path in [folder, *folder.rglob("*")]:
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    return folder
-
-
 @pytest.fixture(scope="module", name="span", params=DATABASES)
 def copy_span(request, shared_data, tmp_path_factory):
-    return copy_of(shared_data / request.param, tmp_path_factory.mktemp("db") / "span_ascend_pt")
+    return reader.copy_of(
+        shared_data / request.param, tmp_path_factory.mktemp("db") / "span_ascend_pt"
+    )
 
 
 @pytest.fixture(name="db")
@@ -47,16 +36,6 @@ def open_profile(span):
     connection = reader.open_db(path)
     yield connection
     connection.close()
-
-
-@pytest.fixture(name="query")
-def make_query(run_sonde, span):
-    def query(sql):
-        done = run_sonde("query", span, sql, "--format", "csv")
-        assert done.returncode == 0, done.stderr
-        return [tuple(row) for row in csv.reader(io.StringIO(done.stdout, newline=""))][1:]
-
-    return query
 
 
 def table_sums(query, where):
@@ -264,7 +243,7 @@ def test_exported_again_is_equal_table_by_table(span, run_sonde, tmp_path):
 
 def test_write_ahead_log_is_read(shared_data, tmp_path, run_sonde):
     """What another viewer has not folded into the database yet is seen all the same."""
-    span = copy_of(shared_data / DATABASES[3], tmp_path / "span")
+    span = reader.copy_of(shared_data / DATABASES[3], tmp_path / "span")
     path = span / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_1.db"
     writer = sqlite3.connect(path)
     writer.execute("PRAGMA journal_mode = WAL")
@@ -283,7 +262,7 @@ def test_write_ahead_log_is_read(shared_data, tmp_path, run_sonde):
 
 def test_altered_and_damaged_databases(shared_data, tmp_path, run_sonde):
     """Missing tables and columns, wrong types, garbled bytes: data and counted issues."""
-    span = copy_of(shared_data / DATABASES[3], tmp_path / "span")
+    span = reader.copy_of(shared_data / DATABASES[3], tmp_path / "span")
     path = span / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_1.db"
     with sqlite3.connect(path) as writer:
         writer.execute("DROP TABLE STRING_IDS")
@@ -316,7 +295,7 @@ def test_altered_and_damaged_databases(shared_data, tmp_path, run_sonde):
 
 
 def test_side_by_side_with_text(shared_data, tmp_path, run_sonde):
-    span = copy_of(shared_data / DATABASES[3], tmp_path / "span")
+    span = reader.copy_of(shared_data / DATABASES[3], tmp_path / "span")
     (span / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").write_text("[]")
     sql = "SELECT code, advice FROM import_issue WHERE code = 'text_beside_db'"
     done = run_sonde("query", span, sql)
@@ -324,21 +303,23 @@ def test_side_by_side_with_text(shared_data, tmp_path, run_sonde):
 
 
 def test_imported_folders_are_not_written_into(shared_data, tmp_path, run_sonde, one_error_line):
-    span = copy_of(shared_data / DATABASES[0], tmp_path / "span")
+    span = reader.copy_of(shared_data / DATABASES[0], tmp_path / "span")
     one_error_line(run_sonde("analyse", span), 1, "-o")
 
 
 def test_files_and_folders_of_the_device_tool(shared_data, tmp_path, run_sonde):
     """A PROF folder, its database alone, a timeline alone, a folder of many ranks."""
     count = "SELECT count(*) FROM slice"
-    raw = copy_of(shared_data / "ascend_pt/raw/db_level1_rank1_ascend_pt", tmp_path / "raw")
+    raw = reader.copy_of(shared_data / "ascend_pt/raw/db_level1_rank1_ascend_pt", tmp_path / "raw")
     (prof,) = raw.glob("PROF_*")
     (database,) = prof.glob("msprof_*.db")
     found = {
         run_sonde("query", path, count, "--format", "csv").stdout for path in (raw, prof, database)
     }
     assert len(found) == 1 and int(found.pop().split()[1]) > 1000
-    text = copy_of(shared_data / "ascend_pt/raw/text_level1_rank0_ascend_pt", tmp_path / "text")
+    text = reader.copy_of(
+        shared_data / "ascend_pt/raw/text_level1_rank0_ascend_pt", tmp_path / "text"
+    )
     (timeline,) = text.rglob("msprof_*.json")
     found = {
         run_sonde("query", path, count, "--format", "csv").stdout
@@ -348,14 +329,16 @@ def test_files_and_folders_of_the_device_tool(shared_data, tmp_path, run_sonde):
     many = tmp_path / "many"
     many.mkdir()
     for rank in (0, 1):
-        copy_of(shared_data / f"ascend_pt/db/level0/rank{rank}_ascend_pt", many / f"rank{rank}")
+        reader.copy_of(
+            shared_data / f"ascend_pt/db/level0/rank{rank}_ascend_pt", many / f"rank{rank}"
+        )
     done = run_sonde("query", many, "SELECT DISTINCT rank FROM device_task ORDER BY 1",
                      "--format", "csv")  # fmt: skip
     assert done.stdout.split() == ["rank", "0", "1"], done.stderr
 
 
 def test_parquet(shared_data, tmp_path, run_sonde):
-    span = copy_of(shared_data / DATABASES[3], tmp_path / "span")
+    span = reader.copy_of(shared_data / DATABASES[3], tmp_path / "span")
     done = run_sonde("analyse", span, "--export-type", "parquet", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     files = {path.stem for path in (tmp_path / "out/span/PARQUET").glob("*.parquet")}
@@ -364,7 +347,7 @@ def test_parquet(shared_data, tmp_path, run_sonde):
 
 def test_text_form_of_a_database(shared_data, tmp_path, run_sonde):
     """A database asked for as text: tables and timeline are made from the same rows."""
-    span = copy_of(shared_data / DATABASES[3], tmp_path / "span")
+    span = reader.copy_of(shared_data / DATABASES[3], tmp_path / "span")
     done = run_sonde("analyse", span, "--export-type", "text", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     output = tmp_path / "out" / "span" / "ASCEND_PROFILER_OUTPUT"

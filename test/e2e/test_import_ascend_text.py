@@ -1,9 +1,6 @@
 """Text deliverables of Ascend's profilers: the store says what an independent reading says."""
 
-import csv
-import io
 import json
-import shutil
 from collections import Counter
 from decimal import Decimal
 
@@ -32,29 +29,11 @@ FLOW_KINDS = {
 }
 
 
-def copy_of(source, folder):
-    """A copy that may be written, so that the store may lie beside it."""
-    if not source.is_dir():
-        pytest.skip(f"no {source}")
-    shutil.copytree(source, folder)
-    for path in [folder, *folder.rglob("*")]:
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    return folder
-
-
 @pytest.fixture(scope="module", name="span", params=SETS)
 def copy_span(request, shared_data, tmp_path_factory):
-    return copy_of(shared_data / request.param, tmp_path_factory.mktemp("text") / "span_ascend_pt")
-
-
-@pytest.fixture(name="query")
-def make_query(run_sonde, span):
-    def query(sql):
-        done = run_sonde("query", span, sql, "--format", "csv")
-        assert done.returncode == 0, done.stderr
-        return [tuple(row) for row in csv.reader(io.StringIO(done.stdout, newline=""))][1:]
-
-    return query
+    return reader.copy_of(
+        shared_data / request.param, tmp_path_factory.mktemp("text") / "span_ascend_pt"
+    )
 
 
 def only(span, *patterns):
@@ -267,7 +246,7 @@ def test_exported_again_is_equal(span, run_sonde, tmp_path):
 
 def test_database_form_of_texts(shared_data, tmp_path, run_sonde):
     """Text deliverables asked for as a database: kernels, counters and host calls by their rows."""
-    span = copy_of(shared_data / SETS[2], tmp_path / "span")
+    span = reader.copy_of(shared_data / SETS[2], tmp_path / "span")
     done = run_sonde("analyse", span, "--export-type", "db", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     db = reader.open_db(tmp_path / "out/span/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db")
@@ -302,7 +281,7 @@ def test_database_form_of_texts(shared_data, tmp_path, run_sonde):
 
 def test_bad_tables(shared_data, tmp_path, run_sonde):
     """CR LF and commas in cells, cut off inside a quoted cell, garbled numbers, missing columns."""
-    span = copy_of(shared_data / SETS[2], tmp_path / "span")
+    span = reader.copy_of(shared_data / SETS[2], tmp_path / "span")
     output = span / "ASCEND_PROFILER_OUTPUT"
     kernels = (output / "kernel_details.csv").read_bytes()
     lines = kernels.split(b"\r\n")
@@ -326,7 +305,7 @@ def test_bad_tables(shared_data, tmp_path, run_sonde):
 
 @pytest.mark.parametrize("cut", [1, 2, 7, 100, 1000])
 def test_cut_off_timelines(shared_data, tmp_path, run_sonde, cut):
-    span = copy_of(shared_data / SETS[0], tmp_path / "span")
+    span = reader.copy_of(shared_data / SETS[0], tmp_path / "span")
     path = span / "ASCEND_PROFILER_OUTPUT" / "trace_view.json"
     path.write_bytes(path.read_bytes()[:-cut])
     done = run_sonde("query", span, "SELECT count(*) FROM slice", "--format", "csv")

@@ -1,30 +1,17 @@
 """SQL on imported ranks gives what msprof-analyze 26.2.0 said of the same databases."""
 
 import csv
-import io
-import shutil
 from decimal import Decimal
 
+import ascend_reader as reader
 import pytest
 
 
-@pytest.fixture(scope="module", name="ranks")
+@pytest.fixture(scope="module", name="span")
 def copy_ranks(shared_data, tmp_path_factory):
+    """The folder of two ranks."""
     folder = tmp_path_factory.mktemp("golden") / "level1"
-    shutil.copytree(shared_data / "ascend_pt/db/level1", folder)
-    for path in [folder, *folder.rglob("*")]:
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    return folder
-
-
-@pytest.fixture(name="query")
-def make_query(run_sonde, ranks):
-    def query(sql):
-        done = run_sonde("query", ranks, sql, "--format", "csv")
-        assert done.returncode == 0, done.stderr
-        return [tuple(row) for row in csv.reader(io.StringIO(done.stdout, newline=""))][1:]
-
-    return query
+    return reader.copy_of(shared_data / "ascend_pt/db/level1", folder)
 
 
 def golden(shared_data, name, *columns):
