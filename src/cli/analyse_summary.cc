@@ -61,7 +61,9 @@ std::string Percent(int64_t part, int64_t whole) {
 }
 
 std::string RankName(const RankSummary& summary) {
-  return summary.rank ? Concat("rank ", std::to_string(*summary.rank)) : std::string("no rank");
+  if (summary.rank) return Concat("rank ", std::to_string(*summary.rank));
+  if (summary.is_worker) return Concat("worker ", std::to_string(summary.pid));
+  return "no rank";
 }
 
 std::string Steps(std::span<const AnalysedRank> ranks) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "base/files.h"
@@ -88,6 +89,8 @@ void DeclareOutput(CLI::App& app, RunOptions& options) {
       ->group(group);
 }
 
+using FileTime = std::filesystem::file_time_type;
+
 // A file in the temporary folder that goes with the object.
 class RunListFile {
  public:
@@ -100,16 +103,19 @@ class RunListFile {
     close(descriptor);
     return RunListFile(base::AbsolutePath(path));
   }
-  RunListFile(RunListFile&& other) noexcept : path_(std::exchange(other.path_, std::string())) {}
+  RunListFile(RunListFile&& other) noexcept
+      : path_(std::exchange(other.path_, std::string())), created_(other.created_) {}
   RunListFile& operator=(RunListFile&&) = delete;
   ~RunListFile() {
     if (!path_.empty()) unlink(path_.c_str());
   }
   const std::string& path() const { return path_; }
+  FileTime created() const { return created_; }
 
  private:
   explicit RunListFile(std::string path) : path_(std::move(path)) {}
   std::string path_;
+  FileTime created_ = FileTime::clock::now();
 };
 
 // Our start-up hook first, then what the user has.
@@ -160,6 +166,29 @@ void AnalyseCaptures(const Context& context, const RunOptions& options,
                     ": they stay in place; later: sonde analyse ", words[2]));
 }
 
+// Span folders that helper processes of this run left. Theirs may be hundreds (a data loader starts
+// new ones for every epoch), so they are parsed only when the user asks for it.
+std::vector<std::string> WorkerCaptures(const RunList& list, FileTime run_start) {
+  std::vector<std::string> found;
+  for (const std::string& path : list.workers) {
+    if (importers::IsCapture(base::JoinPath(path, "SONDE"))) found.push_back(path);
+  }
+  for (const ForkedProcess& child : list.forked) {
+    const auto entries = base::ListDirectory(child.folder);
+    if (!entries.ok()) continue;
+    for (const base::DirectoryEntry& entry : *entries) {
+      if (entry.name.find(Concat("_", child.pid, "_")) == std::string::npos) continue;
+      const std::string path = base::JoinPath(child.folder, entry.name);
+      const std::string records = base::JoinPath(path, "SONDE");
+      if (!importers::IsCapture(records)) continue;
+      std::error_code error;
+      // Not that of an older process with the same number.
+      if (std::filesystem::last_write_time(records, error) >= run_start) found.push_back(path);
+    }
+  }
+  return found;
+}
+
 void ReportRun(const Context& context, const RunOptions& options, const RunListFile& list_file) {
   const Result<std::string> text = base::ReadFile(list_file.path());
   if (!text.ok()) {
@@ -179,6 +208,12 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
   std::copy_if(list.captures.begin(), list.captures.end(), std::back_inserter(kept),
                [](const std::string& path) { return base::IsDirectory(path); });
   PrintNotice(Concat("recorded: ", base::Join(kept, ", ")));
+  const std::vector<std::string> workers = WorkerCaptures(list, list_file.created());
+  if (workers.empty()) return;
+  PrintNotice(Concat("recorded, too: ", std::to_string(workers.size()),
+                     workers.size() == 1 ? " helper process" : " helper processes",
+                     " (data loader workers and the like); parse them by: sonde analyse ",
+                     base::DirName(workers.front())));
 }
 
 Result<int> Run(const Context& context, RunOptions options) {

@@ -25,8 +25,11 @@ RunList ParseRunList(std::string_view text) {
         first_tab == std::string_view::npos ? first_tab : line.find('\t', first_tab + 1);
     if (second_tab == std::string_view::npos) continue;
     const std::string_view kind = line.substr(0, first_tab);
+    const std::string_view pid = line.substr(first_tab + 1, second_tab - first_tab - 1);
     const std::string_view what = line.substr(second_tab + 1);
     if (kind == "capture") AddOnce(list.captures, what);
+    if (kind == "worker") AddOnce(list.workers, what);
+    if (kind == "forked") list.forked.push_back({std::string(pid), std::string(what)});
     if (kind == "discarded") std::erase(list.captures, what);
     if (kind == "skipped") AddOnce(list.skipped, what);
     if (kind == "failed") AddOnce(list.failed, what);

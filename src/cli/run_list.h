@@ -9,11 +9,19 @@
 
 namespace sonde::cli {
 
+// A child that was forked: it leaves a span folder in `folder` if it records anything.
+struct ForkedProcess {
+  std::string pid;
+  std::string folder;
+};
+
 struct RunList {
   std::vector<std::string>
       captures;                      // span folders in order of their start, without discarded ones
-  std::vector<std::string> skipped;  // reasons, each once
-  std::vector<std::string> failed;   // reasons, each once
+  std::vector<std::string> workers;  // span folders of helper processes that said where they are
+  std::vector<ForkedProcess> forked;
+  std::vector<std::string> skipped;        // reasons, each once
+  std::vector<std::string> failed;         // reasons, each once
   std::vector<std::string> without_torch;  // command lines of Python processes
   bool listened = false;                   // a process waited for requests on a control address
 

@@ -15,12 +15,18 @@ TEST(RunList, KeepsCapturesThatWereNotDiscarded) {
       "capture\t11\t/p/b_ascend_pt\n"
       "discarded\t11\t/p/b_ascend_pt\n"
       "capture\t10\t/p/c_ascend_pt\n"
+      "worker\t14\t/p/w_ascend_pt\n"
+      "forked\t15\t/p\n"
       "skipped\t12\tlauncher of torchrun\n"
       "skipped\t13\tlauncher of torchrun\n"
       "unknown\t1\tx\n"
       "nonsense\n"
       "capture\t10\t/p/cut off");
   EXPECT_THAT(list.captures, ElementsAre("/p/a b_ascend_pt", "/p/c_ascend_pt"));
+  EXPECT_THAT(list.workers, ElementsAre("/p/w_ascend_pt"));
+  ASSERT_EQ(list.forked.size(), 1u);
+  EXPECT_EQ(list.forked[0].pid, "15");
+  EXPECT_EQ(list.forked[0].folder, "/p");
   EXPECT_THAT(list.skipped, ElementsAre("launcher of torchrun"));
   EXPECT_EQ(NothingRecordedReason(list), "");
 }

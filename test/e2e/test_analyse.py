@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -223,3 +224,18 @@ def test_output_folder_that_is_a_file(run_sonde, profile, tmp_path):
     assert done.returncode == 1
     assert len(errors(done)) == 1
     assert (tmp_path / "file").read_text() == "x"
+
+
+def test_a_loader_with_workers(run_sonde, tmp_path):
+    """`sonde run` parses the rank and tells of its helpers; `sonde analyse` parses those, too."""
+    train = Path(__file__).parents[1] / "python" / "programs" / "train.py"
+    done = run_sonde("run", "--profile-save-path", "out", "--", sys.executable, train, 4, "fork",
+                     timeout=240)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "recorded, too: 2 helper processes" in done.stderr
+    out = tmp_path / "out"
+    assert len(list(out.glob("*/ASCEND_PROFILER_OUTPUT"))) == 1
+    done = run_sonde("analyse", out)
+    assert done.returncode == 0, done.stderr
+    assert len(list(out.glob("*/ASCEND_PROFILER_OUTPUT/trace_view.json"))) == 3
+    assert sum(line.startswith("  worker ") for line in done.stdout.splitlines()) == 2

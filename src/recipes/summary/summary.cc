@@ -44,6 +44,8 @@ RankSummary Summarise(const DeviceView& view) {
   const TraceData& data = *view.data;
   RankSummary summary;
   summary.rank = view.settings.rank;
+  summary.pid = data.processes.empty() ? 0 : data.processes.front().pid;
+  summary.is_worker = view.settings.is_worker;
   for (const store::FrameworkOpRow& op : data.ops) {
     if (IsOperator(op.scope) && static_cast<Scope>(op.scope) != Scope::kStep) {
       ++summary.operator_count;

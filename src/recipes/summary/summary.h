@@ -24,6 +24,8 @@ struct NamedTime {
 
 struct RankSummary {
   std::optional<int64_t> rank;
+  int64_t pid = 0;         // of the operating system; 0: unknown
+  bool is_worker = false;  // a helper process of a rank, such as a data loader's
   int64_t operator_count = 0;
   int64_t step_count = 0;
   StepTraceRow mean_step;

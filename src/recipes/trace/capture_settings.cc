@@ -67,6 +67,7 @@ CaptureSettings CaptureSettings::FromTrace(const TraceData& data) {
   settings.local_rank = MetadataInt(data, "local_rank");
   settings.local_world_size = MetadataInt(data, "local_world_size");
   settings.rank_from_environment = TextOf(Metadata(data, "rank_source").root()) == "RANK";
+  settings.is_worker = TextOf(Metadata(data, "role").root()) == "worker";
   return settings;
 }
 

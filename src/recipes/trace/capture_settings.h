@@ -32,6 +32,7 @@ struct CaptureSettings {
   int64_t local_world_size = -1;
   // The rank came from the environment variable RANK; profiler_info.json then has it as text.
   bool rank_from_environment = false;
+  bool is_worker = false;  // a helper process of a rank, such as a data loader's
 
   static CaptureSettings FromTrace(const TraceData& data);
 };
