@@ -18,6 +18,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# A test or part that hangs is ended and counts as failed, in seconds.
+LONGEST_TEST_S = 300
+LONGEST_PART_S = 2400
+
 SANITIZER_ENVIRONMENT = {
     "asan": {
         "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
@@ -54,12 +58,20 @@ def run_part(title, command, junit, environment=None):
     """Runs one part; one that ends badly without naming a failed test counts as one failed."""
     print(f"== {title}", flush=True)
     started = time.monotonic()
-    code = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **(environment or {})}, check=False
-    ).returncode
+    try:
+        code = subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **(environment or {})},
+            timeout=LONGEST_PART_S,
+            check=False,
+        ).returncode
+        end = f"exit status {code}"
+    except subprocess.TimeoutExpired:
+        code, end = 1, f"ended after {LONGEST_PART_S} s"
     tally = read_junit(junit) if junit.exists() else Tally()
     if code != 0 and not tally.failed:
-        tally.failed.append(f"{title} (exit status {code})")
+        tally.failed.append(f"{title} ({end})")
     print(
         f"== {title}: {tally.passed} passed, {len(tally.failed)} failed, {tally.skipped} skipped, "
         f"{time.monotonic() - started:.0f} s\n",
@@ -75,6 +87,8 @@ def run_ctest(title, build, junit, jobs, folders=(), environment=None):
         str(build),
         "--output-on-failure",
         "--progress",
+        "--timeout",
+        str(LONGEST_TEST_S),
         "-j",
         str(jobs),
     ]
