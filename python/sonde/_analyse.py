@@ -27,7 +27,10 @@ def is_analysed(span: str) -> bool:
 
 
 def _command(
-    paths: list[str], export_types: Optional[list[str]], max_process_number: Optional[int]
+    paths: list[str],
+    export_types: Optional[list[str]],
+    max_process_number: Optional[int],
+    output: Optional[str] = None,
 ) -> list[str]:
     sonde = _native.find_command()
     if sonde is None:
@@ -39,6 +42,8 @@ def _command(
         command += ["--export-type", kind]
     if max_process_number is not None:
         command += ["--max-process-number", str(max_process_number)]
+    if output is not None:
+        command += ["--output", output]
     return command
 
 
@@ -53,13 +58,15 @@ def run(
     export_types: Optional[list[str]] = None,
     max_process_number: Optional[int] = None,
     quiet: bool = False,
+    output: Optional[str] = None,
 ) -> None:
     """Parses span folders and returns when the files are there.
 
-    ``quiet`` hides the progress bar. Raises ``NativeError`` with the command's own words.
+    ``quiet`` hides the progress bar; ``output`` is a folder for the files, else they lie beside
+    the captures. Raises ``NativeError`` with the command's own words.
     """
     done = subprocess.run(
-        _command(paths, export_types, max_process_number),
+        _command(paths, export_types, max_process_number, output),
         env=_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL if quiet else None,

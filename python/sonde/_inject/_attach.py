@@ -10,7 +10,7 @@ import sys
 from typing import Any, Optional
 
 from sonde import _native
-from sonde._inject import _options, _report
+from sonde._inject import _options, _report, _stand_in
 from sonde._inject._run import Run
 from sonde.torch import _adapter, _metadata
 
@@ -50,6 +50,8 @@ def attach(torch: Any) -> None:
         _fail(str(problem))
         return
     _run = run
+    if run.leaves_it_to_the_program:
+        _stand_in.install(torch, options, run.yield_to_program)
     atexit.register(_end)
     os.register_at_fork(after_in_child=_forked)
 

@@ -99,7 +99,8 @@ class Run:
         self._step_is_open = False
         self._pid = os.getpid()
         self._watching = False  # steps go to the recorder's watched file
-        self._unwanted = False  # the rank is known and not chosen
+        self._unwanted = False  # the rank is known and not chosen, or the program decides itself
+        self._yielded = False  # a profiler of the program marks the steps
         self._machine = self._make_machine()
 
     def _make_machine(self) -> _machine.Machine:
@@ -128,6 +129,20 @@ class Run:
             self._change(self._action())
         else:
             self._guard_rank(self._start)
+
+    @property
+    def leaves_it_to_the_program(self) -> bool:
+        """Whether a profiler of the program's own may decide when to record."""
+        return not self._options.on_request and self._native_schedule is None
+
+    def yield_to_program(self) -> None:
+        """A profiler of the program begins: the recording of the whole program ends here."""
+        if self._recording.active and not self._unwanted:
+            _report.say(
+                "the program starts a profiler itself: from here on it decides what is recorded"
+            )
+            self._tell(self._recording.stop())
+        self._unwanted = self._yielded = True
 
     def end(self) -> None:
         """At exit: completes the capture; waits for parsers in the background."""
@@ -274,13 +289,15 @@ class Run:
     # Steps
 
     def _step_begins(self) -> None:
-        if not self._step_is_open:
+        if not self._step_is_open and not self._yielded:
             self._step_is_open = True
             if self._watching:
                 _native.recorder().slow.sonde_dynamic_step(self._step)
             _native.recorder().fast.sonde_step(self._step)
 
     def _step_ends(self) -> None:
+        if self._yielded:
+            return
         _native.recorder().fast.sonde_step(-1)
         self._step_is_open = False
         self._step += 1

@@ -65,7 +65,23 @@ def trace_view(span: str) -> str:
 
 def chrome_trace(span: str, output_path: str) -> None:
     """Copies the timeline to ``output_path``, compressed where that ends in ``.gz``."""
-    source = trace_view(span)
+    copy(trace_view(span), output_path)
+
+
+def kineto_trace(span: str, folder: str) -> str:
+    """Path of the trace in the form of torch's profiler, made below ``folder``."""
+    if not span:
+        raise _native.NativeError("Invalid profiling path.")
+    _analyse.run([span], ["kineto"], quiet=True, output=folder)
+    for place, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(".pt.trace.json"):
+                return os.path.join(place, name)
+    raise _native.NativeError(f"the capture {span} gave no trace")
+
+
+def copy(source: str, output_path: str) -> None:
+    """Copies a file, compressed where ``output_path`` ends in ``.gz``; whole or not at all."""
     _make_parent(output_path)
     partial = f"{output_path}.{os.getpid()}.part"
     if output_path.endswith(".gz"):

@@ -290,8 +290,11 @@ class profile(_KinetoProfile):  # the name that programs use
                 _machine.OP_TRACE_READY: self._trace_ready,
                 _machine.OP_DELETE: self._delete,
             },
-            _console.warning,
+            self._warn_of_schedule,
         )
+
+    def _warn_of_schedule(self, text: str) -> None:
+        _console.warning(text)
 
     @property
     def current_action(self) -> ProfilerAction:

@@ -114,22 +114,39 @@ def read_events(trace_path: str) -> EventList:
             lanes[(row.get("pid"), row.get("tid"))].append(event)
     events = EventList()
     for lane in lanes.values():
-        _subtract_children(lane)
-        events.extend(lane)
+        events.extend(_without_repeats(lane))
     events.sort(key=lambda event: event.start_us)
     return events
 
 
-def _subtract_children(lane: list[Event]) -> None:
-    """Self times of the calls of one thread, from their nesting."""
+def _without_repeats(lane: list[Event]) -> list[Event]:
+    """The calls of one thread with their self times, from their nesting.
+
+    Like torch, counts an operator that does nothing but call another overload of its own name once.
+    """
     lane.sort(key=lambda event: (event.start_us, -event.cpu_time_total))
-    open_calls: list[Event] = []
-    for event in lane:
-        while open_calls and _end_us(open_calls[-1]) <= event.start_us:
+    parents: list[Optional[int]] = []
+    children = [0] * len(lane)
+    open_calls: list[int] = []
+    for index, event in enumerate(lane):
+        while open_calls and _end_us(lane[open_calls[-1]]) <= event.start_us:
             open_calls.pop()
+        parents.append(open_calls[-1] if open_calls else None)
         if open_calls:
-            open_calls[-1].self_cpu_time_total -= event.cpu_time_total
-        open_calls.append(event)
+            children[open_calls[-1]] += 1
+        open_calls.append(index)
+    kept = []
+    outermost = list(range(len(lane)))  # of a row of repeats
+    for index, event in enumerate(lane):
+        parent = parents[index]
+        if parent is not None:
+            parent_call = lane[outermost[parent]]
+            if children[parent] == 1 and lane[parent].name == event.name:
+                outermost[index] = outermost[parent]
+                continue
+            parent_call.self_cpu_time_total -= event.cpu_time_total
+        kept.append(event)
+    return kept
 
 
 def _end_us(event: Event) -> float:
