@@ -60,8 +60,8 @@ def events_of(path):
 
 
 def operators_of(path):
-    return Counter(event["name"] for event in events_of(path)
-                   if event.get("cat") == "cpu_op" and event["name"].startswith("aten::"))  # fmt: skip
+    names = (event["name"] for event in events_of(path) if event.get("cat") == "cpu_op")
+    return Counter(name for name in names if name.startswith("aten::"))
 
 
 @pytest.fixture(scope="module", name="both")
