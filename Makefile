@@ -14,7 +14,7 @@ export CCACHE_NOHASHDIR ?= 1
 
 # The sanitizer presets build and run the tests of these folders: those that parse foreign bytes, and those with threads.
 # Folders that use DuckDB are not among the latter: the thread sanitizer cannot see into it and reports its own threads.
-ASAN_FOLDERS ?= base capture record store importers recipes exporters precision cli
+ASAN_FOLDERS ?= base capture record probe store importers recipes exporters precision cli
 TSAN_FOLDERS ?= base capture record
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
@@ -48,8 +48,9 @@ test: build ## Run every test: C++ (plain, address and thread sanitizer) and Pyt
 	@$(PYTHON_TEST) tools/run_tests.py --jobs $(JOBS) --asan "$(ASAN_FOLDERS)" --tsan "$(TSAN_FOLDERS)"
 
 .PHONY: test-compat
-test-compat: build ## Let msprof-analyze, Perfetto, HTA and TensorBoard open what Sonde writes
+test-compat: build ## Compare with the peers: they open what Sonde writes, and msProbe records the same programs
 	@setup/python.sh torch >/dev/null
+	@setup/python.sh msprobe >/dev/null
 	@PRESET=$(PRESET) $$(setup/python.sh compat) -m pytest -q -o addopts=-ra test/compat
 
 .PHONY: test-torch-versions

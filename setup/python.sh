@@ -1,10 +1,11 @@
 #!/bin/bash
-# python.sh torch|test|lint|compat|tensorboard: print the path of a Python interpreter for that purpose; what is missing is made in the
+# python.sh torch|test|lint|compat|msprobe|tensorboard: print the path of a Python interpreter for that purpose; what is missing is made in the
 # cache folder first.
 #   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
 #   test    the same with pytest and the wheel's build backend
 #   lint    clang-format, clang-tidy, ruff
 #   compat  the peer tools of requirements-compat.txt
+#   msprobe the precision tool of requirements-msprobe.txt, with torch
 #   tensorboard  the graph viewer of requirements-tensorboard.txt
 source "$(dirname "$0")/common.sh"
 
@@ -91,6 +92,7 @@ case "${1:-}" in
   test) test_python ;;
   lint) environment lint "$setup_dir/requirements-lint.txt" 1 "clang-tidy, clang-format, ruff: 55 MB to load, 190 MB on disk, some 10 seconds" ;;
   compat) environment compat "$setup_dir/requirements-compat.txt" 3 "msprof-analyze, HolisticTraceAnalysis, Perfetto: 300 MB to load, some 1.5 GB on disk, 1 to 3 minutes" ;;
+  msprobe) environment msprobe "$setup_dir/requirements-msprobe.txt" 9 "mindstudio-probe with torch: 2 GB to load, 5.6 GB on disk, 1 to 5 minutes" ;;
   tensorboard) environment tensorboard "$setup_dir/requirements-tensorboard.txt" 1 "TensorBoard with its graph viewer: 40 MB to load, 150 MB on disk, some 10 seconds" ;;
-  *) fail "usage: python.sh torch|test|lint|compat|tensorboard" ;;
+  *) fail "usage: python.sh torch|test|lint|compat|msprobe|tensorboard" ;;
 esac

@@ -12,8 +12,11 @@
             train(batch)
             prof.step()
 
-torch itself is needed when recording starts, not before.
+torch itself is needed when recording starts, not before. ``PrecisionDebugger`` and what belongs to
+it come from ``sonde.torch.precision``, which is imported when it is asked for.
 """
+
+from typing import Any
 
 from sonde.torch._enums import (
     AiCMetrics,
@@ -32,7 +35,19 @@ from sonde.torch._handler import analyse, tensorboard_trace_handler
 from sonde.torch._profiler import _KinetoProfile, profile
 from sonde.torch._schedule import schedule
 
+_PRECISION = ("PrecisionDebugger", "acl_save", "module_dump", "module_dump_end", "seed_all")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PRECISION:
+        from sonde.torch import precision
+
+        return getattr(precision, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
+    "PrecisionDebugger",
     "AiCMetrics",
     "ExportType",
     "HostSystem",
@@ -41,9 +56,13 @@ __all__ = [
     "ProfilerLevel",
     "_ExperimentalConfig",
     "_KinetoProfile",
+    "acl_save",
     "analyse",
+    "module_dump",
+    "module_dump_end",
     "profile",
     "schedule",
+    "seed_all",
     "supported_activities",
     "supported_ai_core_metrics",
     "supported_export_type",

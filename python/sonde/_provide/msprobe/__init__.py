@@ -1,0 +1,1 @@
+"""Stands in for the reference tool under ``sonde run --provide msprobe``."""

@@ -1,0 +1,331 @@
+"""Puts wrappers in the place of the listed functions of torch, and takes them away again.
+
+Only the outermost wrapped call of a thread is recorded; every one counts, also those that a filter
+leaves out, so that the numbers in names agree between dumps.
+"""
+
+import functools
+import importlib
+import os
+import re
+from typing import Any, Callable, Optional
+
+from sonde.torch.precision import _errors, _names
+from sonde.torch.precision._collector import Collector
+
+_DROPOUTS = frozenset(
+    f"Functional.{name}" for name in ("dropout", "dropout1d", "dropout2d", "dropout3d")
+) | {"Torch.dropout"}
+_MODULE_PATH = re.compile(r"^[a-zA-Z_]\w*(\.[a-zA-Z_]\w*)*$")
+_FUNCTION = re.compile(r"^[a-zA-Z_]\w*$")
+
+
+class Api:
+    """One name of the dump, "Torch.add", and how often it was called in this step."""
+
+    __slots__ = ("count", "is_distributed", "is_dropout", "is_wanted", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.count = 0
+        self.is_wanted = True
+        self.is_distributed = name.startswith("Distributed.")
+        self.is_dropout = name in _DROPOUTS
+
+
+class Apis:
+    """All wrappers of the process. ``on`` says whether they do anything."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+        self.on = False
+        self.collector: Optional[Collector] = None
+        self.installed = False
+        self._apis: dict[str, Api] = {}
+        self._places: list[tuple[Any, str, Any, bool, Any]] = []
+        self._customs: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self._pending: dict[int, tuple[Any, Callable[[], None]]] = {}
+        self._batches: list[tuple[list, Callable[[], None]]] = []
+
+    # Which
+
+    def install(self) -> None:
+        """Wraps what is there; wrappers are made once and put back later."""
+        if not self._places:
+            for category, prefix, sources, targets in self._categories():
+                for name in _names.supported().get(category, []):
+                    self._plan(name, prefix, sources, targets)
+            self._wrap_wait()
+        for holder, name, wrapper, _, _ in self._places:
+            setattr(holder, name, wrapper)
+        self.installed = True
+
+    def remove(self) -> None:
+        """Puts the original functions back."""
+        for holder, name, _, was_own, original in self._places:
+            if was_own:
+                setattr(holder, name, original)
+            else:
+                delattr(holder, name)
+        self.installed = False
+
+    def _categories(self) -> "list[tuple[str, str, list, list]]":
+        torch = self.torch
+        found = [
+            ("functional", "Functional", [torch.nn.functional], [torch.nn.functional]),
+            ("tensor", "Tensor", [torch.Tensor], [torch.Tensor]),
+            ("torch", "Torch", [torch], [torch]),
+            ("_VF", "VF", [torch._C._VariableFunctionsClass], [torch._VF]),
+        ]
+        if torch.distributed.is_available():
+            from torch.distributed import distributed_c10d
+
+            both = [torch.distributed, distributed_c10d]
+            found.append(("distributed", "Distributed", both, both))
+        npu = _module_if_loaded("torch_npu")
+        if npu is not None:
+            found.append(("torch_npu", "NPU", [torch.ops.npu, npu], [npu, torch.ops.npu]))
+        return found
+
+    def _plan(self, name: str, prefix: str, sources: list, targets: list) -> None:
+        path, _, last = name.rpartition(".")
+        api = self._api(f"{prefix}.{last}")
+        wrappers: dict[int, tuple[Any, Any]] = {}
+        for source, target in zip(sources, targets):
+            for part in filter(None, path.split(".")):
+                source, target = getattr(source, part, None), getattr(target, part, None)
+            original = getattr(source, last, None)
+            if target is None or not callable(original):
+                continue
+            if id(original) not in wrappers:
+                wrappers[id(original)] = (original, self._wrapper(api, original))
+            was_own = last in vars(target)
+            before = vars(target)[last] if was_own else None
+            self._places.append((target, last, wrappers[id(original)][1], was_own, before))
+
+    def _api(self, name: str) -> Api:
+        api = self._apis.get(name)
+        if api is None:
+            api = self._apis[name] = Api(name)
+        return api
+
+    def add_custom(self, module: Any, function: str, prefix: str) -> None:
+        """Wraps one more function; a second time does nothing."""
+        key = (id(module), function)
+        if key in self._customs:
+            return
+        original = getattr(module, function)
+        self._customs[key] = (module, function, original)
+        setattr(module, function, self._wrapper(self._api(f"{prefix}.{function}"), original))
+
+    def remove_custom(self, module: Any, function: str) -> bool:
+        """Puts the original of a further function back."""
+        found = self._customs.pop((id(module), function), None)
+        if found is None:
+            return False
+        setattr(module, function, found[2])
+        return True
+
+    def add_listed_customs(self, path: str = _names.CUSTOM_FILE) -> None:
+        """Wraps what ``custom_wrap_ops.yaml`` lists."""
+        try:
+            lists = _names.read_lists(path)
+        except (OSError, ValueError) as problem:
+            _errors.warning(f"{path} is not read: {problem}")
+            return
+        for module_name, functions in lists.items():
+            if not _MODULE_PATH.match(module_name):
+                _errors.warning(f"{path}: {module_name} is no module path")
+                continue
+            try:
+                module = importlib.import_module(module_name)
+            except ImportError as problem:
+                _errors.warning(f"{path}: {problem}")
+                continue
+            for function in functions:
+                if _FUNCTION.match(function) and hasattr(module, function):
+                    self.add_custom(module, function, module_name)
+                else:
+                    _errors.warning(f"{path}: {module_name} has no function {function}")
+
+    # When
+
+    def use(self, collector: Collector) -> None:
+        """Another collector decides what is recorded."""
+        self.collector = collector
+        wanted = collector.scope.static_filter()
+        for api in self._apis.values():
+            api.is_wanted = wanted is None or wanted(api.name)
+
+    def reset(self) -> None:
+        """A step has ended."""
+        for api in self._apis.values():
+            api.count = 0
+        self._pending.clear()
+        self._batches.clear()
+
+    # How
+
+    def _wrapper(self, api: Api, original: Any) -> Any:
+        call = self._call
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            if not self.on:
+                return original(*args, **kwargs)
+            return call(api, original, args, kwargs)
+
+        for name in ("__name__", "default"):
+            if hasattr(original, name):
+                setattr(function, name, getattr(original, name))
+        return function
+
+    def _call(self, api: Api, original: Any, args: tuple, kwargs: "dict[str, Any]") -> Any:
+        collector = self.collector
+        nesting = collector.nesting
+        if nesting.busy or nesting.depth:
+            return original(*args, **kwargs)
+        if "self" in kwargs:
+            _errors.warning(
+                f"Cannot collect precision data of {api.name}. It may be fixed by passing the "
+                'value of "self" as a positional argument instead of a keyword argument. '
+            )
+            return original(*args, **kwargs)
+        name = f"{api.name}.{api.count}."
+        if api.is_wanted:
+            nesting.busy = True
+            try:
+                collector.forward_inputs(name + "forward", args, kwargs)
+            except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+                collector.failed(problem)
+            finally:
+                nesting.busy = False
+        nesting.depth = 1
+        try:
+            result = original(*args, **kwargs)
+        except BaseException:
+            collector.finish(name + "forward")
+            raise
+        finally:
+            nesting.depth = 0
+        if self.on:
+            nesting.busy = True
+            try:
+                self._after(api, name, args, kwargs, result)
+            except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+                collector.failed(problem)
+            finally:
+                nesting.busy = False
+            api.count += 1
+        return result
+
+    def _after(
+        self, api: Api, name: str, args: tuple, kwargs: "dict[str, Any]", result: Any
+    ) -> None:
+        collector = self.collector
+        if not (api.is_dropout and _probability(args, kwargs) == 0):
+            self._watch_backward(api, name + "backward", result)
+        if not api.is_wanted:
+            collector.passed(name + "forward")
+            return
+        if not api.is_distributed:
+            collector.forward_outputs(name + "forward", result)
+            return
+        values = (*args, *kwargs.values())
+        collector.forward_outputs(name + "forward", values)
+        later = functools.partial(self._record_late, name + "forward", values)
+        short = api.name.rpartition(".")[2]
+        if short == "batch_isend_irecv" and isinstance(result, list):
+            self._batches.append((list(result), later))
+        elif result is not None and (
+            kwargs.get("async_op") or short in ("isend", "irecv") or True in args
+        ):
+            self._pending[id(result)] = (result, later)
+
+    def _record_late(self, name: str, values: tuple) -> None:
+        collector = self.collector
+        if collector.running:
+            collector.forward_outputs(name, values)
+
+    def _watch_backward(self, api: Api, name: str, result: Any) -> None:
+        collector = self.collector
+        if not api.is_wanted and not collector.apis_in_construct:
+            return
+        tensor = self._first_tensor(result)
+        if tensor is None or not (tensor.requires_grad and self.torch.is_grad_enabled()):
+            return
+        node = tensor.grad_fn
+        if node is None:
+            return
+
+        def on_backward(gradients_out: Any, gradients_in: Any) -> None:
+            nesting = collector.nesting
+            if nesting.busy or os.getpid() != collector.pid:
+                return
+            nesting.busy = True
+            try:
+                if api.is_wanted:
+                    collector.backward(name, gradients_in, gradients_out)
+                else:
+                    collector.passed(name)
+            except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+                collector.failed(problem)
+            finally:
+                nesting.busy = False
+
+        node.register_hook(on_backward)
+
+    def _first_tensor(self, value: Any) -> Any:
+        tensor_type = self.torch.Tensor
+        while not isinstance(value, tensor_type):
+            if isinstance(value, dict):
+                return next(
+                    (item for item in value.values() if isinstance(item, tensor_type)), None
+                )
+            if not isinstance(value, (list, tuple)) or not value:
+                return None
+            value = value[0]
+        return value
+
+    # Collectives that end later
+
+    def _wrap_wait(self) -> None:
+        if not self.torch.distributed.is_available():
+            return
+        work = self.torch.distributed.Work
+        original = work.wait
+
+        @functools.wraps(original)
+        def wait(handle: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(handle, *args, **kwargs)
+            if self._pending or self._batches:
+                self._waited(handle)
+            return result
+
+        self._places.append((work, "wait", wait, "wait" in vars(work), original))
+
+    def _waited(self, handle: Any) -> None:
+        try:
+            found = self._pending.pop(id(handle), None)
+            if found is not None:
+                found[1]()
+                return
+            for batch in list(self._batches):
+                handles, later = batch
+                if any(item is handle for item in handles):
+                    handles[:] = [item for item in handles if item is not handle]
+                    if not handles:
+                        self._batches.remove(batch)
+                        later()
+                    return
+        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            self.collector.failed(problem)
+
+
+def _probability(args: tuple, kwargs: "dict[str, Any]") -> Any:
+    return args[1] if len(args) >= 2 else kwargs.get("p", 0.5)
+
+
+def _module_if_loaded(name: str) -> Any:
+    import sys
+
+    return sys.modules.get(name)

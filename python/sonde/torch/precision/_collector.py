@@ -1,0 +1,315 @@
+"""What happens at each hook: which entry, which values, which files.
+
+One collector serves one configuration. Everything that goes wrong in here is written to
+``dump_error_info.log`` beside the dump and never reaches the user's program.
+Threads: hooks come from any thread under the GIL; nesting is kept per thread.
+"""
+
+import json
+import os
+import threading
+import time
+import traceback
+from typing import Any, Callable, Optional
+
+from sonde.torch.precision import _errors, _native_probe
+from sonde.torch.precision._config import Config
+from sonde.torch.precision._ignored import masked
+from sonde.torch.precision._scope import Scope
+
+_FINISH = _native_probe.FINISH
+_SAVE = _native_probe.SAVE_TENSORS
+_WITH_CONSTRUCT = ("L0", "mix")
+
+
+class Nesting(threading.local):
+    """Of one thread: whether we are at work, open APIs, open modules."""
+
+    def __init__(self) -> None:
+        self.busy = False
+        self.depth = 0
+        self.modules: list[str] = []
+        self.calls: list = []
+
+
+class Collector:
+    """Turns hooks into entries of the dump."""
+
+    def __init__(self, torch: Any, config: Config) -> None:
+        self.torch = torch
+        self.config = config
+        self.running = False
+        self.nesting = Nesting()
+        self.scope = Scope(config)
+        self.pid = os.getpid()
+        self.folder: Optional[str] = None
+        self.optimizer_status = ""
+        self._functions: dict[str, Any] = {}
+        self._set_modes()
+        self._nodes: list[tuple[str, Optional[str]]] = []
+        self._optimizer_seen: set[str] = set()
+        self._started: list[str] = []  # unfinished modules of all threads
+        self._backward_modules: set[str] = set()
+        self._gradient_calls: dict[str, list] = {}
+        self._logged: set[type] = set()
+        self._set_up([])
+
+    def _set_modes(self) -> None:
+        modes = set(self.config.data_mode)
+        if "all" in modes:
+            modes = {"forward", "backward", "input", "output"}
+        if not modes & {"forward", "backward"}:
+            modes |= {"forward", "backward"}
+        if not modes & {"input", "output"}:
+            modes |= {"input", "output"}
+        has_values = self.config.task != "structure"
+        self.forward_input = has_values and {"forward", "input"} <= modes
+        self.forward_output = has_values and {"forward", "output"} <= modes
+        self.backward_input = has_values and {"backward", "input"} <= modes
+        self.backward_output = has_values and {"backward", "output"} <= modes
+        given = set(self.config.data_mode)
+        self.hooks_gradients = not ("forward" in given and "backward" not in given)
+        self._construct_on = self.config.extra_info and self.config.level in _WITH_CONSTRUCT
+        self.apis_in_construct = self._construct_on and self.config.level == "mix"
+
+    def _set_up(self, slices: "list[dict]") -> None:
+        self._slices = slices
+        functions = _native_probe.functions(self.torch, self.config, slices)
+        self._functions = functions
+        self._add: Callable[..., None] = functions["add"]
+        self._stack: Callable[[str], None] = functions["stack"]
+        self._construct: Callable[..., None] = functions["construct"]
+
+    # The dump
+
+    def open(self, folder: str, slices: "list[dict]") -> None:
+        """Makes the files of one step; continues if they are open."""
+        if self.folder == folder and slices == self._slices:
+            return
+        if slices != self._slices:
+            self._set_up(slices)
+        config = self.config
+        is_debug = config.level == "debug"
+        tensors = os.path.join(folder, "dump_tensor_data") if config.saves_tensors else None
+        header = {
+            "task": config.task,
+            "level": config.level,
+            "framework": "pytorch",
+            "dump_data_dir": tensors,
+        }
+        head = json.dumps(header, indent=1)[:-2] + ',\n "data": {'
+        name = "debug.json" if is_debug else "dump.json"
+        extra = config.extra_info and not is_debug
+        self._functions["open"](folder, name, head, tensors, extra, extra)
+        self.folder = folder
+
+    def flush(self) -> None:
+        """Completes the files of the step so far."""
+        if self.folder is None:
+            return
+        try:
+            self._functions["settle"]()
+        except RuntimeError as problem:
+            self._report(str(problem))
+        self._check_writing()
+
+    def end_step(self) -> None:
+        """Completes and leaves the step."""
+        self.flush()
+        self._functions["close"]()
+        self.folder = None
+        self.optimizer_status = ""
+        self._nodes.clear()
+        self._optimizer_seen.clear()
+        self._started.clear()
+        self._backward_modules.clear()
+        self._gradient_calls.clear()
+        self.nesting = Nesting()
+
+    def moved_to(self, folder: str) -> None:
+        """The folder of the open step has a new name."""
+        self._functions["moved_to"](folder)
+        self.folder = folder
+
+    # Failures
+
+    def _check_writing(self) -> None:
+        text = self._functions["take_error"]()
+        if text:
+            self._report(text)
+
+    def _report(self, text: str) -> None:
+        _errors.error(f"the dump is not complete: {text}")
+        self._log(text, "")
+
+    def failed(self, problem: BaseException) -> None:
+        """An error of ours: one record per kind of exception and step."""
+        if type(problem) in self._logged:
+            return
+        self._logged.add(type(problem))
+        stack = "".join(traceback.format_exception(type(problem), problem, problem.__traceback__))
+        self._log(f"{type(problem).__name__}: {problem}", stack)
+        _errors.warning(f"collecting a value failed ({problem}); see dump_error_info.log")
+
+    def _log(self, text: str, stack: str) -> None:
+        if self.folder is None:
+            return
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S %z")
+        lines = f"[{stamp}] {text}\n"
+        if stack:
+            lines += f"Call stack (most recent call last):\n{stack}\n"
+        try:
+            path = os.path.join(self.folder, "dump_error_info.log")
+            with open(path, "a", encoding="utf-8", errors="replace") as file:
+                file.write(lines + "\n")
+        except OSError:
+            pass  # the disk that the dump cannot be written to either: said on standard error
+
+    # Hooks
+
+    def may_work(self) -> bool:
+        """Whether a hook of this thread is to do anything."""
+        return self.running and not self.nesting.busy and os.getpid() == self.pid
+
+    def _flags(self, name: str) -> int:
+        config = self.config
+        if config.task in ("tensor", "diff_check"):
+            return _SAVE
+        if config.tensor_list and any(part in name for part in config.tensor_list):
+            return _SAVE
+        return 0
+
+    def forward_inputs(self, name: str, args: tuple, kwargs: dict) -> bool:
+        """Inputs of an API or module; the answer says whether it is recorded now."""
+        if not self.scope.wants(name):
+            return False
+        if self.forward_input:
+            flags = self._flags(name)
+            args, kwargs = masked(name, "input", args, kwargs)
+            self._add(name, "input_args", "input", args, flags)
+            self._add(name, "input_kwargs", "kwargs", kwargs, flags)
+        if self.config.extra_info:
+            self._stack(name)
+        return True
+
+    def forward_outputs(self, name: str, output: Any, parameters: Optional[dict] = None) -> None:
+        """Outputs, and for modules their own parameters."""
+        self._update_construct(name)
+        if not self.scope.wants(name):
+            return
+        if not self.forward_output:
+            self._functions["finish"](name)
+            return
+        flags = self._flags(name)
+        if not (isinstance(output, tuple)):
+            output = (output,)
+        output = masked(name, "output", output, {})[0]
+        if parameters is None:
+            keep = _native_probe.KEEP_PARTS if name.startswith("Distributed.") else 0
+            self._add(name, "output", "output", output, flags | _FINISH | keep)
+        else:
+            self._add(name, "output", "output", output, flags)
+            self._add(name, "parameters", "parameters", parameters, flags | _FINISH)
+
+    def passed(self, name: str) -> None:
+        """A call that a filter leaves out."""
+        self._update_construct(name)
+
+    def finish(self, name: str) -> None:
+        """No outputs will come: the call raised."""
+        self._functions["finish"](name)
+
+    def backward(self, name: str, gradients_in: Any, gradients_out: Any) -> None:
+        """Gradients of an API or module: with respect to its outputs, and to its inputs."""
+        self._update_construct(name)
+        if not self.scope.wants(name):
+            return
+        flags = self._flags(name)
+        if self.backward_input:
+            last = 0 if self.backward_output else _FINISH
+            self._add(name, "input", "input", _as_tuple(gradients_in), flags | last)
+        if self.backward_output:
+            self._add(name, "output", "output", _as_tuple(gradients_out), flags | _FINISH)
+        if name.startswith("Module.") and (self.backward_input or self.backward_output):
+            self._backward_modules.add(name.rsplit(".", 2)[0])
+
+    def gradient(self, module: str, parameter: str, value: Any, expected: int) -> None:
+        """A parameter's gradient, accumulated so far. ``expected``: parameters of the module."""
+        call = self._gradient_calls.setdefault(module, [0, parameter, 0])
+        if call[1] == parameter and call[2]:
+            call[0] += 1
+            call[2] = 0
+        call[2] += 1
+        name = f"{module}.parameters_grad.{call[0]}"
+        if (
+            self.scope.filters
+            and not self.scope.wants(module)
+            and module not in self._backward_modules
+        ):
+            self._functions["remove"](name)
+            return
+        flags = self._flags(name) | _native_probe.IN_LIST | _native_probe.KEEP_PARTS
+        if call[2] >= expected:
+            flags |= _FINISH
+        self._add(name, parameter, parameter, value, flags)
+
+    # Construct
+
+    def begin_module(self, name: str) -> None:
+        """A module's forward or backward begins: children refer to it."""
+        stack = self.nesting.modules
+        parent = stack[-1] if stack else self._last_started_around(name)
+        self._nodes.append((name, parent))
+        self._started.append(name)
+        stack.append(name)
+        self.scope.begin_module(name)
+
+    def end_module(self, name: str) -> None:
+        """And ends."""
+        if name in self._started:
+            self._started.remove(name)
+        stack = self.nesting.modules
+        if stack:
+            stack.pop()
+        self.scope.end_module(name)
+
+    def _last_started_around(self, name: str) -> Optional[str]:
+        parts = name.split(".")
+        # Module.<qualified name>.<Class>.<forward|backward>.<n>
+        path, direction = ".".join(parts[:-3]), parts[-2]
+        for other in reversed(self._started):
+            others = other.split(".")
+            if others[-2] == direction and path.startswith(".".join(others[:-3]) + "."):
+                return other
+        return None
+
+    def _update_construct(self, name: str) -> None:
+        if not self._construct_on:
+            return
+        status = self.optimizer_status
+        is_module = name.startswith("Module.")
+        if status and not is_module:
+            if status not in self._optimizer_seen:
+                self._optimizer_seen.add(status)
+                self._construct(status, None)
+            self._construct(name, status)
+        elif self.apis_in_construct and not is_module:
+            stack = self.nesting.modules
+            self._construct(name, stack[-1] if stack else None)
+        if self._nodes:
+            nodes, self._nodes = self._nodes, []
+            for node, parent in nodes:
+                self._construct(node, parent)
+
+    # Single values
+
+    def value(self, name: str, value: Any) -> None:
+        """The whole entry ``name`` of debug.json."""
+        flags = _native_probe.WHOLE | _FINISH
+        if self.config.task == "tensor":
+            flags |= _SAVE
+        self._add(name, "", "", value, flags)
+
+
+def _as_tuple(value: Any) -> tuple:
+    return value if isinstance(value, tuple) else (value,)

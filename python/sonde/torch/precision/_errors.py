@@ -1,0 +1,67 @@
+"""The exceptions that programs which use the reference tool know, and its log lines."""
+
+import sys
+import time
+
+
+class ProbeError(Exception):
+    """A wrong parameter or wrong use; known to existing programs as ``MsprobeException``."""
+
+    INVALID_PARAM = "[msprobe] 无效参数："
+    RECURSION_LIMIT = "[msprobe] 递归调用超过限制："
+    WRONG_USE = "[msprobe] Invalid interface usage: "
+
+    def __init__(self, kind: str, text: str = "") -> None:
+        super().__init__(kind + text)
+
+
+class PathError(Exception):
+    """A path that cannot be used; known to existing programs as ``FileCheckException``."""
+
+    ILLEGAL_PATH = "[msprobe] 非法文件路径： "
+    INVALID_FILE = "[msprobe] 无效文件： "
+    NO_PERMISSION = "[msprobe] 文件权限错误： "
+
+    def __init__(self, kind: str, text: str = "") -> None:
+        super().__init__(kind + text)
+
+
+class ScopeError(Exception):
+    """A range of calls that cannot be; known to existing programs as ``ScopeException``."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("[msprobe] Invalid scope: " + text)
+
+
+ProbeError.__name__ = ProbeError.__qualname__ = "MsprobeException"
+PathError.__name__ = PathError.__qualname__ = "FileCheckException"
+ScopeError.__name__ = ScopeError.__qualname__ = "ScopeException"
+
+
+def _say(level: str, text: str) -> None:
+    try:
+        sys.stderr.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [{level}] {text}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass  # the program closed its standard error
+
+
+def info(text: str) -> None:
+    """One line of what goes on."""
+    _say("INFO", text)
+
+
+def warning(text: str) -> None:
+    """One line of what is probably not meant so."""
+    _say("WARNING", text)
+
+
+def error(text: str) -> None:
+    """One line of what cannot be done."""
+    _say("ERROR", text)
+
+
+def refuse(text: str) -> ProbeError:
+    """Logs a wrong setting and gives the exception to raise, which says it, too."""
+    error(text)
+    return ProbeError(ProbeError.INVALID_PARAM, text)

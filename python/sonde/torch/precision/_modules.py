@@ -1,0 +1,267 @@
+"""Hooks modules: inputs and outputs of their forward and backward, their parameters' gradients."""
+
+import functools
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, Optional
+
+from sonde.torch.precision import _errors
+from sonde.torch.precision._collector import Collector
+
+
+class _Open:
+    """A forward call that has begun in this thread."""
+
+    __slots__ = ("backward", "module", "name")
+
+    def __init__(self, module: Any, name: str, backward: Any) -> None:
+        self.module = module
+        self.name = name
+        self.backward = backward
+
+
+class Modules:
+    """The hooks of all models. ``on`` says whether they do anything."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+        self.on = False
+        self.collector: Optional[Collector] = None
+        self.loader: Any = None
+        self._counts: dict[str, int] = {}
+        self._hooked: set[int] = set()
+        self._models: list[Any] = []  # keeps the ids unique
+        self._gradient_hooks: set[tuple[str, str]] = set()
+        self.only: Optional[str] = None  # module_dump(): the prefix that is recorded alone
+
+    def reset(self) -> None:
+        """A step has ended."""
+        self._counts.clear()
+
+    def attach(self, models: Any) -> None:
+        """Hooks all descendants of one model or several, each model once."""
+        if id(models) in self._hooked:
+            return
+        self._hooked.add(id(models))
+        self._models.append(models)
+        several = isinstance(models, (list, tuple))
+        for index, model in enumerate(models if several else [models]):
+            lead = f"{index}." if several else ""
+            self._attach_model(model, lead)
+
+    def _attach_model(self, model: Any, lead: str) -> None:
+        everything = list(model.named_modules())
+        skipped = (1, len(everything) - 1) if "verl" in sys.modules else ()
+        for number, (name, module) in enumerate(everything):
+            if module is model:
+                continue
+            if isinstance(module, self.torch.jit.ScriptModule):
+                _errors.warning(
+                    f"The module dump does not support {type(module)} type. "
+                    "The data dump for this module will be skipped."
+                )
+                continue
+            if type(module).__name__ == "FullyShardedDataParallel":
+                continue
+            if number in skipped:
+                _errors.warning(
+                    f"The module {name} is the first or last layer in verl scenario, "
+                    "the data dump for this module will be skipped."
+                )
+                continue
+            self.hook(module, f"Module.{lead}{name}.{type(module).__name__}")
+
+    def hook(self, module: Any, prefix: str) -> Any:
+        """Hooks one module under the name that its entries begin with; gives both handles."""
+        with_backward = True
+        if len(module._backward_hooks) > 0 and module._is_full_backward_hook is False:
+            _errors.warning(
+                f"The {prefix} has registered deprecated register_backward_hook,"
+                "which may cause abnormal data dump. "
+                "The backward data dump for this module will be skipped."
+            )
+            with_backward = False
+        before = functools.partial(self._before, prefix, with_backward)
+        after = functools.partial(self._after, prefix)
+        return (
+            module.register_forward_pre_hook(before, with_kwargs=True),
+            module.register_forward_hook(after, with_kwargs=True, prepend=True, always_call=True),
+        )
+
+    # Forward
+
+    def _before(
+        self, prefix: str, with_backward: bool, module: Any, args: tuple, kwargs: dict
+    ) -> Any:
+        loader = self.loader
+        if not self.on and loader is None:
+            return None
+        collector = self.collector
+        nesting = collector.nesting
+        if nesting.busy:
+            return None
+        nesting.busy = True
+        changed = None
+        try:
+            number = self._counts.get(prefix, -1) + 1
+            self._counts[prefix] = number
+            name = f"{prefix}.forward.{number}"
+            if loader is not None:
+                changed = loader.replace(name, args, kwargs)
+                args, kwargs = changed or (args, kwargs)
+            if self.on:
+                collector.begin_module(name)
+                collector.forward_inputs(name, args, kwargs)
+                backward = None
+                if with_backward:
+                    backward = self._backward_hook(module, f"{prefix}.backward.{number}")
+                    hooked = self._through(backward.setup_input_hook, args)
+                    if hooked is not None:
+                        changed = (hooked, kwargs)
+                nesting.calls.append(_Open(module, name, backward))
+        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            collector.failed(problem)
+        finally:
+            nesting.busy = False
+        return changed
+
+    def _after(self, prefix: str, module: Any, args: tuple, kwargs: dict, output: Any) -> Any:
+        collector = self.collector
+        if collector is None or collector.nesting.busy:
+            return None
+        nesting = collector.nesting
+        calls = nesting.calls
+        if not calls or not any(call.module is module for call in calls):
+            return None
+        nesting.busy = True
+        try:
+            # Calls above ours ended by an exception that no hook heard of.
+            while calls[-1].module is not module:
+                collector.end_module(calls.pop().name)
+            call = calls.pop()
+            failure = sys.exc_info()[1] if output is None else None
+            if failure is not None and type(failure).__name__ != "_StopRecomputationError":
+                collector.finish(call.name)
+                collector.end_module(call.name)
+                return None
+            if self.on:
+                parameters = {
+                    key: value for key, value in module._parameters.items() if value is not None
+                }
+                self._hook_gradients(prefix, parameters)
+                collector.forward_outputs(call.name, output, parameters)
+            collector.end_module(call.name)
+            if call.backward is not None and failure is None:
+                return self._through(call.backward.setup_output_hook, output)
+        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            collector.failed(problem)
+        finally:
+            nesting.busy = False
+        return None
+
+    # Backward
+
+    def _backward_hook(self, module: Any, name: str) -> Any:
+        from torch.utils.hooks import BackwardHook
+
+        collector = self.collector
+
+        def before(_module: Any, _gradients: Any) -> None:
+            if os.getpid() == collector.pid:
+                collector.begin_module(name)
+
+        def after(_module: Any, to_inputs: Any, to_outputs: Any) -> None:
+            nesting = collector.nesting
+            if os.getpid() != collector.pid:
+                return
+            was_busy, nesting.busy = nesting.busy, True
+            try:
+                if self.on and not was_busy:
+                    collector.backward(name, to_outputs, to_inputs)
+            except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+                collector.failed(problem)
+            finally:
+                nesting.busy = was_busy
+                collector.end_module(name)
+
+        return BackwardHook(module, [after], [before])
+
+    def _through(self, hook: Any, value: Any) -> Any:
+        """Sends the tensors of a value that need gradients through an autograd hook.
+
+        The value with the new tensors, or None where there are none.
+        """
+        torch = self.torch
+        if not torch.is_grad_enabled():
+            return None
+        found: list = []
+        _find(value, torch.Tensor, found)
+        hooked = hook(tuple(found))
+        if not found:
+            return None
+        for tensor in hooked:
+            # Views may be changed in place by the module, as its inputs could be before.
+            if tensor._is_view():
+                allowed = torch._C._autograd.CreationMeta(0)
+                if torch._C._autograd._get_creation_meta(tensor) != allowed:
+                    torch._C._autograd._set_creation_meta(tensor, allowed)
+        return _replace(value, torch.Tensor, iter(hooked))
+
+    # Gradients of parameters
+
+    def _hook_gradients(self, prefix: str, parameters: "dict[str, Any]") -> None:
+        if not self.collector.hooks_gradients:
+            return
+        wanted = {key: value for key, value in parameters.items() if value.requires_grad}
+        for key, parameter in wanted.items():
+            if (prefix, key) in self._gradient_hooks or not parameter.is_leaf:
+                continue
+            self._gradient_hooks.add((prefix, key))
+            hook = functools.partial(self._gradient, prefix, key, len(wanted))
+            parameter.register_post_accumulate_grad_hook(hook)
+
+    def _gradient(self, prefix: str, key: str, count: int, parameter: Any) -> None:
+        collector = self.collector
+        if not self.on or collector is None or collector.nesting.busy:
+            return
+        nesting = collector.nesting
+        nesting.busy = True
+        try:
+            value = getattr(parameter, "main_grad", None)
+            collector.gradient(prefix, key, parameter.grad if value is None else value, count)
+        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            collector.failed(problem)
+        finally:
+            nesting.busy = False
+
+
+def _find(value: Any, tensor_type: type, found: list) -> None:
+    if isinstance(value, tensor_type):
+        if value.requires_grad:
+            found.append(value)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _find(item, tensor_type, found)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _find(item, tensor_type, found)
+
+
+def _replace(value: Any, tensor_type: type, new: "Iterator[Any]") -> Any:
+    """Walks as ``_find`` does and puts the next of ``new`` at each place it found.
+
+    Lists and dicts are changed in place: the module may rely on their identity.
+    """
+    if isinstance(value, tensor_type):
+        return next(new) if value.requires_grad else value
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            value[index] = _replace(item, tensor_type, new)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            value[key] = _replace(item, tensor_type, new)
+    elif isinstance(value, tuple):
+        items = [_replace(item, tensor_type, new) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value

@@ -1,0 +1,112 @@
+"""Opens ``libsonde_probe.so`` and makes recorders of it; see ``adapt/probe/library.cc``."""
+
+import ctypes
+import linecache
+import os
+import threading
+from typing import Any, Optional
+
+from sonde import _native
+from sonde.torch.precision._config import Config
+from sonde.torch.precision._values import Describer
+
+LIBRARY = "libsonde_probe.so"
+
+SAVE_TENSORS, FINISH, KEEP_PARTS, IN_LIST, WHOLE = 1, 2, 4, 8, 16
+_SUMMARIES = {"statistics": 0, "md5": 1, "xor": 2, "none": 3}
+
+# Order of ElementType in probe/tensor_view.h.
+_ELEMENTS = {
+    name: number
+    for number, name in enumerate(
+        "float32 float64 float16 bfloat16 float8 int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
+        "bool complex64 complex128 other".split()
+    )
+}
+_OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+
+_lock = threading.Lock()
+_library: Optional[ctypes.PyDLL] = None
+
+
+def _open() -> ctypes.PyDLL:
+    global _library
+    with _lock:
+        if _library is None:
+            path = _native.find_library(LIBRARY)
+            if path is None:
+                folders = ", ".join(_native.library_folders())
+                raise _native.NativeError(f"{LIBRARY} not found in {folders}")
+            try:
+                library = ctypes.PyDLL(path)
+            except OSError as problem:
+                raise _native.NativeError(f"cannot load {path}: {problem}") from None
+            library.sonde_probe_functions.restype = ctypes.py_object
+            library.sonde_probe_functions.argtypes = [ctypes.py_object]
+            _library = library
+        return _library
+
+
+def _dtypes(torch: Any) -> list:
+    known = []
+    for name, value in vars(torch).items():
+        if not isinstance(value, torch.dtype) or str(value) != f"torch.{name}":
+            continue
+        kind = "float8" if name.startswith("float8") else name
+        if kind in _ELEMENTS or name == "complex32":
+            known.append((value, name, _ELEMENTS.get(kind, _ELEMENTS["other"]), value.itemsize))
+    return known
+
+
+def _describe_frame(code: Any, line: int) -> Optional[str]:
+    """Text of one frame of a stack; frames of ours and those without source are left out."""
+    path = code.co_filename
+    if path.startswith(_OUR_FOLDER):
+        return None
+    source = linecache.getline(path, line).strip()
+    return f"File {path}, line {line}, in {code.co_name}, \n {source}" if source else None
+
+
+def _sums_are_rounded(torch: Any) -> bool:
+    """Whether this torch rounds the sum of 16-bit elements before it divides (until 2.0)."""
+    with torch.no_grad():
+        return bool(
+            torch.isinf(torch.full((3,), 60000.0, dtype=torch.float16, device="cpu").mean())
+        )
+
+
+def _slicer(torch: Any, slices: "list[dict]") -> Any:
+    def part(tensor: Any) -> Any:
+        index = [slice(None)] * tensor.dim()
+        for item in slices:
+            dim = item.get("dim", 0)
+            if dim >= len(index):
+                continue
+            if item.get("size") is not None and tensor.shape[dim] != item["size"]:
+                continue
+            index[dim] = slice(item.get("begin", 0), item.get("end"))
+        if not index:
+            return tensor
+        flag = tensor.requires_grad
+        with torch.no_grad():
+            piece = tensor.detach()[tuple(index)]
+            return piece.requires_grad_(True) if flag else piece
+
+    return part
+
+
+def functions(torch: Any, config: Config, slices: "list[dict]") -> "dict[str, Any]":
+    """The functions of a new recorder. Raises ``NativeError``."""
+    library = _open()
+    summary = "none" if config.task in ("structure", "nan_check") else config.summary_mode
+    setup = {
+        "dtypes": _dtypes(torch),
+        "tensor_types": [torch.Tensor, torch.nn.Parameter],
+        "describe": Describer(torch).describe,
+        "describe_frame": _describe_frame,
+        "slice": _slicer(torch, slices) if slices else None,
+        "summary": _SUMMARIES[summary],
+        "with_sums": config.precision != "high",
+        "mean_rounds_sum": _sums_are_rounded(torch),
+    }
+    return library.sonde_probe_functions(setup)

@@ -1,0 +1,234 @@
+"""What the native side does not render by itself: arguments that are no plain tensors, numbers,
+texts or containers. See ``adapt/probe/renderer.h`` for the answers.
+"""
+
+import dataclasses
+import zlib
+from typing import Any, Optional
+
+from sonde.torch.precision import _errors
+
+_MEMORY_FORMATS = {
+    "torch.contiguous_format": "contiguous_format",
+    "torch.channels_last": "channels_last",
+    "torch.channels_last_3d": "channels_last_3d",
+    "torch.preserve_format": "preserve_format",
+}
+
+
+def group_id(ranks: "list[int]") -> str:
+    """Name of a process group: CRC-32 of its ranks as Python prints the list."""
+    return f"{zlib.crc32(str(ranks).encode()):08x}"
+
+
+class Describer:
+    """Made once torch is there; ``describe`` is what the native side calls."""
+
+    def __init__(self, torch: Any, with_sums: bool = True) -> None:
+        self._torch = torch
+        self._with_sums = with_sums
+
+    def describe(self, value: Any, key: Optional[str]) -> Optional[tuple]:
+        """One value, which is the one of ``key`` in a dict if that is not None."""
+        torch = self._torch
+        if type(value) is _Raw:
+            return ("plain", value.value)
+        if key in ("dtype", "output_dtype"):
+            return (
+                ("plain", {"type": "torch.dtype", "value": str(value)})
+                if value is not None
+                else None
+            )
+        if key == "device":
+            return self._device(value)
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if isinstance(value, (bool, int, float, str)):
+            return ("plain", {"type": type(value).__name__, "value": _builtin(value)})
+        if isinstance(value, slice):
+            parts = [_to_int(part) for part in (value.start, value.stop, value.step)]
+            return ("plain", {"type": "slice", "value": parts})
+        if value is Ellipsis:
+            return ("plain", {"type": "ellipsis", "value": "..."})
+        if isinstance(value, torch.Size):
+            return ("plain", {"type": "torch.Size", "value": [int(size) for size in value]})
+        if isinstance(value, torch.memory_format):
+            name = _MEMORY_FORMATS.get(str(value), str(value))
+            return ("plain", {"type": "torch.memory_format", "format": name})
+        if isinstance(value, (torch.dtype, torch.device)):
+            return ("plain", {})
+        return self._structure(value)
+
+    def _device(self, value: Any) -> Optional[tuple]:
+        if value is None:
+            return None
+        if isinstance(value, self._torch.device):
+            value = f"{value.type}:{value.index}"
+        elif not isinstance(value, (str, int)):
+            return None
+        return ("plain", {"type": "torch.device", "value": value})
+
+    def _structure(self, value: Any) -> Optional[tuple]:
+        if isinstance(value, tuple):
+            if hasattr(value, "_fields"):
+                return ("walk", {name: getattr(value, name) for name in value._fields})
+            return ("walk", tuple(value))
+        if isinstance(value, list):
+            return ("walk", list(value))
+        if isinstance(value, dict):
+            return ("walk", dict(value))
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            names = value.__dataclass_fields__
+            return ("walk", {name: getattr(value, name) for name in names})
+        kind = type(value).__module__
+        if kind.partition(".")[0] == "numpy":
+            return self._numpy(value)
+        if kind.startswith("torch"):
+            return self._torch_object(value)
+        return None
+
+    def _numpy(self, value: Any) -> Optional[tuple]:
+        import numpy
+
+        if isinstance(value, numpy.ndarray):
+            record = {
+                "type": "numpy.ndarray",
+                "dtype": str(value.dtype),
+                "shape": list(value.shape),
+            }
+            record.update({"Max": None, "Min": None, "Mean": None, "Norm": None})
+            if value.size and value.dtype.kind in "biufc":
+                record.update(
+                    Max=numpy.max(value).item(),
+                    Min=numpy.min(value).item(),
+                    Mean=numpy.mean(value).item(),
+                    Norm=numpy.linalg.norm(value).item(),
+                )
+            return ("plain", record)
+        if isinstance(value, numpy.generic):
+            return ("plain", {"type": type(value).__name__, "value": _builtin(value.item())})
+        return None
+
+    def _torch_object(self, value: Any) -> Optional[tuple]:
+        dist = getattr(self._torch, "distributed", None)
+        if dist is None or not dist.is_available():
+            return None
+        if isinstance(value, dist.ProcessGroup):
+            ranks = sorted(dist.get_process_group_ranks(value))
+            return (
+                "plain",
+                {"type": "torch.ProcessGroup", "group_ranks": ranks, "group_id": group_id(ranks)},
+            )
+        if isinstance(value, dist.P2POp):
+            group = value.group if value.group is not None else dist.group.WORLD
+            ranks = sorted(dist.get_process_group_ranks(group))
+            # "tensor" is walked as a tensor, the rest as builtin values would be: rendered plain.
+            return (
+                "walk",
+                {
+                    "class_type": _Raw("torch.distributed.P2POp"),
+                    "tensor": value.tensor,
+                    "op": _Raw(value.op.__name__),
+                    "peer": _Raw(value.peer),
+                    "tag": _Raw(value.tag),
+                    "group_id": _Raw(group_id(ranks)),
+                },
+            )
+        if isinstance(value, (dist.ReduceOp, dist.ReduceOp.RedOpType)):
+            return ("plain", {"type": "torch.distributed.ReduceOp", "value": str(value)})
+        return None
+
+    # Tensors that the native side could not read
+
+    def _tensor(self, tensor: Any) -> tuple:
+        torch = self._torch
+        name = _special_type(torch, tensor)
+        record = {
+            "type": name,
+            "dtype": str(tensor.dtype),
+            "shape": [int(size) for size in tensor.shape],
+            "Max": None,
+            "Min": None,
+            "Mean": None,
+            "Norm": None,
+            "requires_grad": tensor.requires_grad,
+        }
+        if name in _WITHOUT_VALUES or tensor.device.type == "meta":
+            return ("plain", record)
+        extra = None
+        if name == _DTENSOR:
+            extra = _placement(tensor)
+            tensor = tensor._local_tensor
+        elif name == _NESTED:
+            tensor = tensor.values()
+        while name == _GRAD_TRACKING and torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            tensor = torch._C._functorch.get_unwrapped(tensor)
+        if tensor.layout is not torch.strided:
+            return ("plain", record)
+        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+            requires_grad = tensor.requires_grad
+            host = tensor.detach().cpu().resolve_conj().resolve_neg()
+            if type(host) is not torch.Tensor:
+                host = host.as_subclass(torch.Tensor)
+            if requires_grad and (host.is_floating_point() or host.is_complex()):
+                host.requires_grad_(True)
+        return ("tensor", host, name, extra, None)
+
+
+class _Raw:
+    """A value that is rendered without a record around it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+_DTENSOR = "torch.distributed.tensor.DTensor"
+_FAKE = "torch._subclasses.fake_tensor.FakeTensor"
+_ASYNC = "torch.distributed._functional_collectives.AsyncCollectiveTensor"
+_NESTED = "torch.nested._internal.nested_tensor.NestedTensor"
+_BATCHED = "BatchedTensor"
+_GRAD_TRACKING = "GradTrackingTensor"
+_WITHOUT_VALUES = (_FAKE, _ASYNC, _BATCHED)
+
+
+def _special_type(torch: Any, tensor: Any) -> str:
+    functorch = torch._C._functorch
+    if functorch.is_batchedtensor(tensor):
+        return _BATCHED
+    if functorch.is_gradtrackingtensor(tensor):
+        return _GRAD_TRACKING
+    kind = type(tensor)
+    full = f"{kind.__module__}.{kind.__qualname__}"
+    if kind.__name__ == "DTensor":
+        return _DTENSOR
+    return full if full in (_FAKE, _ASYNC, _NESTED) else "torch.Tensor"
+
+
+def _placement(tensor: Any) -> dict:
+    placements = []
+    for place in tensor.placements:
+        if place.is_shard():
+            placements.append({"Shard": {"dim": place.dim}})
+        elif place.is_partial():
+            placements.append({"Partial": {"reduce_op": place.reduce_op}})
+        else:
+            placements.append({"Replicate": {}})
+    return {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": placements}
+
+
+def _builtin(value: Any) -> Any:
+    """The plain value of an instance of a subclass (an enum, a named number)."""
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value) if kind is not str else str.__str__(value)
+    return None
+
+
+def _to_int(value: Any) -> Optional[int]:
+    if value is None:
+        return None
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        _errors.warning(f"The data type {type(value)} cannot be converted to int type.")
+        return None

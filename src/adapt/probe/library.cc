@@ -1,0 +1,213 @@
+// What Python gets: sonde_probe_functions(), opened by ctypes, gives a dict with open(), add() and
+// the others, which are bound to a recorder of their own.
+#include <array>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "adapt/probe/recorder.h"
+
+namespace sonde::adapt {
+namespace {
+
+constexpr const char* kCapsuleName = "sonde.probe";
+constexpr int kFastCall = 0x80;  // METH_FASTCALL
+
+// Process-wide as the interpreter is; filled once by sonde_probe_functions().
+PythonCalls g_calls;
+
+using Arguments = PyObject* const*;
+
+Recorder* RecorderOf(PyObject* self) {
+  return static_cast<Recorder*>(g_calls.capsule_get(self, kCapsuleName));
+}
+
+void DestroyRecorder(PyObject* capsule) { delete RecorderOf(capsule); }
+
+PyObject* None() {
+  g_calls.retain(g_calls.none);
+  return g_calls.none;
+}
+
+PyObject* Raise(const std::string& text) {
+  g_calls.raise(g_calls.runtime_error, text.c_str());
+  return nullptr;
+}
+
+bool CheckCount(intptr_t count, intptr_t wanted) {
+  if (count == wanted) return true;
+  Raise("sonde probe: wrong number of arguments");
+  return false;
+}
+
+std::string Text(PyObject* object) {
+  std::string_view text;
+  return object != g_calls.none && TextOf(g_calls, object, &text) ? std::string(text)
+                                                                  : std::string();
+}
+
+// open(folder, main_file, head, tensor_folder, with_stacks, with_construct)
+PyObject* Open(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 6)) return nullptr;
+  const Status status = RecorderOf(self)->Open({.folder = Text(args[0]),
+                                                .main_file = Text(args[1]),
+                                                .head = Text(args[2]),
+                                                .tensor_folder = Text(args[3]),
+                                                .with_stacks = args[4] == g_calls.true_object,
+                                                .with_construct = args[5] == g_calls.true_object});
+  if (!status.ok()) return Raise(std::string(status.message()));
+  return None();
+}
+
+// add(name, key, io, value, flags)
+PyObject* Add(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 5)) return nullptr;
+  std::string_view key;
+  std::string_view io;
+  if (!TextOf(g_calls, args[1], &key) || !TextOf(g_calls, args[2], &io)) {
+    return Raise("sonde probe: key and io must be texts");
+  }
+  const uint64_t flags = g_calls.long_as_u64(args[4]);
+  if (!RecorderOf(self)->Add(Text(args[0]), key, io, args[3], flags)) return nullptr;
+  return None();
+}
+
+PyObject* Finish(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 1)) return nullptr;
+  RecorderOf(self)->Finish(Text(args[0]));
+  return None();
+}
+
+PyObject* Remove(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 1)) return nullptr;
+  RecorderOf(self)->Remove(Text(args[0]));
+  return None();
+}
+
+PyObject* Stack(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 1)) return nullptr;
+  return RecorderOf(self)->AddStack(Text(args[0])) ? None() : nullptr;
+}
+
+// construct(name, parent)
+PyObject* Construct(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 2)) return nullptr;
+  return RecorderOf(self)->AddConstruct(Text(args[0]), args[1]) ? None() : nullptr;
+}
+
+PyObject* Settle(PyObject* self, Arguments, intptr_t count) {
+  if (!CheckCount(count, 0)) return nullptr;
+  const Status status = RecorderOf(self)->Settle();
+  if (!status.ok()) return Raise(std::string(status.message()));
+  return None();
+}
+
+PyObject* MovedTo(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 1)) return nullptr;
+  RecorderOf(self)->MovedTo(Text(args[0]));
+  return None();
+}
+
+PyObject* Close(PyObject* self, Arguments, intptr_t count) {
+  if (!CheckCount(count, 0)) return nullptr;
+  RecorderOf(self)->Close();
+  return None();
+}
+
+PyObject* TakeError(PyObject* self, Arguments, intptr_t count) {
+  if (!CheckCount(count, 0)) return nullptr;
+  const std::string text = RecorderOf(self)->TakeError();
+  return g_calls.text_from(text.data(), static_cast<intptr_t>(text.size()));
+}
+
+using FastFunction = PyObject* (*)(PyObject*, Arguments, intptr_t);
+PyMethod Method(const char* name, FastFunction function) {
+  return {.name = name,
+          .function = reinterpret_cast<PyObject* (*)(PyObject*, PyObject*)>(
+              reinterpret_cast<void (*)()>(function)),  // the flag says what it takes
+          .flags = kFastCall,
+          .doc = nullptr};
+}
+
+// The interpreter keeps pointers to these.
+std::array<PyMethod, 10> g_methods = {
+    Method("open", &Open),     Method("add", &Add),
+    Method("finish", &Finish), Method("remove", &Remove),
+    Method("stack", &Stack),   Method("construct", &Construct),
+    Method("settle", &Settle), Method("moved_to", &MovedTo),
+    Method("close", &Close),   Method("take_error", &TakeError),
+};
+
+bool ReadDtypes(PyObject* list, std::unordered_map<PyObject*, DtypeInfo>* out) {
+  for (intptr_t i = 0; i < g_calls.list_size(list); i++) {
+    PyObject* entry = g_calls.list_get(list, i);
+    PyObject* const dtype = g_calls.tuple_get(entry, 0);
+    g_calls.retain(dtype);
+    (*out)[dtype] = {
+        .name = Text(g_calls.tuple_get(entry, 1)),
+        .type = static_cast<probe::ElementType>(g_calls.long_as_u64(g_calls.tuple_get(entry, 2))),
+        .element_bytes = g_calls.long_as_u64(g_calls.tuple_get(entry, 3))};
+  }
+  return g_calls.error_occurred() == nullptr;
+}
+
+std::vector<PyObject*> ReadTypes(PyObject* list) {
+  std::vector<PyObject*> types;
+  for (intptr_t i = 0; i < g_calls.list_size(list); i++) {
+    types.push_back(g_calls.list_get(list, i));
+    g_calls.retain(types.back());
+  }
+  return types;
+}
+
+// Object `name` of the set-up, retained; nullptr for None and where there is none.
+PyObject* Setting(PyObject* setup, const char* name) {
+  PyObject* const value = g_calls.dict_get(setup, name);
+  if (value == nullptr || value == g_calls.none) return nullptr;
+  g_calls.retain(value);
+  return value;
+}
+
+RenderOptions ReadOptions(PyObject* setup) {
+  RenderOptions options;
+  options.describe = Setting(setup, "describe");
+  options.slice = Setting(setup, "slice");
+  options.summary =
+      static_cast<SummaryMode>(g_calls.long_as_u64(g_calls.dict_get(setup, "summary")));
+  options.statistics.with_sums = g_calls.dict_get(setup, "with_sums") == g_calls.true_object;
+  options.statistics.mean_rounds_sum =
+      g_calls.dict_get(setup, "mean_rounds_sum") == g_calls.true_object;
+  return options;
+}
+
+}  // namespace
+}  // namespace sonde::adapt
+
+extern "C" {
+
+// [GIL] A new dict of functions over a new recorder, or nullptr with a Python exception; the text
+// of a failure that leaves no exception is in `problem`. `setup` is a dict: dtypes (list of
+// (torch.dtype, name, ElementType, bytes)), tensor_types, describe, describe_frame, slice, summary,
+// with_sums, mean_rounds_sum.
+__attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_functions(
+    sonde::adapt::PyObject* setup) {
+  using namespace sonde::adapt;  // NOLINT(google-build-using-namespace): inside a function
+  if (g_calls.version == nullptr && FindPythonCalls(&g_calls) != nullptr) return nullptr;
+  std::unordered_map<PyObject*, DtypeInfo> dtypes;
+  if (!ReadDtypes(g_calls.dict_get(setup, "dtypes"), &dtypes)) return nullptr;
+  TensorReader reader(g_calls, std::move(dtypes),
+                      ReadTypes(g_calls.dict_get(setup, "tensor_types")));
+  auto recorder = std::make_unique<Recorder>(g_calls, std::move(reader), ReadOptions(setup),
+                                             Setting(setup, "describe_frame"));
+  PyObject* const capsule = g_calls.capsule_new(recorder.release(), kCapsuleName, &DestroyRecorder);
+  PyObject* const functions = g_calls.dict_new();
+  for (PyMethod& method : g_methods) {
+    const PyOwned function(g_calls, g_calls.function_new(&method, capsule, nullptr));
+    g_calls.dict_set(functions, method.name, function.get());
+  }
+  g_calls.release(capsule);
+  return functions;
+}
+
+}  // extern "C"

@@ -1,0 +1,73 @@
+#include "adapt/probe/python_calls.h"
+
+#include <dlfcn.h>
+
+namespace sonde::adapt {
+namespace {
+
+struct Lookup {
+  const char* missing = nullptr;
+
+  template <typename T>
+  void operator()(const char* name, T* out) {
+    void* address = dlsym(RTLD_DEFAULT, name);
+    *out = reinterpret_cast<T>(address);
+    if (address == nullptr && missing == nullptr) missing = name;
+  }
+};
+
+void FindObjects(Lookup& look, PythonCalls* calls) {
+  look("_Py_NoneStruct", &calls->none);
+  look("_Py_TrueStruct", &calls->true_object);
+  look("PyBool_Type", &calls->bool_type);
+  look("PyLong_Type", &calls->int_type);
+  look("PyFloat_Type", &calls->float_type);
+  look("PyUnicode_Type", &calls->text_type);
+  look("PyTuple_Type", &calls->tuple_type);
+  look("PyList_Type", &calls->list_type);
+  look("PyDict_Type", &calls->dict_type);
+  PyObject** runtime_error = nullptr;
+  look("PyExc_RuntimeError", &runtime_error);
+  if (runtime_error != nullptr) calls->runtime_error = *runtime_error;
+}
+
+}  // namespace
+
+const char* FindPythonCalls(PythonCalls* calls) {
+  const char* missing = FindPython(calls);
+  if (missing != nullptr) return missing;
+  Lookup look;
+  FindObjects(look, calls);
+  look("PyTuple_Size", &calls->tuple_size);
+  look("PyLong_AsLongLong", &calls->long_as_i64);
+  look("PyFloat_AsDouble", &calls->float_as_double);
+  look("PyDict_Items", &calls->dict_items);
+  look("PySequence_List", &calls->sequence_list);
+  look("PyUnicode_InternFromString", &calls->intern);
+  look("PyObject_CallMethodObjArgs", &calls->call_method);
+  look("PyUnicode_FromStringAndSize", &calls->text_from);
+  look("PyErr_SetString", &calls->raise);
+  look("PyCapsule_New", &calls->capsule_new);
+  look("PyCapsule_GetPointer", &calls->capsule_get);
+  look("PyDict_SetItem", &calls->dict_set_item);
+  look("PyEval_GetFrame", &calls->current_frame);
+  look("PyFrame_GetBack", &calls->frame_back);
+  look("PyFrame_GetCode", &calls->frame_code);
+  look("PyFrame_GetLineNumber", &calls->frame_line);
+  calls->frame_instruction =
+      reinterpret_cast<int (*)(PyObject*)>(dlsym(RTLD_DEFAULT, "PyFrame_GetLasti"));
+  return look.missing;
+}
+
+bool TextOf(const PythonCalls& calls, PyObject* object, std::string_view* text) {
+  intptr_t size = 0;
+  const char* chars = calls.utf8(object, &size);
+  if (chars == nullptr) {
+    calls.error_clear();
+    return false;
+  }
+  *text = {chars, static_cast<size_t>(size)};
+  return true;
+}
+
+}  // namespace sonde::adapt

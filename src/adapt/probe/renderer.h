@@ -1,0 +1,87 @@
+// Turns the arguments and results of a call into the JSON text of the dump, and saves tensors on
+// the way.
+//
+// Plain tensors, numbers, texts and containers are rendered here; everything else is handed to the
+// Python function `describe(value, key)`, which returns None (rendered as null) or a tuple:
+//   ("plain", value)             a value of JSON types, rendered as it is
+//   ("walk", container)          a dict, list or tuple to render in its place
+//   ("tensor", tensor, type, extra, dtype)   a tensor in host memory to render in its place; `type`
+//                                is the text of its record, `extra` a dict of further fields or
+//                                None, `dtype` a text that replaces that of the tensor or None
+// Threads: the GIL. Errors: false and a Python exception.
+#ifndef SONDE_ADAPT_PROBE_RENDERER_H_
+#define SONDE_ADAPT_PROBE_RENDERER_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "adapt/probe/tensor_reader.h"
+#include "probe/statistics.h"
+
+namespace sonde::adapt {
+
+enum class SummaryMode : uint8_t { kStatistics, kCrc32, kXor, kNone };
+
+struct RenderOptions {
+  SummaryMode summary = SummaryMode::kStatistics;
+  probe::StatisticsOptions statistics;
+  PyObject* describe = nullptr;
+  PyObject* slice = nullptr;  // called with every tensor and gives the one to record, if set
+};
+
+// Where a tensor is saved; nothing when `save` is empty.
+using SaveTensor = std::function<bool(const std::string& name, const ReadTensor& tensor)>;
+
+class Renderer {
+ public:
+  Renderer(const PythonCalls& calls, const TensorReader& reader, const RenderOptions& options)
+      : calls_(calls), reader_(reader), options_(options) {}
+
+  // Appends the text of `value`, whose first line stands at `depth`, to `out`. Files of tensors are
+  // named `path`, continued by the place of the tensor within the value.
+  bool Render(PyObject* value, size_t depth, const std::string& path, const SaveTensor& save,
+              std::string& out);
+  // A value of JSON types as it is.
+  bool RenderPlain(PyObject* value, size_t depth, std::string& out) {
+    out_ = &out;
+    return Plain(value, depth);
+  }
+
+ private:
+  struct Place {
+    size_t depth;
+    size_t level;             // containers around
+    PyObject* key = nullptr;  // of the dict entry, if it is one
+  };
+  bool Value(PyObject* value, Place place);
+  bool Scalar(PyObject* value, size_t depth);
+  bool List(PyObject* sequence, bool is_tuple, Place place);
+  bool Dict(PyObject* dict, Place place);
+  bool Described(PyObject* value, Place place);
+  bool DescribedTensor(PyObject* answer, Place place);
+  bool Tensor(PyObject* tensor, Place place);
+  bool Plain(PyObject* value, size_t depth);
+  bool PlainEntries(PyObject* value, size_t depth, bool is_dict);
+  bool Key(PyObject* key, std::string& text);
+  bool IsSpecialKey(PyObject* key) const;
+  struct Labels {
+    std::string_view type = "torch.Tensor";
+    std::string_view dtype;     // empty: the tensor's own
+    PyObject* extra = nullptr;  // dict or nullptr
+  };
+  bool TensorRecord(const ReadTensor& tensor, const Labels& labels, size_t depth);
+  void Summary(const ReadTensor& tensor, size_t depth);
+  bool Fail(const char* text);
+
+  const PythonCalls& calls_;
+  const TensorReader& reader_;
+  const RenderOptions& options_;
+  const SaveTensor* save_ = nullptr;
+  std::string path_;
+  std::string* out_ = nullptr;
+};
+
+}  // namespace sonde::adapt
+
+#endif  // SONDE_ADAPT_PROBE_RENDERER_H_

@@ -1,0 +1,89 @@
+#include "adapt/probe/tensor_reader.h"
+
+#include <algorithm>
+#include <span>
+
+namespace sonde::adapt {
+
+TensorReader::TensorReader(const PythonCalls& calls,
+                           std::unordered_map<PyObject*, DtypeInfo> dtypes,
+                           std::vector<PyObject*> plain_types)
+    : calls_(calls),
+      dtypes_(std::move(dtypes)),
+      plain_types_(std::move(plain_types)),
+      name_dtype_(calls.intern("dtype")),
+      name_shape_(calls.intern("shape")),
+      name_is_cpu_(calls.intern("is_cpu")),
+      name_requires_grad_(calls.intern("requires_grad")),
+      name_data_ptr_(calls.intern("data_ptr")),
+      name_stride_(calls.intern("stride")),
+      name_is_neg_(calls.intern("is_neg")),
+      name_is_conj_(calls.intern("is_conj")) {}
+
+bool TensorReader::IsPlainTensor(const PyObject* object) const {
+  return std::find(plain_types_.begin(), plain_types_.end(), object->type) != plain_types_.end();
+}
+
+bool TensorReader::Sizes(PyObject* tuple, std::array<int64_t, kMaxDims>& out, size_t* count) const {
+  const intptr_t size = calls_.tuple_size(tuple);
+  if (size < 0 || size > static_cast<intptr_t>(kMaxDims)) return false;
+  for (intptr_t i = 0; i < size; i++) {
+    PyObject* item = calls_.tuple_get(tuple, i);
+    if (item->type != calls_.int_type) return false;
+    out[static_cast<size_t>(i)] = calls_.long_as_i64(item);
+  }
+  *count = static_cast<size_t>(size);
+  return true;
+}
+
+bool TensorReader::Flag(PyObject* tensor, PyObject* name, bool* value) const {
+  const PyOwned result(calls_, calls_.get_attribute_object(tensor, name));
+  if (!result) return false;
+  *value = result.get() == calls_.true_object;
+  return true;
+}
+
+bool TensorReader::ReadLayout(PyObject* tensor, ReadTensor* out) const {
+  size_t dims = 0;
+  const PyOwned shape(calls_, calls_.get_attribute_object(tensor, name_shape_));
+  if (!shape || !Sizes(shape.get(), out->shape, &dims)) return false;
+  out->view.shape = std::span(out->shape.data(), dims);
+  const PyOwned stride(calls_, calls_.call_method(tensor, name_stride_, nullptr));
+  size_t stride_count = 0;
+  if (!stride || !Sizes(stride.get(), out->strides, &stride_count)) return false;
+  out->view.strides = std::span(out->strides.data(), stride_count);
+  if (stride_count != dims) return false;
+  const PyOwned address(calls_, calls_.call_method(tensor, name_data_ptr_, nullptr));
+  if (!address) return false;
+  out->view.data = reinterpret_cast<const void*>(calls_.long_as_u64(address.get()));
+  return true;
+}
+
+bool TensorReader::Read(PyObject* tensor, ReadTensor* out) const {
+  bool is_cpu = false;
+  bool is_read = Flag(tensor, name_is_cpu_, &is_cpu) && is_cpu;
+  if (is_read) {
+    const PyOwned dtype(calls_, calls_.get_attribute_object(tensor, name_dtype_));
+    const auto known = dtypes_.find(dtype.get());
+    is_read = known != dtypes_.end();
+    if (is_read) out->dtype = &known->second;
+  }
+  is_read =
+      is_read && ReadLayout(tensor, out) && Flag(tensor, name_requires_grad_, &out->requires_grad);
+  if (is_read) {
+    out->view.type = out->dtype->type;
+    out->view.element_bytes = out->dtype->element_bytes;
+    // Views of complex tensors may owe a change of sign to whoever reads them.
+    if (out->dtype->type == probe::ElementType::kComplex64 ||
+        out->dtype->type == probe::ElementType::kComplex128 || !out->view.IsContiguous()) {
+      for (PyObject* name : {name_is_conj_, name_is_neg_}) {
+        const PyOwned owes(calls_, calls_.call_method(tensor, name, nullptr));
+        if (!owes || owes.get() == calls_.true_object) is_read = false;
+      }
+    }
+  }
+  if (calls_.error_occurred() != nullptr) calls_.error_clear();
+  return is_read;
+}
+
+}  // namespace sonde::adapt

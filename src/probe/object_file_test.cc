@@ -1,0 +1,104 @@
+#include "probe/object_file.h"
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/test_folder.h"
+
+namespace sonde::probe {
+namespace {
+
+class ObjectFileTest : public testing::Test {
+ protected:
+  ObjectFile Make() {
+    auto file = ObjectFile::Create(
+        path_, {.head = "{\n \"data\": {", .depth = 2, .tail = "\n }\n}", .empty_tail = "}\n}"});
+    EXPECT_TRUE(file.ok()) << file.status().message();
+    return std::move(*file);
+  }
+  std::string Read() const { return base::ReadFile(path_).value(); }
+
+  base::TestFolder folder_;
+  std::string path_ = base::JoinPath(folder_.path(), "dump.json");
+};
+
+TEST_F(ObjectFileTest, IsValidAfterEveryMember) {
+  ObjectFile file = Make();
+  EXPECT_EQ(Read(), "{\n \"data\": {}\n}");
+  file.SetPart("Torch.add.0.forward", "output", "[]");
+  EXPECT_EQ(Read(), "{\n \"data\": {}\n}");
+  file.Finish("Torch.add.0.forward");
+  EXPECT_EQ(Read(), "{\n \"data\": {\n  \"Torch.add.0.forward\": {\n   \"output\": []\n  }\n }\n}");
+  file.SetValue("b", "1");
+  file.Finish("b");
+  EXPECT_EQ(Read(),
+            "{\n \"data\": {\n  \"Torch.add.0.forward\": {\n   \"output\": []\n  },\n"
+            "  \"b\": 1\n }\n}");
+  const std::string before = Read();
+  ASSERT_TRUE(file.Settle().ok());
+  EXPECT_EQ(Read(), before);
+}
+
+TEST_F(ObjectFileTest, ModulesMoveBehindWhatCameMeanwhile) {
+  ObjectFile file = Make();
+  file.SetPart("Module.a.forward.0", "input", "1");
+  file.SetPart("Torch.x.0.forward", "input", "2");
+  file.SetPart("Torch.x.0.forward", "output", "3");
+  file.Finish("Torch.x.0.forward");
+  EXPECT_NE(Read().find("Torch.x"), std::string::npos);
+  file.SetPart("Module.a.forward.0", "output", "4");
+  file.Finish("Module.a.forward.0");
+  const std::string text = Read();
+  EXPECT_LT(text.find("Torch.x"), text.find("Module.a"));
+  EXPECT_NE(text.find("\"input\": 1,\n   \"output\": 4"), std::string::npos);
+  ASSERT_TRUE(file.Settle().ok());
+  EXPECT_EQ(Read(), text);
+}
+
+TEST_F(ObjectFileTest, AnOpenCallHoldsItsPlace) {
+  ObjectFile file = Make();
+  file.SetPart("Torch.x.0.forward", "input", "1");
+  file.SetValue("b", "2");
+  file.Finish("b");
+  EXPECT_EQ(Read(), "{\n \"data\": {}\n}");
+  file.Finish("Torch.x.0.forward");
+  EXPECT_LT(Read().find("Torch.x"), Read().find("\"b\""));
+}
+
+TEST_F(ObjectFileTest, ChangedAndRemovedMembers) {
+  ObjectFile file = Make();
+  for (const char* name : {"a", "b", "c"}) {
+    file.SetPart(name, "input", "1");
+    file.SetPart(name, "output", "1");
+    file.Finish(name, std::string_view(name) == "b");
+  }
+  file.SetPart("b", "output", "2");
+  file.Finish("b");
+  file.Remove("c");
+  file.SetValue("a", "3");
+  ASSERT_TRUE(file.Settle().ok());
+  EXPECT_EQ(Read(),
+            "{\n \"data\": {\n  \"a\": 3,\n  \"b\": {\n   \"input\": 1,\n   \"output\": 2\n  }\n"
+            " }\n}");
+  // And on it goes after the file was written anew.
+  file.SetValue("d", "4");
+  file.Finish("d");
+  EXPECT_NE(Read().find(",\n  \"d\": 4\n }\n}"), std::string::npos);
+  EXPECT_EQ(file.size(), 3U);
+}
+
+TEST_F(ObjectFileTest, SettleWritesWhatWasNeverFinished) {
+  ObjectFile file = Make();
+  file.SetPart("Torch.x.0.forward", "input", "1");
+  ASSERT_TRUE(file.Settle().ok());
+  EXPECT_NE(Read().find("Torch.x"), std::string::npos);
+}
+
+TEST(ObjectFileFullDiskTest, IsOneError) {
+  auto file = ObjectFile::Create("/dev/full", {.head = "{", .depth = 1, .tail = "}"});
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.status().message().find("/dev/full"), std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace sonde::probe

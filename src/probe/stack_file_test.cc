@@ -1,0 +1,29 @@
+#include "probe/stack_file.h"
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/test_folder.h"
+
+namespace sonde::probe {
+namespace {
+
+TEST(StackFileTest, EqualPathsShareAGroup) {
+  const base::TestFolder folder;
+  const std::string path = base::JoinPath(folder.path(), "stack.json");
+  auto file = StackFile::Create(path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(base::ReadFile(path).value(), "{}");
+  file->Add("a", {"\"f\"", "\"g\""});
+  file->Add("b", {"\"f\""});
+  file->Add("c", {"\"f\"", "\"g\""});
+  file->Add("d", {});
+  ASSERT_TRUE(file->Settle().ok());
+  EXPECT_EQ(base::ReadFile(path).value(),
+            "{\n \"0\": [\n  [\n   \"a\",\n   \"c\"\n  ],\n  [\n   \"f\",\n   \"g\"\n  ]\n ],\n"
+            " \"1\": [\n  [\n   \"b\"\n  ],\n  [\n   \"f\"\n  ]\n ],\n"
+            " \"2\": [\n  [\n   \"d\"\n  ],\n  []\n ]\n}");
+}
+
+}  // namespace
+}  // namespace sonde::probe

@@ -1,0 +1,20 @@
+// Files that torch.load() reads as one tensor, also with weights_only=True: a zip archive, stored,
+// that holds a pickle program and the elements.
+//
+// Written row-major from offset 0, on the device "cpu". Threads: free functions, any thread.
+// Errors: Status; a file that could not be written whole is removed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "probe/tensor_view.h"
+
+namespace sonde::probe {
+
+// `dtype` as torch names it without its module: "bfloat16". Tensors of 4 GiB and more are
+// kUnimplemented.
+Status WriteTorchFile(const std::string& path, const TensorView& view, std::string_view dtype);
+
+}  // namespace sonde::probe

@@ -1,0 +1,168 @@
+"""The same programs recorded by the reference tool and by the precision probe, field by field.
+
+SONDE_MSPROBE_PYTHON names an interpreter that has mindstudio-probe and torch already.
+"""
+
+import json
+import math
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / os.environ.get("PRESET", "dev")
+PROGRAM = Path(__file__).parent / "programs" / "precision_cases.py"
+
+# Sums that cancel agree less well than their terms: both tools add in single precision, in another
+# order.
+_RELATIVE = 2e-6
+_OF_NORM = 2e-7
+
+
+@pytest.fixture(scope="session", name="python")
+def find_python():
+    given = os.environ.get("SONDE_MSPROBE_PYTHON")
+    if given:
+        return given
+    command = [str(ROOT / "setup" / "python.sh"), "msprobe"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+class Recorded:
+    """One dump and the digest that the program printed."""
+
+    def __init__(self, folder, digest):
+        self.digest = digest
+        self.steps = {}
+        for step in sorted(folder.glob("step*")):
+            (place,) = step.iterdir()
+            self.steps[step.name] = place
+
+    def json(self, step, name):
+        content = json.loads((self.steps[step] / f"{name}.json").read_text())
+        if name == "dump":
+            # The folder, which differs.
+            content["dump_data_dir"] = bool(content["dump_data_dir"])
+        return content
+
+    def tensors(self, step):
+        """Name -> bytes of the elements."""
+        found = {}
+        for path in sorted((self.steps[step] / "dump_tensor_data").glob("*.pt")):
+            with zipfile.ZipFile(path) as archive:
+                (name,) = [name for name in archive.namelist() if name.endswith("/data/0")]
+                found[path.name] = archive.read(name)
+        return found
+
+
+def record(python, tool, folder, case, settings):
+    """Runs a case under one of the tools, or under none."""
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith(("SONDE_", "PYTHONPATH"))
+    }
+    environment["OMP_NUM_THREADS"] = "1"
+    config = "-"
+    if tool != "none":
+        config = folder / f"{tool}.json"
+        config.write_text(json.dumps({**settings, "dump_path": str(folder / tool)}))
+    if tool == "sonde":
+        package = ROOT / "python"
+        environment["PYTHONPATH"] = f"{package / 'sonde' / '_provide'}:{package}"
+        environment["SONDE_HOME"] = str(BUILD)
+    command = [python, str(PROGRAM), str(config), case]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (digest,) = [line for line in done.stdout.splitlines() if line.startswith("digest")]
+    return Recorded(folder / tool, digest)
+
+
+def scale_of(record):
+    """What a mean may be off by: a part of the root mean square."""
+    norm, shape = record.get("Norm"), record.get("shape") or []
+    count = math.prod(shape) if isinstance(shape, list) else 1
+    if not isinstance(norm, float) or not math.isfinite(norm) or not count:
+        return 0.0
+    return _OF_NORM * norm / math.sqrt(count)
+
+
+def differences(ours, theirs, path="", slack=0.0):
+    """Places where two JSON values differ."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        if list(ours) != list(theirs):
+            yield f"{path}: keys {list(ours)} and {list(theirs)}"
+            return
+        for key in ours:
+            more = scale_of(theirs) if key == "Mean" else 0.0
+            yield from differences(ours[key], theirs[key], f"{path}/{key}", more)
+    elif isinstance(ours, list) and isinstance(theirs, list):
+        if len(ours) != len(theirs):
+            yield f"{path}: {len(ours)} and {len(theirs)} elements"
+            return
+        for index, pair in enumerate(zip(ours, theirs)):
+            yield from differences(*pair, f"{path}[{index}]")
+    elif isinstance(ours, float) and isinstance(theirs, float):
+        same = ours == theirs or (math.isnan(ours) and math.isnan(theirs))
+        if not same and not math.isclose(ours, theirs, rel_tol=_RELATIVE, abs_tol=slack):
+            yield f"{path}: {ours} and {theirs}"
+    elif type(ours) is not type(theirs) or ours != theirs:
+        yield f"{path}: {ours!r} and {theirs!r}"
+
+
+SETS = [
+    ("plain", "mix", "statistics", "statistics", {}),
+    ("plain", "L1", "statistics", "statistics", {"risk_level": "FOCUS"}),
+    ("plain", "L1", "statistics", "statistics", {"risk_level": "CORE"}),
+    ("plain_bfloat16", "mix", "tensor", "statistics", {}),
+    ("plain_inplace", "mix", "statistics", "statistics", {}),
+    ("many", "mix", "tensor", "statistics", {}),
+    ("inference", "L0", "statistics", "md5", {}),
+    ("shared", "mix", "statistics", "statistics", {}),
+    ("shared", "L0", "tensor", "statistics", {}),
+    ("in_place", "mix", "statistics", "statistics", {}),
+    ("checkpointed", "L0", "statistics", "statistics", {}),
+    ("odd", "L1", "statistics", "statistics", {}),
+    # The reference takes its checksums after the call, when an optimizer has changed the tensor.
+    ("odd_forward", "L1", "tensor", "md5", {}),
+    ("odd_forward", "L1", "statistics", "xor", {}),
+    ("odd", "L1", "statistics", "statistics", {"precision": "high"}),
+    ("inference", "mix", "statistics", "statistics", {"step": [0]}),
+    ("plain", "mix", "structure", "statistics", {}),
+]
+
+
+@pytest.mark.parametrize(("case", "level", "task", "summary", "more"), SETS)
+def test_repeats_the_reference(python, tmp_path, case, level, task, summary, more):
+    block = {"scope": [], "list": [], "data_mode": ["all"], "summary_mode": summary}
+    settings = {"task": task, "level": level, "rank": [], "step": [], "risk_level": "ALL", **more}
+    settings[task] = block
+    ours = record(python, "sonde", tmp_path, case, settings)
+    theirs = record(python, "msprobe", tmp_path, case, settings)
+    plain = record(python, "none", tmp_path, case, settings)
+    assert ours.digest == plain.digest
+    assert list(ours.steps) == list(theirs.steps)
+    for step in theirs.steps:
+        for name in ("dump", "stack", "construct"):
+            found = list(differences(ours.json(step, name), theirs.json(step, name), name))
+            assert not found, f"{step}: {len(found)} differences, the first: {found[:5]}"
+        if task == "tensor":
+            assert ours.tensors(step) == theirs.tensors(step)
+
+
+def test_goes_on_after_a_call_that_raised(python, tmp_path):
+    """The reference records nothing of the thread after it; the probe does."""
+    settings = {"task": "statistics", "level": "L1", "risk_level": "ALL", "statistics": {}}
+    ours = record(python, "sonde", tmp_path, "failing", settings)
+    data = ours.json("step0", "dump")["data"]
+    assert "output" not in data["Torch.matmul.0.forward"]
+    assert "input_args" in data["Torch.matmul.0.forward"]

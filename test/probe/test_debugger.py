@@ -1,0 +1,256 @@
+"""PrecisionDebugger in programs: what is written, and that the program does not notice."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import environment
+
+MODEL = """
+import torch
+from torch import nn
+from sonde.torch import PrecisionDebugger
+torch.manual_seed(0)
+torch.set_num_threads(1)
+"""
+
+
+def test_golden_mix(tmp_path, shared_data):
+    """The shared program, recorded by the reference: same entries, order, records, construct."""
+    pytest.importorskip("torch")
+    folder = shared_data / "precision_26_2" / "torch"
+    program = folder / "example" / "make_msprobe_dumps.py"
+    words = [sys.executable, str(program), "out/dump", "mix", "statistics", "statistics", "0", "1"]
+    variables = {**environment(), "QWEN_STEPS": "1"}
+    subprocess.run(words, cwd=tmp_path, env=variables, check=True, capture_output=True, timeout=180)
+    (ours,) = (tmp_path / "out" / "dump" / "step0").iterdir()
+    (theirs,) = (folder / "mix_statistics_statistics_b1" / "golden" / "step0").iterdir()
+    left = json.loads((ours / "dump.json").read_text())
+    right = json.loads((theirs / "dump.json").read_text())
+    assert list(left["data"]) == list(right["data"])
+    compare(left, right)
+    assert (ours / "construct.json").read_text() == (theirs / "construct.json").read_text()
+    stacks = json.loads((ours / "stack.json").read_text())
+    expected = json.loads((theirs / "stack.json").read_text())
+    assert [names for names, _ in stacks.values()] == [names for names, _ in expected.values()]
+    assert "sonde/torch/precision" not in str(stacks)
+
+
+def compare(left, right, path=""):
+    if isinstance(left, dict):
+        assert list(left) == list(right), path
+        for key in left:
+            compare(left[key], right[key], f"{path}/{key}")
+    elif isinstance(left, list):
+        assert len(left) == len(right), path
+        for index, pair in enumerate(zip(left, right)):
+            compare(*pair, f"{path}[{index}]")
+    elif isinstance(left, float) and isinstance(right, float):
+        assert math.isclose(left, right, rel_tol=2e-4, abs_tol=1e-6), path
+    else:
+        assert left == right, path
+
+
+def test_killed_program_leaves_what_it_finished(run_program, read_dump):
+    done = run_program(
+        MODEL
+        + """
+import os, signal
+debugger = PrecisionDebugger("config.json")
+debugger.start()
+x = torch.ones(3)
+for _ in range(5):
+    x = torch.add(x, 1)
+os.kill(os.getpid(), signal.SIGKILL)
+""",
+        good=False,
+    )
+    assert done.returncode == -9
+    data = read_dump()["data"]
+    assert data["Torch.add.4.forward"]["output"][0]["Max"] == 6.0
+    assert read_dump(name="stack.json") is not None
+    assert read_dump(name="construct.json") == {}
+
+
+def test_failures_of_ours_do_not_reach_the_program(run_program, tmp_path, read_dump):
+    done = run_program(
+        MODEL
+        + """
+import dataclasses
+def broken(self): raise ValueError("not to be read")
+@dataclasses.dataclass
+class Values:
+    a: int
+    b: int
+debugger = PrecisionDebugger("config.json")
+class Holder: pass
+holder = Holder()
+def function(x, values): return x * 2
+holder.function = function
+debugger.register_custom_api(holder, "function", "Mine")
+values = Values(1, 2)
+Values.a = property(broken)
+debugger.start()
+print(holder.function(torch.ones(2), values))
+print(torch.add(torch.ones(2), 1))
+debugger.stop()
+debugger.step()
+"""
+    )
+    assert "tensor([2., 2.])" in done.stdout
+    data = read_dump()["data"]
+    assert "Torch.add.0.forward" in data
+    (folder,) = (tmp_path / "dump" / "step0").iterdir()
+    assert "not to be read" in (folder / "dump_error_info.log").read_text()
+
+
+def test_levels_need_a_model(run_program):
+    done = run_program(
+        MODEL
+        + """
+debugger = PrecisionDebugger("config.json")
+try:
+    debugger.start()
+except Exception as problem:
+    print(type(problem).__name__, problem)
+""",
+        level="mix",
+    )
+    assert "MsprobeException [msprobe] 无效参数：missing the parameter 'model'" in done.stdout
+
+
+def test_use_before_construction(run_program):
+    done = run_program(
+        MODEL
+        + """
+for call in (PrecisionDebugger.start, PrecisionDebugger.stop, PrecisionDebugger.step):
+    try:
+        call()
+    except Exception as problem:
+        print(problem)
+"""
+    )
+    assert done.stdout.count("PrecisionDebugger instance is not created.") == 3
+
+
+def test_steps_and_numbers(run_program, tmp_path, read_dump):
+    run_program(
+        MODEL
+        + """
+debugger = PrecisionDebugger("config.json")
+for step in range(4):
+    debugger.start()
+    torch.add(torch.ones(2), step)
+    debugger.stop()
+    torch.mul(torch.ones(2), 2)
+    debugger.start()
+    torch.add(torch.ones(2), step)
+    debugger.stop()
+    debugger.step()
+""",
+        step=[1, "2-3"],
+    )
+    assert sorted(os.listdir(tmp_path / "dump")) == ["step1", "step2", "step3"]
+    for step in (1, 2, 3):
+        data = read_dump(f"step{step}")["data"]
+        names = [name for name in data if name.startswith("Torch.add")]
+        assert names == ["Torch.add.0.forward", "Torch.add.1.forward"]
+        assert not any(name.startswith("Torch.mul") for name in data)
+        assert data["Torch.add.1.forward"]["input_args"][1] == {"type": "int", "value": step}
+
+
+def test_unwritable_folder_is_one_error(run_program, tmp_path):
+    (tmp_path / "dump").write_text("a file")
+    done = run_program(
+        MODEL
+        + """
+debugger = PrecisionDebugger("config.json")
+try:
+    debugger.start()
+except Exception as problem:
+    print("refused:", problem)
+print(torch.add(torch.ones(2), 1))
+"""
+    )
+    assert "refused: " in done.stdout
+    assert "dump" in done.stdout
+    assert "tensor([2., 2.])" in done.stdout
+
+
+def test_every_type_loads(run_program, tmp_path):
+    done = run_program(
+        MODEL
+        + """
+import os, glob
+debugger = PrecisionDebugger("config.json")
+debugger.start()
+kept = {}
+x = torch.arange(6).reshape(2, 3)
+names = ("float32 float64 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool "
+         "complex64 complex128 float8_e4m3fn float8_e5m2").split()
+for name in names:
+    if hasattr(torch, name):
+        kept[name] = x.to(getattr(torch, name))
+        torch.clone(kept[name].t())
+torch.clone(torch.tensor(2.5))
+torch.clone(torch.empty(0, 4))
+debugger.stop()
+debugger.step()
+folder = glob.glob("dump/step0/*/dump_tensor_data")[0]
+number = 0
+for index, (name, value) in enumerate(kept.items()):
+    loaded = torch.load(f"{folder}/Torch.clone.{index}.forward.input.0.pt", weights_only=True)
+    assert loaded.dtype == value.dtype, name
+    assert loaded.is_contiguous(), name
+    assert torch.equal(loaded.view(torch.uint8), value.t().contiguous().view(torch.uint8)), name
+count = len(kept)
+scalar = torch.load(f"{folder}/Torch.clone.{count}.forward.output.0.pt", weights_only=True)
+assert scalar.shape == () and scalar.item() == 2.5
+assert not os.path.exists(f"{folder}/Torch.clone.{count + 1}.forward.output.0.pt")
+print("loaded", count)
+""",
+        task="tensor",
+    )
+    assert "loaded" in done.stdout
+
+
+def test_paths_with_blanks_and_letters(run_program, tmp_path):
+    run_program(
+        MODEL
+        + """
+debugger = PrecisionDebugger("config.json")
+debugger.start()
+torch.add(torch.ones(2), 1)
+debugger.stop()
+debugger.step()
+""",
+        dump_path="ein Ordner/äöü",
+    )
+    (folder,) = (tmp_path / "ein Ordner" / "äöü" / "step0").iterdir()
+    assert (folder / "dump.json").is_file()
+
+
+def test_save(run_program, read_dump):
+    run_program(
+        MODEL
+        + """
+debugger = PrecisionDebugger("config.json")
+x = torch.ones(2, requires_grad=True)
+y = x * 3
+debugger.save({"x": x, "list": [y, 1]}, "bag")
+debugger.save(y, "bag")
+debugger.save(object(), "bad")
+y.sum().backward()
+debugger.step()
+""",
+        level="debug",
+    )
+    data = read_dump(name="debug.json")["data"]
+    assert list(data) == ["bag.0.debug", "bag_grad.0.debug", "bag.1.debug", "bag_grad.1.debug"]
+    assert data["bag.0.debug"]["x"]["Max"] == 1.0
+    assert data["bag_grad.0.debug"]["x"]["Max"] == 3.0
+    assert data["bag_grad.0.debug"]["list"][1] is None
+    assert data["bag_grad.1.debug"]["Max"] == 1.0
