@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "base/files.h"
@@ -48,7 +49,15 @@ Result<std::unique_ptr<store::Store>> OpenTraces(
       }));
   if (stores.size() == 1) return std::move(stores[0]);
   std::vector<store::RankStore> ranks;
+  std::map<std::string, size_t> seen;  // index by the path of the store
   for (size_t i = 0; i < sources.size(); ++i) {
+    const auto [first, is_new] = seen.try_emplace(stores[i]->path(), i);
+    if (!is_new) {
+      PrintNotice(Concat("'", sources[i].path, "' is the same trace as '",
+                         sources[first->second].path, "' and counts once"));
+      stores[i].reset();
+      continue;
+    }
     SONDE_ASSIGN_OR_RETURN(const int32_t rank, sources[i].importer->rank(sources[i].path));
     ranks.push_back({stores[i]->path(), rank});
     stores[i].reset();
@@ -69,11 +78,23 @@ std::string Counted(const std::vector<importers::TraceSource>& sources) {
   return text;
 }
 
+// "a.txt, logs and 3 more", below `folder`.
+std::string Named(std::vector<std::string> paths, const std::string& folder) {
+  constexpr size_t kNamed = 5;
+  const size_t more = paths.size() > kNamed ? paths.size() - kNamed : 0;
+  paths.resize(paths.size() - more);
+  for (std::string& path : paths) path.erase(0, base::JoinPath(folder, "").size());
+  return Concat(base::Join(paths, ", "),
+                more > 0 ? Concat(" and ", std::to_string(more), " more") : "");
+}
+
 Result<std::unique_ptr<store::Store>> Open(const std::string& path) {
   if (base::IsRegularFile(path) && path.ends_with(".duckdb")) {
     return store::Store::OpenReadOnly(path, {.threads = base::AvailableThreads()});
   }
-  SONDE_ASSIGN_OR_RETURN(const auto sources, importers::FindTraces(path));
+  constexpr int kDepth = 3;
+  std::vector<std::string> unread;
+  SONDE_ASSIGN_OR_RETURN(const auto sources, importers::FindTraces(path, kDepth, &unread));
   if (sources.empty()) {
     std::vector<std::string> known;
     for (const importers::Importer& importer : importers::Importers()) {
@@ -84,6 +105,7 @@ Result<std::unique_ptr<store::Store>> Open(const std::string& path) {
                                       base::Join(known, ", ")));
   }
   if (sources.size() > 1) PrintNotice(Concat("found in '", path, "': ", Counted(sources)));
+  if (!unread.empty()) PrintNotice(Concat("no trace, not read: ", Named(unread, path)));
   return OpenTraces(sources);
 }
 

@@ -47,6 +47,8 @@ struct Importer {
   // Its traces fit into memory, and it only appends rows: it can fill a store whose rows are in
   // memory (StoreOptions::rows_in_memory).
   bool fills_memory = false;
+  // For a file that the user named and no name rule knows: a look inside is enough. May be null.
+  bool (*holds)(const std::string& path) = nullptr;
 };
 
 }  // namespace sonde::importers

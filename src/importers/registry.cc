@@ -1,16 +1,22 @@
 #include "importers/registry.h"
 
+#include <unistd.h>
+
 #include <array>
-#include <cstdlib>
+#include <cerrno>
+#include <ctime>
+#include <utility>
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/strings.h"
 #include "importers/ascend_db/ascend_db.h"
 #include "importers/ascend_text/ascend_text.h"
+#include "importers/cache.h"
 #include "importers/capture/import.h"
 #include "importers/chrome_trace/import.h"
 #include "importers/kineto/import.h"
+#include "importers/mindspore/import.h"
 #include "importers/stored/stored.h"
 
 namespace sonde::importers {
@@ -25,19 +31,25 @@ constexpr std::array kImporters = {
              AscendDbStamp, ImportAscendDb},
     Importer{"ascend_text", "text deliverables of Ascend's profilers", IsAscendText, AscendTextRank,
              AscendTextStamp, ImportAscendText},
+    Importer{"mindspore", "records of MindSpore's profilers", IsMindspore, MindsporeRank,
+             MindsporeStamp, ImportMindspore},
     Importer{"kineto", "traces of the PyTorch profiler", IsKineto, KinetoRank, KinetoStamp,
-             ImportKineto},
+             ImportKineto, /*is_ours=*/false, /*fills_memory=*/false, HoldsKineto},
     // Last: takes every list of trace events.
     Importer{"chrome_trace", "trace events", IsChromeTrace, ChromeTraceRank, ChromeTraceStamp,
-             ImportChromeTrace},
+             ImportChromeTrace, /*is_ours=*/false, /*fills_memory=*/false, HoldsChromeTrace},
 };
 
-Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& found) {
+Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& found,
+              std::vector<std::string>& unread) {
   if (const Importer* importer = FindImporter(path)) {
     found.push_back({path, importer});
     return {};
   }
-  if (max_depth == 0 || !base::IsDirectory(path)) return {};
+  if (max_depth == 0 || !base::IsDirectory(path)) {
+    unread.push_back(path);
+    return {};
+  }
   SONDE_ASSIGN_OR_RETURN(const auto entries, base::ListDirectory(path));
   for (const base::DirectoryEntry& entry : entries) {
     const std::string inside = base::JoinPath(path, entry.name);
@@ -45,16 +57,9 @@ Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& 
         (!base::IsDirectory(inside) && !base::IsRegularFile(inside))) {
       continue;
     }
-    SONDE_RETURN_IF_ERROR(Search(inside, max_depth - 1, found));
+    SONDE_RETURN_IF_ERROR(Search(inside, max_depth - 1, found, unread));
   }
   return {};
-}
-
-std::string CacheFolder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");  // NOLINT(concurrency-mt-unsafe)
-  if (cache != nullptr && *cache != '\0') return base::JoinPath(cache, "sonde/stores");
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
-  return base::JoinPath(home != nullptr ? home : "/tmp", ".cache/sonde/stores");
 }
 
 // Of the files and of this version of Sonde, since another one may read them otherwise. Where the
@@ -62,22 +67,30 @@ std::string CacheFolder() {
 Result<int64_t> StampOf(const TraceSource& source) {
   SONDE_ASSIGN_OR_RETURN(const int64_t files, source.importer->stamp(source.path));
   if (source.importer->import == nullptr) return files;
-  return static_cast<int64_t>(
-      base::HashCombine(static_cast<uint64_t>(files), base::HashString(SONDE_VERSION)));
+  SONDE_ASSIGN_OR_RETURN(const int32_t rank,
+                         source.importer->rank(source.path));  // may be a name's
+  const uint64_t stamp =
+      base::HashCombine(static_cast<uint64_t>(files), static_cast<uint64_t>(rank) + 1);
+  return static_cast<int64_t>(base::HashCombine(stamp, base::HashString(SONDE_VERSION)));
 }
 
 // By content, whatever the name of the trace.
-std::string CachedStore(const TraceSource& source, int64_t stamp) {
+std::string CachedStore(const std::string& folder, const TraceSource& source, int64_t stamp) {
   const uint64_t hash =
       base::HashCombine(static_cast<uint64_t>(stamp), base::HashString(source.importer->name));
-  return base::JoinPath(CacheFolder(), base::Concat(std::to_string(hash), ".duckdb"));
+  return base::JoinPath(folder, base::Concat(std::to_string(hash), ".duckdb"));
 }
 
-// Where the store of the trace belongs, first choice first.
-std::vector<std::string> StorePaths(const TraceSource& source, int64_t stamp) {
+// Where the store of the trace belongs, first choice first; the last is in the cache folder.
+Result<std::vector<std::string>> StorePaths(const TraceSource& source, int64_t stamp) {
   std::vector<std::string> paths;
   if (source.importer->is_ours) paths.push_back(StorePath(source));
-  paths.push_back(CachedStore(source, stamp));
+  auto folder = CacheFolder();
+  if (folder.ok()) {
+    paths.push_back(CachedStore(*folder, source, stamp));
+  } else if (paths.empty()) {
+    return folder.status();
+  }
   return paths;
 }
 
@@ -88,6 +101,23 @@ std::unique_ptr<store::Store> OpenCurrent(const std::string& path, int64_t stamp
   auto store = store::Store::OpenReadOnly(path, options);
   if (!store.ok() || (*store)->source_stamp() != stamp) return nullptr;
   return std::move(*store);
+}
+
+// What a user should know before she trusts the numbers: choices that were made for her, and how
+// much was wrong.
+void NotifyOfIssues(const ImportSummary& summary,
+                    const std::function<void(std::string_view)>& notify) {
+  std::string wrong;
+  for (const store::ImportIssue& issue : summary.issues) {
+    if (issue.is_choice) notify(base::Concat(issue.source, ": ", issue.advice));
+    if (issue.severity == store::Severity::kInfo) continue;
+    wrong +=
+        base::Concat(wrong.empty() ? "" : ", ", issue.code, " (", std::to_string(issue.count), ")");
+  }
+  if (!wrong.empty()) {
+    notify(base::Concat("not all is as it should be: ", wrong,
+                        "; the table import_issue says what that means"));
+  }
 }
 
 Result<ImportedTrace> Import(const TraceSource& source, const std::string& store_path,
@@ -120,10 +150,20 @@ const Importer* FindImporter(const std::string& path) {
   return nullptr;
 }
 
-Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_depth) {
+Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_depth,
+                                            std::vector<std::string>* unread) {
   if (!base::PathExists(path)) return base::NotFoundError(base::Concat("there is no '", path, "'"));
+  const bool is_file = base::IsRegularFile(path);
+  if (is_file && ::access(path.c_str(), R_OK) != 0) return base::ErrnoStatus(errno, "read", path);
   std::vector<TraceSource> found;
-  SONDE_RETURN_IF_ERROR(Search(path, max_depth, found));
+  std::vector<std::string> others;
+  SONDE_RETURN_IF_ERROR(Search(path, max_depth, found, others));
+  for (const Importer& importer : kImporters) {
+    if (is_file && found.empty() && importer.holds != nullptr && importer.holds(path)) {
+      found.push_back({path, &importer});
+    }
+  }
+  if (unread != nullptr) *unread = std::move(others);
   return found;
 }
 
@@ -134,14 +174,19 @@ std::string StorePath(const TraceSource& source) {
 
 Result<std::string> WritableStorePath(const TraceSource& source) {
   SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampOf(source));
-  for (const std::string& path : StorePaths(source, stamp)) {
+  SONDE_ASSIGN_OR_RETURN(const std::vector<std::string> paths, StorePaths(source, stamp));
+  constexpr mode_t kOnlyForTheUser = 0700;
+  Status status;
+  for (const std::string& path : paths) {
     const std::string folder(base::DirName(path));
-    if (folder == CacheFolder()) SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
-    if (base::CheckWritableDirectory(folder).ok()) return path;
+    if (&path == &paths.back()) status = base::MakeDirectories(folder, kOnlyForTheUser);
+    if (status.ok()) status = base::CheckWritableDirectory(folder);
+    if (status.ok()) return path;
+    if (&path != &paths.back()) status = {};
   }
   return base::PermissionDeniedError(
-      base::Concat("cannot write the trace store to '", CacheFolder(),
-                   "': set XDG_CACHE_HOME to a folder that can be written"));
+      base::Concat("cannot write the trace store to '", base::DirName(paths.back()), "' (",
+                   status.message(), "): set XDG_CACHE_HOME to a folder that can be written"));
 }
 
 Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& store_path,
@@ -163,13 +208,21 @@ Result<std::unique_ptr<store::Store>> OpenOrImport(
   SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampOf(source));
   store::StoreOptions store_options;
   store_options.threads = options.threads;
-  for (const std::string& path : StorePaths(source, stamp)) {
-    if (auto store = OpenCurrent(path, stamp, store_options)) return store;
+  SONDE_ASSIGN_OR_RETURN(const auto paths, StorePaths(source, stamp));
+  for (const std::string& path : paths) {
+    auto store = OpenCurrent(path, stamp, store_options);
+    if (store == nullptr) continue;
+    if (!source.importer->is_ours) TouchStore(path);
+    return store;
   }
   SONDE_ASSIGN_OR_RETURN(const std::string path, WritableStorePath(source));
   notify(base::Concat("reading ", source.importer->what, " in '", source.path, "'"));
   SONDE_ASSIGN_OR_RETURN(ImportedTrace imported, ImportTrace(source, path, options));
+  NotifyOfIssues(imported.summary, notify);
   imported.store.reset();
+  if (path == paths.back()) {
+    PruneCache(std::string(base::DirName(path)), CacheLimit(), ::time(nullptr));
+  }
   return store::Store::OpenReadOnly(path, store_options);
 }
 

@@ -28,8 +28,10 @@ struct TraceSource {
 };
 
 // `path` itself where an importer reads it, else what lies in it, down to `max_depth` folders, in
-// order of names. Empty where nothing is found; an error where the path cannot be read.
-Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_depth = 3);
+// order of names. Empty where nothing is found; an error where the path cannot be read. `unread`,
+// where not null, gets the files that no importer reads and the folders that lie too deep.
+Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_depth = 3,
+                                            std::vector<std::string>* unread = nullptr);
 
 // Where the store file of a trace of ours lies: <path>/SONDE/trace.duckdb of a span folder.
 std::string StorePath(const TraceSource& source);
@@ -52,7 +54,8 @@ Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::st
                                         const ImportOptions& options);
 
 // The store of a trace, opened for reading; made first where there is none, or where the files have
-// changed since. `notify` is told in one line when an import begins.
+// changed since. `notify` is told in one line each when an import begins, which of several forms it
+// took, and what was wrong.
 Result<std::unique_ptr<store::Store>> OpenOrImport(
     const TraceSource& source, const ImportOptions& options,
     const std::function<void(std::string_view)>& notify);

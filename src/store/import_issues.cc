@@ -24,11 +24,12 @@ void ImportIssues::Add(const IssueKind& kind, std::string_view source, int64_t p
       return;
     }
   }
-  list_.push_back({kind.severity, kind.code, count, std::string(source), position, kind.advice});
+  list_.push_back({kind.severity, kind.code, count, std::string(source), position, kind.advice,
+                   kind.is_choice});
 }
 
 void ImportIssues::AddText(const IssueKind& kind, std::string_view source, std::string_view text) {
-  Add({kind.severity, kind.code, 1, std::string(source), -1, ToValidUtf8(text)});
+  Add({kind.severity, kind.code, 1, std::string(source), -1, ToValidUtf8(text), kind.is_choice});
 }
 
 void ImportIssues::Add(const ImportIssue& issue) {

@@ -21,7 +21,8 @@ std::string_view SeverityName(Severity severity);
 struct IssueKind {
   const char* code;  // lower_case_words
   Severity severity;
-  const char* advice;  // what it means and what helps, one sentence
+  const char* advice;      // what it means and what helps, one sentence
+  bool is_choice = false;  // between several forms of the data: told to the user at once
 };
 
 struct ImportIssue {
@@ -31,6 +32,7 @@ struct ImportIssue {
   std::string source;     // file of the first
   int64_t position = -1;  // byte position of the first, -1 unknown
   std::string advice;
+  bool is_choice = false;
 };
 
 class ImportIssues {

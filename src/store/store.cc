@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -164,7 +165,10 @@ Store::~Store() {
 }
 
 Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const StoreOptions& options) {
-  const std::string temporary = Concat(path, ".tmp.", std::to_string(::getpid()));
+  // Threads of one process may make the same store, of two equal traces.
+  static std::atomic<uint32_t> next = 0;
+  const std::string temporary =
+      Concat(path, ".tmp.", std::to_string(::getpid()), ".", std::to_string(next++));
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
   std::unique_ptr<Store> store(new Store(path, temporary, nullptr));
   store->source_stamp_ = options.source_stamp;

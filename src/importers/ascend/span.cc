@@ -39,7 +39,14 @@ void Sort(const std::string& path, const std::string& relative, AscendSpan& span
     span.texts.push_back(file);
   } else if (name.ends_with(".csv")) {
     span.tables.push_back(file);
+  } else {
+    span.unread.push_back(relative);
   }
+}
+
+// Folders within a span whose files are looked at.
+bool IsPart(std::string_view name) {
+  return name == kOutput || name == "mindstudio_profiler_output" || name == "analyze";
 }
 
 // The files of one folder; not those of folders in it.
@@ -47,9 +54,23 @@ void Collect(const std::string& folder, const std::string& relative, AscendSpan&
   const auto entries = base::ListDirectory(folder);
   if (!entries.ok()) return;  // not there: nothing lies in it
   for (const base::DirectoryEntry& entry : *entries) {
-    if (entry.kind == base::DirectoryEntry::Kind::kDirectory) continue;
-    Sort(JoinPath(folder, entry.name),
-         relative.empty() ? entry.name : base::Concat(relative, "/", entry.name), span);
+    const std::string name =
+        relative.empty() ? entry.name : base::Concat(relative, "/", entry.name);
+    if (entry.kind != base::DirectoryEntry::Kind::kDirectory) {
+      Sort(JoinPath(folder, entry.name), name, span);
+    } else if (!IsPart(entry.name)) {
+      span.unread.push_back(name + "/");
+    }
+  }
+}
+
+void CollectHostMemory(AscendSpan& span) {
+  const auto entries = base::ListDirectory(JoinPath(span.folder, "FRAMEWORK"));
+  if (!entries.ok()) return;
+  for (const base::DirectoryEntry& entry : *entries) {
+    if (!entry.name.starts_with("cpu_ms_memory_record_")) continue;
+    const std::string relative = base::Concat("FRAMEWORK/", entry.name);
+    span.memory.push_back({JoinPath(span.folder, relative), relative});
   }
 }
 
@@ -79,7 +100,8 @@ bool IsProfilerDb(std::string_view name) {
 
 std::vector<std::string> AscendSpan::all() const {
   std::vector<std::string> paths;
-  for (const auto* list : {&databases, &analysis, &tables, &timelines, &texts, &metadata}) {
+  for (const auto* list :
+       {&databases, &analysis, &tables, &timelines, &texts, &metadata, &memory}) {
     for (const SpanFile& file : *list) paths.push_back(file.path);
   }
   return paths;
@@ -109,7 +131,10 @@ AscendSpan FindFiles(const std::string& path) {
   if (base::BaseName(absolute) == kOutput) span.folder = std::string(base::DirName(absolute));
   Collect(span.folder, "", span);
   Collect(JoinPath(span.folder, kOutput), std::string(kOutput), span);
-  if (!IsEmpty(span)) return span;
+  if (!IsEmpty(span)) {
+    CollectHostMemory(span);
+    return span;
+  }
   // Not analysed by the framework's layer: what the device tool wrote.
   if (base::BaseName(absolute).starts_with("PROF_")) {
     CollectProf(span.folder, "", span);
@@ -132,6 +157,19 @@ AscendSpan FindSpan(const std::string& path) {
   AscendSpan span = FindFiles(path);
   PutBestFirst(span.databases);
   return span;
+}
+
+void CountUnread(const AscendSpan& span, store::ImportIssues& issues) {
+  constexpr store::IssueKind kUnread{"files_not_read", store::Severity::kInfo, ""};
+  constexpr size_t kNamed = 12;
+  if (span.unread.empty()) return;
+  std::vector<std::string> names = span.unread;
+  const size_t more = names.size() > kNamed ? names.size() - kNamed : 0;
+  names.resize(names.size() - more);
+  issues.AddText(
+      kUnread, base::BaseName(span.folder),
+      base::Concat("no table is filled from these: ", base::Join(names, ", "),
+                   more > 0 ? base::Concat(" and ", std::to_string(more), " more") : ""));
 }
 
 Result<int64_t> SpanStamp(const AscendSpan& span) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "store/import_issues.h"
 
 namespace sonde::importers {
 
@@ -26,10 +27,15 @@ struct AscendSpan {
   std::vector<SpanFile> timelines;  // trace_view.json, msprof_*.json
   std::vector<SpanFile> texts;      // other JSON of the deliverables
   std::vector<SpanFile> metadata;   // profiler_info*.json, profiler_metadata.json
+  std::vector<SpanFile> memory;     // cpu_ms_memory_record_*.txt of MindSpore on a CPU
+  std::vector<std::string> unread;  // other files and folders ("logs/"), relative
   std::vector<std::string> all() const;  // paths
 };
 
 AscendSpan FindSpan(const std::string& path);
+
+// Names what lies there and is not read.
+void CountUnread(const AscendSpan& span, store::ImportIssues& issues);
 
 // Changes when the content of a file does.
 Result<int64_t> SpanStamp(const AscendSpan& span);

@@ -83,6 +83,7 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
   if (!span.timelines.empty() || !span.tables.empty()) {
     rows.issues.Add(kTextBesideDb, main.relative);
   }
+  CountUnread(span, rows.issues);
   SONDE_RETURN_IF_ERROR(KeepTexts(span.metadata, rows.issues, transaction));
   for (store::ProcessRow& process : rows.processes) process.rank = rows.rank;
   for (GroupFact& group : rows.groups) group.process_id = rows.processes.empty() ? -1 : 0;

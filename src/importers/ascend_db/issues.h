@@ -28,7 +28,8 @@ inline constexpr store::IssueKind kDbView{
     "a view of the database is not written again when the database is exported"};
 inline constexpr store::IssueKind kDbLog{
     "db_write_ahead_log", store::Severity::kInfo,
-    "a write-ahead log lies beside the database; both were copied and the copy was read"};
+    "a write-ahead log lies beside the database; both were copied and the copy was read",
+    /*is_choice=*/true};
 inline constexpr store::IssueKind kDbSwapped{
     "db_columns_swapped", store::Severity::kInfo,
     "shapes and types of operator inputs stand in each other's column, as older profilers wrote "
@@ -39,6 +40,7 @@ inline constexpr store::IssueKind kDbOrphan{
 inline constexpr store::IssueKind kTextBesideDb{
     "text_beside_db", store::Severity::kInfo,
     "text deliverables lie beside the database; the database was taken, since its times are "
-    "integers of nanoseconds and its rows are joined by number"};
+    "integers of nanoseconds and its rows are joined by number",
+    /*is_choice=*/true};
 
 }  // namespace sonde::importers

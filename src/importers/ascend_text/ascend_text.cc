@@ -12,6 +12,7 @@
 #include "importers/ascend_text/copy_csv.h"
 #include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
+#include "importers/mindspore/trace.h"
 #include "importers/trace_events/finish.h"
 
 namespace sonde::importers {
@@ -40,12 +41,14 @@ class SideFiles {
 
   Status Run() {
     ReadSpanMetadata(span_.folder, trace_.rows);
+    CountUnread(span_, trace_.rows.issues);
     for (const SpanFile& file : span_.tables) SONDE_RETURN_IF_ERROR(TakeCsv(file));
     for (const SpanFile& file : span_.texts) {
       if (base::BaseName(file.path) == "communication.json") {
         SONDE_RETURN_IF_ERROR(TakeCommunication(file));
       }
     }
+    for (const SpanFile& file : span_.memory) TakeMemory(file);
     for (const SpanFile& file : span_.analysis) SONDE_RETURN_IF_ERROR(TakeAnalysis(file));
     std::vector<SpanFile> kept = span_.texts;
     kept.insert(kept.end(), span_.metadata.begin(), span_.metadata.end());
@@ -74,6 +77,15 @@ class SideFiles {
     }
     text_import::RowsOfCommunication(file, content->text(), trace_);
     return {};
+  }
+
+  void TakeMemory(const SpanFile& file) {
+    const auto content = base::MappedFile::Open(file.path);
+    if (!content.ok()) {
+      trace_.rows.issues.Add(kUnreadable, file.relative);
+      return;
+    }
+    mindspore::ReadMemoryRecord(file, content->text(), trace_.process_id, trace_.rows);
   }
 
   Status TakeAnalysis(const SpanFile& file) {

@@ -29,6 +29,8 @@ enum CapturedArgument : size_t {
   kTransportType,
   kTransferBytes,
   kLinkType,
+  kEventType,
+  kDomain,
 };
 
 inline constexpr auto kCapturedKeys = std::to_array<trace_events::CapturedKey>({
@@ -38,7 +40,8 @@ inline constexpr auto kCapturedKeys = std::to_array<trace_events::CapturedKey>({
     {"Call stack", true},     {"data_type", true},  {"alg_type", true},
     {"count", false},         {"rank_size", false}, {"task type", true},
     {"src rank", false},      {"dst rank", false},  {"transport type", true},
-    {"size(Byte)", false},    {"link type", true},
+    {"size(Byte)", false},    {"link type", true},  {"event_type", true},
+    {"domain", true},
 });
 
 }  // namespace sonde::importers::text_import

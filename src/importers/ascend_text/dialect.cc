@@ -29,6 +29,8 @@ std::string KindOf(const ThreadFacts& facts) {
   const std::string_view layer = facts.process_name;
   if (layer == "CANN") return "api";
   if (layer == "Ascend Hardware") return "stream";
+  if (layer == "CPU OP") return "thread";
+  if (layer == "Scope Layer") return "module";
   if (layer == "Python GC") return "gc";
   if (layer == "OS Runtime API") return "os_runtime";
   if (layer == "Overlap Analysis") return "overlap";

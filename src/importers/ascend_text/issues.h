@@ -31,6 +31,11 @@ inline constexpr store::IssueKind kJsonGarbled{
 inline constexpr store::IssueKind kNoSlice{
     "kernel_without_slice", store::Severity::kInfo,
     "rows of kernel_details have no event in the timeline (pruned at level 0, or cut off)"};
+inline constexpr store::IssueKind kLateTimes{
+    "mindspore_times_late", store::Severity::kInfo,
+    "MindSpore's trace_view.json of a CPU gives begins some 37 ns late, since it counts in "
+    "doubles; "
+    "FRAMEWORK/cpu_op_execute_timestamp_*.txt has the exact ones"};
 inline constexpr store::IssueKind kUnreadable{"file_unreadable", store::Severity::kError,
                                               "a file cannot be read and was left out"};
 

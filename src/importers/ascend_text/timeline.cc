@@ -6,7 +6,9 @@
 #include "base/strings.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend_text/captured.h"
+#include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
+#include "importers/mindspore/trace.h"
 
 namespace sonde::importers::text_import {
 namespace {
@@ -39,6 +41,8 @@ class TimelineRows {
 
   void Run() {
     FindProcesses();
+    rows_.first_mark = static_cast<int32_t>(stage_.instants().size());
+    if (cpu_process_ >= 0) rows_.issues.Add(kLateTimes, rows_.source);
     for (int32_t id = 0; id < static_cast<int32_t>(stage_.slice_count()); ++id) Take(id);
     TakePlanes();
     Connect();
@@ -73,8 +77,9 @@ class TimelineRows {
       const std::string_view layer = rows_.names.Text(processes[i].name);
       const std::string_view label =
           processes[i].labels < 0 ? std::string_view() : rows_.names.Text(processes[i].labels);
-      if (layer == "Python") {
+      if (layer == "Python" || layer == "CPU OP") {
         trace_.process_id = ProcessId(static_cast<int32_t>(i));
+        if (layer == "CPU OP") cpu_process_ = static_cast<int32_t>(i);
       } else if ((layer == "CANN" || label.starts_with("NPU")) && processes[i].number >= 1024) {
         processes[i].number >>= 10;
       }
@@ -85,7 +90,9 @@ class TimelineRows {
     const StagedSlice& slice = stage_.Slice(id);
     const TrackEntry& track = stage_.TrackOf(slice);
     const std::string_view kind = KindOf(track);
-    if (kind == "thread") {
+    if (kind == "thread" && track.process == cpu_process_) {
+      TakeCpuOp(id, slice);
+    } else if (kind == "thread") {
       TakeThread(id, slice);
     } else if (kind == "module") {
       rows_.ops.push_back({.slice_id = id, .scope = kScopeModule});
@@ -97,6 +104,8 @@ class TimelineRows {
       TakeOperation(id, slice, track);
     } else if (kind == "communication_plane") {
       planes_.push_back(id);
+    } else if (kind == "mark") {
+      TakeMark(id, slice);
     }
   }
 
@@ -123,6 +132,48 @@ class TimelineRows {
     step.ts = slice.ts;
     step.dur = slice.dur;
     rows_.steps.push_back(step);
+  }
+
+  // Of mstx: a range, or a moment that is a slice of no duration in the file.
+  void TakeMark(int32_t id, const StagedSlice& slice) {
+    const std::string_view type = TextView(id, kEventType);
+    if (type.empty()) return;
+    const bool is_range = type == "push/pop" || type == "start/end";
+    store::MarkRow mark;
+    mark.ts = slice.ts;
+    mark.dur = is_range ? slice.dur : 0;
+    mark.track_id = TrackId(slice.track);
+    mark.domain = Text(id, kDomain);
+    if (mark.domain < 0) mark.domain = rows_.names.Intern("default");
+    mark.message = slice.name;
+    mark.kind = rows_.names.Intern(!is_range            ? "marker"
+                                   : type == "push/pop" ? "push_pop"
+                                                        : "start_end");
+    if (is_range) mark.slice_id = id;
+    rows_.marks.push_back(mark);
+  }
+
+  // MindSpore on a CPU: the operator is its own kernel.
+  void TakeCpuOp(int32_t id, const StagedSlice& slice) {
+    const std::string_view name = slice.name < 0 ? "" : rows_.names.Text(slice.name);
+    store::FrameworkOpRow op;
+    op.slice_id = id;
+    op.scope = kScopeOp;
+    const std::string_view module = mindspore::ScopePath(name);
+    if (!module.empty()) op.module = rows_.names.Intern(module);
+    rows_.ops.push_back(op);
+    store::TaskKindRow kind;
+    kind.name = slice.name;
+    kind.op_type = rows_.names.Intern(mindspore::OperatorType(name));
+    kind.core = rows_.names.Intern("CPU");
+    store::DeviceTaskRow task;
+    task.slice_id = id;
+    task.track_id = TrackId(slice.track);
+    task.ts = slice.ts;
+    task.dur = std::max<int64_t>(slice.dur, 0);
+    task.kind_id = rows_.Kind(kind);
+    task.launch_slice_id = id;
+    rows_.tasks.push_back(task);
   }
 
   // Older profilers wrote shapes and types into each other's place.
@@ -302,6 +353,7 @@ class TimelineRows {
   EventStage& stage_;
   TextTrace& trace_;
   TraceRows& rows_;
+  int32_t cpu_process_ = store::kNone;  // place of MindSpore's layer of CPU operators
   std::unordered_map<int32_t, int32_t> stacks_;
   std::unordered_map<int32_t, int32_t> task_of_slice_;
   std::unordered_map<int32_t, int32_t> operation_of_slice_;

@@ -7,7 +7,13 @@
 
 namespace sonde::importers {
 
-bool IsChromeTrace(const std::string& path) { return trace_events::ReadTraceHead(path).is_trace; }
+bool HoldsChromeTrace(const std::string& path) {
+  return trace_events::ReadTraceHead(path).is_trace;
+}
+
+bool IsChromeTrace(const std::string& path) {
+  return trace_events::HasTraceName(path) && HoldsChromeTrace(path);
+}
 
 Result<int32_t> ChromeTraceRank(const std::string& /*path*/) { return store::kNone; }
 

@@ -12,6 +12,8 @@
 namespace sonde::importers {
 
 bool IsChromeTrace(const std::string& path);
+// The same for a file of any name.
+bool HoldsChromeTrace(const std::string& path);
 Result<int32_t> ChromeTraceRank(const std::string& path);
 Result<int64_t> ChromeTraceStamp(const std::string& path);
 Result<ImportSummary> ImportChromeTrace(const std::string& path, store::Store& store,

@@ -75,7 +75,7 @@ Status WriteTables(EventStage& stage, store::Transaction& transaction, ImportSum
 }  // namespace
 
 // By what newer files begin with; older ones, by their categories.
-bool IsKineto(const std::string& path) {
+bool HoldsKineto(const std::string& path) {
   const trace_events::TraceHead head = trace_events::ReadTraceHead(path);
   if (!head.is_trace || !head.is_object) return false;
   for (const std::string_view key :
@@ -86,19 +86,19 @@ bool IsKineto(const std::string& path) {
   return base::BaseName(path).find(".pt.trace.json") != std::string_view::npos;
 }
 
+bool IsKineto(const std::string& path) {
+  return trace_events::HasTraceName(path) && HoldsKineto(path);
+}
+
 Result<int32_t> KinetoRank(const std::string& path) {
   const trace_events::TraceHead head = trace_events::ReadTraceHead(path);
   const size_t place = head.text.find("\"distributedInfo\"");
   const size_t brace = place == std::string::npos ? place : head.text.find('{', place);
   if (brace != std::string::npos) {
-    int64_t mended = 0;
-    const char* const begin = head.text.data() + brace;
-    const char* end =
-        trace_events::SkipContainer(begin, head.text.data() + head.text.size(), mended);
-    if (end != nullptr) {
-      const int32_t rank = RankOfInfo({begin, static_cast<size_t>(end - begin)});
-      if (rank >= 0) return rank;
-    }
+    // The list of groups behind the rank may be longer than the head.
+    const auto rank = trace_events::FindMemberIn(std::string_view(head.text).substr(brace), "rank");
+    const auto number = rank ? base::ParseInt64(rank->text) : std::nullopt;
+    if (number && *number >= 0 && *number <= INT32_MAX) return static_cast<int32_t>(*number);
   }
   return RankOfName(path);
 }

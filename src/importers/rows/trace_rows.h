@@ -123,6 +123,7 @@ class TraceRows {
   void AddJson(std::string_view key, std::string_view json);
 
   int32_t next_args_id = 0;
+  int32_t first_mark = 0;  // marks before that the other writer of the store writes
   int32_t rank = -1;
   std::string source;  // file named in issues
 

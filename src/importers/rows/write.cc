@@ -166,7 +166,9 @@ void TraceRows::OrderTasks() {
   std::stable_sort(memory_events.begin(), memory_events.end(), by_time);
   std::stable_sort(steps.begin(), steps.end(), by_time);
   std::stable_sort(marks.begin(), marks.end(), by_time);
-  for (size_t i = 0; i < marks.size(); ++i) marks[i].mark_id = static_cast<int32_t>(i);
+  for (size_t i = 0; i < marks.size(); ++i) {
+    marks[i].mark_id = first_mark + static_cast<int32_t>(i);
+  }
   std::stable_sort(counters.begin(), counters.end(), [](const auto& a, const auto& b) {
     return std::tie(a.track_id, a.ts) < std::tie(b.track_id, b.ts);
   });
@@ -244,6 +246,7 @@ Status TraceRows::WriteBeside(store::Transaction& transaction) {
   const auto by_slice = [](const auto& a, const auto& b) { return a.slice_id < b.slice_id; };
   std::sort(ops.begin(), ops.end(), by_slice);
   std::sort(api_calls.begin(), api_calls.end(), by_slice);
+  SONDE_RETURN_IF_ERROR(WriteRows(marks, transaction));
   SONDE_RETURN_IF_ERROR(WriteTables(transaction));
   return WriteFacts(transaction);
 }

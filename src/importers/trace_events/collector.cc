@@ -51,6 +51,8 @@ void Collector::TakeMetadata(std::string_view key, std::string_view json) {
 Status Collector::TakeEvents(std::span<const TraceEvent> events) {
   for (const TraceEvent& event : events) {
     if (!TimeFits(event)) continue;
+    if (event.has_more) Count(kUnreadKeys, event);
+    if (!event.bind_id.empty()) TakeBoundFlow(event);
     switch (event.phase) {
       case 'X':
         TakeSlice(event);
@@ -175,18 +177,18 @@ void Collector::TakeEdge(const TraceEvent& event, char phase) {
 
 void Collector::TakeAsync(const TraceEvent& event, char phase) {
   const ArgumentSplitter::Ids ids = Arguments(event);
-  const uint64_t owner = base::HashString(event.scope, base::HashString(event.pid));
-  staged_.edges.push_back(
-      {.ts = event.ts_ns,
-       .key = base::HashString(event.id, base::HashString(event.category, owner)),
-       .thread = ThreadOf(event),
-       .name = names_.Intern(event.name),
-       .category = Category(event.category),
-       .args_id = ids.args_id,
-       .captured = ids.captured,
-       .reader = number_,
-       .phase = phase,
-       .lane = 0});
+  const bool is_named = phase == 'b' || !event.name.empty();
+  const uint64_t owner = base::HashString(event.scope, base::HashString(event.category));
+  staged_.edges.push_back({.ts = event.ts_ns,
+                           .key = base::HashString(event.id, owner),
+                           .thread = ThreadOf(event),
+                           .name = is_named ? names_.Intern(event.name) : store::kNone,
+                           .category = Category(event.category),
+                           .args_id = ids.args_id,
+                           .captured = ids.captured,
+                           .reader = number_,
+                           .phase = phase,
+                           .lane = 0});
 }
 
 void Collector::TakeInstant(const TraceEvent& event) {
@@ -245,6 +247,21 @@ void Collector::TakeFlow(const TraceEvent& event) {
                            .category = Category(event.category),
                            .phase = event.phase,
                            .enclosing = event.phase != 'f' || event.bind == "e"});
+}
+
+// Arrows without events of their own: those with one bind_id join the slices that name it.
+void Collector::TakeBoundFlow(const TraceEvent& event) {
+  if (!event.flow_in && !event.flow_out) return;
+  constexpr uint64_t kBound = 1;  // apart from the keys of other flows
+  staged_.flows.push_back({.ts = event.ts_ns,
+                           .key = base::HashString(event.bind_id, kBound),
+                           .number = NumberOf(event.bind_id),
+                           .thread = ThreadOf(event),
+                           .category = Category(event.category),
+                           .phase = !event.flow_in   ? 's'
+                                    : event.flow_out ? 't'
+                                                     : 'f',
+                           .enclosing = false});
 }
 
 // Names, labels and order of processes and threads.

@@ -39,6 +39,7 @@ class Collector : public EventSink {
   void TakeInstant(const TraceEvent& event);
   void TakeCounter(const TraceEvent& event);
   void TakeFlow(const TraceEvent& event);
+  void TakeBoundFlow(const TraceEvent& event);
   void TakeNames(const TraceEvent& event);
   bool TimeFits(const TraceEvent& event);
   int32_t ThreadOf(const TraceEvent& event);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <queue>
+#include <tuple>
 
 #include "importers/trace_events/issues.h"
 
@@ -16,78 +17,124 @@ constexpr int64_t kOpenEnd = std::numeric_limits<int64_t>::max();
 }  // namespace
 
 void EdgePairs::Run() {
-  std::vector<const RangeEdge*> nested;
-  std::vector<const RangeEdge*> spans;
+  Edges nested;
+  Edges spans;
   for (const RangeEdge& edge : stage_.staged_.edges) {
     (edge.phase == 'B' || edge.phase == 'E' ? nested : spans).push_back(&edge);
   }
-  std::stable_sort(nested.begin(), nested.end(), [](const RangeEdge* a, const RangeEdge* b) {
-    return a->thread != b->thread ? a->thread < b->thread : a->ts < b->ts;
-  });
-  PairGroups(nested, [](const RangeEdge& a, const RangeEdge& b) { return a.thread == b.thread; });
-  AddNested();
-  std::stable_sort(spans.begin(), spans.end(), [](const RangeEdge* a, const RangeEdge* b) {
-    return a->key != b->key ? a->key < b->key : a->ts < b->ts;
-  });
-  PairGroups(spans, [](const RangeEdge& a, const RangeEdge& b) { return a.key == b.key; });
-  AddSpans();
+  PairNested(nested);
+  PairSpans(spans);
   stage_.staged_.edges = {};
 }
 
-template <class SameGroup>
-void EdgePairs::PairGroups(std::vector<const RangeEdge*>& edges, SameGroup same_group) {
+int32_t EdgePairs::ProcessOf(const RangeEdge& edge) const {
+  return stage_.tracks_.threads[static_cast<size_t>(edge.thread)].process;
+}
+
+void EdgePairs::PairNested(Edges& edges) {
+  std::stable_sort(edges.begin(), edges.end(), [](const RangeEdge* a, const RangeEdge* b) {
+    return a->thread != b->thread ? a->thread < b->thread : a->ts < b->ts;
+  });
   ranges_.clear();
-  for (size_t i = 0; i < edges.size(); ++i) {
-    if (i > 0 && !same_group(*edges[i - 1], *edges[i])) CloseGroup();
-    Take(*edges[i]);
-  }
-  CloseGroup();
-}
-
-// An end closes the innermost open range of its name, and those inside of it; one without a name
-// the innermost.
-void EdgePairs::Take(const RangeEdge& edge) {
-  if (edge.phase == 'B' || edge.phase == 'b') {
-    open_.push_back(&edge);
-    return;
-  }
-  size_t place = open_.size();
-  while (place > 0 && edge.name >= 0 && open_[place - 1]->name != edge.name) --place;
-  if (place == 0) {
-    stage_.issues_.Add(kUnbalanced, stage_.path_);
-    return;
-  }
-  while (open_.size() >= place) {
-    if (open_.size() > place) stage_.issues_.Add(kUnbalanced, stage_.path_);
-    ranges_.push_back({open_.back(), edge.ts});
-    open_.pop_back();
-  }
-}
-
-void EdgePairs::CloseGroup() {
-  for (const RangeEdge* begin : open_) {
-    stage_.issues_.Add(kUnfinished, stage_.path_);
-    ranges_.push_back({begin, kOpenEnd});
-  }
-  open_.clear();
-}
-
-void EdgePairs::Add(const Range& range, int32_t track) {
-  const RangeEdge& begin = *range.begin;
-  stage_.staged_.slices.Append({.ts = begin.ts,
-                                .dur = range.end == kOpenEnd ? -1 : range.end - begin.ts,
-                                .track = track,
-                                .name = begin.name,
-                                .category = begin.category,
-                                .args_id = begin.args_id,
-                                .captured = begin.captured,
-                                .reader = begin.reader});
-}
-
-void EdgePairs::AddNested() {
+  PairGroups(
+      edges, [](const RangeEdge& a, const RangeEdge& b) { return a.thread == b.thread; }, nullptr);
   for (const Range& range : ranges_) {
     Add(range, stage_.tracks_.Track(range.begin->thread, range.begin->lane));
   }
+}
+
+void EdgePairs::PairSpans(Edges& edges) {
+  std::stable_sort(edges.begin(), edges.end(), [&](const RangeEdge* a, const RangeEdge* b) {
+    return std::tuple(a->key, ProcessOf(*a), a->ts) < std::tuple(b->key, ProcessOf(*b), b->ts);
+  });
+  ranges_.clear();
+  Edges alone;
+  PairGroups(
+      edges,
+      [&](const RangeEdge& a, const RangeEdge& b) {
+        return a.key == b.key && ProcessOf(a) == ProcessOf(b);
+      },
+      &alone);
+  std::stable_sort(alone.begin(), alone.end(), [](const RangeEdge* a, const RangeEdge* b) {
+    return a->key != b->key ? a->key < b->key : a->ts < b->ts;
+  });
+  PairGroups(alone, [](const RangeEdge& a, const RangeEdge& b) { return a.key == b.key; }, nullptr);
+  AddSpans();
+}
+
+template <class SameGroup>
+void EdgePairs::PairGroups(const Edges& edges, SameGroup same_group, Edges* alone) {
+  for (size_t i = 0; i < edges.size(); ++i) {
+    if (i > 0 && !same_group(*edges[i - 1], *edges[i])) CloseGroup(alone);
+    Take(*edges[i], alone);
+  }
+  CloseGroup(alone);
+}
+
+void EdgePairs::Take(const RangeEdge& edge, Edges* alone) {
+  if (edge.phase == 'B' || edge.phase == 'b') {
+    open_.push_back(&edge);
+    ++open_names_[edge.name];
+    return;
+  }
+  const auto named = open_names_.find(edge.name);
+  const bool has_begin =
+      edge.name < 0 ? !open_.empty() : named != open_names_.end() && named->second > 0;
+  if (!has_begin) {
+    if (alone != nullptr) {
+      alone->push_back(&edge);
+    } else {
+      stage_.issues_.Add(kUnbalanced, stage_.path_);
+    }
+    return;
+  }
+  size_t place = open_.size() - 1;
+  while (edge.name >= 0 && open_[place]->name != edge.name) --place;
+  if (edge.phase == 'e') {
+    Close(place, edge);
+    return;
+  }
+  const auto inside = static_cast<int64_t>(open_.size() - place) - 1;
+  if (inside > 0) stage_.issues_.Add(kUnbalanced, stage_.path_, -1, inside);
+  while (open_.size() > place) Close(open_.size() - 1, edge);
+}
+
+void EdgePairs::Close(size_t place, const RangeEdge& edge) {
+  ranges_.push_back({open_[place], &edge});
+  --open_names_[open_[place]->name];
+  open_.erase(open_.begin() + static_cast<ptrdiff_t>(place));
+}
+
+void EdgePairs::CloseGroup(Edges* alone) {
+  for (const RangeEdge* begin : open_) {
+    if (alone != nullptr) {
+      alone->push_back(begin);
+    } else {
+      stage_.issues_.Add(kUnfinished, stage_.path_);
+      ranges_.push_back({begin, nullptr});
+    }
+  }
+  open_.clear();
+  open_names_.clear();
+}
+
+// The arguments of begin and end are one set in Chrome's format; here the begin's come first.
+void EdgePairs::Add(const Range& range, int32_t track) {
+  const RangeEdge& begin = *range.begin;
+  const bool end_has_arguments = range.end != nullptr && range.end->args_id >= 0;
+  const bool use_end = end_has_arguments && begin.args_id < 0 && begin.captured < 0;
+  if (end_has_arguments && begin.args_id >= 0) {
+    stage_.issues_.Add(kTwoArgumentSets, stage_.path_);
+  }
+  const RangeEdge& described = use_end ? *range.end : begin;
+  stage_.staged_.slices.Append({.ts = begin.ts,
+                                .dur = range.end == nullptr ? -1 : range.end->ts - begin.ts,
+                                .track = track,
+                                .name = begin.name,
+                                .category = begin.category,
+                                .args_id = described.args_id,
+                                .captured = described.captured,
+                                .reader = described.reader});
 }
 
 // Each goes to a track of its process that is free when it begins.
@@ -97,8 +144,7 @@ void EdgePairs::AddSpans() {
   std::stable_sort(ranges_.begin(), ranges_.end(),
                    [](const Range& a, const Range& b) { return a.begin->ts < b.begin->ts; });
   for (const Range& range : ranges_) {
-    const int32_t process =
-        stage_.tracks_.threads[static_cast<size_t>(range.begin->thread)].process;
+    const int32_t process = ProcessOf(*range.begin);
     auto& tracks = free[process];
     int32_t track = -1;
     if (!tracks.empty() && tracks.top().first <= range.begin->ts) {
@@ -107,7 +153,7 @@ void EdgePairs::AddSpans() {
     } else {
       track = stage_.tracks_.Add({.process = process, .is_span = true});
     }
-    tracks.emplace(range.end, track);
+    tracks.emplace(range.end == nullptr ? kOpenEnd : range.end->ts, track);
     Add(range, track);
   }
 }

@@ -1,5 +1,12 @@
 // Ranges told in two events, "B" and "E", or "b" and "e", become slices; part of EventStage.
+//
+// "B" and "E" of a thread nest: an end closes the innermost open range of its name with all inside
+// of it, and one without a name the innermost. "b" and "e" belong together by id, category, scope
+// and name, first within a process, then across processes (ids of the whole system).
 #pragma once
+
+#include <unordered_map>
+#include <vector>
 
 #include "importers/trace_events/stage.h"
 
@@ -11,20 +18,26 @@ class EdgePairs {
   void Run();
 
  private:
+  using Edges = std::vector<const RangeEdge*>;
   struct Range {
     const RangeEdge* begin;
-    int64_t end;  // kOpenEnd where there is none
+    const RangeEdge* end;  // null where there is none
   };
+  // Pairs the edges of each group; what stays alone goes to `alone`, or is counted without one.
   template <class SameGroup>
-  void PairGroups(std::vector<const RangeEdge*>& edges, SameGroup same_group);
-  void Take(const RangeEdge& edge);
-  void CloseGroup();
-  void AddNested();
+  void PairGroups(const Edges& edges, SameGroup same_group, Edges* alone);
+  void Take(const RangeEdge& edge, Edges* alone);
+  void CloseGroup(Edges* alone);
+  void Close(size_t place, const RangeEdge& edge);
+  int32_t ProcessOf(const RangeEdge& edge) const;
+  void PairNested(Edges& edges);
+  void PairSpans(Edges& edges);
   void AddSpans();
   void Add(const Range& range, int32_t track);
 
   EventStage& stage_;
-  std::vector<const RangeEdge*> open_;
+  Edges open_;
+  std::unordered_map<int32_t, int64_t> open_names_;  // how many in open_ have that name
   std::vector<Range> ranges_;
 };
 

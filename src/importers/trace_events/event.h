@@ -15,6 +15,9 @@ struct TraceEvent {
   bool has_ts = false;        // events of phase 'M' need none
   bool has_dur = false;       //
   bool id_is_text = false;    // the id stood in quotes
+  bool flow_in = false;       // an arrow of `bind_id` ends at this event
+  bool flow_out = false;      // one begins here
+  bool has_more = false;      // keys that nothing takes: thread clock, stack frames
   int64_t ts_ns = 0;          // from decimal microseconds, beyond the third rounded half to even
   int64_t dur_ns = 0;         // the same; negative where the file says so
   std::string_view name;      //
@@ -23,6 +26,7 @@ struct TraceEvent {
   std::string_view tid;       //
   std::string_view id;        // "id" or the text of the object "id2"
   std::string_view bind;      // "bp"
+  std::string_view bind_id;   // of arrows that are told by the events at their ends
   std::string_view scope;     // "s" of an instant, "scope" of an asynchronous event
   std::string_view args;      // JSON text of the object with its braces, "" where there is none
   uint64_t position = 0;      // of its '{' in the (unpacked) file

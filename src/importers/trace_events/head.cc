@@ -12,16 +12,16 @@ namespace {
 
 constexpr ptrdiff_t kHeadBytes = ptrdiff_t{256} << 10U;
 
+}  // namespace
+
 bool HasTraceName(const std::string& path) {
   const std::string name = base::ToLower(base::BaseName(path));
   return name.ends_with(".json") || name.ends_with(".json.gz") || name.ends_with(".trace");
 }
 
-}  // namespace
-
 TraceHead ReadTraceHead(const std::string& path) {
   TraceHead head;
-  if (!HasTraceName(path) || !base::IsRegularFile(path)) return head;
+  if (!base::IsRegularFile(path)) return head;
   store::ImportIssues issues;
   const auto source = TextSource::Open(path, issues);
   if (!source.ok()) return head;

@@ -15,7 +15,10 @@ struct TraceHead {
   bool Has(std::string_view key) const { return text.find(key) != std::string::npos; }
 };
 
-// Not a trace where the file cannot be read, or its name ends with neither .json nor .json.gz.
+// Names that traces usually have: .json, .json.gz, .trace.
+bool HasTraceName(const std::string& path);
+
+// Whatever the name. Not a trace where the file cannot be read.
 TraceHead ReadTraceHead(const std::string& path);
 
 }  // namespace sonde::importers::trace_events

@@ -40,6 +40,10 @@ inline constexpr IssueKind kHugeValue{
 inline constexpr IssueKind kOtherPhase{
     "trace_phase_not_imported", Severity::kInfo,
     "events of other kinds than slices, counters, flows, instants and names were left out"};
+inline constexpr IssueKind kUnreadKeys{"trace_keys_not_imported", Severity::kInfo,
+                                       "events carry a thread clock (\"tts\", \"tdur\") or stack "
+                                       "frames (\"sf\", \"stack\"), which were "
+                                       "left out"};
 inline constexpr IssueKind kNoDuration{
     "trace_without_duration", Severity::kWarning,
     "a complete event (\"X\") without a duration was taken as one of no duration"};
@@ -51,6 +55,9 @@ inline constexpr IssueKind kUnbalanced{
 inline constexpr IssueKind kUnfinished{
     "trace_unfinished_range", Severity::kInfo,
     "a range (\"B\", \"b\") has no end: it had not ended when recording ended"};
+inline constexpr IssueKind kTwoArgumentSets{
+    "trace_end_arguments", Severity::kInfo,
+    "the begin and the end of a range both have arguments; those of the end were left out"};
 inline constexpr IssueKind kOverlap{
     "trace_overlap", Severity::kInfo,
     "a slice begins inside of another of its thread and ends behind it; it was moved to a track "

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "importers/trace_events/json_text.h"
 
@@ -17,42 +18,54 @@ struct JsonValue {
   std::string Text() const { return escaped ? Unescape(text) : std::string(text); }
 };
 
-// Calls take(key, key_escaped, value) for each member of `object`, a text from '{' to its '}'; ends
-// early where the inside is no JSON. Returns whether all of it was.
+// The value at `p`, and behind it; nullptr where it is none or does not end.
+inline const char* ReadJsonValue(const char* p, const char* end, JsonValue& value) {
+  int64_t mended = 0;
+  value = JsonValue();
+  if (p < end && *p == '"') {
+    const StringEnd string = FindStringEnd(p + 1, end);
+    if (string.quote == nullptr) return nullptr;
+    value = {{p + 1, static_cast<size_t>(string.quote - p) - 1}, true, string.escaped};
+    return string.quote + 1;
+  }
+  const char* behind = SkipValue(p, end, mended);
+  if (behind != nullptr) value.text = {p, static_cast<size_t>(behind - p)};
+  return behind;
+}
+
+// To the next byte that separates nothing.
+inline const char* SkipSeparators(const char* p, const char* end) {
+  p = SkipSpace(p, end);
+  while (p < end && *p == ',') p = SkipSpace(p + 1, end);
+  return p;
+}
+
+// Calls take(key, key_escaped, value) for each member of the text between the braces of an object;
+// ends early where it is no JSON. Returns whether all of it was.
+template <class Take>
+bool ForEachMemberIn(std::string_view inside, Take&& take) {
+  const char* p = inside.data();
+  const char* const end = p + inside.size();
+  while (true) {
+    p = SkipSeparators(p, end);
+    if (p >= end) return true;
+    JsonValue key;
+    JsonValue value;
+    if (*p != '"') return false;
+    p = ReadJsonValue(p, end, key);
+    if (p == nullptr) return false;
+    p = SkipSpace(p, end);
+    if (p >= end || *p != ':') return false;
+    p = ReadJsonValue(SkipSpace(p + 1, end), end, value);
+    if (p == nullptr) return false;
+    take(key.text, key.escaped, value);
+  }
+}
+
+// `object` is a text from '{' to its '}'.
 template <class Take>
 bool ForEachMember(std::string_view object, Take&& take) {
-  const char* p = object.data() + 1;
-  const char* const end = object.data() + object.size() - 1;
-  int64_t mended = 0;
-  while (true) {
-    p = SkipSpace(p, end);
-    if (p >= end) return true;
-    if (*p == ',') {
-      ++p;
-      continue;
-    }
-    if (*p != '"') return false;
-    const StringEnd key = FindStringEnd(p + 1, end);
-    if (key.quote == nullptr) return false;
-    const std::string_view name(p + 1, static_cast<size_t>(key.quote - p) - 1);
-    p = SkipSpace(key.quote + 1, end);
-    if (p >= end || *p != ':') return false;
-    p = SkipSpace(p + 1, end);
-    if (p >= end) return false;
-    JsonValue value;
-    if (*p == '"') {
-      const StringEnd string = FindStringEnd(p + 1, end);
-      if (string.quote == nullptr) return false;
-      value = {{p + 1, static_cast<size_t>(string.quote - p) - 1}, true, string.escaped};
-      p = string.quote + 1;
-    } else {
-      const char* behind = SkipValue(p, end, mended);
-      if (behind == nullptr) return false;
-      value.text = {p, static_cast<size_t>(behind - p)};
-      p = behind;
-    }
-    take(name, key.escaped, value);
-  }
+  return ForEachMemberIn(object.substr(1, object.size() - 2), std::forward<Take>(take));
 }
 
 inline std::optional<JsonValue> FindMember(std::string_view object, std::string_view key) {
@@ -63,30 +76,27 @@ inline std::optional<JsonValue> FindMember(std::string_view object, std::string_
   return found;
 }
 
+// The same in a text that begins with '{' and may have been cut off before its '}'.
+inline std::optional<JsonValue> FindMemberIn(std::string_view begun, std::string_view key) {
+  std::optional<JsonValue> found;
+  ForEachMemberIn(begun.substr(1), [&](std::string_view name, bool, const JsonValue& value) {
+    if (name == key && !found) found = value;
+  });
+  return found;
+}
+
 // Calls take(value) for each element of `array`, a text from '[' to its ']'.
 template <class Take>
 bool ForEachElement(std::string_view array, Take&& take) {
   const char* p = array.data() + 1;
   const char* const end = array.data() + array.size() - 1;
-  int64_t mended = 0;
   while (true) {
-    p = SkipSpace(p, end);
+    p = SkipSeparators(p, end);
     if (p >= end) return true;
-    if (*p == ',') {
-      ++p;
-      continue;
-    }
-    const char* behind = SkipValue(p, end, mended);
-    if (behind == nullptr) return false;
     JsonValue value;
-    value.is_string = *p == '"';
-    value.text = {p, static_cast<size_t>(behind - p)};
-    if (value.is_string) {
-      value.text = value.text.substr(1, value.text.size() - 2);
-      value.escaped = value.text.find('\\') != std::string_view::npos;
-    }
+    p = ReadJsonValue(p, end, value);
+    if (p == nullptr) return false;
     take(value);
-    p = behind;
   }
 }
 

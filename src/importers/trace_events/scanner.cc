@@ -21,7 +21,11 @@ enum class Field {
   kArgs,
   kId,
   kBind,
-  kScope
+  kBindId,
+  kFlowIn,
+  kFlowOut,
+  kScope,
+  kUnread
 };
 
 Field FieldOf(std::string_view key) {
@@ -32,18 +36,27 @@ Field FieldOf(std::string_view key) {
       if (key == "ph") return Field::kPhase;
       if (key == "ts") return Field::kTs;
       if (key == "id") return Field::kId;
+      if (key == "sf") return Field::kUnread;
       return key == "bp" ? Field::kBind : Field::kOther;
     case 3:
       if (key == "pid") return Field::kPid;
       if (key == "tid") return Field::kTid;
       if (key == "dur") return Field::kDur;
       if (key == "cat") return Field::kCategory;
+      if (key == "tts" || key == "esf") return Field::kUnread;
       return key == "id2" ? Field::kId : Field::kOther;
     case 4:
       if (key == "name") return Field::kName;
+      if (key == "tdur") return Field::kUnread;
       return key == "args" ? Field::kArgs : Field::kOther;
     case 5:
+      if (key == "stack") return Field::kUnread;
       return key == "scope" ? Field::kScope : Field::kOther;
+    case 7:
+      if (key == "bind_id") return Field::kBindId;
+      return key == "flow_in" ? Field::kFlowIn : Field::kOther;
+    case 8:
+      return key == "flow_out" ? Field::kFlowOut : Field::kOther;
     default:
       return Field::kOther;
   }
@@ -129,6 +142,7 @@ void EventScanner::TakeTime(const Value& value, int64_t& ns, bool& has) {
 }
 
 void EventScanner::TakeField(std::string_view key, const Value& value, TraceEvent& event) {
+  if (!value.is_string && value.text == "null") return;  // as if the key were not there
   switch (FieldOf(key)) {
     case Field::kPhase:
       event.phase = value.is_string && !value.text.empty() ? value.text[0] : '\0';
@@ -161,8 +175,20 @@ void EventScanner::TakeField(std::string_view key, const Value& value, TraceEven
     case Field::kBind:
       event.bind = value.text;
       break;
+    case Field::kBindId:
+      event.bind_id = Text(value);
+      break;
+    case Field::kFlowIn:
+      event.flow_in = value.text == "true";
+      break;
+    case Field::kFlowOut:
+      event.flow_out = value.text == "true";
+      break;
     case Field::kScope:
       event.scope = Text(value);
+      break;
+    case Field::kUnread:
+      event.has_more = true;
       break;
     case Field::kOther:
       break;
@@ -173,7 +199,7 @@ void EventScanner::Finish(TraceEvent& event) {
   problem_ = EventProblem::kNone;
   if (event.phase == '\0') {
     problem_ = EventProblem::kNoPhase;
-  } else if (bad_time_ || (!event.has_ts && event.phase != 'M')) {
+  } else if (event.phase != 'M' && (bad_time_ || !event.has_ts)) {
     problem_ = EventProblem::kBadTime;
   }
 }

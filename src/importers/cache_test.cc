@@ -1,0 +1,80 @@
+#include "importers/cache.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <ctime>
+#include <string>
+
+#include "base/files.h"
+#include "base/test_folder.h"
+
+namespace sonde::importers {
+namespace {
+
+constexpr int64_t kNow = 2'000'000'000;
+constexpr int64_t kDay = 86400;
+
+class CacheTest : public ::testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return base::JoinPath(folder_.path(), name); }
+
+  void Make(const std::string& name, int64_t age_s) {
+    ASSERT_TRUE(base::WriteFileAtomically(Path(name), std::string(size_t{64} << 10U, 'x')).ok());
+    const timespec time{kNow - age_s, 0};
+    const std::array<timespec, 2> times = {time, time};
+    ASSERT_EQ(::utimensat(AT_FDCWD, Path(name).c_str(), times.data(), 0), 0);
+  }
+  bool Has(const std::string& name) const { return base::PathExists(Path(name)); }
+
+  base::TestFolder folder_;
+};
+
+TEST_F(CacheTest, WhatWasUsedLongestAgoGoesFirst) {
+  Make("1.duckdb", 3 * kDay);
+  Make("1.duckdb.zoom", 3 * kDay);
+  Make("2.duckdb", 2 * kDay);
+  Make("2.duckdb.zoom", 5 * kDay);
+  Make("3.duckdb", kDay);
+  PruneCache(folder_.path(), uint64_t{200} << 10U, kNow);
+  EXPECT_FALSE(Has("1.duckdb"));
+  EXPECT_FALSE(Has("1.duckdb.zoom"));
+  EXPECT_TRUE(Has("2.duckdb"));
+  EXPECT_TRUE(Has("2.duckdb.zoom"));
+  EXPECT_TRUE(Has("3.duckdb"));
+}
+
+TEST_F(CacheTest, StoresOfThisHourStay) {
+  Make("1.duckdb", 60);
+  Make("2.duckdb", 2 * 3600);
+  PruneCache(folder_.path(), 0, kNow);
+  EXPECT_TRUE(Has("1.duckdb"));
+  EXPECT_FALSE(Has("2.duckdb"));
+}
+
+TEST_F(CacheTest, UnfinishedFilesAndOthers) {
+  Make("1.duckdb.tmp.77", 2 * kDay);
+  Make("2.duckdb.tmp.78", 60);
+  Make("notes.txt", 100 * kDay);
+  PruneCache(folder_.path(), uint64_t{1} << 30U, kNow);
+  EXPECT_FALSE(Has("1.duckdb.tmp.77"));
+  EXPECT_TRUE(Has("2.duckdb.tmp.78"));
+  EXPECT_TRUE(Has("notes.txt"));
+}
+
+TEST_F(CacheTest, AUsedStoreCountsAsNew) {
+  const int64_t now = ::time(nullptr);
+  Make("1.duckdb", kNow - now + 3 * kDay);
+  TouchStore(Path("1.duckdb"));
+  PruneCache(folder_.path(), 0, now + 60);
+  EXPECT_TRUE(Has("1.duckdb"));
+  PruneCache(folder_.path(), 0, now + kDay);
+  EXPECT_FALSE(Has("1.duckdb"));
+}
+
+TEST_F(CacheTest, NothingToPruneIsFine) { PruneCache(Path("nowhere"), 0, kNow); }
+
+}  // namespace
+}  // namespace sonde::importers

@@ -1,0 +1,141 @@
+#include "importers/mindspore/import.h"
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/strings.h"
+#include "importers/ascend/groups.h"
+#include "importers/ascend/span.h"
+#include "importers/ascend_text/copy_csv.h"
+#include "importers/common/file_stamp.h"
+#include "importers/mindspore/issues.h"
+#include "importers/mindspore/trace.h"
+
+namespace sonde::importers {
+namespace {
+
+using mindspore::Files;
+using mindspore::RangeRows;
+
+class FolderImport {
+ public:
+  FolderImport(const Files& files, store::Transaction& transaction)
+      : files_(files), transaction_(transaction) {
+    rows_.rank = mindspore::RankOf(files);
+    rows_.source = files.all().empty() ? "" : files.all().front();
+  }
+
+  Result<ImportSummary> Run() {
+    TakeOperators();
+    TakeRanges();
+    for (const SpanFile& file : files_.memory) {
+      Take(file, [&](std::string_view text) {
+        mindspore::ReadMemoryRecord(file, text, rows_.Process(mindspore::PidOf(files_)), rows_);
+      });
+    }
+    for (const SpanFile& file : files_.tables) {
+      Status status;
+      Take(file, [&](std::string_view text) {
+        status = CopyCsv(file, text, names_, rows_.issues, transaction_);
+      });
+      SONDE_RETURN_IF_ERROR(status);
+    }
+    ComputeWaits(rows_);
+    for (store::ProcessRow& process : rows_.processes) {
+      process.rank = rows_.rank;
+      process.name = rows_.names.Intern("MindSpore");
+    }
+    if (rows_.rank >= 0) rows_.AddJson("rank", std::to_string(rows_.rank));
+    AscendSpan span;
+    span.folder = files_.folder;
+    span.unread = files_.unread;
+    CountUnread(span, rows_.issues);
+    return rows_.Write(transaction_);
+  }
+
+ private:
+  // A file that cannot be read is counted.
+  template <class Use>
+  void Take(const SpanFile& file, Use&& use) {
+    const auto content = base::MappedFile::Open(file.path);
+    if (content.ok()) {
+      use(content->text());
+    } else {
+      rows_.issues.Add(mindspore::kUnreadable, file.relative);
+    }
+  }
+
+  void TakeOperators() {
+    for (size_t i = 0; i < files_.operators.size(); ++i) {
+      base::MappedFile launches;
+      if (i < files_.launches.size()) {
+        auto content = base::MappedFile::Open(files_.launches[i].path);
+        if (content.ok()) launches = std::move(*content);
+      }
+      Take(files_.operators[i], [&](std::string_view text) {
+        mindspore::ReadOperators(files_.operators[i], text, launches.text(),
+                                 mindspore::PidOf(files_), rows_);
+      });
+    }
+  }
+
+  void TakeRanges() {
+    RangeRows ranges(rows_);
+    for (const SpanFile& file : files_.runtime) {
+      // RuntimeProfilerDetail17.csv goes with RuntimeProfilerJson17.json.
+      const std::string json_name = base::ReplaceAll(
+          base::ReplaceAll(std::string(base::BaseName(file.path)), "Detail", "Json"), ".csv",
+          ".json");
+      base::MappedFile json;
+      for (const SpanFile& other : files_.runtime_json) {
+        if (base::BaseName(other.path) != json_name) continue;
+        auto content = base::MappedFile::Open(other.path);
+        if (content.ok()) json = std::move(*content);
+        rows_.issues.Add(mindspore::kDoubleTimes, other.relative);
+      }
+      Take(file, [&](std::string_view text) {
+        mindspore::ReadRuntimeProfile(file, text, json.text(), ranges, rows_);
+      });
+    }
+    const mindspore::TickClock clock = mindspore::ReadClock(files_.clocks);
+    for (const SpanFile& file : files_.op_ranges) {
+      Take(file, [&](std::string_view bytes) {
+        mindspore::ReadOpRange(file, bytes, clock, ranges, rows_);
+      });
+    }
+    ranges.Finish();
+  }
+
+  const Files& files_;
+  store::Transaction& transaction_;
+  TraceRows rows_;
+  store::SourceNames names_;
+};
+
+}  // namespace
+
+bool IsMindspore(const std::string& path) { return mindspore::FindFiles(path).HasTrace(); }
+
+Result<int32_t> MindsporeRank(const std::string& path) {
+  return mindspore::RankOf(mindspore::FindFiles(path));
+}
+
+Result<int64_t> MindsporeStamp(const std::string& path) {
+  uint64_t stamp = 0;
+  for (const std::string& file : mindspore::FindFiles(path).all()) {
+    SONDE_ASSIGN_OR_RETURN(const uint64_t content, FileStamp(file));
+    stamp = base::HashString(base::BaseName(file), stamp);
+    stamp = base::HashCombine(stamp, content);
+  }
+  return static_cast<int64_t>(stamp);
+}
+
+Result<ImportSummary> ImportMindspore(const std::string& path, store::Store& store,
+                                      const ImportOptions& /*options*/) {
+  const Files files = mindspore::FindFiles(path);
+  SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
+  SONDE_ASSIGN_OR_RETURN(ImportSummary summary, FolderImport(files, transaction).Run());
+  SONDE_RETURN_IF_ERROR(transaction.Commit());
+  return summary;
+}
+
+}  // namespace sonde::importers
