@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/host/parallel.h"
 #include "base/strings.h"
 #include "precision/analysis/first_node.h"
 #include "precision/compare/compare.h"
@@ -39,15 +40,15 @@ class GraphRun {
 
  private:
   Status RunPair(const RankFolder& target, const RankFolder* golden);
-  Status RunPairs(const std::vector<RankPair>& pairs, bool compare);
+  Status RunPairs(std::vector<RankPair> pairs, bool compare);
   Status BuildOne(const RankFolder& rank, const Graph& graph);
   Status CompareTwo(const RankPair& pair, const Graph& target, Graph* golden);
   Result<NodeResults> CompareNodes(const RankPair& pair, const Graph& target, const Graph& golden,
                                    const NodeMatches& matches, bool cross);
-  Status AddView(VisGraph view);
+  Status AddViews(std::vector<VisGraph> views);
   Result<MatchOptions> MakeMatching(const Graph& target, const Graph& golden, bool cross) const;
   void NoteCommunications(const VisGraph& graph);
-  Status WriteCommunications();
+  void WriteCommunications();
   void Count(const Graph& graph, const NodeMatches& matches, const NodeResults& results);
   void CountOverflow(const Graph& graph, const std::vector<Overflow>& levels);
   void Progress(int percent) const {
@@ -96,7 +97,7 @@ void GraphRun::NoteCommunications(const VisGraph& graph) {
   step.timelines.push_back(std::move(timeline));
 }
 
-Status GraphRun::WriteCommunications() {
+void GraphRun::WriteCommunications() {
   struct Partners {
     bool sends = false;
     bool receives = false;
@@ -127,11 +128,10 @@ Status GraphRun::WriteCommunications() {
         json += Concat(first ? "\"" : ", \"", std::to_string(rank), "\": ", text);
         first = false;
       }
-      SONDE_RETURN_IF_ERROR(db_->SetCommunication(key.first, key.second, timeline.rank,
-                                                  timeline.calls[place.second].name, json + "}}"));
+      db_->SetCommunication(key.first, key.second, timeline.rank,
+                            timeline.calls[place.second].name, json + "}}");
     }
   }
-  return Status::Ok();
 }
 
 void GraphRun::CountOverflow(const Graph& graph, const std::vector<Overflow>& levels) {
@@ -186,23 +186,26 @@ VisGraph MakeView(const RankFolder& rank, const Graph& graph) {
   return view;
 }
 
-Status GraphRun::AddView(VisGraph view) {
-  std::vector<Overflow> overflow;
-  if (options_.overflow_check) {
-    overflow = CheckOverflow(*view.graph);
-    view.overflow = &overflow;
-    if (view.source == "NPU") CountOverflow(*view.graph, overflow);
+// The graphs of one rank into the database, with what the overflow check says about them.
+Status GraphRun::AddViews(std::vector<VisGraph> views) {
+  std::vector<std::vector<Overflow>> overflow(views.size());
+  for (size_t i = 0; i < views.size() && options_.overflow_check; ++i) {
+    overflow[i] = CheckOverflow(*views[i].graph);
+    views[i].overflow = &overflow[i];
+    if (views[i].source == "NPU") CountOverflow(*views[i].graph, overflow[i]);
   }
-  write_error_ = db_->AddGraph(view);
-  if (write_error_.ok() && store_ != nullptr) write_error_ = store_->AddGraph(view);
-  if (write_error_.ok()) NoteCommunications(view);
+  write_error_ = db_->AddRank(views);
+  for (const VisGraph& view : views) {
+    if (write_error_.ok() && store_ != nullptr) write_error_ = store_->AddGraph(view);
+    if (write_error_.ok()) NoteCommunications(view);
+  }
   return write_error_;
 }
 
 Status GraphRun::BuildOne(const RankFolder& rank, const Graph& graph) {
   outcome_.target_nodes += graph.nodes().size();
   config_.micro_steps = std::max(config_.micro_steps, graph.micro_step_count());
-  return AddView(MakeView(rank, graph));
+  return AddViews({MakeView(rank, graph)});
 }
 
 Result<MatchOptions> GraphRun::MakeMatching(const Graph& target, const Graph& golden,
@@ -302,7 +305,6 @@ Status GraphRun::CompareTwo(const RankPair& pair, const Graph& target, Graph* go
   view.matches = &matches;
   view.results = &results;
   view.checksums = checksums;
-  SONDE_RETURN_IF_ERROR(AddView(view));
   VisGraph bench = MakeView(pair.golden, *golden);
   bench.source = "Bench";
   bench.step = view.step;
@@ -310,7 +312,7 @@ Status GraphRun::CompareTwo(const RankPair& pair, const Graph& target, Graph* go
   bench.partner = &target;
   bench.matches = &reversed;
   bench.checksums = checksums;
-  return AddView(bench);
+  return AddViews({view, bench});
 }
 
 Status GraphRun::RunPair(const RankFolder& target, const RankFolder* golden) {
@@ -322,21 +324,36 @@ Status GraphRun::RunPair(const RankFolder& target, const RankFolder* golden) {
   }
   SONDE_ASSIGN_OR_RETURN(const DumpPair pair,
                          LoadDumpPair(target_dump, "", JoinPath(golden->path, "dump.json")));
-  SONDE_ASSIGN_OR_RETURN(const Graph t, Graph::Build(pair.target, target.path));
-  SONDE_ASSIGN_OR_RETURN(Graph g, Graph::Build(pair.golden, golden->path));
-  return CompareTwo({target, *golden}, t, &g);
+  Result<Graph> t = base::InternalError("not built");
+  Result<Graph> g = base::InternalError("not built");
+  base::TaskGroup building;
+  building.Run([&] { t = Graph::Build(pair.target, target.path); });
+  building.Run([&] { g = Graph::Build(pair.golden, golden->path); });
+  building.Wait();
+  SONDE_RETURN_IF_ERROR(t.status());
+  SONDE_RETURN_IF_ERROR(g.status());
+  return CompareTwo({target, *golden}, *t, &*g);
 }
 
 // A rank that cannot be read is noted; when none can, the first one's reason is the answer.
-Status GraphRun::RunPairs(const std::vector<RankPair>& pairs, bool compare) {
+Status GraphRun::RunPairs(std::vector<RankPair> pairs, bool compare) {
+  const auto place = [](const RankPair& pair) {
+    return std::pair(pair.target.step, std::max<int64_t>(pair.target.rank, 0));
+  };
+  std::stable_sort(pairs.begin(), pairs.end(), [&](const RankPair& a, const RankPair& b) {
+    return place(a) < place(b);
+  });
   Status first_error;
+  std::set<std::pair<int64_t, int64_t>> done;
   for (size_t i = 0; i < pairs.size(); ++i) {
     Progress(static_cast<int>(i * 90 / pairs.size()));
     const RankFolder& target = pairs[i].target;
-    Status status = RunPair(target, compare ? &pairs[i].golden : nullptr);
+    Status status =
+        done.contains(place(pairs[i]))
+            ? base::AlreadyExistsError("the database holds another folder of this step and rank")
+            : RunPair(target, compare ? &pairs[i].golden : nullptr);
     if (status.ok()) {
-      steps_.insert(target.step);
-      ranks_.insert(std::max<int64_t>(target.rank, 0));
+      done.insert(place(pairs[i]));
       continue;
     }
     if (!write_error_.ok()) return write_error_;
@@ -345,7 +362,11 @@ Status GraphRun::RunPairs(const std::vector<RankPair>& pairs, bool compare) {
     }
     if (first_error.ok()) first_error = std::move(status);
   }
-  return steps_.empty() ? first_error : Status::Ok();
+  for (const auto& [step, rank] : done) {
+    steps_.insert(step);
+    ranks_.insert(rank);
+  }
+  return done.empty() ? first_error : Status::Ok();
 }
 
 Status NeedFolder(const std::string& path) {
@@ -377,13 +398,12 @@ Result<GraphOutcome> GraphRun::Run() {
   }
   config_.compare = compare;
   config_.overflow_check = options_.overflow_check;
-  SONDE_RETURN_IF_ERROR(RunPairs(trees.pairs, compare));
-  SONDE_RETURN_IF_ERROR(WriteCommunications());
+  SONDE_RETURN_IF_ERROR(RunPairs(std::move(trees.pairs), compare));
+  WriteCommunications();
   config_.ranks.assign(ranks_.begin(), ranks_.end());
   config_.steps.assign(steps_.begin(), steps_.end());
-  SONDE_RETURN_IF_ERROR(db_->AddConfig(config_));
   Progress(99);
-  SONDE_RETURN_IF_ERROR(db_->Finish());
+  SONDE_RETURN_IF_ERROR(db_->Finish(config_));
   if (store_ != nullptr) SONDE_RETURN_IF_ERROR(store_->Publish());
   Progress(100);
   return std::move(outcome_);

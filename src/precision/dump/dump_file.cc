@@ -41,7 +41,8 @@ struct Fields {
 // Fills a DumpFile from its text. One use.
 class DumpReader {
  public:
-  DumpReader(std::string_view text, DumpFile* file) : json_(text, file->path_), file_(file) {}
+  DumpReader(std::string_view text, DumpFile* file)
+      : text_(text), json_(text, file->path_), file_(file) {}
 
   Status Read();
 
@@ -66,13 +67,19 @@ class DumpReader {
 
   Value ReadValue();
   Value ValueOfRaw(std::string_view raw);
-  std::string_view Keep(std::string_view text) { return file_->arena_.Store(text); }
+  // Texts of the file stay where they are, others (with escapes) are copied.
+  std::string_view Keep(std::string_view text) {
+    const bool in_file = text.data() >= text_.data() && text.data() <= text_.data() + text_.size();
+    return in_file ? text : file_->arena_.Store(text);
+  }
+  std::string_view InternText(const Value& value);
   // One copy for equal texts: dtypes, shapes.
   std::string_view Intern(std::string_view text);
   std::string_view InternPython(std::string_view raw);
   std::string ReadText();
   DumpRow* AddRow(Section section, LeafKind kind);
 
+  std::string_view text_;
   JsonScanner json_;
   DumpFile* file_;
   std::string path_;  // suffix of the current value: ".input.0"
@@ -85,6 +92,10 @@ std::string_view DumpReader::Intern(std::string_view text) {
   const std::string_view kept = Keep(text);
   file_->interned_.emplace(std::string(text), kept);
   return kept;
+}
+
+std::string_view DumpReader::InternText(const Value& value) {
+  return value.kind() == Value::Kind::kText ? Intern(value.text()) : Intern(value.PythonText());
 }
 
 std::string_view DumpReader::InternPython(std::string_view raw) {
@@ -107,6 +118,8 @@ DumpRow* DumpReader::AddRow(Section section, LeafKind kind) {
 Value DumpReader::ValueOfRaw(std::string_view raw) {
   if (raw.empty()) return {};
   if (raw[0] == '"') {
+    const std::string_view inner = raw.substr(1, raw.size() - 2);
+    if (inner.find('\\') == std::string_view::npos) return Value::Text(Keep(inner));
     JsonScanner scanner(raw, "value");
     return Value::Text(Keep(scanner.String()));
   }
@@ -121,6 +134,8 @@ Value DumpReader::ReadValue() {
     case Kind::kBool:
     case Kind::kNull:
       return Value::FromLiteral(json_.Literal());
+    case Kind::kString:
+      return Value::Text(Keep(json_.String()));
     case Kind::kError:
       return {};
     default:
@@ -148,14 +163,14 @@ void DumpReader::ReadField(std::string_view key, Fields* fields, DumpRow* row) {
   }
   if (key == "dtype") {
     fields->has_dtype = true;
-    fields->dtype = Intern(ReadValue().PythonText());
+    fields->dtype = InternText(ReadValue());
   } else if (key == "shape") {
     fields->shape_raw = json_.SkipValue();
   } else if (key == "value") {
     fields->has_value = true;
     fields->value_raw = json_.SkipValue();
   } else if (key == "requires_grad") {
-    row->requires_grad = Intern(ReadValue().PythonText());
+    row->requires_grad = InternText(ReadValue());
   } else if (key == "md5") {
     const Value md5 = ReadValue();
     file_->has_md5_ = true;

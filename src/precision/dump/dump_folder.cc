@@ -6,15 +6,22 @@
 namespace sonde::precision {
 
 Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::string& stack_path) {
-  DumpFolder out;
-  SONDE_ASSIGN_OR_RETURN(out.dump, DumpFile::Load(dump_path));
   const std::string folder(base::DirName(dump_path));
-  SONDE_ASSIGN_OR_RETURN(
-      out.stack, StackFile::LoadIfPresent(stack_path.empty() ? base::JoinPath(folder, "stack.json")
-                                                             : stack_path));
-  SONDE_ASSIGN_OR_RETURN(out.construct,
-                         ConstructFile::LoadIfPresent(base::JoinPath(folder, "construct.json")));
-  return out;
+  const std::string stack = stack_path.empty() ? base::JoinPath(folder, "stack.json") : stack_path;
+  Result<std::unique_ptr<StackFile>> stacks = base::InternalError("not loaded");
+  Result<std::unique_ptr<ConstructFile>> construct = base::InternalError("not loaded");
+  base::TaskGroup beside;
+  beside.Run([&] {
+    stacks = StackFile::LoadIfPresent(stack);
+    construct = ConstructFile::LoadIfPresent(base::JoinPath(folder, "construct.json"));
+  });
+  Result<std::unique_ptr<DumpFile>> dump = DumpFile::Load(dump_path);
+  beside.Wait();
+  SONDE_RETURN_IF_ERROR(dump.status());
+  SONDE_RETURN_IF_ERROR(stacks.status());
+  SONDE_RETURN_IF_ERROR(construct.status());
+  return DumpFolder{std::move(dump).value(), std::move(stacks).value(),
+                    std::move(construct).value()};
 }
 
 Result<DumpPair> LoadDumpPair(const std::string& target_path, const std::string& target_stack_path,

@@ -25,8 +25,9 @@ void Use(const DumpFolder& folder) {
       CompareGraphs(*graph, *graph, matches, Mode::kStatistics, false, nullptr);
   CheckOverflow(*graph);
   for (const GraphNode& node : graph->nodes()) {
-    NodeData(*folder.dump, node.api, {false, true, &results});
-    NodeData(*folder.dump, node.api, {true, false, &results});
+    std::string data;
+    AppendNodeData(*folder.dump, node.api, {false, true, &results}, &data);
+    AppendNodeData(*folder.dump, node.api, {true, false, &results}, &data);
   }
 }
 

@@ -34,6 +34,15 @@ uint32_t TakeCodePoint(std::string_view text, size_t* at) {
   return code;
 }
 
+// Which bytes a JSON string of ASCII characters holds as they are.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain = {};
+  for (size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
+
+bool IsPlain(char c) { return kPlain[static_cast<uint8_t>(c)]; }
+
 // A text of the dump as the database shows it: None is null, quotes are left out, numbers are cut.
 std::string ShownText(std::string_view text) {
   std::string out(text);
@@ -43,19 +52,23 @@ std::string ShownText(std::string_view text) {
   return out;
 }
 
-// Other values: as Python prints them.
-std::string ShownValue(std::string_view python_text) {
-  return python_text == "None" ? "null" : std::string(python_text);
+// Most texts are names of types: nothing in them is changed or escaped.
+bool IsShownAsItIs(std::string_view text) {
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsPlain(c) && c != '\'' && c != 'N'; });
 }
 
-std::string ShownJson(std::string_view raw) {
-  const std::string text = PythonTextOfJson(raw);
-  return raw.starts_with('"') ? ShownText(text) : ShownValue(text);
-}
-
-std::string ShownStatistic(const Value& value) {
-  return value.kind() == Value::Kind::kText ? ShownText(value.text())
-                                            : ShownValue(value.PythonText());
+// Lists of whole numbers, as Python writes them.
+bool IsShapeText(std::string_view json) {
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    const bool digit = c >= '0' && c <= '9';
+    const bool blank = c == ' ' && json[i - 1] == ',' && i + 1 < json.size() && json[i + 1] != ' ';
+    const bool comma = c == ',' && i + 1 < json.size() && json[i + 1] == ' ';
+    if (!digit && !blank && !comma && c != '[' && c != ']') return false;
+  }
+  return true;
 }
 
 class FieldWriter {
@@ -67,15 +80,63 @@ class FieldWriter {
     first_ = true;
   }
   void End() { out_->push_back('}'); }
+
   void Add(std::string_view key, std::string_view text) {
+    AddKey(key);
+    AppendAsciiJson(text, out_);
+  }
+  void AddText(std::string_view key, std::string_view text) {
+    if (IsShownAsItIs(text)) {
+      AddPlain(key, text);
+    } else {
+      Add(key, ShownText(text));
+    }
+  }
+  // Numbers and other values as Python prints them, but for None.
+  void AddValue(std::string_view key, const Value& value) {
+    if (value.kind() == Value::Kind::kText) return AddText(key, value.text());
+    if (value.IsNone()) return AddPlain(key, "null");
+    AddKey(key);
+    out_->push_back('"');
+    value.AppendPython(out_);
+    out_->push_back('"');
+  }
+  // A value of the dump.
+  void AddJson(std::string_view key, std::string_view raw) {
+    if (raw.starts_with('"')) {
+      const std::string_view inner = raw.substr(1, raw.size() - 2);
+      if (IsShownAsItIs(inner)) return AddPlain(key, inner);
+      return Add(key, ShownText(PythonTextOfJson(raw)));
+    }
+    if (raw.starts_with('[') && IsShapeText(raw)) return AddPlain(key, raw);
+    if (raw.starts_with('[') || raw.starts_with('{')) return Add(key, PythonTextOfJson(raw));
+    const Value value = Value::FromLiteral(raw);
+    if (value.kind() == Value::Kind::kText) return Add(key, raw);
+    AddValue(key, value);
+  }
+  // `text` needs no escapes.
+  void AddPlain(std::string_view key, std::string_view text) {
+    AddKey(key);
+    out_->push_back('"');
+    out_->append(text);
+    out_->push_back('"');
+  }
+  // Key and opening quote; the text follows, then EndText().
+  std::string* BeginText(std::string_view key) {
+    AddKey(key);
+    out_->push_back('"');
+    return out_;
+  }
+  void EndText() { out_->push_back('"'); }
+
+ private:
+  void AddKey(std::string_view key) {
     if (!first_) out_->append(", ");
     first_ = false;
     AppendAsciiJson(key, out_);
     out_->append(": ");
-    AppendAsciiJson(text, out_);
   }
 
- private:
   std::string* out_;
   bool first_ = true;
 };
@@ -101,31 +162,32 @@ void AddDumpFields(const DumpRow& row, bool with_checksum, FieldWriter* fields) 
   if (row.raw.starts_with('{')) {
     JsonScanner json(row.raw, "record");
     json.BeginObject();
-    for (std::string_view key; json.NextKey(&key);) {
-      const std::string_view name = key;  // no other string is read before it is written
-      const std::string_view raw = json.SkipValue();
+    for (std::string_view name; json.NextKey(&name);) {
+      const std::string_view raw = json.SkipValue();  // keeps the name, also one with escapes
       present.Note(name);
       if (group && name != "type" && name != "group_ranks" && name != "group_id") continue;
       if (name == "md5") {
-        if (with_checksum) fields->Add(name, ShownText(ChecksumText(row)));
+        if (with_checksum) fields->AddText(name, ChecksumText(row));
         present.md5 = true;
-        continue;
+      } else if (name == "data_name" && (raw == "null" || raw == "\"\"" || raw == "\"None\"" ||
+                                        raw == "\"null\"")) {
+        fields->AddPlain(name, "-1");
+      } else {
+        fields->AddJson(name, raw);
       }
-      const std::string text = ShownJson(raw);
-      fields->Add(name, name == "data_name" && (text == "null" || text.empty()) ? "-1" : text);
     }
   }
-  if (!present.data_name || group) fields->Add("data_name", "-1");
+  if (!present.data_name || group) fields->AddPlain("data_name", "-1");
   if (group) return;
-  if (!present.requires_grad) fields->Add("requires_grad", "null");
+  if (!present.requires_grad) fields->AddPlain("requires_grad", "null");
   for (size_t i = 0; i < kStatisticCount; ++i) {
-    if (!present.stats[i]) fields->Add(kStatNames[i], ShownStatistic(row.stats[i]));
+    if (!present.stats[i]) fields->AddValue(kStatNames[i], row.stats[i]);
   }
   if (row.kind != LeafKind::kTensor) {
-    fields->Add("dtype", ShownText(row.dtype));
-    fields->Add("shape", ShownText(row.shape));
+    fields->AddText("dtype", row.dtype);
+    fields->AddText("shape", row.shape);
   }
-  if (with_checksum && !present.md5) fields->Add("md5", ShownText(ChecksumText(row)));
+  if (with_checksum && !present.md5) fields->AddText("md5", ChecksumText(row));
 }
 
 void AddMetrics(const NodeResults& results, size_t index, FieldWriter* fields) {
@@ -143,7 +205,13 @@ void AddMetrics(const NodeResults& results, size_t index, FieldWriter* fields) {
   const bool unmatched = IsAbsent(row);
   if (results.mode == Mode::kStatistics) {
     for (size_t i = 0; i < kMaxCells; ++i) {
-      fields->Add(kStatisticKeys[i], unmatched ? " " : StatisticText(row, i));
+      std::string* const out = fields->BeginText(kStatisticKeys[i]);
+      if (unmatched) {
+        out->push_back(' ');
+      } else {
+        AppendStatisticCell(row, i, out);
+      }
+      fields->EndText();
     }
   } else if (results.mode == Mode::kTensor) {
     for (size_t i = 0; i < kTensorMetricCount; ++i) {
@@ -153,10 +221,14 @@ void AddMetrics(const NodeResults& results, size_t index, FieldWriter* fields) {
     }
   }
   const bool grad = !unmatched && row.target->requires_grad == row.golden->requires_grad;
-  if (results.mode == Mode::kMd5) fields->Add("Result", VerdictText(row.verdict));
-  fields->Add("Requires_grad Consistent", grad ? "True" : "False");
-  if (results.mode != Mode::kMd5) fields->Add("Result", VerdictText(row.verdict));
-  fields->Add("Err_message", MessageList(row));
+  if (results.mode == Mode::kMd5) fields->AddPlain("Result", VerdictText(row.verdict));
+  fields->AddPlain("Requires_grad Consistent", grad ? "True" : "False");
+  if (results.mode != Mode::kMd5) fields->AddPlain("Result", VerdictText(row.verdict));
+  if (row.messages == 0) {
+    fields->AddPlain("Err_message", "[]");
+  } else {
+    fields->Add("Err_message", MessageList(row));
+  }
 }
 
 // In a batch of point-to-point operations a tensor's record lies inside that of its operation.
@@ -173,14 +245,10 @@ bool IsTensorOfOperation(const DumpApi& api, const DumpRow& row) {
 }  // namespace
 
 void AppendAsciiJson(std::string_view text, std::string* out) {
-  const auto plain = [](char c) {
-    return static_cast<uint8_t>(c) >= 0x20 && static_cast<uint8_t>(c) < 0x80 && c != '"' &&
-           c != '\\';
-  };
   out->push_back('"');
   for (size_t i = 0; i < text.size();) {
     size_t end = i;
-    while (end < text.size() && plain(text[end])) ++end;
+    while (end < text.size() && IsPlain(text[end])) ++end;
     out->append(text.substr(i, end - i));
     i = end;
     if (i == text.size()) break;
@@ -222,29 +290,33 @@ std::string JsonList(const std::vector<std::string>& texts) {
   return out + "]";
 }
 
-std::string NodeData(const DumpFile& dump, int32_t api, const NodeDataOptions& options) {
-  std::string out = "{";
-  if (api == kNoNode) return out + "}";
-  const DumpApi& call = dump.apis()[static_cast<size_t>(api)];
-  for (uint32_t r = call.first_row; r < call.first_row + call.row_count; ++r) {
-    const DumpRow& row = dump.rows()[r];
-    if ((row.section == Section::kOutput) != options.output) continue;
-    if (out.size() > 1) out += ", ";
-    AppendAsciiJson(row.name, &out);
-    out += ": ";
-    FieldWriter fields(&out);
-    fields.Begin();
-    // Without a maximum there is nothing to show.
-    if (row.kind != LeafKind::kProcessGroup && row.stats[kMax].IsNone()) {
-      fields.Add("value", "null");
-    } else {
-      AddDumpFields(row, options.checksums, &fields);
-      if (IsTensorOfOperation(call, row)) fields.Add("class_type", "torch.distributed.P2POp");
-      if (options.results != nullptr) AddMetrics(*options.results, r, &fields);
+void AppendNodeData(const DumpFile& dump, int32_t api, const NodeDataOptions& options,
+                    std::string* out) {
+  out->push_back('{');
+  if (api != kNoNode) {
+    const DumpApi& call = dump.apis()[static_cast<size_t>(api)];
+    bool first = true;
+    for (uint32_t r = call.first_row; r < call.first_row + call.row_count; ++r) {
+      const DumpRow& row = dump.rows()[r];
+      if ((row.section == Section::kOutput) != options.output) continue;
+      if (!first) out->append(", ");
+      first = false;
+      AppendAsciiJson(row.name, out);
+      out->append(": ");
+      FieldWriter fields(out);
+      fields.Begin();
+      // Without a maximum there is nothing to show.
+      if (row.kind != LeafKind::kProcessGroup && row.stats[kMax].IsNone()) {
+        fields.AddPlain("value", "null");
+      } else {
+        AddDumpFields(row, options.checksums, &fields);
+        if (IsTensorOfOperation(call, row)) fields.Add("class_type", "torch.distributed.P2POp");
+        if (options.results != nullptr) AddMetrics(*options.results, r, &fields);
+      }
+      fields.End();
     }
-    fields.End();
   }
-  return out + "}";
+  out->push_back('}');
 }
 
 }  // namespace sonde::precision

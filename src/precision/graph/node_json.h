@@ -20,8 +20,9 @@ struct NodeDataOptions {
   const NodeResults* results = nullptr;  // null: the dump's own fields only
 };
 
-// input_data or output_data of a call: every parameter of these sections with its fields, followed
-// by what the comparison found.
-std::string NodeData(const DumpFile& dump, int32_t api, const NodeDataOptions& options);
+// Appends input_data or output_data of a call: every parameter of these sections with its fields,
+// followed by what the comparison found.
+void AppendNodeData(const DumpFile& dump, int32_t api, const NodeDataOptions& options,
+                    std::string* out);
 
 }  // namespace sonde::precision

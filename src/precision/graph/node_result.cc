@@ -190,22 +190,26 @@ NodeResults StructureResults(const Graph& target, const NodeMatches& matches) {
   return out;
 }
 
-std::string StatisticText(const ComparedRow& row, size_t cell) {
-  std::string out;
+void AppendStatisticCell(const ComparedRow& row, size_t cell, std::string* out) {
   const Cell& value = row.cells[cell];
   if (cell >= kStatisticCount || value.kind != Cell::Kind::kNumber) {
-    value.AppendTo(&out);
-    ShortenDecimals(&out);
-    return out;
+    std::string text;
+    value.AppendTo(&text);
+    ShortenDecimals(&text);
+    out->append(text);
+    return;
   }
+  base::NumberBuffer buffer;
   const bool whole = row.target->stats[cell].kind() == Value::Kind::kInt &&
                      row.golden->stats[cell].kind() == Value::Kind::kInt &&
                      std::fabs(value.value) < 0x1p53;
-  if (whole) return std::to_string(static_cast<int64_t>(value.value));
-  out = base::PythonDoubleText(value.value);
+  if (whole) {
+    out->append(base::FormatInt64(static_cast<int64_t>(value.value), buffer));
+    return;
+  }
+  out->append(base::FormatPythonDouble(value.value, buffer));
   // The reference keeps spreadsheets from reading a name.
-  if (std::isinf(value.value)) out.push_back('\t');
-  return out;
+  if (std::isinf(value.value)) out->append("\\t");
 }
 
 void ShortenDecimals(std::string* text) {

@@ -45,8 +45,8 @@ NodeResults StructureResults(const Graph& target, const NodeMatches& matches);
 // Whether the golden call has no parameter at the row's place.
 bool IsAbsent(const ComparedRow& row);
 
-// A cell of statistics mode as the database shows it.
-std::string StatisticText(const ComparedRow& row, size_t cell);
+// Appends a cell of statistics mode as the database shows it.
+void AppendStatisticCell(const ComparedRow& row, size_t cell, std::string* out);
 
 // Texts of plain notation with more than six decimals, perhaps with a percent sign, are cut to six.
 void ShortenDecimals(std::string* text);

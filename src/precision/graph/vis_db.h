@@ -1,38 +1,25 @@
 // Writes the database that the TensorBoard plug-in tb_graph_ascend opens: tb_nodes, tb_stack,
 // tb_config and their seven indexes.
 //
-// The file appears under its name when Finish() has succeeded; else nothing is left.
-// Errors: Status with SQLite's reason. Threads: one.
+// Rows and indexes are laid out by our own writer of SQLite files; SQLite itself only fills in what
+// is known last, the partners of communication calls. The file appears under its name when Finish()
+// has succeeded; else nothing is left.
+// Errors: Status with the system's or SQLite's reason. Threads: one; works in parallel inside.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
-#include "precision/graph/node_result.h"
-#include "precision/graph/overflow.h"
-
-struct sqlite3;
-struct sqlite3_stmt;
+#include "precision/graph/node_indexes.h"
+#include "precision/graph/node_row.h"
 
 namespace sonde::precision {
-
-struct VisGraph {
-  const Graph* graph = nullptr;
-  std::string_view source = "NPU";  // or "Bench"
-  int64_t step = 0;
-  int64_t rank = 0;
-  const Graph* partner = nullptr;        // with `matches`
-  const NodeMatches* matches = nullptr;  // null: one graph only
-  const NodeResults* results = nullptr;  // of the compared side
-  const std::vector<Overflow>* overflow = nullptr;
-  std::string data_folder;  // of tensor files; empty: none
-  bool checksums = false;   // show them with the other fields
-};
 
 struct VisConfig {
   bool compare = false;
@@ -44,8 +31,6 @@ struct VisConfig {
   std::vector<int64_t> steps;
 };
 
-struct NodeTexts;
-
 class VisDbWriter {
  public:
   static Result<std::unique_ptr<VisDbWriter>> Create(const std::string& path);
@@ -53,36 +38,32 @@ class VisDbWriter {
   VisDbWriter& operator=(const VisDbWriter&) = delete;
   ~VisDbWriter();
 
-  Status AddGraph(const VisGraph& graph);
-  // After all graphs: JSON about a call's partners on other ranks.
-  Status SetCommunication(std::string_view source, int64_t step, int64_t rank,
-                          std::string_view name, const std::string& json);
-  Status AddConfig(const VisConfig& config);
-  // Indexes, and the file's name.
-  Status Finish();
+  // The graphs of one rank of one step: one, or two that are compared. Steps and ranks ascend from
+  // call to call.
+  Status AddRank(std::span<const VisGraph> graphs);
+  // JSON about a call's partners on other ranks.
+  void SetCommunication(std::string_view source, int64_t step, int64_t rank, std::string_view name,
+                        std::string json);
+  // Completes the file and gives it its name.
+  Status Finish(const VisConfig& config);
 
  private:
   explicit VisDbWriter(std::string path);
-  Status Open();
-  Status Execute(const char* sql);
-  Status Prepare(const char* sql, sqlite3_stmt** statement);
-  Status Step(sqlite3_stmt* statement);
-  Status AddNode(const VisGraph& graph, int32_t index, int64_t order, const NodeTexts& texts);
-  // The key of a stack in tb_stack, which gets a row for every text that is new.
-  Status SetStackId(const VisGraph& graph, const GraphNode& node, std::string* id);
+  // Writes all rows; the texts of their links are stored in `links`.
+  void AddNodes(IndexedGraph* graph, TextArena* links);
+  // The key in tb_stack of every node by its order; texts that are new get a row.
+  std::vector<std::string> AddStacks(const VisGraph& graph);
+  Status WriteCommunications() const;
 
-  // Of the graph that is being added: rows of tb_stack by text, keys by stack of the dump.
-  std::unordered_map<std::string, std::string> stack_ids_;
-  std::unordered_map<int32_t, std::string> known_stacks_;
   std::string path_;
   std::string temporary_;
-  sqlite3* db_ = nullptr;
-  sqlite3_stmt* insert_node_ = nullptr;
-  sqlite3_stmt* insert_stack_ = nullptr;
-  sqlite3_stmt* update_communication_ = nullptr;
+  std::unique_ptr<sqlite::PageFile> file_;
+  std::unique_ptr<sqlite::TableBuilder> nodes_;
+  std::unique_ptr<sqlite::TableBuilder> stacks_;
+  std::unique_ptr<NodeIndexes> indexes_;
+  std::vector<std::string> stack_keys_;  // by rowid, from 1
+  int64_t node_count_ = 0;
+  std::vector<std::pair<std::string, std::string>> communications_;  // key, JSON
 };
-
-// "0", "0.5", "1"; "" for kNone.
-std::string_view PrecisionText(Precision precision);
 
 }  // namespace sonde::precision

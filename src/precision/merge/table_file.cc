@@ -1,15 +1,13 @@
 #include "precision/merge/table_file.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "precision/archive/zip_file.h"
 
 namespace sonde::precision {
 namespace {
@@ -18,74 +16,7 @@ using base::Concat;
 using base::CorruptDataError;
 
 constexpr size_t kMaxFile = size_t{1} << 30U;
-constexpr size_t kMaxUnpacked = size_t{4} << 30U;
 constexpr size_t kMaxColumns = 16'384;  // of Excel
-
-// Little-endian numbers at a place that may lie outside.
-class Bytes {
- public:
-  explicit Bytes(std::string_view text) : text_(text) {}
-  uint32_t At(size_t offset, size_t size) const {
-    uint32_t out = 0;
-    for (size_t i = 0; i < size && offset + i < text_.size(); ++i) {
-      out |= uint32_t{static_cast<uint8_t>(text_[offset + i])} << (8 * i);
-    }
-    return out;
-  }
-  bool Holds(size_t offset, size_t size) const {
-    return offset <= text_.size() && size <= text_.size() - offset;
-  }
-
- private:
-  std::string_view text_;
-};
-
-Result<std::string> Inflate(std::string_view packed, size_t size) {
-  if (size > kMaxUnpacked) return CorruptDataError("a part is larger than 4 GiB");
-  std::string out(size, '\0');
-  z_stream stream = {};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return base::InternalError("inflate failed");
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-  stream.avail_in = static_cast<uInt>(packed.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int code = inflate(&stream, Z_FINISH);
-  const size_t made = stream.total_out;
-  inflateEnd(&stream);
-  if (code != Z_STREAM_END || made != size) return CorruptDataError("a part cannot be unpacked");
-  return out;
-}
-
-// A part of the package by name; nullopt when there is none.
-Result<std::optional<std::string>> ReadPart(std::string_view file, std::string_view name) {
-  constexpr std::string_view kEnd("PK\x05\x06", 4);
-  const size_t end = file.rfind(kEnd);
-  const Bytes bytes(file);
-  if (end == std::string_view::npos || !bytes.Holds(end, 22)) {
-    return CorruptDataError("is no workbook: it has no directory");
-  }
-  size_t at = bytes.At(end + 16, 4);
-  for (uint32_t i = 0; i < bytes.At(end + 10, 2); ++i) {
-    if (!bytes.Holds(at, 46) || file.substr(at, 4) != std::string_view("PK\x01\x02", 4)) {
-      return CorruptDataError("its directory is broken");
-    }
-    const size_t name_size = bytes.At(at + 28, 2);
-    if (bytes.Holds(at + 46, name_size) && file.substr(at + 46, name_size) == name) {
-      const size_t packed_size = bytes.At(at + 20, 4);
-      const size_t local = bytes.At(at + 42, 4);
-      const size_t begin = local + 30 + bytes.At(local + 26, 2) + bytes.At(local + 28, 2);
-      if (!bytes.Holds(local, 30) || !bytes.Holds(begin, packed_size)) {
-        return CorruptDataError("a part reaches beyond the file");
-      }
-      const std::string_view packed = file.substr(begin, packed_size);
-      if (bytes.At(at + 10, 2) == 0) return std::optional<std::string>(packed);
-      SONDE_ASSIGN_OR_RETURN(std::string text, Inflate(packed, bytes.At(at + 24, 4)));
-      return std::optional<std::string>(std::move(text));
-    }
-    at += 46 + name_size + bytes.At(at + 30, 2) + bytes.At(at + 32, 2);
-  }
-  return std::optional<std::string>();
-}
 
 void AppendUtf8(uint32_t code, std::string* out) {
   if (code < 0x80) {
@@ -248,9 +179,9 @@ TableRows ParseCsvTable(std::string_view text) {
 }
 
 Result<TableRows> ParseXlsx(std::string_view bytes) {
-  SONDE_ASSIGN_OR_RETURN(const auto sheet, ReadPart(bytes, "xl/worksheets/sheet1.xml"));
+  SONDE_ASSIGN_OR_RETURN(const auto sheet, ReadZipMember(bytes, "xl/worksheets/sheet1.xml"));
   if (!sheet) return CorruptDataError("is no workbook: it has no sheet");
-  SONDE_ASSIGN_OR_RETURN(const auto texts, ReadPart(bytes, "xl/sharedStrings.xml"));
+  SONDE_ASSIGN_OR_RETURN(const auto texts, ReadZipMember(bytes, "xl/sharedStrings.xml"));
   std::vector<std::string> shared;
   if (texts) {
     Elements items(*texts, "si");

@@ -1,0 +1,113 @@
+"""Comparisons of dumps made at random equal those of the reference, cell by cell.
+
+The reference (mindstudio-probe with torch) runs in an environment of its own. Each seed is a pair of
+dumps of its own kind; see precision/make_pairs.py. Where Sonde decides otherwise on purpose
+(docs/precision.md), the case is named below.
+"""
+
+import csv
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test" / "precision"))
+
+from conftest import SONDE  # noqa: E402
+from graph_rows import differences, load  # noqa: E402
+
+SEEDS = range(60)
+# Sums whose order the reference leaves to the machine's BLAS; rounded to 12 decimals but for the
+# first.
+SUMS = ("EucDist", "Cosine")
+
+
+@pytest.fixture(scope="module", name="pairs")
+def make_pairs(tmp_path_factory):
+    """A folder with the pairs of all seeds and what the reference makes of them."""
+    folder = tmp_path_factory.mktemp("pairs")
+    python = subprocess.run(
+        [ROOT / "setup" / "python.sh", "msprobe"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    program = ROOT / "test" / "compat" / "precision" / "make_pairs.py"
+    done = subprocess.run(
+        [python, program, folder, *map(str, SEEDS)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def sonde(*words):
+    command = [str(word) for word in (SONDE, "probe", *words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def the_result(folder, pattern):
+    """The one result there; skips where the reference has none."""
+    found = sorted(folder.glob(pattern))
+    if not found and (folder / "failed").exists():
+        last = (folder / "log.txt").read_text().strip().splitlines()[-1]
+        pytest.skip(f"the reference fails: {last}")
+    assert len(found) == 1, (folder, found)
+    return found[0]
+
+
+def same_cell(ours, theirs, column):
+    if ours == theirs:
+        return True
+    if column not in SUMS:
+        return False
+    try:
+        return math.isclose(float(ours), float(theirs), rel_tol=1e-12, abs_tol=2e-12)
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tables(seed, pairs, tmp_path):
+    folder = pairs / str(seed)
+    if not (folder / "csv").is_dir():
+        pytest.skip("structure alone has no table")
+    with the_result(folder / "csv", "compare_result_*.csv").open(newline="") as file:
+        expected = list(csv.reader(file))
+    files = (folder / "target" / "dump.json", folder / "golden" / "dump.json")
+    sonde("compare", "-tp", files[0], "-gp", files[1], "-o", tmp_path)
+    with the_result(tmp_path, "compare_result_*.csv").open(newline="") as file:
+        got = list(csv.reader(file))
+    assert got[0] == expected[0]
+    wrong = []
+    for ours, theirs in zip(got[1:], expected[1:]):
+        for column, a, b in zip(expected[0], ours, theirs):
+            if not same_cell(a, b, column):
+                wrong.append((theirs[0], column, f"ours {a!r}", f"reference {b!r}"))
+    assert not wrong[:5]
+    # Rows that only the golden dump has are kept here, behind all others.
+    assert all(row[0] == "N/A" for row in got[len(expected) :])
+    assert len(got) >= len(expected)
+
+
+def own_graph(pairs, seed, tmp_path, *golden):
+    target = pairs / str(seed) / "target"
+    sonde("graph", "-tp", target, *golden, "-oc", "-o", tmp_path)
+    return load(the_result(tmp_path, "*.vis.db"))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_compared_graphs(seed, pairs, tmp_path):
+    expected, config = load(the_result(pairs / str(seed) / "graph", "*.vis.db"))
+    golden = ("-gp", pairs / str(seed) / "golden")
+    got, own_config = own_graph(pairs, seed, tmp_path, *golden)
+    assert not differences(expected, got)[:5]
+    assert own_config == config
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_single_graphs(seed, pairs, tmp_path):
+    expected, config = load(the_result(pairs / str(seed) / "build", "*.vis.db"))
+    got, own_config = own_graph(pairs, seed, tmp_path)
+    assert not differences(expected, got)[:5]
+    assert own_config == config
