@@ -128,8 +128,8 @@ void GraphRun::WriteCommunications() {
         json += Concat(first ? "\"" : ", \"", std::to_string(rank), "\": ", text);
         first = false;
       }
-      db_->SetCommunication(key.first, key.second, timeline.rank,
-                            timeline.calls[place.second].name, json + "}}");
+      db_->SetCommunication(key.first, key.second, timeline.rank, timeline.calls[place.second].name,
+                            json + "}}");
     }
   }
 }
@@ -340,9 +340,8 @@ Status GraphRun::RunPairs(std::vector<RankPair> pairs, bool compare) {
   const auto place = [](const RankPair& pair) {
     return std::pair(pair.target.step, std::max<int64_t>(pair.target.rank, 0));
   };
-  std::stable_sort(pairs.begin(), pairs.end(), [&](const RankPair& a, const RankPair& b) {
-    return place(a) < place(b);
-  });
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [&](const RankPair& a, const RankPair& b) { return place(a) < place(b); });
   Status first_error;
   std::set<std::pair<int64_t, int64_t>> done;
   for (size_t i = 0; i < pairs.size(); ++i) {

@@ -1,7 +1,7 @@
 """Comparisons of dumps made at random equal those of the reference, cell by cell.
 
-The reference (mindstudio-probe with torch) runs in an environment of its own. Each seed is a pair of
-dumps of its own kind; see precision/make_pairs.py. Where Sonde decides otherwise on purpose
+The reference (mindstudio-probe with torch) runs in an environment of its own. Each seed is a pair
+of dumps of its own kind; see precision/make_pairs.py. Where Sonde decides otherwise on purpose
 (docs/precision.md), the case is named below.
 """
 

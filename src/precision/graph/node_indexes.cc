@@ -11,9 +11,8 @@ namespace {
 
 using sqlite::Record;
 
-constexpr std::array<const char*, NodeIndexes::kCount> kNames = {"index1", "index2", "index3",
-                                                                 "index4", "index5", "index6",
-                                                                 "index7"};
+constexpr std::array<const char*, NodeIndexes::kCount> kNames = {
+    "index1", "index2", "index3", "index4", "index5", "index6", "index7"};
 
 // The orders in which one graph's nodes are asked for. A node is named by its order in the
 // database.
@@ -91,12 +90,13 @@ class RankEntries {
   void Fill(size_t index, sqlite::IndexBuilder* out) const {
     switch (index) {
       case 0:
-        BySource(&Sorted::by_parent, out, [this](const GraphNode& node, size_t g, uint32_t order,
-                                                 Record* record) {
-          record->Text(node.parent == kNoNode ? std::string_view()
-                                              : graphs_[g].view->graph->node(node.parent).name);
-          record->Int(order);
-        });
+        BySource(&Sorted::by_parent, out,
+                 [this](const GraphNode& node, size_t g, uint32_t order, Record* record) {
+                   record->Text(node.parent == kNoNode
+                                    ? std::string_view()
+                                    : graphs_[g].view->graph->node(node.parent).name);
+                   record->Int(order);
+                 });
         return;
       case 1:
         BySource(&Sorted::by_name, out,
@@ -261,8 +261,7 @@ Status NodeIndexes::AddRank(std::span<const IndexedGraph> graphs) {
     const std::pair<int64_t, int64_t> place = {view.step, view.rank};
     if (place < last_ || !prefixes_.insert(keys.prefix).second) {
       return base::InvalidArgumentError(base::Concat("step ", std::to_string(view.step), " rank ",
-                                                     std::to_string(view.rank),
-                                                     " is there twice"));
+                                                     std::to_string(view.rank), " is there twice"));
     }
     last_ = place;
   }

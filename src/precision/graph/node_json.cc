@@ -169,8 +169,8 @@ void AddDumpFields(const DumpRow& row, bool with_checksum, FieldWriter* fields) 
       if (name == "md5") {
         if (with_checksum) fields->AddText(name, ChecksumText(row));
         present.md5 = true;
-      } else if (name == "data_name" && (raw == "null" || raw == "\"\"" || raw == "\"None\"" ||
-                                        raw == "\"null\"")) {
+      } else if (name == "data_name" &&
+                 (raw == "null" || raw == "\"\"" || raw == "\"None\"" || raw == "\"null\"")) {
         fields->AddPlain(name, "-1");
       } else {
         fields->AddJson(name, raw);

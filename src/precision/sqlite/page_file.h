@@ -56,7 +56,7 @@ class TreePage {
 
 // A row of the schema table.
 struct SchemaEntry {
-  std::string_view type;   // "table", "index"
+  std::string_view type;  // "table", "index"
   std::string_view name;
   std::string_view table;  // that the index belongs to, or the table itself
   uint32_t root = 0;
@@ -88,7 +88,7 @@ class PageFile {
   std::string path_;
   int descriptor_ = -1;
   std::mutex mutex_;
-  std::string buffer_;     // pages that follow what is written
+  std::string buffer_;       // pages that follow what is written
   uint32_t page_count_ = 1;  // page 1 is left free
   Status first_error_;
 };

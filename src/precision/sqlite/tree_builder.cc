@@ -71,8 +71,8 @@ uint32_t TableBuilder::Finish() {
   while (children_.size() > 1) {
     // A cell takes at most a page number, a rowid and its pointer.
     constexpr size_t kMost = (kPageBytes - 12) / (4 + 9 + 2);
-    const std::vector<size_t> ends = GroupEnds(
-        children_.size(), [](size_t begin, size_t i) { return i - begin < kMost; });
+    const std::vector<size_t> ends =
+        GroupEnds(children_.size(), [](size_t begin, size_t i) { return i - begin < kMost; });
     std::vector<Child> above;
     size_t begin = 0;
     for (const size_t end : ends) {

@@ -86,19 +86,20 @@ TEST_P(TreeBuilderTest, SqliteFindsTheFileSoundAndEveryRow) {
   Database db(Build(folder.File("t.db"), shape.rows, shape.key_bytes, shape.text_bytes));
   EXPECT_EQ(db.One("PRAGMA integrity_check"), "ok");
   EXPECT_EQ(db.One("SELECT count(*) FROM t"), std::to_string(shape.rows));
-  const std::string same = "SELECT count(*) FROM t WHERE length(v) = " +
-                           std::to_string(shape.text_bytes) + " AND n = rowid - 4";
+  const std::string same =
+      "SELECT count(*) FROM t WHERE length(v) = " + std::to_string(shape.text_bytes) +
+      " AND n = rowid - 4";
   EXPECT_EQ(db.One(same), std::to_string(shape.rows));
   EXPECT_EQ(db.One("SELECT count(*) FROM t AS a JOIN t AS b INDEXED BY sqlite_autoindex_t_1 "
                    "ON b.k = a.k WHERE a.n = b.n"),
             std::to_string(shape.rows));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, TreeBuilderTest,
-    testing::Values(Shape{0, 7, 0}, Shape{1, 7, 10}, Shape{3, 7, 16'300}, Shape{2000, 7, 3},
-                    Shape{30'000, 60, 100}, Shape{2000, 4000, 9000}, Shape{400, 9000, 40'000},
-                    Shape{40, 20, 200'000}, Shape{5, 7, 16'383}));
+INSTANTIATE_TEST_SUITE_P(Shapes, TreeBuilderTest,
+                         testing::Values(Shape{0, 7, 0}, Shape{1, 7, 10}, Shape{3, 7, 16'300},
+                                         Shape{2000, 7, 3}, Shape{30'000, 60, 100},
+                                         Shape{2000, 4000, 9000}, Shape{400, 9000, 40'000},
+                                         Shape{40, 20, 200'000}, Shape{5, 7, 16'383}));
 
 // Around every size at which an index leaf is full, also as the last entry.
 TEST(TreeBuilderTest, IndexesEndWellWhereverTheyEnd) {
@@ -125,9 +126,10 @@ TEST(RecordTest, NumbersOfEverySize) {
   auto file = PageFile::Create(folder.File("n.db"));
   ASSERT_TRUE(file.ok());
   TableBuilder table(file->get());
-  const std::vector<int64_t> numbers = {0,       1,        -1,       127,       -128,      128,
-                                        -32'768, 40'000,   8388607,  8388608,   -8388609,  2147483647,
-                                        1LL << 40, 1LL << 47, -(1LL << 47), INT64_MAX, INT64_MIN};
+  const std::vector<int64_t> numbers = {0,         1,          -1,        127,       -128,
+                                        128,       -32'768,    40'000,    8388607,   8388608,
+                                        -8388609,  2147483647, 1LL << 40, 1LL << 47, -(1LL << 47),
+                                        INT64_MAX, INT64_MIN};
   Record record;
   int64_t rowid = 0;
   for (const int64_t number : numbers) {

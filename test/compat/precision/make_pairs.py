@@ -59,7 +59,12 @@ class Maker:
                 **{"Max": high, "Min": low},
                 **{"Mean": (low + high) / 2, "Norm": abs(self.number())},
             }
-        return {"Max": self.number(), "Min": self.number(), "Mean": self.number(), "Norm": abs(self.number())}
+        return {
+            "Max": self.number(),
+            "Min": self.number(),
+            "Mean": self.number(),
+            "Norm": abs(self.number()),
+        }
 
     def tensor(self):
         dtype = self.draw.choice((*FLOATS, *FLOATS, *WHOLE, "torch.bool"))
@@ -86,7 +91,10 @@ class Maker:
                 {"type": "int", "value": draw.randint(-4, 4)},
                 {"type": "float", "value": draw.choice((0.5, 1e-12, 1e-05, float("inf"), 3.0))},
                 {"type": "bool", "value": draw.random() < 0.5},
-                {"type": "str", "value": draw.choice(("sum", "none", "it's", "cuda:0", "1.23456789"))},
+                {
+                    "type": "str",
+                    "value": draw.choice(("sum", "none", "it's", "cuda:0", "1.23456789")),
+                },
                 {"type": "torch.Size", "value": [2, 3]},
                 {"type": "slice", "value": [0, None, 2]},
                 {"type": "ellipsis", "value": "..."},
@@ -283,7 +291,11 @@ def write_pair(folder, seed):
     if kind == "tensor":
         torch.manual_seed(seed)
         save_tensors((data, golden), draw, folders)
-    header = {"task": "statistics" if kind == "md5" else kind, "level": "mix", "framework": "pytorch"}
+    header = {
+        "task": "statistics" if kind == "md5" else kind,
+        "level": "mix",
+        "framework": "pytorch",
+    }
     for path, side, construct in ((folders[0], data, tree), (folders[1], golden, golden_tree)):
         header["dump_data_dir"] = str(path) if kind == "tensor" else None
         place = path.parent
@@ -341,8 +353,14 @@ def main():
         write_pair(folder, seed)
         target, golden = folder / "target", folder / "golden"
         if KINDS[seed % len(KINDS)] != "structure":
-            apart(lambda t=target, g=golden, o=folder / "csv": reference_compare(t, g, o), folder / "csv")
-        apart(lambda t=target, g=golden, o=folder / "graph": reference_graph(t, g, o), folder / "graph")
+            apart(
+                lambda t=target, g=golden, o=folder / "csv": reference_compare(t, g, o),
+                folder / "csv",
+            )
+        apart(
+            lambda t=target, g=golden, o=folder / "graph": reference_graph(t, g, o),
+            folder / "graph",
+        )
         apart(lambda t=target, o=folder / "build": reference_graph(t, None, o), folder / "build")
 
 
