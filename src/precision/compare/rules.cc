@@ -138,7 +138,7 @@ class ApiJudge {
       row->Report(Message::kScalarParameter, Verdict::kError);
     }
     if (DtypeDiffers(target, *golden)) row->Report(Message::kDtype, Verdict::kError);
-    if (rules_.shape && Differ(target.shape, golden->shape)) {
+    if (rules_.shape && (Differ(target.shape, golden->shape) || KindsDiffer(target, *golden))) {
       row->Report(Message::kShape, Verdict::kError);
     }
   }
@@ -146,6 +146,13 @@ class ApiJudge {
   bool Differ(std::string_view target, std::string_view golden) const {
     if (rules_.only_present && (target.empty() || golden.empty())) return false;
     return target != golden;
+  }
+
+  // A tensor without axes has another shape than a number, though both are printed alike. Only
+  // pairs by position can be of two kinds.
+  bool KindsDiffer(const DumpRow& target, const DumpRow& golden) const {
+    if (!rules_.only_present || target.shape.empty() || golden.shape.empty()) return false;
+    return (target.kind == LeafKind::kTensor) != (golden.kind == LeafKind::kTensor);
   }
 
   bool DtypeDiffers(const DumpRow& target, const DumpRow& golden) const {

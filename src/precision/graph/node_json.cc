@@ -311,7 +311,9 @@ void AppendNodeData(const DumpFile& dump, int32_t api, const NodeDataOptions& op
       } else {
         AddDumpFields(row, options.checksums, &fields);
         if (IsTensorOfOperation(call, row)) fields.Add("class_type", "torch.distributed.P2POp");
-        if (options.results != nullptr) AddMetrics(*options.results, r, &fields);
+        // A process group shows who is in it, nothing else.
+        const bool group = row.kind == LeafKind::kProcessGroup;
+        if (options.results != nullptr && !group) AddMetrics(*options.results, r, &fields);
       }
       fields.End();
     }

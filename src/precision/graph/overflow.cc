@@ -80,7 +80,7 @@ bool IsAbnormal(const DumpRow& row) {
 // All that is bad lies where the call may leave it undefined.
 bool IsExcused(const Undefined& rule, const DumpRow& row, const Place& place) {
   if (row.section == Section::kOutput) return !rule.first_output || place.index == 0;
-  if (place.index >= 0) return place.index == 0;
+  if (place.index >= 0) return !rule.first_input || place.index == 0;
   return rule.named_input.empty() || place.name == rule.named_input;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/float16.h"
 #include "base/host/parallel.h"
 
 // Inlined into functions that are compiled for wider registers than the rest of the program.
@@ -259,6 +260,17 @@ Cell CosineCell(const Sums& sums) {
   return Cell::Number(cosine > kCosineCoarse ? RoundDecimals(cosine, 6) : cosine);
 }
 
+// A single number is subtracted in its own type; only longer tensors are widened before.
+double ScalarDifference(Dtype target, Dtype golden, double n, double b) {
+  const double difference = std::fabs(n - b);
+  if (IsComplex(target) || !IsFloatOrNarrower(target) || !IsFloatOrNarrower(golden)) {
+    return difference;
+  }
+  const auto single = static_cast<float>(difference);
+  const bool half = target == Dtype::kFloat16 && golden == Dtype::kFloat16;
+  return static_cast<double>(half ? base::HalfToFloat(base::FloatToHalf(single)) : single);
+}
+
 // A tensor of one element after squeezing: only the two maxima mean something.
 std::array<Cell, kMaxCells> CompareScalars(const Tensor& target, const Tensor& golden) {
   std::array<Cell, kMaxCells> cells = UniformCells(Cell::Kind::kUnsupported);
@@ -272,9 +284,8 @@ std::array<Cell, kMaxCells> CompareScalars(const Tensor& target, const Tensor& g
     cells[kMaxRelativeErr] = Cell::Number(std::fabs((n[0] - b[0]) / b[0]));
     return cells;
   }
-  const Sums sums = SumAll(target, golden);
-  cells[kMaxAbsErr] = Rounded(sums.max_difference);
-  cells[kMaxRelativeErr] = Rounded(sums.max_relative);
+  cells[kMaxAbsErr] = Rounded(ScalarDifference(target.dtype(), golden.dtype(), n[0], b[0]));
+  cells[kMaxRelativeErr] = Rounded(SumAll(target, golden).max_relative);
   return cells;
 }
 

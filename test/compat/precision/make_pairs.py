@@ -10,6 +10,7 @@ side has. What the reference itself cannot compare leaves a file `failed` in pla
 import argparse
 import copy
 import json
+import math
 import os
 import random
 import sys
@@ -48,6 +49,12 @@ class Maker:
     def shape(self):
         return [self.draw.choice((0, 1, 2, 3, 5, 8)) for _ in range(self.draw.randint(0, 3))]
 
+    def dtype_for(self, shape):
+        # The reference lets the difference of two single bytes wrap around.
+        single = all(length == 1 for length in shape)
+        whole = WHOLE[:2] if single else WHOLE
+        return self.draw.choice((*FLOATS, *FLOATS, *whole, "torch.bool"))
+
     def statistics(self, dtype, shape):
         if dtype == "torch.bool":
             return {"Max": True, "Min": self.draw.random() < 0.5, "Mean": None, "Norm": None}
@@ -67,8 +74,8 @@ class Maker:
         }
 
     def tensor(self):
-        dtype = self.draw.choice((*FLOATS, *FLOATS, *WHOLE, "torch.bool"))
         shape = self.shape()
+        dtype = self.dtype_for(shape)
         record = {"type": "torch.Tensor", "dtype": dtype, "shape": shape}
         if self.kind == "structure":
             return record
@@ -76,6 +83,14 @@ class Maker:
         record["requires_grad"] = self.draw.random() < 0.3
         if self.kind == "md5":
             record["md5"] = f"{self.draw.getrandbits(32):08x}"
+        return record
+
+    def finite(self):
+        """Dicts of tensors hide what is not finite from the reference's overflow check."""
+        record = self.tensor()
+        for key in ("Max", "Min", "Mean"):
+            if isinstance(record.get(key), float) and not math.isfinite(record[key]):
+                record[key] = 1.5
         return record
 
     def leaf(self):
@@ -101,7 +116,7 @@ class Maker:
                 {"type": "torch.dtype", "value": "torch.float32"},
                 {"type": "torch.device", "value": "cpu"},
                 [self.tensor(), {"type": "int", "value": 2}],
-                {"first": self.tensor(), "second": [self.tensor()]},
+                {"first": self.finite(), "second": [self.finite()]},
                 [],
                 {},
             )
@@ -171,15 +186,15 @@ class Changer:
         self.draw = draw
         self.maker = maker
 
-    def record(self, record):
+    def record(self, record, inside_dict):
         draw = self.draw
         if record.get("type") != "torch.Tensor":
             if "value" in record and draw.random() < 0.1:
                 record["value"] = draw.choice((7, "x", 0.25, False))
             return
         if draw.random() < 0.08:
-            record["dtype"] = draw.choice((*FLOATS, *WHOLE))
-        if draw.random() < 0.06:
+            record["dtype"] = self.maker.dtype_for(record["shape"])
+        if draw.random() < 0.06 and record["dtype"] != "torch.uint8":
             record["shape"] = self.maker.shape()
         if "requires_grad" in record and draw.random() < 0.06:
             record["requires_grad"] = not record["requires_grad"]
@@ -187,7 +202,7 @@ class Changer:
             record["md5"] = f"{draw.getrandbits(32):08x}"
         for key in ("Max", "Min", "Mean", "Norm"):
             value = record.get(key)
-            roll = draw.random()
+            roll = draw.uniform(0.05, 1) if inside_dict else draw.random()
             if value is None or isinstance(value, bool) or roll > 0.6:
                 continue
             if roll < 0.05:
@@ -197,15 +212,15 @@ class Changer:
             else:
                 record[key] = value * (1 + draw.gauss(0, 1) * 10 ** draw.randint(-6, 1))
 
-    def tree(self, value):
+    def tree(self, value, inside_dict=False):
         if isinstance(value, list):
             for item in value:
-                self.tree(item)
+                self.tree(item, inside_dict)
         elif isinstance(value, dict) and isinstance(value.get("type"), str):
-            self.record(value)
+            self.record(value, inside_dict)
         elif isinstance(value, dict):
             for item in value.values():
-                self.tree(item)
+                self.tree(item, True)
 
     def dump(self, data, construct):
         data, construct = copy.deepcopy(data), copy.deepcopy(construct)
@@ -215,7 +230,8 @@ class Changer:
                 del data[name]
                 construct.pop(name, None)
                 continue
-            self.tree(data[name])
+            for section in data[name].values():
+                self.tree(list(section.values()) if isinstance(section, dict) else section)
             for section in ("input_args", "output", "input"):
                 if self.draw.random() < 0.04 and data[name].get(section):
                     data[name][section].pop()
@@ -301,7 +317,11 @@ def write_pair(folder, seed):
         place = path.parent
         (place / "dump.json").write_text(json.dumps({**header, "data": side}))
         (place / "construct.json").write_text(json.dumps(construct))
-        (place / "stack.json").write_text(json.dumps(stack))
+        own = {
+            key: [[name for name in names if name in construct], frames]
+            for key, (names, frames) in stack.items()
+        }
+        (place / "stack.json").write_text(json.dumps(own))
         for name in ("dump", "construct", "stack"):
             (place / f"{name}.json").chmod(0o640)
 
