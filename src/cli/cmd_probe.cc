@@ -11,6 +11,7 @@ namespace sonde::cli {
 
 // One line a command: here its maker, below its place in the list.
 Command ProbeCompareCommand();
+Command ProbeConfigCommand();
 Command ProbeGraphCommand();
 Command ProbeMergeCommand();
 Command ProbeOverflowCommand();
@@ -19,10 +20,8 @@ namespace {
 
 std::vector<Command> ProbeCommands() {
   return {
-      ProbeCompareCommand(),
-      ProbeGraphCommand(),
-      ProbeMergeCommand(),
-      ProbeOverflowCommand(),
+      ProbeCompareCommand(), ProbeConfigCommand(),   ProbeGraphCommand(),
+      ProbeMergeCommand(),   ProbeOverflowCommand(),
   };
 }
 

@@ -1,0 +1,105 @@
+// `sonde probe config_check`: what two training runs were started with.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "base/strings.h"
+#include "cli/command.h"
+#include "precision/config/config_compare.h"
+#include "precision/config/config_pack.h"
+#include "precision/config/log_arguments.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+
+constexpr std::string_view kExample =
+    "sonde probe config_check -d train.sh -o npu.zip        # on each machine\n"
+    "sonde probe config_check -c gpu.zip npu.zip -o result  # the reference first\n"
+    "sonde probe config_check -sc npu.log gpu.log           # arguments that slime printed";
+
+struct Options {
+  bool dump = false;
+  std::vector<std::string> scripts;
+  std::vector<std::string> packs;
+  std::vector<std::string> logs;
+  std::string output;
+};
+
+std::string OutputOr(const Options& options, std::string_view standard) {
+  return options.output.empty() ? std::string(standard) : options.output;
+}
+
+Result<int> Pack(const Options& options) {
+  SONDE_ASSIGN_OR_RETURN(
+      const precision::PackOutcome outcome,
+      precision::PackConfiguration(options.scripts, OutputOr(options, "./config_check_pack.zip")));
+  for (const std::string& note : outcome.notes) PrintNotice(note);
+  std::printf("packed     %zu variables, %zu packages, %zu hyper-parameters\nwritten    %s\n",
+              outcome.variables, outcome.packages, outcome.parameters, outcome.file.c_str());
+  return kExitOk;
+}
+
+Result<int> ComparePacks(const Options& options) {
+  SONDE_ASSIGN_OR_RETURN(
+      const precision::ConfigComparison outcome,
+      precision::CompareConfigurations(options.packs[0], options.packs[1],
+                                       OutputOr(options, "./config_check_result")));
+  for (const std::string& note : outcome.notes) PrintNotice(note);
+  for (const std::string& verdict : outcome.verdicts) std::printf("%s\n", verdict.c_str());
+  std::printf("written    %s\n", outcome.file.c_str());
+  return kExitOk;
+}
+
+Result<int> CompareLogs(const Options& options) {
+  SONDE_ASSIGN_OR_RETURN(
+      const precision::LogComparison outcome,
+      precision::CompareLogArguments(options.logs[0], options.logs[1],
+                                     OutputOr(options, "./slime_param_compare_result")));
+  std::printf("arguments  %llu, %llu differ\n", static_cast<unsigned long long>(outcome.arguments),
+              static_cast<unsigned long long>(outcome.differ));
+  for (const std::string& file : outcome.files) std::printf("written    %s\n", file.c_str());
+  return kExitOk;
+}
+
+Result<int> Check(const Context& context, const Options& options) {
+  const int chosen =
+      (options.dump ? 1 : 0) + (options.packs.empty() ? 0 : 1) + (options.logs.empty() ? 0 : 1);
+  if (chosen != 1) return WrongUsage(context, "give one of -d, -c and -sc");
+  if (options.dump) return Pack(options);
+  return options.packs.empty() ? CompareLogs(options) : ComparePacks(options);
+}
+
+CommandAction Declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option_function<std::vector<std::string>>(
+         "-d,--dump",
+         [options](const std::vector<std::string>& scripts) {
+           options->dump = true;
+           options->scripts = scripts;
+         },
+         "Pack this machine's variables and packages, and what these launch scripts say")
+      ->expected(0, -1)
+      ->type_name("[SCRIPT...]");
+  app.add_option("-c,--compare", options->packs, "Two packs, the reference first")
+      ->expected(2)
+      ->type_name("ZIP ZIP");
+  app.add_option("--sc,--slime-compare", options->logs, "Two training logs of slime")
+      ->expected(2)
+      ->type_name("LOG LOG");
+  app.add_option("-o,--output", options->output, "The pack, or the folder for results");
+  return [options](const Context& context) { return Check(context, *options); };
+}
+
+}  // namespace
+
+Command ProbeConfigCommand() {
+  return {.name = "config_check",
+          .summary = "Compare what two training runs were started with",
+          .example = kExample,
+          .declare = &Declare};
+}
+
+}  // namespace sonde::cli
