@@ -42,10 +42,18 @@ demo: build ## Train a small GPT on two ranks under Sonde, and show what Sonde f
 	@setup/python.sh torch >/dev/null
 	@tools/demo.sh $(PRESET)
 
+.PHONY: demo-vllm
+demo-vllm: build ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, show what Sonde found
+	@python=$$(setup/python.sh vllm) && python3 tools/demo_vllm.py build/$(PRESET)/bin/sonde "$$python" demo-vllm
+
 ##@ Tests
 .PHONY: test
 test: build ## Run every test: C++ (plain, address and thread sanitizer) and Python end to end
 	@$(PYTHON_TEST) tools/run_tests.py --jobs $(JOBS) --asan "$(ASAN_FOLDERS)" --tsan "$(TSAN_FOLDERS)"
+
+.PHONY: test-vllm
+test-vllm: build ## Run the tests on a real vLLM server (part of `make test` where that is installed)
+	@SONDE_VLLM_PYTHON=$$(setup/python.sh vllm) $(PYTHON_TEST) -m pytest -q test/vllm
 
 .PHONY: test-compat
 test-compat: build ## Compare with the peers: they open what Sonde writes, and msProbe records the same programs

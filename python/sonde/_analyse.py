@@ -8,7 +8,7 @@ import atexit
 import os
 import subprocess
 import threading
-from typing import Optional
+from typing import Callable, Optional
 
 from sonde import _native
 
@@ -79,10 +79,15 @@ def run(
         raise _native.NativeError(f"sonde analyse failed: {last}")
 
 
-def run_in_background(paths: list[str], export_types: Optional[list[str]] = None) -> None:
+def run_in_background(
+    paths: list[str],
+    export_types: Optional[list[str]] = None,
+    on_end: Callable[[int], None] = lambda status: None,
+) -> None:
     """Starts parsing with low priority; it is awaited before the interpreter ends.
 
-    Its messages go into ``logs/analyse.log`` of the first span folder.
+    Its messages go into ``logs/analyse.log`` of the first span folder; ``on_end`` gets its exit
+    status, on a thread of its own.
     """
     logs = os.path.join(paths[0], "logs")
     os.makedirs(logs, mode=0o750, exist_ok=True)
@@ -105,6 +110,16 @@ def run_in_background(paths: list[str], export_types: Optional[list[str]] = None
         if not _joins_at_exit:
             atexit.register(wait_for_background)
             _joins_at_exit = True
+    # Also takes the ended process away: a server parses thousands of captures.
+    threading.Thread(target=_await, args=(process, on_end), daemon=True).start()
+
+
+def _await(process: "subprocess.Popen[bytes]", on_end: Callable[[int], None]) -> None:
+    status = process.wait()
+    with _lock:
+        if status == 0 and process in _background:
+            _background.remove(process)
+    on_end(status)
 
 
 def wait_for_background() -> list[int]:

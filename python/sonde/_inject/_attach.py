@@ -13,6 +13,7 @@ from sonde import _native
 from sonde._inject import _options, _report, _stand_in
 from sonde._inject._run import Run
 from sonde.torch import _adapter, _metadata
+from sonde.vllm import _server
 
 # Set for child processes by a rank: whoever inherits it together with RANK works for that rank.
 _OWNER_VARIABLE = "SONDE_RANK_OWNER"
@@ -44,14 +45,15 @@ def attach(torch: Any) -> None:
     try:
         _load()
         _metadata.watch_groups()
-        run = Run(torch, options)
+        serves = _server.is_server(command)
+        run = Run(torch, options, serves)
         run.begin()
     except (_native.NativeError, OSError, AttributeError) as problem:
         _fail(str(problem))
         return
     _run = run
     if run.leaves_it_to_the_program:
-        _stand_in.install(torch, options, run.yield_to_program)
+        _stand_in.install(torch, options, run, marks_steps=not serves)
     atexit.register(_end)
     os.register_at_fork(after_in_child=_forked)
 

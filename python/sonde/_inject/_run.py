@@ -19,6 +19,7 @@ from sonde._inject._options import LEVELS, Options
 from sonde._inject._steps import StepHooks
 from sonde.torch import _metadata
 from sonde.torch._recording import Recording, Settings
+from sonde.vllm import _server
 
 _IDLE_POLL_S = 0.02
 _TO_THE_END = 1000000  # active steps when no end is given, as in the trainer we follow
@@ -78,10 +79,14 @@ def _config(options: Options, schedule: Optional[_native.Schedule]) -> dict[str,
 
 
 class Run:
-    """Recording of this process. Make one after ``import torch``, then ``begin()``."""
+    """Recording of this process. Make one after ``import torch``, then ``begin()``.
 
-    def __init__(self, torch: Any, options: Options) -> None:
+    ``serves``: it belongs to a server, which tells the steps and starts sessions itself.
+    """
+
+    def __init__(self, torch: Any, options: Options, serves: bool = False) -> None:
         self._options = options
+        self._serves = serves
         self._native_schedule = None if options.step_start is None else _schedule(options)
         self._settings = Settings(
             record_shapes=options.record_shapes,
@@ -121,13 +126,16 @@ class Run:
 
     def begin(self) -> None:
         """Installs the step hooks and starts what is to start now. Raises ``NativeError``."""
-        self._hooks.install()
+        if self._serves:
+            _server.install(self._options, self._step_begins, self._step_ends)
+        else:
+            self._hooks.install()
         _native.recorder().add_listener(self._session_event)
         if self._options.on_request:
             self._guard_rank(self._wait_for_requests)
         elif self._native_schedule is not None:
             self._change(self._action())
-        else:
+        elif not self._serves:
             self._guard_rank(self._start)
 
     @property
@@ -142,7 +150,20 @@ class Run:
                 "the program starts a profiler itself: from here on it decides what is recorded"
             )
             self._tell(self._recording.stop())
-        self._unwanted = self._yielded = True
+        self._unwanted = True
+        self._yielded = not self._serves
+
+    def wants_this_rank(self) -> bool:
+        """Whether the command line chose the rank of this process, as far as it is known."""
+        rank, source = _metadata.rank()
+        return source == "none" or self._options.wants_rank(rank)
+
+    def parse_window(self, path: str) -> None:
+        """A capture of the program's profiler is whole: a server's is parsed at once."""
+        if self._serves:
+            _server.parse_in_background(path)
+        elif not _report.has_launcher():
+            _analyse.run_in_background([path])
 
     def end(self) -> None:
         """At exit: completes the capture; waits for parsers in the background."""

@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Iterable
 from typing import Any, Callable, Optional
 
-from sonde import _analyse
 from sonde._inject import _report
 from sonde._inject._options import Options
 from sonde.torch import _console, _export
@@ -39,9 +38,13 @@ class TorchProfile(profile):
     A keyword that is not known here (a newer torch's) is named in one line and has no effect.
     """
 
-    #: Options of this process, and what ends the recording of the whole program.
+    #: What `install` was given.
     options = Options()
-    take_over: Callable[[], None] = staticmethod(lambda: None)  # type: ignore[assignment]
+    owner: Any = None
+    marks_steps = True
+    #: Parent folder and first part of the folders' names of the next captures; None: the defaults.
+    directory: Optional[str] = None
+    worker_name: Optional[str] = None
 
     def __init__(
         self,
@@ -83,11 +86,12 @@ class TorchProfile(profile):
             custom_trace_id_callback=custom_trace_id_callback,
         )
         self._keeps_data = True
+        self._marks_steps = self._marks_steps and self.marks_steps
 
     def _settings(self) -> Settings:
         settings = super()._settings()
-        settings.directory = os.path.abspath(self.options.save_path)
-        settings.worker_name = None
+        settings.directory = os.path.abspath(self.directory or self.options.save_path)
+        settings.worker_name = self.worker_name
         return settings
 
     def _warn_of_schedule(self, text: str) -> None:
@@ -95,20 +99,30 @@ class TorchProfile(profile):
         if not text.startswith("Incorrect schedule: Stop") and not text.startswith("Stop profiler"):
             super()._warn_of_schedule(text)
 
+    @_console.guarded()
+    def start(self) -> None:
+        """Starts recording, on the ranks that the command line chose."""
+        if not self.owner.wants_this_rank():
+            self._disabled = "this rank is not in the list of ranks"
+            return
+        super().start()
+
     def _init(self) -> None:
-        self.take_over()
+        self.owner.yield_to_program()
         super()._init()
 
     def _trace_ready(self) -> None:
         try:
             super()._trace_ready()
         finally:
-            if self.options.analyse and not _report.has_launcher():
-                _analyse.run_in_background([self.span_path])
+            if self.options.analyse:
+                self.owner.parse_window(self.span_path)
 
     @_console.guarded()
     def export_chrome_trace(self, output_path: str, **_: Any) -> None:
         """Writes the trace in the form of torch's profiler, gzip for ``.gz``."""
+        if self._disabled:
+            return
         folder = tempfile.mkdtemp(prefix="sonde_trace_")
         try:
             trace = _export.kineto_trace(self.span_path, folder)
@@ -117,11 +131,15 @@ class TorchProfile(profile):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def install(torch: Any, options: Options, take_over: Callable[[], None]) -> None:
-    """Replaces ``torch.profiler.profile``; ``take_over`` is called when one starts to record."""
+def install(torch: Any, options: Options, owner: Any, marks_steps: bool) -> None:
+    """Replaces ``torch.profiler.profile``.
+
+    ``owner`` is the recording of this process (``Run``), which steps aside when a profiler starts;
+    ``marks_steps``: whether the program's ``step()`` is a step of the trace.
+    """
     TorchProfile.options = options
-    TorchProfile.take_over = staticmethod(take_over)  # type: ignore[assignment,method-assign]
-    original = torch.profiler.profile
-    TorchProfile.__doc__ = inspect.getdoc(original)
+    TorchProfile.owner = owner
+    TorchProfile.marks_steps = marks_steps
+    TorchProfile.__doc__ = inspect.getdoc(torch.profiler.profile)
     for module in (torch.profiler, torch.profiler.profiler):
         module.profile = TorchProfile

@@ -1,0 +1,55 @@
+"""Tests on a real vLLM server on the CPU; skipped where no vLLM is installed (`make test-vllm`
+installs one; SONDE_VLLM_PYTHON names another)."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+
+@pytest.fixture(scope="session", name="sonde")
+def find_sonde():
+    """The built command."""
+    command = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
+    assert command.is_file(), f"{command} is missing: make build"
+    return command
+
+
+@pytest.fixture(name="rows")
+def make_rows(sonde):
+    """rows(path, sql) returns the rows as dictionaries."""
+
+    def rows(path, sql):
+        done = subprocess.run([sonde, "query", path, sql, "--format", "json"],
+                              capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return rows
+
+
+@pytest.fixture(scope="session", name="vllm_python")
+def find_vllm():
+    """An interpreter that has vLLM."""
+    command = [str(ROOT / "setup" / "python.sh"), "vllm", "--if-there"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    if not found:
+        pytest.skip("no vLLM is installed: make test-vllm installs one")
+    return found
+
+
+@pytest.fixture(scope="session", name="model")
+def make_model(vllm_python, tmp_path_factory):
+    """The small Qwen2."""
+    folder = tmp_path_factory.mktemp("model")
+    script = ROOT / "examples" / "vllm" / "make_model.py"
+    done = subprocess.run([vllm_python, script, folder], capture_output=True, text=True,
+                          timeout=300, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder

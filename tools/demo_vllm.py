@@ -1,0 +1,61 @@
+"""`make demo-vllm`: a vLLM server on two tensor-parallel ranks under Sonde, some requests profiled
+over HTTP, and what Sonde found.
+
+demo_vllm.py SONDE PYTHON FOLDER    SONDE: the command; PYTHON: an interpreter that has vLLM
+"""
+
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from vllm_server import Server, ServerError
+
+ROOT = Path(__file__).resolve().parent.parent
+PROMPTS = ("def main():\n    import os\n", "class Queue:\n", "for line in file:\n", "import ")
+TOKENS = 32
+
+
+def say(text):
+    print(f"\n$ {text}", flush=True)
+
+
+def ask_all(server):
+    with ThreadPoolExecutor(len(PROMPTS)) as pool:
+        return list(pool.map(lambda prompt: server.ask(prompt, TOKENS), PROMPTS))
+
+
+def profile_some(server):
+    ask_all(server)  # the first requests of a server compile and allocate
+    say("curl -X POST .../start_profile")
+    server.profile("start")
+    print(f"{len(ask_all(server))} requests of {TOKENS} tokens")
+    say("curl -X POST .../stop_profile")
+    status, _, seconds = server.profile("stop")
+    print(f"{status} after {seconds * 1000:.0f} ms")
+
+
+def main():
+    sonde, python, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    model = folder / "model"
+    say(f"python3 examples/vllm/make_model.py {model}")
+    subprocess.run([python, ROOT / "examples/vllm/make_model.py", model], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    profiles = folder / "profile"
+    launcher = [sonde, "run", "--profile-level", "level1", "--profile-record-shapes",
+                "--profile-save-path", profiles, "--"]  # fmt: skip
+    say(f"{' '.join(map(str, launcher[1:]))} vllm serve {model} --tensor-parallel-size 2 ...")
+    try:
+        with Server(python, model, folder / "server.log", launcher, ranks=2) as server:
+            profile_some(server)
+    except ServerError as problem:
+        sys.exit(f"demo-vllm: {problem}")
+    say(f"sonde analyse {profiles}")
+    return subprocess.run([sonde, "analyse", profiles], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
