@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "cli/command.h"
+#include "cli/run_dump.h"
 #include "cli/run_list.h"
 #include "cli/run_options.h"
 #include "cli/supervise.h"
@@ -24,7 +25,8 @@ constexpr std::string_view kExample =
     "sonde run -- python3 train.py\n"
     "sonde run --profile-step-start 5 --profile-step-end 8 --profile-ranks 0 \\\n"
     "    --profile-record-shapes -- torchrun --nproc-per-node 2 train.py\n"
-    "sonde run --control http://127.0.0.1:8765 -- vllm serve ...   # POST /start_profile";
+    "sonde run --control http://127.0.0.1:8765 -- vllm serve ...   # POST /start_profile\n"
+    "sonde run --dump-config config.json -- python3 generate.py     # values instead of times";
 
 // A flag that stays absent unless it or its "--no-" form is given.
 void AddSwitch(CLI::App& app, std::optional<bool>& value, const std::string& group,
@@ -50,6 +52,16 @@ void DeclareSelection(CLI::App& app, RunOptions& options) {
       ->group(group);
   app.add_option("--control", options.control,
                  "Record on POST /start_profile to http://127.0.0.1:PORT or unix:PATH")
+      ->group(group);
+}
+
+void DeclareDump(CLI::App& app, RunOptions& options) {
+  const std::string group = "Values instead of times (precision)";
+  app.add_option("--dump-config", options.dump_config,
+                 "Dump what flows through the outermost modules as this config.json says")
+      ->group(group);
+  app.add_option("--provide", options.provide,
+                 "msprobe: its imports in the program reach Sonde's PrecisionDebugger")
       ->group(group);
 }
 
@@ -118,13 +130,13 @@ class RunListFile {
   FileTime created_ = FileTime::clock::now();
 };
 
-// Our start-up hook first, then what the user has.
-std::string PythonPath(const std::string& inject_folder) {
+// Our folders first, then what the user has.
+std::string PythonPath(const std::string& folders) {
   const char* theirs = std::getenv("PYTHONPATH");
-  if (theirs == nullptr || *theirs == '\0') return inject_folder;
+  if (theirs == nullptr || *theirs == '\0') return folders;
   const std::string_view text = theirs;
-  if (text.substr(0, text.find(':')) == inject_folder) return std::string(text);
-  return Concat(inject_folder, ":", text);
+  if (text == folders || text.starts_with(folders + ":")) return std::string(text);
+  return Concat(folders, ":", text);
 }
 
 bool IsAnalysed(const std::string& capture) {
@@ -223,8 +235,14 @@ Result<int> Run(const Context& context, RunOptions options) {
   Status status = ReadVariables(&std::getenv, options);
   if (status.ok()) status = CheckRunOptions(options);
   if (!status.ok()) return WrongUsage(context, status.message());
-  const std::string save_path = options.save_path.value_or(kDefaultSavePath);
-  SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(save_path).Annotate("--profile-save-path"));
+  const bool is_dump = IsDump(options);
+  if (is_dump) {
+    status = CheckDump(options);
+    if (!status.ok()) return WrongUsage(context, status.message());
+  } else {
+    const std::string save_path = options.save_path.value_or(kDefaultSavePath);
+    SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(save_path).Annotate("--profile-save-path"));
+  }
   if (context.layout.python_package.empty()) {
     return NotFoundError(Concat("Sonde's Python package was not found near '", context.layout.home,
                                 "' (set SONDE_HOME to the folder that holds bin/ and lib/)"));
@@ -236,10 +254,12 @@ Result<int> Run(const Context& context, RunOptions options) {
   }
   SONDE_ASSIGN_OR_RETURN(const RunListFile list, RunListFile::Create());
   EnvironmentVariables variables = ToEnvironment(options);
-  variables.emplace_back("SONDE_ATTACH", "profile");
+  std::string python_folders = context.layout.InjectFolder();
+  if (is_dump) AddDumpVariables(options, context.layout, variables, python_folders);
+  variables.emplace_back("SONDE_ATTACH", is_dump ? "dump" : "profile");
   variables.emplace_back("SONDE_HOME", context.layout.home);
   variables.emplace_back("SONDE_RUN_LIST", list.path());
-  variables.emplace_back("PYTHONPATH", PythonPath(context.layout.InjectFolder()));
+  variables.emplace_back("PYTHONPATH", PythonPath(python_folders));
 
   const Result<ProgramEnd> end = Supervise(
       {.path = *program, .words = context.command_line, .variables = std::move(variables)});
@@ -247,7 +267,7 @@ Result<int> Run(const Context& context, RunOptions options) {
     PrintError(end.status().message());
     return kExitNotExecutable;
   }
-  ReportRun(context, options, list);
+  if (!is_dump) ReportRun(context, options, list);
   if (end->signal == 0) return end->exit_status;
   unlink(list.path().c_str());
   EndLike(*end);
@@ -258,6 +278,7 @@ CommandAction Declare(CLI::App& app) {
   DeclareSelection(app, *options);
   DeclareContent(app, *options);
   DeclareOutput(app, *options);
+  DeclareDump(app, *options);
   return [options](const Context& context) { return Run(context, *options); };
 }
 

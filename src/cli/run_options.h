@@ -32,7 +32,9 @@ struct RunOptions {
   std::optional<std::string> save_path;
   std::optional<bool> analyse;
   std::optional<std::string> control;
-  bool profile = true;  // accepted and without effect
+  std::optional<std::string> dump_config;  // file of the precision probe
+  std::optional<std::string> provide;      // package of another tool that Sonde stands in for
+  bool profile = true;                     // accepted and without effect
   std::optional<bool> quiet;
 };
 

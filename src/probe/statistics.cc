@@ -97,14 +97,12 @@ class MagnitudeVisitor : public PieceVisitor {
       if (magnitude < min_) min_ = magnitude;
     }
   }
-  Statistics Take(size_t count, const StatisticsOptions& options) const {
+  Statistics Take(size_t count) const {
     const T nan = std::numeric_limits<T>::quiet_NaN();
     Statistics out;
     out.max = Real(static_cast<double>(has_nan_ ? nan : max_));
     out.min = Real(static_cast<double>(has_nan_ ? nan : min_));
-    if (options.with_sums) {
-      out.mean = Real(static_cast<double>(static_cast<T>(sum_) / static_cast<T>(count)));
-    }
+    out.mean = Real(static_cast<double>(static_cast<T>(sum_) / static_cast<T>(count)));
     return out;
   }
 
@@ -116,10 +114,10 @@ class MagnitudeVisitor : public PieceVisitor {
 };
 
 template <class T>
-Statistics OfComplex(const TensorView& view, const StatisticsOptions& options) {
+Statistics OfComplex(const TensorView& view) {
   MagnitudeVisitor<T> visitor;
   VisitUnordered(view, visitor);
-  return visitor.Take(view.Count(), options);
+  return visitor.Take(view.Count());
 }
 
 Statistics OfArray(const TensorView& view, const StatisticsOptions& options) {
@@ -154,9 +152,9 @@ Statistics OfArray(const TensorView& view, const StatisticsOptions& options) {
       return {.max = Bool(totals.max != 0), .min = Bool(totals.min != 0)};
     }
     case ElementType::kComplex64:
-      return OfComplex<float>(view, options);
+      return OfComplex<float>(view);
     case ElementType::kComplex128:
-      return OfComplex<double>(view, options);
+      return OfComplex<double>(view);
     case ElementType::kFloat8:
     case ElementType::kOther:
       return {};

@@ -34,7 +34,8 @@ struct Statistics {
 };
 
 struct StatisticsOptions {
-  bool with_sums = true;  // false: no mean and no norm ("precision": "high" of the reference)
+  // False: real numbers have no mean and no norm ("precision": "high" of the reference).
+  bool with_sums = true;
   // How the framework takes the mean of 16-bit types: newer ones sum in float32, older ones round
   // the sum to 16 bits before they divide.
   bool mean_rounds_sum = false;

@@ -37,6 +37,9 @@ def attach(torch: Any) -> None:
     if reason:
         _report.note("skipped", reason)
         return
+    if os.environ.get("SONDE_ATTACH") == "dump":
+        _attach_dump(torch)
+        return
     if os.environ.get("SONDE_ATTACH") != "profile":
         _fail(f"SONDE_ATTACH={os.environ.get('SONDE_ATTACH')} is not known")
         return
@@ -56,6 +59,20 @@ def attach(torch: Any) -> None:
         _stand_in.install(torch, options, run, marks_steps=not serves)
     atexit.register(_end)
     os.register_at_fork(after_in_child=_forked)
+
+
+def _attach_dump(torch: Any) -> None:
+    """``sonde run --dump-config``: the precision probe follows the program's outermost modules."""
+    config = os.environ.get("SONDE_DUMP_CONFIG")
+    if not config:
+        return  # the program itself imports what --provide answers to
+    from sonde._inject._dump import DumpRun
+
+    try:
+        DumpRun(torch, config).install()
+    except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+        _report.say(f"nothing of this process is dumped: {problem}", error=True)
+        _report.note("failed", str(problem))
 
 
 def _load() -> None:

@@ -68,7 +68,7 @@ class Collector:
         self.backward_input = has_values and {"backward", "input"} <= modes
         self.backward_output = has_values and {"backward", "output"} <= modes
         given = set(self.config.data_mode)
-        self.hooks_gradients = not ("forward" in given and "backward" not in given)
+        self.hooks_gradients = has_values and not ("forward" in given and "backward" not in given)
         self._construct_on = self.config.extra_info and self.config.level in _WITH_CONSTRUCT
         self.apis_in_construct = self._construct_on and self.config.level == "mix"
 

@@ -40,7 +40,7 @@ class Modules:
         self._counts.clear()
 
     def attach(self, models: Any) -> None:
-        """Hooks all descendants of one model or several, each model once."""
+        """Hooks all descendants of one model or several, each module once."""
         if id(models) in self._hooked:
             return
         self._hooked.add(id(models))
@@ -54,7 +54,7 @@ class Modules:
         everything = list(model.named_modules())
         skipped = (1, len(everything) - 1) if "verl" in sys.modules else ()
         for number, (name, module) in enumerate(everything):
-            if module is model:
+            if module is model or id(module) in self._hooked:
                 continue
             if isinstance(module, self.torch.jit.ScriptModule):
                 _errors.warning(
@@ -70,6 +70,7 @@ class Modules:
                     "the data dump for this module will be skipped."
                 )
                 continue
+            self._hooked.add(id(module))
             self.hook(module, f"Module.{lead}{name}.{type(module).__name__}")
 
     def hook(self, module: Any, prefix: str) -> Any:
