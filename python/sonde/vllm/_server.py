@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any, Callable
 
-from sonde import _analyse
+from sonde import _analyse, _native
 from sonde._inject import _report
 from sonde._inject._after_import import when_imported
 from sonde._inject._options import Options
@@ -38,6 +38,7 @@ def install(options: Options, begin_step: Callable[[], None], end_step: Callable
     when_imported(
         "vllm.v1.worker.gpu_worker", lambda module: _change_worker(module, begin_step, end_step)
     )
+    when_imported("vllm.distributed.device_communicators.cpu_communicator", _change_shared_memory)
 
 
 def _ask_for_routes(options: Options) -> None:
@@ -142,6 +143,21 @@ def _change_worker(
             end_step()
 
     worker.sample_tokens = sample_tokens
+
+
+def _change_shared_memory(module: Any) -> None:
+    """Collectives of a server on a CPU are operators that name no group: the groups go into the
+    captures' metadata as they are made."""
+    original = module._CPUSHMDistributed.__init__
+    groups: list[dict[str, Any]] = []
+
+    def __init__(self: Any, communicator: Any) -> None:
+        original(self, communicator)
+        name = getattr(communicator, "unique_name", "")
+        groups.append({"name": name, "ranks": [int(rank) for rank in communicator.ranks]})
+        _native.recorder().metadata("shared_memory_groups", _native.json_text(groups))
+
+    module._CPUSHMDistributed.__init__ = __init__
 
 
 def parse_in_background(path: str) -> None:

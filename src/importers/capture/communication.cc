@@ -145,18 +145,27 @@ std::vector<Operation> FindOperations(const CaptureTrace& trace) {
   for (Operation& operation : operations) operation.launch_slice = calls.Match(*operation.work);
   // A back end that does not report its works: the call itself is all there is.
   for (const Node* call : calls.Unused()) operations.push_back({call, call->slice_id});
+  for (const ThreadStage& stage : trace.stages) {
+    for (const Node& node : stage.nodes) {
+      if (trace.IsSharedMemoryCollective(node)) operations.push_back({&node, node.slice_id});
+    }
+  }
   std::stable_sort(operations.begin(), operations.end(), by_time);
   return operations;
 }
 
 class Writer {
  public:
-  explicit Writer(CaptureTrace& trace) : trace_(trace) {}
+  Writer(CaptureTrace& trace, const ArgumentTable& arguments)
+      : trace_(trace), arguments_(arguments) {}
 
   CommunicationOpRow Row(const Operation& operation) {
     const Node& node = *operation.work;
-    const CollectiveFacts& facts = Facts(node.args);
-    const std::string type = NormalCollective(trace_.dictionary.Name(node.name));
+    const bool is_shared_memory = trace_.IsSharedMemoryCollective(node);
+    const CollectiveFacts facts = is_shared_memory ? SharedMemoryFacts(node) : Facts(node.args);
+    const std::string type =
+        is_shared_memory ? std::string(SharedMemoryCollective(trace_.dictionary.Name(node.name)))
+                         : NormalCollective(trace_.dictionary.Name(node.name));
     const uint64_t hash = GroupHash(facts.group);
     CommunicationOpRow row;
     row.communication_id = next_id_++;
@@ -200,6 +209,31 @@ class Writer {
   }
 
  private:
+  CollectiveFacts SharedMemoryFacts(const Node& node) const {
+    CollectiveFacts facts;
+    facts.backend = "shm";
+    const std::string_view type = SharedMemoryCollective(trace_.dictionary.Name(node.name));
+    if (const auto* group = GroupFor(trace_.shared_memory_groups, IsPointToPoint(type))) {
+      facts.group = group->name;
+      facts.rank_size = static_cast<int64_t>(group->ranks.size());
+      std::vector<std::string> ranks;
+      for (const int64_t rank : group->ranks) ranks.push_back(std::to_string(rank));
+      facts.rank_list = base::Concat("[", base::Join(ranks, ", "), "]");
+    }
+    const int32_t signature = arguments_.SignatureId(node.args);
+    if (signature < 0) return facts;
+    const auto& inputs = arguments_.Signature(signature);
+    const Payload payload = PayloadOf(Text(inputs.input_shapes), Text(inputs.input_types));
+    facts.bytes = payload.bytes;
+    facts.count = payload.count;
+    facts.data_type = payload.data_type;
+    return facts;
+  }
+
+  std::string_view Text(int32_t name) const {
+    return name < 0 ? std::string_view() : trace_.names.Text(name);
+  }
+
   const CollectiveFacts& Facts(uint32_t args) {
     const auto known = facts_.find(args);
     if (known != facts_.end()) return known->second;
@@ -207,6 +241,7 @@ class Writer {
   }
 
   CaptureTrace& trace_;
+  const ArgumentTable& arguments_;
   int32_t next_id_ = 0;
   std::unordered_map<uint32_t, CollectiveFacts> facts_;
   std::unordered_map<uint64_t, int64_t> index_in_group_;
@@ -215,11 +250,12 @@ class Writer {
 
 }  // namespace
 
-Result<int64_t> WriteCommunication(CaptureTrace& trace, const std::vector<StepRange>& steps,
+Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arguments,
+                                   const std::vector<StepRange>& steps,
                                    store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto table, store::TableWriter<CommunicationOpRow>::Open(transaction));
   const std::vector<Operation> operations = FindOperations(trace);
-  Writer writer(trace);
+  Writer writer(trace, arguments);
   StepCursor step(steps);
   for (const Operation& operation : operations) {
     CommunicationOpRow row = writer.Row(operation);

@@ -79,6 +79,7 @@ class Collector {
       }
       if (!IsTask(node, place_[i])) continue;
       place_[i] = Place::kInTask;
+      if (trace_.IsSharedMemoryCollective(node)) continue;  // communication, not computing
       tasks_.push_back({node.ts, node.end - node.ts, node.slice_id, KindOf(node), track_});
     }
     if (tasks_.size() == first) return;

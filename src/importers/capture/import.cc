@@ -163,7 +163,8 @@ Status WriteSmallTables(CaptureTrace& trace, ArgumentTable& arguments, store::St
   SONDE_RETURN_IF_ERROR(WriteThreads(trace, transaction));
   SONDE_ASSIGN_OR_RETURN(summary.device_tasks,
                          WriteCpuDeviceTasks(trace, arguments, steps, transaction));
-  SONDE_ASSIGN_OR_RETURN(summary.communication_ops, WriteCommunication(trace, steps, transaction));
+  SONDE_ASSIGN_OR_RETURN(summary.communication_ops,
+                         WriteCommunication(trace, arguments, steps, transaction));
   SONDE_ASSIGN_OR_RETURN(summary.memory_events, WriteMemory(trace, transaction));
   SONDE_RETURN_IF_ERROR(WriteFlows(trace, transaction));
   SONDE_RETURN_IF_ERROR(WriteMarks(trace, transaction));
@@ -254,6 +255,8 @@ Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::st
   trace.rank = RankOf(trace.dictionary);
   trace.host = HostOf(path, trace.dictionary);
   trace.group_descriptions = GroupDescriptions(trace.dictionary, trace.issues);
+  trace.shared_memory_ops = SharedMemoryOps(trace.dictionary);
+  trace.shared_memory_groups = SharedMemoryGroups(trace.dictionary);
   TakeNames(trace);
   TakeIssues(trace);
   capture->arguments.emplace(trace.dictionary, trace.names, trace.issues);

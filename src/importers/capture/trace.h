@@ -5,6 +5,7 @@
 // run beside them, each with a transaction of its own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,7 @@
 #include "base/status.h"
 #include "importers/capture/arguments.h"
 #include "importers/capture/dictionary.h"
+#include "importers/capture/shared_memory.h"
 #include "importers/capture/slots.h"
 #include "importers/capture/stage.h"
 #include "store/name_pool.h"
@@ -38,12 +40,19 @@ struct CaptureTrace {
   int32_t rank = -1;
   std::string host;
   std::map<std::string, std::string> group_descriptions;  // by name of the group
-  int64_t begin_ns = 0;                                   // of the first record
-  int64_t end_ns = 0;                                     // of the last
+  std::vector<uint32_t> shared_memory_ops;                // name ids (shared_memory.h)
+  std::vector<SharedMemoryGroup> shared_memory_groups;
+  int64_t begin_ns = 0;  // of the first record
+  int64_t end_ns = 0;    // of the last
 
   int32_t NameId(uint32_t id) const {
     if (id == 0) return store::kNone;
     return id < name_ids.size() ? name_ids[id] : unknown_name;
+  }
+  // Whether a node is a collective although it was recorded as an operator.
+  bool IsSharedMemoryCollective(const Node& node) const {
+    return !shared_memory_ops.empty() && node.kind == capture::RecordKind::kOp &&
+           std::binary_search(shared_memory_ops.begin(), shared_memory_ops.end(), node.name);
   }
   const Node& NodeOf(const ThreadStage& stage, int32_t index) const {
     return stage.nodes[static_cast<size_t>(index)];
@@ -95,7 +104,8 @@ Result<int64_t> WriteCpuDeviceTasks(CaptureTrace& trace, const ArgumentTable& ar
                                     const std::vector<StepRange>& steps,
                                     store::Transaction& transaction);
 
-Result<int64_t> WriteCommunication(CaptureTrace& trace, const std::vector<StepRange>& steps,
+Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arguments,
+                                   const std::vector<StepRange>& steps,
                                    store::Transaction& transaction);
 Result<int64_t> WriteMemory(CaptureTrace& trace, store::Transaction& transaction);
 Status WriteFlows(CaptureTrace& trace, store::Transaction& transaction);
