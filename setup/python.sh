@@ -1,6 +1,6 @@
 #!/bin/bash
-# python.sh torch|test|lint|compat|msprobe|tensorboard|vllm [--if-there]: print the path of a Python interpreter for that
-# purpose; what is missing is made in the cache folder first.
+# python.sh torch|test|lint|compat|msprobe|tensorboard|vllm|bench [--if-there]: print the path of a Python interpreter
+# for that purpose; what is missing is made in the cache folder first.
 #   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
 #   test    the same with pytest and the wheel's build backend
 #   lint    clang-format, clang-tidy, ruff
@@ -9,6 +9,7 @@
 #   vllm    a vLLM for the CPU: $SONDE_VLLM_PYTHON, or python3 where that has one, else the environment of
 #           requirements-vllm.txt; with --if-there nothing is made, and nothing printed where there is none
 #   tensorboard  the graph viewer of requirements-tensorboard.txt
+#   bench   the rivals of requirements-bench.txt
 source "$(dirname "$0")/common.sh"
 
 base_python() {
@@ -148,5 +149,6 @@ case "${1:-}" in
   msprobe) environment msprobe "$setup_dir/requirements-msprobe.txt" 9 "mindstudio-probe with torch: 2 GB to load, 5.6 GB on disk, 1 to 5 minutes" ;;
   tensorboard) environment tensorboard "$setup_dir/requirements-tensorboard.txt" 1 "TensorBoard with its graph viewer: 40 MB to load, 150 MB on disk, some 10 seconds" ;;
   vllm) vllm_python "${2:-}" ;;
-  *) fail "usage: python.sh torch|test|lint|compat|msprobe|tensorboard|vllm" ;;
+  bench) environment bench "$setup_dir/requirements-bench.txt" 1 "DuckDB, Perfetto: 60 MB to load, 250 MB on disk, some 10 seconds" ;;
+  *) fail "usage: python.sh torch|test|lint|compat|msprobe|tensorboard|vllm|bench" ;;
 esac

@@ -1,10 +1,11 @@
-"""Import of large traces into the store, beside rivals on the same file in the same run.
+"""Import of traces into the store, beside rivals on the same file in the same run.
 
 Ours is timed from the start of the process to the end of a first query, with one processor and with
-all. Rivals: Python's json.load, DuckDB's read_json, inserts into SQLite, and Perfetto's trace
+two. Rivals: Python's json.load, DuckDB's read_json, inserts into SQLite, and Perfetto's trace
 processor; those that are not there are left out. Files are made by generate.py and removed again.
+Runs of all take turns; ratios are of medians, and those to Perfetto of the best runs too.
 
-    python3 bench/import/bench.py --megabytes 500 --runs 3
+    python3 bench/import/bench.py --megabytes 500 70 1 --runs 3
 """
 
 import argparse
@@ -27,6 +28,7 @@ READ_JSON = (
     "print(duckdb.sql(f\"select count(*) from read_json('{sys.argv[1]}', "
     'maximum_object_size=2000000000)").fetchall())'
 )
+PERFETTO = "Perfetto trace processor"
 SQLITE = """
 import json, sqlite3, sys
 events = json.load(open(sys.argv[1]))
@@ -88,9 +90,8 @@ def rivals(python, shell, path, folder):
     if has_module(python, "duckdb"):
         yield "DuckDB read_json", lambda: measure([python, "-c", READ_JSON, path])
     if shell:
-        question = folder / "question.sql"
-        question.write_text("select count(*) from slice;\n", encoding="utf-8")
-        yield "Perfetto trace processor", lambda: measure([shell, "-q", question, path])
+        question = "select count(*) from slice"
+        yield PERFETTO, lambda: measure([shell, "query", path, question])
 
 
 def report(name, results, size):
@@ -102,18 +103,19 @@ def report(name, results, size):
         f"{memory:6.0f} MB",
         flush=True,
     )
-    return seconds
+    return seconds, best
 
 
-def run_shape(shape, options, folder):
+def run_shape(shape, megabytes, options, folder):
     path = folder / f"{shape}.json"
-    generate(shape, options.megabytes * 1e6, path)
+    generate(shape, megabytes * 1e6, path)
     size = path.stat().st_size / 1e6
-    print(f"{shape}, {size:.0f} MB, {options.runs} runs, median", flush=True)
-    every = f"0-{os.cpu_count() - 1}"
+    load = os.getloadavg()[0]
+    print(f"{shape}, {size:.0f} MB, {options.runs} runs, median; load {load:.1f}", flush=True)
+    one, two = "ours, 1 processor", "ours, 2 processors"
     contenders = {
-        "ours, 1 processor": lambda: ours(options.binary, path, folder, "0"),
-        f"ours, {os.cpu_count()} processors": lambda: ours(options.binary, path, folder, every),
+        one: lambda: ours(options.binary, path, folder, "0"),
+        two: lambda: ours(options.binary, path, folder, "0,1"),
     }
     if options.rivals:
         contenders.update(rivals(options.python, options.trace_processor, path, folder))
@@ -121,14 +123,24 @@ def run_shape(shape, options, folder):
     for _ in range(options.runs):
         for name, run in contenders.items():
             results[name].append(run())
-    for name, list_ in results.items():
-        report(name, list_, size)
+    seconds = {name: report(name, list_, size) for name, list_ in results.items()}
+    for name in list(contenders)[2:]:
+        print(
+            f"  ours : {name:22} {seconds[name][0] / seconds[one][0]:5.1f} with 1, "
+            f"{seconds[name][0] / seconds[two][0]:5.1f} with 2; best runs "
+            f"{seconds[name][1] / seconds[one][1]:5.1f}, {seconds[name][1] / seconds[two][1]:5.1f}"
+        )
+    print(
+        f"  2 processors : 1           {seconds[one][0] / seconds[two][0]:6.2f}; best runs "
+        f"{seconds[one][1] / seconds[two][1]:5.2f}",
+        flush=True,
+    )
     path.unlink()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--megabytes", type=float, default=500)
+    parser.add_argument("--megabytes", type=float, nargs="+", default=[500])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--shapes", nargs="+", default=["ascend", "ascend_unique", "kineto"])
     parser.add_argument("--binary", default=ROOT / "build" / "release" / "bin" / "sonde")
@@ -137,8 +149,9 @@ def main():
     parser.add_argument("--no-rivals", dest="rivals", action="store_false")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sonde_bench_") as folder:
-        for shape in options.shapes:
-            run_shape(shape, options, Path(folder))
+        for megabytes in options.megabytes:
+            for shape in options.shapes:
+                run_shape(shape, megabytes, options, Path(folder))
 
 
 if __name__ == "__main__":

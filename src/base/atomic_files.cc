@@ -37,7 +37,7 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, const Options& op
   if (IsDirectory(path)) return ErrnoStatus(EISDIR, "write", path);
   std::string temporary = TemporaryName(path);
   const int descriptor =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, options.mode);
+      open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, options.mode);
   if (descriptor < 0) return ErrnoStatus(errno, "write", path);
   return AtomicFile(path, std::move(temporary), descriptor, options);
 }
@@ -92,6 +92,21 @@ Status AtomicFile::Append(std::string_view text) {
   if (buffer_.size() + text.size() > options_.buffer_bytes) SONDE_RETURN_IF_ERROR(Flush());
   if (text.size() >= options_.buffer_bytes) return WriteAll(text);
   buffer_.append(text);
+  return Status::Ok();
+}
+
+Status AtomicFile::ReadBack(uint64_t offset, void* to, size_t size) {
+  if (!first_error_.ok()) return first_error_;
+  CHECK(offset + size <= bytes_written(), "reads what was not appended");
+  if (offset + size > flushed_bytes_) SONDE_RETURN_IF_ERROR(Flush());
+  while (size > 0) {
+    const ssize_t n = pread(descriptor_, to, size, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return ErrnoStatus(n < 0 ? errno : EIO, "read back", path_);
+    to = static_cast<char*>(to) + n;
+    offset += static_cast<uint64_t>(n);
+    size -= static_cast<size_t>(n);
+  }
   return Status::Ok();
 }
 

@@ -8,17 +8,21 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <limits>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_lazy.h"
 #include "store/row_tables.h"
 #include "store/schema.h"
+#include "store/zoom_index.h"
+#include "store/zoom_writer.h"
 
 namespace sonde::store {
 namespace internal {
@@ -104,13 +108,25 @@ void RemoveDatabaseFiles(const std::string& file) {
   ::unlink((file + ".wal").c_str());
 }
 
-Status MakeTables(const Database& database, int64_t source_stamp) {
+// Not the same twice, also on another machine.
+int64_t NewStoreId(int64_t source_stamp) {
+  static std::atomic<uint64_t> count = 0;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  uint64_t id = base::HashCombine(
+      static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec),
+      static_cast<uint64_t>(::getpid()));
+  id = base::HashCombine(id, count.fetch_add(1));
+  return static_cast<int64_t>(base::HashCombine(id, static_cast<uint64_t>(source_stamp)));
+}
+
+Status MakeTables(const Database& database, int64_t source_stamp, int64_t store_id) {
   SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
   std::string sql = "BEGIN;";
   for (const std::string& statement : CreateStatements()) sql += statement + ";";
   sql += Concat("CREATE TABLE store_info_ AS SELECT ", std::to_string(kSchemaVersion),
-                " AS schema_version, ", std::to_string(source_stamp),
-                "::BIGINT AS source_stamp; COMMIT;");
+                " AS schema_version, ", std::to_string(source_stamp), "::BIGINT AS source_stamp, ",
+                std::to_string(store_id), "::BIGINT AS store_id; COMMIT;");
   return connection->Execute(sql).Annotate("while making the tables of the trace store");
 }
 
@@ -172,6 +188,8 @@ Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const Stor
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
   std::unique_ptr<Store> store(new Store(path, temporary, nullptr));
   store->source_stamp_ = options.source_stamp;
+  store->store_id_ = NewStoreId(options.source_stamp);
+  store->temporary_directory_ = TemporaryDirectory(options);
   store->options_ = options;
   if (options.rows_in_memory) {
     store->rows_ = std::make_shared<RowTables>();
@@ -184,7 +202,7 @@ Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const Stor
 Status Store::MakeFile() {
   RemoveDatabaseFiles(temporary_path_);
   SONDE_ASSIGN_OR_RETURN(database_, OpenDatabase(temporary_path_, false, options_));
-  return MakeTables(*database_, source_stamp_);
+  return MakeTables(*database_, source_stamp_, store_id_);
 }
 
 Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
@@ -204,8 +222,11 @@ Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
                std::to_string(version->Int(0, 0)), ", this program reads version ",
                std::to_string(kSchemaVersion), "; run sonde analyse again"));
   }
-  SONDE_ASSIGN_OR_RETURN(const auto stamp, store->Query("SELECT source_stamp FROM store_info_"));
-  store->source_stamp_ = stamp.Int(0, 0);
+  SONDE_ASSIGN_OR_RETURN(const auto info,
+                         store->Query("SELECT source_stamp, store_id FROM store_info_"));
+  store->source_stamp_ = info.Int(0, 0);
+  store->store_id_ = info.Int(1, 0);
+  store->temporary_directory_ = TemporaryDirectory(options);
   return store;
 }
 
@@ -246,12 +267,49 @@ Status Store::Publish() {
     SONDE_RETURN_IF_ERROR(MakeFile());
     SONDE_RETURN_IF_ERROR(rows_->Write(options_.threads, [this] { return BeginInFile(); }));
   }
+  SONDE_RETURN_IF_ERROR(MakeMissingZoomIndex());
   SONDE_RETURN_IF_ERROR(Execute("CHECKPOINT").Annotate("while writing the trace store"));
   RemoveDatabaseFiles(path_);
+  const std::string zoom_path = ZoomIndex::PathFor(path_);
+  ::unlink(zoom_path.c_str());
+  if (zoom_ != nullptr) SONDE_RETURN_IF_ERROR(std::exchange(zoom_, nullptr)->Commit());
   if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
     return base::ErrnoStatus(errno, "make the trace store", path_);
   }
   temporary_path_.clear();
+  return {};
+}
+
+Status Store::MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_slices) {
+  CHECK(!temporary_path_.empty(), "the index of a published store is made");
+  SONDE_ASSIGN_OR_RETURN(ZoomWriter writer,
+                         ZoomWriter::Create(ZoomIndex::PathFor(path_), store_id_));
+  add_slices(writer);
+  SONDE_RETURN_IF_ERROR(writer.Finish().Annotate("while making the zoom index"));
+  zoom_ = std::make_unique<ZoomWriter>(std::move(writer));
+  return {};
+}
+
+// Stores without slices need none.
+Status Store::MakeMissingZoomIndex() {
+  if (zoom_ != nullptr) return {};
+  if (rows_ != nullptr) {
+    const auto slices = rows_->Rows<SliceRow>();
+    if (slices.empty()) return {};
+    const bool in_order = std::is_sorted(
+        slices.begin(), slices.end(),
+        [](const SliceRow& a, const SliceRow& b) { return a.slice_id < b.slice_id; });
+    if (in_order) {
+      return MakeZoomIndex([&](ZoomWriter& writer) {
+        for (const SliceRow& row : slices) writer.Add(row);
+      });
+    }
+  } else {
+    SONDE_ASSIGN_OR_RETURN(const ResultTable any, Query("SELECT slice_id FROM slice_ LIMIT 1"));
+    if (any.rows() == 0) return {};
+  }
+  SONDE_ASSIGN_OR_RETURN(ZoomWriter writer, ZoomIndex::Make(*this, ZoomIndex::PathFor(path_)));
+  zoom_ = std::make_unique<ZoomWriter>(std::move(writer));
   return {};
 }
 

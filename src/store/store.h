@@ -2,10 +2,11 @@
 //
 // Writing: Create() makes the tables in a file under a temporary name; any number of threads each
 // open a Transaction and TableWriters (table_writer.h); Publish() checkpoints and gives the file
-// its name. A Store that is destroyed unpublished leaves nothing behind. Reading: OpenReadOnly(),
-// or the published Store itself. Threads: Begin, Query, Scan, Names may be called from any; each
-// call uses a connection of its own. Errors: Status, with the database's own text. The network is
-// never used (extensions are neither installed nor loaded by themselves).
+// its name, and the zoom index its own beside it (zoom_index.h). A Store that is destroyed
+// unpublished leaves nothing behind. Reading: OpenReadOnly(), or the published Store itself.
+// Threads: Begin, Query, Scan, Names may be called from any; each call uses a connection of its
+// own. Errors: Status, with the database's own text. The network is never used (extensions are
+// neither installed nor loaded by themselves).
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,7 @@ struct StoreOptions {
 };
 
 class RowTables;
+class ZoomWriter;
 
 namespace internal {
 struct Database;
@@ -91,12 +93,18 @@ class Store {
 
   // StoreOptions::source_stamp at the time of Create.
   int64_t source_stamp() const { return source_stamp_; }
+  // Another one for each Create: what was derived from a store names it.
+  int64_t store_id() const { return store_id_; }
+  const std::string& temporary_directory() const { return temporary_directory_; }
 
   Result<Transaction> Begin();
   // With StoreOptions::rows_in_memory: what has been written, also after Publish().
   std::shared_ptr<const RowTables> rows() const { return rows_; }
   // Whether there is nothing to publish (any more).
   bool is_complete() const { return temporary_path_.empty(); }
+  // For who has the slices at hand and adds them all: without it, Publish reads them back to make
+  // the zoom index. May run beside transactions.
+  Status MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_slices);
   // All transactions must have ended. The Store stays open for reading.
   Status Publish();
 
@@ -120,11 +128,15 @@ class Store {
  private:
   Store(std::string path, std::string temporary_path, std::unique_ptr<internal::Database> database);
   Status MakeFile();
+  Status MakeMissingZoomIndex();
   Result<Transaction> BeginInFile();
   std::string path_;
   std::string temporary_path_;                    // empty once published or when read-only
   std::unique_ptr<internal::Database> database_;  // null while rows are in memory only
   int64_t source_stamp_ = 0;
+  int64_t store_id_ = 0;
+  std::string temporary_directory_;
+  std::unique_ptr<ZoomWriter> zoom_;  // complete, not yet under its name
   StoreOptions options_;
   std::shared_ptr<RowTables> rows_;
 };

@@ -89,7 +89,7 @@ TEST_F(StoreTest, WritesPublishesAndReopens) {
   ASSERT_TRUE(count.ok()) << count.status().message();
   EXPECT_EQ(count->Int(0, 0), 5000);
   created->reset();
-  EXPECT_EQ(base::ListDirectory(folder_)->size(), 1U);
+  EXPECT_EQ(base::ListDirectory(folder_)->size(), 2U);  // and its zoom index
 
   auto opened = Store::OpenReadOnly(path_);
   ASSERT_TRUE(opened.ok()) << opened.status().message();

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 
 #include "base/test_folder.h"
 #include "store/table_writer.h"
+#include "store/zoom_check.h"
 
 namespace sonde::store {
 namespace {
@@ -16,14 +18,14 @@ struct Slice {
   int64_t dur;
 };
 
-// One lane of slices that do not overlap, short and long ones, with gaps.
-std::vector<Slice> RandomLane(size_t count, uint32_t seed) {
-  std::mt19937 random(seed);
+// One lane of slices that do not overlap: short and long ones, with gaps, in bursts.
+std::vector<Slice> RandomLane(size_t count, uint32_t seed, int64_t longest = 3'000'000) {
+  std::mt19937_64 random(seed);
   std::vector<Slice> slices;
   int64_t ts = 1'000'000;
   for (size_t i = 0; i < count; ++i) {
-    const auto dur =
-        static_cast<int64_t>(random() % 100 == 0 ? random() % 3'000'000 : random() % 2'000);
+    const auto dur = static_cast<int64_t>(
+        random() % 100 == 0 ? random() % static_cast<uint64_t>(longest) : random() % 2'000);
     slices.push_back({ts, dur});
     ts += dur + static_cast<int64_t>(random() % (random() % 1000 == 0 ? 10'000'000 : 500));
   }
@@ -32,79 +34,73 @@ std::vector<Slice> RandomLane(size_t count, uint32_t seed) {
 
 class ZoomIndexTest : public ::testing::Test {
  protected:
-  void Make(const std::vector<std::vector<Slice>>& lanes, int64_t stamp = 7) {
-    auto store = Store::Create(folder_.File("s.duckdb"), {.source_stamp = stamp});
+  // Lanes become two depths of a track each. `backwards` writes the rows in the other order.
+  void Make(const std::vector<std::vector<Slice>>& lanes, bool in_memory = false,
+            bool backwards = false) {
+    store_.reset();
+    auto store = Store::Create(folder_.File("s.duckdb"), {.rows_in_memory = in_memory});
     ASSERT_TRUE(store.ok());
     store_ = std::move(*store);
-    auto transaction = store_->Begin();
-    auto writer = TableWriter<SliceRow>::Open(*transaction);
-    int32_t id = 0;
+    std::vector<SliceRow> rows;
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
       for (const Slice& slice : lanes[lane]) {
-        writer->Append({.slice_id = id,
+        const auto id = static_cast<int32_t>(rows.size());
+        rows.push_back({.slice_id = id,
                         .ts = slice.ts,
                         .dur = slice.dur,
                         .track_id = static_cast<int32_t>(lane / 2),
                         .name = id % 100,
                         .depth = static_cast<int32_t>(lane % 2)});
-        ++id;
       }
     }
-    ASSERT_TRUE(writer->Close().ok() && transaction->Commit().ok() && store_->Publish().ok());
-    ASSERT_TRUE(ZoomIndex::Build(*store_, Path()).ok());
+    if (backwards) std::reverse(rows.begin(), rows.end());
+    auto transaction = store_->Begin();
+    auto writer = TableWriter<SliceRow>::Open(*transaction);
+    for (const SliceRow& row : rows) writer->Append(row);
+    ASSERT_TRUE(writer->Close().ok() && transaction->Commit().ok());
+    const Status published = store_->Publish();
+    ASSERT_TRUE(published.ok()) << published.message();
   }
   std::string Path() const { return ZoomIndex::PathFor(store_->path()); }
+
+  void Check(uint64_t seed) {
+    const auto index = ZoomIndex::Open(Path(), *store_);
+    ASSERT_TRUE(index.ok()) << index.status().message();
+    CheckZoomIndex(*store_, *index, seed);
+  }
 
   base::TestFolder folder_;
   std::unique_ptr<Store> store_;
 };
 
 TEST_F(ZoomIndexTest, DrawsWhatCanBeSeen) {
-  const std::vector<std::vector<Slice>> lanes = {RandomLane(50'000, 1), RandomLane(300, 2),
-                                                 RandomLane(20'000, 3)};
-  Make(lanes);
-  const auto index = ZoomIndex::Open(Path(), *store_);
-  ASSERT_TRUE(index.ok()) << index.status().message();
-  EXPECT_EQ(index->lane_count(), 3U);
-  std::mt19937_64 random(4);
-  for (int round = 0; round < 400; ++round) {
-    const size_t lane = random() % lanes.size();
-    const std::vector<Slice>& slices = lanes[lane];
-    const int64_t length = slices.back().ts - slices.front().ts;
-    const int64_t span = std::max<int64_t>(length >> (random() % 20), 1600);
-    const int64_t begin = slices.front().ts + static_cast<int64_t>(random() % uint64_t(length));
-    const ZoomWindow window{begin, begin + span, span / 1600};
-    std::vector<ZoomSlice> drawn;
-    index->Query(static_cast<int32_t>(lane / 2), static_cast<int32_t>(lane % 2), window, drawn);
-    ASSERT_LE(drawn.size(), 1604U);
-    size_t next = 0;
-    uint64_t counted = 0;
-    int32_t first_id = 0;
-    for (size_t i = 0; i < lane; ++i) first_id += static_cast<int32_t>(lanes[i].size());
-    uint64_t begins_inside = 0;
-    double at_edges = 0;
-    for (size_t i = 0; i < slices.size(); ++i) {
-      const Slice& slice = slices[i];
-      const bool inside = slice.ts < window.end_ns && slice.ts + slice.dur > window.begin_ns;
-      begins_inside += slice.ts >= window.begin_ns && slice.ts < window.end_ns ? 1 : 0;
-      const bool at_edge = std::abs(slice.ts - window.begin_ns) <= window.pixel_ns ||
-                           std::abs(slice.ts - window.end_ns) <= window.pixel_ns;
-      at_edges += at_edge ? 1 : 0;
-      if (!inside || slice.dur < 2 * window.pixel_ns) continue;
-      // Large enough to be seen: drawn as it is.
-      const auto id = first_id + static_cast<int32_t>(i);
-      while (next < drawn.size() && drawn[next].slice_id < id) ++next;
-      ASSERT_TRUE(next < drawn.size() && drawn[next].slice_id == id) << round << " " << i;
-      EXPECT_EQ(drawn[next].ts, slice.ts);
-      EXPECT_EQ(drawn[next].dur, slice.dur);
-      EXPECT_EQ(drawn[next].name, id % 100);
-    }
-    for (const ZoomSlice& slice : drawn) {
-      counted += slice.ts >= window.begin_ns ? slice.count : 0;
-    }
-    // Only the buckets at both edges may count slices outside, or miss some inside.
-    EXPECT_NEAR(static_cast<double>(counted), static_cast<double>(begins_inside), at_edges);
+  std::vector<Slice> unfinished = RandomLane(5'000, 4);
+  unfinished.back().dur = -1;
+  std::vector<Slice> far_apart = RandomLane(300, 5, int64_t{20'000'000'000});
+  for (size_t i = 0; i < far_apart.size(); ++i) {
+    far_apart[i].ts += static_cast<int64_t>(i) * 3'600'000'000'000;
   }
+  const std::vector<Slice> one = {{77, 0}};
+  std::vector<Slice> same_moment(200, {500, 0});
+  Make({RandomLane(50'000, 1), RandomLane(300, 2), RandomLane(20'000, 3, 100'000'000'000),
+        unfinished, far_apart, one, same_moment});
+  for (uint64_t seed = 0; seed < 5; ++seed) Check(seed);
+}
+
+TEST_F(ZoomIndexTest, IsTheSameFromEverySource) {
+  const std::vector<std::vector<Slice>> lanes = {RandomLane(9'000, 1), RandomLane(70, 2), {}};
+  Make(lanes, true);
+  Check(1);
+  const std::string from_rows = *base::ReadFile(Path());
+  Make(lanes, false);
+  Check(2);
+  Make(lanes, false, true);
+  Check(3);
+  Make(lanes, true, true);
+  Check(4);
+  // All but the tail, which names the store.
+  EXPECT_EQ(base::ReadFile(Path())->substr(0, from_rows.size() - sizeof(ZoomFileTail)),
+            from_rows.substr(0, from_rows.size() - sizeof(ZoomFileTail)));
 }
 
 TEST_F(ZoomIndexTest, CountsAllSlicesOfAWholeLane) {
@@ -119,24 +115,67 @@ TEST_F(ZoomIndexTest, CountsAllSlicesOfAWholeLane) {
   for (const ZoomSlice& slice : drawn) counted += slice.count;
   EXPECT_EQ(counted, lane.size());
   EXPECT_LE(drawn.size(), 1601U);
+  drawn.clear();
+  index->Query(0, 1, {0, INT64_MAX, 1}, drawn);
+  index->Query(1, 0, {0, INT64_MAX, 1}, drawn);
+  index->Query(0, 0, {0, INT64_MAX, 0}, drawn);
+  EXPECT_TRUE(drawn.empty());
 }
 
-TEST_F(ZoomIndexTest, RefusesFilesOfOthers) {
-  Make({RandomLane(1000, 6)});
+TEST_F(ZoomIndexTest, StoresWithoutSlicesHaveNone) {
+  Make({});
+  EXPECT_FALSE(base::PathExists(Path()));
+  const auto built = ZoomIndex::OpenOrBuild(*store_);
+  ASSERT_TRUE(built.ok()) << built.status().message();
+  EXPECT_TRUE(built->lanes().empty());
+}
+
+TEST_F(ZoomIndexTest, DamagedFilesAreRefusedAndMadeAgain) {
+  Make({RandomLane(1000, 6), RandomLane(100, 7)});
   const std::string path = Path();
   const std::string bytes = *base::ReadFile(path);
-  for (size_t size = 0; size < bytes.size(); size += 97) {
-    ASSERT_TRUE(base::WriteFileAtomically(path, bytes.substr(0, size)).ok());
-    EXPECT_FALSE(ZoomIndex::Open(path, *store_).ok()) << size;
+  const auto refused = [&](const std::string& text) {
+    ASSERT_TRUE(base::WriteFileAtomically(path, text).ok());
+    ASSERT_FALSE(ZoomIndex::Open(path, *store_).ok());
+    ASSERT_TRUE(ZoomIndex::OpenOrBuild(*store_).ok());
+    EXPECT_EQ(*base::ReadFile(path), bytes);
+  };
+  for (size_t size = 0; size < bytes.size(); size += 997) refused(bytes.substr(0, size));
+  // The tables and the tail are told by their checksum ...
+  ZoomFileTail tail;
+  std::memcpy(&tail, bytes.data() + bytes.size() - sizeof(tail), sizeof(tail));
+  for (size_t at = tail.lanes; at < bytes.size(); at += 5) {
+    std::string garbled = bytes;
+    garbled[at] = static_cast<char>(garbled[at] ^ 0x40);
+    refused(garbled);
   }
-  ASSERT_TRUE(base::WriteFileAtomically(path, bytes).ok());
-  EXPECT_TRUE(ZoomIndex::Open(path, *store_).ok());
-  store_.reset();
-  Make({RandomLane(1000, 6)}, 8);
-  ASSERT_TRUE(base::WriteFileAtomically(path, bytes).ok());
-  EXPECT_FALSE(ZoomIndex::Open(path, *store_).ok());
-  std::vector<ZoomSlice> drawn;
+  // ... and whatever the arrays say, nothing outside of them is read.
+  std::mt19937_64 random(8);
+  for (int round = 0; round < 50; ++round) {
+    std::string garbled = bytes;
+    for (int i = 0; i < 200; ++i) garbled[random() % tail.lanes] = static_cast<char>(random());
+    ASSERT_TRUE(base::WriteFileAtomically(path, garbled).ok());
+    const auto index = ZoomIndex::Open(path, *store_);
+    ASSERT_TRUE(index.ok());
+    std::vector<ZoomSlice> drawn;
+    for (int64_t pixel = 1; pixel < 100'000'000; pixel *= 7) {
+      index->Query(0, 0, {0, pixel * 1600, pixel}, drawn);
+      index->Query(0, 1, {-pixel, INT64_MAX, pixel}, drawn);
+    }
+  }
+}
+
+TEST_F(ZoomIndexTest, AnIndexOfAnotherStoreIsRefused) {
+  Make({RandomLane(1000, 6)});
+  const std::string bytes = *base::ReadFile(Path());
+  Make({RandomLane(1000, 6)});  // the same once more is another store
+  EXPECT_TRUE(ZoomIndex::Open(Path(), *store_).ok());
+  ASSERT_TRUE(base::WriteFileAtomically(Path(), bytes).ok());
+  EXPECT_FALSE(ZoomIndex::Open(Path(), *store_).ok());
   EXPECT_FALSE(ZoomIndex::Open(folder_.File("absent"), *store_).ok());
+  const auto built = ZoomIndex::OpenOrBuild(*store_);
+  ASSERT_TRUE(built.ok());
+  CheckZoomIndex(*store_, *built, 9);
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ class CpuTasks {
   // From the innermost out: a parent comes before its children in preorder.
   void FindWork() {
     places_.assign(static_cast<size_t>(stage_.slice_count()), Place::kPlain);
-    const std::vector<int32_t>& preorder = stage_.arrangement().preorder;
+    const auto& preorder = stage_.arrangement().preorder;
     for (size_t i = preorder.size(); i-- > 0;) {
       const int32_t id = preorder[i];
       const int32_t parent = stage_.Parent(id);

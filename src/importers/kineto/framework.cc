@@ -116,7 +116,8 @@ class OpFacts {
 // The path of the innermost module that is open on the thread when a slice begins.
 class Modules {
  public:
-  explicit Modules(const KinetoTrace& trace) : trace_(trace) {
+  explicit Modules(const KinetoTrace& trace)
+      : trace_(trace), module_of_(base::SpillAllocator<int32_t>(trace.stage().pool())) {
     const trace_events::EventStage& stage = trace.stage();
     for (const int32_t id : stage.arrangement().preorder) {
       const trace_events::TrackEntry& track = stage.TrackOf(stage.Slice(id));
@@ -184,7 +185,7 @@ class Modules {
   const KinetoTrace& trace_;
   std::map<int32_t, std::vector<int32_t>> by_thread_;
   std::map<int32_t, int32_t> paths_;
-  std::vector<int32_t> module_of_;  // by slice_id
+  base::SpillVector<int32_t> module_of_;  // by slice_id
   int32_t thread_ = store::kNone;
   const std::vector<int32_t>* modules_ = nullptr;
   size_t next_ = 0;

@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include "base/host/spill.h"
 #include "store/rows.h"
 
 namespace sonde::importers::kineto {
 
 class NumberIndex {
  public:
+  explicit NumberIndex(base::SpillPool* pool)
+      : list_(base::SpillAllocator<Entry>(pool)), dense_(base::SpillAllocator<int32_t>(pool)) {}
+
   // The first slice of a number counts.
   void Add(int64_t number, int32_t slice_id) { list_.emplace_back(number, slice_id); }
 
@@ -27,7 +30,7 @@ class NumberIndex {
         int32_t& place = dense_[static_cast<size_t>(number - low_)];
         if (place < 0) place = slice;
       }
-      list_ = {};
+      list_ = base::SpillVector<Entry>(list_.get_allocator());
     } else {
       std::stable_sort(list_.begin(), list_.end(),
                        [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -47,9 +50,10 @@ class NumberIndex {
   }
 
  private:
-  std::vector<std::pair<int64_t, int32_t>> list_;
+  using Entry = std::pair<int64_t, int32_t>;
+  base::SpillVector<Entry> list_;
   int64_t low_ = 0;
-  std::vector<int32_t> dense_;
+  base::SpillVector<int32_t> dense_;
 };
 
 }  // namespace sonde::importers::kineto

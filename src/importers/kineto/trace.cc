@@ -30,26 +30,40 @@ int16_t ScopeOf(std::string_view name, SliceClass slice_class) {
   return EndsWithBackward(name) ? 1 : 2;
 }
 
-KinetoTrace::KinetoTrace(trace_events::EventStage& stage) : stage_(stage) {
-  class_of_name_.resize(names().size(), SliceClass::kOther);
-  for (size_t id = 0; id < class_of_name_.size(); ++id) {
-    class_of_name_[id] = ClassOf(names().Text(static_cast<int32_t>(id)));
-  }
-  const auto count = static_cast<int32_t>(stage.slice_count());
-  for (int32_t id = 0; id < count; ++id) {
-    if (IsDeviceWork(ClassAt(id))) device_work_.push_back(id);
-  }
+KinetoTrace::KinetoTrace(trace_events::EventStage& stage)
+    : stage_(stage),
+      classes_(base::SpillAllocator<SliceClass>(stage.pool())),
+      op_by_external_id_(stage.pool()),
+      call_by_correlation_(stage.pool()) {
+  Classify();
   std::stable_sort(device_work_.begin(), device_work_.end(),
                    [&](int32_t a, int32_t b) { return stage_.Slice(a).ts < stage_.Slice(b).ts; });
   if (!device_work_.empty()) IndexLaunches();
-  FindSteps();
 }
 
-SliceClass KinetoTrace::ClassAt(int32_t slice_id) const {
-  const int32_t category = stage_.Slice(slice_id).category;
-  const auto index = static_cast<size_t>(category);
-  return category < 0 || index >= class_of_name_.size() ? SliceClass::kOther
-                                                        : class_of_name_[index];
+// One walk over all slices, which lie apart in memory.
+void KinetoTrace::Classify() {
+  std::vector<SliceClass> class_of_name(names().size(), SliceClass::kOther);
+  std::vector<bool> is_step(names().size());
+  for (size_t id = 0; id < class_of_name.size(); ++id) {
+    const std::string_view name = names().Text(static_cast<int32_t>(id));
+    class_of_name[id] = ClassOf(name);
+    is_step[id] = name.starts_with(kStepPrefix);
+  }
+  const auto count = static_cast<int32_t>(stage_.slice_count());
+  classes_.resize(static_cast<size_t>(count), SliceClass::kOther);
+  for (int32_t id = 0; id < count; ++id) {
+    const auto& slice = stage_.Slice(id);
+    if (slice.category < 0) continue;
+    const SliceClass slice_class = class_of_name[static_cast<size_t>(slice.category)];
+    classes_[static_cast<size_t>(id)] = slice_class;
+    if (IsDeviceWork(slice_class)) device_work_.push_back(id);
+    const bool may_be_step =
+        slice_class == SliceClass::kUserAnnotation || slice_class == SliceClass::kOp;
+    if (may_be_step && slice.name >= 0 && is_step[static_cast<size_t>(slice.name)]) AddStep(id);
+  }
+  std::stable_sort(steps_.begin(), steps_.end(),
+                   [](const StepRange& a, const StepRange& b) { return a.ts < b.ts; });
 }
 
 int32_t KinetoTrace::OpAround(int32_t slice_id) const {
@@ -100,19 +114,10 @@ int32_t KinetoTrace::LaunchOp(int32_t device_slice) const {
   return call < 0 ? store::kNone : OpAround(call);
 }
 
-void KinetoTrace::FindSteps() {
-  const auto count = static_cast<int32_t>(stage_.slice_count());
-  for (int32_t id = 0; id < count; ++id) {
-    const SliceClass slice_class = ClassAt(id);
-    if (slice_class != SliceClass::kUserAnnotation && slice_class != SliceClass::kOp) continue;
-    const std::string_view name = NameAt(id);
-    if (!name.starts_with(kStepPrefix)) continue;
-    const auto number = base::ParseInt64(name.substr(kStepPrefix.size()));
-    const auto& slice = stage_.Slice(id);
-    if (number) steps_.push_back({slice.ts, stage_.End(slice), *number, id});
-  }
-  std::stable_sort(steps_.begin(), steps_.end(),
-                   [](const StepRange& a, const StepRange& b) { return a.ts < b.ts; });
+void KinetoTrace::AddStep(int32_t slice_id) {
+  const auto number = base::ParseInt64(NameAt(slice_id).substr(kStepPrefix.size()));
+  const auto& slice = stage_.Slice(slice_id);
+  if (number) steps_.push_back({slice.ts, stage_.End(slice), *number, slice_id});
 }
 
 int64_t KinetoTrace::StepAt(int64_t ts) const {

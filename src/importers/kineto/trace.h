@@ -26,7 +26,7 @@ class KinetoTrace {
   trace_events::EventStage& stage() const { return stage_; }
   store::NamePool& names() const { return stage_.names(); }
 
-  SliceClass ClassAt(int32_t slice_id) const;
+  SliceClass ClassAt(int32_t slice_id) const { return classes_[static_cast<size_t>(slice_id)]; }
   std::string_view NameAt(int32_t slice_id) const { return NameOf(stage_.Slice(slice_id).name); }
   std::string_view NameOf(int32_t id) const {
     return id < 0 ? std::string_view() : names().Text(id);
@@ -46,11 +46,12 @@ class KinetoTrace {
   int64_t StepAt(int64_t ts) const;
 
  private:
-  void FindSteps();
+  void Classify();
+  void AddStep(int32_t slice_id);
   void IndexLaunches();
 
   trace_events::EventStage& stage_;
-  std::vector<SliceClass> class_of_name_;  // by name id of the category
+  base::SpillVector<SliceClass> classes_;  // by slice_id
   std::vector<int32_t> device_work_;
   std::vector<StepRange> steps_;
   NumberIndex op_by_external_id_;

@@ -68,8 +68,8 @@ std::optional<int64_t> CapturedArguments::Get(int32_t index, size_t key) const {
 }
 
 ArgumentSplitter::ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
-                                   std::atomic<int32_t>& next_id)
-    : names_(names), next_id_(next_id), known_(4096) {
+                                   std::atomic<int32_t>& next_id, base::SpillPool* pool)
+    : names_(names), next_id_(next_id), known_(4096), captured_(pool) {
   CHECK(keys.size() <= kMaxCapturedKeys);
   for (const CapturedKey& key : keys) captured_keys_.emplace_back(key.key, key.is_text);
 }

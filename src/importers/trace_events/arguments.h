@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host/spill.h"
 #include "base/status.h"
 #include "importers/trace_events/dialect.h"
 #include "importers/trace_events/members.h"
@@ -26,11 +27,13 @@ namespace sonde::importers::trace_events {
 // Captured values of argument sets: a mask of those present, then the values.
 class CapturedArguments {
  public:
+  explicit CapturedArguments(base::SpillPool* pool)
+      : words_(base::SpillAllocator<uint32_t>(pool)) {}
   int32_t Add(uint32_t mask, std::span<const int64_t> values);
   std::optional<int64_t> Get(int32_t index, size_t key) const;
 
  private:
-  std::vector<uint32_t> words_;
+  base::SpillVector<uint32_t> words_;
 };
 
 class ArgumentSplitter {
@@ -42,7 +45,7 @@ class ArgumentSplitter {
 
   // `next_id` counts the sets of all splitters of an import.
   ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
-                   std::atomic<int32_t>& next_id);
+                   std::atomic<int32_t>& next_id, base::SpillPool* pool);
 
   // Without it nothing is stored; captured values are kept all the same.
   Status Open(store::Transaction& transaction);

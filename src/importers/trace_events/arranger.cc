@@ -19,6 +19,14 @@ constexpr size_t kMaxDepth = std::numeric_limits<uint16_t>::max();
 
 }  // namespace
 
+Arranger::Arranger(EventStage& stage)
+    : stage_(stage),
+      slices_(stage.staged_.slices),
+      order_(base::SpillAllocator<uint32_t>(stage.pool())),
+      parent_(base::SpillAllocator<uint32_t>(stage.pool())),
+      depth_(base::SpillAllocator<uint16_t>(stage.pool())),
+      moments_(base::SpillAllocator<Moment>(stage.pool())) {}
+
 int64_t Arranger::EndOf(const StagedSlice& slice) const {
   return slice.dur < 0 ? kOpenEnd : slice.ts + slice.dur;
 }
@@ -90,6 +98,7 @@ void Arranger::BucketByTrack() {
 
 void Arranger::CollectMoments() {
   const Staged& staged = stage_.staged_;
+  moments_.reserve(staged.flows.size() + staged.instants.size());
   for (uint32_t i = 0; i < staged.flows.size(); ++i) {
     const FlowEnd& flow = staged.flows[i];
     moments_.push_back({flow.ts, flow.thread, i, true, flow.enclosing});
@@ -97,9 +106,12 @@ void Arranger::CollectMoments() {
   for (uint32_t i = 0; i < staged.instants.size(); ++i) {
     moments_.push_back({staged.instants[i].ts, staged.instants[i].thread, i, false, true});
   }
-  std::stable_sort(moments_.begin(), moments_.end(), [](const Moment& a, const Moment& b) {
+  const auto before = [](const Moment& a, const Moment& b) {
     return a.thread != b.thread ? a.thread < b.thread : a.ts < b.ts;
-  });
+  };
+  if (!std::is_sorted(moments_.begin(), moments_.end(), before)) {
+    std::stable_sort(moments_.begin(), moments_.end(), before);
+  }
 }
 
 // By begin, the longer first, then as in the file.
@@ -300,7 +312,8 @@ void Arranger::NumberSlices() {
   out.by_slice.resize(order_.size());
   out.depths.resize(order_.size());
   out.preorder.resize(order_.size());
-  std::vector<int32_t> id_of_place(parent_.size(), store::kNone);
+  base::SpillVector<int32_t> id_of_place(parent_.size(), store::kNone,
+                                         base::SpillAllocator<int32_t>(stage_.pool()));
   for (size_t i = 0; i < order_.size(); ++i) {
     const uint32_t place = order_[i];
     const auto id = lanes_[static_cast<size_t>(slices_[place].track)][depth_[place]]++;

@@ -10,7 +10,7 @@ namespace sonde::importers::trace_events {
 
 class Arranger {
  public:
-  explicit Arranger(EventStage& stage) : stage_(stage), slices_(stage.staged_.slices) {}
+  explicit Arranger(EventStage& stage);
   Status Run();
 
  private:
@@ -44,12 +44,12 @@ class Arranger {
 
   EventStage& stage_;
   SliceBlocks& slices_;
-  std::vector<uint32_t> order_;               // places, by track, in the order of begin
+  base::SpillVector<uint32_t> order_;         // places, by track, in the order of begin
   std::vector<size_t> begins_;                // of the tracks in order_
-  std::vector<uint32_t> parent_;              // by place
-  std::vector<uint16_t> depth_;               // by place
+  base::SpillVector<uint32_t> parent_;        // by place
+  base::SpillVector<uint16_t> depth_;         // by place
   std::vector<std::vector<uint32_t>> lanes_;  // slices by track and depth
-  std::vector<Moment> moments_;               // by thread and time
+  base::SpillVector<Moment> moments_;         // by thread and time
   std::vector<Frame> stack_;
 };
 

@@ -40,9 +40,12 @@ Collector::Collector(EventStage& stage, uint32_t number)
     : stage_(stage),
       number_(number),
       names_(stage.names_),
-      splitter_(stage.dialect_.captured_keys(), names_, stage.next_args_id_) {}
+      splitter_(stage.dialect_.captured_keys(), names_, stage.next_args_id_, &stage.pool_),
+      staged_(&stage.pool_, &stage.arena_) {}
 
-Staged Collector::TakeStaged() { return std::exchange(staged_, {}); }
+Staged Collector::TakeStaged() {
+  return std::exchange(staged_, Staged(&stage_.pool_, &stage_.arena_));
+}
 
 void Collector::TakeMetadata(std::string_view key, std::string_view json) {
   metadata_.emplace_back(key, json);

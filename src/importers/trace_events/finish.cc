@@ -18,7 +18,10 @@ Status WriteMetadata(const EventStage& stage, store::Transaction& transaction) {
 
 Status WriteSlices(const EventStage& stage, store::Store& store) {
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
-  SONDE_RETURN_IF_ERROR(stage.WriteSlices(transaction));
+  Status written;
+  SONDE_RETURN_IF_ERROR(store.MakeZoomIndex(
+      [&](store::ZoomWriter& zoom) { written = stage.WriteSlices(transaction, zoom); }));
+  SONDE_RETURN_IF_ERROR(written);
   return transaction.Commit();
 }
 

@@ -11,6 +11,7 @@
 #include <emmintrin.h>
 #endif
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -87,17 +88,31 @@ inline StringEnd FindStringEnd(const char* p, const char* end) {
 // depth. `mended` counts strings with unescaped quotes.
 const char* SkipContainer(const char* p, const char* end, int64_t& mended);
 
+namespace internal {
+inline constexpr std::array<bool, 256> kEndsScalar = [] {
+  std::array<bool, 256> ends{};
+  for (const char c : {',', '}', ']', ' ', '\n', '\r', '\t', '"', '{', '[', ':'}) {
+    ends[static_cast<uint8_t>(c)] = true;
+  }
+  return ends;
+}();
+}  // namespace internal
+
+// Whether a number or word ends before this byte.
+inline bool EndsScalar(char c) { return internal::kEndsScalar[static_cast<uint8_t>(c)]; }
+
 // Behind the number or word at `p`.
 inline const char* SkipScalar(const char* p, const char* end) {
-  while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != ' ' && *p != '\n' && *p != '\r' &&
-         *p != '\t' && *p != '"' && *p != '{' && *p != '[' && *p != ':') {
-    ++p;
-  }
+  while (p < end && !EndsScalar(*p)) ++p;
   return p;
 }
 
 // Behind any value; nullptr also where there is none.
 const char* SkipValue(const char* p, const char* end, int64_t& mended);
+
+// The decimal number at `p` in its usual form; returns what lies behind it. nullptr for forms that
+// need the function below, and where there is none.
+const char* ParseMicroseconds(const char* p, const char* end, int64_t& ns);
 
 // Decimal microseconds, as number or exponent form, to nanoseconds; false where it is no such
 // number or does not fit.

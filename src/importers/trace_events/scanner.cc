@@ -8,26 +8,9 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-// Keys by length and letters; the usual ones only, others are skipped.
-enum class Field {
-  kOther,
-  kPhase,
-  kTs,
-  kDur,
-  kPid,
-  kTid,
-  kName,
-  kCategory,
-  kArgs,
-  kId,
-  kBind,
-  kBindId,
-  kFlowIn,
-  kFlowOut,
-  kScope,
-  kUnread
-};
+using Field = EventField;
 
+// Keys by length and letters; the usual ones only, others are skipped.
 Field FieldOf(std::string_view key) {
   switch (key.size()) {
     case 1:
@@ -60,6 +43,70 @@ Field FieldOf(std::string_view key) {
     default:
       return Field::kOther;
   }
+}
+
+// The first bytes of a text as a number, as they lie in memory.
+constexpr uint64_t Word(std::string_view text) {
+  uint64_t word = 0;
+  for (size_t i = text.size(); i-- > 0;) word = (word << 8U) | static_cast<uint8_t>(text[i]);
+  return word;
+}
+
+// The key at `p`, behind its opening quote, and its length with the closing one; 0: none of these.
+size_t MatchKey(const char* p, Field& field) {
+  uint64_t word = 0;
+  std::memcpy(&word, p, sizeof(word));
+  switch (word & 0xffffffffU) {
+    case Word("pid\""):
+      field = Field::kPid;
+      return 4;
+    case Word("tid\""):
+      field = Field::kTid;
+      return 4;
+    case Word("dur\""):
+      field = Field::kDur;
+      return 4;
+    case Word("cat\""):
+      field = Field::kCategory;
+      return 4;
+    case Word("name"):
+      field = Field::kName;
+      return p[4] == '"' ? 5 : 0;
+    case Word("args"):
+      field = Field::kArgs;
+      return p[4] == '"' ? 5 : 0;
+    default:
+      break;
+  }
+  switch (word & 0xffffffU) {
+    case Word("ph\""):
+      field = Field::kPhase;
+      return 3;
+    case Word("ts\""):
+      field = Field::kTs;
+      return 3;
+    case Word("id\""):
+      field = Field::kId;
+      return 3;
+    case Word("bp\""):
+      field = Field::kBind;
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+// The begin of the value of a usual key whose opening quote lies before `p`; nullptr where the key
+// is none or the text is about to end.
+const char* FindKnownKey(const char* p, const char* end, Field& field) {
+  constexpr ptrdiff_t kEnough = 16;
+  if (end - p < kEnough) return nullptr;
+  const size_t length = MatchKey(p, field);
+  if (length == 0) return nullptr;
+  p = SkipSpace(p + length, end);
+  if (p >= end || *p != ':') return nullptr;
+  p = SkipSpace(p + 1, end);
+  return p < end ? p : nullptr;
 }
 
 constexpr std::array<std::string_view, 10> kFirstKeys = {"ph", "name", "cat", "pid", "tid",
@@ -95,24 +142,68 @@ ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& ev
       continue;
     }
     if (*p != '"') return ScanResult::kBad;
-    const StringEnd key = FindStringEnd(p + 1, end);
-    if (key.quote == nullptr) return ScanResult::kIncomplete;
-    const std::string_view name(p + 1, static_cast<size_t>(key.quote - p) - 1);
-    p = SkipSpace(key.quote + 1, end);
-    if (p >= end) return ScanResult::kIncomplete;
-    if (*p != ':') return ScanResult::kBad;
-    p = SkipSpace(p + 1, end);
-    if (p >= end) return ScanResult::kIncomplete;
+    Field field = Field::kOther;
+    if (const char* value = FindKnownKey(p + 1, end, field)) {
+      if (const char* next = ReadPlain(field, value, end, event)) {
+        p = next;
+        continue;
+      }
+      p = value;
+    } else {
+      const StringEnd key = FindStringEnd(p + 1, end);
+      if (key.quote == nullptr) return ScanResult::kIncomplete;
+      field = FieldOf({p + 1, static_cast<size_t>(key.quote - p) - 1});
+      p = SkipSpace(key.quote + 1, end);
+      if (p >= end) return ScanResult::kIncomplete;
+      if (*p != ':') return ScanResult::kBad;
+      p = SkipSpace(p + 1, end);
+      if (p >= end) return ScanResult::kIncomplete;
+    }
     Value value;
     const char* const at = p;
     p = ReadValue(p, end, value);
     if (p == nullptr) return ScanResult::kIncomplete;
     if (p == at) return ScanResult::kBad;
-    TakeField(name, value, event);
+    TakeField(field, value, event);
   }
   behind = p + 1;
   Finish(event);
   return ScanResult::kEvent;
+}
+
+// Values in the forms that writers use; nullptr: the long way decides.
+const char* EventScanner::ReadPlain(Field field, const char* p, const char* end,
+                                    TraceEvent& event) {
+  switch (field) {
+    case Field::kPhase:
+      if (end - p < 4 || p[0] != '"' || p[1] == '"' || p[1] == '\\' || p[2] != '"') return nullptr;
+      event.phase = p[1];
+      return p + 3;
+    case Field::kTs:
+      return ReadPlainTime(p, end, event.ts_ns, event.has_ts);
+    case Field::kDur:
+      return ReadPlainTime(p, end, event.dur_ns, event.has_dur);
+    case Field::kArgs:
+      if (*p != '{') return nullptr;
+      if (const char* behind = SkipContainer(p, end, mended_)) {
+        event.args = {p, static_cast<size_t>(behind - p)};
+        return behind;
+      }
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+const char* EventScanner::ReadPlainTime(const char* p, const char* end, int64_t& ns, bool& has) {
+  const bool quoted = *p == '"';
+  int64_t read = 0;
+  const char* behind = ParseMicroseconds(p + (quoted ? 1 : 0), end, read);
+  if (behind == nullptr || behind >= end) return nullptr;
+  if (quoted ? *behind != '"' : !EndsScalar(*behind)) return nullptr;
+  ns = read;
+  has = true;
+  return behind + (quoted ? 1 : 0);
 }
 
 // Behind the value; `p` itself where there is none, nullptr where it does not end.
@@ -141,9 +232,9 @@ void EventScanner::TakeTime(const Value& value, int64_t& ns, bool& has) {
   bad_time_ |= !has;
 }
 
-void EventScanner::TakeField(std::string_view key, const Value& value, TraceEvent& event) {
+void EventScanner::TakeField(Field field, const Value& value, TraceEvent& event) {
   if (!value.is_string && value.text == "null") return;  // as if the key were not there
-  switch (FieldOf(key)) {
+  switch (field) {
     case Field::kPhase:
       event.phase = value.is_string && !value.text.empty() ? value.text[0] : '\0';
       break;

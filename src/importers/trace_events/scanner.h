@@ -23,6 +23,26 @@ enum class EventProblem {
   kBadTime,  // "ts" or "dur" is missing where it must not, or is no number that fits
 };
 
+// What a key of an event stands for; others are skipped.
+enum class EventField : uint8_t {
+  kOther,
+  kPhase,
+  kTs,
+  kDur,
+  kPid,
+  kTid,
+  kName,
+  kCategory,
+  kArgs,
+  kId,
+  kBind,
+  kBindId,
+  kFlowIn,
+  kFlowOut,
+  kScope,
+  kUnread
+};
+
 class EventScanner {
  public:
   // `begin` is at '{'. On kEvent `behind` is the place behind its '}'; the texts of `event` refer
@@ -41,8 +61,10 @@ class EventScanner {
     bool escaped = false;
   };
 
+  const char* ReadPlain(EventField field, const char* p, const char* end, TraceEvent& event);
+  static const char* ReadPlainTime(const char* p, const char* end, int64_t& ns, bool& has);
   const char* ReadValue(const char* p, const char* end, Value& value);
-  void TakeField(std::string_view key, const Value& value, TraceEvent& event);
+  void TakeField(EventField field, const Value& value, TraceEvent& event);
   std::string_view Text(const Value& value);
   void TakeTime(const Value& value, int64_t& ns, bool& has);
   void Finish(TraceEvent& event);

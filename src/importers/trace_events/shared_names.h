@@ -30,7 +30,8 @@ class SharedNames {
   store::NamePool pool_;
 };
 
-// One thread's view of the pool.
+// One thread's view of the pool. It forgets all when it is full: what is asked for often comes
+// back.
 class NameCache {
  public:
   explicit NameCache(SharedNames& shared) : shared_(shared), table_(1024) {}
@@ -57,7 +58,7 @@ class NameCache {
     const SharedNames::Entry entry = shared_.Intern(text);
     // A text that is not valid UTF-8 is kept as another: it is asked for each time.
     if (entry.text != text) return entry.id;
-    if ((count_ + 1) * 2 > table_.size()) Grow();
+    if ((count_ + 1) * 2 > table_.size()) GrowOrForget();
     Place({entry.text, static_cast<uint32_t>(hash >> 32U), entry.id}, hash);
     ++count_;
     return entry.id;
@@ -69,13 +70,20 @@ class NameCache {
     table_[slot] = entry;
   }
 
-  void Grow() {
+  void GrowOrForget() {
+    if (table_.size() == kMaxEntries) {
+      table_.assign(kMaxEntries, Entry());
+      count_ = 0;
+      return;
+    }
     std::vector<Entry> old(table_.size() * 2);
     old.swap(table_);
     for (const Entry& entry : old) {
       if (entry.id >= 0) Place(entry, base::HashString(entry.text));
     }
   }
+
+  static constexpr size_t kMaxEntries = size_t{64} << 10U;  // 1.5 MB
 
   SharedNames& shared_;
   std::vector<Entry> table_;  // open addressing; size a power of two

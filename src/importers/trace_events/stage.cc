@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
+#include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "importers/trace_events/collector.h"
@@ -15,13 +17,13 @@ namespace {
 constexpr ptrdiff_t kPieceBytes = ptrdiff_t{4} << 20U;
 
 template <class T>
-void Move(std::vector<T>& from, std::vector<T>& to) {
+void Move(base::SpillVector<T>& from, base::SpillVector<T>& to) {
   if (to.empty()) {
     to = std::move(from);
   } else {
     to.insert(to.end(), from.begin(), from.end());
   }
-  from = {};
+  from = base::SpillVector<T>(to.get_allocator());
 }
 
 // The events of a plain file, cut in pieces that several readers take in turn.
@@ -53,7 +55,8 @@ class PieceRun {
     for (Piece& piece : pieces_) {
       if (piece.begin == nullptr) continue;
       if (ended) cut_wrongly_ = true;
-      staged.Append(std::move(piece.staged));
+      if (piece.staged) staged.Append(std::move(*piece.staged));
+      piece.staged.reset();
       ended = piece.end != EventArrayReader::End::kStop;
       end = piece.position;
     }
@@ -65,7 +68,7 @@ class PieceRun {
     const char* begin = nullptr;
     const char* position = nullptr;
     EventArrayReader::End end = EventArrayReader::End::kStop;
-    Staged staged;
+    std::optional<Staged> staged;
     Status status;
   };
 
@@ -110,6 +113,19 @@ class PieceRun {
 
 }  // namespace
 
+Staged::Staged(base::SpillPool* pool, SliceArena* arena)
+    : slices(arena),
+      instants(base::SpillAllocator<InstantEvent>(pool)),
+      counters(base::SpillAllocator<CounterValue>(pool)),
+      flows(base::SpillAllocator<FlowEnd>(pool)),
+      edges(base::SpillAllocator<RangeEdge>(pool)) {}
+
+Arrangement::Arrangement(base::SpillPool* pool)
+    : by_slice(base::SpillAllocator<uint32_t>(pool)),
+      parents(base::SpillAllocator<int32_t>(pool)),
+      depths(base::SpillAllocator<uint16_t>(pool)),
+      preorder(base::SpillAllocator<int32_t>(pool)) {}
+
 void Staged::Append(Staged&& later) {
   slices.Append(std::move(later.slices));
   Move(later.instants, instants);
@@ -119,7 +135,13 @@ void Staged::Append(Staged&& later) {
 }
 
 EventStage::EventStage(store::Store* store, const Dialect& dialect, const ImportOptions& options)
-    : store_(store), dialect_(dialect), options_(options) {}
+    : store_(store),
+      dialect_(dialect),
+      options_(options),
+      pool_({.folder = store != nullptr ? std::string(base::DirName(store->path())) : "/tmp"}),
+      arena_(&pool_),
+      staged_(&pool_, &arena_),
+      arrangement_(&pool_) {}
 
 EventStage::~EventStage() = default;
 
@@ -133,7 +155,7 @@ Status EventStage::Read(const std::string& path) {
     collectors_.clear();
     transactions_.clear();
     tracks_.Clear();
-    staged_ = {};
+    staged_ = Staged(&pool_, &arena_);
     issues_ = {};
     metadata_.clear();
     SONDE_RETURN_IF_ERROR(ReadPieces(path, 1, cut_wrongly));

@@ -7,7 +7,8 @@
 //   ... look at slices, add rows of other tables; names().Intern as needed ...
 //   return Finish(stage, store, options, more);     // finish.h
 //
-// Memory: 40 bytes a slice while reading, about 20 more for arranging. Units: nanoseconds as in the
+// Memory: 40 bytes a slice while reading, about 30 more for arranging, arguments as the dialect
+// wants them; what is too much lies in a file beside the store (pool). Units: nanoseconds as in the
 // file; Arrange adds the base. Threads: Read uses up to options.threads; else one at a time.
 #pragma once
 
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/host/spill.h"
 #include "base/status.h"
 #include "importers/importer.h"
 #include "importers/trace_events/arguments.h"
@@ -109,11 +111,12 @@ struct RangeEdge {
 
 // What one piece of the file gave.
 struct Staged {
+  Staged(base::SpillPool* pool, SliceArena* arena);
   SliceBlocks slices;
-  std::vector<InstantEvent> instants;
-  std::vector<CounterValue> counters;
-  std::vector<FlowEnd> flows;
-  std::vector<RangeEdge> edges;
+  base::SpillVector<InstantEvent> instants;
+  base::SpillVector<CounterValue> counters;
+  base::SpillVector<FlowEnd> flows;
+  base::SpillVector<RangeEdge> edges;
   void Append(Staged&& later);
 };
 
@@ -142,10 +145,11 @@ class TrackTable {
 
 // Order and numbers that the rows get in the store.
 struct Arrangement {
-  std::vector<uint32_t> by_slice;  // place in the staged slices, by slice_id
-  std::vector<int32_t> parents;    // slice_id of the parent, by slice_id; -1 none
-  std::vector<uint16_t> depths;    // by slice_id
-  std::vector<int32_t> preorder;   // slice_ids: a track after another, in the order of begin
+  explicit Arrangement(base::SpillPool* pool);
+  base::SpillVector<uint32_t> by_slice;  // place in the staged slices, by slice_id
+  base::SpillVector<int32_t> parents;    // slice_id of the parent, by slice_id; -1 none
+  base::SpillVector<uint16_t> depths;    // by slice_id
+  base::SpillVector<int32_t> preorder;   // slice_ids: a track after another, in order of begin
   // Numbers in the store by place in the TrackTable; -1: not used, not written.
   std::vector<int32_t> process_ids;
   std::vector<int32_t> thread_ids;
@@ -168,7 +172,7 @@ class EventStage {
   Status Read(const std::string& path);
   Status Arrange(int64_t base_ns);
   // Interns nothing: may run beside WriteRest, with a transaction of its own.
-  Status WriteSlices(store::Transaction& transaction) const;
+  Status WriteSlices(store::Transaction& transaction, store::ZoomWriter& zoom) const;
   // Processes, threads, tracks, flows, counters and marks.
   Status WriteRest(store::Transaction& transaction);
   // Of the arguments; after all else was written.
@@ -183,6 +187,8 @@ class EventStage {
   // What stood beside the events of the file, in order; values are JSON.
   const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
   store::NamePool& names() { return names_.pool(); }
+  // For tables that grow with the trace.
+  base::SpillPool* pool() { return &pool_; }
   store::ImportIssues& issues() { return issues_; }
   TrackTable& tracks() { return tracks_; }
   const TrackTable& tracks() const { return tracks_; }
@@ -205,9 +211,9 @@ class EventStage {
   // The value of a captured argument (Dialect::captured_keys).
   std::optional<int64_t> Captured(int32_t slice_id, size_t key) const;
   std::optional<int64_t> Captured(const InstantEvent& instant, size_t key) const;
-  std::vector<InstantEvent>& instants() { return staged_.instants; }
+  base::SpillVector<InstantEvent>& instants() { return staged_.instants; }
   int32_t rank() const { return rank_; }
-  const std::vector<FlowEnd>& flow_ends() const { return staged_.flows; }
+  const base::SpillVector<FlowEnd>& flow_ends() const { return staged_.flows; }
   int64_t first_ns() const { return first_ns_; }
   int64_t last_ns() const { return last_ns_; }
 
@@ -226,6 +232,8 @@ class EventStage {
   const Dialect& dialect_;
   ImportOptions options_;
   std::string path_;
+  base::SpillPool pool_;  // before all that lies in it
+  SliceArena arena_;
   SharedNames names_;
   TrackTable tracks_;
   std::atomic<int32_t> next_args_id_ = 0;

@@ -1,10 +1,14 @@
 // Writes what EventStage holds.
 #include <algorithm>
+#include <bit>
 #include <tuple>
+#include <utility>
 
+#include "base/hash.h"
 #include "importers/trace_events/issues.h"
 #include "importers/trace_events/stage.h"
 #include "store/table_writer.h"
+#include "store/zoom_writer.h"
 
 namespace sonde::importers::trace_events {
 namespace {
@@ -20,40 +24,48 @@ class FlowPairs {
     const FlowEnd* to;
   };
 
-  explicit FlowPairs(const std::vector<FlowEnd>& list) {
-    std::vector<Order> order;
-    order.reserve(list.size());
-    for (uint32_t i = 0; i < list.size(); ++i) {
-      order.push_back({list[i].key, list[i].ts, Rank(list[i].phase), i});
-    }
-    std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
-      return std::tie(a.key, a.ts, a.rank, a.index) < std::tie(b.key, b.ts, b.rank, b.index);
-    });
-    std::vector<const FlowEnd*> ends;
-    for (size_t begin = 0; begin < order.size();) {
-      ends.clear();
-      size_t end = begin;
-      for (; end < order.size() && order[end].key == order[begin].key; ++end) {
-        ends.push_back(&list[order[end].index]);
+  FlowPairs(const base::SpillVector<FlowEnd>& list, base::SpillPool* pool)
+      : flows_(base::SpillAllocator<Flow>(pool)) {
+    // Ends of one key form a chain from the last to the first of the file; a table holds the last.
+    const base::SpillAllocator<uint32_t> memory(pool);
+    base::SpillVector<uint32_t> last(std::bit_ceil(list.size() * 2 + 1), kNoEnd, memory);
+    base::SpillVector<uint32_t> before(list.size(), kNoEnd, memory);
+    const auto place = [&](uint64_t key) {
+      size_t slot = base::HashInt(key) & (last.size() - 1);
+      while (last[slot] != kNoEnd && list[last[slot]].key != key) {
+        slot = (slot + 1) & (last.size() - 1);
       }
-      TakeGroup(ends);
-      begin = end;
+      return slot;
+    };
+    for (uint32_t i = 0; i < list.size(); ++i) {
+      uint32_t& of_key = last[place(list[i].key)];
+      before[i] = std::exchange(of_key, i);
     }
-    std::sort(flows_.begin(), flows_.end(), [](const Flow& a, const Flow& b) {
+    std::vector<const FlowEnd*> ends;
+    for (uint32_t i = 0; i < list.size(); ++i) {
+      if (before[i] != kNoEnd) continue;  // a key is taken at its first end
+      ends.clear();
+      for (uint32_t at = last[place(list[i].key)]; at != kNoEnd; at = before[at]) {
+        ends.push_back(&list[at]);
+      }
+      std::sort(ends.begin(), ends.end(), [](const FlowEnd* a, const FlowEnd* b) {
+        return std::tuple(a->ts, Rank(a->phase), a) < std::tuple(b->ts, Rank(b->phase), b);
+      });
+      TakeGroup(ends);
+    }
+    const auto by_time = [](const Flow& a, const Flow& b) {
       return std::tie(a.ts, a.from, a.to) < std::tie(b.ts, b.from, b.to);
-    });
+    };
+    if (!std::is_sorted(flows_.begin(), flows_.end(), by_time)) {
+      std::sort(flows_.begin(), flows_.end(), by_time);
+    }
   }
 
-  const std::vector<Flow>& flows() const { return flows_; }
+  const base::SpillVector<Flow>& flows() const { return flows_; }
   int64_t unpaired() const { return unpaired_; }
 
  private:
-  struct Order {
-    uint64_t key;
-    int64_t ts;
-    int32_t rank;
-    uint32_t index;
-  };
+  static constexpr uint32_t kNoEnd = UINT32_MAX;
   static int32_t Rank(char phase) { return phase == 's' ? 0 : phase == 't' ? 1 : 2; }
 
   void TakeGroup(const std::vector<const FlowEnd*>& ends) {
@@ -72,7 +84,7 @@ class FlowPairs {
     if (flows_.size() == before) ++unpaired_;
   }
 
-  std::vector<Flow> flows_;
+  base::SpillVector<Flow> flows_;
   int64_t unpaired_ = 0;
 };
 
@@ -142,7 +154,7 @@ Status EventStage::WriteTracks(store::Transaction& transaction) {
   return writer.Close();
 }
 
-Status EventStage::WriteSlices(store::Transaction& transaction) const {
+Status EventStage::WriteSlices(store::Transaction& transaction, store::ZoomWriter& zoom) const {
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::SliceRow>::Open(transaction));
   for (int32_t id = 0; id < slice_count(); ++id) {
     const StagedSlice& slice = Slice(id);
@@ -157,12 +169,13 @@ Status EventStage::WriteSlices(store::Transaction& transaction) const {
     row.parent_id = Parent(id);
     row.args_id = slice.args_id;
     writer.Append(row);
+    zoom.Add(row);
   }
   return writer.Close();
 }
 
 Status EventStage::WriteFlows(store::Transaction& transaction) {
-  FlowPairs pairs(staged_.flows);
+  FlowPairs pairs(staged_.flows, pool());
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::FlowRow>::Open(transaction));
   int32_t id = 0;
   int64_t unbound = 0;

@@ -1,0 +1,115 @@
+#include "base/host/spill.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/check.h"
+
+namespace sonde::base {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20U;
+
+size_t Rounded(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
+
+// A file without a name, on the disk of that folder.
+int OpenUnlinked(const std::string& folder) {
+  const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file >= 0) return file;
+  std::string name = folder + "/.sonde_spill_XXXXXX";  // file systems without O_TMPFILE
+  const int named = mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) unlink(name.c_str());
+  return named;
+}
+
+size_t ResidentBytes() {
+  std::FILE* file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  unsigned long all = 0;       // NOLINT(google-runtime-int): fscanf's type
+  unsigned long resident = 0;  // NOLINT(google-runtime-int)
+  const int read = std::fscanf(file, "%lu %lu", &all, &resident);  // NOLINT(cert-err34-c)
+  std::fclose(file);
+  return read == 2 ? size_t{resident} * static_cast<size_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+}  // namespace
+
+SpillPool::~SpillPool() {
+  CHECK(regions_.empty() && kept_bytes_ == 0, "memory of the pool is still in use");
+  watcher_ = {};
+  if (file_ >= 0) close(file_);
+}
+
+void* SpillPool::Allocate(size_t bytes) {
+  bytes = Rounded(bytes);
+  const std::lock_guard lock(mutex_);
+  if (kept_bytes_ + bytes > options_.keep_bytes) {
+    if (void* memory = AllocateInFile(bytes)) return memory;
+  }
+  void* memory = std::aligned_alloc(kHugePage, bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  madvise(memory, bytes, MADV_HUGEPAGE);  // a hint: small pages do as well
+  kept_bytes_ += bytes;
+  return memory;
+}
+
+void* SpillPool::AllocateInFile(size_t bytes) {
+  if (file_ < 0) file_ = OpenUnlinked(options_.folder);
+  // The space is taken now: a full disk must not show as a fault when a page is touched.
+  const auto offset = static_cast<off_t>(file_end_);
+  if (file_ < 0 || posix_fallocate(file_, offset, static_cast<off_t>(bytes)) != 0) return nullptr;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, offset);
+  if (memory == MAP_FAILED) return nullptr;
+  regions_.emplace(memory, Region{bytes, file_end_});
+  file_end_ += bytes;
+  if (!watcher_.joinable()) {
+    watcher_ = std::jthread([this](const std::stop_token& stop) { WatchSize(stop); });
+  }
+  return memory;
+}
+
+void SpillPool::Release(void* memory, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto region = regions_.find(memory);
+  if (region == regions_.end()) {
+    kept_bytes_ -= Rounded(bytes);
+    std::free(memory);
+    return;
+  }
+  munmap(memory, region->second.bytes);
+  // Where the file system cannot do it, the space comes back with the end of the file.
+  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+            static_cast<off_t>(region->second.offset), static_cast<off_t>(region->second.bytes));
+  regions_.erase(region);
+}
+
+size_t SpillPool::spilled_bytes() const {
+  const std::lock_guard lock(mutex_);
+  size_t sum = 0;
+  for (const auto& [memory, region] : regions_) sum += region.bytes;
+  return sum;
+}
+
+void SpillPool::WatchSize(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  while (!stop.stop_requested()) {
+    wake.wait_for(lock, stop, std::chrono::milliseconds(5), [] { return false; });
+    if (ResidentBytes() > options_.resident_bytes) Shrink();
+  }
+}
+
+// The pages leave this process; what is in them stays in the file.
+void SpillPool::Shrink() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [memory, region] : regions_) madvise(memory, region.bytes, MADV_DONTNEED);
+}
+
+}  // namespace sonde::base

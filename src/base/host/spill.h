@@ -1,0 +1,100 @@
+// Memory for tables that may grow beyond what a program should hold: from a certain sum on it lies
+// in an unlinked file, and leaves the process whenever that has become too large.
+//
+//   SpillPool pool({.folder = folder});
+//   SpillVector<Row> rows{SpillAllocator<Row>(&pool)};     // a std::vector like any other
+//
+// What has left comes back when it is touched, from the system's file cache or from the disk.
+// Where the disk is full or the folder cannot be written, it stays plain memory. Threads: Allocate
+// and Release may be called from any; the vectors are as std::vector.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <new>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sonde::base {
+
+class SpillPool {
+ public:
+  struct Options {
+    std::string folder = "/tmp";             // for the file; on a disk, not in memory
+    size_t keep_bytes = size_t{160} << 20U;  // that may lie in plain memory
+    // Beyond, what lies in the file leaves memory. Of the whole process.
+    size_t resident_bytes = size_t{256} << 20U;
+  };
+  explicit SpillPool(Options options) : options_(std::move(options)) {}
+  SpillPool(const SpillPool&) = delete;
+  SpillPool& operator=(const SpillPool&) = delete;
+  // All memory must have been released.
+  ~SpillPool();
+
+  void* Allocate(size_t bytes);
+  void Release(void* memory, size_t bytes);
+  // In the file.
+  size_t spilled_bytes() const;
+
+ private:
+  struct Region {
+    size_t bytes;
+    uint64_t offset;
+  };
+  void* AllocateInFile(size_t bytes);  // null where that is not possible
+  void WatchSize(const std::stop_token& stop);
+  void Shrink();
+
+  Options options_;
+  mutable std::mutex mutex_;
+  size_t kept_bytes_ = 0;
+  int file_ = -1;
+  uint64_t file_end_ = 0;
+  std::map<void*, Region> regions_;  // those in the file
+  std::jthread watcher_;             // runs once there is a file
+};
+
+// Small pieces come from the heap. Without a pool all do.
+template <class T>
+class SpillAllocator {
+ public:
+  using value_type = T;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+
+  SpillAllocator() = default;
+  explicit SpillAllocator(SpillPool* pool) : pool_(pool) {}
+  template <class U>
+  explicit SpillAllocator(const SpillAllocator<U>& other) : pool_(other.pool()) {}
+
+  T* allocate(size_t count) {
+    const size_t bytes = count * sizeof(T);
+    if (pool_ == nullptr || bytes < kSmall) return static_cast<T*>(::operator new(bytes));
+    return static_cast<T*>(pool_->Allocate(bytes));
+  }
+  void deallocate(T* memory, size_t count) {
+    const size_t bytes = count * sizeof(T);
+    if (pool_ == nullptr || bytes < kSmall) {
+      ::operator delete(memory);
+    } else {
+      pool_->Release(memory, bytes);
+    }
+  }
+  SpillPool* pool() const { return pool_; }
+  bool operator==(const SpillAllocator& other) const { return pool_ == other.pool_; }
+
+ private:
+  static constexpr size_t kSmall = size_t{256} << 10U;
+  SpillPool* pool_ = nullptr;
+};
+
+template <class T>
+using SpillVector = std::vector<T, SpillAllocator<T>>;
+
+}  // namespace sonde::base
