@@ -3,6 +3,9 @@ requests on both."""
 
 import gzip
 import json
+import os
+import signal
+import subprocess
 import time
 from collections import Counter
 
@@ -116,3 +119,16 @@ def test_a_limited_session(server, rows):
     server.profile("stop")
     (span,) = set(server.profiles.glob("*_ascend_pt")) - before
     assert rows(span, "SELECT count(*) AS n FROM step")[0]["n"] in (3, 4)
+
+
+def test_a_worker_killed_in_a_session(server, sonde, rows):
+    """The last test: it ends the server."""
+    before = set(server.profiles.glob("*_ascend_pt"))
+    assert server.profile("start")[0] == 200
+    server.ask(PROMPT, TOKENS)
+    time.sleep(1.5)  # what is older than a second is on disk
+    (span,) = set(server.profiles.glob("*_ascend_pt")) - before
+    os.kill(int(span.name.split("_")[-4]), signal.SIGKILL)
+    done = subprocess.run([sonde, "analyse", span], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert rows(span, "SELECT count(*) AS n FROM step")[0]["n"] == TOKENS

@@ -30,7 +30,7 @@ def test_collectives_of_two_ranks(sonde, vllm_python, model, tmp_path, rows):
             "FROM communication_op GROUP BY ALL ORDER BY op_type"
         )
         found = rows(span, sql)
-        # Two a layer and one for the embedding (256 floats a token); the logits are gathered (1024).
+        # Two a layer and one for the embedding, 256 floats a token; the logits are gathered.
         assert [(r["op_type"], r["rank_size"], r["n"], r["least"]) for r in found] == [
             ("allgather", 2, TOKENS, 4096), ("allreduce", 2, 9 * TOKENS, 1024),
         ]  # fmt: skip
