@@ -73,6 +73,33 @@ PyObject* Add(PyObject* self, Arguments args, intptr_t count) {
   return None();
 }
 
+// inputs(name, args, kwargs, flags): both, and the call path if the flags say so
+PyObject* Inputs(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 4)) return nullptr;
+  Recorder* const recorder = RecorderOf(self);
+  const std::string name = Text(args[0]);
+  const uint64_t flags = g_calls.long_as_u64(args[3]);
+  if (!recorder->Add(name, "input_args", "input", args[1], flags) ||
+      !recorder->Add(name, "input_kwargs", "kwargs", args[2], flags)) {
+    return nullptr;
+  }
+  if ((flags & kWithStack) != 0 && !recorder->AddStack(name)) return nullptr;
+  return None();
+}
+
+// gradients(name, input, output, flags): both parts of a backward call, which is then complete
+PyObject* Gradients(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 4)) return nullptr;
+  Recorder* const recorder = RecorderOf(self);
+  const std::string name = Text(args[0]);
+  const uint64_t flags = g_calls.long_as_u64(args[3]);
+  if (!recorder->Add(name, "input", "input", args[1], flags) ||
+      !recorder->Add(name, "output", "output", args[2], flags | kFinish)) {
+    return nullptr;
+  }
+  return None();
+}
+
 PyObject* Finish(PyObject* self, Arguments args, intptr_t count) {
   if (!CheckCount(count, 1)) return nullptr;
   RecorderOf(self)->Finish(Text(args[0]));
@@ -131,12 +158,11 @@ PyMethod Method(const char* name, FastFunction function) {
 }
 
 // The interpreter keeps pointers to these.
-std::array<PyMethod, 10> g_methods = {
-    Method("open", &Open),     Method("add", &Add),
-    Method("finish", &Finish), Method("remove", &Remove),
-    Method("stack", &Stack),   Method("construct", &Construct),
-    Method("settle", &Settle), Method("moved_to", &MovedTo),
-    Method("close", &Close),   Method("take_error", &TakeError),
+std::array<PyMethod, 12> g_methods = {
+    Method("inputs", &Inputs),    Method("gradients", &Gradients), Method("open", &Open),
+    Method("add", &Add),          Method("finish", &Finish),       Method("remove", &Remove),
+    Method("stack", &Stack),      Method("construct", &Construct), Method("settle", &Settle),
+    Method("moved_to", &MovedTo), Method("close", &Close),         Method("take_error", &TakeError),
 };
 
 bool ReadDtypes(PyObject* list, std::unordered_map<PyObject*, DtypeInfo>* out) {

@@ -22,6 +22,7 @@ inline constexpr uint64_t kSaveTensors = 1;
 inline constexpr uint64_t kFinish = 2;
 inline constexpr uint64_t kKeepParts = 4;
 inline constexpr uint64_t kInList = 8;  // the value is the only element of a list
+inline constexpr uint64_t kWithStack = 32;
 inline constexpr uint64_t kWhole = 16;  // the value is the whole member, not a part
 
 struct DumpFiles {

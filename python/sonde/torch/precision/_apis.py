@@ -6,12 +6,12 @@ leaves out, so that the numbers in names agree between dumps.
 
 import functools
 import importlib
-import os
 import re
 from typing import Any, Callable, Optional
 
 from sonde.torch.precision import _errors, _names
 from sonde.torch.precision._collector import Collector
+from sonde.torch.precision._ignored import masked
 
 _DROPOUTS = frozenset(
     f"Functional.{name}" for name in ("dropout", "dropout1d", "dropout2d", "dropout3d")
@@ -23,7 +23,7 @@ _FUNCTION = re.compile(r"^[a-zA-Z_]\w*$")
 class Api:
     """One name of the dump, "Torch.add", and how often it was called in this step."""
 
-    __slots__ = ("count", "is_distributed", "is_dropout", "is_wanted", "name")
+    __slots__ = ("count", "is_distributed", "is_dropout", "is_masked", "is_wanted", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -31,6 +31,7 @@ class Api:
         self.is_wanted = True
         self.is_distributed = name.startswith("Distributed.")
         self.is_dropout = name in _DROPOUTS
+        self.is_masked = name.startswith(("Distributed.", "NPU."))
 
 
 class Apis:
@@ -194,7 +195,11 @@ class Apis:
         if api.is_wanted:
             nesting.busy = True
             try:
-                collector.forward_inputs(name + "forward", args, kwargs)
+                full = name + "forward"
+                if api.is_masked:
+                    collector.forward_inputs(full, *masked(full, "input", args, kwargs))
+                else:
+                    collector.forward_inputs(full, args, kwargs)
             except Exception as problem:  # noqa: BLE001: the boundary to the user's program
                 collector.failed(problem)
             finally:
@@ -228,9 +233,11 @@ class Apis:
             collector.passed(name + "forward")
             return
         if not api.is_distributed:
+            if api.is_masked and isinstance(result, tuple):
+                result = masked(name + "forward", "output", result, {})[0]
             collector.forward_outputs(name + "forward", result)
             return
-        values = (*args, *kwargs.values())
+        values = masked(name + "forward", "output", (*args, *kwargs.values()), {})[0]
         collector.forward_outputs(name + "forward", values)
         later = functools.partial(self._record_late, name + "forward", values)
         short = api.name.rpartition(".")[2]
@@ -259,7 +266,7 @@ class Apis:
 
         def on_backward(gradients_out: Any, gradients_in: Any) -> None:
             nesting = collector.nesting
-            if nesting.busy or os.getpid() != collector.pid:
+            if nesting.busy or collector.is_child:
                 return
             nesting.busy = True
             try:

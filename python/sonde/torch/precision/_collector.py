@@ -14,7 +14,6 @@ from typing import Any, Callable, Optional
 
 from sonde.torch.precision import _errors, _native_probe
 from sonde.torch.precision._config import Config
-from sonde.torch.precision._ignored import masked
 from sonde.torch.precision._scope import Scope
 
 _FINISH = _native_probe.FINISH
@@ -41,7 +40,7 @@ class Collector:
         self.running = False
         self.nesting = Nesting()
         self.scope = Scope(config)
-        self.pid = os.getpid()
+        self.is_child = False  # a fork of the process that records
         self.folder: Optional[str] = None
         self.optimizer_status = ""
         self._functions: dict[str, Any] = {}
@@ -67,6 +66,9 @@ class Collector:
         self.forward_output = has_values and {"forward", "output"} <= modes
         self.backward_input = has_values and {"backward", "input"} <= modes
         self.backward_output = has_values and {"backward", "output"} <= modes
+        self._saves_all = self.config.task in ("tensor", "diff_check")
+        self._stack_flag = _native_probe.WITH_STACK if self.config.extra_info else 0
+        self._filters = self.scope.filters
         given = set(self.config.data_mode)
         self.hooks_gradients = has_values and not ("forward" in given and "backward" not in given)
         self._construct_on = self.config.extra_info and self.config.level in _WITH_CONSTRUCT
@@ -77,6 +79,8 @@ class Collector:
         functions = _native_probe.functions(self.torch, self.config, slices)
         self._functions = functions
         self._add: Callable[..., None] = functions["add"]
+        self._inputs: Callable[..., None] = functions["inputs"]
+        self._gradients: Callable[..., None] = functions["gradients"]
         self._stack: Callable[[str], None] = functions["stack"]
         self._construct: Callable[..., None] = functions["construct"]
 
@@ -167,43 +171,33 @@ class Collector:
 
     # Hooks
 
-    def may_work(self) -> bool:
-        """Whether a hook of this thread is to do anything."""
-        return self.running and not self.nesting.busy and os.getpid() == self.pid
-
     def _flags(self, name: str) -> int:
-        config = self.config
-        if config.task in ("tensor", "diff_check"):
+        if self._saves_all:
             return _SAVE
-        if config.tensor_list and any(part in name for part in config.tensor_list):
-            return _SAVE
-        return 0
+        parts = self.config.tensor_list
+        return _SAVE if parts and any(part in name for part in parts) else 0
 
-    def forward_inputs(self, name: str, args: tuple, kwargs: dict) -> bool:
-        """Inputs of an API or module; the answer says whether it is recorded now."""
-        if not self.scope.wants(name):
-            return False
+    def forward_inputs(self, name: str, args: tuple, kwargs: dict) -> None:
+        """Inputs of an API or module that passed the static filters."""
+        if self._filters and not self.scope.wants(name):
+            return
         if self.forward_input:
-            flags = self._flags(name)
-            args, kwargs = masked(name, "input", args, kwargs)
-            self._add(name, "input_args", "input", args, flags)
-            self._add(name, "input_kwargs", "kwargs", kwargs, flags)
-        if self.config.extra_info:
+            self._inputs(name, args, kwargs, self._flags(name) | self._stack_flag)
+        elif self._stack_flag:
             self._stack(name)
-        return True
 
     def forward_outputs(self, name: str, output: Any, parameters: Optional[dict] = None) -> None:
         """Outputs, and for modules their own parameters."""
-        self._update_construct(name)
-        if not self.scope.wants(name):
+        if self._construct_on:
+            self._update_construct(name)
+        if self._filters and not self.scope.wants(name):
             return
         if not self.forward_output:
             self._functions["finish"](name)
             return
         flags = self._flags(name)
-        if not (isinstance(output, tuple)):
+        if not isinstance(output, tuple):
             output = (output,)
-        output = masked(name, "output", output, {})[0]
         if parameters is None:
             keep = _native_probe.KEEP_PARTS if name.startswith("Distributed.") else 0
             self._add(name, "output", "output", output, flags | _FINISH | keep)
@@ -213,7 +207,8 @@ class Collector:
 
     def passed(self, name: str) -> None:
         """A call that a filter leaves out."""
-        self._update_construct(name)
+        if self._construct_on:
+            self._update_construct(name)
 
     def finish(self, name: str) -> None:
         """No outputs will come: the call raised."""
@@ -221,16 +216,20 @@ class Collector:
 
     def backward(self, name: str, gradients_in: Any, gradients_out: Any) -> None:
         """Gradients of an API or module: with respect to its outputs, and to its inputs."""
-        self._update_construct(name)
-        if not self.scope.wants(name):
+        if self._construct_on:
+            self._update_construct(name)
+        if self._filters and not self.scope.wants(name):
             return
         flags = self._flags(name)
-        if self.backward_input:
-            last = 0 if self.backward_output else _FINISH
-            self._add(name, "input", "input", _as_tuple(gradients_in), flags | last)
-        if self.backward_output:
+        if self.backward_input and self.backward_output:
+            self._gradients(name, _as_tuple(gradients_in), _as_tuple(gradients_out), flags)
+        elif self.backward_input:
+            self._add(name, "input", "input", _as_tuple(gradients_in), flags | _FINISH)
+        elif self.backward_output:
             self._add(name, "output", "output", _as_tuple(gradients_out), flags | _FINISH)
-        if name.startswith("Module.") and (self.backward_input or self.backward_output):
+        else:
+            return
+        if self._filters and name.startswith("Module."):
             self._backward_modules.add(name.rsplit(".", 2)[0])
 
     def gradient(self, module: str, parameter: str, value: Any, expected: int) -> None:
@@ -284,8 +283,6 @@ class Collector:
         return None
 
     def _update_construct(self, name: str) -> None:
-        if not self._construct_on:
-            return
         status = self.optimizer_status
         is_module = name.startswith("Module.")
         if status and not is_module:

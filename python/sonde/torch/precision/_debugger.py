@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import sys
 import threading
 from typing import Any, Callable, Optional
 
@@ -41,12 +42,12 @@ class Service:
         self._token = 0
         self._token_range: Optional[tuple[int, int]] = None
         self._optimizer_hooks_on = False
+        self._compiler_is_watched = False
         self._connect()
         if config.level in _WITH_APIS:
             self.apis.install()
             self.apis.add_listed_customs()
             self.apis.use(self.collector)
-        _watch_compiler(self)
         atexit.register(self._at_exit)
         os.register_at_fork(after_in_child=self._in_child)
 
@@ -71,10 +72,10 @@ class Service:
             return
         if config.level == "debug":
             return
-        if config.level in _WITH_MODULES:
-            self.modules.attach(model)
         if self._has_ended():
+            self._sleep()
             return
+        self._wake(model)
         slices = self._slices(scheduled_tokens)
         if slices is None:
             return
@@ -193,6 +194,24 @@ class Service:
         self.apis.reset()
         self.modules.reset()
         self.loop += 1
+        if self.config.step and self.step_number not in self.config.step:
+            self._sleep()
+
+    def _wake(self, model: Any) -> None:
+        """Hooks and wrappers are in place."""
+        if self.config.level in _WITH_APIS:
+            if not self._compiler_is_watched:
+                self._compiler_is_watched = _watch_compiler(self.apis)
+            if not self.apis.installed:
+                self.apis.install()
+        if self.config.level in _WITH_MODULES:
+            self.modules.attach(model)
+
+    def _sleep(self) -> None:
+        """Nothing of us is left in the way of a program until a step is to be recorded."""
+        if self.apis.installed:
+            self.apis.remove()
+        self.modules.sleep()
 
     def switch(self, on: bool) -> None:
         """Turns the hooks on or off."""
@@ -275,38 +294,43 @@ class Service:
     def _at_exit(self) -> None:
         try:
             self.switch(False)
-            if self.collector.pid == os.getpid():
+            if not self.collector.is_child:
                 self.collector.flush()
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             _errors.error(f"the dump could not be completed: {problem}")
 
     def _in_child(self) -> None:
+        self.collector.is_child = True
         self.switch(False)
         self.config.dump_enable = False
 
 
-def _watch_compiler(service: Service) -> None:
-    """The compiler must see torch's own functions: wrappers are away while it works."""
-    if service.config.level not in _WITH_APIS:
-        return
-    try:
-        from torch._dynamo.callback import callback_handler
-    except ImportError:
-        return
-    state = {"depth": 0}
+def _watch_compiler(apis: Apis) -> bool:
+    """The compiler must see torch's own functions: wrappers are away while it works.
+
+    False where the compiler is not loaded yet: that takes seconds.
+    """
+    if "torch._dynamo" not in sys.modules:
+        return False
+    from torch._dynamo.callback import callback_handler
+
+    state = {"depth": 0, "removed": False}
 
     def begin(*_args: Any) -> None:
         state["depth"] += 1
-        if state["depth"] == 1 and service.apis.installed:
-            service.apis.remove()
+        if state["depth"] == 1 and apis.installed:
+            apis.remove()
+            state["removed"] = True
 
     def end(*_args: Any) -> None:
         state["depth"] -= 1
-        if state["depth"] == 0:
-            service.apis.install()
+        if state["depth"] == 0 and state["removed"]:
+            state["removed"] = False
+            apis.install()
 
     callback_handler.register_start_callback(begin)
     callback_handler.register_end_callback(end)
+    return True
 
 
 def _check_rank(rank_id: Any) -> None:

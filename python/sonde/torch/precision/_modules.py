@@ -1,10 +1,9 @@
 """Hooks modules: inputs and outputs of their forward and backward, their parameters' gradients."""
 
 import functools
-import os
 import sys
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from sonde.torch.precision import _errors
 from sonde.torch.precision._collector import Collector
@@ -21,18 +20,72 @@ class _Open:
         self.backward = backward
 
 
+class _Backward:
+    """The backward of one forward call: nodes around the module tell when it begins and ends."""
+
+    __slots__ = ("has_inputs", "modules", "name", "to_outputs")
+
+    def __init__(self, modules: "Modules", name: str) -> None:
+        self.modules = modules
+        self.name = name
+        self.has_inputs = False
+        self.to_outputs: Any = None
+
+    def watch_inputs(self, node: Any) -> None:
+        """``node`` is the one that the module's inputs come from."""
+        self.has_inputs = True
+        node.register_hook(self._ends)
+
+    def watch_outputs(self, node: Any) -> None:
+        """``node`` is the one that the module's outputs go to."""
+        node.register_hook(self._begins)
+
+    def _begins(self, _to_inputs: Any, to_outputs: Any) -> Any:
+        """Gradients that are undefined stay so: the node itself would make zeros of them."""
+        collector = self.modules.collector
+        if collector.is_child:
+            return to_outputs
+        self.to_outputs = to_outputs
+        collector.begin_module(self.name)
+        if not self.has_inputs:
+            self._record(())
+        return to_outputs
+
+    def _ends(self, to_inputs: Any, _to_outputs: Any) -> None:
+        if self.to_outputs is not None and not self.modules.collector.is_child:
+            self._record(to_inputs)
+
+    def _record(self, to_inputs: Any) -> None:
+        collector = self.modules.collector
+        nesting = collector.nesting
+        to_outputs, self.to_outputs = self.to_outputs, None
+        was_busy, nesting.busy = nesting.busy, True
+        try:
+            if self.modules.on and not was_busy:
+                collector.backward(self.name, to_outputs, to_inputs)
+        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            collector.failed(problem)
+        finally:
+            nesting.busy = was_busy
+            collector.end_module(self.name)
+
+
 class Modules:
     """The hooks of all models. ``on`` says whether they do anything."""
 
     def __init__(self, torch: Any) -> None:
+        from torch.nn.modules._functions import BackwardHookFunction
+
         self.torch = torch
+        self._identity = BackwardHookFunction.apply
         self.on = False
         self.collector: Optional[Collector] = None
         self.loader: Any = None
         self._counts: dict[str, int] = {}
         self._hooked: set[int] = set()
-        self._models: list[Any] = []  # keeps the ids unique
-        self._gradient_hooks: set[tuple[str, str]] = set()
+        self._handles: list[Any] = []
+        self._models: dict[int, Any] = {}  # keeps the ids unique
+        self._graded: set[str] = set()  # prefixes whose parameters are hooked
         self.only: Optional[str] = None  # module_dump(): the prefix that is recorded alone
 
     def reset(self) -> None:
@@ -44,11 +97,18 @@ class Modules:
         if id(models) in self._hooked:
             return
         self._hooked.add(id(models))
-        self._models.append(models)
+        self._models[id(models)] = models
         several = isinstance(models, (list, tuple))
         for index, model in enumerate(models if several else [models]):
             lead = f"{index}." if several else ""
             self._attach_model(model, lead)
+
+    def sleep(self) -> None:
+        """Takes all hooks off: a module with hooks costs time even if they do nothing."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._hooked.clear()
 
     def _attach_model(self, model: Any, lead: str) -> None:
         everything = list(model.named_modules())
@@ -71,7 +131,7 @@ class Modules:
                 )
                 continue
             self._hooked.add(id(module))
-            self.hook(module, f"Module.{lead}{name}.{type(module).__name__}")
+            self._handles += self.hook(module, f"Module.{lead}{name}.{type(module).__name__}")
 
     def hook(self, module: Any, prefix: str) -> Any:
         """Hooks one module under the name that its entries begin with; gives both handles."""
@@ -116,8 +176,8 @@ class Modules:
                 collector.forward_inputs(name, args, kwargs)
                 backward = None
                 if with_backward:
-                    backward = self._backward_hook(module, f"{prefix}.backward.{number}")
-                    hooked = self._through(backward.setup_input_hook, args)
+                    backward = _Backward(self, f"{prefix}.backward.{number}")
+                    hooked = self._through(args, backward.watch_inputs)
                     if hooked is not None:
                         changed = (hooked, kwargs)
                 nesting.calls.append(_Open(module, name, backward))
@@ -154,7 +214,7 @@ class Modules:
                 collector.forward_outputs(call.name, output, parameters)
             collector.end_module(call.name)
             if call.backward is not None and failure is None:
-                return self._through(call.backward.setup_output_hook, output)
+                return self._through(output, call.backward.watch_outputs)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             collector.failed(problem)
         finally:
@@ -163,62 +223,39 @@ class Modules:
 
     # Backward
 
-    def _backward_hook(self, module: Any, name: str) -> Any:
-        from torch.utils.hooks import BackwardHook
+    def _through(self, value: Any, register: Callable[[Any], None]) -> Any:
+        """Sends the tensors of a value that need gradients through one autograd node.
 
-        collector = self.collector
-
-        def before(_module: Any, _gradients: Any) -> None:
-            if os.getpid() == collector.pid:
-                collector.begin_module(name)
-
-        def after(_module: Any, to_inputs: Any, to_outputs: Any) -> None:
-            nesting = collector.nesting
-            if os.getpid() != collector.pid:
-                return
-            was_busy, nesting.busy = nesting.busy, True
-            try:
-                if self.on and not was_busy:
-                    collector.backward(name, to_outputs, to_inputs)
-            except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-                collector.failed(problem)
-            finally:
-                nesting.busy = was_busy
-                collector.end_module(name)
-
-        return BackwardHook(module, [after], [before])
-
-    def _through(self, hook: Any, value: Any) -> Any:
-        """Sends the tensors of a value that need gradients through an autograd hook.
-
-        The value with the new tensors, or None where there are none.
+        The value with the new tensors, or None where there are none; ``register`` gets the node.
         """
         torch = self.torch
         if not torch.is_grad_enabled():
             return None
         found: list = []
         _find(value, torch.Tensor, found)
-        hooked = hook(tuple(found))
         if not found:
             return None
+        hooked = self._identity(*found)
+        if not isinstance(hooked, tuple):
+            hooked = (hooked,)
+        register(hooked[0].grad_fn)
+        meta = torch._C._autograd
         for tensor in hooked:
             # Views may be changed in place by the module, as its inputs could be before.
-            if tensor._is_view():
-                allowed = torch._C._autograd.CreationMeta(0)
-                if torch._C._autograd._get_creation_meta(tensor) != allowed:
-                    torch._C._autograd._set_creation_meta(tensor, allowed)
+            if tensor._is_view() and meta._get_creation_meta(tensor) != meta.CreationMeta(0):
+                meta._set_creation_meta(tensor, meta.CreationMeta(0))
         return _replace(value, torch.Tensor, iter(hooked))
 
     # Gradients of parameters
 
     def _hook_gradients(self, prefix: str, parameters: "dict[str, Any]") -> None:
-        if not self.collector.hooks_gradients:
+        if prefix in self._graded or not self.collector.hooks_gradients:
             return
+        self._graded.add(prefix)
         wanted = {key: value for key, value in parameters.items() if value.requires_grad}
         for key, parameter in wanted.items():
-            if (prefix, key) in self._gradient_hooks or not parameter.is_leaf:
+            if not parameter.is_leaf:
                 continue
-            self._gradient_hooks.add((prefix, key))
             hook = functools.partial(self._gradient, prefix, key, len(wanted))
             parameter.register_post_accumulate_grad_hook(hook)
 

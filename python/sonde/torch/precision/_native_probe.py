@@ -12,7 +12,7 @@ from sonde.torch.precision._values import Describer
 
 LIBRARY = "libsonde_probe.so"
 
-SAVE_TENSORS, FINISH, KEEP_PARTS, IN_LIST, WHOLE = 1, 2, 4, 8, 16
+SAVE_TENSORS, FINISH, KEEP_PARTS, IN_LIST, WHOLE, WITH_STACK = 1, 2, 4, 8, 16, 32
 _SUMMARIES = {"statistics": 0, "md5": 1, "xor": 2, "none": 3}
 
 # Order of ElementType in probe/tensor_view.h.
