@@ -68,13 +68,14 @@ def main():
                 gigabytes / 2,
             ),
         )
-        print(f"{'case':<20} {'goal s':>7} {'ours s':>7} {'MB':>6} {'reference s':>12} {'MB':>6}")
+        heads = ("case", "goal s", "ours s", "MB", "reference s", "MB", "times")
+        print("{:<20} {:>7} {:>7} {:>6} {:>12} {:>6} {:>6}".format(*heads))
         for title, ours, theirs, goal in cases:
             seconds, memory = best_of(arguments.runs, [arguments.sonde, "probe", *ours], work)
             line = f"{title:<20} {goal or float('nan'):7.2f} {seconds:7.3f} {memory:6.0f}"
             if arguments.reference and theirs:
                 reference = best_of(1, [arguments.reference, *theirs], work)
-                line += f" {reference[0]:12.1f} {reference[1]:6.0f}"
+                line += f" {reference[0]:12.1f} {reference[1]:6.0f} {reference[0] / seconds:6.0f}"
             missed = (goal and seconds > goal) or memory > 300
             print(line + ("  MISSED" if missed else ""), flush=True)
         start = min(run([arguments.sonde, "probe", "compare", "--help"], work)[0] for _ in range(9))

@@ -1,7 +1,9 @@
 // `sonde probe graph`: the call graph of a dump, or of two dumps compared, as a database.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <vector>
 
 #include "base/strings.h"
 #include "cli/command.h"
@@ -23,6 +25,63 @@ void PrintProgress(int percent) {
   std::printf("PROGRESS: {\"current_progress\": %d, \"process_running\": %s, \"error_msg\": []}\n",
               percent, percent < 100 ? "true" : "false");
   std::fflush(stdout);
+}
+
+// One value for each side, the target first.
+struct Layouts {
+  std::vector<int64_t> rank_size;
+  std::vector<int64_t> tensor;
+  std::vector<int64_t> pipeline;
+  std::vector<int64_t> virtual_pipeline;
+  std::vector<std::string> order;
+};
+
+// `-tp FOLDER` is the run, `--tp NUMBER` a size, as with msProbe; a name of digits is a size.
+void DivideTp(const std::vector<std::string>& values, Layouts* layouts, GraphOptions* options) {
+  for (const std::string& value : values) {
+    if (const auto size = base::ParseInt64(value)) {
+      layouts->tensor.push_back(*size);
+    } else {
+      options->target_path = value;
+    }
+  }
+}
+
+// Empty text: `layouts` were taken over.
+std::string TakeLayouts(const Layouts& layouts, GraphOptions* options) {
+  const bool any = !layouts.tensor.empty() || !layouts.pipeline.empty() ||
+                   !layouts.virtual_pipeline.empty() || !layouts.order.empty();
+  if (layouts.rank_size.empty() && !any) return {};
+  const size_t sides = options->golden_path.empty() ? 1 : 2;
+  if (layouts.rank_size.size() != sides || layouts.tensor.size() != sides ||
+      layouts.pipeline.size() != sides) {
+    return Concat("merging ranks needs --rank_size, --tp and --pp with ", std::to_string(sides),
+                  sides == 1 ? " value each" : " values each, the target's first");
+  }
+  precision::ParallelLayout* const sides_of[] = {&options->target_layout, &options->golden_layout};
+  for (size_t i = 0; i < sides; ++i) {
+    if (layouts.rank_size[i] < 1) return "--rank_size must be positive";
+    sides_of[i]->rank_size = layouts.rank_size[i];
+    sides_of[i]->tensor = layouts.tensor[i];
+    sides_of[i]->pipeline = layouts.pipeline[i];
+    // One value counts for both sides.
+    const auto pick = [i](const auto& values) { return values[std::min(i, values.size() - 1)]; };
+    if (!layouts.virtual_pipeline.empty()) {
+      sides_of[i]->virtual_pipeline = pick(layouts.virtual_pipeline);
+    }
+    if (!layouts.order.empty()) sides_of[i]->order = pick(layouts.order);
+  }
+  return {};
+}
+
+void DeclareLayouts(CLI::App& app, Layouts* layouts) {
+  const auto add = [&app](const char* name, auto& values, const char* help) {
+    app.add_option(name, values, help)->expected(1, 2)->group("Merging parallel ranks");
+  };
+  add("--rank_size", layouts->rank_size, "How many ranks; two values when graphs are compared");
+  add("--pp", layouts->pipeline, "Stages of the pipeline");
+  add("--vpp", layouts->virtual_pipeline, "Chunks of a stage (default 1)");
+  add("--order", layouts->order, "Order of the dimensions (default tp-cp-ep-dp-pp)");
 }
 
 Result<int> BuildGraph(const GraphOptions& options) {
@@ -50,9 +109,13 @@ Result<int> BuildGraph(const GraphOptions& options) {
 CommandAction Declare(CLI::App& app) {
   auto options = std::make_shared<GraphOptions>();
   auto progress = std::make_shared<bool>(false);
-  app.add_option("--tp,--target_path", options->target_path,
-                 "Folder of the run: a rank, a step with ranks, or a dump with steps")
-      ->required();
+  auto layouts = std::make_shared<Layouts>();
+  auto tp = std::make_shared<std::vector<std::string>>();
+  app.add_option("--target_path", options->target_path,
+                 "Folder of the run: a rank, a step with ranks, or a dump with steps");
+  app.add_option("--tp", *tp, "-tp FOLDER: the same; --tp NUMBER: ranks that share a tensor")
+      ->expected(1, 4)
+      ->type_name("FOLDER|N");
   app.add_option("--gp,--golden_path", options->golden_path,
                  "Folder of the run it is compared with (default: build only)");
   app.add_option("-o,--output_path", options->output_path, "Folder for the database")->required();
@@ -72,7 +135,12 @@ CommandAction Declare(CLI::App& app) {
                "One line for every tensor that was compared");
   app.add_flag("--progress_log,--is_print_progress_log", *progress,
                "Print lines that tell another program how far the work is");
-  return [options, progress](const Context&) {
+  DeclareLayouts(app, layouts.get());
+  return [options, progress, layouts, tp](const Context& context) -> Result<int> {
+    DivideTp(*tp, layouts.get(), options.get());
+    if (options->target_path.empty()) return WrongUsage(context, "-tp FOLDER is missing");
+    const std::string wrong = TakeLayouts(*layouts, options.get());
+    if (!wrong.empty()) return WrongUsage(context, wrong);
     if (*progress) options->progress = &PrintProgress;
     return BuildGraph(*options);
   };

@@ -197,10 +197,32 @@ Result<int> Prompt(const store::Store& store, QueryOptions options) {
   return kExitOk;
 }
 
+// The tables of compared dumps have the columns of their comparison, so the file itself says which.
+Status PrintSchema(const std::string& path) {
+  std::string text = store::SchemaText();
+  if (!path.empty()) {
+    SONDE_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store, Open(path));
+    SONDE_ASSIGN_OR_RETURN(
+        const store::ResultTable columns,
+        store->Query("SELECT table_name, column_name, data_type FROM information_schema.columns "
+                     "WHERE starts_with(table_name, 'precision_') AND table_schema = 'main' "
+                     "ORDER BY table_name, ordinal_position"));
+    std::string table;
+    for (size_t row = 0; row < columns.rows(); ++row) {
+      if (columns.Text(0, row) != table) {
+        table = columns.Text(0, row);
+        text += Concat(table, ": results of comparing precision dumps, see docs/precision.md\n");
+      }
+      text += Concat("  ", columns.Text(1, row), " ", columns.Text(2, row), "\n");
+    }
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return Status::Ok();
+}
+
 Result<int> Run(const Context& context, const QueryOptions& options) {
   if (options.schema) {
-    const std::string text = store::SchemaText();
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    SONDE_RETURN_IF_ERROR(PrintSchema(options.path));
     return kExitOk;
   }
   if (options.path.empty()) return WrongUsage(context, "PATH is missing");

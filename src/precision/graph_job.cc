@@ -18,6 +18,7 @@
 #include "precision/mapping/layer_mapping.h"
 #include "precision/output/result_store.h"
 #include "precision/output/time_stamp.h"
+#include "precision/parallel/merged_side.h"
 #include "precision/tensor/tensor_comparison.h"
 
 namespace sonde::precision {
@@ -41,8 +42,14 @@ class GraphRun {
  private:
   Status RunPair(const RankFolder& target, const RankFolder* golden);
   Status RunPairs(std::vector<RankPair> pairs, bool compare);
-  Status BuildOne(const RankFolder& rank, const Graph& graph);
-  Status CompareTwo(const RankPair& pair, const Graph& target, Graph* golden);
+  Status RunMerged(const DumpTree& target, const DumpTree& golden, bool compare);
+  Status RunMergedStep(const MergedSide& target, MergedSide* golden);
+  bool merges() const { return options_.target_layout.rank_size > 0; }
+  Status BuildOne(const RankFolder& rank, const Graph& graph,
+                  const std::vector<std::string>* merge_info = nullptr);
+  Status CompareTwo(const RankPair& pair, const Graph& target, Graph* golden,
+                    const MergedGraph* target_merge = nullptr,
+                    const MergedGraph* golden_merge = nullptr);
   Result<NodeResults> CompareNodes(const RankPair& pair, const Graph& target, const Graph& golden,
                                    const NodeMatches& matches, bool cross);
   Status AddViews(std::vector<VisGraph> views);
@@ -197,21 +204,25 @@ Status GraphRun::AddViews(std::vector<VisGraph> views) {
   write_error_ = db_->AddRank(views);
   for (const VisGraph& view : views) {
     if (write_error_.ok() && store_ != nullptr) write_error_ = store_->AddGraph(view);
-    if (write_error_.ok()) NoteCommunications(view);
+    if (write_error_.ok() && !merges()) NoteCommunications(view);
   }
   return write_error_;
 }
 
-Status GraphRun::BuildOne(const RankFolder& rank, const Graph& graph) {
+Status GraphRun::BuildOne(const RankFolder& rank, const Graph& graph,
+                          const std::vector<std::string>* merge_info) {
   outcome_.target_nodes += graph.nodes().size();
   config_.micro_steps = std::max(config_.micro_steps, graph.micro_step_count());
-  return AddViews({MakeView(rank, graph)});
+  VisGraph view = MakeView(rank, graph);
+  view.merge_info = merge_info;
+  return AddViews({view});
 }
 
 Result<MatchOptions> GraphRun::MakeMatching(const Graph& target, const Graph& golden,
                                             bool cross) const {
   MatchOptions out;
-  out.fuzzy = options_.fuzzy_match;
+  out.fuzzy = options_.fuzzy_match || merges();
+  out.ignore_ranks = merges();
   if (!options_.layer_mapping) {
     if (!cross) return out;
     return base::InvalidArgumentError(
@@ -269,13 +280,14 @@ Result<NodeResults> GraphRun::CompareNodes(const RankPair& pair, const Graph& ta
   if (config_.structure_only) return StructureResults(target, matches);
   SONDE_ASSIGN_OR_RETURN(config_.mode, DecideMode(t, g));
   TensorFileIssues issues;
+  const auto fill_tensors = [&](Comparison* comparison) {
+    TensorSource source;
+    source.target_folder = JoinPath(pair.target.path, "dump_tensor_data");
+    source.golden_folder = JoinPath(pair.golden.path, "dump_tensor_data");
+    issues = FillTensorMetrics(source, comparison);
+  };
   NodeResults results =
-      CompareGraphs(target, golden, matches, config_.mode, cross, [&](Comparison* comparison) {
-        TensorSource source;
-        source.target_folder = JoinPath(pair.target.path, "dump_tensor_data");
-        source.golden_folder = JoinPath(pair.golden.path, "dump_tensor_data");
-        issues = FillTensorMetrics(source, comparison);
-      });
+      CompareGraphs(target, golden, matches, config_.mode, cross, fill_tensors, merges());
   if (issues.unreadable > 0) {
     outcome_.notes.push_back(Concat(std::to_string(issues.unreadable),
                                     " tensors could not be read, the first: ", issues.first));
@@ -286,7 +298,8 @@ Result<NodeResults> GraphRun::CompareNodes(const RankPair& pair, const Graph& ta
   return results;
 }
 
-Status GraphRun::CompareTwo(const RankPair& pair, const Graph& target, Graph* golden) {
+Status GraphRun::CompareTwo(const RankPair& pair, const Graph& target, Graph* golden,
+                            const MergedGraph* target_merge, const MergedGraph* golden_merge) {
   SONDE_ASSIGN_OR_RETURN(const bool cross,
                          DecideCrossFramework(*target.dump().dump, *golden->dump().dump));
   SONDE_ASSIGN_OR_RETURN(const MatchOptions matching, MakeMatching(target, *golden, cross));
@@ -305,6 +318,7 @@ Status GraphRun::CompareTwo(const RankPair& pair, const Graph& target, Graph* go
   view.matches = &matches;
   view.results = &results;
   view.checksums = checksums;
+  if (target_merge != nullptr) view.merge_info = &target_merge->merge_info;
   VisGraph bench = MakeView(pair.golden, *golden);
   bench.source = "Bench";
   bench.step = view.step;
@@ -312,6 +326,7 @@ Status GraphRun::CompareTwo(const RankPair& pair, const Graph& target, Graph* go
   bench.partner = &target;
   bench.matches = &reversed;
   bench.checksums = checksums;
+  if (golden_merge != nullptr) bench.merge_info = &golden_merge->merge_info;
   return AddViews({view, bench});
 }
 
@@ -333,6 +348,47 @@ Status GraphRun::RunPair(const RankFolder& target, const RankFolder* golden) {
   SONDE_RETURN_IF_ERROR(t.status());
   SONDE_RETURN_IF_ERROR(g.status());
   return CompareTwo({target, *golden}, *t, &*g);
+}
+
+Status GraphRun::RunMergedStep(const MergedSide& target, MergedSide* golden) {
+  if (golden != nullptr && golden->merged.size() != target.merged.size()) {
+    return base::InvalidArgumentError(
+        Concat("the target has ", std::to_string(target.merged.size()), " replicas, the golden ",
+               std::to_string(golden->merged.size())));
+  }
+  for (size_t i = 0; i < target.merged.size(); ++i) {
+    const MergedGraph& merged = target.merged[i];
+    const RankFolder& folder = FolderOf(target, merged);
+    if (golden == nullptr) {
+      SONDE_RETURN_IF_ERROR(BuildOne(folder, *merged.graph, &merged.merge_info));
+    } else {
+      const MergedGraph& other = golden->merged[i];
+      SONDE_RETURN_IF_ERROR(CompareTwo({folder, FolderOf(*golden, other)}, *merged.graph,
+                                       other.graph.get(), &merged, &other));
+    }
+    steps_.insert(folder.step);
+    ranks_.insert(merged.rank);
+  }
+  return Status::Ok();
+}
+
+// Every step that both sides have.
+Status GraphRun::RunMerged(const DumpTree& target, const DumpTree& golden, bool compare) {
+  std::set<int64_t> steps;
+  for (const RankFolder& rank : target.ranks) steps.insert(rank.step);
+  for (const int64_t step : steps) {
+    const auto of_step = [step](const RankFolder& rank) { return rank.step == step; };
+    if (compare && std::none_of(golden.ranks.begin(), golden.ranks.end(), of_step)) continue;
+    SONDE_ASSIGN_OR_RETURN(const MergedSide t, MergeSide(target, step, options_.target_layout));
+    if (!compare) {
+      SONDE_RETURN_IF_ERROR(RunMergedStep(t, nullptr));
+      continue;
+    }
+    SONDE_ASSIGN_OR_RETURN(MergedSide g, MergeSide(golden, step, options_.golden_layout));
+    SONDE_RETURN_IF_ERROR(RunMergedStep(t, &g));
+  }
+  if (!steps_.empty()) return Status::Ok();
+  return base::InvalidArgumentError("the two dumps have no step in common");
 }
 
 // A rank that cannot be read is noted; when none can, the first one's reason is the answer.
@@ -378,11 +434,14 @@ Result<GraphOutcome> GraphRun::Run() {
   const bool compare = !options_.golden_path.empty();
   SONDE_RETURN_IF_ERROR(NeedFolder(options_.target_path));
   SONDE_ASSIGN_OR_RETURN(const DumpTree target, FindDumps(options_.target_path));
+  DumpTree golden;
   PairedTrees trees;
   if (compare) {
     SONDE_RETURN_IF_ERROR(NeedFolder(options_.golden_path));
-    SONDE_ASSIGN_OR_RETURN(const DumpTree golden, FindDumps(options_.golden_path));
-    SONDE_ASSIGN_OR_RETURN(trees, PairTrees(target, golden));
+    SONDE_ASSIGN_OR_RETURN(golden, FindDumps(options_.golden_path));
+    if (!merges()) {
+      SONDE_ASSIGN_OR_RETURN(trees, PairTrees(target, golden));
+    }
   } else {
     for (const RankFolder& rank : target.ranks) trees.pairs.push_back({rank, {}});
   }
@@ -397,7 +456,8 @@ Result<GraphOutcome> GraphRun::Run() {
   }
   config_.compare = compare;
   config_.overflow_check = options_.overflow_check;
-  SONDE_RETURN_IF_ERROR(RunPairs(std::move(trees.pairs), compare));
+  SONDE_RETURN_IF_ERROR(merges() ? RunMerged(target, golden, compare)
+                                 : RunPairs(std::move(trees.pairs), compare));
   WriteCommunications();
   config_.ranks.assign(ranks_.begin(), ranks_.end());
   config_.steps.assign(steps_.begin(), steps_.end());

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "precision/parallel/parallel_layout.h"
 
 namespace sonde::precision {
 
@@ -25,6 +26,9 @@ struct GraphOptions {
   bool log_tensors = false;
   bool store = false;                        // also write a store that `sonde query` reads
   std::optional<std::string> layer_mapping;  // empty text: equal names
+  // How the ranks computed one model together; rank_size 0: each rank has a graph of its own.
+  ParallelLayout target_layout = {};
+  ParallelLayout golden_layout = {};
   // Called with 0 to 100 as the work goes on; may be empty.
   std::function<void(int percent)> progress = {};
 };

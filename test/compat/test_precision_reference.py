@@ -7,6 +7,7 @@ of dumps of its own kind; see precision/make_pairs.py. Where Sonde decides other
 
 import csv
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +15,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+SONDE = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
+PROGRAMS = ROOT / "test" / "compat" / "precision"
 sys.path.insert(0, str(ROOT / "test" / "precision"))
 
-from conftest import SONDE  # noqa: E402
 from graph_rows import differences, load  # noqa: E402
+from parallel_model import CASES, layout_words  # noqa: E402
 
 SEEDS = range(60)
 # Sums whose order the reference leaves to the machine's BLAS; rounded to 12 decimals but for the
@@ -25,19 +28,27 @@ SEEDS = range(60)
 SUMS = ("EucDist", "Cosine")
 
 
-@pytest.fixture(scope="module", name="pairs")
-def make_pairs(tmp_path_factory):
-    """A folder with the pairs of all seeds and what the reference makes of them."""
-    folder = tmp_path_factory.mktemp("pairs")
+def reference(program, folder, *words):
+    """Runs a program of ours in the reference's environment."""
     python = subprocess.run(
         [ROOT / "setup" / "python.sh", "msprobe"], check=True, capture_output=True, text=True
     ).stdout.strip()
-    program = ROOT / "test" / "compat" / "precision" / "make_pairs.py"
-    done = subprocess.run(
-        [python, program, folder, *map(str, SEEDS)], capture_output=True, text=True, check=False
-    )
+    command = [python, PROGRAMS / program, folder, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(scope="module", name="pairs")
+def make_pairs(tmp_path_factory):
+    """A folder with the pairs of all seeds and what the reference makes of them."""
+    return reference("make_pairs.py", tmp_path_factory.mktemp("pairs"), *SEEDS)
+
+
+@pytest.fixture(scope="module", name="parallel")
+def make_parallel(tmp_path_factory):
+    """The same for models that are spread over ranks."""
+    return reference("make_parallel.py", tmp_path_factory.mktemp("parallel"))
 
 
 def sonde(*words):
@@ -97,7 +108,7 @@ UNDEFINED = ("empty", "empty_like", "new_empty", "empty_strided")
 def of_collections(key):
     """Collections take the worst of their calls; the reference forgets that with tensors, and
     gives those a verdict that match nothing."""
-    return "_Apis_Between_Modules." in key
+    return "_Apis_Between_Modules" in key
 
 
 def unexpected(found):
@@ -128,5 +139,20 @@ def test_compared_graphs(seed, pairs, tmp_path):
 def test_single_graphs(seed, pairs, tmp_path):
     expected, config = load(the_result(pairs / str(seed) / "build", "*.vis.db"))
     got, own_config = own_graph(pairs, seed, tmp_path)
+    assert not unexpected(differences(expected, got))[:5]
+    assert own_config == config
+
+
+@pytest.mark.parametrize("compare", (False, True), ids=("build", "compare"))
+@pytest.mark.parametrize("case", CASES)
+def test_merged_ranks(case, compare, parallel, tmp_path):
+    folder = parallel / case
+    layouts = CASES[case] if compare else CASES[case][:1]
+    words = ["-tp", folder / "target" / "step0", *layout_words(*layouts)]
+    if compare:
+        words += ["-gp", folder / "golden" / "step0"]
+    expected, config = load(the_result(folder / ("compare" if compare else "build"), "*.vis.db"))
+    sonde("graph", *words, "-o", tmp_path)
+    got, own_config = load(the_result(tmp_path, "*.vis.db"))
     assert not unexpected(differences(expected, got))[:5]
     assert own_config == config

@@ -44,6 +44,16 @@ def test_rows_of_a_comparison(steps, probe, tmp_path):
     assert float(rows[0]["max_relative_err"]) == 0.0
 
 
+def test_the_schema_names_the_columns(steps, probe, tmp_path):
+    probe(*words("compare", steps), "-o", "out", "--store")
+    (path,) = (tmp_path / "out").glob("compare_result_*.duckdb")
+    command = [str(SONDE), "query", str(path), "--schema"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    table = done.stdout[done.stdout.index("precision_statistics: ") :].splitlines()
+    columns = dict(line.split()[:2] for line in table[1:])
+    assert columns["max_diff"] == "DOUBLE" and columns["npu_name"] == "VARCHAR"
+
+
 def test_nodes_of_a_graph(steps, probe, tmp_path):
     probe(*words("graph", steps), "-o", "out", "--store")
     (path,) = (tmp_path / "out").glob("compare_*.duckdb")

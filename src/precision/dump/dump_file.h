@@ -83,6 +83,7 @@ class DumpFile {
 
  private:
   friend class DumpReader;
+  friend class MergedGraphMaker;
   DumpFile() = default;
 
   base::MappedFile file_;

@@ -82,7 +82,7 @@ class GraphBuilder {
     MoveRecomputed(dump_, graph_);
     GroupLooseApis();
     AddGradients();
-    OrderNodes();
+    graph_->SetPostOrder();
     FindData();
     SetMicroSteps();
     return Status::Ok();
@@ -219,23 +219,6 @@ class GraphBuilder {
     node(graph_->root()).children = std::move(out);
   }
 
-  // Without recursion: a tree may be as deep as it has nodes.
-  void OrderNodes() {
-    std::vector<std::pair<int32_t, size_t>> stack = {{graph_->root(), 0}};
-    graph_->post_order_.reserve(graph_->nodes_.size());
-    while (!stack.empty()) {
-      auto& [index, next] = stack.back();
-      const std::vector<int32_t>& children = node(index).children;
-      if (next < children.size()) {
-        const int32_t child = children[next++];
-        stack.emplace_back(child, 0);
-      } else {
-        graph_->post_order_.push_back(index);
-        stack.pop_back();
-      }
-    }
-  }
-
   void FindData() {
     const auto& apis = dump_.dump->apis();
     for (size_t i = 0; i < apis.size(); ++i) {
@@ -300,6 +283,23 @@ class GraphBuilder {
   const DumpFolder& dump_;
   Graph* graph_;
 };
+
+// Without recursion: a tree may be as deep as it has nodes.
+void Graph::SetPostOrder() {
+  std::vector<std::pair<int32_t, size_t>> stack = {{root(), 0}};
+  post_order_.reserve(nodes_.size());
+  while (!stack.empty()) {
+    auto& [index, next] = stack.back();
+    const std::vector<int32_t>& children = node(index).children;
+    if (next < children.size()) {
+      const int32_t child = children[next++];
+      stack.emplace_back(child, 0);
+    } else {
+      post_order_.push_back(index);
+      stack.pop_back();
+    }
+  }
+}
 
 void Graph::TakeMicroSteps(const Graph& target, const std::vector<int32_t>& target_of) {
   if (target.dump().construct->megatron_micro_step_number() >= 0 ||

@@ -55,8 +55,10 @@ class Graph {
 
  private:
   friend class GraphBuilder;
+  friend class MergedGraphMaker;
   friend class RecomputeMover;
   Graph() = default;
+  void SetPostOrder();
 
   std::vector<GraphNode> nodes_;
   std::unordered_map<std::string_view, int32_t, base::StringHash> index_;

@@ -219,6 +219,16 @@ class RankEntries {
   std::vector<size_t> by_source_;
 };
 
+// Names are part of the primary key.
+Status CheckNames(const Graph& graph, const std::vector<uint32_t>& by_name) {
+  const auto name = [&graph](uint32_t order) { return graph.node(graph.post_order()[order]).name; };
+  const auto twice =
+      std::adjacent_find(by_name.begin(), by_name.end(),
+                         [&name](uint32_t a, uint32_t b) { return name(a) == name(b); });
+  if (twice == by_name.end()) return Status::Ok();
+  return base::CorruptDataError(base::Concat("two nodes are called '", name(*twice), "'"));
+}
+
 // index7: all that are not distributed; the others are returned.
 std::vector<int64_t> AddLocalCalls(const IndexedGraph& graph, sqlite::IndexBuilder* out) {
   std::vector<int64_t> distributed;
@@ -269,6 +279,9 @@ Status NodeIndexes::AddRank(std::span<const IndexedGraph> graphs) {
   base::ParallelFor(graphs.size(), [&](size_t begin, size_t end) {
     for (size_t g = begin; g < end; ++g) sorted[g] = Sorter(graphs[g]).Sort();
   });
+  for (size_t g = 0; g < graphs.size(); ++g) {
+    SONDE_RETURN_IF_ERROR(CheckNames(*graphs[g].view->graph, sorted[g].by_name));
+  }
   const RankEntries entries(graphs, sorted);
   base::ParallelFor(kCount, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {

@@ -70,16 +70,25 @@ std::vector<int32_t> ApisOf(const Graph& graph, int32_t parent) {
   return apis;
 }
 
+// The name without call number and, if asked for, without "_rank3".
+std::string PlainName(std::string_view name, bool ignore_ranks) {
+  std::string out = WithoutCallNumber(name);
+  const size_t at = ignore_ranks ? out.find("_rank") : std::string::npos;
+  if (at == std::string::npos) return out;
+  const size_t end = std::min(out.find_first_not_of("0123456789", at + 5), out.size());
+  return end == at + 5 ? out : out.erase(at, end - at);
+}
+
 // Equal names without call number: the n-th matches the n-th.
 void MatchApisInOrder(const Graph& target, const Graph& golden, int32_t t, int32_t g,
-                      NodeMatches* out) {
+                      bool ignore_ranks, NodeMatches* out) {
   std::unordered_map<std::string, std::vector<int32_t>> places;
   for (const int32_t api : ApisOf(golden, g)) {
-    places[WithoutCallNumber(golden.node(api).name)].push_back(api);
+    places[PlainName(golden.node(api).name, ignore_ranks)].push_back(api);
   }
   std::unordered_map<std::string, size_t> seen;
   for (const int32_t api : ApisOf(target, t)) {
-    const std::string name = WithoutCallNumber(target.node(api).name);
+    const std::string name = PlainName(target.node(api).name, ignore_ranks);
     const auto found = places.find(name);
     const size_t at = seen[name]++;
     if (found == places.end() || at >= found->second.size()) continue;
@@ -87,14 +96,14 @@ void MatchApisInOrder(const Graph& target, const Graph& golden, int32_t t, int32
   }
 }
 
-void MatchFuzzily(const Graph& target, const Graph& golden, NodeMatches* out) {
+void MatchFuzzily(const Graph& target, const Graph& golden, bool ignore_ranks, NodeMatches* out) {
   for (size_t i = 0; i < target.nodes().size(); ++i) {
     const GraphNode& node = target.nodes()[i];
     if (node.type == NodeType::kApi) continue;
     const int32_t found = golden.Find(node.name);
     if (found == kNoNode) continue;
     (*out)[i] = found;
-    MatchApisInOrder(target, golden, static_cast<int32_t>(i), found, out);
+    MatchApisInOrder(target, golden, static_cast<int32_t>(i), found, ignore_ranks, out);
   }
 }
 
@@ -144,6 +153,8 @@ void PairRowsByPosition(const Graph& target, const Graph& golden, int32_t t, int
 }
 
 void FillStatistics(ComparedRow* row) {
+  // Numbers of ranks have no difference.
+  if (row->target->kind == LeafKind::kPeer || row->golden->kind == LeafKind::kPeer) return;
   for (size_t i = 0; i < kStatisticCount; ++i) {
     CompareStatistic(row->target->stats[i], row->golden->stats[i], &row->cells[i],
                      &row->cells[i + kStatisticCount]);
@@ -241,7 +252,7 @@ NodeMatches MatchGraphs(const Graph& target, const Graph& golden, const MatchOpt
       out[i] = golden.Find(own_name ? std::string(name) : options.map_name(name));
     }
   } else if (options.fuzzy) {
-    MatchFuzzily(target, golden, &out);
+    MatchFuzzily(target, golden, options.ignore_ranks, &out);
   } else {
     MatchByAncestors(target, golden, &out);
   }
@@ -250,7 +261,7 @@ NodeMatches MatchGraphs(const Graph& target, const Graph& golden, const MatchOpt
 
 NodeResults CompareGraphs(const Graph& target, const Graph& golden, const NodeMatches& matches,
                           Mode mode, bool cross_framework,
-                          const std::function<void(Comparison*)>& fill_tensors) {
+                          const std::function<void(Comparison*)>& fill_tensors, bool merged) {
   const DumpFile& dump = *target.dump().dump;
   NodeResults out;
   out.mode = mode;
@@ -270,6 +281,7 @@ NodeResults CompareGraphs(const Graph& target, const Graph& golden, const NodeMa
   out.precision.assign(matches.size(), Precision::kNone);
   RuleSet rules = RuleSet::ForFrameworks(cross_framework);
   rules.only_present = true;
+  rules.shape = !merged;
   base::ParallelFor(matches.size(), {.grain_size = kNodesAtATime}, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const int32_t index = target.nodes()[i].api;

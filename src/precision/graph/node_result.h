@@ -21,6 +21,8 @@ using NodeMatches = std::vector<int32_t>;
 
 struct MatchOptions {
   bool fuzzy = false;
+  // Merged ranks: calls may be named after the rank they come from.
+  bool ignore_ranks = false;
   // Target call name -> golden call name; set for layer mapping.
   std::function<std::string(std::string_view)> map_name = {};
 };
@@ -34,10 +36,12 @@ struct NodeResults {
   Mode mode = Mode::kStatistics;
 };
 
-// `fill_tensors` computes the cells of tensor mode.
+// `fill_tensors` computes the cells of tensor mode. `merged`: of ranks that were spread
+// differently, so shapes need not be equal.
 NodeResults CompareGraphs(const Graph& target, const Graph& golden, const NodeMatches& matches,
                           Mode mode, bool cross_framework,
-                          const std::function<void(Comparison*)>& fill_tensors);
+                          const std::function<void(Comparison*)>& fill_tensors,
+                          bool merged = false);
 
 // What two dumps of structure alone allow to say: nothing but which nodes match.
 NodeResults StructureResults(const Graph& target, const NodeMatches& matches);

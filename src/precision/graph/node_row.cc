@@ -98,7 +98,7 @@ void FillNodeRow(const VisGraph& graph, const NodePlace& place, NodeRow* row) {
   record.Int(node.micro_step);
   record.Text(row->link);
   record.Text(place.stack_id);
-  record.Text("");    // parallel_merge_info
+  record.Text(graph.merge_info == nullptr ? std::string_view() : (*graph.merge_info)[at]);
   record.Text("{}");  // matched_distributed, known when all ranks are
   record.Int(0);      // modified
   AddData(graph, node, compared, &record);

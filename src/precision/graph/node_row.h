@@ -22,8 +22,9 @@ struct VisGraph {
   const NodeMatches* matches = nullptr;  // null: one graph only
   const NodeResults* results = nullptr;  // of the compared side
   const std::vector<Overflow>* overflow = nullptr;
-  std::string data_folder;  // of tensor files; empty: none
-  bool checksums = false;   // show them with the other fields
+  const std::vector<std::string>* merge_info = nullptr;  // one a node: JSON, or nothing
+  std::string data_folder;                               // of tensor files; empty: none
+  bool checksums = false;                                // show them with the other fields
 };
 
 // "NPU_0_3": the graph's part of all its keys.

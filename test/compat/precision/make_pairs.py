@@ -132,6 +132,7 @@ class Maker:
         if name.startswith("Distributed"):
             group = {"type": "torch.ProcessGroup", "group_ranks": [0, 1], "group_id": "g0"}
             record["input_kwargs"]["group"] = group
+            record["input_kwargs"]["src"] = {"type": "int", "value": self.draw.randint(0, 3)}
         return record
 
     def dump(self):

@@ -1,0 +1,25 @@
+// All ranks of one side of a step, read and merged. Threads: one.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "precision/dump/dump_tree.h"
+#include "precision/parallel/merge_ranks.h"
+
+namespace sonde::precision {
+
+struct MergedSide {
+  std::vector<RankFolder> folders;
+  // What the merged graphs were made of; they refer to it.
+  std::deque<DumpFolder> dumps;
+  std::deque<Graph> graphs;
+  std::vector<MergedGraph> merged;
+};
+
+Result<MergedSide> MergeSide(const DumpTree& tree, int64_t step, const ParallelLayout& layout);
+
+// The folder of a merged graph's first rank.
+const RankFolder& FolderOf(const MergedSide& side, const MergedGraph& merged);
+
+}  // namespace sonde::precision
