@@ -66,7 +66,7 @@ test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest
 	@PRESET=$(PRESET) python3 test/torch_versions/run.py
 
 .PHONY: fuzz
-fuzz: setup-build ## Run every fuzz target FUZZ_SECONDS (60) long, or only FUZZ_TARGETS
+fuzz: setup-build ## Run every fuzz target FUZZ_SECONDS (60) long, or only FUZZ_TARGETS (names or folders)
 	@setup/debian.sh fuzz
 	@$(PYTHON_TEST) tools/fuzz.py --jobs $(JOBS) --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 

@@ -24,8 +24,20 @@ SECONDS_AN_INPUT = 20
 MEGABYTES = 2048
 
 
-def build(jobs):
-    """Builds all targets; returns their names, sorted."""
+def chosen_of(names, wanted):
+    """Those that are named, or whose folder of src/ is; all without `wanted`."""
+    for word in wanted:
+        if not any(name == word or name.startswith(f"{word}_") for name in names):
+            sys.exit(f"fuzz: unknown target {word}; known: {', '.join(names)}")
+    return [
+        name
+        for name in names
+        if not wanted or any(name == word or name.startswith(f"{word}_") for word in wanted)
+    ]
+
+
+def build(jobs, wanted):
+    """Builds the wanted targets (default: all); returns their names, sorted."""
     subprocess.run(["cmake", "--preset", "fuzz"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     known = subprocess.run(
         ["cmake", "--build", str(BUILD), "--target", "help"],
@@ -36,6 +48,7 @@ def build(jobs):
     names = sorted(set(re.findall(r"^fuzz_(\w+):", known, re.MULTILINE)))
     if not names:
         sys.exit("fuzz: no target found")
+    names = chosen_of(names, wanted)
     targets = [f"fuzz_{name}" for name in names]
     command = ["cmake", "--build", str(BUILD), "-j", str(jobs), "--target", *targets]
     subprocess.run(command, check=True)
@@ -81,16 +94,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
-    parser.add_argument("targets", nargs="*", help="only these (default: all)")
+    parser.add_argument(
+        "targets", nargs="*", help="only these, or those of these folders (default: all)"
+    )
     arguments = parser.parse_args()
 
-    names = build(arguments.jobs)
-    unknown = sorted(set(arguments.targets) - set(names))
-    if unknown:
-        sys.exit(f"fuzz: unknown target {unknown[0]}; known: {', '.join(names)}")
+    chosen = build(arguments.jobs, arguments.targets)
     failed = []
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        chosen = arguments.targets or names
         for name, code, log in pool.map(lambda n: run_target(n, arguments.seconds), chosen):
             runs = figure(r"stat::number_of_executed_units:\s*(\d+)", log)
             covered = figure(r"cov: (\d+)", log)

@@ -151,7 +151,8 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
                          importers::ImportUnpublished(source, path, import_options));
   SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data,
                          recipes::TraceData::Load(*imported.store, options.threads));
-  if (data.slices.empty() && data.memory_events.empty() && data.marks.empty()) {
+  if (data.slices.empty() && data.memory_events.empty() && data.marks.empty() &&
+      data.counters.empty()) {
     std::string reason = "the capture holds no records";
     for (const recipes::ImportIssue& issue : data.issues) {
       if (issue.severity == "error") reason += Concat(": ", issue.advice);

@@ -4,6 +4,7 @@
 // Real data: SONDE_SHARED_DATA; skipped where it is absent.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -17,6 +18,7 @@
 #include "recipes/communication/communication.h"
 #include "recipes/communication_matrix/communication_matrix.h"
 #include "recipes/kernel_details/kernel_details.h"
+#include "recipes/lane_depth/lane_depth.h"
 #include "recipes/op_statistic/op_statistic.h"
 #include "recipes/trace/device_view.h"
 #include "store/source_tables.h"
@@ -102,6 +104,10 @@ class KernelDetailsOf : public ImportedSet {};
 class OpStatisticOf : public ImportedSet {};
 class ApiStatisticOf : public ImportedSet {};
 class StepTraceOf : public ImportedSet {};
+class StepTraceTextOf : public ImportedSet {};
+class OverlapOf : public ImportedSet {};
+class OverlapLayerOf : public ImportedSet {};
+class LaneDepthOf : public ImportedSet {};
 class CommunicationOf : public ImportedSet {};
 class CommunicationMatrixOf : public ImportedSet {};
 
@@ -219,6 +225,156 @@ TEST_P(StepTraceOf, EqualsTheFile) {
   }
 }
 
+// step_trace_time.csv: microseconds, summed from a layer whose bars were rounded after merging,
+// while the recipe merges tasks that were rounded before: a nanosecond an interval. Stage and
+// preparing are differences of double microseconds since 1970, which step by 0.25; preparing needs
+// the steps of a timeline.
+TEST_P(StepTraceTextOf, EqualsTheFile) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  const Rows expected = set.Table("step_trace_time");
+  ASSERT_FALSE(expected.empty());
+  ASSERT_EQ(set.view().devices.size(), 1u);
+  const auto& rows = set.view().devices[0].steps;
+  ASSERT_EQ(rows.size(), expected.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(std::to_string(rows[i].step_id.value_or(-1)), Get(expected[i], "Step"));
+    const recipes::Overlap& overlap = set.view().devices[0].overlap;
+    const double near =
+        0.001 * static_cast<double>(overlap.computing.size() + overlap.communication.size());
+    constexpr double kDouble = 0.26;
+    const std::tuple<const char*, int64_t, double> figures[] = {
+        {"Computing", rows[i].computing_ns, near},
+        {"Communication(Not Overlapped)", rows[i].not_overlapped_ns, near},
+        {"Overlapped", rows[i].overlapped_ns, near},
+        {"Communication", rows[i].communication_ns, near},
+        {"Free", rows[i].free_ns, near},
+        {"Stage", rows[i].stage_ns, kDouble},
+        {"Bubble", rows[i].bubble_ns, near},
+        {"Preparing", rows[i].preparing_ns, kDouble}};
+    const bool has_timeline = !set.data().slices.empty() && !set.data().ops.empty();
+    for (const auto& [column, ns, tolerance] : figures) {
+      if (!has_timeline && std::string_view(column) == "Preparing") continue;
+      EXPECT_NEAR(static_cast<double>(ns) / 1000, Double(Get(expected[i], column)), tolerance)
+          << column;
+    }
+  }
+}
+
+using OverlapRow = std::tuple<std::string, int64_t, int64_t>;  // type, start, end
+
+std::vector<OverlapRow> OverlapRows(const recipes::DeviceView& view) {
+  std::vector<OverlapRow> rows;
+  const recipes::Overlap& overlap = view.devices.at(0).overlap;
+  for (const auto& [type, list] :
+       {std::pair<const char*, const std::vector<recipes::Interval>*>{"0", &overlap.computing},
+        {"1", &overlap.communication},
+        {"2", &overlap.not_overlapped},
+        {"3", &overlap.free}}) {
+    for (const recipes::Interval& interval : *list) {
+      rows.emplace_back(type, interval.start_ns, interval.end_ns);
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+// Intervals of the table that a viewer added to the database, to the nanosecond.
+TEST_P(OverlapOf, EqualsTheFile) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  std::vector<OverlapRow> expected;
+  for (const auto& row : set.Table("OVERLAP_ANALYSIS")) {
+    expected.emplace_back(Get(row, "type"), Int(Get(row, "startNs")), Int(Get(row, "endNs")));
+  }
+  ASSERT_FALSE(expected.empty());
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(OverlapRows(set.view()), expected);
+}
+
+// The layer of the timeline, whose ends are sums of two rounded numbers.
+TEST_P(OverlapLayerOf, EqualsTheFile) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  const std::map<std::string_view, const char*> types = {{"Computing", "0"},
+                                                         {"Communication", "1"},
+                                                         {"Communication(Not Overlapped)", "2"},
+                                                         {"Free", "3"}};
+  std::vector<OverlapRow> expected;
+  for (const store::SliceRow& slice : set.data().slices) {
+    if (set.data().Name(set.data().TrackOf(slice).kind) != "overlap") continue;
+    const auto type = types.find(set.data().Name(slice.name));
+    ASSERT_NE(type, types.end()) << set.data().Name(slice.name);
+    expected.emplace_back(type->second, slice.ts, slice.ts + slice.dur);
+  }
+  ASSERT_FALSE(expected.empty());
+  // The bars add up to step_trace_time.csv, to the remains of doubles.
+  const Rows steps = set.Table("step_trace_time");
+  ASSERT_EQ(steps.size(), 1u);
+  for (const auto& [name, type] : types) {
+    int64_t total = 0;
+    for (const auto& [kind, start, end] : expected) total += kind == type ? end - start : 0;
+    EXPECT_NEAR(static_cast<double>(total) / 1000, Double(Get(steps[0], std::string(name).c_str())),
+                1e-6);
+  }
+  std::sort(expected.begin(), expected.end());
+  const std::vector<OverlapRow> found = OverlapRows(set.view());
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(std::get<0>(found[i]), std::get<0>(expected[i]));
+    EXPECT_LE(std::abs(std::get<1>(found[i]) - std::get<1>(expected[i])), 2) << i;
+    EXPECT_LE(std::abs(std::get<2>(found[i]) - std::get<2>(expected[i])), 2) << i;
+  }
+}
+
+// Rows that a viewer gave to tasks: planes of communication, which are lanes of their own here, lie
+// on the stream that runs them there.
+TEST_P(LaneDepthOf, RowsOfStreamsEqualTheFile) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  std::map<std::string, std::vector<recipes::Interval>> tasks;  // by stream
+  std::map<std::string, std::vector<int64_t>> expected;
+  size_t count = 0;
+  for (const auto& row : set.Table("TASK")) {
+    tasks[Get(row, "streamId")].push_back({Int(Get(row, "startNs")), Int(Get(row, "endNs"))});
+    expected[Get(row, "streamId")].push_back(Int(Get(row, "depth")));
+    ++count;
+  }
+  ASSERT_GT(count, 500u);
+  for (const auto& [stream, list] : tasks) {
+    const std::vector<int32_t> found = recipes::LaneDepths(list);
+    EXPECT_EQ(std::vector<int64_t>(found.begin(), found.end()), expected[stream]) << stream;
+  }
+}
+
+// And to host calls and operators.
+TEST_P(LaneDepthOf, EqualsTheFile) {
+  const Imported set(GetParam());
+  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  using Row = std::tuple<int64_t, int64_t, int64_t>;  // start, end, depth
+  const std::vector<int32_t> depths = recipes::LaneDepths(set.data());
+  const std::pair<const char*, std::vector<std::string_view>> tables[] = {
+      {"CANN_API", {"api"}}, {"PYTORCH_API", {"thread", "python", "module"}}};
+  for (const auto& [table, kinds] : tables) {
+    std::vector<Row> expected;
+    for (const auto& row : set.Table(table)) {
+      expected.emplace_back(Int(Get(row, "startNs")), Int(Get(row, "endNs")),
+                            Int(Get(row, "depth")));
+    }
+    ASSERT_FALSE(expected.empty()) << table;
+    std::vector<Row> found;
+    for (const store::SliceRow& slice : set.data().slices) {
+      const std::string_view kind = set.data().Name(set.data().TrackOf(slice).kind);
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) continue;
+      found.emplace_back(slice.ts, slice.ts + slice.dur,
+                         depths[static_cast<size_t>(slice.slice_id)]);
+    }
+    std::sort(expected.begin(), expected.end());
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, expected) << table;
+  }
+}
+
 // CommAnalyzerTime of analysis.db: milliseconds.
 TEST_P(CommunicationOf, EqualsTheFile) {
   const Imported set(GetParam());
@@ -297,6 +453,7 @@ constexpr char kDb0[] = "ascend_pt/db/level0/rank0_ascend_pt";
 constexpr char kDb1[] = "ascend_pt/db/level1/rank0_ascend_pt";
 constexpr char kDb1Rank1[] = "ascend_pt/db/level1/rank1_ascend_pt";
 constexpr char kText0[] = "ascend_pt/text/level0/rank0_ascend_pt";
+constexpr char kText0Rank1[] = "ascend_pt/text/level0/rank1_ascend_pt";
 constexpr char kText1[] = "ascend_pt/text/level1/rank0_ascend_pt";
 constexpr char kText1Rank1[] = "ascend_pt/text/level1/rank1_ascend_pt";
 // No timeline; rank 1 has only the files of the whole job.
@@ -310,6 +467,11 @@ INSTANTIATE_TEST_SUITE_P(Real, KernelDetailsOf,
 INSTANTIATE_TEST_SUITE_P(Real, OpStatisticOf, Values(kText1, kText1Rank1, kQwen, kQwenRank2));
 INSTANTIATE_TEST_SUITE_P(Real, ApiStatisticOf, Values(kText1, kText1Rank1));
 INSTANTIATE_TEST_SUITE_P(Real, StepTraceOf, Values(kDb0, kDb1, kDb1Rank1));
+INSTANTIATE_TEST_SUITE_P(Real, StepTraceTextOf,
+                         Values(kText0, kText0Rank1, kText1, kText1Rank1, kQwen, kQwenRank2));
+INSTANTIATE_TEST_SUITE_P(Real, OverlapOf, Values(kDb1));
+INSTANTIATE_TEST_SUITE_P(Real, OverlapLayerOf, Values(kText0, kText0Rank1, kText1, kText1Rank1));
+INSTANTIATE_TEST_SUITE_P(Real, LaneDepthOf, Values(kDb1));
 INSTANTIATE_TEST_SUITE_P(Real, CommunicationOf,
                          Values(kDb1, kDb1Rank1, kQwen, kQwenRank1, kQwenRank2));
 INSTANTIATE_TEST_SUITE_P(Real, CommunicationMatrixOf, Values(kDb1, kDb1Rank1));

@@ -16,6 +16,8 @@ constexpr std::array kRecipes = {
     Recipe{"api_statistic", "calls of the host by name", &ApiStatisticTable},
     Recipe{"operator_details", "every operator with its times", &OperatorDetailsTable},
     Recipe{"kernel_details", "every device task and communication operation", &KernelDetailsTable},
+    Recipe{"lane_depth", "the row of its lane on which a timeline draws each slice",
+           &LaneDepthTable},
     Recipe{"operator_memory", "blocks of memory and who asked for them", &OperatorMemoryTable},
     Recipe{"memory_record", "every allocation and release with the totals after it",
            &MemoryRecordTable},

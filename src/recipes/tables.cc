@@ -8,6 +8,7 @@
 #include "recipes/communication/communication.h"
 #include "recipes/communication_matrix/communication_matrix.h"
 #include "recipes/kernel_details/kernel_details.h"
+#include "recipes/lane_depth/lane_depth.h"
 #include "recipes/memory_summary/memory_summary.h"
 #include "recipes/op_statistic/op_statistic.h"
 #include "recipes/operator_details/operator_details.h"
@@ -90,6 +91,15 @@ ResultTable OverlapTable(const DeviceView& view) {
       .Text("type", [](const Row& r) { return r.type; })
       .Int("start_ns", [](const Row& r) { return r.interval.start_ns; })
       .Int("end_ns", [](const Row& r) { return r.interval.end_ns; });
+  return maker.Table();
+}
+
+ResultTable LaneDepthTable(const DeviceView& view) {
+  const std::vector<int32_t> depths = LaneDepths(*view.data);
+  const std::vector<store::SliceRow> slices(view.data->slices.begin(), view.data->slices.end());
+  TableMaker maker(slices);
+  maker.Int("slice_id", [](const auto& slice) { return slice.slice_id; })
+      .Int("depth", [&](const auto& slice) { return depths[static_cast<size_t>(slice.slice_id)]; });
   return maker.Table();
 }
 

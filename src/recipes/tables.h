@@ -10,6 +10,7 @@ namespace sonde::recipes {
 
 store::ResultTable StepTraceTable(const DeviceView& view);
 store::ResultTable OverlapTable(const DeviceView& view);
+store::ResultTable LaneDepthTable(const DeviceView& view);
 store::ResultTable OpStatisticTable(const DeviceView& view);
 store::ResultTable ApiStatisticTable(const DeviceView& view);
 store::ResultTable OperatorDetailsTable(const DeviceView& view);

@@ -311,3 +311,88 @@ def test_cut_off_timelines(shared_data, tmp_path, run_sonde, cut):
     done = run_sonde("query", span, "SELECT count(*) FROM slice", "--format", "csv")
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[1]) > 2000
+
+
+def layer(pid, name, label, sort_index):
+    """Metadata events of one layer of a timeline."""
+    return [
+        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}},
+        {"ph": "M", "name": "process_labels", "pid": pid, "tid": 0, "args": {"labels": label}},
+        {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0,
+         "args": {"sort_index": sort_index}},
+    ]  # fmt: skip
+
+
+def rows_of(run_sonde, path, sql):
+    done = run_sonde("query", path, sql, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_marks(tmp_path, run_sonde):
+    """mstx ranges and markers of a timeline: rows of `mark`, ranges with their slice."""
+    span = tmp_path / "vm_1_20250109081616713_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    span.mkdir(parents=True)
+    pid = 77 << 10 | 6 << 5
+    events = layer(pid, "python3", "CPU", 6)
+    expected = []
+    for i, (kind, name) in enumerate(
+        [("push/pop", "push_pop"), ("start/end", "start_end"), ("marker", "marker")]
+    ):
+        dur = 0 if kind == "marker" else 2.5 + i
+        events.append(
+            {"name": f"m{i}", "pid": pid, "tid": 77, "ts": f"{1736413971558972 + 10 * i}.912",
+             "dur": dur, "args": {"event_type": kind, "domain": f"d{i}"}, "ph": "X"}
+        )  # fmt: skip
+        expected.append(
+            {"message": f"m{i}", "ts": 1736413971558972912 + 10000 * i, "dur": round(dur * 1000),
+             "domain": f"d{i}", "kind": name, "slice": None if kind == "marker" else f"m{i}"}
+        )  # fmt: skip
+    (span / "trace_view.json").write_text(json.dumps(events))
+    assert rows_of(
+        run_sonde, span.parent,
+        "SELECT message, m.ts, m.dur, domain, m.kind, s.name AS slice FROM mark m "
+        "LEFT JOIN slice s USING (slice_id) ORDER BY m.ts",
+    ) == expected  # fmt: skip
+
+
+def test_exports_of_the_device_tool(tmp_path, run_sonde):
+    """Several exports of one capture: the newest, all its pieces, and not the marks twice."""
+    output = tmp_path / "PROF_000001_20250109081616713_ABC" / "mindstudio_profiler_output"
+    output.mkdir(parents=True)
+
+    def write(name, *names):
+        events = layer(5, "CANN", "CPU", 1)
+        for i, event in enumerate(names):
+            events.append({"name": event, "pid": 5, "tid": 1, "ts": f"{100 + i}.0", "dur": 1.5,
+                           "args": {"level": "acl", "connection_id": i}, "ph": "X"})  # fmt: skip
+        (output / name).write_text(json.dumps(events))
+
+    write("msprof_20250109081616.json", "old")
+    write("msprof_slice_0_20250110081616.json", "new 0", "new 1")
+    write("msprof_slice_1_20250110081616.json", "new 2")
+    write("msprof_tx_20250110081616.json", "mark")
+    kernels = "Device_id,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n"
+    for time, name in (("20250109081616", "k old"), ("20250110081616", "k new")):
+        (output / f"op_summary_{time}.csv").write_text(f"{kernels}0,{name},Add,AI_CORE,1000.5,2\n")
+    span = output.parent
+    assert rows_of(
+        run_sonde,
+        span,
+        "SELECT s.name, level FROM slice s JOIN api_call USING (slice_id) ORDER BY 1",
+    ) == [{"name": f"new {i}", "level": "acl"} for i in range(3)]
+    assert rows_of(run_sonde, span, "SELECT name FROM device_task") == [{"name": "k new"}]
+    (unread,) = rows_of(
+        run_sonde, span, "SELECT advice FROM import_issue WHERE code = 'files_not_read'"
+    )
+    assert "msprof_20250109081616.json" in unread["advice"]
+    assert "msprof_tx_" in unread["advice"] and "op_summary_20250109081616" in unread["advice"]
+
+
+def test_the_form_that_was_taken_is_said(shared_data, tmp_path, run_sonde):
+    """Text and database of one rank in a folder: a line says which, and why."""
+    span = reader.copy_of(shared_data / "ascend_pt/db/level1/rank1_ascend_pt", tmp_path / "span")
+    (span / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").write_text("Name,Type\n")
+    done = run_sonde("query", span, "SELECT 1")
+    assert done.returncode == 0
+    assert "the database was taken, since" in done.stderr

@@ -162,18 +162,22 @@ def test_steps(rank_folder, analysis_db):
     assert text == database
 
 
+def entries_of(path):
+    """(step, kind, operation) and what the file says about it, without the sums."""
+    with open(path, encoding="utf-8") as file:
+        for step, kinds in json.load(file).items():
+            for kind, operations in kinds.items():
+                for name, parts in operations.items():
+                    if name != "Total Op Info":
+                        yield (step, kind, name), parts
+
+
 def test_communication(rank_folder, analysis_db):
-    with open(rank_folder / "communication.json", encoding="utf-8") as file:
-        communication = json.load(file)
     text = set()
-    for step, kinds in communication.items():
-        for kind, operations in kinds.items():
-            for name, parts in operations.items():
-                if name == "Total Op Info":
-                    continue
-                times = parts["Communication Time Info"]
-                text.add((step, kind, name, times["Elapse Time(ms)"], times["Transit Time(ms)"],
-                          times["Wait Time(ms)"]))  # fmt: skip
+    for key, parts in entries_of(rank_folder / "communication.json"):
+        times = parts["Communication Time Info"]
+        text.add((*key, times["Elapse Time(ms)"], times["Transit Time(ms)"],
+                  times["Wait Time(ms)"]))  # fmt: skip
     database = set(
         analysis_db.execute(
             "SELECT step, type, hccl_op_name || '@' || group_name, elapse_time, transit_time, "
@@ -185,15 +189,11 @@ def test_communication(rank_folder, analysis_db):
 
 
 def test_matrix(rank_folder, analysis_db):
-    with open(rank_folder / "communication_matrix.json", encoding="utf-8") as file:
-        matrix = json.load(file)
     text = set()
-    for step, kinds in matrix.items():
-        for kind, entries in kinds.items():
-            for name, links in entries.items():
-                for link, cell in links.items():
-                    text.add((step, kind, name, link, cell["Transport Type"],
-                              cell["Transit Size(MB)"], cell.get("Op Name")))  # fmt: skip
+    for key, links in entries_of(rank_folder / "communication_matrix.json"):
+        for link, cell in links.items():
+            text.add((*key, link, cell["Transport Type"], cell["Transit Size(MB)"],
+                      cell.get("Op Name")))  # fmt: skip
     database = set(
         analysis_db.execute(
             "SELECT step, type, hccl_op_name || '@' || group_name, src_rank || '-' || dst_rank, "

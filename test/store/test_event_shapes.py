@@ -2,12 +2,16 @@
 
 import gzip
 import json
+import subprocess
 from collections import Counter, defaultdict
 from decimal import Decimal
 
 import pytest
+from conftest import BUILD
 from event_shapes import SHAPES
 from read_events import to_ns
+
+SONDE = BUILD / "bin" / "sonde"
 
 
 class Reading:
@@ -167,3 +171,25 @@ def test_devices_of_kineto(tmp_path, query, monkeypatch):
         (f"gemm on {label} 0", i, 7, "aten::mm")
         for i, label in enumerate(("GPU", "XPU", "HPU", "MTIA", "NPU"))
     ]
+
+
+def test_every_exporter_takes_it(shape, tmp_path, query):
+    """Text, database, Kineto and Parquet of any trace; what is written as Kineto reads the same."""
+    reading, path = shape
+    words = [
+        "analyse",
+        str(path),
+        "--export-type",
+        "text,db,kineto,parquet",
+        "-o",
+        tmp_path / "out",
+    ]
+    done = subprocess.run([SONDE, *map(str, words)], capture_output=True, text=True, timeout=120,
+                          check=False)  # fmt: skip
+    if not reading.slices and not reading.counters():
+        assert done.returncode == 1 and "holds no records" in done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    written = {p.name for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert "trace_view.json" in written and "slice.parquet" in written
+    assert any(name.startswith("ascend_pytorch_profiler") for name in written)

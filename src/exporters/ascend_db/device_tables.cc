@@ -80,7 +80,8 @@ Status WriteTasks(DbContext& context) {
     AddTask(data, context.view, i, TextId(context, kind.task_type), table);
   }
   AddCommunicationTasks(context, table);
-  return table.Close();
+  SONDE_RETURN_IF_ERROR(table.Close());
+  return context.file.Execute("CREATE INDEX TaskIndex ON TASK (startNs,globalTaskId)");
 }
 
 Status WriteComputeTasks(DbContext& context) {
@@ -211,9 +212,7 @@ Status WriteDeviceTables(DbContext& context) {
   SONDE_RETURN_IF_ERROR(WriteComputeTasks(context));
   SONDE_RETURN_IF_ERROR(WriteCounters(context));
   SONDE_RETURN_IF_ERROR(WriteOverlap(context));
-  SONDE_RETURN_IF_ERROR(WriteApiCalls(context));
-  return context.file.Execute(
-      "CREATE INDEX IF NOT EXISTS TaskIndex ON TASK (startNs,globalTaskId)");
+  return WriteApiCalls(context);
 }
 
 }  // namespace sonde::exporters

@@ -1,6 +1,8 @@
 #include "importers/ascend/span.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -109,6 +111,39 @@ std::vector<std::string> AscendSpan::all() const {
 
 namespace {
 
+// "op_summary_slice_0_20250109081616.csv" -> ("op_summary.csv", "20250109081616"): what was
+// exported, and when; no time where the name has none.
+std::pair<std::string, std::string> ExportOf(std::string_view name) {
+  constexpr size_t kTimeDigits = 14;
+  const size_t point = name.rfind('.');
+  std::string_view stem = name.substr(0, point);
+  const size_t mark = stem.rfind('_');
+  if (point == std::string_view::npos || mark == std::string_view::npos) return {};
+  const std::string_view time = stem.substr(mark + 1);
+  if (time.size() < kTimeDigits || time.find_first_not_of("0123456789") != std::string_view::npos) {
+    return {};
+  }
+  stem = stem.substr(0, std::min(mark, stem.find("_slice_")));
+  return {base::Concat(stem, name.substr(point)), std::string(time)};
+}
+
+// A capture may have been exported several times: only the newest export of each kind is read.
+void KeepNewest(std::vector<SpanFile>& files, std::vector<std::string>& unread) {
+  std::map<std::string, std::string> newest;
+  for (const SpanFile& file : files) {
+    const auto [what, time] = ExportOf(base::BaseName(file.path));
+    if (!time.empty()) newest[what] = std::max(newest[what], time);
+  }
+  std::erase_if(files, [&](const SpanFile& file) {
+    const auto [what, time] = ExportOf(base::BaseName(file.path));
+    // All layers stand in msprof_<time>.json, that of the marks too.
+    const bool is_part = what == "msprof_tx.json" && newest.contains("msprof.json");
+    if (time.empty() || (time == newest[what] && !is_part)) return false;
+    unread.push_back(file.relative);
+    return true;
+  });
+}
+
 void PutBestFirst(std::vector<SpanFile>& databases) {
   const auto is_framework = [](const SpanFile& file) {
     return base::BaseName(file.path).starts_with("ascend_");
@@ -156,6 +191,8 @@ AscendSpan FindFiles(const std::string& path) {
 AscendSpan FindSpan(const std::string& path) {
   AscendSpan span = FindFiles(path);
   PutBestFirst(span.databases);
+  KeepNewest(span.tables, span.unread);
+  KeepNewest(span.timelines, span.unread);
   return span;
 }
 

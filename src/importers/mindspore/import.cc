@@ -83,8 +83,7 @@ class FolderImport {
     for (const SpanFile& file : files_.runtime) {
       // RuntimeProfilerDetail17.csv goes with RuntimeProfilerJson17.json.
       const std::string json_name = base::ReplaceAll(
-          base::ReplaceAll(std::string(base::BaseName(file.path)), "Detail", "Json"), ".csv",
-          ".json");
+          base::ReplaceAll(base::BaseName(file.path), "Detail", "Json"), ".csv", ".json");
       base::MappedFile json;
       for (const SpanFile& other : files_.runtime_json) {
         if (base::BaseName(other.path) != json_name) continue;

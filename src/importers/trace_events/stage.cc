@@ -148,7 +148,10 @@ EventStage::~EventStage() = default;
 Status EventStage::Read(const std::string& path) {
   path_ = path;
   bool cut_wrongly = false;
-  SONDE_RETURN_IF_ERROR(ReadPieces(path, std::max(1, options_.threads), cut_wrongly));
+  // What a further file gives cannot be thrown away by itself: it is never cut in pieces.
+  const size_t first = collectors_.size();
+  const int threads = first == 0 ? std::max(1, options_.threads) : 1;
+  SONDE_RETURN_IF_ERROR(ReadPieces(path, threads, cut_wrongly));
   if (cut_wrongly) {
     // A place that looked like one between two events was none (events inside of arguments): what
     // was read is thrown away, and one reader takes the whole file.
@@ -160,11 +163,12 @@ Status EventStage::Read(const std::string& path) {
     metadata_.clear();
     SONDE_RETURN_IF_ERROR(ReadPieces(path, 1, cut_wrongly));
   }
-  for (auto& collector : collectors_) {
-    collector->issues().MergeInto(issues_);
-    if (collector->bad_sets() > 0) issues_.Add(kBadArguments, path, -1, collector->bad_sets());
+  for (size_t i = first; i < collectors_.size(); ++i) {
+    Collector& collector = *collectors_[i];
+    collector.issues().MergeInto(issues_);
+    if (collector.bad_sets() > 0) issues_.Add(kBadArguments, path, -1, collector.bad_sets());
   }
-  metadata_ = std::move(collectors_[0]->metadata());
+  for (auto& fact : collectors_[first]->metadata()) metadata_.push_back(std::move(fact));
   return {};
 }
 
@@ -173,8 +177,10 @@ Status EventStage::ReadPieces(const std::string& path, int threads, bool& cut_wr
   SONDE_ASSIGN_OR_RETURN(const auto source, TextSource::Open(path, issues_));
   const Window& whole = source->window();
   const bool in_pieces = !source->packed() && threads > 1 && whole.end - whole.begin > kPieceBytes;
+  const size_t first = collectors_.size();
   for (int i = 0; i < (in_pieces ? threads : 1); ++i) {
-    collectors_.push_back(std::make_unique<Collector>(*this, static_cast<uint32_t>(i)));
+    collectors_.push_back(
+        std::make_unique<Collector>(*this, static_cast<uint32_t>(collectors_.size())));
     if (store_ == nullptr) continue;
     SONDE_ASSIGN_OR_RETURN(auto transaction, store_->Begin());
     transactions_.push_back(std::make_unique<store::Transaction>(std::move(transaction)));
@@ -191,8 +197,8 @@ Status EventStage::ReadPieces(const std::string& path, int threads, bool& cut_wr
       return end;
     };
   }
-  SONDE_RETURN_IF_ERROR(ReadTraceText(*source, path, *collectors_[0], issues_, runner));
-  staged_.Append(collectors_[0]->TakeStaged());
+  SONDE_RETURN_IF_ERROR(ReadTraceText(*source, path, *collectors_[first], issues_, runner));
+  staged_.Append(collectors_[first]->TakeStaged());
   return {};
 }
 

@@ -169,6 +169,7 @@ class EventStage {
   EventStage& operator=(const EventStage&) = delete;
   ~EventStage();
 
+  // May be called for several files, which are one trace.
   Status Read(const std::string& path);
   Status Arrange(int64_t base_ns);
   // Interns nothing: may run beside WriteRest, with a transaction of its own.
