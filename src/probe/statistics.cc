@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/float16.h"
+#include "probe/cascade_sum.h"
 #include "probe/moments.h"
 
 namespace sonde::probe {
@@ -59,6 +60,10 @@ Statistics OfFloats(const FloatMoments& moments, const TensorView& view,
   out.min = Real(moments.has_nan ? nan : static_cast<double>(moments.min));
   if (!options.with_sums) return out;
   auto sum = static_cast<float>(moments.sum);
+  if (view.type == ElementType::kFloat32 && view.Count() <= kMaxCascadeCount &&
+      (view.IsContiguous() || view.IsDense())) {
+    sum = CascadeSum(static_cast<const float*>(view.data), view.Count());
+  }
   if (options.mean_rounds_sum) sum = Round(sum, view.type);
   const float mean = sum / static_cast<float>(view.Count());
   const float norm = std::sqrt(static_cast<float>(moments.sum_of_squares));

@@ -148,6 +148,13 @@ PyObject* TakeError(PyObject* self, Arguments, intptr_t count) {
   return g_calls.text_from(text.data(), static_cast<intptr_t>(text.size()));
 }
 
+PyObject* TakeBad(PyObject* self, Arguments, intptr_t count) {
+  if (!CheckCount(count, 0)) return nullptr;
+  PyObject* const answer = RecorderOf(self)->TakeBad() ? g_calls.true_object : g_calls.none;
+  g_calls.retain(answer);
+  return answer;
+}
+
 using FastFunction = PyObject* (*)(PyObject*, Arguments, intptr_t);
 PyMethod Method(const char* name, FastFunction function) {
   return {.name = name,
@@ -158,11 +165,20 @@ PyMethod Method(const char* name, FastFunction function) {
 }
 
 // The interpreter keeps pointers to these.
-std::array<PyMethod, 12> g_methods = {
-    Method("inputs", &Inputs),    Method("gradients", &Gradients), Method("open", &Open),
-    Method("add", &Add),          Method("finish", &Finish),       Method("remove", &Remove),
-    Method("stack", &Stack),      Method("construct", &Construct), Method("settle", &Settle),
-    Method("moved_to", &MovedTo), Method("close", &Close),         Method("take_error", &TakeError),
+std::array<PyMethod, 13> g_methods = {
+    Method("take_bad", &TakeBad),
+    Method("inputs", &Inputs),
+    Method("gradients", &Gradients),
+    Method("open", &Open),
+    Method("add", &Add),
+    Method("finish", &Finish),
+    Method("remove", &Remove),
+    Method("stack", &Stack),
+    Method("construct", &Construct),
+    Method("settle", &Settle),
+    Method("moved_to", &MovedTo),
+    Method("close", &Close),
+    Method("take_error", &TakeError),
 };
 
 bool ReadDtypes(PyObject* list, std::unordered_map<PyObject*, DtypeInfo>* out) {

@@ -53,7 +53,6 @@ bool Recorder::Save(const std::string& name, const ReadTensor& tensor) {
   const std::string path = JoinPath(files_.tensor_folder, name + ".pt");
   const Status status = probe::WriteTorchFile(path, tensor.view, tensor.dtype->name);
   Keep(status);
-  if (status.ok()) tensor_bytes_ += tensor.view.Count() * tensor.view.element_bytes;
   return status.ok();
 }
 
@@ -74,7 +73,9 @@ bool Recorder::Add(const std::string& name, std::string_view key, std::string_vi
     probe::AppendLine(text, ++depth);
   }
   const std::string path = io.empty() ? name : Concat(name, ".", io);
-  if (!Renderer(calls_, reader_, options_).Render(value, depth, path, save, text)) return false;
+  Renderer renderer(calls_, reader_, options_);
+  if (!renderer.Render(value, depth, path, save, text)) return false;
+  bad_ = bad_ || renderer.found_bad();
   if ((flags & kInList) != 0) {
     probe::AppendLine(text, depth - 1);
     text.push_back(']');

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <utility>
 
 #include "adapt/probe/frame_walk.h"
 #include "adapt/probe/renderer.h"
@@ -59,7 +59,8 @@ class Recorder {
   void Close();
   // The first failure since the last call, empty for none.
   std::string TakeError();
-  uint64_t tensor_bytes() const { return tensor_bytes_; }
+  // Whether NaN or infinity was met since the last call.
+  bool TakeBad() { return std::exchange(bad_, false); }
 
  private:
   bool Save(const std::string& name, const ReadTensor& tensor);
@@ -75,7 +76,7 @@ class Recorder {
   DumpFiles files_;
   std::string error_;
   bool has_failed_ = false;
-  uint64_t tensor_bytes_ = 0;
+  bool bad_ = false;
 };
 
 }  // namespace sonde::adapt

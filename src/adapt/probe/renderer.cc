@@ -1,5 +1,7 @@
 #include "adapt/probe/renderer.h"
 
+#include <cmath>
+
 #include "base/strings.h"
 #include "probe/checksum.h"
 #include "probe/json_text.h"
@@ -239,6 +241,12 @@ void Renderer::Summary(const ReadTensor& tensor, size_t depth) {
   }
   if (options_.summary == SummaryMode::kNone) return;
   const probe::Statistics statistics = probe::ComputeStatistics(tensor.view, options_.statistics);
+  for (const probe::Number* number : {&statistics.max, &statistics.min}) {
+    if (number->kind == probe::Number::Kind::kFloat && !std::isfinite(number->real)) {
+      found_bad_ = true;
+    }
+  }
+  if (options_.summary == SummaryMode::kCheck) return;
   const std::pair<std::string_view, const probe::Number*> fields[] = {{"Max", &statistics.max},
                                                                       {"Min", &statistics.min},
                                                                       {"Mean", &statistics.mean},

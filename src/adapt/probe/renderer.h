@@ -21,7 +21,8 @@
 
 namespace sonde::adapt {
 
-enum class SummaryMode : uint8_t { kStatistics, kCrc32, kXor, kNone };
+// kCheck: nothing is written, but NaN and infinity are looked for.
+enum class SummaryMode : uint8_t { kStatistics, kCrc32, kXor, kNone, kCheck };
 
 struct RenderOptions {
   SummaryMode summary = SummaryMode::kStatistics;
@@ -42,6 +43,8 @@ class Renderer {
   // named `path`, continued by the place of the tensor within the value.
   bool Render(PyObject* value, size_t depth, const std::string& path, const SaveTensor& save,
               std::string& out);
+  // Whether a tensor had NaN or infinity; not known in the modes kXor and kNone.
+  bool found_bad() const { return found_bad_; }
   // A value of JSON types as it is.
   bool RenderPlain(PyObject* value, size_t depth, std::string& out) {
     out_ = &out;
@@ -80,6 +83,7 @@ class Renderer {
   const SaveTensor* save_ = nullptr;
   std::string path_;
   std::string* out_ = nullptr;
+  bool found_bad_ = false;
 };
 
 }  // namespace sonde::adapt

@@ -15,6 +15,7 @@ from typing import Any, Callable, Optional
 from sonde.torch.precision import _errors, _native_probe
 from sonde.torch.precision._config import Config
 from sonde.torch.precision._scope import Scope
+from sonde.torch.precision._values import Raw
 
 _FINISH = _native_probe.FINISH
 _SAVE = _native_probe.SAVE_TENSORS
@@ -43,6 +44,8 @@ class Collector:
         self.is_child = False  # a fork of the process that records
         self.folder: Optional[str] = None
         self.optimizer_status = ""
+        self.overflows = 0  # calls with NaN or infinity in their results (overflow_check)
+        self._inputs_of: dict[str, tuple] = {}
         self._functions: dict[str, Any] = {}
         self._set_modes()
         self._nodes: list[tuple[str, Optional[str]]] = []
@@ -66,6 +69,8 @@ class Collector:
         self.forward_output = has_values and {"forward", "output"} <= modes
         self.backward_input = has_values and {"backward", "input"} <= modes
         self.backward_output = has_values and {"backward", "output"} <= modes
+        self._watches = self.config.task == "overflow_check"
+        self._marks_nan = self.config.task == "nan_check"
         self._saves_all = self.config.task in ("tensor", "diff_check")
         self._stack_flag = _native_probe.WITH_STACK if self.config.extra_info else 0
         self._filters = self.scope.filters
@@ -128,6 +133,7 @@ class Collector:
         self._started.clear()
         self._backward_modules.clear()
         self._gradient_calls.clear()
+        self._inputs_of.clear()
         self.nesting = Nesting()
 
     def moved_to(self, folder: str) -> None:
@@ -181,7 +187,9 @@ class Collector:
         """Inputs of an API or module that passed the static filters."""
         if self._filters and not self.scope.wants(name):
             return
-        if self.forward_input:
+        if self._watches:
+            self._inputs_of[name] = (args, kwargs)
+        elif self.forward_input:
             self._inputs(name, args, kwargs, self._flags(name) | self._stack_flag)
         elif self._stack_flag:
             self._stack(name)
@@ -198,9 +206,16 @@ class Collector:
         flags = self._flags(name)
         if not isinstance(output, tuple):
             output = (output,)
+        if self._watches:
+            self._watch(name, "output", output)
+            return
         if parameters is None:
             keep = _native_probe.KEEP_PARTS if name.startswith("Distributed.") else 0
-            self._add(name, "output", "output", output, flags | _FINISH | keep)
+            if self._marks_nan:
+                self._add(name, "output", "output", output, flags)
+                self._mark_nan(name)
+            else:
+                self._add(name, "output", "output", output, flags | _FINISH | keep)
         else:
             self._add(name, "output", "output", output, flags)
             self._add(name, "parameters", "parameters", parameters, flags | _FINISH)
@@ -221,6 +236,16 @@ class Collector:
         if self._filters and not self.scope.wants(name):
             return
         flags = self._flags(name)
+        if self._watches:
+            self._inputs_of[name] = (_as_tuple(gradients_in), None)
+            self._watch(name, "output", _as_tuple(gradients_out))
+            return
+        if self._marks_nan:
+            self._add(name, "input", "input", _as_tuple(gradients_in), flags)
+            self._functions["take_bad"]()
+            self._add(name, "output", "output", _as_tuple(gradients_out), flags)
+            self._mark_nan(name)
+            return
         if self.backward_input and self.backward_output:
             self._gradients(name, _as_tuple(gradients_in), _as_tuple(gradients_out), flags)
         elif self.backward_input:
@@ -232,6 +257,31 @@ class Collector:
         if self._filters and name.startswith("Module."):
             self._backward_modules.add(name.rsplit(".", 2)[0])
 
+    def _mark_nan(self, name: str) -> None:
+        """Completes an entry of the task nan_check."""
+        bad = 1 if self._functions["take_bad"]() else 0
+        self._add(name, "is_nan", "", Raw(bad), _FINISH)
+
+    def _watch(self, name: str, key: str, results: tuple) -> None:
+        """The task overflow_check keeps only calls whose results have NaN or infinity."""
+        args, kwargs = self._inputs_of.pop(name, ((), {}))
+        limit = self.config.overflow_nums
+        if limit != -1 and self.overflows >= limit:
+            return
+        self._functions["take_bad"]()
+        self._add(name, key, key, results, 0)
+        is_bad = self._functions["take_bad"]()
+        self._functions["remove"](name)
+        if not is_bad:
+            return
+        self.overflows += 1
+        if kwargs is None:
+            self._add(name, "input", "input", args, _SAVE)
+        else:
+            self._inputs(name, args, kwargs, _SAVE | self._stack_flag)
+        self._add(name, key, key, results, _SAVE | _FINISH)
+        _errors.warning(f"{name} has NaN or infinity in its results")
+
     def gradient(self, module: str, parameter: str, value: Any, expected: int) -> None:
         """A parameter's gradient, accumulated so far. ``expected``: parameters of the module."""
         call = self._gradient_calls.setdefault(module, [0, parameter, 0])
@@ -240,6 +290,10 @@ class Collector:
             call[2] = 0
         call[2] += 1
         name = f"{module}.parameters_grad.{call[0]}"
+        if self._watches:
+            self._inputs_of[name] = ((), None)
+            self._watch(name, parameter, (value,))
+            return
         if (
             self.scope.filters
             and not self.scope.wants(module)

@@ -54,10 +54,12 @@ class Config:
     load: Optional[dict] = None
     custom_op_namespaces: "list[str]" = field(default_factory=lambda: ["_C_ascend"])
 
+    overflow_nums: int = 1
+
     @property
     def saves_tensors(self) -> bool:
         """Whether there is a folder of tensors beside the JSON files."""
-        return self.task in ("tensor", "diff_check") or (
+        return self.task in ("tensor", "diff_check", "overflow_check") or (
             self.task == "statistics" and bool(self.tensor_list)
         )
 
@@ -162,7 +164,7 @@ def read(
 ) -> Config:
     """Configuration of a file and the arguments that win over it."""
     content = _read_file(config_path) if config_path else {}
-    if task is not None and task not in TASKS:
+    if task is not None and task not in [*TASKS, "overflow_check"]:
         raise _errors.refuse(f"task must be one of {TASKS}")
     if dump_path is not None and not isinstance(dump_path, str):
         raise _errors.refuse("dump_path must be a string")
@@ -225,6 +227,12 @@ def _read_task(block: dict, config: Config) -> None:
         )
     config.request_id = request
     config.bench_path = _check_kind(block, "bench_path", str, "a string")
+    overflows = block.get("overflow_nums", 1)
+    if isinstance(overflows, bool) or not isinstance(overflows, int):
+        raise _errors.refuse("overflow_num is invalid")
+    if overflows != -1 and overflows <= 0:
+        raise _errors.refuse("overflow_nums should be -1 or positive integer")
+    config.overflow_nums = overflows
     number = block.get("diff_nums", 1)
     if isinstance(number, bool) or not isinstance(number, int):
         raise _errors.refuse("diff_num is invalid")

@@ -119,7 +119,9 @@ class Service:
         steps = self.config.step
         if self._ended:
             return True
-        if steps and self.step_number > max(steps):
+        limit = self.config.overflow_nums if self.config.task == "overflow_check" else -1
+        has_enough = limit != -1 and self.collector.overflows >= limit
+        if has_enough or (steps and self.step_number > max(steps)):
             self.switch(False)
             self._ended = True
             line = "*" * (len(_BANNER) + 8)

@@ -13,7 +13,7 @@ from sonde.torch.precision._values import Describer
 LIBRARY = "libsonde_probe.so"
 
 SAVE_TENSORS, FINISH, KEEP_PARTS, IN_LIST, WHOLE, WITH_STACK = 1, 2, 4, 8, 16, 32
-_SUMMARIES = {"statistics": 0, "md5": 1, "xor": 2, "none": 3}
+_SUMMARIES = {"statistics": 0, "md5": 1, "xor": 2, "none": 3, "check": 4}
 
 # Order of ElementType in probe/tensor_view.h.
 _ELEMENTS = {
@@ -98,7 +98,7 @@ def _slicer(torch: Any, slices: "list[dict]") -> Any:
 def functions(torch: Any, config: Config, slices: "list[dict]") -> "dict[str, Any]":
     """The functions of a new recorder. Raises ``NativeError``."""
     library = _open()
-    summary = "none" if config.task in ("structure", "nan_check") else config.summary_mode
+    summary = {"structure": "none", "nan_check": "check"}.get(config.task, config.summary_mode)
     setup = {
         "dtypes": _dtypes(torch),
         "tensor_types": [torch.Tensor, torch.nn.Parameter],

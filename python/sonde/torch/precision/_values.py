@@ -31,7 +31,7 @@ class Describer:
     def describe(self, value: Any, key: Optional[str]) -> Optional[tuple]:
         """One value, which is the one of ``key`` in a dict if that is not None."""
         torch = self._torch
-        if type(value) is _Raw:
+        if type(value) is Raw:
             return ("plain", value.value)
         if key in ("dtype", "output_dtype"):
             return (
@@ -126,12 +126,12 @@ class Describer:
             return (
                 "walk",
                 {
-                    "class_type": _Raw("torch.distributed.P2POp"),
+                    "class_type": Raw("torch.distributed.P2POp"),
                     "tensor": value.tensor,
-                    "op": _Raw(value.op.__name__),
-                    "peer": _Raw(value.peer),
-                    "tag": _Raw(value.tag),
-                    "group_id": _Raw(group_id(ranks)),
+                    "op": Raw(value.op.__name__),
+                    "peer": Raw(value.peer),
+                    "tag": Raw(value.tag),
+                    "group_id": Raw(group_id(ranks)),
                 },
             )
         if isinstance(value, (dist.ReduceOp, dist.ReduceOp.RedOpType)):
@@ -175,7 +175,7 @@ class Describer:
         return ("tensor", host, name, extra, None)
 
 
-class _Raw:
+class Raw:
     """A value that is rendered without a record around it."""
 
     def __init__(self, value: Any) -> None:
