@@ -65,6 +65,8 @@ Result<std::string> Packages() {
       "python3 -c 'import importlib.metadata as m\n"
       "for d in m.distributions():\n"
       "    print(str(d.metadata[\"Name\"]) + \"=\" + str(d.version))' 2>/dev/null";
+  // A constant command; the shell finds the user's own python3.
+  // NOLINTNEXTLINE(bugprone-command-processor)
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(kCommand, "r"), &pclose);
   std::string out;
   std::array<char, 4096> buffer;
@@ -174,7 +176,7 @@ void Put(std::string name, std::string value, NamedTexts* out) {
 }
 
 std::string YamlScalar(const std::string& text) {
-  const std::string lower = base::ToLower(text);
+  std::string lower = base::ToLower(text);
   if (lower == "true" || lower == "false") return lower;
   if (base::ParseInt64(text)) return text;
   if (base::ParseDouble(text) && text.find_first_of("0123456789") != std::string::npos) {

@@ -15,7 +15,7 @@ using base::Concat;
 
 // A statistic as JSON; Python's bare words for what is no number.
 std::string JsonOf(const Value& value) {
-  const std::string text = value.PythonText();
+  std::string text = value.PythonText();
   if (value.IsNone()) return "null";
   if (value.IsNan()) return "NaN";
   if (value.IsInfinite()) return value.AsDouble() > 0 ? "Infinity" : "-Infinity";
