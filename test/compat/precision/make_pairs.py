@@ -8,11 +8,13 @@ side has. What the reference itself cannot compare leaves a file `failed` in pla
 """
 
 import argparse
+import contextlib
 import copy
 import json
 import math
 import os
 import random
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -348,6 +350,7 @@ def apart(work, out):
     out.mkdir()
     child = os.fork()
     if child == 0:
+        os.setsid()
         with open(out / "log.txt", "wb") as log:
             os.dup2(log.fileno(), 1)
             os.dup2(log.fileno(), 2)
@@ -360,6 +363,9 @@ def apart(work, out):
                 os._exit(0)
         os._exit(0)
     os.waitpid(child, 0)
+    # Its helper processes would outlive it.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
 
 
 def main():
