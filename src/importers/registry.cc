@@ -40,6 +40,8 @@ constexpr std::array kImporters = {
              ImportChromeTrace, /*is_ours=*/false, /*fills_memory=*/false, HoldsChromeTrace},
 };
 
+constexpr int64_t kImportDatabaseBytes = int64_t{256} << 20U;
+
 Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& found,
               std::vector<std::string>& unread) {
   if (const Importer* importer = FindImporter(path)) {
@@ -132,6 +134,8 @@ Result<ImportedTrace> Import(const TraceSource& source, const std::string& store
     return result;
   }
   store_options.rows_in_memory = rows_in_memory;
+  // What has been written needs not stay in memory: an import reads nothing of it again but slices.
+  store_options.memory_limit_bytes = kImportDatabaseBytes;
   SONDE_ASSIGN_OR_RETURN(store_options.source_stamp, StampOf(source));
   SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
   SONDE_ASSIGN_OR_RETURN(result.summary,

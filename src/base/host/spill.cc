@@ -6,10 +6,13 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 
 #include "base/check.h"
+#include "base/files.h"
+#include "base/strings.h"
 
 namespace sonde::base {
 namespace {
@@ -28,14 +31,13 @@ int OpenUnlinked(const std::string& folder) {
   return named;
 }
 
+// The second number of statm, in pages; 0 where that cannot be read.
 size_t ResidentBytes() {
-  std::FILE* file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr) return 0;
-  unsigned long all = 0;       // NOLINT(google-runtime-int): fscanf's type
-  unsigned long resident = 0;  // NOLINT(google-runtime-int)
-  const int read = std::fscanf(file, "%lu %lu", &all, &resident);  // NOLINT(cert-err34-c)
-  std::fclose(file);
-  return read == 2 ? size_t{resident} * static_cast<size_t>(sysconf(_SC_PAGESIZE)) : 0;
+  const Result<std::string> text = ReadFile("/proc/self/statm");
+  if (!text.ok()) return 0;
+  const std::vector<std::string_view> numbers = Split(*text, ' ');
+  const auto pages = numbers.size() > 1 ? ParseInt64(numbers[1]) : std::nullopt;
+  return pages ? static_cast<size_t>(*pages) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
 }  // namespace

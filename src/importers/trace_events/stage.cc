@@ -14,6 +14,8 @@
 namespace sonde::importers::trace_events {
 namespace {
 
+// Of staged events, in plain memory; a trace of 300 MB needs about as much.
+constexpr size_t kKeepBytes = size_t{128} << 20U;
 constexpr ptrdiff_t kPieceBytes = ptrdiff_t{4} << 20U;
 
 template <class T>
@@ -138,7 +140,8 @@ EventStage::EventStage(store::Store* store, const Dialect& dialect, const Import
     : store_(store),
       dialect_(dialect),
       options_(options),
-      pool_({.folder = store != nullptr ? std::string(base::DirName(store->path())) : "/tmp"}),
+      pool_({.folder = store != nullptr ? std::string(base::DirName(store->path())) : "/tmp",
+             .keep_bytes = kKeepBytes}),
       arena_(&pool_),
       staged_(&pool_, &arena_),
       arrangement_(&pool_) {}
