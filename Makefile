@@ -24,12 +24,14 @@ FUZZ_TARGETS ?=
 setup: ## Install or fetch all that build, demo, tests and lint need; quick when nothing is missing
 	@setup/debian.sh build test
 	@setup/duckdb.sh
+	@setup/web.sh
 	@setup/python.sh test >/dev/null
 
 .PHONY: setup-build
 setup-build:
 	@setup/debian.sh build test
 	@setup/duckdb.sh
+	@setup/web.sh
 
 .PHONY: build
 build: setup-build ## Compile with the preset PRESET (dev, release, asan, tsan) into build/<preset>

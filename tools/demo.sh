@@ -18,3 +18,9 @@ training=(-m torch.distributed.run --standalone --nproc_per_node=2 examples/trai
 
 show sonde run "${record[@]}" -- "$python" "${training[@]}"
 show sonde analyse demo
+
+if [ "${OPEN:-1}" != 0 ]; then
+  show sonde view demo
+else
+  printf '\nTo see it on a page: PATH="%s:$PATH" sonde view demo\n' "build/$1/bin"
+fi

@@ -8,10 +8,11 @@ Command AnalyseCommand();
 Command DoctorCommand();
 Command ProbeCommand();
 Command QueryCommand();
+Command ViewCommand();
 
 std::vector<Command> AllCommands() {
   return {
-      RunCommand(), AnalyseCommand(), DoctorCommand(), ProbeCommand(), QueryCommand(),
+      RunCommand(), AnalyseCommand(), DoctorCommand(), ProbeCommand(), QueryCommand(), ViewCommand(),
   };
 }
 

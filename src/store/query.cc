@@ -92,13 +92,41 @@ Status Prepare(internal::Connection& connection, const std::string& sql, Prepare
   return {};
 }
 
+}  // namespace
+
+void Cancellation::Cancel() {
+  const std::scoped_lock lock(mutex_);
+  cancelled_ = true;
+  if (connection_ != nullptr) duckdb_interrupt(connection_);
+}
+
+bool Cancellation::cancelled() const {
+  const std::scoped_lock lock(mutex_);
+  return cancelled_;
+}
+
 // A running statement; chunks come in order.
 class Cursor {
  public:
+  explicit Cursor(Cancellation* cancellation = nullptr) : cancellation_(cancellation) {}
+  Cursor(const Cursor&) = delete;
+  Cursor& operator=(const Cursor&) = delete;
+  ~Cursor() {
+    if (cancellation_ == nullptr) return;
+    const std::scoped_lock lock(cancellation_->mutex_);
+    cancellation_->connection_ = nullptr;
+  }
+
   Status Open(const internal::Database& database, const std::string& sql) {
     SONDE_ASSIGN_OR_RETURN(connection_, internal::Connect(database));
+    if (cancellation_ != nullptr) {
+      const std::scoped_lock lock(cancellation_->mutex_);
+      if (cancellation_->cancelled_) return Cancelled();
+      cancellation_->connection_ = connection_->handle;
+    }
     SONDE_RETURN_IF_ERROR(Prepare(*connection_, sql, statement_));
     if (duckdb_execute_prepared_streaming(statement_.handle, &result_.handle) == DuckDBError) {
+      if (WasCancelled()) return Cancelled();
       return StatementError(duckdb_result_error(&result_.handle), "the statement failed");
     }
     const idx_t count = duckdb_column_count(&result_.handle);
@@ -118,6 +146,7 @@ class Cursor {
   Status ForEach(const std::function<Status(const Chunk&)>& consume) {
     while (true) {
       const DataChunk chunk(duckdb_fetch_chunk(result_.handle));
+      if (WasCancelled()) return Cancelled();
       if (chunk.handle == nullptr) break;
       std::vector<Chunk::Column> columns(columns_.size());
       for (size_t i = 0; i < columns.size(); ++i) {
@@ -135,11 +164,17 @@ class Cursor {
   }
 
  private:
+  static Status Cancelled() { return base::CancelledError("the statement was cancelled"); }
+  bool WasCancelled() const { return cancellation_ != nullptr && cancellation_->cancelled(); }
+
+  Cancellation* cancellation_;
   std::unique_ptr<internal::Connection> connection_;
   Prepared statement_;
   QueryResult result_;
   std::vector<QueryColumn> columns_;
 };
+
+namespace {
 
 // `sql` with the columns of types that have no plain layout cast to `cast_to`.
 std::string WithCasts(const std::string& sql, const std::vector<std::string>& cast_to) {
@@ -246,8 +281,8 @@ Collector MakeCollector(const QueryColumn& column) {
 // Runs `sql`; where it has columns without a plain layout, runs it again with casts.
 Status Run(const internal::Database& database, const std::string& sql, bool decimal_as_double,
            const std::function<Status(const std::vector<QueryColumn>&)>& begin,
-           const std::function<Status(const Chunk&)>& consume) {
-  Cursor cursor;
+           const std::function<Status(const Chunk&)>& consume, Cancellation* cancellation) {
+  Cursor cursor(cancellation);
   SONDE_RETURN_IF_ERROR(cursor.Open(database, sql));
   std::vector<QueryColumn> columns = cursor.columns();
   std::vector<std::string> casts(columns.size());
@@ -263,7 +298,7 @@ Status Run(const internal::Database& database, const std::string& sql, bool deci
   }
   SONDE_RETURN_IF_ERROR(begin(columns));
   if (!any_cast) return cursor.ForEach(consume);
-  Cursor cast_cursor;
+  Cursor cast_cursor(cancellation);
   SONDE_RETURN_IF_ERROR(cast_cursor.Open(database, WithCasts(sql, casts)));
   return cast_cursor.ForEach(consume);
 }
@@ -279,8 +314,9 @@ Status Store::Scan(const std::string& sql,
 
 Status Store::ScanWithColumns(const std::string& sql,
                               const std::function<Status(const std::vector<QueryColumn>&)>& begin,
-                              const std::function<Status(const Chunk&)>& consume) const {
-  return Run(*database_, sql, false, begin, consume);
+                              const std::function<Status(const Chunk&)>& consume,
+                              Cancellation* cancellation) const {
+  return Run(*database_, sql, false, begin, consume, cancellation);
 }
 
 Result<ResultTable> Store::Query(const std::string& sql) const {
@@ -295,7 +331,7 @@ Result<ResultTable> Store::Query(const std::string& sql) const {
     }
     return {};
   };
-  SONDE_RETURN_IF_ERROR(Run(*database_, sql, true, begin, consume));
+  SONDE_RETURN_IF_ERROR(Run(*database_, sql, true, begin, consume, nullptr));
   ResultTable table;
   for (Collector& collector : collectors) {
     if (!collector.any_null) collector.column.nulls.clear();

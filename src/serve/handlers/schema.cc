@@ -1,0 +1,21 @@
+// GET /api/schema: the public tables and their columns, for completion.
+#include "serve/handlers.h"
+#include "store/schema.h"
+
+namespace sonde::serve {
+
+Result<HttpAnswer> HandleSchema(Session& /*session*/, const HttpRequest& /*request*/) {
+  std::vector<SchemaTableMessage> tables;
+  for (const store::TableInfo& info : store::Tables()) {
+    SchemaTableMessage& table = tables.emplace_back();
+    table.name = info.name;
+    table.meaning = info.meaning;
+    for (const store::ColumnInfo& column : store::PublicColumns(info)) {
+      table.columns.push_back(
+          {std::string(column.name), std::string(store::ViewSqlType(column.type))});
+    }
+  }
+  return HttpAnswer{.body = ToJson(tables)};
+}
+
+}  // namespace sonde::serve

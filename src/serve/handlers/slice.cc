@@ -1,0 +1,165 @@
+// GET /api/slice?trace=&id=: everything that is known of one slice.
+#include <algorithm>
+
+#include "base/strings.h"
+#include "serve/handlers.h"
+#include "serve/slices.h"
+
+namespace sonde::serve {
+namespace {
+
+using base::Concat;
+using store::ResultTable;
+
+constexpr int kMaxAncestors = 200;
+
+std::string CellText(const ResultTable& table, size_t column, size_t row) {
+  const store::ResultColumn& values = table.columns()[column];
+  if (values.IsNull(row)) return {};
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&values.values)) {
+    return (*texts)[row];
+  }
+  if (const auto* doubles = std::get_if<std::vector<double>>(&values.values)) {
+    return base::PythonDoubleText((*doubles)[row]);
+  }
+  return std::to_string(std::get<std::vector<int64_t>>(values.values)[row]);
+}
+
+// The rows of a table that belong to the slice, each filled cell a fact.
+Status AddFacts(const Trace& trace, std::string_view table, int64_t id, SliceMessage& message) {
+  SONDE_ASSIGN_OR_RETURN(const ResultTable rows,
+                         trace.store->Query(Concat("SELECT * FROM ", table, " WHERE slice_id = ",
+                                                   std::to_string(id), " LIMIT 20")));
+  for (size_t row = 0; row < rows.rows(); ++row) {
+    for (size_t column = 0; column < rows.columns().size(); ++column) {
+      const std::string& name = rows.columns()[column].name;
+      if (name == "slice_id" || name == "ts" || name == "dur" || rows.IsNull(column, row)) continue;
+      message.facts.push_back({std::string(table), name, CellText(rows, column, row)});
+    }
+  }
+  return {};
+}
+
+Status AddArguments(const Trace& trace, int64_t id, SliceMessage& message) {
+  SONDE_ASSIGN_OR_RETURN(
+      const ResultTable rows,
+      trace.store->Query(Concat("SELECT key, value FROM args WHERE args_id = (SELECT args_id FROM "
+                                "slice_ WHERE slice_id = ",
+                                std::to_string(id), ") ORDER BY key")));
+  for (size_t row = 0; row < rows.rows(); ++row) {
+    message.facts.push_back({"args", CellText(rows, 0, row), CellText(rows, 1, row)});
+  }
+  return {};
+}
+
+Status AddStack(const Trace& trace, int64_t id, SliceMessage& message) {
+  SONDE_ASSIGN_OR_RETURN(
+      const ResultTable rows,
+      trace.store->Query(Concat("SELECT frame FROM callstack WHERE stack_id = (SELECT stack_id "
+                                "FROM framework_op WHERE slice_id = ",
+                                std::to_string(id), ") ORDER BY depth")));
+  for (size_t row = 0; row < rows.rows(); ++row) message.stack.push_back(CellText(rows, 0, row));
+  return {};
+}
+
+Status AddParents(const Trace& trace, int64_t id, SliceMessage& message) {
+  SONDE_ASSIGN_OR_RETURN(
+      message.ancestors,
+      ReadSlices(trace, Concat("WHERE slice_id IN (WITH RECURSIVE up(id, n) AS (SELECT parent_id, 0 "
+                               "FROM slice_ WHERE slice_id = ",
+                               std::to_string(id),
+                               " UNION ALL SELECT s.parent_id, n + 1 FROM up JOIN slice_ s ON "
+                               "s.slice_id = up.id WHERE up.id >= 0 AND n < ",
+                               std::to_string(kMaxAncestors),
+                               ") SELECT id FROM up WHERE id >= 0) ORDER BY depth")));
+  return {};
+}
+
+// Pairs of a kind and the slice at the other end, as a statement gives them.
+Status AddFlows(const Trace& trace, const std::string& sql, bool out, SliceMessage& message) {
+  SONDE_ASSIGN_OR_RETURN(const ResultTable rows, trace.store->Query(sql));
+  for (size_t row = 0; row < rows.rows(); ++row) {
+    SONDE_ASSIGN_OR_RETURN(
+        const auto slices,
+        ReadSlices(trace, Concat("WHERE slice_id = ", std::to_string(rows.Int(1, row)))));
+    if (!slices.empty()) message.flows.push_back({CellText(rows, 0, row), out, slices[0]});
+  }
+  return {};
+}
+
+Status AddAllFlows(const Trace& trace, const std::string& id, SliceMessage& message) {
+  constexpr std::string_view kLimit = " LIMIT 64";
+  SONDE_RETURN_IF_ERROR(AddFlows(
+      trace,
+      Concat("SELECT kind, slice_in FROM flow WHERE slice_out = ", id, " AND slice_in >= 0",
+             kLimit),
+      true, message));
+  SONDE_RETURN_IF_ERROR(AddFlows(
+      trace,
+      Concat("SELECT kind, slice_out FROM flow WHERE slice_in = ", id, " AND slice_out >= 0",
+             kLimit),
+      false, message));
+  // What the framework launched has no arrow of its own in every format.
+  for (const std::string_view table : {"device_task", "communication_op"}) {
+    SONDE_RETURN_IF_ERROR(AddFlows(
+        trace,
+        Concat("SELECT 'launch', slice_id FROM ", table, "_ WHERE launch_slice_id = ", id,
+               " AND slice_id >= 0 AND slice_id <> ", id, kLimit),
+        true, message));
+    SONDE_RETURN_IF_ERROR(AddFlows(
+        trace,
+        Concat("SELECT 'launch', launch_slice_id FROM ", table, "_ WHERE slice_id = ", id,
+               " AND launch_slice_id >= 0 AND launch_slice_id <> ", id, kLimit),
+        false, message));
+  }
+  return {};
+}
+
+Status AddSelf(const Trace& trace, SliceMessage& message) {
+  const SliceRefMessage& slice = message.slice;
+  const std::string begin = std::to_string(slice.ts + trace.base_ns);
+  SONDE_ASSIGN_OR_RETURN(
+      const ResultTable rows,
+      trace.store->Query(Concat(
+          "SELECT count(*), coalesce(sum(greatest(dur, 0)), 0)::BIGINT FROM slice_ WHERE "
+          "track_id = ",
+          std::to_string(slice.track), " AND depth = ", std::to_string(slice.depth + 1),
+          " AND ts >= ", begin, " AND ts <= ",
+          std::to_string(slice.ts + trace.base_ns + std::max<int64_t>(slice.dur, 0)),
+          " AND parent_id = ", std::to_string(slice.id))));
+  message.children = rows.Int(0, 0);
+  message.self = slice.dur < 0 ? -1 : std::max<int64_t>(0, slice.dur - rows.Int(1, 0));
+  SONDE_ASSIGN_OR_RETURN(
+      const ResultTable category,
+      trace.store->Query(Concat("SELECT coalesce(category, '') FROM slice WHERE slice_id = ",
+                                std::to_string(slice.id))));
+  message.category = category.Text(0, 0);
+  return {};
+}
+
+}  // namespace
+
+Result<HttpAnswer> HandleSlice(Session& session, const HttpRequest& request) {
+  SONDE_ASSIGN_OR_RETURN(const int64_t trace_id, request.Int("trace"));
+  SONDE_ASSIGN_OR_RETURN(const int64_t id, request.Int("id"));
+  SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(trace_id));
+  SONDE_ASSIGN_OR_RETURN(
+      const auto slices,
+      ReadSlices(*trace, Concat("WHERE slice_id = ", std::to_string(id))));
+  if (slices.empty()) {
+    return base::NotFoundError(Concat("there is no slice ", std::to_string(id)));
+  }
+  SliceMessage message;
+  message.slice = slices[0];
+  SONDE_RETURN_IF_ERROR(AddSelf(*trace, message));
+  SONDE_RETURN_IF_ERROR(AddArguments(*trace, id, message));
+  for (const char* table : {"framework_op", "device_task", "communication_op", "api_call", "mark"}) {
+    SONDE_RETURN_IF_ERROR(AddFacts(*trace, table, id, message));
+  }
+  SONDE_RETURN_IF_ERROR(AddStack(*trace, id, message));
+  SONDE_RETURN_IF_ERROR(AddParents(*trace, id, message));
+  SONDE_RETURN_IF_ERROR(AddAllFlows(*trace, std::to_string(id), message));
+  return HttpAnswer{.body = ToJson(message)};
+}
+
+}  // namespace sonde::serve

@@ -1,0 +1,250 @@
+#include "serve/handlers.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/files.h"
+#include "base/host/json.h"
+#include "base/strings.h"
+#include "base/test_folder.h"
+#include "importers/capture/testing/capture_builder.h"
+
+namespace sonde::serve {
+namespace {
+
+using base::Concat;
+using importers::testing::CaptureBuilder;
+
+class HandlersTest : public ::testing::Test {
+ protected:
+  // Two ranks; in each an op of 1000 ns holds two of 300 ns, and a broken trace lies beside them.
+  void SetUp() override {
+    for (int rank = 0; rank < 2; ++rank) WriteRank(rank);
+    ASSERT_TRUE(base::WriteFileAtomically(folder_.File("broken.json"), "{\"traceEvents\": [{").ok());
+    session_ = std::make_unique<Session>("1.2.3", std::vector<std::string>{
+        folder_.path(), folder_.File("broken.json"), folder_.File("nothing")});
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (session_->Describe().loading && std::chrono::steady_clock::now() < deadline) {
+      session_->WaitForChange(session_->revision());
+    }
+    ASSERT_FALSE(session_->Describe().loading);
+  }
+
+  void WriteRank(int rank) {
+    CaptureBuilder capture;
+    capture.Thread(1, 4242, 1, "main");
+    capture.Metadata("rank", std::to_string(rank));
+    const auto op = [&](uint64_t begin, uint64_t end, const char* name) {
+      capture.Add(1, CaptureBuilder::Range{.kind = capture::RecordKind::kOp,
+                                           .begin = begin,
+                                           .end = end,
+                                           .name = capture.Name(name)});
+    };
+    op(1000, 2000, "outer");
+    op(1100, 1400, "inner");
+    op(1500, 1800, "inner_50%");
+    capture.Flush(1);
+    capture.End(capture::StopReason::kStopped, 0);
+    ASSERT_TRUE(capture.Write(folder_.File(Concat("h_", std::to_string(rank), "_1_ascend_pt"))).ok());
+  }
+
+  Result<HttpAnswer> Ask(const std::string& path, std::map<std::string, std::string> parameters,
+                         const std::string& body = "", const std::string& method = "GET") {
+    HttpRequest request;
+    request.method = method;
+    request.path = path;
+    request.parameters = std::move(parameters);
+    request.body = body;
+    return Answer(*session_, request);
+  }
+
+  std::string Body(const std::string& path, std::map<std::string, std::string> parameters,
+                   const std::string& body = "", const std::string& method = "GET") {
+    const auto answer = Ask(path, std::move(parameters), body, method);
+    return answer.ok() ? answer->body : Concat("failed: ", answer.status().message());
+  }
+
+  // Begin and end of a window that holds everything.
+  std::map<std::string, std::string> All(std::map<std::string, std::string> more) {
+    const TraceMessage trace = session_->Describe().traces[0];
+    more["begin"] = std::to_string(trace.begin);
+    more["end"] = std::to_string(trace.end);
+    return more;
+  }
+
+  int32_t TrackOf(int trace) {
+    for (const TrackMessage& track : session_->Describe().traces[static_cast<size_t>(trace)].tracks) {
+      if (track.slices == 3) return track.id;
+    }
+    return -1;
+  }
+  std::string Lane(int trace) {
+    return Concat(std::to_string(trace), ":", std::to_string(TrackOf(trace)), ":2");
+  }
+
+  base::TestFolder folder_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(HandlersTest, SessionTellsWhatWasFoundAndWhatNot) {
+  const SessionMessage session = session_->Describe();
+  EXPECT_EQ(session.version, "1.2.3");
+  int ready = 0;
+  int failed = 0;
+  for (const TraceMessage& trace : session.traces) {
+    ready += trace.state == "ready" ? 1 : 0;
+    failed += trace.state == "failed" && !trace.message.empty() ? 1 : 0;
+    if (trace.state == "ready") {
+      EXPECT_EQ(trace.end - trace.begin, 1000);
+    }
+  }
+  EXPECT_EQ(ready, 2);
+  EXPECT_EQ(ready + failed, static_cast<int>(session.traces.size()));
+  ASSERT_FALSE(session.notes.empty());
+  EXPECT_NE(session.notes.back().find("nothing"), std::string::npos);
+}
+
+TEST_F(HandlersTest, WindowHoldsTheSlices) {
+  const auto answer = Ask("/api/window", All({{"lanes", Lane(0)}, {"pixel", "1"}}));
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  const std::string& body = answer->body;
+  uint32_t head[6];
+  ASSERT_GE(body.size(), sizeof(head));
+  std::memcpy(head, body.data(), sizeof(head));
+  EXPECT_EQ(head[0], 0x31574453U);
+  EXPECT_EQ(head[1], 2U) << "two depths";
+  EXPECT_EQ(head[5], 1U) << "one slice at depth 0";
+  double begin = 0;
+  double dur = 0;
+  std::memcpy(&begin, body.data() + 24, sizeof(begin));
+  std::memcpy(&dur, body.data() + 32, sizeof(dur));
+  EXPECT_EQ(begin, static_cast<double>(session_->Describe().traces[0].begin));
+  EXPECT_EQ(dur, 1000);
+}
+
+TEST_F(HandlersTest, SliceHasSelfTimeAndParents) {
+  const auto document = base::JsonDocument::Parse(
+      Body("/api/search", {{"q", "INNER"}, {"trace", "0"}}), "search");
+  ASSERT_TRUE(document.ok());
+  EXPECT_EQ(document->root().GetInt("total", 0).value_or(-1), 2);
+  const int64_t inner = document->root()["slices"][size_t{0}].GetInt("id", -1).value_or(-1);
+  const auto slice = base::JsonDocument::Parse(
+      Body("/api/slice", {{"trace", "0"}, {"id", std::to_string(inner)}}), "slice");
+  ASSERT_TRUE(slice.ok());
+  const auto outer = slice->root()["ancestors"][size_t{0}];
+  EXPECT_EQ(outer.GetString("name", "").value_or(""), "outer");
+  const std::string id = std::to_string(outer.GetInt("id", -1).value_or(-1));
+  const std::string body = Body("/api/slice", {{"trace", "0"}, {"id", id}});
+  EXPECT_NE(body.find("\"self\":400,\"children\":2"), std::string::npos) << body;
+  const std::string next =
+      Body("/api/neighbour", {{"trace", "0"}, {"id", std::to_string(inner)}, {"step", "1"}});
+  EXPECT_NE(next.find("inner_50%"), std::string::npos) << next;
+}
+
+TEST_F(HandlersTest, SearchTakesWordsAndExpressions) {
+  const auto total = [&](std::map<std::string, std::string> parameters) {
+    const auto document =
+        base::JsonDocument::Parse(Body("/api/search", std::move(parameters)), "search");
+    return document.ok() ? document->root().GetInt("total", -1).value_or(-1) : -1;
+  };
+  EXPECT_EQ(total({{"q", "inner"}}), 4) << "both ranks";
+  EXPECT_EQ(total({{"q", "%"}}), 2) << "no wild card";
+  EXPECT_EQ(total({{"q", "^in.*r$"}, {"regex", "1"}}), 2);
+  EXPECT_EQ(total({{"q", "INNER"}, {"case", "1"}}), 0);
+  EXPECT_EQ(total({{"q", "Inner"}, {"whole", "1"}}), 2);
+  EXPECT_EQ(total({{"q", "it's"}}), 0);
+  EXPECT_FALSE(Ask("/api/search", {{"q", "("}, {"regex", "1"}}).ok());
+  EXPECT_FALSE(Ask("/api/search", {}).ok());
+}
+
+TEST_F(HandlersTest, AreaSumsOverRanks) {
+  const std::string lanes = Concat(Lane(0), ",", Lane(1));
+  const std::string body = Body("/api/area", All({{"lanes", lanes}}));
+  EXPECT_NE(body.find(R"("slices":6)"), std::string::npos) << body;
+  EXPECT_NE(body.find(R"({"name":"outer","count":2,"total":2000,"self":800,"min":1000,"max":1000})"),
+            std::string::npos)
+      << body;
+  const std::string list = Body("/api/occurrences", All({{"lanes", lanes}, {"name", "inner"}}));
+  EXPECT_NE(list.find(R"("total":2)"), std::string::npos) << list;
+  const std::string flame = Body("/api/flame", All({{"lanes", lanes}}));
+  EXPECT_NE(flame.find(R"({"parent":-1,"name":"outer","total":2000,"self":800,"count":2})"),
+            std::string::npos)
+      << flame;
+}
+
+TEST_F(HandlersTest, StatementsReadOnlyTheTraces) {
+  const auto sql = [&](const std::string& text, const std::string& trace = "0") {
+    return Body("/api/sql", {{"trace", trace}}, text, "POST");
+  };
+  EXPECT_NE(sql("SELECT count(*) AS n FROM slice").find(R"("rows":[[3]])"), std::string::npos);
+  EXPECT_NE(sql("SELECT count(*) FROM slice", "-1").find("[[6]]"), std::string::npos);
+  EXPECT_NE(sql("SELECT 9007199254740993, NULL, 1.5, 'a\"b', true")
+                .find(R"([["9007199254740993",null,1.5,"a\"b",true]])"),
+            std::string::npos)
+      << sql("SELECT 9007199254740993, NULL, 1.5, 'a\"b', true");
+  EXPECT_NE(sql("SELECT 12345678901234567890123::HUGEINT").find("12345678901234567890123"),
+            std::string::npos);
+  EXPECT_TRUE(sql("SELEC").starts_with("failed: "));
+  EXPECT_TRUE(sql("DELETE FROM slice_").starts_with("failed: "));
+  EXPECT_TRUE(sql("SELECT * FROM read_text('/etc/passwd')").starts_with("failed: "));
+  EXPECT_TRUE(sql("COPY slice_ TO '" + folder_.File("out") + "'").starts_with("failed: "));
+  const std::string limited = Body("/api/sql", {{"trace", "0"}, {"limit", "2"}},
+                                   "SELECT slice_id FROM slice ORDER BY 1", "POST");
+  EXPECT_NE(limited.find(R"("rows":[[0],[1]],"complete":false)"), std::string::npos) << limited;
+  EXPECT_EQ(Body("/api/csv", {{"trace", "0"}, {"sql", "SELECT 1 AS a, 'x,y' AS b"}}),
+            "a,b\r\n1,\"x,y\"\r\n");
+}
+
+TEST_F(HandlersTest, SlowStatementBlocksNoPanAndCanBeCancelled) {
+  std::string ended;
+  std::jthread slow([&] {
+    ended = Body("/api/sql", {{"trace", "0"}, {"id", "q1"}},
+                 "SELECT count(*) FROM range(1000000000) a, range(1000000000) b", "POST");
+  });
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(Ask("/api/window", All({{"lanes", Lane(0)}, {"pixel", "1"}})).ok());
+  }
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!Ask("/api/cancel", {{"id", "q1"}}, "", "POST").ok() &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  slow.join();
+  EXPECT_EQ(ended, "failed: the statement was cancelled");
+  EXPECT_FALSE(Ask("/api/cancel", {{"id", "q1"}}, "", "POST").ok());
+}
+
+TEST_F(HandlersTest, WrongParametersAreRefused) {
+  const std::string many(40'000, ',');
+  for (const std::string& lanes : {std::string("0"), std::string("a:b"), std::string("0:1:2:3"),
+                                   std::string("-1:0:1"), std::string("0:99999999999:1"), many}) {
+    EXPECT_FALSE(Ask("/api/window", All({{"lanes", lanes}, {"pixel", "1"}})).ok()) << lanes.substr(0, 9);
+  }
+  EXPECT_FALSE(Ask("/api/window", {{"lanes", Lane(0)}, {"pixel", "1"}}).ok());
+  EXPECT_FALSE(Ask("/api/window", All({{"lanes", Lane(0)}, {"pixel", "0"}})).ok());
+  EXPECT_FALSE(Ask("/api/window", {{"lanes", Lane(0)}, {"pixel", "1"}, {"begin", "0"}, {"end", "1000000000"}}).ok());
+  EXPECT_FALSE(Ask("/api/window", {{"lanes", Lane(0)}, {"pixel", "1"}, {"begin", "9"}, {"end", "1"}}).ok());
+  EXPECT_FALSE(Ask("/api/slice", {{"trace", "7"}, {"id", "0"}}).ok());
+  EXPECT_FALSE(Ask("/api/slice", {{"trace", "0"}, {"id", "99999"}}).ok());
+  EXPECT_FALSE(Ask("/api/names", {{"trace", "0"}, {"ids", "1,x"}}).ok());
+  EXPECT_FALSE(Ask("/api/recipe", {{"trace", "0"}, {"name", "none"}}).ok());
+  EXPECT_FALSE(Ask("/api/unknown", {}).ok());
+  EXPECT_FALSE(Ask("/../../etc/passwd", {}).ok());
+  EXPECT_FALSE(Ask("/app.js.map", {}).ok());
+}
+
+TEST_F(HandlersTest, EventsTellTheRevisionAndEnd) {
+  auto answer = Ask("/api/events", {});
+  ASSERT_TRUE(answer.ok());
+  std::string piece;
+  EXPECT_TRUE(answer->stream(piece));
+  EXPECT_EQ(piece, Concat("data: ", std::to_string(session_->revision()), "\n\n"));
+  session_->Stop();
+  EXPECT_FALSE(answer->stream(piece));
+}
+
+}  // namespace
+}  // namespace sonde::serve

@@ -1,0 +1,80 @@
+// The server's side of HTTP, behind which a library does the work: requests in, answers out.
+//
+// Listens on one address. Refused before anything is read: requests for another host name (so that
+// a foreign page cannot reach the server by a name of its own), from another origin, without the
+// token where there is one, with a body of unknown length, and long ones. Each connection has a
+// thread, up to 160. Threads: handlers run on many at once. Errors: Status; a failed handler's
+// status becomes an answer with its message.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace sonde::serve {
+
+struct HttpRequest {
+  std::string method;
+  std::string path;
+  std::map<std::string, std::string> parameters;  // of the address, decoded
+  std::string body;
+  bool accepts_gzip = false;
+
+  std::string Text(const std::string& name) const;  // "" where absent
+  // kInvalidArgument where absent without a fallback, or not a number.
+  Result<int64_t> Int(const std::string& name, std::optional<int64_t> fallback = {}) const;
+};
+
+struct HttpAnswer {
+  int status = 200;
+  std::string type = "application/json";
+  std::string body = {};
+  // Constant memory sent as it is, in place of `body`.
+  std::string_view constant = {};
+  bool constant_is_gzip = false;
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  // An endless answer: gives the next piece, empty to look whether the client is still there;
+  // false ends it.
+  std::function<bool(std::string& piece)> stream = {};
+};
+
+using HttpHandler = std::function<Result<HttpAnswer>(const HttpRequest& request)>;
+
+struct HttpOptions {
+  std::string host = "127.0.0.1";
+  int port = 0;           // 0: any
+  std::string token = {};  // "": none is asked for
+  size_t max_body_bytes = size_t{1} << 20U;
+};
+
+class HttpServer {
+ public:
+  // Bound when it returns. `handler` gets everything that was not refused.
+  static Result<std::unique_ptr<HttpServer>> Listen(const HttpOptions& options,
+                                                    HttpHandler handler);
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  ~HttpServer();
+
+  int port() const;
+  // Serves until Stop(), which may be called from any thread.
+  void Run();
+  void Stop();
+
+ private:
+  class Impl;
+  explicit HttpServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// 32 hexadecimal digits from the system's random numbers.
+Result<std::string> MakeToken();
+
+}  // namespace sonde::serve

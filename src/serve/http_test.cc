@@ -1,0 +1,184 @@
+#include "serve/http.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "base/strings.h"
+
+namespace sonde::serve {
+namespace {
+
+using base::Concat;
+
+class HttpTest : public ::testing::Test {
+ protected:
+  void Start(const HttpOptions& options) {
+    auto listening = HttpServer::Listen(options, [](const HttpRequest& request) {
+      return Echo(request);
+    });
+    ASSERT_TRUE(listening.ok()) << listening.status().message();
+    server_ = std::move(*listening);
+    thread_ = std::jthread([this] { server_->Run(); });
+  }
+  void TearDown() override {
+    if (server_ != nullptr) server_->Stop();
+  }
+
+  static Result<HttpAnswer> Echo(const HttpRequest& request) {
+    if (request.path == "/fail") return base::NotFoundError("not here");
+    if (request.path == "/number") {
+      SONDE_ASSIGN_OR_RETURN(const int64_t value, request.Int("n"));
+      return HttpAnswer{.body = std::to_string(value)};
+    }
+    return HttpAnswer{.body = Concat(request.method, " ", request.path, " ", request.Text("a"), " ",
+                                     request.body)};
+  }
+
+  int Connect() const {
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(server_->port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    const timeval limit = {.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    return descriptor;
+  }
+
+  // The whole answer to a request that is sent as it is; the server closes.
+  std::string Raw(const std::string& text) const {
+    const int descriptor = Connect();
+    EXPECT_EQ(::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+    std::string answer;
+    char piece[4096];
+    for (ssize_t n = 0; (n = ::recv(descriptor, piece, sizeof(piece), 0)) > 0;) {
+      answer.append(piece, static_cast<size_t>(n));
+    }
+    ::close(descriptor);
+    return answer;
+  }
+
+  std::string Get(const std::string& target, const std::string& headers = "") const {
+    return Raw(Concat("GET ", target, " HTTP/1.1\r\nHost: 127.0.0.1:",
+                      std::to_string(server_->port()), "\r\nConnection: close\r\n", headers,
+                      "\r\n"));
+  }
+
+  std::unique_ptr<HttpServer> server_;
+  std::jthread thread_;
+};
+
+int StatusOf(const std::string& answer) {
+  return answer.size() > 12 ? std::stoi(answer.substr(9, 3)) : 0;
+}
+
+TEST_F(HttpTest, HandsRequestsOver) {
+  Start({});
+  const std::string answer = Get("/x?a=b%20c&d=1");
+  EXPECT_EQ(StatusOf(answer), 200) << answer;
+  EXPECT_TRUE(answer.ends_with("GET /x b c ")) << answer;
+  EXPECT_NE(answer.find("X-Content-Type-Options: nosniff"), std::string::npos);
+}
+
+TEST_F(HttpTest, FailuresHaveAStatusAndALine) {
+  Start({});
+  const std::string answer = Get("/fail");
+  EXPECT_EQ(StatusOf(answer), 404);
+  EXPECT_TRUE(answer.ends_with(R"({"error":"not here"})")) << answer;
+  EXPECT_EQ(StatusOf(Get("/number")), 400);
+  EXPECT_EQ(StatusOf(Get("/number?n=x")), 400);
+  EXPECT_EQ(StatusOf(Get("/number?n=99999999999999999999")), 400);
+  EXPECT_EQ(StatusOf(Get("/number?n=-5")), 200);
+}
+
+TEST_F(HttpTest, RefusesForeignNamesAndOrigins) {
+  Start({});
+  const std::string port = std::to_string(server_->port());
+  const auto with_host = [&](const std::string& host) {
+    return StatusOf(
+        Raw(Concat("GET /x HTTP/1.1\r\nHost: ", host, "\r\nConnection: close\r\n\r\n")));
+  };
+  EXPECT_EQ(with_host(Concat("localhost:", port)), 200);
+  EXPECT_EQ(with_host(Concat("evil.example:", port)), 403);
+  EXPECT_EQ(with_host("127.0.0.1"), 403);
+  EXPECT_EQ(with_host(""), 403);
+  EXPECT_EQ(StatusOf(Get("/x", "Origin: http://evil.example\r\n")), 403);
+  EXPECT_EQ(StatusOf(Get("/x", "Origin: null\r\n")), 403);
+  EXPECT_EQ(StatusOf(Get("/x", Concat("Origin: http://127.0.0.1:", port, "\r\n"))), 200);
+}
+
+TEST_F(HttpTest, AsksForTheToken) {
+  Start({.token = "secret"});
+  EXPECT_EQ(StatusOf(Get("/x")), 401);
+  EXPECT_EQ(StatusOf(Get("/x?token=secre")), 401);
+  EXPECT_EQ(StatusOf(Get("/x?token=secret2")), 401);
+  const std::string answer = Get("/x?token=secret");
+  EXPECT_EQ(StatusOf(answer), 200);
+  EXPECT_NE(answer.find("Set-Cookie: sonde_token=secret; HttpOnly; SameSite=Strict"),
+            std::string::npos);
+  EXPECT_EQ(StatusOf(Get("/x", "Cookie: a=b; sonde_token=secret\r\n")), 200);
+  EXPECT_EQ(StatusOf(Get("/x", "Cookie: sonde_token=other\r\n")), 401);
+}
+
+TEST_F(HttpTest, RefusesBodiesOfUnknownAndGreatLength) {
+  Start({.max_body_bytes = 1000});
+  const std::string head =
+      Concat("POST /x HTTP/1.1\r\nHost: 127.0.0.1:", std::to_string(server_->port()),
+             "\r\nConnection: close\r\n");
+  EXPECT_EQ(StatusOf(Raw(Concat(head, "Transfer-Encoding: chunked\r\n\r\n"))), 411);
+  EXPECT_EQ(StatusOf(Raw(Concat(head, "Content-Length: 100000000\r\n\r\n"))), 413);
+  EXPECT_EQ(StatusOf(Raw(Concat(head, "Content-Length: 3\r\n\r\nabc"))), 200);
+  EXPECT_EQ(StatusOf(Get(Concat("/x?a=", std::string(20'000, 'a')))), 414);
+}
+
+TEST_F(HttpTest, TheNextOneIsServedBesideAHundredSlowOnes) {
+  Start({});
+  std::vector<int> slow;
+  for (int i = 0; i < 100; ++i) {
+    slow.push_back(Connect());
+    const std::string_view part = "GET /x HTTP/1.1\r\nHos";
+    EXPECT_GT(::send(slow.back(), part.data(), part.size(), MSG_NOSIGNAL), 0);
+  }
+  EXPECT_EQ(StatusOf(Get("/x")), 200);
+  for (const int descriptor : slow) ::close(descriptor);
+}
+
+TEST_F(HttpTest, HundredAtOnce) {
+  Start({});
+  std::atomic<int> good = 0;
+  {
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < 100; ++i) {
+      clients.emplace_back([&] { good += StatusOf(Get("/x")) == 200 ? 1 : 0; });
+    }
+  }
+  EXPECT_EQ(good, 100);
+}
+
+TEST(Http, SaysThatThePortIsTaken) {
+  const auto handler = [](const HttpRequest&) -> Result<HttpAnswer> { return HttpAnswer{}; };
+  const auto first = HttpServer::Listen({}, handler);
+  ASSERT_TRUE(first.ok());
+  const auto second = HttpServer::Listen({.host = "192.0.2.1", .port = 1}, handler);
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.status().message().find("192.0.2.1 port 1"), std::string::npos);
+}
+
+TEST(Http, TokensDiffer) {
+  const auto one = MakeToken();
+  const auto two = MakeToken();
+  ASSERT_TRUE(one.ok() && two.ok());
+  EXPECT_EQ(one->size(), 32U);
+  EXPECT_NE(*one, *two);
+}
+
+}  // namespace
+}  // namespace sonde::serve

@@ -1,0 +1,80 @@
+/** Starts the built program and Debian's Chromium for a test file; screenshots go to build/. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+import { type Browser, type Page, chromium } from "playwright-core";
+
+const root = resolve(import.meta.dirname, "../..");
+const build = join(root, "build", process.env["PRESET"] ?? "dev");
+const shots = join(build, "screenshots");
+
+/** The folder of other tools' data; "" where it is absent: such tests are skipped. */
+export function sharedData(): string {
+  const folder = process.env["SONDE_SHARED_DATA"] ?? resolve(root, "../shared/data");
+  return existsSync(folder) ? folder : "";
+}
+
+export class Opened {
+  errors: string[] = [];
+  constructor(
+    private server: ChildProcess,
+    private browser: Browser,
+    private cache: string,
+    public page: Page,
+    public address: string,
+  ) {
+    page.on("pageerror", (error) => this.errors.push(error.message));
+  }
+
+  async go(hash = "") {
+    await this.page.goto("about:blank");
+    await this.page.goto(this.address + (hash ? `#${hash}` : ""));
+  }
+
+  /** Waits until no request is under way and the frame is drawn. */
+  async settle() {
+    await this.page.waitForLoadState("domcontentloaded");
+    await this.page.waitForTimeout(400);
+  }
+
+  async shot(name: string) {
+    mkdirSync(shots, { recursive: true });
+    await this.page.screenshot({ path: join(shots, `${name}.png`) });
+  }
+
+  async close() {
+    await this.browser.close();
+    const ended = new Promise((done) => this.server.once("exit", done));
+    this.server.kill("SIGTERM");
+    await ended;
+    rmSync(this.cache, { recursive: true, force: true });
+  }
+}
+
+function firstLine(server: ChildProcess): Promise<string> {
+  return new Promise((done, fail) => {
+    let text = "";
+    server.stdout!.on("data", (piece: Buffer) => {
+      text += piece.toString();
+      if (text.includes("\n")) done(text.split("\n")[0]!);
+    });
+    server.once("exit", (code) => fail(new Error(`sonde view ended with ${code}`)));
+  });
+}
+
+export async function open(...paths: string[]): Promise<Opened> {
+  const cache = mkdtempSync(join(tmpdir(), "sonde-page-"));
+  const server = spawn(join(build, "bin", "sonde"), ["view", ...paths], {
+    env: { ...process.env, XDG_CACHE_HOME: cache },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const address = await firstLine(server);
+  const browser = await chromium.launch({
+    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
+  const page = await browser.newPage({ viewport: { width: 1500, height: 900 }, locale: "en-US", colorScheme: "light" });
+  return new Opened(server, browser, cache, page, address);
+}

@@ -1,0 +1,220 @@
+// Made from src/serve/messages.h: UPDATE_MESSAGES=1 sonde_serve_test writes it anew.
+
+export type Cell = string | number | boolean | null;
+
+export interface ProcessMessage {
+  /** number within the trace */
+  id: number;
+  /** of the operating system */
+  pid: number;
+  /** command line or label */
+  name: string;
+  /** host name */
+  host: string;
+}
+
+export interface TrackMessage {
+  /** number within the trace */
+  id: number;
+  /** thread, stream, counter, ...: table track */
+  kind: string;
+  /** label */
+  name: string;
+  /** process id, -1 none */
+  process: number;
+  /** thread id, -1 none */
+  thread: number;
+  /** -1 none */
+  device: number;
+  /** -1 none */
+  stream: number;
+  /** order within the process */
+  sort: number;
+  /** lanes: slices are at depths 0 to this, exclusive */
+  depths: number;
+  /** how many, or values of a counter */
+  slices: number;
+}
+
+export interface TraceMessage {
+  /** number within the session */
+  id: number;
+  /** what was opened */
+  path: string;
+  /** last part of the path */
+  name: string;
+  /** what it was read as */
+  format: string;
+  /** global rank, -1 unknown */
+  rank: number;
+  /** host name */
+  host: string;
+  /** waiting, reading, ready or failed */
+  state: string;
+  /** why it failed */
+  message: string;
+  /** of the file, 0 for a folder */
+  size_bytes: number;
+  /** first begin of a slice */
+  begin: number;
+  /** last end of a slice */
+  end: number;
+  /** how many */
+  slices: number;
+  /** rows of import_issue */
+  issues: number;
+  /** by id */
+  processes: ProcessMessage[];
+  /** by id */
+  tracks: TrackMessage[];
+}
+
+export interface SessionMessage {
+  /** of Sonde */
+  version: string;
+  /** grows with each change */
+  revision: number;
+  /** moment 0 in nanoseconds of the Unix epoch, as text */
+  base: string;
+  /** traces are still being read */
+  loading: boolean;
+  /** paths in which nothing was found */
+  notes: string[];
+  /** by id */
+  traces: TraceMessage[];
+}
+
+export interface SliceRefMessage {
+  /** trace id */
+  trace: number;
+  /** slice id */
+  id: number;
+  /** track id */
+  track: number;
+  /** what ran */
+  name: string;
+  /** begin */
+  ts: number;
+  /** duration, -1 unfinished */
+  dur: number;
+  /** lane within the track */
+  depth: number;
+}
+
+export interface FactMessage {
+  /** argument, operator, task, ... */
+  group: string;
+  /** name of the fact */
+  key: string;
+  /** its value */
+  value: string;
+}
+
+export interface FlowEndMessage {
+  /** of the flow */
+  kind: string;
+  /** the flow goes from the slice to this */
+  out: boolean;
+  /** the other end */
+  slice: SliceRefMessage;
+}
+
+export interface SliceMessage {
+  /** itself */
+  slice: SliceRefMessage;
+  /** cpu_op, kernel, ... */
+  category: string;
+  /** duration without that of its children */
+  self: number;
+  /** slices directly below */
+  children: number;
+  /** arguments, shapes, ... */
+  facts: FactMessage[];
+  /** frames, innermost first */
+  stack: string[];
+  /** outermost first */
+  ancestors: SliceRefMessage[];
+  /** other ends of its flows */
+  flows: FlowEndMessage[];
+}
+
+export interface SliceListMessage {
+  /** how many there are */
+  total: number;
+  /** the first of them, by time */
+  slices: SliceRefMessage[];
+}
+
+export interface TotalMessage {
+  /** what ran */
+  name: string;
+  /** occurrences */
+  count: number;
+  /** sum of durations */
+  total: number;
+  /** the same without children */
+  self: number;
+  /** shortest */
+  min: number;
+  /** longest */
+  max: number;
+}
+
+export interface AreaMessage {
+  /** in the area */
+  slices: number;
+  /** by name, largest total first */
+  rows: TotalMessage[];
+}
+
+export interface FlameNodeMessage {
+  /** index of the caller, -1 none */
+  parent: number;
+  /** what ran */
+  name: string;
+  /** time in it */
+  total: number;
+  /** without its children */
+  self: number;
+  /** calls */
+  count: number;
+}
+
+export interface FlameMessage {
+  /** false: too many slices, some left out */
+  complete: boolean;
+  /** callers first */
+  nodes: FlameNodeMessage[];
+}
+
+export interface ColumnMessage {
+  /** as asked */
+  name: string;
+  /** integer, real, text or boolean */
+  type: string;
+}
+
+export interface TableMessage {
+  /** of the result */
+  columns: ColumnMessage[];
+  /** arrays of cells; large integers are texts */
+  rows: Cell[][];
+  /** false: there are more rows */
+  complete: boolean;
+  /** time of the statement in nanoseconds */
+  elapsed: number;
+}
+
+export interface SchemaTableMessage {
+  /** of the table */
+  name: string;
+  /** what a row is */
+  meaning: string;
+  /** type: of SQL */
+  columns: ColumnMessage[];
+}
+
+export interface ErrorMessage {
+  /** what went wrong, one line */
+  error: string;
+}

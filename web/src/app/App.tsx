@@ -1,0 +1,104 @@
+import { useEffect, useMemo } from "react";
+
+import { api } from "../api/client";
+import { translator } from "../i18n";
+import { themeVariables, themes } from "../theme/themes";
+import { views } from "../views/list";
+import { isTyping, keyName } from "../views/timeline/keys";
+import { Actions } from "./actions";
+import { AppContext } from "./context";
+import { Dialogs } from "./Dialogs";
+import { Opening } from "./Opening";
+import { type Store, useStore } from "./state";
+import { TopBar } from "./TopBar";
+
+/** Follows the session: an event tells that it changed. */
+function useSession(store: Store, actions: Actions) {
+  useEffect(() => {
+    let asked = 0;
+    const load = () => {
+      const mine = ++asked;
+      api.session().then(
+        (session) => {
+          if (mine !== asked) return;
+          store.set({ session, gone: false });
+          const { selection, slice } = store.get();
+          const trace = selection ? session.traces[selection.trace] : undefined;
+          if (selection && !slice && trace?.state === "ready") void actions.select(selection.trace, selection.id);
+          if (!session.loading && store.get().search.text !== "" && !store.get().hits) void actions.search();
+        },
+        () => store.set({ gone: true }),
+      );
+    };
+    const events = new EventSource("/api/events");
+    events.onmessage = load;
+    events.onerror = () => store.set({ gone: true });
+    return () => events.close();
+  }, [store, actions]);
+}
+
+function useGlobalKeys(store: Store) {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const key = keyName(event);
+      const view = /^[1-9]$/.test(key) ? views[Number(key) - 1] : undefined;
+      if (key === "Escape") {
+        const { dialog, area, error } = store.get();
+        if (dialog !== "") store.set({ dialog: "" });
+        else if (error !== "") store.set({ error: "" });
+        else if (area) store.set({ area: null });
+        else store.set({ selection: null, slice: null });
+        (document.activeElement as HTMLElement | null)?.blur();
+      } else if (key === "Ctrl+k" || key === "Ctrl+Shift+P") store.set({ dialog: "palette" });
+      else if (isTyping(event.target)) return;
+      else if (key === "?") store.set({ dialog: "help" });
+      else if (key === "/" || key === "Ctrl+f") document.getElementById("search")?.focus();
+      else if (key === ">") store.set({ dialog: "palette" });
+      else if (view) store.set({ view: view.name });
+      else return;
+      event.preventDefault();
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [store]);
+}
+
+export function App({ store }: { store: Store }) {
+  const actions = useMemo(() => new Actions(store), [store]);
+  const themeName = useStore(store, (s) => s.theme);
+  const language = useStore(store, (s) => s.language);
+  const view = useStore(store, (s) => s.view);
+  const ready = useStore(store, (s) => s.session?.traces.some((trace) => trace.state === "ready") ?? false);
+  const gone = useStore(store, (s) => s.gone);
+  const error = useStore(store, (s) => s.error);
+  const theme = themes[themeName];
+  const t = useMemo(() => translator(language), [language]);
+  const app = useMemo(() => ({ store, actions, t, theme }), [store, actions, t, theme]);
+  useSession(store, actions);
+  useGlobalKeys(store);
+
+  useEffect(() => {
+    const root = document.documentElement;
+    for (const [name, value] of Object.entries(themeVariables(theme))) root.style.setProperty(name, value);
+    root.style.colorScheme = themeName;
+    root.lang = language;
+  }, [theme, themeName, language]);
+
+  const Shown = (views.find((candidate) => candidate.name === view) ?? views[0]!).component;
+  return (
+    <AppContext.Provider value={app}>
+      <TopBar />
+      <main>{ready ? <Shown /> : <Opening />}</main>
+      {gone && <div className="notice">{t("app.gone")}</div>}
+      {error !== "" && (
+        <div className="notice error" role="alert">
+          {error}
+          <button aria-label={t("app.close")} onClick={() => store.set({ error: "" })}>
+            ✕
+          </button>
+        </div>
+      )}
+      <Dialogs />
+    </AppContext.Provider>
+  );
+}

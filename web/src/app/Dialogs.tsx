@@ -1,0 +1,192 @@
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+
+import { api } from "../api/client";
+import type { TableMessage } from "../api/messages";
+import { views } from "../views/list";
+import { keyHelp } from "../views/timeline/keys";
+import { groupsOf, trackKey } from "../views/timeline/lanes";
+import { useApp, useAppState } from "./context";
+import { Grid } from "./Grid";
+import { TraceList } from "./Opening";
+
+function Dialog({ title, children }: { title: string; children: ReactNode }) {
+  const { store, t } = useApp();
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!box.current?.contains(document.activeElement)) box.current?.focus();
+  }, []);
+  return (
+    <div className="veil" onPointerDown={(event) => event.target === event.currentTarget && store.set({ dialog: "" })}>
+      <div className="dialog" role="dialog" aria-modal="true" aria-label={title} tabIndex={-1} ref={box}>
+        <div className="dialog-title">
+          <h2>{title}</h2>
+          <button aria-label={t("app.close")} onClick={() => store.set({ dialog: "" })}>
+            ✕
+          </button>
+        </div>
+        {children}
+      </div>
+    </div>
+  );
+}
+
+function Help() {
+  const { t } = useApp();
+  return (
+    <Dialog title={t("app.help")}>
+      <dl className="keys">
+        {keyHelp.map(([keys, text]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split("  ").map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{t(text)}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
+
+interface Command {
+  title: string;
+  run: () => void;
+}
+
+function useCommands(): Command[] {
+  const { store, actions, t } = useApp();
+  const session = useAppState((s) => s.session);
+  return useMemo(() => {
+    const lanes = (session?.traces ?? []).filter((x) => x.state === "ready");
+    const groups = lanes.flatMap((trace) => groupsOf(trace, t));
+    const commands: Command[] = [
+      ...views.map((view) => ({ title: t(view.title), run: () => store.set({ view: view.name }) })),
+      { title: t("key.fit"), run: actions.fit },
+      {
+        title: t("command.collapse"),
+        run: () => store.set({ folded: groups.filter((g) => g.family !== "counter").map((g) => g.key) }),
+      },
+      {
+        title: t("command.expand"),
+        run: () => store.set({ folded: groups.filter((g) => g.family === "counter").map((g) => `+${g.key}`) }),
+      },
+      { title: t("command.showall"), run: () => store.set({ hidden: [] }) },
+      { title: t("command.unpin"), run: () => store.set({ pinned: [] }) },
+      { title: t("command.link"), run: () => void navigator.clipboard.writeText(location.href) },
+      { title: t("app.theme"), run: () => store.set({ theme: store.get().theme === "light" ? "dark" : "light" }) },
+      { title: t("app.language"), run: () => store.set({ language: store.get().language === "en" ? "zh" : "en" }) },
+      { title: t("app.help"), run: () => store.set({ dialog: "help" }) },
+    ];
+    for (const trace of lanes) {
+      for (const track of trace.tracks) {
+        if (track.slices === 0) continue;
+        const rank = trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ` : "";
+        commands.push({
+          title: `★ ${rank}${track.name}`,
+          run: () => actions.toggle("pinned", trackKey(trace.id, track.id)),
+        });
+      }
+    }
+    return commands;
+  }, [session, store, actions, t]);
+}
+
+/** The letters of the words, in order: "acl" finds "all collapse". */
+export function fuzzy(text: string, wanted: string): boolean {
+  let at = 0;
+  const low = text.toLowerCase();
+  for (const letter of wanted.toLowerCase().replace(/\s/g, "")) {
+    at = low.indexOf(letter, at) + 1;
+    if (at === 0) return false;
+  }
+  return true;
+}
+
+function Palette() {
+  const { store, t } = useApp();
+  const commands = useCommands();
+  const [text, setText] = useState("");
+  const [current, setCurrent] = useState(0);
+  const found = commands.filter((command) => fuzzy(command.title, text)).slice(0, 60);
+  const run = (command: Command | undefined) => {
+    store.set({ dialog: "" });
+    command?.run();
+  };
+  return (
+    <Dialog title={t("app.commands")}>
+      <input
+        autoFocus
+        value={text}
+        placeholder={t("app.commands.hint")}
+        aria-label={t("app.commands.hint")}
+        onChange={(event) => {
+          setText(event.target.value);
+          setCurrent(0);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "ArrowDown") setCurrent((c) => Math.min(found.length - 1, c + 1));
+          else if (event.key === "ArrowUp") setCurrent((c) => Math.max(0, c - 1));
+          else if (event.key === "Enter") run(found[current]);
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <ul className="commands" role="listbox">
+        {found.map((command, i) => (
+          <li
+            key={`${command.title}${i}`}
+            role="option"
+            aria-selected={i === current}
+            onPointerDown={() => run(command)}
+          >
+            {command.title}
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+function Traces() {
+  const { actions, t } = useApp();
+  const session = useAppState((s) => s.session);
+  const [issues, setIssues] = useState<TableMessage | null>(null);
+  useEffect(() => {
+    if (session?.traces.some((trace) => trace.issues > 0)) {
+      api.sql("SELECT severity, code, count, source, advice FROM import_issue").then(setIssues, actions.fail);
+    }
+  }, [session, actions]);
+  return (
+    <Dialog title={t("app.traces")}>
+      {session?.notes.map((note) => (
+        <p key={note} className="error">
+          {note}
+        </p>
+      ))}
+      <TraceList />
+      {issues && issues.rows.length > 0 && (
+        <div className="issues">
+          <h3>{t("table.issues")}</h3>
+          <Grid
+            testId="issues"
+            columns={issues.columns.map((c) => ({
+              name: c.name,
+              kind: c.type === "integer" ? "integer" : "text",
+              ...(c.name === "advice" ? { width: 500 } : { width: 140 }),
+            }))}
+            rows={issues.rows}
+          />
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+export function Dialogs() {
+  const dialog = useAppState((s) => s.dialog);
+  if (dialog === "help") return <Help />;
+  if (dialog === "palette") return <Palette />;
+  return dialog === "traces" ? <Traces /> : null;
+}

@@ -1,0 +1,157 @@
+/** What the user can do with the timeline, independent of keys, mouse and palette. */
+import { api } from "../api/client";
+import type { SessionMessage, SliceRefMessage } from "../api/messages";
+import { type TimeWindow, focusOn } from "../views/timeline/viewport";
+import type { Store } from "./state";
+
+/** From the first begin to the last end of what is ready. */
+export function dataWindow(session: SessionMessage | null): TimeWindow {
+  const ready = session?.traces.filter((t) => t.state === "ready" && t.end > t.begin) ?? [];
+  if (ready.length === 0) return { begin: 0, end: 1000 };
+  return { begin: Math.min(...ready.map((t) => t.begin)), end: Math.max(...ready.map((t) => t.end)) };
+}
+
+export class Actions {
+  private zooms: TimeWindow[] = [];
+  constructor(private store: Store) {}
+
+  data = () => dataWindow(this.store.get().session);
+  window = (): TimeWindow => this.store.get().window ?? this.data();
+
+  setWindow = (window: TimeWindow, remember = false) => {
+    if (remember) this.zooms = [...this.zooms.slice(-999), this.window()];
+    this.store.set({ window });
+  };
+
+  undoZoom = () => {
+    const before = this.zooms.pop();
+    if (before) this.store.set({ window: before });
+  };
+
+  fit = () => {
+    this.zooms.push(this.window());
+    this.store.set({ window: null });
+  };
+
+  fail = (error: unknown) => this.store.set({ error: error instanceof Error ? error.message : String(error) });
+
+  /** Selects a slice; `reveal` also brings it into view. */
+  select = async (trace: number, id: number, reveal = false, tight = false) => {
+    this.store.set({ selection: { trace, id }, panel: this.store.get().panel === "search" ? "search" : "details" });
+    try {
+      const slice = await api.slice(trace, id);
+      const now = this.store.get().selection;
+      if (now?.trace !== trace || now.id !== id) return;
+      this.store.set({ slice });
+      if (reveal) this.reveal(slice.slice, tight);
+    } catch (error) {
+      this.fail(error);
+    }
+  };
+
+  reveal = (slice: SliceRefMessage, tight = false) => {
+    const next = focusOn(this.window(), slice.ts, slice.dur, this.data(), tight);
+    this.setWindow(next, true);
+    const key = `${slice.trace}:${slice.track}`;
+    const { folded, hidden, view } = this.store.get();
+    this.store.set({
+      view: view === "timeline" ? view : "timeline",
+      hidden: hidden.filter((k) => k !== key),
+      folded: folded.filter((k) => k !== key),
+    });
+    window.dispatchEvent(new CustomEvent("sonde-reveal", { detail: slice }));
+  };
+
+  deselect = () => this.store.set({ selection: null, slice: null });
+
+  neighbour = async (step: 1 | -1, same: "name" | "lane") => {
+    const { selection } = this.store.get();
+    if (!selection) return;
+    try {
+      const found = await api.neighbour(selection.trace, selection.id, step, same);
+      const next = found.slices[0];
+      if (next) await this.select(next.trace, next.id, true);
+    } catch (error) {
+      this.fail(error);
+    }
+  };
+
+  follow = (out: boolean) => {
+    const flow = this.store.get().slice?.flows.find((candidate) => candidate.out === out);
+    if (flow) void this.select(flow.slice.trace, flow.slice.id, true);
+  };
+
+  parent = () => {
+    const above = this.store.get().slice?.ancestors.at(-1);
+    if (above) void this.select(above.trace, above.id, true);
+  };
+
+  focus = () => {
+    const slice = this.store.get().slice?.slice;
+    if (!slice) return;
+    const before = this.window();
+    const next = focusOn(before, slice.ts, slice.dur, this.data());
+    // A second press, when it is in view already, fits it to the screen.
+    this.reveal(slice, next.begin === before.begin && next.end === before.end);
+  };
+
+  search = async () => {
+    const { search } = this.store.get();
+    if (search.text === "") {
+      this.store.set({ hits: null, hit: -1 });
+      return;
+    }
+    try {
+      const { text, ...options } = search;
+      const hits = await api.search(text, { ...options, trace: -1 });
+      this.store.set({ hits, hit: -1, error: "", panel: "search", drawer: true });
+    } catch (error) {
+      this.fail(error);
+    }
+  };
+
+  goToHit = (index: number) => {
+    const { hits } = this.store.get();
+    if (!hits || hits.slices.length === 0) return;
+    const hit = (index + hits.slices.length) % hits.slices.length;
+    const slice = hits.slices[hit]!;
+    this.store.set({ hit });
+    void this.select(slice.trace, slice.id, true);
+  };
+
+  stepHit = (step: 1 | -1) => {
+    const { hits, hit } = this.store.get();
+    if (!hits) return;
+    if (hit >= 0) return this.goToHit(hit + step);
+    // The first step goes to what is nearest in view.
+    const from = this.window().begin;
+    const next = hits.slices.findIndex((slice) => slice.ts >= from);
+    this.goToHit(step === 1 ? Math.max(next, 0) : next - 1);
+  };
+
+  areaFromSelection = () => {
+    const { area, slice } = this.store.get();
+    if (area) return this.store.set({ area: null });
+    if (!slice) return;
+    const { ts, dur, trace, track } = slice.slice;
+    this.store.set({
+      area: { begin: ts, end: ts + Math.max(dur, 1), lanes: [{ trace, track }] },
+      panel: "area",
+      drawer: true,
+    });
+  };
+
+  mark = (at: number | null, name: string) => {
+    const { marks, slice, area } = this.store.get();
+    const range =
+      area ?? (slice ? { begin: slice.slice.ts, end: slice.slice.ts + Math.max(0, slice.slice.dur) } : null);
+    const place = range ?? (at === null ? null : { begin: at, end: at });
+    if (!place) return;
+    this.store.set({ marks: [...marks, { begin: place.begin, end: place.end, name }], panel: "marks", drawer: true });
+  };
+
+  toggle = (list: "pinned" | "hidden", key: string) => {
+    const now = this.store.get()[list];
+    this.store.set({ [list]: now.includes(key) ? now.filter((k) => k !== key) : [...now, key] });
+  };
+}

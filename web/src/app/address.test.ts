@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+
+import { readAddress, writeAddress } from "./address";
+import { type Place, startPlace } from "./state";
+
+it("keeps the whole state", () => {
+  const place: Place = {
+    view: "tables",
+    window: { begin: -5, end: 1_000_000_000_123 },
+    selection: { trace: 1, id: 42 },
+    area: {
+      begin: 1,
+      end: 9,
+      lanes: [
+        { trace: 0, track: 3 },
+        { trace: 1, track: 0 },
+      ],
+    },
+    folded: ["0/host"],
+    pinned: ["0:1", "1:1"],
+    hidden: ["0:7"],
+    marks: [{ begin: 1, end: 1, name: "here, & there" }],
+    search: { text: "aten::.*|mm", regex: true, case: false, whole: false, args: true },
+    panel: "flame",
+    drawer: false,
+    theme: "dark",
+    language: "zh",
+    detail: { table: "kernels", filter: "a=b&c" },
+  };
+  expect(readAddress(`#${writeAddress(place)}`)).toEqual(place);
+});
+
+it("is empty at the start, and survives nonsense", () => {
+  expect(writeAddress(startPlace)).toBe("");
+  expect(readAddress("")).toEqual(startPlace);
+  expect(readAddress("#window=x,y&slice=a:b&area=;;&marks=z&panel=none&window=9,1")).toMatchObject({
+    window: null,
+    selection: null,
+    area: null,
+    marks: [],
+    panel: "details",
+  });
+});

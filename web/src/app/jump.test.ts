@@ -1,0 +1,20 @@
+import { expect, it } from "vitest";
+
+import type { SessionMessage, TraceMessage } from "../api/messages";
+import { targetOf } from "./jump";
+
+const trace = (id: number, rank: number) => ({ id, rank, state: "ready" }) as TraceMessage;
+const session = { base: "1000", traces: [trace(0, 5), trace(1, 7)] } as SessionMessage;
+const columns = (...names: string[]) => names.map((name) => ({ name, type: "integer" }));
+
+it("leads by slice, by rank and slice, by time, or nowhere", () => {
+  expect(targetOf(columns("slice_id", "x"), [3, 1], 1, session)).toEqual({ trace: 1, slice: 3 });
+  expect(targetOf(columns("rank", "slice_id"), [7, 3], -1, session)).toEqual({ trace: 1, slice: 3 });
+  expect(targetOf(columns("ts"), ["1795282285729663065"], 0, { ...session, base: "1795282285729663000" })).toEqual({
+    trace: 0,
+    ts: 65,
+  });
+  expect(targetOf(columns("slice_id"), [3], -1, session)).toBeNull();
+  expect(targetOf(columns("name"), ["a"], 0, session)).toBeNull();
+  expect(targetOf(columns("ts"), [null], 0, session)).toBeNull();
+});

@@ -1,0 +1,47 @@
+/** From a row of any table to the timeline, by its slice_id, or its ts. */
+import type { Cell, ColumnMessage, SessionMessage } from "../api/messages";
+import type { Actions } from "./actions";
+import type { Store } from "./state";
+
+export interface Target {
+  trace: number;
+  slice?: number;
+  /** Nanoseconds after the session's base. */
+  ts?: number;
+}
+
+/** Null where the row leads nowhere. `trace`: the one that was asked, -1 all: then by `rank`. */
+export function targetOf(
+  columns: readonly ColumnMessage[],
+  row: readonly Cell[],
+  trace: number,
+  session: SessionMessage,
+): Target | null {
+  const cell = (...names: string[]) => {
+    for (const name of names) {
+      const at = columns.findIndex((column) => column.name === name);
+      if (at >= 0 && row[at] !== null && row[at] !== undefined) return row[at];
+    }
+    return null;
+  };
+  const ready = session.traces.filter((candidate) => candidate.state === "ready");
+  const rank = cell("rank");
+  const owner =
+    trace >= 0 ? trace : ready.length === 1 ? ready[0]!.id : ready.find((candidate) => candidate.rank === rank)?.id;
+  if (owner === undefined) return null;
+  const slice = cell("slice_id", "owner_slice_id", "launch_slice_id");
+  if (typeof slice === "number" && slice >= 0) return { trace: owner, slice };
+  const ts = cell("ts", "start_ns", "alloc_ts", "ts_ns");
+  if (ts === null || !/^\d+$/.test(String(ts))) return null;
+  return { trace: owner, ts: Number(BigInt(String(ts)) - BigInt(session.base)) };
+}
+
+export function jump(target: Target | null, store: Store, actions: Actions) {
+  if (!target) return;
+  store.set({ view: "timeline" });
+  if (target.slice !== undefined) void actions.select(target.trace, target.slice, true);
+  else if (target.ts !== undefined) {
+    const { begin, end } = actions.window();
+    actions.setWindow({ begin: target.ts - (end - begin) / 2, end: target.ts + (end - begin) / 2 }, true);
+  }
+}

@@ -1,0 +1,25 @@
+/** Which colour of a palette a text gets: the same in every trace and session. */
+export function colorIndex(text: string, colors: number): number {
+  let hash = 2166136261;
+  for (let i = 0; i < text.length; ++i) {
+    hash ^= text.charCodeAt(i);
+    hash = Math.imul(hash, 16777619);
+  }
+  hash ^= hash >>> 15;
+  return (hash >>> 0) % colors;
+}
+
+/** "#rrggbb" -> relative luminance of WCAG. */
+export function luminance(color: string): number {
+  const channel = (at: number) => {
+    const value = parseInt(color.slice(at, at + 2), 16) / 255;
+    return value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  };
+  return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
+}
+
+/** Contrast of WCAG, 1 to 21. */
+export function contrast(a: string, b: string): number {
+  const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y) as [number, number];
+  return (high + 0.05) / (low + 0.05);
+}

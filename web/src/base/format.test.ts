@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+
+import { formatBytes, formatCount, formatDuration, formatExact, formatShare } from "./format";
+
+describe("format", () => {
+  it("writes durations with the unit that fits", () => {
+    expect(formatDuration(0)).toBe("0 ns");
+    expect(formatDuration(999)).toBe("999 ns");
+    expect(formatDuration(1234)).toBe("1.234 µs");
+    expect(formatDuration(12_345_678)).toBe("12.35 ms");
+    expect(formatDuration(-2_500_000_000)).toBe("-2.500 s");
+  });
+  it("writes moments exactly", () => {
+    expect(formatExact(1_002_000_003)).toBe("1 s 2 ms 0 µs 3 ns");
+    expect(formatExact(5)).toBe("5 ns");
+  });
+  it("writes counts, bytes and shares", () => {
+    expect(formatCount(1234567)).toBe("1\u2009234\u2009567");
+    expect(formatBytes(1536)).toBe("1.50 KiB");
+    expect(formatBytes(12)).toBe("12 B");
+    expect(formatShare(0.12345)).toBe("12.35 %");
+  });
+});

@@ -1,0 +1,70 @@
+/** Numbers and times for people. Times are nanoseconds. */
+
+const UNITS: readonly [string, number][] = [
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["µs", 1e3],
+  ["ns", 1],
+];
+
+/** 1234567 -> "1.235 ms"; four digits that count. */
+export function formatDuration(ns: number): string {
+  if (ns < 0) return `-${formatDuration(-ns)}`;
+  if (ns === 0) return "0 ns";
+  for (const [unit, size] of UNITS) {
+    if (ns >= size) {
+      const value = ns / size;
+      const digits = unit === "ns" ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+      return `${value.toFixed(digits)} ${unit}`;
+    }
+  }
+  return `${ns.toFixed(3)} ns`;
+}
+
+/** As the ecosystem's viewer writes a moment: "12ms 345us 678ns", leading zero groups dropped. */
+export function formatExact(ns: number): string {
+  const sign = ns < 0 ? "-" : "";
+  let rest = Math.abs(Math.round(ns));
+  const parts: string[] = [];
+  for (const [unit, size] of [
+    ["s", 1e9],
+    ["ms", 1e6],
+    ["µs", 1e3],
+    ["ns", 1],
+  ] as const) {
+    const value = Math.floor(rest / size);
+    rest -= value * size;
+    if (value > 0 || parts.length > 0 || unit === "ns") parts.push(`${value} ${unit}`);
+  }
+  return sign + parts.join(" ");
+}
+
+/** 1234567 -> "1 234 567", with thin blanks. */
+export function formatCount(value: number): string {
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+(?!\d))/g, "\u2009");
+}
+
+export function formatBytes(bytes: number): string {
+  const sign = bytes < 0 ? "-" : "";
+  let value = Math.abs(bytes);
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    ++unit;
+  }
+  return `${sign}${unit === 0 ? value : value.toFixed(value >= 100 ? 1 : 2)} ${units[unit]}`;
+}
+
+/** A share of 1 as percent with two digits. */
+export function formatShare(share: number): string {
+  return Number.isFinite(share) ? `${(share * 100).toFixed(2)} %` : "–";
+}
+
+/** 1 MiB and more digits are kept: a number of a table, at most three decimals. */
+export function formatNumber(value: number): string {
+  if (Number.isInteger(value)) return formatCount(value);
+  return value.toFixed(Math.abs(value) >= 1000 ? 1 : 3);
+}

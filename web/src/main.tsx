@@ -1,0 +1,32 @@
+import "./app.css";
+
+import { createRoot } from "react-dom/client";
+
+import { readAddress, writeAddress } from "./app/address";
+import { App } from "./app/App";
+import { Store, startState } from "./app/state";
+
+const place = readAddress(location.hash);
+if (location.hash === "" && matchMedia("(prefers-color-scheme: dark)").matches) place.theme = "dark";
+if (location.hash === "" && navigator.language.startsWith("zh")) place.language = "zh";
+const store = new Store(startState(place));
+
+// The address follows the state, a moment behind; going back in the history leads the state.
+let timer = 0;
+let written = location.hash;
+store.subscribe(() => {
+  clearTimeout(timer);
+  timer = window.setTimeout(() => {
+    const hash = writeAddress(store.get());
+    if (`#${hash}` === written || (hash === "" && written === "")) return;
+    written = hash === "" ? "" : `#${hash}`;
+    // The token that brought us here is in a cookie now: it does not belong into shared links.
+    history.replaceState(null, "", location.pathname + written);
+  }, 200);
+});
+window.addEventListener("hashchange", () => {
+  written = location.hash;
+  store.set({ ...readAddress(location.hash), slice: null, hits: null, hit: -1 });
+});
+
+createRoot(document.getElementById("root")!).render(<App store={store} />);

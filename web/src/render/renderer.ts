@@ -1,0 +1,23 @@
+/** What the timeline needs of a drawing surface. Units: CSS pixels. */
+export interface Renderer {
+  /** Begins a frame of this size on a plain ground. */
+  begin(width: number, height: number, ground: string): void;
+  /** Rectangles of one colour: x, y, width, height after another. */
+  rects(color: string, values: readonly number[]): void;
+  frame(color: string, x: number, y: number, width: number, height: number, thickness: number): void;
+  line(color: string, points: readonly number[], thickness?: number, dash?: readonly number[]): void;
+  /** Text whose middle is at y; cut to `width`. */
+  text(
+    color: string,
+    text: string,
+    x: number,
+    y: number,
+    width: number,
+    font?: Font,
+    align?: "left" | "right" | "center",
+  ): void;
+  curve(color: string, x0: number, y0: number, x1: number, y1: number): void;
+  clip(x: number, y: number, width: number, height: number, draw: () => void): void;
+}
+
+export type Font = "normal" | "bold" | "small";

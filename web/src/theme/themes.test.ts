@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+
+import { contrast } from "../base/color";
+import { themes } from "./themes";
+
+describe.each(Object.entries(themes))("theme %s", (_name, theme) => {
+  it("has readable texts on every ground", () => {
+    for (const ground of [theme.background, theme.panel, theme.raised]) {
+      for (const text of [theme.text, theme.muted, theme.accent, theme.warning, theme.error]) {
+        expect(contrast(text, ground), `${text} on ${ground}`).toBeGreaterThanOrEqual(4.5);
+      }
+    }
+    expect(contrast(theme.accentText, theme.accent)).toBeGreaterThanOrEqual(4.5);
+  });
+  it("has readable texts in bars", () => {
+    const bars = [...theme.bars, theme.computing, theme.communication, theme.exposed];
+    for (const bar of bars) {
+      expect(contrast(theme.barText, bar), bar).toBeGreaterThanOrEqual(4.5);
+    }
+  });
+  it("shows the selection against ground and bars", () => {
+    expect(contrast(theme.selection, theme.background)).toBeGreaterThanOrEqual(3);
+  });
+});

@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+
+import { matrixOf } from "./matrix";
+
+it("sums the totals of all kinds by link", () => {
+  const columns = ["name", "src_rank", "dst_rank", "size_bytes", "time_ns"].map((name) => ({ name, type: "integer" }));
+  const rows = [
+    ["allreduce-total", 0, 1, 100, 10],
+    ["allreduce-top1", 0, 1, 90, 9],
+    ["send-total", 0, 1, 50, 5],
+    ["send-total", 1, 0, 20, 5],
+  ];
+  const matrix = matrixOf({ columns, rows, complete: true, elapsed: 0 });
+  expect(matrix.ranks).toEqual([0, 1]);
+  expect(matrix.links.get("0:1")).toEqual({ bytes: 150, time: 15 });
+  expect(matrix.most).toBe(150);
+});

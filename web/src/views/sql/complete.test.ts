@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+
+import { complete } from "./complete";
+
+const schema = [
+  {
+    name: "slice",
+    meaning: "",
+    columns: [
+      { name: "slice_id", type: "" },
+      { name: "dur", type: "" },
+    ],
+  },
+  { name: "track", meaning: "", columns: [{ name: "track_id", type: "" }] },
+];
+
+it("offers tables after FROM, else columns of the tables in use", () => {
+  expect(complete("SELECT * FROM sl", 16, schema)).toEqual(["slice"]);
+  expect(complete("SELECT du FROM slice", 9, schema)).toEqual(["dur"]);
+  expect(complete("SELECT tr FROM slice", 9, schema)).toEqual(["track"]);
+  expect(complete("S", 1, schema)).toEqual([]);
+  expect(complete("SEL", 3, schema)).toEqual(["SELECT"]);
+});

@@ -1,0 +1,137 @@
+import { useMemo } from "react";
+
+import type { FactMessage, SliceMessage, SliceRefMessage } from "../../api/messages";
+import { useApp, useAppState } from "../../app/context";
+import { formatCount, formatDuration, formatExact } from "../../base/format";
+import { type TextKey } from "../../i18n";
+import { en } from "../../i18n/en";
+
+export function SliceLink({ slice }: { slice: SliceRefMessage }) {
+  const { actions } = useApp();
+  return (
+    <button className="link" onClick={() => void actions.select(slice.trace, slice.id, true)}>
+      {slice.name}
+      <small>{slice.dur < 0 ? "" : formatDuration(slice.dur)}</small>
+    </button>
+  );
+}
+
+function groupsOfFacts(facts: readonly FactMessage[]): [string, FactMessage[]][] {
+  const groups = new Map<string, FactMessage[]>();
+  for (const fact of facts) groups.set(fact.group, [...(groups.get(fact.group) ?? []), fact]);
+  return [...groups];
+}
+
+function Times({ slice }: { slice: SliceMessage }) {
+  const { actions, t } = useApp();
+  const session = useAppState((s) => s.session)!;
+  const zero = actions.data().begin;
+  const { ts, dur, trace, track, name } = slice.slice;
+  const owner = session.traces[trace];
+  const lane = owner?.tracks.find((candidate) => candidate.id === track);
+  const raw = (at: number) => (BigInt(session.base) + BigInt(Math.round(at))).toString();
+  const rows: [TextKey, string][] = [
+    ["details.name", name],
+    ["details.category", slice.category],
+    ["details.start", formatExact(ts - zero)],
+    ["details.duration", dur < 0 ? t("details.unfinished") : formatExact(dur)],
+    [
+      "details.self",
+      slice.self < 0
+        ? "–"
+        : `${formatExact(slice.self)}${dur > 0 ? `  (${((100 * slice.self) / dur).toFixed(1)} %)` : ""}`,
+    ],
+    ["details.children", formatCount(slice.children)],
+    ["details.lane", `${owner && owner.rank >= 0 ? `${t("lane.rank", owner.rank)} · ` : ""}${lane?.name ?? ""}`],
+    ["details.raw", raw(ts)],
+    ["details.end", dur < 0 ? "–" : raw(ts + dur)],
+  ];
+  return (
+    <dl data-testid="times">
+      {rows.map(([key, value]) => (
+        <div key={key}>
+          <dt>{t(key)}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function DetailsPanel() {
+  const { store, actions, t } = useApp();
+  const slice = useAppState((s) => s.slice);
+  const groups = useMemo(() => groupsOfFacts(slice?.facts ?? []), [slice]);
+  if (!slice) return <p className="hint">{t("panel.empty")}</p>;
+  const same = () => {
+    store.set({ search: { text: slice.slice.name, regex: false, case: true, whole: true, args: false } });
+    void actions.search();
+  };
+  return (
+    <div className="details" data-testid="details">
+      <div className="block">
+        <div className="buttons">
+          <button onClick={() => actions.reveal(slice.slice, true)}>{t("details.zoom")}</button>
+          <button onClick={() => void actions.neighbour(-1, "name")} title={t("details.previous")}>
+            ‹
+          </button>
+          <button onClick={() => void actions.neighbour(1, "name")} title={t("details.next")}>
+            ›
+          </button>
+          <button onClick={same}>{t("details.same")}</button>
+        </div>
+        <Times slice={slice} />
+      </div>
+      {groups.map(([group, facts]) => (
+        <div className="block" key={group}>
+          <h3>{`facts.${group}` in en ? t(`facts.${group}` as TextKey) : group}</h3>
+          <dl>
+            {facts.map((fact, i) => (
+              <div key={i}>
+                <dt>{fact.key}</dt>
+                <dd>{fact.value}</dd>
+              </div>
+            ))}
+          </dl>
+        </div>
+      ))}
+      {slice.flows.length > 0 && (
+        <div className="block">
+          <h3>{t("details.flows")}</h3>
+          <ul data-testid="flows">
+            {slice.flows.map((flow, i) => (
+              <li key={i}>
+                <em>
+                  {flow.out ? "→" : "←"} {flow.kind.replaceAll("_", " ")}
+                </em>
+                <SliceLink slice={flow.slice} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {slice.ancestors.length > 0 && (
+        <div className="block">
+          <h3>{t("details.parents")}</h3>
+          <ul>
+            {slice.ancestors.toReversed().map((above) => (
+              <li key={above.id}>
+                <SliceLink slice={above} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {slice.stack.length > 0 && (
+        <div className="block stack">
+          <h3>{t("details.stack")}</h3>
+          <ol>
+            {slice.stack.map((frame, i) => (
+              <li key={i}>{frame}</li>
+            ))}
+          </ol>
+        </div>
+      )}
+    </div>
+  );
+}

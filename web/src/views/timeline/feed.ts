@@ -1,0 +1,150 @@
+/** What is drawn, fetched from the zoom index: always one window wider than what is seen, the newest
+ * wish first, one request under way. Old data stays on screen until new has come. */
+import { type LaneRef, api } from "../../api/client";
+import type { LaneWindow } from "../../api/decode";
+import { type TimeWindow, spanOf } from "./viewport";
+
+export interface TrackData {
+  window: TimeWindow;
+  pixel: number;
+  lanes: LaneWindow[];
+}
+
+export interface CounterData {
+  window: TimeWindow;
+  pixel: number;
+  points: Float64Array;
+}
+
+export interface Wish extends LaneRef {
+  counter: boolean;
+}
+
+/** A power of two of nanoseconds, not wider than a pixel. */
+export function pixelFor(window: TimeWindow, width: number): number {
+  return Math.max(1, 2 ** Math.floor(Math.log2(Math.max(1, spanOf(window) / Math.max(width, 1)))));
+}
+
+/** Half a screen more on each side. */
+export function wider(window: TimeWindow): TimeWindow {
+  const more = spanOf(window) / 2;
+  return { begin: window.begin - more, end: window.end + more };
+}
+
+const key = (trace: number, track: number) => `${trace}:${track}`;
+
+export class Feed {
+  private tracks = new Map<string, TrackData & { depths: number }>();
+  private counters = new Map<string, CounterData>();
+  private names = new Map<number, Map<number, string>>();
+  private wanted: { wishes: Wish[]; window: TimeWindow; width: number } | null = null;
+  private busy = false;
+
+  constructor(
+    private changed: () => void,
+    private failed: (error: Error) => void,
+  ) {}
+
+  track(trace: number, track: number): TrackData | undefined {
+    return this.tracks.get(key(trace, track));
+  }
+
+  counter(trace: number, track: number): CounterData | undefined {
+    return this.counters.get(key(trace, track));
+  }
+
+  name(trace: number, id: number): string | undefined {
+    return id < 0 ? "" : this.names.get(trace)?.get(id);
+  }
+
+  want(wishes: Wish[], window: TimeWindow, width: number) {
+    this.wanted = { wishes, window, width };
+    void this.pump();
+  }
+
+  private fits(data: { window: TimeWindow; pixel: number } | undefined, window: TimeWindow, pixel: number): boolean {
+    return (
+      data !== undefined && data.pixel === pixel && data.window.begin <= window.begin && data.window.end >= window.end
+    );
+  }
+
+  private async pump() {
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      while (this.wanted) {
+        const { wishes, window, width } = this.wanted;
+        this.wanted = null;
+        const pixel = pixelFor(window, width);
+        await this.fetchTracks(
+          wishes.filter((w) => !w.counter),
+          window,
+          pixel,
+        );
+        await this.fetchCounters(
+          wishes.filter((w) => w.counter),
+          window,
+          pixel,
+        );
+      }
+    } catch (error) {
+      this.failed(error as Error);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  private async fetchTracks(wishes: Wish[], window: TimeWindow, pixel: number) {
+    const missing = wishes.filter((wish) => {
+      const data = this.tracks.get(key(wish.trace, wish.track));
+      return !this.fits(data, window, pixel) || data!.depths < (wish.depths ?? 0);
+    });
+    if (missing.length === 0) return;
+    const whole = wider(window);
+    // Kept below the length of an address that the server takes.
+    for (let i = 0; i < missing.length; i += 300) {
+      const part = missing.slice(i, i + 300);
+      const lanes = await api.window(part, whole.begin, whole.end, pixel);
+      for (const wish of part) {
+        this.tracks.set(key(wish.trace, wish.track), { window: whole, pixel, lanes: [], depths: wish.depths ?? 0 });
+      }
+      for (const lane of lanes) this.tracks.get(key(lane.trace, lane.track))?.lanes.push(lane);
+      this.changed();
+      await this.fetchNames(lanes);
+    }
+  }
+
+  private async fetchCounters(wishes: Wish[], window: TimeWindow, pixel: number) {
+    const whole = wider(window);
+    const missing = wishes.filter((wish) => !this.fits(this.counters.get(key(wish.trace, wish.track)), window, pixel));
+    await Promise.all(
+      missing.map(async (wish) => {
+        const points = await api.counter(wish.trace, wish.track, whole.begin, whole.end, pixel);
+        this.counters.set(key(wish.trace, wish.track), { window: whole, pixel, points });
+      }),
+    );
+    if (missing.length > 0) this.changed();
+  }
+
+  private async fetchNames(lanes: LaneWindow[]) {
+    const unknown = new Map<number, Set<number>>();
+    for (const lane of lanes) {
+      const known = this.names.get(lane.trace);
+      for (const id of lane.name) {
+        if (id < 0 || known?.has(id)) continue;
+        if (!unknown.has(lane.trace)) unknown.set(lane.trace, new Set());
+        unknown.get(lane.trace)!.add(id);
+      }
+    }
+    for (const [trace, ids] of unknown) {
+      const list = [...ids];
+      for (let i = 0; i < list.length; i += 800) {
+        const part = list.slice(i, i + 800);
+        const texts = await api.names(trace, part);
+        if (!this.names.has(trace)) this.names.set(trace, new Map());
+        part.forEach((id, at) => this.names.get(trace)!.set(id, texts[at] ?? ""));
+      }
+    }
+    if (unknown.size > 0) this.changed();
+  }
+}

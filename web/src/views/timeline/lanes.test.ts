@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+
+import type { SessionMessage, TraceMessage, TrackMessage } from "../../api/messages";
+import { translator } from "../../i18n";
+import { buildRows, heightOf, shortCommand, toggleFold, visibleRows } from "./lanes";
+
+const t = translator("en");
+
+function track(id: number, kind: string, slices = 5, depths = 2): TrackMessage {
+  return {
+    id,
+    kind,
+    name: `${kind} ${id}`,
+    process: 0,
+    thread: -1,
+    device: -1,
+    stream: -1,
+    sort: id,
+    depths: kind === "counter" ? 0 : depths,
+    slices,
+  };
+}
+
+function trace(id: number, rank: number, tracks: TrackMessage[]): TraceMessage {
+  return {
+    id,
+    path: "",
+    name: `t${id}`,
+    format: "",
+    rank,
+    host: "",
+    state: "ready",
+    message: "",
+    size_bytes: 0,
+    begin: 0,
+    end: 1,
+    slices: 1,
+    issues: 0,
+    processes: [{ id: 0, pid: 1, name: "python", host: "" }],
+    tracks,
+  };
+}
+
+function session(...traces: TraceMessage[]): SessionMessage {
+  return { version: "", revision: 1, base: "0", loading: false, notes: [], traces };
+}
+
+const none = { folded: [], pinned: [], hidden: [] };
+
+describe("rows", () => {
+  it("come in the order of the ecosystem's viewer", () => {
+    const rows = buildRows(
+      session(
+        trace(0, 0, [
+          track(0, "counter"),
+          track(1, "overlap"),
+          track(2, "stream"),
+          track(3, "communication_group"),
+          track(4, "api"),
+          track(5, "thread"),
+        ]),
+      ),
+      none,
+      t,
+    );
+    expect(rows.filter((r) => r.kind === "group").map((r) => r.label)).toEqual([
+      "Host",
+      "CANN and runtime",
+      "Device",
+      "Communication",
+      "Overlap analysis",
+      "Counters",
+    ]);
+    expect(heightOf(rows)).toBe(rows.reduce((sum, row) => sum + row.height, 0));
+  });
+  it("leave out what is empty or hidden, and sort ranks", () => {
+    const rows = buildRows(
+      session(trace(0, 1, [track(0, "thread"), track(1, "stream", 0)]), trace(1, 0, [track(0, "thread")])),
+      { ...none, hidden: ["1:0"] },
+      t,
+    );
+    expect(rows.filter((r) => r.kind === "trace").map((r) => r.trace)).toEqual([1, 0]);
+    expect(rows.filter((r) => r.kind === "track").map((r) => r.key)).toEqual(["0:0"]);
+  });
+  it("fold many counters at the start, and unfold them on wish", () => {
+    const counters = Array.from({ length: 10 }, (_, i) => track(i, "counter"));
+    const closed = buildRows(session(trace(0, 0, counters)), none, t);
+    expect(closed.filter((r) => r.kind === "counter")).toHaveLength(0);
+    const folded = toggleFold([], "0/counter", true);
+    expect(folded).toEqual(["+0/counter"]);
+    expect(
+      buildRows(session(trace(0, 0, counters)), { ...none, folded }, t).filter((r) => r.kind === "counter"),
+    ).toHaveLength(10);
+    expect(toggleFold(folded, "0/counter", true)).toEqual([]);
+  });
+  it("show a folded track with one depth, pinned ones on top", () => {
+    const rows = buildRows(
+      session(trace(0, 0, [track(0, "thread", 5, 9)])),
+      { folded: ["0:0"], pinned: ["0:0"], hidden: [] },
+      t,
+    );
+    expect(rows[0]!.label).toBe("Pinned");
+    expect(rows[1]).toMatchObject({ pinned: true, depths: 1 });
+  });
+  it("are found by place", () => {
+    const rows = buildRows(session(trace(0, 0, [track(0, "thread"), track(1, "thread"), track(2, "thread")])), none, t);
+    const third = rows[3]!;
+    expect(visibleRows(rows, third.y, 1)).toEqual([third]);
+    expect(visibleRows(rows, 0, 1e9)).toHaveLength(rows.length);
+    expect(visibleRows(rows, 1e9, 10)).toEqual([]);
+  });
+});
+
+it("shortens commands", () => {
+  expect(shortCommand("/a/b/python3 -u train.py --x 1")).toBe("python3 train.py --x 1");
+  expect(shortCommand("vllm")).toBe("vllm");
+});

@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+/** The program embeds compressed files: each output gets a .gz beside it. */
+function compress() {
+  return {
+    name: "compress",
+    writeBundle({ dir }: { dir?: string }) {
+      for (const name of readdirSync(dir!)) {
+        if (name.endsWith(".gz")) continue;
+        writeFileSync(join(dir!, `${name}.gz`), gzipSync(readFileSync(join(dir!, name)), { level: 9 }));
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  plugins: [react(), compress()],
+  build: {
+    target: "es2022",
+    modulePreload: false,
+    rolldownOptions: {
+      output: {
+        entryFileNames: "app.js",
+        assetFileNames: "app[extname]",
+        codeSplitting: false,
+      },
+    },
+  },
+  test: { include: ["src/**/*.test.ts"], environment: "node" },
+});
