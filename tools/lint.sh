@@ -18,6 +18,11 @@ check "format" "$python" tools/check_format.py
 check "layers" "$python" tools/check_layers.py
 check "sizes" "$python" tools/check_sizes.py
 check "docs" "$python" tools/check_docs.py
+node=$(dirname "$(readlink -f web/node_modules)")/node
+web() { (cd web && "$node" "node_modules/$1" "${@:2}"); }
+check "page: types" web typescript/bin/tsc --noEmit
+check "page: rules" web eslint/bin/eslint.js src e2e
+check "page: format" web prettier/bin/prettier.cjs --check --log-level warn .
 check "headers alone" "$python" tools/check_cpp.py headers --jobs "$jobs"
 [ "${TIDY:-1}" = 0 ] || check "clang-tidy" "$python" tools/check_cpp.py tidy --jobs "$jobs"
 

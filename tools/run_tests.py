@@ -54,14 +54,14 @@ def read_junit(path):
     return tally
 
 
-def run_part(title, command, junit, environment=None):
+def run_part(title, command, junit, environment=None, folder=ROOT):
     """Runs one part; one that ends badly without naming a failed test counts as one failed."""
     print(f"== {title}", flush=True)
     started = time.monotonic()
     try:
         code = subprocess.run(
             command,
-            cwd=ROOT,
+            cwd=folder,
             env={**os.environ, **(environment or {})},
             timeout=LONGEST_PART_S,
             check=False,
@@ -126,6 +126,20 @@ def run_sanitizer(preset, folders, work, jobs):
     )
 
 
+def run_page_tests(title, config, junit):
+    """The page's tests (web/): its logic, or with the browser the page of the built command."""
+    command = [
+        str((ROOT / "web" / "node_modules").resolve().parent / "node"),
+        "node_modules/vitest/vitest.mjs",
+        "run",
+        f"--config={config}",
+        "--reporter=default",
+        "--reporter=junit",
+        f"--outputFile.junit={junit}",
+    ]
+    return run_part(title, command, junit, folder=ROOT / "web")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -155,6 +169,10 @@ def main():
         ]
         tallies.append(
             run_part("Python tests", pytest + arguments.pytest_arguments, work / "py.xml")
+        )
+        tallies.append(run_page_tests("Page, logic", "vite.config.ts", work / "page.xml"))
+        tallies.append(
+            run_page_tests("Page, in the browser", "vitest.browser.config.ts", work / "browser.xml")
         )
         for preset, folders in (("asan", arguments.asan), ("tsan", arguments.tsan)):
             if folders.split():

@@ -12,7 +12,8 @@ Command ViewCommand();
 
 std::vector<Command> AllCommands() {
   return {
-      RunCommand(), AnalyseCommand(), DoctorCommand(), ProbeCommand(), QueryCommand(), ViewCommand(),
+      RunCommand(),   AnalyseCommand(), DoctorCommand(),
+      ProbeCommand(), QueryCommand(),   ViewCommand(),
   };
 }
 

@@ -23,9 +23,11 @@ class HandlersTest : public ::testing::Test {
   // Two ranks; in each an op of 1000 ns holds two of 300 ns, and a broken trace lies beside them.
   void SetUp() override {
     for (int rank = 0; rank < 2; ++rank) WriteRank(rank);
-    ASSERT_TRUE(base::WriteFileAtomically(folder_.File("broken.json"), "{\"traceEvents\": [{").ok());
-    session_ = std::make_unique<Session>("1.2.3", std::vector<std::string>{
-        folder_.path(), folder_.File("broken.json"), folder_.File("nothing")});
+    ASSERT_TRUE(
+        base::WriteFileAtomically(folder_.File("broken.json"), "{\"traceEvents\": [{").ok());
+    session_ = std::make_unique<Session>(
+        "1.2.3", std::vector<std::string>{folder_.path(), folder_.File("broken.json"),
+                                          folder_.File("nothing")});
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (session_->Describe().loading && std::chrono::steady_clock::now() < deadline) {
       session_->WaitForChange(session_->revision());
@@ -48,7 +50,8 @@ class HandlersTest : public ::testing::Test {
     op(1500, 1800, "inner_50%");
     capture.Flush(1);
     capture.End(capture::StopReason::kStopped, 0);
-    ASSERT_TRUE(capture.Write(folder_.File(Concat("h_", std::to_string(rank), "_1_ascend_pt"))).ok());
+    ASSERT_TRUE(
+        capture.Write(folder_.File(Concat("h_", std::to_string(rank), "_1_ascend_pt"))).ok());
   }
 
   Result<HttpAnswer> Ask(const std::string& path, std::map<std::string, std::string> parameters,
@@ -76,7 +79,8 @@ class HandlersTest : public ::testing::Test {
   }
 
   int32_t TrackOf(int trace) {
-    for (const TrackMessage& track : session_->Describe().traces[static_cast<size_t>(trace)].tracks) {
+    for (const TrackMessage& track :
+         session_->Describe().traces[static_cast<size_t>(trace)].tracks) {
       if (track.slices == 3) return track.id;
     }
     return -1;
@@ -126,8 +130,8 @@ TEST_F(HandlersTest, WindowHoldsTheSlices) {
 }
 
 TEST_F(HandlersTest, SliceHasSelfTimeAndParents) {
-  const auto document = base::JsonDocument::Parse(
-      Body("/api/search", {{"q", "INNER"}, {"trace", "0"}}), "search");
+  const auto document =
+      base::JsonDocument::Parse(Body("/api/search", {{"q", "INNER"}, {"trace", "0"}}), "search");
   ASSERT_TRUE(document.ok());
   EXPECT_EQ(document->root().GetInt("total", 0).value_or(-1), 2);
   const int64_t inner = document->root()["slices"][size_t{0}].GetInt("id", -1).value_or(-1);
@@ -164,8 +168,9 @@ TEST_F(HandlersTest, AreaSumsOverRanks) {
   const std::string lanes = Concat(Lane(0), ",", Lane(1));
   const std::string body = Body("/api/area", All({{"lanes", lanes}}));
   EXPECT_NE(body.find(R"("slices":6)"), std::string::npos) << body;
-  EXPECT_NE(body.find(R"({"name":"outer","count":2,"total":2000,"self":800,"min":1000,"max":1000})"),
-            std::string::npos)
+  EXPECT_NE(
+      body.find(R"({"name":"outer","count":2,"total":2000,"self":800,"min":1000,"max":1000})"),
+      std::string::npos)
       << body;
   const std::string list = Body("/api/occurrences", All({{"lanes", lanes}, {"name", "inner"}}));
   EXPECT_NE(list.find(R"("total":2)"), std::string::npos) << list;
@@ -221,12 +226,16 @@ TEST_F(HandlersTest, WrongParametersAreRefused) {
   const std::string many(40'000, ',');
   for (const std::string& lanes : {std::string("0"), std::string("a:b"), std::string("0:1:2:3"),
                                    std::string("-1:0:1"), std::string("0:99999999999:1"), many}) {
-    EXPECT_FALSE(Ask("/api/window", All({{"lanes", lanes}, {"pixel", "1"}})).ok()) << lanes.substr(0, 9);
+    EXPECT_FALSE(Ask("/api/window", All({{"lanes", lanes}, {"pixel", "1"}})).ok())
+        << lanes.substr(0, 9);
   }
   EXPECT_FALSE(Ask("/api/window", {{"lanes", Lane(0)}, {"pixel", "1"}}).ok());
   EXPECT_FALSE(Ask("/api/window", All({{"lanes", Lane(0)}, {"pixel", "0"}})).ok());
-  EXPECT_FALSE(Ask("/api/window", {{"lanes", Lane(0)}, {"pixel", "1"}, {"begin", "0"}, {"end", "1000000000"}}).ok());
-  EXPECT_FALSE(Ask("/api/window", {{"lanes", Lane(0)}, {"pixel", "1"}, {"begin", "9"}, {"end", "1"}}).ok());
+  EXPECT_FALSE(Ask("/api/window",
+                   {{"lanes", Lane(0)}, {"pixel", "1"}, {"begin", "0"}, {"end", "1000000000"}})
+                   .ok());
+  EXPECT_FALSE(
+      Ask("/api/window", {{"lanes", Lane(0)}, {"pixel", "1"}, {"begin", "9"}, {"end", "1"}}).ok());
   EXPECT_FALSE(Ask("/api/slice", {{"trace", "7"}, {"id", "0"}}).ok());
   EXPECT_FALSE(Ask("/api/slice", {{"trace", "0"}, {"id", "99999"}}).ok());
   EXPECT_FALSE(Ask("/api/names", {{"trace", "0"}, {"ids", "1,x"}}).ok());

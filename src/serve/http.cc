@@ -71,8 +71,7 @@ HttpRequest Convert(const httplib::Request& from) {
   request.path = from.path;
   for (const auto& [name, value] : from.params) request.parameters.emplace(name, value);
   request.body = from.body;
-  request.accepts_gzip =
-      from.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
+  request.accepts_gzip = from.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
   return request;
 }
 
@@ -213,8 +212,8 @@ class HttpServer::Impl {
       return;
     }
     if (!options_.token.empty() && request.has_param("token")) {
-      answer->headers.emplace_back(
-          "Set-Cookie", Concat(kCookie, "=", options_.token, "; HttpOnly; SameSite=Strict; Path=/"));
+      answer->headers.emplace_back("Set-Cookie", Concat(kCookie, "=", options_.token,
+                                                        "; HttpOnly; SameSite=Strict; Path=/"));
     }
     Convert(std::move(*answer), response);
   }

@@ -49,7 +49,7 @@ using HttpHandler = std::function<Result<HttpAnswer>(const HttpRequest& request)
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
-  int port = 0;           // 0: any
+  int port = 0;            // 0: any
   std::string token = {};  // "": none is asked for
   size_t max_body_bytes = size_t{1} << 20U;
 };

@@ -19,9 +19,8 @@ using base::Concat;
 class HttpTest : public ::testing::Test {
  protected:
   void Start(const HttpOptions& options) {
-    auto listening = HttpServer::Listen(options, [](const HttpRequest& request) {
-      return Echo(request);
-    });
+    auto listening =
+        HttpServer::Listen(options, [](const HttpRequest& request) { return Echo(request); });
     ASSERT_TRUE(listening.ok()) << listening.status().message();
     server_ = std::move(*listening);
     thread_ = std::jthread([this] { server_->Run(); });
@@ -67,9 +66,9 @@ class HttpTest : public ::testing::Test {
   }
 
   std::string Get(const std::string& target, const std::string& headers = "") const {
-    return Raw(Concat("GET ", target, " HTTP/1.1\r\nHost: 127.0.0.1:",
-                      std::to_string(server_->port()), "\r\nConnection: close\r\n", headers,
-                      "\r\n"));
+    return Raw(Concat("GET ", target,
+                      " HTTP/1.1\r\nHost: 127.0.0.1:", std::to_string(server_->port()),
+                      "\r\nConnection: close\r\n", headers, "\r\n"));
   }
 
   std::unique_ptr<HttpServer> server_;

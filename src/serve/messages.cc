@@ -10,9 +10,9 @@ std::string TypeScriptMessages() {
       "export type Cell = string | number | boolean | null;\n";
 #define SONDE_FIELD(type, name, meaning) \
   text += base::Concat("  /** ", meaning, " */\n  ", #name, ": ", TypeScriptType(#type), ";\n");
-#define SONDE_MESSAGE(Struct, FIELDS)                       \
+#define SONDE_MESSAGE(Struct, FIELDS)                           \
   text += base::Concat("\nexport interface ", #Struct, " {\n"); \
-  FIELDS(SONDE_FIELD)                                       \
+  FIELDS(SONDE_FIELD)                                           \
   text += "}\n";
   SONDE_MESSAGES(SONDE_MESSAGE)
 #undef SONDE_MESSAGE

@@ -12,139 +12,139 @@
 #include "serve/json_message.h"
 
 // F(type, member, "meaning")
-#define SONDE_FIELDS_PROCESS(F)               \
-  F(int32_t, id, "number within the trace")   \
-  F(int64_t, pid, "of the operating system")  \
+#define SONDE_FIELDS_PROCESS(F)                 \
+  F(int32_t, id, "number within the trace")     \
+  F(int64_t, pid, "of the operating system")    \
   F(std::string, name, "command line or label") \
   F(std::string, host, "host name")
 
-#define SONDE_FIELDS_TRACK(F)                                           \
-  F(int32_t, id, "number within the trace")                             \
-  F(std::string, kind, "thread, stream, counter, ...: table track")     \
-  F(std::string, name, "label")                                         \
-  F(int32_t, process, "process id, -1 none")                            \
-  F(int32_t, thread, "thread id, -1 none")                              \
-  F(int32_t, device, "-1 none")                                         \
-  F(int32_t, stream, "-1 none")                                         \
-  F(int32_t, sort, "order within the process")                          \
+#define SONDE_FIELDS_TRACK(F)                                            \
+  F(int32_t, id, "number within the trace")                              \
+  F(std::string, kind, "thread, stream, counter, ...: table track")      \
+  F(std::string, name, "label")                                          \
+  F(int32_t, process, "process id, -1 none")                             \
+  F(int32_t, thread, "thread id, -1 none")                               \
+  F(int32_t, device, "-1 none")                                          \
+  F(int32_t, stream, "-1 none")                                          \
+  F(int32_t, sort, "order within the process")                           \
   F(int32_t, depths, "lanes: slices are at depths 0 to this, exclusive") \
   F(int64_t, slices, "how many, or values of a counter")
 
-#define SONDE_FIELDS_TRACE(F)                                        \
-  F(int32_t, id, "number within the session")                        \
-  F(std::string, path, "what was opened")                            \
-  F(std::string, name, "last part of the path")                      \
-  F(std::string, format, "what it was read as")                      \
-  F(int32_t, rank, "global rank, -1 unknown")                        \
-  F(std::string, host, "host name")                                  \
-  F(std::string, state, "waiting, reading, ready or failed")         \
-  F(std::string, message, "why it failed")                           \
-  F(int64_t, size_bytes, "of the file, 0 for a folder")              \
-  F(int64_t, begin, "first begin of a slice")                        \
-  F(int64_t, end, "last end of a slice")                             \
-  F(int64_t, slices, "how many")                                     \
-  F(int32_t, issues, "rows of import_issue")                         \
-  F(std::vector<ProcessMessage>, processes, "by id")                 \
+#define SONDE_FIELDS_TRACE(F)                                \
+  F(int32_t, id, "number within the session")                \
+  F(std::string, path, "what was opened")                    \
+  F(std::string, name, "last part of the path")              \
+  F(std::string, format, "what it was read as")              \
+  F(int32_t, rank, "global rank, -1 unknown")                \
+  F(std::string, host, "host name")                          \
+  F(std::string, state, "waiting, reading, ready or failed") \
+  F(std::string, message, "why it failed")                   \
+  F(int64_t, size_bytes, "of the file, 0 for a folder")      \
+  F(int64_t, begin, "first begin of a slice")                \
+  F(int64_t, end, "last end of a slice")                     \
+  F(int64_t, slices, "how many")                             \
+  F(int32_t, issues, "rows of import_issue")                 \
+  F(std::vector<ProcessMessage>, processes, "by id")         \
   F(std::vector<TrackMessage>, tracks, "by id")
 
-#define SONDE_FIELDS_SESSION(F)                                             \
-  F(std::string, version, "of Sonde")                                       \
-  F(int64_t, revision, "grows with each change")                            \
+#define SONDE_FIELDS_SESSION(F)                                              \
+  F(std::string, version, "of Sonde")                                        \
+  F(int64_t, revision, "grows with each change")                             \
   F(std::string, base, "moment 0 in nanoseconds of the Unix epoch, as text") \
-  F(bool, loading, "traces are still being read")                           \
-  F(std::vector<std::string>, notes, "paths in which nothing was found")    \
+  F(bool, loading, "traces are still being read")                            \
+  F(std::vector<std::string>, notes, "paths in which nothing was found")     \
   F(std::vector<TraceMessage>, traces, "by id")
 
-#define SONDE_FIELDS_SLICE_REF(F)                \
-  F(int32_t, trace, "trace id")                  \
-  F(int32_t, id, "slice id")                     \
-  F(int32_t, track, "track id")                  \
-  F(std::string, name, "what ran")               \
-  F(int64_t, ts, "begin")                        \
-  F(int64_t, dur, "duration, -1 unfinished")     \
+#define SONDE_FIELDS_SLICE_REF(F)            \
+  F(int32_t, trace, "trace id")              \
+  F(int32_t, id, "slice id")                 \
+  F(int32_t, track, "track id")              \
+  F(std::string, name, "what ran")           \
+  F(int64_t, ts, "begin")                    \
+  F(int64_t, dur, "duration, -1 unfinished") \
   F(int32_t, depth, "lane within the track")
 
-#define SONDE_FIELDS_FACT(F)                              \
-  F(std::string, group, "argument, operator, task, ...")  \
-  F(std::string, key, "name of the fact")                 \
+#define SONDE_FIELDS_FACT(F)                             \
+  F(std::string, group, "argument, operator, task, ...") \
+  F(std::string, key, "name of the fact")                \
   F(std::string, value, "its value")
 
-#define SONDE_FIELDS_FLOW_END(F)                      \
-  F(std::string, kind, "of the flow")                 \
+#define SONDE_FIELDS_FLOW_END(F)                       \
+  F(std::string, kind, "of the flow")                  \
   F(bool, out, "the flow goes from the slice to this") \
   F(SliceRefMessage, slice, "the other end")
 
-#define SONDE_FIELDS_SLICE(F)                                      \
-  F(SliceRefMessage, slice, "itself")                              \
-  F(std::string, category, "cpu_op, kernel, ...")                  \
-  F(int64_t, self, "duration without that of its children")        \
-  F(int64_t, children, "slices directly below")                    \
-  F(std::vector<FactMessage>, facts, "arguments, shapes, ...")     \
-  F(std::vector<std::string>, stack, "frames, innermost first")    \
-  F(std::vector<SliceRefMessage>, ancestors, "outermost first")    \
+#define SONDE_FIELDS_SLICE(F)                                   \
+  F(SliceRefMessage, slice, "itself")                           \
+  F(std::string, category, "cpu_op, kernel, ...")               \
+  F(int64_t, self, "duration without that of its children")     \
+  F(int64_t, children, "slices directly below")                 \
+  F(std::vector<FactMessage>, facts, "arguments, shapes, ...")  \
+  F(std::vector<std::string>, stack, "frames, innermost first") \
+  F(std::vector<SliceRefMessage>, ancestors, "outermost first") \
   F(std::vector<FlowEndMessage>, flows, "other ends of its flows")
 
-#define SONDE_FIELDS_SLICE_LIST(F)                        \
-  F(int64_t, total, "how many there are")                 \
+#define SONDE_FIELDS_SLICE_LIST(F)        \
+  F(int64_t, total, "how many there are") \
   F(std::vector<SliceRefMessage>, slices, "the first of them, by time")
 
-#define SONDE_FIELDS_TOTAL(F)                        \
-  F(std::string, name, "what ran")                   \
-  F(int64_t, count, "occurrences")                   \
-  F(int64_t, total, "sum of durations")              \
-  F(int64_t, self, "the same without children")      \
-  F(int64_t, min, "shortest")                        \
+#define SONDE_FIELDS_TOTAL(F)                   \
+  F(std::string, name, "what ran")              \
+  F(int64_t, count, "occurrences")              \
+  F(int64_t, total, "sum of durations")         \
+  F(int64_t, self, "the same without children") \
+  F(int64_t, min, "shortest")                   \
   F(int64_t, max, "longest")
 
-#define SONDE_FIELDS_AREA(F)                              \
-  F(int64_t, slices, "in the area")                       \
+#define SONDE_FIELDS_AREA(F)        \
+  F(int64_t, slices, "in the area") \
   F(std::vector<TotalMessage>, rows, "by name, largest total first")
 
-#define SONDE_FIELDS_FLAME_NODE(F)                    \
-  F(int32_t, parent, "index of the caller, -1 none")  \
-  F(std::string, name, "what ran")                    \
-  F(int64_t, total, "time in it")                     \
-  F(int64_t, self, "without its children")            \
+#define SONDE_FIELDS_FLAME_NODE(F)                   \
+  F(int32_t, parent, "index of the caller, -1 none") \
+  F(std::string, name, "what ran")                   \
+  F(int64_t, total, "time in it")                    \
+  F(int64_t, self, "without its children")           \
   F(int64_t, count, "calls")
 
-#define SONDE_FIELDS_FLAME(F)                                 \
-  F(bool, complete, "false: too many slices, some left out")  \
+#define SONDE_FIELDS_FLAME(F)                                \
+  F(bool, complete, "false: too many slices, some left out") \
   F(std::vector<FlameNodeMessage>, nodes, "callers first")
 
-#define SONDE_FIELDS_COLUMN(F)       \
-  F(std::string, name, "as asked")   \
+#define SONDE_FIELDS_COLUMN(F)     \
+  F(std::string, name, "as asked") \
   F(std::string, type, "integer, real, text or boolean")
 
-#define SONDE_FIELDS_TABLE(F)                                       \
-  F(std::vector<ColumnMessage>, columns, "of the result")           \
-  F(JsonCells, rows, "arrays of cells; large integers are texts")   \
-  F(bool, complete, "false: there are more rows")                   \
+#define SONDE_FIELDS_TABLE(F)                                     \
+  F(std::vector<ColumnMessage>, columns, "of the result")         \
+  F(JsonCells, rows, "arrays of cells; large integers are texts") \
+  F(bool, complete, "false: there are more rows")                 \
   F(int64_t, elapsed, "time of the statement in nanoseconds")
 
-#define SONDE_FIELDS_SCHEMA_TABLE(F)                    \
-  F(std::string, name, "of the table")                  \
-  F(std::string, meaning, "what a row is")              \
+#define SONDE_FIELDS_SCHEMA_TABLE(F)       \
+  F(std::string, name, "of the table")     \
+  F(std::string, meaning, "what a row is") \
   F(std::vector<ColumnMessage>, columns, "type: of SQL")
 
 #define SONDE_FIELDS_ERROR(F) F(std::string, error, "what went wrong, one line")
 
 // M(Struct, fields). What is used by another one comes first.
-#define SONDE_MESSAGES(M)                       \
-  M(ProcessMessage, SONDE_FIELDS_PROCESS)       \
-  M(TrackMessage, SONDE_FIELDS_TRACK)           \
-  M(TraceMessage, SONDE_FIELDS_TRACE)           \
-  M(SessionMessage, SONDE_FIELDS_SESSION)       \
-  M(SliceRefMessage, SONDE_FIELDS_SLICE_REF)    \
-  M(FactMessage, SONDE_FIELDS_FACT)             \
-  M(FlowEndMessage, SONDE_FIELDS_FLOW_END)      \
-  M(SliceMessage, SONDE_FIELDS_SLICE)           \
-  M(SliceListMessage, SONDE_FIELDS_SLICE_LIST)  \
-  M(TotalMessage, SONDE_FIELDS_TOTAL)           \
-  M(AreaMessage, SONDE_FIELDS_AREA)             \
-  M(FlameNodeMessage, SONDE_FIELDS_FLAME_NODE)  \
-  M(FlameMessage, SONDE_FIELDS_FLAME)           \
-  M(ColumnMessage, SONDE_FIELDS_COLUMN)         \
-  M(TableMessage, SONDE_FIELDS_TABLE)           \
+#define SONDE_MESSAGES(M)                          \
+  M(ProcessMessage, SONDE_FIELDS_PROCESS)          \
+  M(TrackMessage, SONDE_FIELDS_TRACK)              \
+  M(TraceMessage, SONDE_FIELDS_TRACE)              \
+  M(SessionMessage, SONDE_FIELDS_SESSION)          \
+  M(SliceRefMessage, SONDE_FIELDS_SLICE_REF)       \
+  M(FactMessage, SONDE_FIELDS_FACT)                \
+  M(FlowEndMessage, SONDE_FIELDS_FLOW_END)         \
+  M(SliceMessage, SONDE_FIELDS_SLICE)              \
+  M(SliceListMessage, SONDE_FIELDS_SLICE_LIST)     \
+  M(TotalMessage, SONDE_FIELDS_TOTAL)              \
+  M(AreaMessage, SONDE_FIELDS_AREA)                \
+  M(FlameNodeMessage, SONDE_FIELDS_FLAME_NODE)     \
+  M(FlameMessage, SONDE_FIELDS_FLAME)              \
+  M(ColumnMessage, SONDE_FIELDS_COLUMN)            \
+  M(TableMessage, SONDE_FIELDS_TABLE)              \
   M(SchemaTableMessage, SONDE_FIELDS_SCHEMA_TABLE) \
   M(ErrorMessage, SONDE_FIELDS_ERROR)
 
@@ -155,14 +155,14 @@ namespace sonde::serve {
 #define SONDE_MEMBER_JSON(type, name, meaning) \
   json.Key(#name);                             \
   WriteJson(json, message.name);
-#define SONDE_STRUCT(Struct, FIELDS)                                       \
-  struct Struct {                                                          \
-    FIELDS(SONDE_MEMBER)                                                   \
-  };                                                                       \
-  inline void WriteJson(base::JsonWriter& json, const Struct& message) {   \
-    json.BeginObject();                                                    \
-    FIELDS(SONDE_MEMBER_JSON)                                              \
-    json.EndObject();                                                      \
+#define SONDE_STRUCT(Struct, FIELDS)                                     \
+  struct Struct {                                                        \
+    FIELDS(SONDE_MEMBER)                                                 \
+  };                                                                     \
+  inline void WriteJson(base::JsonWriter& json, const Struct& message) { \
+    json.BeginObject();                                                  \
+    FIELDS(SONDE_MEMBER_JSON)                                            \
+    json.EndObject();                                                    \
   }
 SONDE_MESSAGES(SONDE_STRUCT)
 #undef SONDE_STRUCT

@@ -27,10 +27,10 @@ struct File {
 
 #ifdef SONDE_HAS_PAGE
 std::array<File, 3> Files() {
-  return {File{"/", "text/html; charset=utf-8", {sonde_page_index, sonde_page_index_end}},
-          File{"/app.js", "text/javascript; charset=utf-8",
-               {sonde_page_script, sonde_page_script_end}},
-          File{"/app.css", "text/css; charset=utf-8", {sonde_page_style, sonde_page_style_end}}};
+  return {
+      File{"/", "text/html; charset=utf-8", {sonde_page_index, sonde_page_index_end}},
+      File{"/app.js", "text/javascript; charset=utf-8", {sonde_page_script, sonde_page_script_end}},
+      File{"/app.css", "text/css; charset=utf-8", {sonde_page_style, sonde_page_style_end}}};
 }
 #else
 std::array<File, 0> Files() { return {}; }

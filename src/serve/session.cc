@@ -21,9 +21,7 @@ constexpr int64_t kBaseStep = int64_t{1} << 50U;
 // Statements leave a processor to the timeline.
 int StatementThreads() { return std::max(1, base::AvailableThreads() - 1); }
 
-store::StoreOptions UserOptions() {
-  return {.threads = StatementThreads(), .other_files = false};
-}
+store::StoreOptions UserOptions() { return {.threads = StatementThreads(), .other_files = false}; }
 
 Result<store::ZoomIndex> OpenZoom(const store::Store& store) {
   const std::string beside = store::ZoomIndex::PathFor(store.path());
@@ -38,7 +36,7 @@ Result<store::ZoomIndex> OpenZoom(const store::Store& store) {
 const std::string& Trace::Name(int32_t name) const {
   static const std::string none;
   return name >= 0 && static_cast<size_t>(name) < names.size() ? names[static_cast<size_t>(name)]
-                                                                : none;
+                                                               : none;
 }
 
 Result<std::shared_ptr<const CounterValues>> Trace::Counter(int32_t track) const {
@@ -185,8 +183,7 @@ Result<std::shared_ptr<Trace>> Session::Open(const importers::TraceSource& sourc
   trace->id = message.id;
   const int threads = paths_.size() > 1 || sources_.size() > 1 ? 1 : base::AvailableThreads();
   SONDE_ASSIGN_OR_RETURN(
-      trace->store,
-      importers::OpenOrImport(source, {.threads = threads}, [](std::string_view) {}));
+      trace->store, importers::OpenOrImport(source, {.threads = threads}, [](std::string_view) {}));
   SONDE_ASSIGN_OR_RETURN(trace->user,
                          store::Store::OpenReadOnly(trace->store->path(), UserOptions()));
   SONDE_ASSIGN_OR_RETURN(trace->zoom, OpenZoom(*trace->store));
@@ -206,9 +203,8 @@ Result<std::shared_ptr<const Trace>> Session::Find(int64_t id) const {
   const auto index = static_cast<size_t>(id);
   if (traces_[index] == nullptr) {
     const TraceMessage& trace = message_.traces[index];
-    return base::UnavailableError(
-        Concat("trace ", std::to_string(id), " is ", trace.state,
-               trace.message.empty() ? "" : ": ", trace.message));
+    return base::UnavailableError(Concat("trace ", std::to_string(id), " is ", trace.state,
+                                         trace.message.empty() ? "" : ": ", trace.message));
   }
   return traces_[index];
 }

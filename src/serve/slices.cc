@@ -71,8 +71,8 @@ std::string AreaCondition(const Trace& trace, const std::vector<int32_t>& tracks
   std::vector<std::string> ids;
   for (const int32_t track : tracks) ids.push_back(std::to_string(track));
   return Concat("track_id IN (", base::Join(ids, ","), ") AND ts < ",
-                std::to_string(window.end + trace.base_ns), " AND ts + greatest(dur, 0) >= ",
-                std::to_string(window.begin + trace.base_ns));
+                std::to_string(window.end + trace.base_ns),
+                " AND ts + greatest(dur, 0) >= ", std::to_string(window.begin + trace.base_ns));
 }
 
 Result<std::vector<TracksOfTrace>> GroupLanes(const Session& session,

@@ -32,8 +32,7 @@ Result<HttpAnswer> HandleCounter(Session& session, const HttpRequest& request) {
   SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(id));
   SONDE_ASSIGN_OR_RETURN(const auto counter, trace->Counter(static_cast<int32_t>(track)));
   const int64_t base = trace->base_ns;
-  const auto first =
-      std::lower_bound(counter->ts.begin(), counter->ts.end(), window.begin + base);
+  const auto first = std::lower_bound(counter->ts.begin(), counter->ts.end(), window.begin + base);
   auto i = static_cast<size_t>(first - counter->ts.begin());
   HttpAnswer answer{.type = "application/octet-stream"};
   if (i > 0) {

@@ -7,7 +7,8 @@ namespace sonde::serve {
 
 using base::Concat;
 
-// `same` = name: of that name, anywhere in the trace. lane: on the same lane. A list of one or none.
+// `same` = name: of that name, anywhere in the trace. lane: on the same lane. A list of one or
+// none.
 Result<HttpAnswer> HandleNeighbour(Session& session, const HttpRequest& request) {
   SONDE_ASSIGN_OR_RETURN(const int64_t trace_id, request.Int("trace"));
   SONDE_ASSIGN_OR_RETURN(const int64_t id, request.Int("id"));
@@ -21,11 +22,10 @@ Result<HttpAnswer> HandleNeighbour(Session& session, const HttpRequest& request)
   const bool next = step >= 0;
   SliceListMessage message;
   SONDE_ASSIGN_OR_RETURN(
-      message.slices,
-      ReadSlices(*trace, Concat("WHERE ", same, " AND (ts, slice_id) ", next ? ">" : "<",
-                                " (SELECT (ts, slice_id) ", of, ") ORDER BY ts ",
-                                next ? "ASC" : "DESC", ", slice_id ", next ? "ASC" : "DESC",
-                                " LIMIT 1")));
+      message.slices, ReadSlices(*trace, Concat("WHERE ", same, " AND (ts, slice_id) ",
+                                                next ? ">" : "<", " (SELECT (ts, slice_id) ", of,
+                                                ") ORDER BY ts ", next ? "ASC" : "DESC",
+                                                ", slice_id ", next ? "ASC" : "DESC", " LIMIT 1")));
   message.total = static_cast<int64_t>(message.slices.size());
   return HttpAnswer{.body = ToJson(message)};
 }

@@ -20,17 +20,15 @@ Result<HttpAnswer> HandleOccurrences(Session& session, const HttpRequest& reques
   SONDE_ASSIGN_OR_RETURN(const auto groups, GroupLanes(session, lanes));
   SliceListMessage message;
   for (const TracksOfTrace& group : groups) {
-    const std::string where =
-        Concat("WHERE ", AreaCondition(*group.trace, group.tracks, window),
-               " AND name IN (SELECT name_id FROM name_ WHERE name = ",
-               SqlText(request.Text("name")), ")");
+    const std::string where = Concat("WHERE ", AreaCondition(*group.trace, group.tracks, window),
+                                     " AND name IN (SELECT name_id FROM name_ WHERE name = ",
+                                     SqlText(request.Text("name")), ")");
     SONDE_ASSIGN_OR_RETURN(
         const auto total, group.trace->store->Query(Concat("SELECT count(*) FROM slice_ ", where)));
     message.total += total.Int(0, 0);
-    SONDE_ASSIGN_OR_RETURN(
-        const auto slices,
-        ReadSlices(*group.trace,
-                   Concat(where, " ORDER BY ts, slice_id LIMIT ", std::to_string(kMaxSlices))));
+    SONDE_ASSIGN_OR_RETURN(const auto slices,
+                           ReadSlices(*group.trace, Concat(where, " ORDER BY ts, slice_id LIMIT ",
+                                                           std::to_string(kMaxSlices))));
     message.slices.insert(message.slices.end(), slices.begin(), slices.end());
   }
   std::stable_sort(message.slices.begin(), message.slices.end(),

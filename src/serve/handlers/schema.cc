@@ -1,6 +1,7 @@
 // GET /api/schema: the public tables and their columns, for completion.
-#include "serve/handlers.h"
 #include "store/schema.h"
+
+#include "serve/handlers.h"
 
 namespace sonde::serve {
 

@@ -42,10 +42,9 @@ Result<HttpAnswer> HandleSearch(Session& session, const HttpRequest& request) {
     SONDE_ASSIGN_OR_RETURN(const auto total,
                            trace->store->Query(Concat("SELECT count(*) FROM slice_ ", where)));
     message.total += total.Int(0, 0);
-    SONDE_ASSIGN_OR_RETURN(
-        const auto slices,
-        ReadSlices(*trace, Concat(where, " ORDER BY ts, slice_id LIMIT ",
-                                  std::to_string(kMaxHits))));
+    SONDE_ASSIGN_OR_RETURN(const auto slices,
+                           ReadSlices(*trace, Concat(where, " ORDER BY ts, slice_id LIMIT ",
+                                                     std::to_string(kMaxHits))));
     message.slices.insert(message.slices.end(), slices.begin(), slices.end());
   }
   std::stable_sort(message.slices.begin(), message.slices.end(),

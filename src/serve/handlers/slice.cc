@@ -65,13 +65,14 @@ Status AddStack(const Trace& trace, int64_t id, SliceMessage& message) {
 Status AddParents(const Trace& trace, int64_t id, SliceMessage& message) {
   SONDE_ASSIGN_OR_RETURN(
       message.ancestors,
-      ReadSlices(trace, Concat("WHERE slice_id IN (WITH RECURSIVE up(id, n) AS (SELECT parent_id, 0 "
-                               "FROM slice_ WHERE slice_id = ",
-                               std::to_string(id),
-                               " UNION ALL SELECT s.parent_id, n + 1 FROM up JOIN slice_ s ON "
-                               "s.slice_id = up.id WHERE up.id >= 0 AND n < ",
-                               std::to_string(kMaxAncestors),
-                               ") SELECT id FROM up WHERE id >= 0) ORDER BY depth")));
+      ReadSlices(trace,
+                 Concat("WHERE slice_id IN (WITH RECURSIVE up(id, n) AS (SELECT parent_id, 0 "
+                        "FROM slice_ WHERE slice_id = ",
+                        std::to_string(id),
+                        " UNION ALL SELECT s.parent_id, n + 1 FROM up JOIN slice_ s ON "
+                        "s.slice_id = up.id WHERE up.id >= 0 AND n < ",
+                        std::to_string(kMaxAncestors),
+                        ") SELECT id FROM up WHERE id >= 0) ORDER BY depth")));
   return {};
 }
 
@@ -89,28 +90,26 @@ Status AddFlows(const Trace& trace, const std::string& sql, bool out, SliceMessa
 
 Status AddAllFlows(const Trace& trace, const std::string& id, SliceMessage& message) {
   constexpr std::string_view kLimit = " LIMIT 64";
-  SONDE_RETURN_IF_ERROR(AddFlows(
-      trace,
-      Concat("SELECT kind, slice_in FROM flow WHERE slice_out = ", id, " AND slice_in >= 0",
-             kLimit),
-      true, message));
-  SONDE_RETURN_IF_ERROR(AddFlows(
-      trace,
-      Concat("SELECT kind, slice_out FROM flow WHERE slice_in = ", id, " AND slice_out >= 0",
-             kLimit),
-      false, message));
+  SONDE_RETURN_IF_ERROR(AddFlows(trace,
+                                 Concat("SELECT kind, slice_in FROM flow WHERE slice_out = ", id,
+                                        " AND slice_in >= 0", kLimit),
+                                 true, message));
+  SONDE_RETURN_IF_ERROR(AddFlows(trace,
+                                 Concat("SELECT kind, slice_out FROM flow WHERE slice_in = ", id,
+                                        " AND slice_out >= 0", kLimit),
+                                 false, message));
   // What the framework launched has no arrow of its own in every format.
   for (const std::string_view table : {"device_task", "communication_op"}) {
-    SONDE_RETURN_IF_ERROR(AddFlows(
-        trace,
-        Concat("SELECT 'launch', slice_id FROM ", table, "_ WHERE launch_slice_id = ", id,
-               " AND slice_id >= 0 AND slice_id <> ", id, kLimit),
-        true, message));
-    SONDE_RETURN_IF_ERROR(AddFlows(
-        trace,
-        Concat("SELECT 'launch', launch_slice_id FROM ", table, "_ WHERE slice_id = ", id,
-               " AND launch_slice_id >= 0 AND launch_slice_id <> ", id, kLimit),
-        false, message));
+    SONDE_RETURN_IF_ERROR(
+        AddFlows(trace,
+                 Concat("SELECT 'launch', slice_id FROM ", table, "_ WHERE launch_slice_id = ", id,
+                        " AND slice_id >= 0 AND slice_id <> ", id, kLimit),
+                 true, message));
+    SONDE_RETURN_IF_ERROR(
+        AddFlows(trace,
+                 Concat("SELECT 'launch', launch_slice_id FROM ", table, "_ WHERE slice_id = ", id,
+                        " AND launch_slice_id >= 0 AND launch_slice_id <> ", id, kLimit),
+                 false, message));
   }
   return {};
 }
@@ -124,8 +123,8 @@ Status AddSelf(const Trace& trace, SliceMessage& message) {
           "SELECT count(*), coalesce(sum(greatest(dur, 0)), 0)::BIGINT FROM slice_ WHERE "
           "track_id = ",
           std::to_string(slice.track), " AND depth = ", std::to_string(slice.depth + 1),
-          " AND ts >= ", begin, " AND ts <= ",
-          std::to_string(slice.ts + trace.base_ns + std::max<int64_t>(slice.dur, 0)),
+          " AND ts >= ", begin,
+          " AND ts <= ", std::to_string(slice.ts + trace.base_ns + std::max<int64_t>(slice.dur, 0)),
           " AND parent_id = ", std::to_string(slice.id))));
   message.children = rows.Int(0, 0);
   message.self = slice.dur < 0 ? -1 : std::max<int64_t>(0, slice.dur - rows.Int(1, 0));
@@ -143,9 +142,8 @@ Result<HttpAnswer> HandleSlice(Session& session, const HttpRequest& request) {
   SONDE_ASSIGN_OR_RETURN(const int64_t trace_id, request.Int("trace"));
   SONDE_ASSIGN_OR_RETURN(const int64_t id, request.Int("id"));
   SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(trace_id));
-  SONDE_ASSIGN_OR_RETURN(
-      const auto slices,
-      ReadSlices(*trace, Concat("WHERE slice_id = ", std::to_string(id))));
+  SONDE_ASSIGN_OR_RETURN(const auto slices,
+                         ReadSlices(*trace, Concat("WHERE slice_id = ", std::to_string(id))));
   if (slices.empty()) {
     return base::NotFoundError(Concat("there is no slice ", std::to_string(id)));
   }
@@ -153,7 +151,8 @@ Result<HttpAnswer> HandleSlice(Session& session, const HttpRequest& request) {
   message.slice = slices[0];
   SONDE_RETURN_IF_ERROR(AddSelf(*trace, message));
   SONDE_RETURN_IF_ERROR(AddArguments(*trace, id, message));
-  for (const char* table : {"framework_op", "device_task", "communication_op", "api_call", "mark"}) {
+  for (const char* table :
+       {"framework_op", "device_task", "communication_op", "api_call", "mark"}) {
     SONDE_RETURN_IF_ERROR(AddFacts(*trace, table, id, message));
   }
   SONDE_RETURN_IF_ERROR(AddStack(*trace, id, message));

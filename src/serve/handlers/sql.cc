@@ -13,8 +13,7 @@ namespace {
 constexpr int64_t kMaxRows = 100'000;
 constexpr size_t kMaxCsvBytes = size_t{512} << 20U;
 
-Result<std::shared_ptr<const store::Store>> StoreFor(Session& session,
-                                                     const HttpRequest& request) {
+Result<std::shared_ptr<const store::Store>> StoreFor(Session& session, const HttpRequest& request) {
   SONDE_ASSIGN_OR_RETURN(int64_t id, request.Int("trace", -1));
   const auto ready = session.Ready();
   if (id < 0 && ready.size() == 1) id = ready[0]->id;

@@ -53,9 +53,9 @@ Result<HttpAnswer> HandleWindow(Session& session, const HttpRequest& request) {
     SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(lane.trace));
     for (int32_t depth = 0; depth < std::min(lane.depths, 2500); ++depth) {
       slices.clear();
-      trace->zoom.Query(
-          lane.track, depth,
-          {window.begin + trace->base_ns, window.end + trace->base_ns, pixel}, slices);
+      trace->zoom.Query(lane.track, depth,
+                        {window.begin + trace->base_ns, window.end + trace->base_ns, pixel},
+                        slices);
       AppendLane(*trace, lane, depth, slices, answer.body);
       ++count;
     }
