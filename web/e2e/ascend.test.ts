@@ -64,10 +64,12 @@ describe.skipIf(data === "")("page on a real capture", () => {
     const kernel = await page.getByTestId("times").locator("dd").first().innerText();
     await page.getByTestId("timeline").focus();
     await page.keyboard.press("[");
-    await expect.poll(() => page.getByTestId("times").locator("dd").first().innerText()).not.toBe(kernel);
+    await expect
+      .poll(() => page.getByTestId("times").locator("dd").first().innerText(), { timeout: 20_000 })
+      .not.toBe(kernel);
     await opened.shot("flow");
     await page.keyboard.press("]");
-    await expect.poll(() => page.getByTestId("flows").count()).toBe(1);
+    await expect.poll(() => page.getByTestId("flows").count(), { timeout: 20_000 }).toBe(1);
   });
 
   it("shows the verified numbers of overlap and operators", async () => {
@@ -98,7 +100,7 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await opened.go("view=tables&x.table=kernels&x.rank=0");
     await page.getByTestId("table").locator(".grid-row").first().waitFor();
     await page.getByLabel("Filter rows").fill("TransData");
-    await expect.poll(() => page.getByTestId("row-count").innerText()).toBe("57 rows");
+    await expect.poll(() => page.getByTestId("row-count").innerText(), { timeout: 20_000 }).toBe("57 rows");
     await page.getByRole("columnheader", { name: "dur" }).click();
     await page.getByRole("columnheader", { name: "dur ↓" }).waitFor();
     expect(await cell("table", 0, 6)).not.toBe("");
@@ -193,6 +195,6 @@ describe.skipIf(data === "")("page on a real capture", () => {
     const after = /window=(-?\d+)(?:,|%2C)(-?\d+)/.exec(page.url())!.slice(1).map(Number) as [number, number];
     expect(after[1] - after[0]).toBeLessThan(end - begin);
     await page.keyboard.press("Home");
-    await expect.poll(() => page.url()).not.toContain("window=");
+    await expect.poll(() => page.url(), { timeout: 20_000 }).not.toContain("window=");
   });
 });

@@ -8,7 +8,7 @@ import { isTyping, keyName } from "../views/timeline/keys";
 import { Actions } from "./actions";
 import { AppContext } from "./context";
 import { Dialogs } from "./Dialogs";
-import { Opening } from "./Opening";
+import { Opening, hasContent } from "./Opening";
 import { type Store, useStore } from "./state";
 import { TopBar } from "./TopBar";
 
@@ -25,7 +25,7 @@ function useSession(store: Store, actions: Actions) {
           const { selection, slice } = store.get();
           const trace = selection ? session.traces[selection.trace] : undefined;
           if (selection && !slice && trace?.state === "ready") void actions.select(selection.trace, selection.id);
-          if (!session.loading && store.get().search.text !== "" && !store.get().hits) void actions.search();
+          if (!session.loading && store.get().search.text !== "" && !store.get().hits) void actions.search(false);
         },
         () => store.set({ gone: true }),
       );
@@ -68,7 +68,7 @@ export function App({ store }: { store: Store }) {
   const themeName = useStore(store, (s) => s.theme);
   const language = useStore(store, (s) => s.language);
   const view = useStore(store, (s) => s.view);
-  const ready = useStore(store, (s) => s.session?.traces.some((trace) => trace.state === "ready") ?? false);
+  const ready = useStore(store, (s) => s.session?.traces.some(hasContent) ?? false);
   const gone = useStore(store, (s) => s.gone);
   const error = useStore(store, (s) => s.error);
   const theme = themes[themeName];

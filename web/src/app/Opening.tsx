@@ -1,11 +1,17 @@
+import type { TraceMessage } from "../api/messages";
 import { useApp, useAppState } from "./context";
+
+/** Whether there is anything to draw: a damaged file may be read without giving a single record. */
+export function hasContent(trace: TraceMessage): boolean {
+  return trace.state === "ready" && trace.tracks.some((track) => track.slices > 0);
+}
 
 /** What is seen before the first trace is ready, or where none ever is. */
 export function Opening() {
   const { t } = useApp();
   const session = useAppState((s) => s.session);
   if (!session) return <div className="opening">…</div>;
-  const nothing = !session.loading && !session.traces.some((trace) => trace.state === "ready");
+  const nothing = !session.loading && !session.traces.some(hasContent);
   return (
     <div className="opening" data-testid="opening">
       <div>

@@ -95,7 +95,8 @@ export class Actions {
     this.reveal(slice, next.begin === before.begin && next.end === before.end);
   };
 
-  search = async () => {
+  /** `show`: also bring the list of matches to the front. */
+  search = async (show = true) => {
     const { search } = this.store.get();
     if (search.text === "") {
       this.store.set({ hits: null, hit: -1 });
@@ -104,7 +105,7 @@ export class Actions {
     try {
       const { text, ...options } = search;
       const hits = await api.search(text, { ...options, trace: -1 });
-      this.store.set({ hits, hit: -1, error: "", panel: "search", drawer: true });
+      this.store.set({ hits, hit: -1, error: "", ...(show ? { panel: "search" as const, drawer: true } : {}) });
     } catch (error) {
       this.fail(error);
     }
