@@ -222,6 +222,15 @@ TEST_F(HandlersTest, SlowStatementBlocksNoPanAndCanBeCancelled) {
   EXPECT_FALSE(Ask("/api/cancel", {{"id", "q1"}}, "", "POST").ok());
 }
 
+TEST_F(HandlersTest, NamesComeInTheOrderAskedFor) {
+  const auto answer = Ask("/api/window", All({{"lanes", Lane(0)}, {"pixel", "1"}}));
+  ASSERT_TRUE(answer.ok());
+  int32_t name = -1;
+  std::memcpy(&name, answer->body.data() + 44, sizeof(name));
+  EXPECT_EQ(Body("/api/names", {{"trace", "0"}, {"ids", Concat("999999,", std::to_string(name))}}),
+            R"(["","outer"])");
+}
+
 TEST_F(HandlersTest, WrongParametersAreRefused) {
   const std::string many(40'000, ',');
   for (const std::string& lanes : {std::string("0"), std::string("a:b"), std::string("0:1:2:3"),

@@ -21,8 +21,6 @@ constexpr int64_t kBaseStep = int64_t{1} << 50U;
 // Statements leave a processor to the timeline.
 int StatementThreads() { return std::max(1, base::AvailableThreads() - 1); }
 
-store::StoreOptions UserOptions() { return {.threads = StatementThreads(), .other_files = false}; }
-
 Result<store::ZoomIndex> OpenZoom(const store::Store& store) {
   const std::string beside = store::ZoomIndex::PathFor(store.path());
   auto found = store::ZoomIndex::Open(beside, store);
@@ -184,8 +182,9 @@ Result<std::shared_ptr<Trace>> Session::Open(const importers::TraceSource& sourc
   const int threads = paths_.size() > 1 || sources_.size() > 1 ? 1 : base::AvailableThreads();
   SONDE_ASSIGN_OR_RETURN(
       trace->store, importers::OpenOrImport(source, {.threads = threads}, [](std::string_view) {}));
-  SONDE_ASSIGN_OR_RETURN(trace->user,
-                         store::Store::OpenReadOnly(trace->store->path(), UserOptions()));
+  SONDE_ASSIGN_OR_RETURN(
+      trace->user,
+      store::UserStatements::Open({{trace->store->path(), message.rank}}, StatementThreads()));
   SONDE_ASSIGN_OR_RETURN(trace->zoom, OpenZoom(*trace->store));
   SONDE_ASSIGN_OR_RETURN(trace->names, trace->store->Names());
   SONDE_RETURN_IF_ERROR(DescribeTrace(*trace->store, message));
@@ -217,7 +216,7 @@ std::vector<std::shared_ptr<const Trace>> Session::Ready() const {
   return ready;
 }
 
-Result<std::shared_ptr<const store::Store>> Session::AllRanks() {
+Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
   const auto ready = Ready();
   {
     const std::scoped_lock lock(mutex_);
@@ -229,7 +228,7 @@ Result<std::shared_ptr<const store::Store>> Session::AllRanks() {
     ranks.push_back({trace->store->path(), message.traces[static_cast<size_t>(trace->id)].rank});
   }
   if (ranks.empty()) return base::UnavailableError("no trace is ready");
-  SONDE_ASSIGN_OR_RETURN(auto opened, store::Store::OpenRanks(ranks, UserOptions()));
+  SONDE_ASSIGN_OR_RETURN(auto opened, store::UserStatements::Open(ranks, StatementThreads()));
   const std::scoped_lock lock(mutex_);
   all_ranks_ = std::move(opened);
   all_ranks_count_ = ranks.size();

@@ -18,6 +18,7 @@
 #include "importers/registry.h"
 #include "serve/messages.h"
 #include "store/store.h"
+#include "store/user_statements.h"
 #include "store/zoom_index.h"
 
 namespace sonde::serve {
@@ -31,8 +32,8 @@ struct CounterValues {
 struct Trace {
   int32_t id = 0;
   int64_t base_ns = 0;
-  std::unique_ptr<store::Store> store;  // for statements of ours
-  std::unique_ptr<store::Store> user;   // for statements of the user
+  std::unique_ptr<store::Store> store;          // for statements of ours
+  std::unique_ptr<store::UserStatements> user;  // for statements of the user
   store::ZoomIndex zoom;
   std::vector<std::string> names;
 
@@ -68,7 +69,7 @@ class Session {
   // Those that are ready.
   std::vector<std::shared_ptr<const Trace>> Ready() const;
   // For statements over all traces that are ready; opened anew when there are more.
-  Result<std::shared_ptr<const store::Store>> AllRanks();
+  Result<std::shared_ptr<const store::UserStatements>> AllRanks();
 
   // Statements of users that run, by the number that the page gave them.
   std::shared_ptr<store::Cancellation> BeginStatement(const std::string& id);
@@ -96,7 +97,7 @@ class Session {
   int64_t base_ns_ = -1;
   std::vector<importers::TraceSource> sources_;
   std::vector<std::shared_ptr<const Trace>> traces_;  // null until ready
-  std::shared_ptr<const store::Store> all_ranks_;
+  std::shared_ptr<const store::UserStatements> all_ranks_;
   size_t all_ranks_count_ = 0;
   std::map<std::string, std::shared_ptr<store::Cancellation>> statements_;
   std::map<std::string, std::string> remembered_;

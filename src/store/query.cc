@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/store.h"
+#include "store/user_statements.h"
 
 namespace sonde::store {
 std::string_view Chunk::Text(size_t column, size_t row) const {
@@ -278,10 +279,13 @@ Collector MakeCollector(const QueryColumn& column) {
   return collector;
 }
 
-// Runs `sql`; where it has columns without a plain layout, runs it again with casts.
-Status Run(const internal::Database& database, const std::string& sql, bool decimal_as_double,
-           const std::function<Status(const std::vector<QueryColumn>&)>& begin,
-           const std::function<Status(const Chunk&)>& consume, Cancellation* cancellation) {
+}  // namespace
+
+Status internal::RunStatement(const internal::Database& database, const std::string& sql,
+                              bool decimal_as_double,
+                              const std::function<Status(const std::vector<QueryColumn>&)>& begin,
+                              const std::function<Status(const Chunk&)>& consume,
+                              Cancellation* cancellation) {
   Cursor cursor(cancellation);
   SONDE_RETURN_IF_ERROR(cursor.Open(database, sql));
   std::vector<QueryColumn> columns = cursor.columns();
@@ -303,8 +307,6 @@ Status Run(const internal::Database& database, const std::string& sql, bool deci
   return cast_cursor.ForEach(consume);
 }
 
-}  // namespace
-
 Status Store::Scan(const std::string& sql,
                    const std::function<Status(const Chunk&)>& consume) const {
   Cursor cursor;
@@ -314,9 +316,8 @@ Status Store::Scan(const std::string& sql,
 
 Status Store::ScanWithColumns(const std::string& sql,
                               const std::function<Status(const std::vector<QueryColumn>&)>& begin,
-                              const std::function<Status(const Chunk&)>& consume,
-                              Cancellation* cancellation) const {
-  return Run(*database_, sql, false, begin, consume, cancellation);
+                              const std::function<Status(const Chunk&)>& consume) const {
+  return internal::RunStatement(*database_, sql, false, begin, consume, nullptr);
 }
 
 Result<ResultTable> Store::Query(const std::string& sql) const {
@@ -331,7 +332,7 @@ Result<ResultTable> Store::Query(const std::string& sql) const {
     }
     return {};
   };
-  SONDE_RETURN_IF_ERROR(Run(*database_, sql, true, begin, consume, nullptr));
+  SONDE_RETURN_IF_ERROR(internal::RunStatement(*database_, sql, true, begin, consume, nullptr));
   ResultTable table;
   for (Collector& collector : collectors) {
     if (!collector.any_null) collector.column.nulls.clear();

@@ -86,15 +86,9 @@ Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, bool rea
   SONDE_RETURN_IF_ERROR(config.Set("autoload_known_extensions", "false"));
   // A user's INSTALL must not open a connection either.
   SONDE_RETURN_IF_ERROR(config.Set("custom_extension_repository", "/nonexistent"));
-  const bool closed = !options.other_files;
-  std::string temporary = TemporaryDirectory(options);
-  // The database lets statements into this folder, closed or not: one of its own.
-  if (closed) temporary += Concat("/sonde-statements-", std::to_string(::getpid()));
-  SONDE_RETURN_IF_ERROR(config.Set("temp_directory", temporary));
+  SONDE_RETURN_IF_ERROR(config.Set("temp_directory", TemporaryDirectory(options)));
   if (read_only) SONDE_RETURN_IF_ERROR(config.Set("access_mode", "READ_ONLY"));
-  // The ranks of a store in memory are attached after it was opened.
-  if (closed && read_only) SONDE_RETURN_IF_ERROR(config.Set("enable_external_access", "false"));
-  if (!closed || read_only) SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
+  SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
   if (options.memory_limit_bytes > 0) {
     SONDE_RETURN_IF_ERROR(
         config.Set("memory_limit", Concat(std::to_string(options.memory_limit_bytes), "B")));
@@ -251,10 +245,6 @@ Result<std::unique_ptr<Store>> Store::OpenRanks(const std::vector<RankStore>& ra
     SONDE_RETURN_IF_ERROR(store->Execute(UnionView(table.name, table.columns, ranks)));
   }
   SONDE_RETURN_IF_ERROR(store->Execute(UnionView("args", {}, ranks)));
-  if (!options.other_files) {
-    SONDE_RETURN_IF_ERROR(
-        store->Execute("SET enable_external_access = false; SET lock_configuration = true"));
-  }
   return store;
 }
 

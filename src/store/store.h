@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +19,6 @@
 #include "base/status.h"
 #include "store/chunk.h"
 #include "store/result_table.h"
-
-struct _duckdb_connection;  // NOLINT(bugprone-reserved-identifier): the library's name
 
 namespace sonde::store {
 
@@ -39,25 +36,6 @@ struct StoreOptions {
   // Create: rows stay in memory, and the file is made by Publish() as a whole. Until then they are
   // read by rows(), and nothing can be queried. For who has use for the rows at once.
   bool rows_in_memory = false;
-  // OpenReadOnly, OpenRanks: statements may read and write other files. Not where they come from
-  // somebody who may not do that himself.
-  bool other_files = true;
-};
-
-// Ends the statement that it was given to, from any thread, also one that begins later.
-class Cancellation {
- public:
-  Cancellation() = default;
-  Cancellation(const Cancellation&) = delete;
-  Cancellation& operator=(const Cancellation&) = delete;
-  void Cancel();
-  bool cancelled() const;
-
- private:
-  friend class Cursor;
-  mutable std::mutex mutex_;
-  bool cancelled_ = false;
-  _duckdb_connection* connection_ = nullptr;  // while a statement runs
 };
 
 class RowTables;
@@ -137,11 +115,10 @@ class Store {
   // ends the scan and is returned.
   Status Scan(const std::string& sql, const std::function<Status(const Chunk&)>& consume) const;
   // The same for statements of a user, who wants names and types too: `begin` comes before the
-  // first piece. Columns of type kOther are given as text. Cancelled: kCancelled.
+  // first piece. Columns of type kOther are given as text.
   Status ScanWithColumns(const std::string& sql,
                          const std::function<Status(const std::vector<QueryColumn>&)>& begin,
-                         const std::function<Status(const Chunk&)>& consume,
-                         Cancellation* cancellation = nullptr) const;
+                         const std::function<Status(const Chunk&)>& consume) const;
   // A statement without a result to read (COPY ... TO).
   Status Execute(const std::string& sql) const;
 

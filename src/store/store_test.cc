@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
-#include <thread>
 
 #include "base/files.h"
 #include "store/import_issues.h"
@@ -183,54 +181,6 @@ TEST_F(StoreTest, SaysWhatIsWrong) {
   EXPECT_FALSE(store->Query("SELECT no_such_column FROM slice").ok());
   EXPECT_FALSE(store->Query("SELECT 9223372036854775807::HUGEINT * 4 AS big").ok());
   EXPECT_FALSE(store->Execute("INSTALL sqlite").ok());
-}
-
-TEST_F(StoreTest, CancelledFromAnotherThread) {
-  auto created = Store::Create(path_);
-  ASSERT_TRUE(created.ok());
-  const auto no_columns = [](const std::vector<QueryColumn>&) { return Status(); };
-  const auto no_rows = [](const Chunk&) { return Status(); };
-  const std::string endless = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b";
-  Cancellation cancellation;
-  std::jthread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    cancellation.Cancel();
-  });
-  const Status ended = (*created)->ScanWithColumns(endless, no_columns, no_rows, &cancellation);
-  EXPECT_EQ(ended.code(), StatusCode::kCancelled) << ended.message();
-  const Status later = (*created)->ScanWithColumns("SELECT 1", no_columns, no_rows, &cancellation);
-  EXPECT_EQ(later.code(), StatusCode::kCancelled) << later.message();
-  EXPECT_TRUE((*created)->ScanWithColumns("SELECT 1", no_columns, no_rows).ok());
-}
-
-TEST_F(StoreTest, OtherFilesCanBeClosedToStatements) {
-  {
-    auto created = Store::Create(path_);
-    ASSERT_TRUE(created.ok());
-    Fill(**created, 10);
-    ASSERT_TRUE((*created)->Publish().ok());
-  }
-  const std::string text = folder_ + "/a.csv";
-  ASSERT_TRUE(base::WriteFileAtomically(text, "a,b\n1,2\n").ok());
-  const auto one = Store::OpenReadOnly(path_, {.other_files = false});
-  ASSERT_TRUE(one.ok()) << one.status().message();
-  const auto ranks = Store::OpenRanks({{path_, 0}, {path_ + ".b", 1}}, {.other_files = false});
-  EXPECT_FALSE(ranks.ok());
-  const auto both = Store::OpenRanks({{path_, 3}}, {.other_files = false});
-  ASSERT_TRUE(both.ok()) << both.status().message();
-  EXPECT_EQ((*both)->Query("SELECT max(rank) FROM slice")->Int(0, 0), 3);
-  for (const Store* store : {one->get(), both->get()}) {
-    EXPECT_EQ(store->Query("SELECT count(*) FROM slice")->Int(0, 0), 10);
-    EXPECT_FALSE(store->Query("SELECT * FROM read_csv('" + text + "')").ok());
-    EXPECT_FALSE(store->Query("SELECT * FROM '" + text + "'").ok());
-    EXPECT_FALSE(store->Execute("COPY slice_ TO '" + folder_ + "/out.csv'").ok());
-    EXPECT_FALSE(store->Execute("ATTACH '" + folder_ + "/new.duckdb' AS n").ok());
-    EXPECT_FALSE(store->Execute("SET enable_external_access = true").ok());
-  }
-  EXPECT_FALSE(base::PathExists(folder_ + "/out.csv"));
-  const auto open = Store::OpenReadOnly(path_);
-  ASSERT_TRUE(open.ok());
-  EXPECT_TRUE((*open)->Query("SELECT * FROM read_csv('" + text + "')").ok());
 }
 
 TEST_F(StoreTest, ReadsEveryKindOfValue) {

@@ -13,14 +13,15 @@ namespace {
 constexpr int64_t kMaxRows = 100'000;
 constexpr size_t kMaxCsvBytes = size_t{512} << 20U;
 
-Result<std::shared_ptr<const store::Store>> StoreFor(Session& session, const HttpRequest& request) {
+Result<std::shared_ptr<const store::UserStatements>> StoreFor(Session& session,
+                                                              const HttpRequest& request) {
   SONDE_ASSIGN_OR_RETURN(int64_t id, request.Int("trace", -1));
   const auto ready = session.Ready();
   if (id < 0 && ready.size() == 1) id = ready[0]->id;
   if (id < 0) return session.AllRanks();
   SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(id));
   // The trace owns it.
-  return std::shared_ptr<const store::Store>(trace, trace->user.get());
+  return std::shared_ptr<const store::UserStatements>(trace, trace->user.get());
 }
 
 // Takes itself from the session's list when the statement has ended.
@@ -55,7 +56,7 @@ Result<HttpAnswer> HandleSql(Session& session, const HttpRequest& request) {
   base::JsonWriter json(nullptr);
   json.BeginArray();
   const auto started = std::chrono::steady_clock::now();
-  const Status status = store->ScanWithColumns(
+  const Status status = store->Scan(
       request.body,
       [&](const std::vector<store::QueryColumn>& columns) -> Status {
         for (const store::QueryColumn& column : columns) {
@@ -100,7 +101,7 @@ Result<HttpAnswer> HandleCsv(Session& session, const HttpRequest& request) {
     if (answer.body.size() <= kMaxCsvBytes) return {};
     return base::OutOfRangeError("more than 512 MiB: use sonde query --format csv");
   };
-  SONDE_RETURN_IF_ERROR(store->ScanWithColumns(
+  SONDE_RETURN_IF_ERROR(store->Scan(
       request.Text("sql"),
       [&](const std::vector<store::QueryColumn>& columns) -> Status {
         base::CsvWriter csv(nullptr);

@@ -16,7 +16,7 @@ const HEIGHT = 24;
 
 export function cellText(kind: CellKind, cell: Cell): string {
   if (cell === null) return "";
-  if (typeof cell !== "number") return String(cell);
+  if (typeof cell !== "number" || kind === "text") return String(cell);
   if (kind === "duration") return formatDuration(cell);
   if (kind === "bytes") return formatBytes(cell);
   if (kind === "share") return formatShare(cell);

@@ -37,6 +37,7 @@ export const en = {
   "group.pinned": "Pinned",
   "lane.device": "Device {0}",
   "lane.rank": "Rank {0}",
+  "lane.python": "{0} · Python functions",
   "lane.hidden": "{0} lanes hidden",
   "lane.slices": "{0} slices",
   "search.hint": "Search slices",

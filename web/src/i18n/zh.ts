@@ -38,6 +38,7 @@ export const zh: Record<TextKey, string> = {
   "group.pinned": "已置顶",
   "lane.device": "设备 {0}",
   "lane.rank": "Rank {0}",
+  "lane.python": "{0} · Python 函数",
   "lane.hidden": "已隐藏 {0} 个泳道",
   "lane.slices": "{0} 个切片",
   "search.hint": "搜索切片",

@@ -65,6 +65,10 @@ export function traceLabel(trace: TraceMessage, t: Translate): string {
   return trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ${trace.name}` : trace.name;
 }
 
+export function trackLabel(track: TrackMessage, t: Translate): string {
+  return track.kind === "python" ? t("lane.python", track.name) : track.name;
+}
+
 /** "path/to/python -u train.py" -> "python train.py". */
 export function shortCommand(name: string): string {
   return name.replace(/^(\S*\/)?(\S+)/, "$2").replace(/^(python[\d.]*) (-\S+ )+/, "$1 ");
@@ -188,7 +192,7 @@ export function buildRows(session: SessionMessage, choice: LaneChoice, t: Transl
       const track = trace?.tracks.find((candidate) => candidate.id === trackId);
       if (trace && track) {
         const rank = ready.length > 1 ? `${trace.rank >= 0 ? t("lane.rank", trace.rank) : trace.name} · ` : "";
-        builder.track(trace, track, 1, true, rank + track.name);
+        builder.track(trace, track, 1, true, rank + trackLabel(track, t));
       }
     }
   }
@@ -200,7 +204,7 @@ export function buildRows(session: SessionMessage, choice: LaneChoice, t: Transl
       continue;
     for (const group of groupsOf(trace, t)) {
       if (builder.header("group", group.key, group.label, trace.id, group.family, 1, startsFolded(group))) continue;
-      for (const track of group.tracks) builder.track(trace, track, 2, false, track.name);
+      for (const track of group.tracks) builder.track(trace, track, 2, false, trackLabel(track, t));
     }
   }
   return builder.rows;

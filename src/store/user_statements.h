@@ -1,0 +1,66 @@
+// Statements of somebody who may see the traces and nothing else: one or more stores, read-only,
+// in a database of their own that reaches no other file, whose statements can be cancelled.
+//
+// The public tables hold the rows of all stores; of several, with a column `rank` in front where
+// the table has none (as Store::OpenRanks). Threads: any; each statement has a connection of its
+// own. Errors: Status, with the database's own text.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "store/store.h"
+
+struct _duckdb_connection;  // NOLINT(bugprone-reserved-identifier): the library's name
+
+namespace sonde::store {
+
+// Ends the statement that it was given to, from any thread, also one that begins later.
+class Cancellation {
+ public:
+  Cancellation() = default;
+  Cancellation(const Cancellation&) = delete;
+  Cancellation& operator=(const Cancellation&) = delete;
+  void Cancel();
+  bool cancelled() const;
+
+ private:
+  friend class Cursor;
+  mutable std::mutex mutex_;
+  bool cancelled_ = false;
+  _duckdb_connection* connection_ = nullptr;  // while a statement runs
+};
+
+class UserStatements {
+ public:
+  static Result<std::unique_ptr<UserStatements>> Open(const std::vector<RankStore>& stores,
+                                                      int threads);
+  UserStatements(const UserStatements&) = delete;
+  UserStatements& operator=(const UserStatements&) = delete;
+  ~UserStatements();
+
+  // As Store::ScanWithColumns. Cancelled: kCancelled.
+  Status Scan(const std::string& sql,
+              const std::function<Status(const std::vector<QueryColumn>&)>& begin,
+              const std::function<Status(const Chunk&)>& consume,
+              Cancellation* cancellation = nullptr) const;
+
+ private:
+  explicit UserStatements(std::unique_ptr<internal::Database> database);
+  std::unique_ptr<internal::Database> database_;
+};
+
+namespace internal {
+
+// Runs `sql`; where it has columns without a plain layout, runs it again with casts (query.cc).
+Status RunStatement(const Database& database, const std::string& sql, bool decimal_as_double,
+                    const std::function<Status(const std::vector<QueryColumn>&)>& begin,
+                    const std::function<Status(const Chunk&)>& consume, Cancellation* cancellation);
+
+}  // namespace internal
+
+}  // namespace sonde::store
