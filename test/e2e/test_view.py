@@ -1,0 +1,130 @@
+"""`sonde view` as a process: its address, who is answered, and how it ends."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.parse
+from contextlib import contextmanager
+
+import pytest
+
+TRACE = {
+    "traceEvents": [
+        {"ph": "X", "name": "outer", "pid": 1, "tid": 2, "ts": 10, "dur": 5},
+        {"ph": "X", "name": "inner", "pid": 1, "tid": 2, "ts": 11, "dur": 2},
+    ]
+}
+
+
+@pytest.fixture(name="trace")
+def make_trace(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(TRACE))
+    return path
+
+
+@pytest.fixture(name="view")
+def make_view(sonde, cache_home):
+    """view("trace.json", "--token") is a running server, as (process, parsed address)."""
+
+    @contextmanager
+    def start(*words):
+        process = subprocess.Popen(
+            [str(word) for word in (sonde, "view", *words)],
+            env={**os.environ, "XDG_CACHE_HOME": str(cache_home)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            yield process, urllib.parse.urlparse(process.stdout.readline().strip())
+        finally:
+            process.kill()
+            process.communicate()
+
+    return start
+
+
+def ask(address, target, method="GET", body=None, headers=None):
+    connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=20)
+    connection.request(method, target, body=body, headers=headers or {})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text
+
+
+def wait_until_ready(address, target="/api/session"):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        status, text = ask(address, target)
+        assert status == 200, text
+        session = json.loads(text)
+        if not session["loading"]:
+            return session
+        time.sleep(0.05)
+    raise AssertionError("the trace was not read in time")
+
+
+def test_serves_the_trace_and_the_page(view, trace):
+    with view(trace) as (process, address):
+        assert (address.hostname, address.query) == ("127.0.0.1", "")
+        session = wait_until_ready(address)
+        assert [t["state"] for t in session["traces"]] == ["ready"]
+        status, text = ask(address, "/api/sql", "POST", "SELECT name, dur FROM slice ORDER BY ts")
+        assert status == 200
+        assert json.loads(text)["rows"] == [["outer", 5000], ["inner", 2000]]
+        status, text = ask(address, "/")
+        assert (status, "<title>Sonde</title>" in text) == (200, True)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+
+
+def test_confined_to_the_traces_and_to_its_own_page(view, trace):
+    with view(trace) as (_, address):
+        wait_until_ready(address)
+        for target in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/app.ts"):
+            assert ask(address, target)[0] == 404, target
+        sql = f"SELECT * FROM read_text('{trace}')"
+        assert ask(address, "/api/sql", "POST", sql)[0] == 400
+        assert ask(address, "/api/session", headers={"Host": "example.org"})[0] == 403
+        assert ask(address, "/api/session", headers={"Origin": "http://example.org"})[0] == 403
+        assert ask(address, "/api/window?lanes=" + "0:0:1," * 4000)[0] == 414
+
+
+def test_other_addresses_need_the_token(view, trace):
+    with view(trace, "--host", "0.0.0.0") as (_, address):
+        assert len(urllib.parse.parse_qs(address.query)["token"][0]) == 32
+        assert ask(address, "/api/session")[0] == 401
+        assert ask(address, "/api/session?token=0")[0] == 401
+        wait_until_ready(address, f"/api/session?{address.query}")
+
+
+def test_ends_while_browsers_listen_or_are_gone(view, trace):
+    with view(trace) as (process, address):
+        listening = []
+        for _ in range(20):
+            browser = socket.create_connection(("127.0.0.1", address.port), timeout=20)
+            host = f"127.0.0.1:{address.port}"
+            browser.sendall(f"GET /api/events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            assert b"200 OK" in browser.recv(4096)
+            listening.append(browser)
+        for browser in listening[:10]:
+            browser.close()
+        wait_until_ready(address)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+
+
+def test_says_what_is_wrong(run_sonde, one_error_line, tmp_path):
+    one_error_line(run_sonde("view", tmp_path / "nothing"), 1, "there is no", "nothing")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = run_sonde("view", tmp_path, "--port", port)
+        one_error_line(done, 1, f"port {port}", "in use")
