@@ -42,6 +42,9 @@ std::string Address(const ViewOptions& options, int port, const std::string& tok
 void OpenBrowser(const std::string& address) {
   if (::fork() != 0) return;
   ::setsid();
+  sigset_t none;
+  sigemptyset(&none);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   ::execlp("xdg-open", "xdg-open", address.c_str(), nullptr);
   ::_exit(0);
 }

@@ -173,8 +173,12 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await page.keyboard.press("Control+k");
     await page.getByRole("option").first().waitFor();
     await page.keyboard.press("Escape");
-    for (const view of ["summary", "communication"]) {
+    for (const [view, part] of [
+      ["summary", "steps"],
+      ["communication", "communication-groups"],
+    ] as const) {
       await opened.go(`view=${view}&theme=dark`);
+      await page.getByTestId(part).waitFor();
       await opened.settle();
       await opened.shot(view);
     }

@@ -16,17 +16,20 @@ export function useTable(question: Question): TableMessage | null {
     setAnswer(null);
     if (!asked) return;
     let current = true;
+    let pending = true;
     const id = `t${Math.random().toString(36).slice(2)}`;
     const done =
       "sql" in asked ? api.sql(asked.sql, asked.trace, asked.limit ?? 1000, id) : api.recipe(asked.trace, asked.recipe);
-    done.then(
-      (table) => current && setAnswer(table),
-      (error) => current && actions.fail(error),
-    );
+    done
+      .then(
+        (table) => current && setAnswer(table),
+        (error) => current && actions.fail(error),
+      )
+      .finally(() => (pending = false));
     return () => {
       current = false;
-      // Nobody waits for it any more; that it has ended already is no failure.
-      if ("sql" in asked) api.cancel(id).catch(() => undefined);
+      // Nobody waits for it any more; that it has ended meanwhile is no failure.
+      if (pending && "sql" in asked) api.cancel(id).catch(() => undefined);
     };
   }, [key, actions]);
   return answer;
