@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
+import { presets } from "../src/views/tables/presets";
 import { type Opened, open, sharedData } from "./page";
 
 const data = sharedData();
@@ -93,6 +94,17 @@ describe.skipIf(data === "")("page on a real capture", () => {
       await cell("operator-types", 0, 4),
     ]).toEqual(["ForeachAddList", "3", "1.959 ms"]);
     await opened.shot("operators");
+  });
+
+  it("has every table, of one rank and of all", async () => {
+    const { page } = opened;
+    for (const rank of ["0", "-1"]) {
+      for (const { name } of presets) {
+        await opened.go(`view=tables&x.table=${name}&x.rank=${rank}`);
+        await page.getByTestId("table").waitFor();
+        expect(await page.getByRole("alert").count(), `${name} of ${rank}`).toBe(0);
+      }
+    }
   });
 
   it("filters, sorts and exports tables", async () => {
