@@ -89,11 +89,15 @@ TEST_F(UserStatementsTest, ReachNoOtherFile) {
   const auto statements = UserStatements::Open({{folder_.File("a.duckdb"), 0}}, 1);
   ASSERT_TRUE(statements.ok());
   const std::string out = folder_.File("out.csv");
-  for (const std::string& sql :
-       {"SELECT * FROM read_csv('" + text + "')", "SELECT * FROM '" + text + "'",
-        "SELECT * FROM read_text('/etc/passwd')", "COPY (SELECT 1) TO '" + out + "'",
-        "ATTACH '" + folder_.File("new.duckdb") + "' AS n", "DELETE FROM r0.slice_",
-        std::string("SET enable_external_access = true"), std::string("INSTALL httpfs")}) {
+  const std::vector<std::string> refused = {"SELECT * FROM read_csv('" + text + "')",
+                                            "SELECT * FROM '" + text + "'",
+                                            "SELECT * FROM read_text('/etc/passwd')",
+                                            "COPY (SELECT 1) TO '" + out + "'",
+                                            "ATTACH '" + folder_.File("new.duckdb") + "' AS n",
+                                            "DELETE FROM r0.slice_",
+                                            "SET enable_external_access = true",
+                                            "INSTALL httpfs"};
+  for (const std::string& sql : refused) {
     EXPECT_FALSE((*statements)->Scan(sql, kNoColumns, kNoRows).ok()) << sql;
   }
   EXPECT_FALSE(base::PathExists(out));
