@@ -22,12 +22,13 @@ class HandlersTest : public ::testing::Test {
  protected:
   // Two ranks; in each an op of 1000 ns holds two of 300 ns, and a broken trace lies beside them.
   void SetUp() override {
+    ASSERT_TRUE(base::MakeDirectories(folder_.File("ranks")).ok());
     for (int rank = 0; rank < 2; ++rank) WriteRank(rank);
-    ASSERT_TRUE(
-        base::WriteFileAtomically(folder_.File("broken.json"), "{\"traceEvents\": [{").ok());
+    const std::string broken = folder_.File("broken.json");
+    ASSERT_TRUE(base::WriteFileAtomically(broken, "{\"traceEvents\": [{").ok());
+    const std::string ranks = folder_.File("ranks");
     session_ = std::make_unique<Session>(
-        "1.2.3", std::vector<std::string>{folder_.path(), folder_.File("broken.json"),
-                                          folder_.File("nothing")});
+        "1.2.3", std::vector<std::string>{ranks, ranks, broken, folder_.File("nothing")});
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (session_->Describe().loading && std::chrono::steady_clock::now() < deadline) {
       session_->WaitForChange(session_->revision());
@@ -51,7 +52,7 @@ class HandlersTest : public ::testing::Test {
     capture.Flush(1);
     capture.End(capture::StopReason::kStopped, 0);
     ASSERT_TRUE(
-        capture.Write(folder_.File(Concat("h_", std::to_string(rank), "_1_ascend_pt"))).ok());
+        capture.Write(folder_.File(Concat("ranks/h_", std::to_string(rank), "_1_ascend_pt"))).ok());
   }
 
   Result<HttpAnswer> Ask(const std::string& path, std::map<std::string, std::string> parameters,
@@ -96,17 +97,15 @@ class HandlersTest : public ::testing::Test {
 TEST_F(HandlersTest, SessionTellsWhatWasFoundAndWhatNot) {
   const SessionMessage session = session_->Describe();
   EXPECT_EQ(session.version, "1.2.3");
-  int ready = 0;
-  int failed = 0;
-  for (const TraceMessage& trace : session.traces) {
-    ready += trace.state == "ready" ? 1 : 0;
-    failed += trace.state == "failed" && !trace.message.empty() ? 1 : 0;
-    if (trace.state == "ready") {
-      EXPECT_EQ(trace.end - trace.begin, 1000);
-    }
+  ASSERT_EQ(session.traces.size(), 3U) << "a path that was named twice is opened once";
+  for (int i = 0; i < 2; ++i) {
+    const TraceMessage& trace = session.traces[static_cast<size_t>(i)];
+    EXPECT_EQ(trace.state, "ready") << trace.message;
+    EXPECT_EQ(trace.rank, i);
+    EXPECT_EQ(trace.end - trace.begin, 1000);
   }
-  EXPECT_EQ(ready, 2);
-  EXPECT_EQ(ready + failed, static_cast<int>(session.traces.size()));
+  EXPECT_EQ(session.traces[2].slices, 0);
+  EXPECT_TRUE(session.traces[2].issues > 0 || !session.traces[2].message.empty());
   ASSERT_FALSE(session.notes.empty());
   EXPECT_NE(session.notes.back().find("nothing"), std::string::npos);
 }

@@ -128,6 +128,10 @@ void Session::FindAll() {
         message_.notes.push_back(Concat("nothing that Sonde reads lies in '", path, "'"));
       }
       for (importers::TraceSource& source : *found) {
+        const bool known = std::any_of(sources_.begin(), sources_.end(), [&](const auto& other) {
+          return base::AbsolutePath(other.path) == base::AbsolutePath(source.path);
+        });
+        if (known) continue;
         TraceMessage& trace = message_.traces.emplace_back();
         trace.id = static_cast<int32_t>(sources_.size());
         trace.path = source.path;

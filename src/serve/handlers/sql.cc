@@ -53,6 +53,7 @@ Result<HttpAnswer> HandleSql(Session& session, const HttpRequest& request) {
   TableMessage message;
   int64_t rows = 0;
   bool enough = false;
+  std::vector<bool> is_decimal;  // text that is a number
   base::JsonWriter json(nullptr);
   json.BeginArray();
   const auto started = std::chrono::steady_clock::now();
@@ -60,6 +61,7 @@ Result<HttpAnswer> HandleSql(Session& session, const HttpRequest& request) {
       request.body,
       [&](const std::vector<store::QueryColumn>& columns) -> Status {
         for (const store::QueryColumn& column : columns) {
+          is_decimal.push_back(column.is_decimal);
           message.columns.push_back(
               {column.name, column.is_decimal ? "real" : CellType(column.type)});
         }
@@ -70,7 +72,13 @@ Result<HttpAnswer> HandleSql(Session& session, const HttpRequest& request) {
           enough = rows == limit;
           if (enough) return Enough();
           json.BeginArray();
-          for (size_t i = 0; i < chunk.columns(); ++i) WriteCell(json, chunk, i, row);
+          for (size_t i = 0; i < chunk.columns(); ++i) {
+            if (is_decimal[i] && !chunk.IsNull(i, row)) {
+              json.Raw(chunk.Text(i, row));
+            } else {
+              WriteCell(json, chunk, i, row);
+            }
+          }
           json.EndArray();
           ++rows;
         }
