@@ -80,8 +80,8 @@ class HandlersTest : public ::testing::Test {
   }
 
   int32_t TrackOf(int trace) {
-    for (const TrackMessage& track :
-         session_->Describe().traces[static_cast<size_t>(trace)].tracks) {
+    const SessionMessage session = session_->Describe();
+    for (const TrackMessage& track : session.traces[static_cast<size_t>(trace)].tracks) {
       if (track.slices == 3) return track.id;
     }
     return -1;
