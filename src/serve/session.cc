@@ -21,14 +21,6 @@ constexpr int64_t kBaseStep = int64_t{1} << 50U;
 // Statements leave a processor to the timeline.
 int StatementThreads() { return std::max(1, base::AvailableThreads() - 1); }
 
-Result<store::ZoomIndex> OpenZoom(const store::Store& store) {
-  const std::string beside = store::ZoomIndex::PathFor(store.path());
-  auto found = store::ZoomIndex::Open(beside, store);
-  if (found.ok()) return found;
-  SONDE_RETURN_IF_ERROR(store::ZoomIndex::Build(store, beside));
-  return store::ZoomIndex::Open(beside, store);
-}
-
 }  // namespace
 
 const std::string& Trace::Name(int32_t name) const {
@@ -189,7 +181,7 @@ Result<std::shared_ptr<Trace>> Session::Open(const importers::TraceSource& sourc
   SONDE_ASSIGN_OR_RETURN(
       trace->user,
       store::UserStatements::Open({{trace->store->path(), message.rank}}, StatementThreads()));
-  SONDE_ASSIGN_OR_RETURN(trace->zoom, OpenZoom(*trace->store));
+  SONDE_ASSIGN_OR_RETURN(trace->zoom, store::ZoomIndex::OpenOrBuild(*trace->store));
   SONDE_ASSIGN_OR_RETURN(trace->names, trace->store->Names());
   SONDE_RETURN_IF_ERROR(DescribeTrace(*trace->store, message));
   trace->base_ns = BaseFor(message.begin);
