@@ -45,7 +45,11 @@ def header_checks(flags):
     version = tool_version(compiler)
     checks = []
     for path in source_tree.tracked_files(".h"):
-        beside = [f for name, f in flags.items() if os.path.dirname(name) == str(path.parent)]
+        beside = [
+            options
+            for name, options in flags.items()
+            if os.path.dirname(name) == str(path.parent) and name.endswith(".cc")
+        ]
         options = max(beside or list(flags.values()), key=len)
         command = [
             compiler,

@@ -73,7 +73,7 @@ class SignalWaiter {
   }
   // Where the server ended by itself.
   void Wake() {
-    if (thread_.joinable()) pthread_kill(thread_.native_handle(), SIGTERM);
+    if (thread_.joinable()) pthread_kill(thread_.native_handle(), SIGINT);
   }
 
  private:

@@ -68,7 +68,8 @@ bool HasPage() { return !Files().empty(); }
 
 Result<HttpAnswer> PageFile(const HttpRequest& request) {
   // The page is one file whatever its address says: views are names after '#'.
-  const std::string_view path = request.path == "/index.html" ? "/" : request.path;
+  const std::string_view path =
+      request.path == "/index.html" ? std::string_view("/") : std::string_view(request.path);
   for (const File& file : Files()) {
     if (file.path != path) continue;
     HttpAnswer answer{.type = file.type};

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "store/store.h"
 
-struct _duckdb_connection;  // NOLINT(bugprone-reserved-identifier): the library's name
+struct _duckdb_connection;  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace sonde::store {
 

@@ -156,7 +156,7 @@ PyObject* TakeBad(PyObject* self, Arguments, intptr_t count) {
 }
 
 using FastFunction = PyObject* (*)(PyObject*, Arguments, intptr_t);
-PyMethod Method(const char* name, FastFunction function) {
+PyMethod Method(const char* name, FastFunction function) noexcept {
   return {.name = name,
           .function = reinterpret_cast<PyObject* (*)(PyObject*, PyObject*)>(
               reinterpret_cast<void (*)()>(function)),  // the flag says what it takes

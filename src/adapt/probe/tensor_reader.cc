@@ -55,6 +55,7 @@ bool TensorReader::ReadLayout(PyObject* tensor, ReadTensor* out) const {
   if (stride_count != dims) return false;
   const PyOwned address(calls_, calls_.call_method(tensor, name_data_ptr_, nullptr));
   if (!address) return false;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): Python has addresses as numbers.
   out->view.data = reinterpret_cast<const void*>(calls_.long_as_u64(address.get()));
   return true;
 }
