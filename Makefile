@@ -14,7 +14,7 @@ export CCACHE_NOHASHDIR ?= 1
 
 # The sanitizer presets build and run the tests of these folders: those that parse foreign bytes, and those with threads.
 # Folders that use DuckDB are not among the latter: the thread sanitizer cannot see into it and reports its own threads.
-ASAN_FOLDERS ?= base capture record probe store importers recipes exporters precision cli
+ASAN_FOLDERS ?= base capture record store importers recipes exporters precision
 TSAN_FOLDERS ?= base capture record
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
