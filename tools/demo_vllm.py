@@ -47,7 +47,7 @@ def main():
     profiles = folder / "profile"
     launcher = [sonde, "run", "--profile-level", "level1", "--profile-record-shapes",
                 "--profile-save-path", profiles, "--"]  # fmt: skip
-    say(f"{' '.join(map(str, launcher[1:]))} vllm serve {model} --tensor-parallel-size 2 ...")
+    say(f"sonde {' '.join(map(str, launcher[1:]))} vllm serve {model} --tensor-parallel-size 2 ...")
     try:
         with Server(python, model, folder / "server.log", launcher, ranks=2) as server:
             profile_some(server)

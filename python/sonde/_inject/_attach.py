@@ -26,6 +26,9 @@ _LAUNCHER_MODULES = (
     "accelerate.commands.launch",
 )
 
+# Servers that are known: what tells of their steps, and switches their profiling on.
+_SERVERS = (_server,)
+
 _run: Optional[Run] = None
 
 
@@ -48,15 +51,15 @@ def attach(torch: Any) -> None:
     try:
         _load()
         _metadata.watch_groups()
-        serves = _server.is_server(command)
-        run = Run(torch, options, serves)
+        server = next((known for known in _SERVERS if known.is_server(command)), None)
+        run = Run(torch, options, server)
         run.begin()
     except (_native.NativeError, OSError, AttributeError) as problem:
         _fail(str(problem))
         return
     _run = run
     if run.leaves_it_to_the_program:
-        _stand_in.install(torch, options, run, marks_steps=not serves)
+        _stand_in.install(torch, options, run, serves=server is not None)
     atexit.register(_end)
     os.register_at_fork(after_in_child=_forked)
 

@@ -19,7 +19,6 @@ from sonde._inject._options import LEVELS, Options
 from sonde._inject._steps import StepHooks
 from sonde.torch import _metadata
 from sonde.torch._recording import Recording, Settings
-from sonde.vllm import _server
 
 _IDLE_POLL_S = 0.02
 _TO_THE_END = 1000000  # active steps when no end is given, as in the trainer we follow
@@ -81,12 +80,13 @@ def _config(options: Options, schedule: Optional[_native.Schedule]) -> dict[str,
 class Run:
     """Recording of this process. Make one after ``import torch``, then ``begin()``.
 
-    ``serves``: it belongs to a server, which tells the steps and starts sessions itself.
+    ``server``: the module that knows the server to which the process belongs, which tells the
+    steps and starts sessions itself; None for other programs.
     """
 
-    def __init__(self, torch: Any, options: Options, serves: bool = False) -> None:
+    def __init__(self, torch: Any, options: Options, server: Any = None) -> None:
         self._options = options
-        self._serves = serves
+        self._server = server
         self._native_schedule = None if options.step_start is None else _schedule(options)
         self._settings = Settings(
             record_shapes=options.record_shapes,
@@ -126,8 +126,8 @@ class Run:
 
     def begin(self) -> None:
         """Installs the step hooks and starts what is to start now. Raises ``NativeError``."""
-        if self._serves:
-            _server.install(self._options, self._step_begins, self._step_ends)
+        if self._server is not None:
+            self._server.install(self._options, self._step_begins, self._step_ends)
         else:
             self._hooks.install()
         _native.recorder().add_listener(self._session_event)
@@ -135,7 +135,7 @@ class Run:
             self._guard_rank(self._wait_for_requests)
         elif self._native_schedule is not None:
             self._change(self._action())
-        elif not self._serves:
+        elif self._server is None:
             self._guard_rank(self._start)
 
     @property
@@ -151,7 +151,7 @@ class Run:
             )
             self._tell(self._recording.stop())
         self._unwanted = True
-        self._yielded = not self._serves
+        self._yielded = self._server is None
 
     def wants_this_rank(self) -> bool:
         """Whether the command line chose the rank of this process, as far as it is known."""
@@ -160,10 +160,21 @@ class Run:
 
     def parse_window(self, path: str) -> None:
         """A capture of the program's profiler is whole: a server's is parsed at once."""
-        if self._serves:
-            _server.parse_in_background(path)
-        elif not _report.has_launcher():
-            _analyse.run_in_background([path])
+        if self._server is None and _report.has_launcher():
+            return  # parses after the command
+
+        def report(status: int) -> None:
+            if status == 0:
+                _report.say(f"parsed: {os.path.join(path, _analyse.OUTPUT_FOLDER)}")
+            else:
+                _report.say(f"not parsed, see {path}/logs/analyse.log", error=True)
+
+        _analyse.run_in_background([path], on_end=report)
+
+    def continue_step(self) -> None:
+        """Recording began inside a server's step: its rest is marked. On the thread of the step."""
+        if self._server is not None and self._step_is_open:
+            _native.recorder().fast.sonde_step(self._step)
 
     def end(self) -> None:
         """At exit: completes the capture; waits for parsers in the background."""

@@ -18,7 +18,7 @@ from typing import Any, Callable, Optional
 
 from sonde._inject import _report
 from sonde._inject._options import Options
-from sonde.torch import _console, _export
+from sonde.torch import _console, _export, _tables
 from sonde.torch._enums import AiCMetrics, ProfilerActivity, ProfilerLevel
 from sonde.torch._experimental import _ExperimentalConfig
 from sonde.torch._profiler import profile
@@ -32,6 +32,36 @@ _LEVELS = {
 }
 
 
+class TraceFolder:
+    """What a server gets for ``torch.profiler.tensorboard_trace_handler``: the folder of its
+    captures and the first part of their names. Nothing is written while the server waits."""
+
+    def __init__(
+        self, dir_name: str, worker_name: Optional[str] = None, use_gzip: bool = False
+    ) -> None:
+        self.directory = None if "://" in dir_name else dir_name
+        self.worker_name = worker_name
+        #: Whether the worker is a front-end, which calls nothing of torch.
+        self.is_front_end = (worker_name or "").endswith(".async_llm")
+
+    def __call__(self, prof: Any) -> None:
+        """Does nothing."""
+
+
+class NoTable(_tables.AverageList):
+    """Instead of the operator table that a server asks for before it answers."""
+
+    def __init__(self, span: str) -> None:
+        super().__init__()
+        self._span = span
+
+    def table(self, **_: Any) -> str:
+        """Where the operators will stand."""
+        if not self._span:
+            return ""
+        return f"operators: {os.path.join(self._span, 'ASCEND_PROFILER_OUTPUT')}\n"
+
+
 class TorchProfile(profile):
     """``torch.profiler.profile`` by its parameters and methods.
 
@@ -41,10 +71,7 @@ class TorchProfile(profile):
     #: What `install` was given.
     options = Options()
     owner: Any = None
-    marks_steps = True
-    #: Parent folder and first part of the folders' names of the next captures; None: the defaults.
-    directory: Optional[str] = None
-    worker_name: Optional[str] = None
+    serves = False
 
     def __init__(
         self,
@@ -64,7 +91,8 @@ class TorchProfile(profile):
         custom_trace_id_callback: Optional[Callable[[], str]] = None,
         **others: Any,
     ) -> None:
-        for name in others:
+        unknown = [*others, *(["experimental_config"] if experimental_config is not None else [])]
+        for name in unknown:
             _report.say(f"torch.profiler.profile({name}=...) has no effect under sonde run")
         options = self.options
         super().__init__(
@@ -86,12 +114,17 @@ class TorchProfile(profile):
             custom_trace_id_callback=custom_trace_id_callback,
         )
         self._keeps_data = True
-        self._marks_steps = self._marks_steps and self.marks_steps
+        # A server's steps are told by its own seams.
+        self._marks_steps = self._marks_steps and not self.serves
+        self._folder = on_trace_ready if isinstance(on_trace_ready, TraceFolder) else None
+        if self._folder is not None and self._folder.is_front_end and not with_stack:
+            self._disabled = "a front-end calls no operator"
 
     def _settings(self) -> Settings:
         settings = super()._settings()
-        settings.directory = os.path.abspath(self.directory or self.options.save_path)
-        settings.worker_name = self.worker_name
+        folder = self._folder.directory if self._folder is not None else None
+        settings.directory = os.path.abspath(folder or self.options.save_path)
+        settings.worker_name = self._folder.worker_name if self._folder is not None else None
         return settings
 
     def _warn_of_schedule(self, text: str) -> None:
@@ -104,12 +137,16 @@ class TorchProfile(profile):
         """Starts recording, on the ranks that the command line chose."""
         if not self.owner.wants_this_rank():
             self._disabled = "this rank is not in the list of ranks"
-            return
-        super().start()
+        if not self._disabled:
+            super().start()
 
     def _init(self) -> None:
         self.owner.yield_to_program()
         super()._init()
+
+    def _start(self) -> None:
+        super()._start()
+        self.owner.continue_step()
 
     def _trace_ready(self) -> None:
         try:
@@ -117,6 +154,13 @@ class TorchProfile(profile):
         finally:
             if self.options.analyse:
                 self.owner.parse_window(self.span_path)
+
+    @_console.guarded(default=_tables.AverageList([]))
+    def key_averages(self, group_by_input_shape: bool = False, **_: Any) -> _tables.AverageList:
+        """Operator calls summed up by name; a server gets only the place where they will be."""
+        if self.serves:
+            return NoTable(self.span_path)
+        return super().key_averages(group_by_input_shape)
 
     @_console.guarded()
     def export_chrome_trace(self, output_path: str, **_: Any) -> None:
@@ -131,15 +175,17 @@ class TorchProfile(profile):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def install(torch: Any, options: Options, owner: Any, marks_steps: bool) -> None:
+def install(torch: Any, options: Options, owner: Any, serves: bool) -> None:
     """Replaces ``torch.profiler.profile``.
 
     ``owner`` is the recording of this process (``Run``), which steps aside when a profiler starts;
-    ``marks_steps``: whether the program's ``step()`` is a step of the trace.
+    ``serves``: the process belongs to a server, which must not wait for files.
     """
     TorchProfile.options = options
     TorchProfile.owner = owner
-    TorchProfile.marks_steps = marks_steps
+    TorchProfile.serves = serves
     TorchProfile.__doc__ = inspect.getdoc(torch.profiler.profile)
     for module in (torch.profiler, torch.profiler.profiler):
         module.profile = TorchProfile
+        if serves:
+            module.tensorboard_trace_handler = TraceFolder

@@ -1,8 +1,8 @@
 """Changes to the modules of vLLM, made as they are imported; called by ``sonde run``'s attach.
 
-Seams (vLLM 0.12 to 0.32): the class ``TorchProfilerWrapper`` starts and ends sessions;
-``Worker.execute_model`` and ``sample_tokens`` are the two halves of an engine step. Older versions
-build ``torch.profiler.profile`` themselves, which the stand-in serves.
+Sessions need none: every version builds ``torch.profiler.profile`` with
+``torch.profiler.tensorboard_trace_handler``, and gets our stand-ins. What is changed here tells the
+rest: ``Worker.execute_model`` and ``sample_tokens`` are the two halves of an engine step.
 """
 
 import json
@@ -10,15 +10,12 @@ import os
 import sys
 from typing import Any, Callable
 
-from sonde import _analyse, _native
-from sonde._inject import _report
+from sonde import _native
 from sonde._inject._after_import import when_imported
 from sonde._inject._options import Options
 
 #: Set by the first process of a server for those that it starts.
 _MARK = "SONDE_SERVER"
-_FRONT_END = ".async_llm"
-_WRAPPERS = ("vllm.profiler.wrapper", "vllm.profiler.gpu_profiler")
 
 
 def is_server(command: list[str]) -> bool:
@@ -33,8 +30,6 @@ def is_server(command: list[str]) -> bool:
 def install(options: Options, begin_step: Callable[[], None], end_step: Callable[[], None]) -> None:
     """Puts the changes in place; the functions are told of the engine steps of a worker."""
     _ask_for_routes(options)
-    for name in _WRAPPERS:
-        when_imported(name, _change_wrapper)
     when_imported(
         "vllm.v1.worker.gpu_worker", lambda module: _change_worker(module, begin_step, end_step)
     )
@@ -76,43 +71,6 @@ def _version() -> tuple[int, ...]:
         if all(number.isdigit() for number in numbers):
             return tuple(int(number) for number in numbers)
     return (0, 13)
-
-
-def _change_wrapper(module: Any) -> None:
-    """Sessions of a rank: the stop answers when the capture is safe, another process makes the
-    files. The front-end, which calls nothing of torch, has something to record only with stacks."""
-    wrapper = module.TorchProfilerWrapper
-    start, stop = wrapper._start, wrapper._stop
-
-    def _start(self: Any) -> None:
-        stand_in = module.torch.profiler.profile
-        if not hasattr(stand_in, "marks_steps"):  # torch's own: the command line says when
-            start(self)
-            return
-        kept = self._profiler_kwargs
-        if self._worker_name.endswith(_FRONT_END) and not kept.get("with_stack"):
-            self.profiler = None
-            return
-        folder = self.profiler_config.torch_profiler_dir
-        stand_in.directory = None if "://" in folder else folder
-        stand_in.worker_name = self._worker_name
-        if not getattr(self, "_custom_trace_handler", False):
-            # vLLM's own would write a trace before it answers.
-            self._profiler_kwargs = {**kept, "on_trace_ready": None}
-        try:
-            start(self)
-        finally:
-            self._profiler_kwargs = kept
-
-    def _stop(self: Any) -> None:
-        if self.profiler is None:
-            return
-        if hasattr(self.profiler, "marks_steps"):
-            self.profiler.stop()  # no table, which would take most of the time
-        else:
-            stop(self)
-
-    wrapper._start, wrapper._stop = _start, _stop
 
 
 def _change_worker(
@@ -158,15 +116,3 @@ def _change_shared_memory(module: Any) -> None:
         _native.recorder().metadata("shared_memory_groups", _native.json_text(groups))
 
     module._CPUSHMDistributed.__init__ = __init__
-
-
-def parse_in_background(path: str) -> None:
-    """Starts parsing a finished capture, and says when its files are there."""
-
-    def report(status: int) -> None:
-        if status == 0:
-            _report.say(f"parsed: {os.path.join(path, _analyse.OUTPUT_FOLDER)}")
-        else:
-            _report.say(f"not parsed, see {path}/logs/analyse.log", error=True)
-
-    _analyse.run_in_background([path], on_end=report)

@@ -1,363 +1,11 @@
 """``PrecisionDebugger``: starts and stops the recording of what flows through a program."""
 
-import atexit
-import os
-import sys
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
 from sonde.torch.precision import _config, _errors
-from sonde.torch.precision._apis import Apis
-from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._errors import ProbeError
-from sonde.torch.precision._modules import Modules
-from sonde.torch.precision._save import Saver
-
-_WITH_APIS = ("L1", "mix")
-_WITH_MODULES = ("L0", "mix")
-_BANNER = "msprobe ends successfully."
-
-
-def _torch() -> Any:
-    import torch
-
-    return torch
-
-
-class Service:
-    """The state behind the one debugger of the process."""
-
-    def __init__(self, config: _config.Config) -> None:
-        self.torch = _torch()
-        self.config = config
-        self.loop = 0
-        self.init_step = 0
-        self.rank: Optional[int] = None
-        self.apis = Apis(self.torch)
-        self.modules = Modules(self.torch)
-        self.collector = Collector(self.torch, config)
-        self.saver = Saver(self)
-        self._ended = False
-        self._first = True
-        self._token = 0
-        self._token_range: Optional[tuple[int, int]] = None
-        self._optimizer_hooks_on = False
-        self._compiler_is_watched = False
-        self._connect()
-        if config.level in _WITH_APIS:
-            self.apis.install()
-            self.apis.add_listed_customs()
-            self.apis.use(self.collector)
-        atexit.register(self._at_exit)
-        os.register_at_fork(after_in_child=self._in_child)
-
-    def _connect(self) -> None:
-        self.apis.use(self.collector)
-        self.modules.collector = self.collector
-
-    @property
-    def step_number(self) -> int:
-        """Number of the step that is running."""
-        return self.loop + self.init_step
-
-    # start, stop, step
-
-    def start(self, model: Any, token_range: Any, rank_id: Any, scheduled_tokens: Any) -> None:
-        config = self.config
-        _check_token_range(token_range)
-        _check_rank(rank_id)
-        self._check_model(model, token_range)
-        if config.dump_enable is False:
-            self.switch(False)
-            return
-        if config.level == "debug":
-            return
-        if self._has_ended():
-            self._sleep()
-            return
-        self._wake(model)
-        slices = self._slices(scheduled_tokens)
-        if slices is None:
-            return
-        if self._first:
-            self.rank = rank_id if rank_id is not None else self.framework_rank()
-        if config.rank and self.rank not in config.rank:
-            self.switch(False)
-            return
-        if self._first:
-            self._first_start(model, token_range)
-        self.open(slices)
-        self._token = 0
-        self.switch(True)
-        if token_range is None:
-            _errors.info(f"Dump switch is turned on at step {self.step_number}. ")
-        _errors.info(f"Dump data will be saved in {self.step_folder()}.")
-
-    def _check_model(self, model: Any, token_range: Any) -> None:
-        module_type = self.torch.nn.Module
-        level = self.config.level
-        if model is None:
-            if level in _WITH_MODULES or token_range is not None:
-                _errors.error(
-                    f"For level {level} or non-empty token_range, PrecisionDebugger or start "
-                    "interface must receive a 'model' parameter."
-                )
-                text = "missing the parameter 'model'"
-                if token_range is not None and level not in _WITH_MODULES:
-                    text = "The 'model' parameter must be provided when token_range is not None"
-                raise ProbeError(ProbeError.INVALID_PARAM, text)
-            return
-        models = model if isinstance(model, (list, tuple)) else [model]
-        for item in models:
-            if not isinstance(item, module_type) or isinstance(item, self.torch.jit.ScriptModule):
-                raise _errors.refuse(
-                    "The 'model' parameter must be a torch.nn.Module or list[torch.nn.Module] "
-                    f"type, currently there is an unsupported {type(item)} type."
-                )
-
-    def _has_ended(self) -> bool:
-        steps = self.config.step
-        if self._ended:
-            return True
-        limit = self.config.overflow_nums if self.config.task == "overflow_check" else -1
-        has_enough = limit != -1 and self.collector.overflows >= limit
-        if has_enough or (steps and self.step_number > max(steps)):
-            self.switch(False)
-            self._ended = True
-            line = "*" * (len(_BANNER) + 8)
-            _errors.info(f"\n{line}\n*   {_BANNER}   *\n{line}")
-            return True
-        return bool(steps) and self.step_number not in steps
-
-    def _slices(self, scheduled_tokens: Any) -> Optional[list]:
-        """Parts of tensors to record now; None: nothing of this step."""
-        slices = self.config.slices
-        request = self.config.request_id
-        if not request or scheduled_tokens is None:
-            return slices
-        if not isinstance(scheduled_tokens, dict) or not all(
-            isinstance(key, str) and type(count) is int and count > 0
-            for key, count in scheduled_tokens.items()
-        ):
-            _errors.warning("scheduled_tokens must map request ids to numbers > 0; it is ignored")
-            return slices
-        if request not in scheduled_tokens:
-            _errors.warning(
-                f"{request} not found in scheduled_tokens, "
-                f"step {self.step_number} will not be dumped"
-            )
-            return None
-        before = 0
-        for key, count in scheduled_tokens.items():
-            if key == request:
-                total = sum(scheduled_tokens.values())
-                return [*slices, {"dim": 0, "size": total, "begin": before, "end": before + count}]
-            before += count
-        return slices
-
-    def _first_start(self, model: Any, token_range: Any) -> None:
-        self._first = False
-        if self.config.level == "mix":
-            self._hook_optimizers()
-        if token_range is not None:
-            root = model
-            if isinstance(model, (list, tuple)):
-                _errors.warning(
-                    "Infer model can only input one to support token_range, choose the first one."
-                )
-                root = model[0]
-            self._token_range = (token_range[0], token_range[1])
-            root.register_forward_pre_hook(self._next_token)
-
-    def _next_token(self, _module: Any, _args: Any) -> None:
-        first, last = self._token_range or (0, 0)
-        if self._ended or self.collector.folder is None:
-            return
-        self.switch(first <= self._token <= last)
-        self._token += 1
-
-    def stop(self) -> None:
-        config = self.config
-        if config.dump_enable is False:
-            self.switch(False)
-            return
-        if config.level == "debug" or self._ended:
-            return
-        self.switch(False)
-        self._find_rank()
-        self.collector.flush()
-
-    def step(self) -> None:
-        if self._ended:
-            return
-        self._find_rank()
-        self.collector.end_step()
-        self.saver.end_step()
-        self.apis.reset()
-        self.modules.reset()
-        self.loop += 1
-        if self.config.step and self.step_number not in self.config.step:
-            self._sleep()
-
-    def _wake(self, model: Any) -> None:
-        """Hooks and wrappers are in place."""
-        if self.config.level in _WITH_APIS:
-            if not self._compiler_is_watched:
-                self._compiler_is_watched = _watch_compiler(self.apis)
-            if not self.apis.installed:
-                self.apis.install()
-        if self.config.level in _WITH_MODULES:
-            self.modules.attach(model)
-
-    def _sleep(self) -> None:
-        """Nothing of us is left in the way of a program until a step is to be recorded."""
-        if self.apis.installed:
-            self.apis.remove()
-        self.modules.sleep()
-
-    def switch(self, on: bool) -> None:
-        """Turns the hooks on or off."""
-        self.collector.running = on
-        self.apis.on = on and self.config.level in _WITH_APIS
-        self.modules.on = on and self.config.level in _WITH_MODULES
-
-    # Folders
-
-    def step_folder(self) -> str:
-        """Where the files of all ranks of this step lie."""
-        return os.path.join(self.config.dump_path or "", f"step{self.step_number}")
-
-    def open(self, slices: list) -> None:
-        """Makes the folder and files of this step."""
-        name = f"proc{os.getpid()}" if self.rank is None else f"rank{self.rank}"
-        folder = os.path.join(self.step_folder(), name)
-        try:
-            self.collector.open(folder, slices)
-        except RuntimeError as problem:
-            raise _errors.PathError(_errors.PathError.ILLEGAL_PATH, str(problem)) from None
-
-    def framework_rank(self) -> Optional[int]:
-        """Rank of this process in torch.distributed, None without."""
-        dist = self.torch.distributed
-        return dist.get_rank() if dist.is_available() and dist.is_initialized() else None
-
-    def _find_rank(self) -> None:
-        """Renames the folder of a process whose rank has become known."""
-        folder = self.collector.folder
-        if self.rank is not None or folder is None:
-            return
-        self.rank = self.framework_rank()
-        if self.rank is None:
-            return
-        target = os.path.join(os.path.dirname(folder), f"rank{self.rank}")
-        try:
-            os.rename(folder, target)
-        except OSError as problem:
-            _errors.warning(f"{folder} cannot be renamed: {problem}")
-            return
-        self.collector.moved_to(target)
-        _errors.info(f"Successfully replaced proc path<{folder}> with rank path<{target}>")
-
-    # Surroundings
-
-    def _hook_optimizers(self) -> None:
-        if self._optimizer_hooks_on:
-            return
-        self._optimizer_hooks_on = True
-        from torch.optim.optimizer import (
-            register_optimizer_step_post_hook,
-            register_optimizer_step_pre_hook,
-        )
-
-        def before(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-            self.collector.optimizer_status = "optimizer"
-
-        def after(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-            self.collector.optimizer_status = ""
-
-        register_optimizer_step_pre_hook(before)
-        register_optimizer_step_post_hook(after)
-        utils = self.torch.nn.utils
-        for name in ("clip_grad_norm_", "clip_grad_norm", "clip_grad_value_"):
-            if hasattr(utils, name):
-                setattr(utils, name, self._clipping(getattr(utils, name)))
-
-    def _clipping(self, function: Callable) -> Callable:
-        def clip(*args: Any, **kwargs: Any) -> Any:
-            self.collector.optimizer_status = "clip_grad"
-            try:
-                return function(*args, **kwargs)
-            finally:
-                self.collector.optimizer_status = ""
-
-        clip.__name__ = getattr(function, "__name__", "clip")
-        return clip
-
-    def _at_exit(self) -> None:
-        try:
-            self.switch(False)
-            if not self.collector.is_child:
-                self.collector.flush()
-        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-            _errors.error(f"the dump could not be completed: {problem}")
-
-    def _in_child(self) -> None:
-        self.collector.is_child = True
-        self.switch(False)
-        self.config.dump_enable = False
-
-
-def _watch_compiler(apis: Apis) -> bool:
-    """The compiler must see torch's own functions: wrappers are away while it works.
-
-    False where the compiler is not loaded yet: that takes seconds.
-    """
-    if "torch._dynamo" not in sys.modules:
-        return False
-    from torch._dynamo.callback import callback_handler
-
-    state = {"depth": 0, "removed": False}
-
-    def begin(*_args: Any) -> None:
-        state["depth"] += 1
-        if state["depth"] == 1 and apis.installed:
-            apis.remove()
-            state["removed"] = True
-
-    def end(*_args: Any) -> None:
-        state["depth"] -= 1
-        if state["depth"] == 0 and state["removed"]:
-            state["removed"] = False
-            apis.install()
-
-    callback_handler.register_start_callback(begin)
-    callback_handler.register_end_callback(end)
-    return True
-
-
-def _check_rank(rank_id: Any) -> None:
-    if rank_id is None:
-        return
-    if isinstance(rank_id, bool) or not isinstance(rank_id, int):
-        raise _errors.refuse(f"{rank_id} must be an integer.")
-    if rank_id < 0:
-        raise _errors.refuse(f"{rank_id} must be greater than or equal to 0.")
-
-
-def _check_token_range(token_range: Any) -> None:
-    if token_range is None:
-        return
-    if not isinstance(token_range, (list, tuple)):
-        raise _errors.refuse("Token_range must be a list or tuple.")
-    if len(token_range) != 2:
-        raise _errors.refuse("Token_range must contains exactly 2 elements.")
-    start, end = token_range
-    if type(start) is not int or type(end) is not int:
-        raise _errors.refuse("Start and end in token_range must be integer.")
-    if start > end:
-        raise _errors.refuse("Start in token_range must less than the end.")
-    if start < 0:
-        raise _errors.refuse("Start in token_range must >= 0.")
+from sonde.torch.precision._service import WITH_APIS, WITH_MODULES, Service
 
 
 class PrecisionDebugger:
@@ -476,7 +124,8 @@ class PrecisionDebugger:
 
 def module_dump(module: Any, dump_name: str) -> None:
     """Records one module alone, under a name of its own, until ``module_dump_end()``."""
-    torch = _torch()
+    import torch
+
     if not isinstance(module, torch.nn.Module):
         raise _errors.refuse(
             "the module argument in module_dump must be a torch.nn.Module type, "
@@ -485,7 +134,7 @@ def module_dump(module: Any, dump_name: str) -> None:
     if not isinstance(dump_name, str):
         raise _errors.refuse("the dump_name argument in module_dump must be a str type")
     service = _service_or_refuse()
-    if service.config.level in _WITH_MODULES:
+    if service.config.level in WITH_MODULES:
         _errors.info(
             "The init dump is enabled, and the module dump function will not be available."
         )
@@ -499,13 +148,13 @@ def module_dump(module: Any, dump_name: str) -> None:
 def module_dump_end() -> None:
     """Ends that."""
     service = _service_or_refuse()
-    if service.config.level in _WITH_MODULES:
+    if service.config.level in WITH_MODULES:
         return
     while _dumped_modules:
         for handle in _dumped_modules.pop():
             handle.remove()
     service.modules.on = False
-    service.apis.on = service.collector.running and service.config.level in _WITH_APIS
+    service.apis.on = service.collector.running and service.config.level in WITH_APIS
 
 
 _dumped_modules: list = []
