@@ -2,21 +2,12 @@
 
 #include <dlfcn.h>
 
+#include "adapt/torch/symbol_lookup.h"
+
 namespace sonde::adapt {
 namespace {
 
-struct Lookup {
-  const char* missing = nullptr;
-
-  template <typename T>
-  void operator()(const char* name, T* out) {
-    void* address = dlsym(RTLD_DEFAULT, name);
-    *out = reinterpret_cast<T>(address);
-    if (address == nullptr && missing == nullptr) missing = name;
-  }
-};
-
-void FindObjects(Lookup& look, PythonCalls* calls) {
+void FindObjects(SymbolLookup& look, PythonCalls* calls) {
   look("_Py_NoneStruct", &calls->none);
   look("_Py_TrueStruct", &calls->true_object);
   look("PyBool_Type", &calls->bool_type);
@@ -36,7 +27,7 @@ void FindObjects(Lookup& look, PythonCalls* calls) {
 const char* FindPythonCalls(PythonCalls* calls) {
   const char* missing = FindPython(calls);
   if (missing != nullptr) return missing;
-  Lookup look;
+  SymbolLookup look;
   FindObjects(look, calls);
   look("PyTuple_Size", &calls->tuple_size);
   look("PyLong_AsLongLong", &calls->long_as_i64);

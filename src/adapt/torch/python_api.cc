@@ -8,6 +8,7 @@
 #include <initializer_list>
 
 #include "adapt/torch/layout.h"
+#include "adapt/torch/symbol_lookup.h"
 
 namespace sonde::adapt {
 namespace {
@@ -15,18 +16,7 @@ namespace {
 constexpr size_t kTypeNameOffset = 24;
 constexpr size_t kTypeVectorcallOffset = 56;
 
-struct Lookup {
-  const char* missing = nullptr;
-
-  template <typename T>
-  void operator()(const char* name, T* out) {
-    void* address = dlsym(RTLD_DEFAULT, name);
-    *out = reinterpret_cast<T>(address);
-    if (address == nullptr && missing == nullptr) missing = name;
-  }
-};
-
-void FindObjects(Lookup& look, PythonApi* api) {
+void FindObjects(SymbolLookup& look, PythonApi* api) {
   look("PyDict_New", &api->dict_new);
   look("PyDict_GetItemString", &api->dict_get);
   look("PyDict_SetItemString", &api->dict_set);
@@ -59,7 +49,7 @@ void FindObjects(Lookup& look, PythonApi* api) {
 }  // namespace
 
 const char* FindPython(PythonApi* api) {
-  Lookup look;
+  SymbolLookup look;
   const char* (*version)() = nullptr;
   look("Py_GetVersion", &version);
   look("Py_IsInitialized", &api->is_initialized);
