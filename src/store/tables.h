@@ -256,6 +256,64 @@
   C(level, Name, "", "acl, runtime, node, model or communication", "level1") \
   C(connection_id, Opt, "", "number that ties it to device tasks", "level1")
 
+// Of servers of language models: what became of each request. Moments are those of the front-end
+// where it was recorded, else the engine's.
+#define SONDE_COLUMNS_REQUEST(C)                                                                \
+  C(request_id, Int32, "", "number of the request in this store, in the order of arrival",      \
+    "serving")                                                                                  \
+  C(name, Name, "", "the server's id of it", "serving")                                         \
+  C(engine, Int32, "", "number of its engine (data parallel rank)", "serving")                  \
+  C(slice_id, Ref, "", "its slice in the front-end", "serving, front-end recorded")             \
+  C(ts, Int64, "ns", "arrival", "serving")                                                      \
+  C(dur, Int64, "ns", "to its end; -1: had not ended when recording ended", "serving")          \
+  C(tokenized_ts, Opt, "ns", "its prompt was tokenized and handed to the engine", "serving")    \
+  C(queued_ts, Opt, "ns", "the engine put it into its queue", "serving")                        \
+  C(scheduled_ts, Opt, "ns", "the first engine step that took it began", "serving")             \
+  C(first_token_ts, Opt, "ns", "its first token was given to the client", "serving")            \
+  C(last_token_ts, Opt, "ns", "its last token so far was given to the client", "serving")       \
+  C(queue_ns, Opt, "ns", "waiting in the engine's queue: scheduled_ts - queued_ts", "serving")  \
+  C(ttft_ns, Opt, "ns", "time to first token: first_token_ts - ts", "serving")                  \
+  C(tpot_ns, Opt, "ns", "time per further token: (last_token_ts - first_token_ts) / (n - 1)",   \
+    "serving")                                                                                  \
+  C(prompt_tokens, Opt, "", "tokens of the prompt", "serving")                                  \
+  C(cached_tokens, Opt, "", "of them found in the prefix cache", "serving")                     \
+  C(output_tokens, Int32, "", "tokens generated in the recording", "serving")                   \
+  C(preemptions, Int32, "", "times it was put back into the queue", "serving")                  \
+  C(finish_reason, Name, "", "stop, length, abort, error, ...; NULL: had not ended", "serving") \
+  C(is_whole, Int16, "", "1: arrival and end both lie in the recording", "serving")
+
+#define SONDE_COLUMNS_ENGINE_STEP(C)                                                               \
+  C(step_id, Int64, "", "number since the server's start; that of the ranks' steps", "serving")    \
+  C(engine, Int32, "", "number of the engine (data parallel rank)", "serving")                     \
+  C(process_id, Ref, "", "process of the engine", "serving")                                       \
+  C(slice_id, Ref, "", "its slice", "serving")                                                     \
+  C(ts, Int64, "ns", "begin of choosing the batch", "serving")                                     \
+  C(dur, Int64, "ns", "until its output was dealt with; -1 unfinished", "serving")                 \
+  C(schedule_ns, Int64, "ns", "of it: choosing the batch", "serving")                              \
+  C(update_ns, Opt, "ns", "of it: dealing with the output", "serving")                             \
+  C(prefill_requests, Int32, "", "requests whose prompt was computed", "serving")                  \
+  C(prefill_tokens, Int32, "", "tokens of theirs", "serving")                                      \
+  C(decode_requests, Int32, "", "requests that got a further token", "serving")                    \
+  C(decode_tokens, Int32, "", "tokens of theirs", "serving")                                       \
+  C(output_tokens, Int32, "", "tokens generated", "serving")                                       \
+  C(running_requests, Int32, "", "being worked on, after choosing", "serving")                     \
+  C(waiting_requests, Int32, "", "in the queue, after choosing", "serving")                        \
+  C(kv_cache_usage, Double, "", "share of the KV cache in use, 0 to 1, after choosing", "serving") \
+  C(preempted_requests, Int32, "", "put back into the queue to make room", "serving")              \
+  C(prefix_hit_tokens, Int32, "", "tokens of prompts begun in it that the prefix cache had",       \
+    "serving")                                                                                     \
+  C(finished_requests, Int32, "", "that ended with its output", "serving")
+
+#define SONDE_COLUMNS_REQUEST_STEP(C)                               \
+  C(request_id, Int32, "", "the request", "serving")                \
+  C(step_id, Int64, "", "the engine step", "serving")               \
+  C(engine, Int32, "", "number of the engine", "serving")           \
+  C(phase, Name, "", "prefill or decode", "serving")                \
+  C(tokens, Int32, "", "tokens computed for it", "serving")         \
+  C(output_tokens, Int32, "", "tokens generated for it", "serving") \
+  C(output_ts, Opt, "ns", "the engine gave these out", "serving")   \
+  C(sent_ts, Opt, "ns", "the front-end gave them to the client", "serving, front-end recorded")
+
 #define SONDE_COLUMNS_IMPORT_ISSUE(C)                                       \
   C(severity, Name, "", "info, warning or error", "always")                 \
   C(code, Name, "", "name of the issue", "always")                          \
@@ -313,6 +371,11 @@
   T(StepRow, step, SONDE_COLUMNS_STEP, "a step of the training or inference loop")                \
   T(MarkRow, mark, SONDE_COLUMNS_MARK, "a mark or range of the user (mstx)")                      \
   T(ApiCallRow, api_call, SONDE_COLUMNS_API_CALL, "a call of the vendor's host interface")        \
+  T(RequestRow, request, SONDE_COLUMNS_REQUEST, "a request to a server of language models")       \
+  T(EngineStepRow, engine_step, SONDE_COLUMNS_ENGINE_STEP,                                        \
+    "a step of the server's engine that computed tokens")                                         \
+  T(RequestStepRow, request_step, SONDE_COLUMNS_REQUEST_STEP,                                     \
+    "the part of a request in an engine step")                                                    \
   T(ImportIssueRow, import_issue, SONDE_COLUMNS_IMPORT_ISSUE, "what was wrong with the data")     \
   T(MetadataRow, metadata, SONDE_COLUMNS_METADATA, "facts about trace and processes")             \
   T(SourceTableRow, source_table, SONDE_COLUMNS_SOURCE_TABLE,                                     \
