@@ -63,7 +63,7 @@ std::string Percent(int64_t part, int64_t whole) {
 std::string RankName(const RankSummary& summary) {
   if (summary.rank) return Concat("rank ", std::to_string(*summary.rank));
   if (summary.is_worker) return Concat("worker ", std::to_string(summary.pid));
-  return "no rank";
+  return summary.pid > 0 ? Concat("process ", std::to_string(summary.pid)) : "no rank";
 }
 
 std::string Steps(std::span<const AnalysedRank> ranks) {

@@ -29,6 +29,21 @@ struct Options {
   std::optional<bool> data_simplification;
 };
 
+// A folder above the one that was meant is easily named: say where the traces were found.
+void SayWhatLiesDeeper(const std::string& named, const std::vector<TraceSource>& traces) {
+  const std::string root = base::AbsolutePath(named);
+  std::string first;
+  size_t count = 0;
+  for (const TraceSource& trace : traces) {
+    const std::string path = base::AbsolutePath(trace.path);
+    if (path == root || base::DirName(path) == root) continue;
+    if (count++ == 0) first = trace.path;
+  }
+  if (count == 0) return;
+  const std::string more = count > 1 ? Concat(" and ", std::to_string(count - 1), " more") : "";
+  PrintNotice(Concat("found deeper than '", named, "': ", first, more));
+}
+
 // Captures in the order of the paths and names, each once.
 Result<std::vector<TraceSource>> FindCaptures(const std::vector<std::string>& paths) {
   std::vector<TraceSource> found;
@@ -40,14 +55,9 @@ Result<std::vector<TraceSource>> FindCaptures(const std::vector<std::string>& pa
                                         "': a capture is a folder <name>_ascend_pt with a "
                                         "folder SONDE in it"));
     }
+    SayWhatLiesDeeper(path, traces);
     for (const TraceSource& trace : traces) {
-      if (!seen.insert(base::AbsolutePath(trace.path)).second) continue;
-      const std::string parent(base::DirName(base::AbsolutePath(trace.path)));
-      const std::string root = base::AbsolutePath(path);
-      if (base::AbsolutePath(trace.path) != root && parent != root) {
-        PrintNotice(Concat("found deeper than the folder that was named: ", trace.path));
-      }
-      found.push_back(trace);
+      if (seen.insert(base::AbsolutePath(trace.path)).second) found.push_back(trace);
     }
   }
   return found;

@@ -73,6 +73,8 @@ def test_text_files_and_summary(run_sonde, profile):
     for words in ("Mean step", "Operators by device time", "Modules by device time",
                   "Memory at its peak", "Dropped records: 0", str(output)):  # fmt: skip
         assert words in done.stdout
+    # Without a rank the process is named, as its folder is (<host>_<pid>_<time>_ascend_pt).
+    assert f"process {span_of(profile).name.split('_')[-4]} " in done.stdout
     steps = rows_of(output / "step_trace_time.csv")
     assert [row["Step"] for row in steps] == ["1", "2"]
     for row in steps:
@@ -168,6 +170,14 @@ def test_kineto_trace(run_sonde, profile):
     kinds = Counter(event.get("cat") for event in trace["traceEvents"])
     assert kinds["kernel"] == kinds["cuda_runtime"] > 10
     assert kinds["cpu_op"] > kinds["kernel"]
+
+
+def test_a_folder_far_above_is_named_in_one_line(run_sonde, profile):
+    shutil.copytree(span_of(profile), profile / "again" / "deep" / span_of(profile).name)
+    done = run_sonde("analyse", profile)
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "found deeper" in line]
+    assert str(profile / "again" / "deep") in line and "more" not in line
 
 
 def test_no_capture(run_sonde, one_error_line, tmp_path):
