@@ -14,8 +14,11 @@
 
 namespace sonde::importers {
 
+class ImportWatch;
+
 struct ImportOptions {
-  int threads = 1;  // that the import of one trace may use
+  int threads = 1;               // that the import of one trace may use
+  ImportWatch* watch = nullptr;  // import_watch.h; may be null
 };
 
 struct ImportSummary {

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/strings.h"
+#include "importers/import_watch.h"
 #include "importers/trace_events/issues.h"
 
 namespace sonde::importers::trace_events {
@@ -52,6 +53,10 @@ void Collector::TakeMetadata(std::string_view key, std::string_view json) {
 }
 
 Status Collector::TakeEvents(std::span<const TraceEvent> events) {
+  if (ImportWatch* watch = stage_.options_.watch; watch != nullptr && !events.empty()) {
+    if (watch->cancelled()) return base::CancelledError("the import was cancelled");
+    watch->Read(events.back().position - events.front().position);
+  }
   for (const TraceEvent& event : events) {
     if (!TimeFits(event)) continue;
     if (event.has_more) Count(kUnreadKeys, event);

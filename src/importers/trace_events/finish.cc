@@ -1,6 +1,7 @@
 #include "importers/trace_events/finish.h"
 
 #include "base/host/parallel.h"
+#include "importers/import_watch.h"
 #include "store/table_writer.h"
 
 namespace sonde::importers::trace_events {
@@ -40,6 +41,10 @@ Status WriteRest(EventStage& stage, store::Store& store, const WriteMore& more,
 
 Result<ImportSummary> Finish(EventStage& stage, store::Store& store, const ImportOptions& options,
                              const WriteMore& more) {
+  if (options.watch != nullptr) {
+    if (options.watch->cancelled()) return base::CancelledError("the import was cancelled");
+    options.watch->ExpectRows(static_cast<uint64_t>(stage.slice_count()));
+  }
   ImportSummary summary;
   Status slices;
   base::TaskGroup group(options.threads);

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "importers/import_watch.h"
 #include "importers/trace_events/collector.h"
 #include "importers/trace_events/issues.h"
 #include "importers/trace_events/reader.h"
@@ -179,6 +180,11 @@ Status EventStage::ReadPieces(const std::string& path, int threads, bool& cut_wr
   cut_wrongly = false;
   SONDE_ASSIGN_OR_RETURN(const auto source, TextSource::Open(path, issues_));
   const Window& whole = source->window();
+  if (options_.watch != nullptr) {
+    constexpr uint64_t kPacking = 10;  // of a trace, about
+    const uint64_t size = base::FileSize(path).value_or(0);
+    options_.watch->Expect(source->packed() ? size * kPacking : size);
+  }
   const bool in_pieces = !source->packed() && threads > 1 && whole.end - whole.begin > kPieceBytes;
   const size_t first = collectors_.size();
   for (int i = 0; i < (in_pieces ? threads : 1); ++i) {

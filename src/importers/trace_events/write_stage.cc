@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "importers/import_watch.h"
 #include "importers/trace_events/issues.h"
 #include "importers/trace_events/stage.h"
 #include "store/table_writer.h"
@@ -156,7 +157,12 @@ Status EventStage::WriteTracks(store::Transaction& transaction) {
 
 Status EventStage::WriteSlices(store::Transaction& transaction, store::ZoomWriter& zoom) const {
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::SliceRow>::Open(transaction));
+  constexpr int32_t kTold = 1 << 16;
   for (int32_t id = 0; id < slice_count(); ++id) {
+    if (options_.watch != nullptr && id % kTold == kTold - 1) {
+      if (options_.watch->cancelled()) return base::CancelledError("the import was cancelled");
+      options_.watch->Write(kTold);
+    }
     const StagedSlice& slice = Slice(id);
     store::SliceRow row;
     row.slice_id = id;
