@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "cli/command.h"
 #include "serve/handlers.h"
 #include "serve/http.h"
+#include "serve/live.h"
 #include "serve/session.h"
 
 namespace sonde::cli {
@@ -22,6 +25,8 @@ using base::Concat;
 
 struct ViewOptions {
   std::vector<std::string> paths;
+  std::vector<std::string> roots;
+  std::vector<std::string> live;
   std::string host = "127.0.0.1";
   int port = 0;
   bool open = false;
@@ -56,7 +61,27 @@ Status CheckPaths(const std::vector<std::string>& paths) {
   return {};
 }
 
-// Ctrl+C and SIGTERM end the server as they should: blocked in all threads, taken by one.
+// Folders inside of which the page may open more: those of the paths, and what --root adds.
+Result<std::vector<std::string>> RootsOf(const ViewOptions& options) {
+  std::vector<std::string> roots;
+  for (const std::string& path : options.paths) {
+    roots.push_back(
+        base::AbsolutePath(base::IsDirectory(path) ? path : std::string(base::DirName(path))));
+  }
+  for (const std::string& root : options.roots) {
+    if (!base::IsDirectory(root)) {
+      return base::NotFoundError(Concat("--root '", root, "' is no folder"));
+    }
+    roots.push_back(base::AbsolutePath(root));
+  }
+  if (roots.empty()) roots.push_back(base::AbsolutePath("."));
+  std::sort(roots.begin(), roots.end());
+  roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+  return roots;
+}
+
+// Ctrl+C and SIGTERM end the server as they should: blocked in all threads, taken by one. A second
+// one ends at once, whatever is under way.
 class SignalWaiter {
  public:
   explicit SignalWaiter(std::function<void()> stop) : stop_(std::move(stop)) {
@@ -68,17 +93,24 @@ class SignalWaiter {
     thread_ = std::jthread([this] {
       int number = 0;
       sigwait(&signals_, &number);
+      if (is_done_) return;
       stop_();
+      sigwait(&signals_, &number);
+      if (!is_done_) ::_exit(kExitFailure);
     });
   }
   // Where the server ended by itself.
   void Wake() {
-    if (thread_.joinable()) pthread_kill(thread_.native_handle(), SIGINT);
+    is_done_ = true;
+    if (!thread_.joinable()) return;
+    pthread_kill(thread_.native_handle(), SIGINT);
+    pthread_kill(thread_.native_handle(), SIGTERM);
   }
 
  private:
   std::function<void()> stop_;
   sigset_t signals_ = {};
+  std::atomic<bool> is_done_ = false;
   std::jthread thread_;
 };
 
@@ -88,8 +120,10 @@ Result<int> Run(const ViewOptions& options) {
   if (options.token || !IsLocal(options.host)) {
     SONDE_ASSIGN_OR_RETURN(token, serve::MakeToken());
   }
+  SONDE_ASSIGN_OR_RETURN(const std::vector<std::string> roots, RootsOf(options));
   std::unique_ptr<serve::HttpServer> server;
   std::unique_ptr<serve::Session> session;
+  std::unique_ptr<serve::Live> live;
   SignalWaiter signals([&] {
     session->Stop();
     server->Stop();
@@ -98,7 +132,8 @@ Result<int> Run(const ViewOptions& options) {
       server, serve::HttpServer::Listen(
                   {.host = options.host, .port = options.port, .token = token},
                   [&](const serve::HttpRequest& request) { return Answer(*session, request); }));
-  session = std::make_unique<serve::Session>(SONDE_VERSION, options.paths);
+  session = std::make_unique<serve::Session>(SONDE_VERSION, options.paths, roots);
+  if (!options.live.empty()) live = std::make_unique<serve::Live>(*session, options.live);
   signals.Start();
   const std::string address = Address(options, server->port(), token);
   std::printf("%s\n", address.c_str());
@@ -106,6 +141,8 @@ Result<int> Run(const ViewOptions& options) {
   PrintNotice("open that address in a browser; Ctrl+C ends the server");
   if (options.open) OpenBrowser(address);
   server->Run();
+  live.reset();
+  session.reset();
   signals.Wake();
   return kExitOk;
 }
@@ -113,8 +150,14 @@ Result<int> Run(const ViewOptions& options) {
 CommandAction Declare(CLI::App& app) {
   auto options = std::make_shared<ViewOptions>();
   app.add_option("PATH", options->paths,
-                 "Trace files, span folders, store files or folders of several ranks")
-      ->required();
+                 "Trace files, span folders, store files or folders of several ranks; more can be "
+                 "opened on the page");
+  app.add_option("--root", options->roots,
+                 "The page may open what lies in this folder; the folders of PATH always, without "
+                 "PATH the current one");
+  app.add_option("--live", options->live,
+                 "Control address of a program under sonde run --control: the page starts and "
+                 "stops its recording");
   app.add_option("--port", options->port, "Port to listen on; 0: any that is free")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();

@@ -8,14 +8,20 @@
 namespace sonde::serve {
 
 Result<HttpAnswer> HandleArea(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleBrowse(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleCancel(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleCounter(Session& session, const HttpRequest& request);
-Result<HttpAnswer> HandleCsv(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleEvents(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleExport(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleFlame(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleLive(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleLiveStart(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleLiveStop(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleNames(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleNeighbour(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleOccurrences(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleOpen(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleProgress(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleRecipe(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleSchema(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleSearch(Session& session, const HttpRequest& request);
@@ -28,14 +34,20 @@ namespace {
 
 constexpr std::array kHandlers = {
     Handler{"GET", "/api/area", &HandleArea},
+    Handler{"GET", "/api/browse", &HandleBrowse},
     Handler{"POST", "/api/cancel", &HandleCancel},
     Handler{"GET", "/api/counter", &HandleCounter},
-    Handler{"GET", "/api/csv", &HandleCsv},
     Handler{"GET", "/api/events", &HandleEvents},
+    Handler{"POST", "/api/export", &HandleExport},
     Handler{"GET", "/api/flame", &HandleFlame},
+    Handler{"GET", "/api/live", &HandleLive},
+    Handler{"POST", "/api/live/start", &HandleLiveStart},
+    Handler{"POST", "/api/live/stop", &HandleLiveStop},
     Handler{"GET", "/api/names", &HandleNames},
     Handler{"GET", "/api/neighbour", &HandleNeighbour},
     Handler{"GET", "/api/occurrences", &HandleOccurrences},
+    Handler{"POST", "/api/open", &HandleOpen},
+    Handler{"GET", "/api/progress", &HandleProgress},
     Handler{"GET", "/api/recipe", &HandleRecipe},
     Handler{"GET", "/api/schema", &HandleSchema},
     Handler{"GET", "/api/search", &HandleSearch},

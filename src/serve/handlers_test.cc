@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "base/test_folder.h"
 #include "importers/capture/testing/capture_builder.h"
+#include "serve/preview.h"
 
 namespace sonde::serve {
 namespace {
@@ -198,8 +199,94 @@ TEST_F(HandlersTest, StatementsReadOnlyTheTraces) {
   const std::string limited = Body("/api/sql", {{"trace", "0"}, {"limit", "2"}},
                                    "SELECT slice_id FROM slice ORDER BY 1", "POST");
   EXPECT_NE(limited.find(R"("rows":[[0],[1]],"complete":false)"), std::string::npos) << limited;
-  EXPECT_EQ(Body("/api/csv", {{"trace", "0"}, {"sql", "SELECT 1 AS a, 'x,y' AS b"}}),
-            "a,b\r\n1,\"x,y\"\r\n");
+}
+
+TEST_F(HandlersTest, ExportsRowsAsFiles) {
+  const auto file = [&](const std::string& format, const std::string& sql) {
+    return Body("/api/export", {{"trace", "0"}, {"format", format}}, sql, "POST");
+  };
+  const std::string sql = "SELECT 1 AS a, 'x,y' AS b, 9007199254740993 AS c -- and a comment";
+  EXPECT_EQ(file("csv", sql), "a,b,c\r\n1,\"x,y\",9007199254740993\r\n");
+  EXPECT_TRUE(file("xlsx", sql).starts_with("PK"));
+  const std::string parquet = file("parquet", Concat(sql, "\n;\n"));
+  EXPECT_TRUE(parquet.starts_with("PAR1")) << parquet;
+  EXPECT_TRUE(parquet.ends_with("PAR1"));
+  for (const std::string format : {"csv", "xlsx", "parquet"}) {
+    EXPECT_TRUE(file(format, "SELEC").starts_with("failed: ")) << format;
+    EXPECT_TRUE(file(format, "DELETE FROM slice_").starts_with("failed: ")) << format;
+  }
+  EXPECT_TRUE(file("pdf", sql).starts_with("failed: "));
+}
+
+TEST_F(HandlersTest, OpensMoreInsideOfItsFoldersOnly) {
+  EXPECT_FALSE(Ask("/api/open", {{"path", "/etc"}}, "", "POST").ok()) << "it has no root";
+  Session session("", {}, {folder_.File("ranks")});
+  const auto ask = [&](const std::string& path, const std::string& of, const char* method) {
+    HttpRequest request;
+    request.method = method;
+    request.path = path;
+    request.parameters = {{"path", of}};
+    return Answer(session, request);
+  };
+  EXPECT_FALSE(session.Describe().loading);
+  for (const std::string& path :
+       {std::string("/etc"), folder_.File("ranks/.."), folder_.File("broken.json"),
+        folder_.File("ranks/none"), std::string(), folder_.File("ranks/../broken.json")}) {
+    EXPECT_FALSE(ask("/api/open", path, "POST").ok()) << path;
+    EXPECT_FALSE(ask("/api/browse", path, "GET").ok()) << path;
+  }
+  const auto listed = ask("/api/browse", folder_.File("ranks"), "GET");
+  ASSERT_TRUE(listed.ok()) << listed.status().message();
+  EXPECT_NE(listed->body.find(R"("name":"h_1_1_ascend_pt","folder":true,"format":"captures)"),
+            std::string::npos)
+      << listed->body;
+  ASSERT_TRUE(ask("/api/open", folder_.File("ranks/h_1_1_ascend_pt"), "POST").ok());
+  EXPECT_TRUE(session.Describe().loading);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (session.Describe().loading && std::chrono::steady_clock::now() < deadline) {
+    session.WaitForChange(session.revision());
+  }
+  ASSERT_EQ(session.Describe().traces.size(), 1U);
+  EXPECT_EQ(session.Describe().traces[0].state, "ready");
+  EXPECT_EQ(session.Describe().traces[0].version, 1);
+}
+
+TEST_F(HandlersTest, FlameGraphOfStacksIsEmptyWithoutStacks) {
+  EXPECT_EQ(Body("/api/flame", All({{"lanes", Lane(0)}, {"from", "stacks"}})),
+            R"({"complete":true,"nodes":[]})");
+}
+
+TEST_F(HandlersTest, WithoutProgramsThereIsNothingToRecord) {
+  EXPECT_FALSE(Ask("/api/live", {}).ok());
+  EXPECT_FALSE(Ask("/api/live/start", {}, "", "POST").ok());
+  EXPECT_EQ(Body("/api/progress", {}), "[]");
+}
+
+// Begin, end and pieces in between, cut between events: a trace of its own.
+TEST(Preview, IsATraceOfPieces) {
+  const base::TestFolder folder;
+  std::string text = "[";
+  int events = 0;
+  for (; text.size() < (size_t{9} << 20U); ++events) {
+    text += Concat(events > 0 ? ",\n" : "", R"({"ph":"X","name":"op )", std::to_string(events % 50),
+                   R"(","pid":1,"tid":)", std::to_string(events % 4), R"(,"ts":)",
+                   std::to_string(events * 10), R"(,"dur":5,"args":{"a":[{"b":1},{"c":"}, {"}]}})");
+  }
+  text += "]";
+  const std::string path = folder.File("trace.json");
+  ASSERT_TRUE(base::WriteFileAtomically(path, text).ok());
+  EXPECT_FALSE(WriteSample(path, folder.File("sample.json")).ok()) << "too small to gain";
+  ASSERT_TRUE(WriteSample(path, folder.File("sample.json"), 1).ok());
+  const auto found = importers::FindTraces(folder.File("sample.json"));
+  ASSERT_TRUE(found.ok() && found->size() == 1);
+  const auto imported = importers::ImportTrace(found->front(), folder.File("s.duckdb"), {});
+  ASSERT_TRUE(imported.ok()) << imported.status().message();
+  EXPECT_LT(imported->summary.slices, events);
+  EXPECT_GT(imported->summary.slices, events / 3);
+  EXPECT_TRUE(imported->summary.issues.empty());
+  // The last event is there: the whole span of time is seen.
+  EXPECT_EQ(imported->summary.end_ns - imported->summary.begin_ns,
+            (int64_t{events} - 1) * 10'000 + 5'000);
 }
 
 TEST_F(HandlersTest, SlowStatementBlocksNoPanAndCanBeCancelled) {

@@ -30,29 +30,61 @@
   F(int32_t, depths, "lanes: slices are at depths 0 to this, exclusive") \
   F(int64_t, slices, "how many, or values of a counter")
 
-#define SONDE_FIELDS_TRACE(F)                                \
-  F(int32_t, id, "number within the session")                \
-  F(std::string, path, "what was opened")                    \
-  F(std::string, name, "last part of the path")              \
-  F(std::string, format, "what it was read as")              \
-  F(int32_t, rank, "global rank, -1 unknown")                \
-  F(std::string, host, "host name")                          \
-  F(std::string, state, "waiting, reading, ready or failed") \
-  F(std::string, message, "why it failed")                   \
-  F(int64_t, size_bytes, "of the file, 0 for a folder")      \
-  F(int64_t, begin, "first begin of a slice")                \
-  F(int64_t, end, "last end of a slice")                     \
-  F(int64_t, slices, "how many")                             \
-  F(int32_t, issues, "rows of import_issue")                 \
-  F(std::vector<ProcessMessage>, processes, "by id")         \
+#define SONDE_FIELDS_TRACE(F)                                                                     \
+  F(int32_t, id, "number within the session")                                                     \
+  F(std::string, path, "what was opened")                                                         \
+  F(std::string, name, "last part of the path")                                                   \
+  F(std::string, format, "what it was read as")                                                   \
+  F(int32_t, rank, "global rank, -1 unknown")                                                     \
+  F(std::string, host, "host name")                                                               \
+  F(std::string, state, "waiting, reading, ready, recording or failed")                           \
+  F(int32_t, version, "grows when its slices are others than before: a part was shown until now") \
+  F(std::string, message, "why it failed")                                                        \
+  F(int64_t, size_bytes, "of the file, 0 for a folder")                                           \
+  F(int64_t, begin, "first begin of a slice")                                                     \
+  F(int64_t, end, "last end of a slice")                                                          \
+  F(int64_t, slices, "how many")                                                                  \
+  F(int32_t, issues, "rows of import_issue")                                                      \
+  F(std::vector<ProcessMessage>, processes, "by id")                                              \
   F(std::vector<TrackMessage>, tracks, "by id")
 
-#define SONDE_FIELDS_SESSION(F)                                              \
-  F(std::string, version, "of Sonde")                                        \
-  F(int64_t, revision, "grows with each change")                             \
-  F(std::string, base, "moment 0 in nanoseconds of the Unix epoch, as text") \
-  F(bool, loading, "traces are still being read")                            \
-  F(std::vector<std::string>, notes, "paths in which nothing was found")     \
+#define SONDE_FIELDS_IGNORED(F)                       \
+  F(std::string, path, "what lies beside the traces") \
+  F(std::string, reason, "file or folder: why it was not read")
+
+#define SONDE_FIELDS_PROGRESS(F) \
+  F(int32_t, trace, "trace id")  \
+  F(double, share, "of its import that is done, 0 to 1; 0 where that is unknown")
+
+#define SONDE_FIELDS_ENTRY(F)           \
+  F(std::string, name, "in its folder") \
+  F(bool, folder, "holds others")       \
+  F(std::string, format, "what it would be read as, empty: not as one trace")
+
+#define SONDE_FIELDS_FOLDER(F)     \
+  F(std::string, path, "absolute") \
+  F(std::vector<EntryMessage>, entries, "folders first, by name")
+
+#define SONDE_FIELDS_LIVE(F)                                \
+  F(std::string, address, "where the program can be asked") \
+  F(std::string, state, "idle, recording, or gone")         \
+  F(std::string, message, "why it is gone")                 \
+  F(int64_t, pid, "of the program")                         \
+  F(int32_t, rank, "-1 unknown")                            \
+  F(int64_t, records, "of the session that runs")           \
+  F(int64_t, bytes, "of the session that runs")             \
+  F(int64_t, dropped, "records that were lost")             \
+  F(std::string, path, "folder of the session")
+
+#define SONDE_FIELDS_SESSION(F)                                                           \
+  F(std::string, version, "of Sonde")                                                     \
+  F(int64_t, revision, "grows with each change")                                          \
+  F(std::string, base, "moment 0 in nanoseconds of the Unix epoch, as text")              \
+  F(bool, loading, "traces are still being read")                                         \
+  F(bool, live, "programs can be asked to record: /api/live")                             \
+  F(std::vector<std::string>, roots, "folders inside of which more can be opened")        \
+  F(std::vector<std::string>, notes, "paths in which nothing was found")                  \
+  F(std::vector<IgnoredMessage>, ignored, "what lies beside the traces, the first of it") \
   F(std::vector<TraceMessage>, traces, "by id")
 
 #define SONDE_FIELDS_SLICE_REF(F)            \
@@ -133,6 +165,11 @@
   M(ProcessMessage, SONDE_FIELDS_PROCESS)          \
   M(TrackMessage, SONDE_FIELDS_TRACK)              \
   M(TraceMessage, SONDE_FIELDS_TRACE)              \
+  M(IgnoredMessage, SONDE_FIELDS_IGNORED)          \
+  M(ProgressMessage, SONDE_FIELDS_PROGRESS)        \
+  M(EntryMessage, SONDE_FIELDS_ENTRY)              \
+  M(FolderMessage, SONDE_FIELDS_FOLDER)            \
+  M(LiveMessage, SONDE_FIELDS_LIVE)                \
   M(SessionMessage, SONDE_FIELDS_SESSION)          \
   M(SliceRefMessage, SONDE_FIELDS_SLICE_REF)       \
   M(FactMessage, SONDE_FIELDS_FACT)                \

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 #include "base/files.h"
@@ -17,6 +18,9 @@ using base::Concat;
 // Moments are counted from a multiple of this (13 days), so that they are exact in a double and
 // the same for each order in which the traces become ready.
 constexpr int64_t kBaseStep = int64_t{1} << 50U;
+
+constexpr int kSearchDepth = 3;      // folders
+constexpr size_t kMaxIgnored = 200;  // that are listed
 
 // Statements leave a processor to the timeline.
 int StatementThreads() { return std::max(1, base::AvailableThreads() - 1); }
@@ -52,10 +56,13 @@ Result<std::shared_ptr<const CounterValues>> Trace::Counter(int32_t track) const
   return kept;
 }
 
-Session::Session(std::string version, std::vector<std::string> paths) : paths_(std::move(paths)) {
+Session::Session(std::string version, std::vector<std::string> paths,
+                 std::vector<std::string> roots)
+    : roots_(std::move(roots)), paths_(std::move(paths)) {
   message_.version = std::move(version);
   message_.base = "0";
-  message_.loading = true;
+  message_.loading = !paths_.empty();
+  message_.roots = roots_;
   loader_ = std::jthread([this] { Load(); });
 }
 
@@ -90,6 +97,7 @@ void Session::Stop() {
   const std::scoped_lock lock(mutex_);
   stopped_ = true;
   for (const auto& [id, statement] : statements_) statement->Cancel();
+  for (const auto& slot : slots_) slot->watch.Cancel();
   changed_.notify_all();
 }
 
@@ -99,66 +107,136 @@ bool Session::stopped() const {
 }
 
 void Session::Load() {
-  FindAll();
-  const size_t count = sources_.size();
-  // The tasks keep their failures in their traces.
-  base::ParallelFor(count, {}, [this](size_t begin, size_t end) {
-    for (size_t i = begin; i < end && !stopped(); ++i) LoadOne(i);
-  });
-  Update([&] { message_.loading = false; });
-}
-
-void Session::FindAll() {
-  for (const std::string& path : paths_) {
-    Result<std::vector<importers::TraceSource>> found = importers::FindTraces(path);
-    Update([&] {
-      if (!found.ok()) {
-        message_.notes.emplace_back(found.status().message());
-        return;
+  while (!stopped()) {
+    std::vector<std::string> paths;
+    std::vector<std::string> added;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopped_ || !paths_.empty() || !added_.empty(); });
+      paths = std::exchange(paths_, {});
+      added = std::exchange(added_, {});
+    }
+    for (const std::string& path : paths) {
+      if (!stopped()) FindAll(path, /*confined=*/false);
+    }
+    for (const std::string& path : added) {
+      if (!stopped()) FindAll(path, /*confined=*/true);
+    }
+    std::vector<size_t> waiting;
+    {
+      const std::scoped_lock lock(mutex_);
+      for (size_t i = 0; i < slots_.size(); ++i) {
+        if (!std::exchange(slots_[i]->is_begun, true)) waiting.push_back(i);
       }
-      if (found->empty()) {
-        message_.notes.push_back(Concat("nothing that Sonde reads lies in '", path, "'"));
-      }
-      for (importers::TraceSource& source : *found) {
-        const bool known = std::any_of(sources_.begin(), sources_.end(), [&](const auto& other) {
-          return base::AbsolutePath(other.path) == base::AbsolutePath(source.path);
-        });
-        if (known) continue;
-        TraceMessage& trace = message_.traces.emplace_back();
-        trace.id = static_cast<int32_t>(sources_.size());
-        trace.path = source.path;
-        trace.name = base::BaseName(source.path);
-        trace.format = source.importer->what;
-        trace.rank = -1;
-        trace.state = "waiting";
-        const Result<uint64_t> size = base::FileSize(source.path);
-        if (base::IsRegularFile(source.path) && size.ok()) {
-          trace.size_bytes = static_cast<int64_t>(*size);
-        }
-        sources_.push_back(std::move(source));
-        traces_.emplace_back();
-      }
+    }
+    // The tasks keep their failures in their traces.
+    base::ParallelFor(waiting.size(), {}, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end && !stopped(); ++i) LoadOne(waiting[i]);
     });
+    Update([&] { message_.loading = !paths_.empty() || !added_.empty(); });
   }
 }
 
+void Session::FindAll(const std::string& path, bool confined) {
+  std::vector<std::string> unread;
+  Result<std::vector<importers::TraceSource>> found =
+      importers::FindTraces(path, kSearchDepth, &unread);
+  Update([&] {
+    if (!found.ok()) {
+      message_.notes.emplace_back(found.status().message());
+      return;
+    }
+    if (found->empty()) {
+      message_.notes.push_back(Concat("nothing that Sonde reads lies in '", path, "'"));
+    }
+    for (const std::string& other : unread) {
+      if (message_.ignored.size() == kMaxIgnored) break;
+      message_.ignored.push_back({other, base::IsDirectory(other) ? "folder" : "file"});
+    }
+    for (importers::TraceSource& source : *found) {
+      const bool known = std::any_of(slots_.begin(), slots_.end(), [&](const auto& slot) {
+        return base::AbsolutePath(slot->source.path) == base::AbsolutePath(source.path);
+      });
+      const Status allowed = confined ? Confine(source.path).status() : Status();
+      if (!allowed.ok()) message_.notes.emplace_back(allowed.message());
+      if (!known && allowed.ok()) AddSlot(std::move(source), "waiting");
+    }
+  });
+}
+
+size_t Session::AddSlot(importers::TraceSource source, const char* state) {
+  TraceMessage& trace = message_.traces.emplace_back();
+  trace.id = static_cast<int32_t>(slots_.size());
+  trace.path = source.path;
+  trace.name = base::BaseName(source.path);
+  trace.format = source.importer->what;
+  trace.rank = -1;
+  trace.state = state;
+  const Result<uint64_t> size = base::FileSize(source.path);
+  if (base::IsRegularFile(source.path) && size.ok()) {
+    trace.size_bytes = static_cast<int64_t>(*size);
+  }
+  auto slot = std::make_unique<Slot>();
+  slot->source = std::move(source);
+  slots_.push_back(std::move(slot));
+  return slots_.size() - 1;
+}
+
+void Session::Exchange(size_t index, std::shared_ptr<const Trace> trace, TraceMessage message) {
+  Update([&] {
+    message.version = message_.traces[index].version + (trace != nullptr ? 1 : 0);
+    slots_[index]->trace = std::move(trace);
+    message_.traces[index] = std::move(message);
+  });
+}
+
 void Session::LoadOne(size_t index) {
+  Slot* slot = nullptr;
+  size_t count = 0;
   TraceMessage message;
   Update([&] {
+    slot = slots_[index].get();
+    count = slots_.size();
     message_.traces[index].state = "reading";
     message = message_.traces[index];
   });
-  Result<std::shared_ptr<Trace>> trace = Open(sources_[index], message);
-  Update([&] {
-    if (trace.ok()) {
-      message.state = "ready";
-      traces_[index] = *trace;
-    } else {
-      message.state = "failed";
-      message.message = trace.status().message();
-    }
-    message_.traces[index] = message;
-  });
+  const auto read = [&]() -> Result<std::shared_ptr<Trace>> {
+    SONDE_ASSIGN_OR_RETURN(message.rank, slot->source.importer->rank(slot->source.path));
+    const importers::ImportOptions options{.threads = count > 1 ? 1 : base::AvailableThreads(),
+                                           .watch = &slot->watch};
+    bool is_first = true;
+    SONDE_ASSIGN_OR_RETURN(auto store,
+                           importers::OpenOrImport(slot->source, options, [&](std::string_view) {
+                             // The first line says that there is no store yet.
+                             if (std::exchange(is_first, false)) ShowPreview(index, *slot);
+                           }));
+    return Open(std::move(store), message);
+  };
+  Result<std::shared_ptr<Trace>> trace = read();
+  if (trace.ok()) {
+    message.state = "ready";
+    Exchange(index, *trace, std::move(message));
+  } else {
+    message.state = "failed";
+    message.message = trace.status().message();
+    Exchange(index, nullptr, std::move(message));
+  }
+}
+
+// That there is none is no failure: the trace appears when it has been read.
+void Session::ShowPreview(size_t index, const Slot& slot) {
+  const importers::TraceSource& source = slot.source;
+  TraceMessage message = Describe().traces[index];
+  const auto show = [&]() -> Result<std::shared_ptr<Trace>> {
+    SONDE_ASSIGN_OR_RETURN(message.rank, source.importer->rank(source.path));
+    SONDE_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Make());
+    SONDE_ASSIGN_OR_RETURN(auto store, MakePreview(source, *folder));
+    SONDE_ASSIGN_OR_RETURN(auto trace, Open(std::move(store), message));
+    trace->folder = std::move(folder);
+    return trace;
+  };
+  const auto trace = show();
+  if (trace.ok()) Exchange(index, *trace, std::move(message));
 }
 
 int64_t Session::BaseFor(int64_t begin_ns) {
@@ -170,19 +248,18 @@ int64_t Session::BaseFor(int64_t begin_ns) {
   return base_ns_;
 }
 
-Result<std::shared_ptr<Trace>> Session::Open(const importers::TraceSource& source,
+Result<std::shared_ptr<Trace>> Session::Open(std::unique_ptr<store::Store> store,
                                              TraceMessage& message) {
-  SONDE_ASSIGN_OR_RETURN(message.rank, source.importer->rank(source.path));
   auto trace = std::make_shared<Trace>();
   trace->id = message.id;
-  const int threads = paths_.size() > 1 || sources_.size() > 1 ? 1 : base::AvailableThreads();
-  SONDE_ASSIGN_OR_RETURN(
-      trace->store, importers::OpenOrImport(source, {.threads = threads}, [](std::string_view) {}));
+  trace->store = std::move(store);
   SONDE_ASSIGN_OR_RETURN(
       trace->user,
       store::UserStatements::Open({{trace->store->path(), message.rank}}, StatementThreads()));
   SONDE_ASSIGN_OR_RETURN(trace->zoom, store::ZoomIndex::OpenOrBuild(*trace->store));
   SONDE_ASSIGN_OR_RETURN(trace->names, trace->store->Names());
+  message.processes.clear();
+  message.tracks.clear();
   SONDE_RETURN_IF_ERROR(DescribeTrace(*trace->store, message));
   trace->base_ns = BaseFor(message.begin);
   message.begin -= trace->base_ns;
@@ -190,33 +267,108 @@ Result<std::shared_ptr<Trace>> Session::Open(const importers::TraceSource& sourc
   return trace;
 }
 
+Result<std::string> Session::Confine(const std::string& path) const {
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  if (error) return base::NotFoundError(Concat("there is no '", path, "'"));
+  const bool inside = std::any_of(roots_.begin(), roots_.end(), [&](const std::string& root) {
+    const std::string folder = std::filesystem::canonical(root, error).string();
+    return !error && (real == folder ||
+                      real.string().starts_with(folder == "/" ? folder : Concat(folder, "/")));
+  });
+  if (inside) return real.string();
+  return base::PermissionDeniedError(
+      Concat("'", path, "' lies outside of what may be opened here (", base::Join(roots_, ", "),
+             "): name it, or its folder with --root, when you start sonde view"));
+}
+
+Status Session::Add(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const std::string real, Confine(path));
+  Update([&] {
+    message_.notes.clear();
+    added_.push_back(real);
+    message_.loading = true;
+  });
+  return {};
+}
+
+std::vector<ProgressMessage> Session::Progress() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<ProgressMessage> progress;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (message_.traces[i].state != "reading") continue;
+    progress.push_back({static_cast<int32_t>(i), slots_[i]->watch.Share()});
+  }
+  return progress;
+}
+
+void Session::SetLive(Live* live) {
+  live_ = live;
+  Update([&] { message_.live = live != nullptr; });
+}
+
+Status Session::ShowRecording(const std::string& path, bool ended) {
+  const importers::Importer* importer = importers::FindImporter(path);
+  if (importer == nullptr) return base::NotFoundError(Concat("no recording lies in '", path, "'"));
+  const importers::TraceSource source{path, importer};
+  size_t index = 0;
+  Slot* slot = nullptr;
+  TraceMessage message;
+  Update([&] {
+    while (index < slots_.size() && slots_[index]->source.path != path) ++index;
+    if (index == slots_.size()) {
+      AddSlot(source, "recording");
+      slots_[index]->is_begun = true;
+    }
+    slot = slots_[index].get();
+    message = message_.traces[index];
+  });
+  if (ended) {
+    LoadOne(index);
+    return {};
+  }
+  SONDE_ASSIGN_OR_RETURN(message.rank, importer->rank(path));
+  SONDE_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Make());
+  SONDE_ASSIGN_OR_RETURN(
+      auto imported, importers::ImportTrace(source, base::JoinPath(folder->path(), "trace.duckdb"),
+                                            {.threads = 1, .watch = &slot->watch}));
+  SONDE_ASSIGN_OR_RETURN(auto trace, Open(std::move(imported.store), message));
+  trace->folder = std::move(folder);
+  Exchange(index, std::move(trace), std::move(message));
+  return {};
+}
+
 Result<std::shared_ptr<const Trace>> Session::Find(int64_t id) const {
   const std::scoped_lock lock(mutex_);
-  if (id < 0 || static_cast<size_t>(id) >= traces_.size()) {
+  if (id < 0 || static_cast<size_t>(id) >= slots_.size()) {
     return base::NotFoundError(Concat("there is no trace ", std::to_string(id)));
   }
   const auto index = static_cast<size_t>(id);
-  if (traces_[index] == nullptr) {
+  if (slots_[index]->trace == nullptr) {
     const TraceMessage& trace = message_.traces[index];
     return base::UnavailableError(Concat("trace ", std::to_string(id), " is ", trace.state,
                                          trace.message.empty() ? "" : ": ", trace.message));
   }
-  return traces_[index];
+  return slots_[index]->trace;
 }
 
 std::vector<std::shared_ptr<const Trace>> Session::Ready() const {
   const std::scoped_lock lock(mutex_);
   std::vector<std::shared_ptr<const Trace>> ready;
-  std::copy_if(traces_.begin(), traces_.end(), std::back_inserter(ready),
-               [](const auto& trace) { return trace != nullptr; });
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const bool is_part = message_.traces[i].state == "reading";
+    if (slots_[i]->trace != nullptr && !is_part) ready.push_back(slots_[i]->trace);
+  }
   return ready;
 }
 
 Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
   const auto ready = Ready();
+  std::vector<int64_t> ids;
+  for (const auto& trace : ready) ids.push_back(trace->store->store_id());
   {
     const std::scoped_lock lock(mutex_);
-    if (all_ranks_ != nullptr && all_ranks_count_ == ready.size()) return all_ranks_;
+    if (all_ranks_ != nullptr && all_ranks_of_ == ids) return all_ranks_;
   }
   std::vector<store::RankStore> ranks;
   const SessionMessage message = Describe();
@@ -227,7 +379,7 @@ Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
   SONDE_ASSIGN_OR_RETURN(auto opened, store::UserStatements::Open(ranks, StatementThreads()));
   const std::scoped_lock lock(mutex_);
   all_ranks_ = std::move(opened);
-  all_ranks_count_ = ranks.size();
+  all_ranks_of_ = std::move(ids);
   return all_ranks_;
 }
 

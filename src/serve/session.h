@@ -1,8 +1,9 @@
 // What a server shows: the traces that were opened, and where each stands.
 //
-// Traces are found and read in the background, several at a time; a Trace that is ready never
-// changes. Threads: any. Errors: a trace that cannot be read is `failed` with a message; the
-// session goes on.
+// Traces are found and read in the background, several at a time. While a large one is read, a
+// preview of it is shown, and of a recording that still grows what it holds so far; a Trace itself
+// never changes, it is exchanged for another one, and the version in its message grows. Threads:
+// any. Errors: a trace that cannot be read is `failed` with a message; the session goes on.
 #pragma once
 
 #include <condition_variable>
@@ -15,13 +16,17 @@
 #include <vector>
 
 #include "base/status.h"
+#include "importers/import_watch.h"
 #include "importers/registry.h"
 #include "serve/messages.h"
+#include "serve/preview.h"
 #include "store/store.h"
 #include "store/user_statements.h"
 #include "store/zoom_index.h"
 
 namespace sonde::serve {
+
+class Live;
 
 struct CounterValues {
   std::vector<int64_t> ts;  // ascending, nanoseconds of the epoch
@@ -32,6 +37,7 @@ struct CounterValues {
 struct Trace {
   int32_t id = 0;
   int64_t base_ns = 0;
+  std::shared_ptr<TemporaryFolder> folder;      // of a preview; outlives what lies in it
   std::unique_ptr<store::Store> store;          // for statements of ours
   std::unique_ptr<store::UserStatements> user;  // for statements of the user
   store::ZoomIndex zoom;
@@ -49,8 +55,9 @@ struct Trace {
 
 class Session {
  public:
-  // `paths`: what the user named. Reading begins at once.
-  Session(std::string version, std::vector<std::string> paths);
+  // `paths`: what the user named. Reading begins at once. `roots`: folders inside of which more may
+  // be opened later.
+  Session(std::string version, std::vector<std::string> paths, std::vector<std::string> roots = {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -60,11 +67,25 @@ class Session {
   int64_t revision() const;
   // Until the revision differs from `known`, Stop() was called, or a second has passed.
   int64_t WaitForChange(int64_t known) const;
-  // Ends streams of events; reading that has begun goes on to its end.
+  // Ends streams of events, statements and imports.
   void Stop();
   bool stopped() const;
 
-  // kNotFound for a number that there is not, kUnavailable while it is being read.
+  // Reads one more path, which must lie inside of a root. A trace that is open already is not
+  // opened twice.
+  Status Add(const std::string& path);
+  // The absolute path without links; kPermissionDenied outside of the roots.
+  Result<std::string> Confine(const std::string& path) const;
+  std::vector<ProgressMessage> Progress() const;
+
+  // A recording that grows: shows what it holds now, under the same trace as before. `ended`: for
+  // the last time, as a trace like others.
+  Status ShowRecording(const std::string& path, bool ended);
+  // Programs that may be asked to record; null: none. It must outlive the handlers' use.
+  void SetLive(Live* live);
+  Live* live() const { return live_; }
+
+  // kNotFound for a number that there is not, kUnavailable while there is nothing of it to show.
   Result<std::shared_ptr<const Trace>> Find(int64_t id) const;
   // Those that are ready.
   std::vector<std::shared_ptr<const Trace>> Ready() const;
@@ -81,27 +102,41 @@ class Session {
   void Remember(const std::string& key, const std::string& answer);
 
  private:
+  // One trace of the session.
+  struct Slot {
+    importers::TraceSource source;
+    std::shared_ptr<const Trace> trace;  // null until there is something to show
+    importers::ImportWatch watch;
+    bool is_begun = false;
+  };
+
   void Load();
-  void FindAll();
+  // `confined`: only what lies in the roots, whatever links say.
+  void FindAll(const std::string& path, bool confined);
+  size_t AddSlot(importers::TraceSource source, const char* state);  // under the mutex
   void LoadOne(size_t index);
-  Result<std::shared_ptr<Trace>> Open(const importers::TraceSource& source, TraceMessage& message);
+  void ShowPreview(size_t index, const Slot& slot);
+  Result<std::shared_ptr<Trace>> Open(std::unique_ptr<store::Store> store, TraceMessage& message);
+  void Exchange(size_t index, std::shared_ptr<const Trace> trace, TraceMessage message);
   int64_t BaseFor(int64_t begin_ns);
   template <class Change>
   void Update(Change&& change);
 
-  const std::vector<std::string> paths_;
+  const std::vector<std::string> roots_;
   mutable std::mutex mutex_;
+  std::vector<std::string> paths_;  // of the user, still to be looked at
+  std::vector<std::string> added_;  // of the page, likewise
   mutable std::condition_variable changed_;
   SessionMessage message_;
   bool stopped_ = false;
   int64_t base_ns_ = -1;
-  std::vector<importers::TraceSource> sources_;
-  std::vector<std::shared_ptr<const Trace>> traces_;  // null until ready
+  std::vector<std::unique_ptr<Slot>> slots_;  // by trace id; never fewer
   std::shared_ptr<const store::UserStatements> all_ranks_;
-  size_t all_ranks_count_ = 0;
+  std::vector<int64_t> all_ranks_of_;  // their store ids
   std::map<std::string, std::shared_ptr<store::Cancellation>> statements_;
   std::map<std::string, std::string> remembered_;
-  std::jthread loader_;  // last: it uses the others
+  Live* live_ = nullptr;  // set before the first request
+  std::jthread loader_;   // last: it uses the others
 };
 
 }  // namespace sonde::serve

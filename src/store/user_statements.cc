@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <utility>
 
+#include "base/files.h"
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_lazy.h"
@@ -37,18 +39,21 @@ std::string ViewOf(std::string_view name, std::span<const ColumnInfo> columns,
   return sql;
 }
 
+// Statements are let into the folder of temporary files, closed or not: one of its own.
+std::string StatementFolder() {
+  const char* directory = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
+  return Concat(directory != nullptr && *directory != '\0' ? directory : "/tmp",
+                "/sonde-statements-", std::to_string(::getpid()));
+}
+
 // The stores are attached while that is allowed; then the door is closed for good.
 std::vector<std::string> Preparation(const std::vector<RankStore>& stores, int threads) {
-  const char* directory = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
-  const std::string folder = directory != nullptr && *directory != '\0' ? directory : "/tmp";
   std::vector<std::string> statements = {
       "SET autoinstall_known_extensions = false",
       "SET autoload_known_extensions = false",
       "SET custom_extension_repository = '/nonexistent'",
       Concat("SET threads = ", std::to_string(std::max(1, threads))),
-      // Statements are let into the folder of temporary files, closed or not: one of its own.
-      Concat("SET temp_directory = ",
-             Quoted(Concat(folder, "/sonde-statements-", std::to_string(::getpid())))),
+      Concat("SET temp_directory = ", Quoted(StatementFolder())),
   };
   for (size_t i = 0; i < stores.size(); ++i) {
     statements.push_back(
@@ -92,6 +97,23 @@ Status UserStatements::Scan(const std::string& sql,
                             const std::function<Status(const Chunk&)>& consume,
                             Cancellation* cancellation) const {
   return internal::RunStatement(*database_, sql, false, begin, consume, cancellation);
+}
+
+Result<std::string> UserStatements::WriteParquet(std::string sql,
+                                                 Cancellation* cancellation) const {
+  static std::atomic<int> next = 0;
+  constexpr mode_t kOnlyForTheUser = 0700;
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(StatementFolder(), kOnlyForTheUser));
+  std::string path = Concat(StatementFolder(), "/export-", std::to_string(next++), ".parquet");
+  while (!sql.empty() && (sql.back() == ';' || sql.back() == '\n' || sql.back() == ' ')) {
+    sql.pop_back();
+  }
+  const Status status = Scan(
+      Concat("COPY (", sql, "\n) TO ", Quoted(path), " (FORMAT parquet, COMPRESSION zstd)"),
+      [](const auto&) { return Status(); }, [](const auto&) { return Status(); }, cancellation);
+  if (status.ok()) return path;
+  base::RemoveTree(path).IgnoreError();  // the failure above matters
+  return status;
 }
 
 }  // namespace sonde::store

@@ -49,6 +49,10 @@ class UserStatements {
               const std::function<Status(const Chunk&)>& consume,
               Cancellation* cancellation = nullptr) const;
 
+  // All rows of one statement as a Parquet file in the folder of temporary files; its path. The
+  // caller removes it.
+  Result<std::string> WriteParquet(std::string sql, Cancellation* cancellation = nullptr) const;
+
  private:
   explicit UserStatements(std::unique_ptr<internal::Database> database);
   std::unique_ptr<internal::Database> database_;

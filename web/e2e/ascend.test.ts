@@ -89,10 +89,11 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await opened.go("view=operators&x.rank=0");
     await page.getByTestId("operator-types").locator(".grid-row").first().waitFor();
     expect([
-      await cell("operator-types", 0, 1),
+      await cell("operator-types", 0, 0),
+      await cell("operator-types", 0, 2),
       await cell("operator-types", 0, 3),
       await cell("operator-types", 0, 4),
-    ]).toEqual(["ForeachAddList", "3", "1.959 ms"]);
+    ]).toEqual(["ForeachAddList", "3", "1.959 ms", "22.077"]);
     await opened.shot("operators");
   });
 
@@ -115,14 +116,22 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await expect.poll(() => page.getByTestId("row-count").innerText(), { timeout: 20_000 }).toBe("57 rows");
     await page.getByRole("columnheader", { name: "dur" }).click();
     await page.getByRole("columnheader", { name: "dur ↓" }).waitFor();
-    expect(await cell("table", 0, 6)).not.toBe("");
+    expect(await cell("table", 0, 5)).not.toBe("");
     const waiting = page.waitForEvent("download");
-    await page.getByText("Export CSV").click();
+    await page.getByLabel("Export").selectOption("csv");
     const download = await waiting;
+    expect(download.suggestedFilename()).toBe("sonde-kernels.csv");
     const stream = await download.createReadStream();
     let text = "";
     for await (const piece of stream) text += String(piece);
+    // What is filtered and sorted on the page is in the file.
     expect(text.split("\r\n")[0]).toContain("task_id,slice_id,name");
+    expect(text.trim().split("\r\n").length).toBe(58);
+    for (const format of ["xlsx", "parquet"]) {
+      const other = page.waitForEvent("download");
+      await page.getByLabel("Export").selectOption(format);
+      expect((await other).suggestedFilename()).toBe(`sonde-kernels.${format}`);
+    }
     await opened.shot("tables");
     await page.getByTestId("table").locator(".grid-row").first().click();
     await page.getByTestId("times").waitFor();
@@ -212,5 +221,117 @@ describe.skipIf(data === "")("page on a real capture", () => {
     expect(after[1] - after[0]).toBeLessThan(end - begin);
     await page.keyboard.press("Home");
     await expect.poll(() => page.url(), { timeout: 20_000 }).not.toContain("window=");
+  });
+
+  it("moves, pins and aligns lanes by keys alone", async () => {
+    const { page } = opened;
+    await opened.go();
+    await page.getByTestId("timeline").waitFor();
+    await opened.settle();
+    const state = () => new URLSearchParams(page.url().split("#")[1] ?? "");
+    // Rank, group, and the first lane of the group.
+    for (let i = 0; i < 3; ++i) await page.keyboard.press("Shift+ArrowDown");
+    await page.keyboard.press("Shift+PageDown");
+    await expect.poll(() => state().get("order") ?? "", { timeout: 20_000 }).not.toBe("");
+    await page.keyboard.press("t");
+    await expect.poll(() => state().get("pin") ?? "", { timeout: 20_000 }).toMatch(/^0:\d+$/);
+    await page.keyboard.press("Enter");
+    await page.getByTestId("times").waitFor();
+    await page.keyboard.press("k");
+    await page.getByTestId("marks").waitFor();
+    await expect.poll(() => state().get("marks") ?? "", { timeout: 20_000 }).toMatch(/,0,Mark 1$/);
+    await page.keyboard.press("Shift+F10");
+    await page.getByTestId("menu").waitFor();
+    await opened.shot("menu");
+    await page.keyboard.press("Escape");
+    expect(await page.getByTestId("menu").count()).toBe(0);
+  });
+
+  it("shows a rank later by its offset, and a link keeps it", async () => {
+    const { page } = opened;
+    const asked = await page.request.post(`${opened.address}api/sql?trace=1`, {
+      data: "SELECT slice_id FROM slice WHERE name LIKE 'ProfilerStep%'",
+    });
+    const { rows } = (await asked.json()) as { rows: number[][] };
+    const times = page.getByTestId("times");
+    await opened.go(`slice=1:${rows[0]![0]}&drawer=1`);
+    await times.waitFor();
+    const start = async () => (await times.locator("dd").nth(2).innerText()).trim();
+    const raw = async () => (await times.locator("dd").nth(7).innerText()).trim();
+    const [before, recorded] = [await start(), await raw()];
+    await opened.go(`slice=1:${rows[0]![0]}&drawer=1&offset=1:5000000`);
+    await times.waitFor();
+    expect(await raw()).toBe(recorded);
+    const ms = (text: string) => Number(/(\d+) ms/.exec(text)![1]);
+    expect(ms(await start()) - ms(before)).toBe(5);
+    // By keys: the step of rank 0 is the base, that of rank 1 begins with it.
+    const first = await page.request.post(`${opened.address}api/sql?trace=0`, {
+      data: "SELECT slice_id FROM slice WHERE name LIKE 'ProfilerStep%'",
+    });
+    const base = ((await first.json()) as { rows: number[][] }).rows[0]![0];
+    await opened.go(`slice=0:${base}&drawer=1`);
+    await times.waitFor();
+    await page.keyboard.press("b");
+    await page.evaluate((hash) => (location.hash = hash), `slice=1:${rows[0]![0]}&drawer=1`);
+    await expect.poll(raw, { timeout: 20_000 }).toBe(recorded);
+    await page.keyboard.press("l");
+    const offset = () => /offset=1(?::|%3A)(-?\d+)/.exec(page.url())?.[1] ?? "";
+    await expect.poll(offset, { timeout: 20_000 }).not.toBe("");
+    const aligned = await start();
+    await page.evaluate((hash) => (location.hash = hash), `slice=0:${base}&drawer=1&offset=1:${offset()}`);
+    await expect.poll(raw, { timeout: 20_000 }).not.toBe(recorded);
+    expect(await start()).toBe(aligned);
+  });
+
+  it("says what lives at a moment, by operator and module", async () => {
+    const { page } = opened;
+    await opened.go("view=memory&x.rank=0");
+    const curve = page.getByTestId("memory-curve");
+    await curve.waitFor();
+    await page.getByTestId("memory-owners").locator(".bar-row").first().waitFor();
+    const all = await page.getByTestId("memory-alive").innerText();
+    const box = (await curve.boundingBox())!;
+    await page.mouse.click(box.x + box.width * 0.6, box.y + 60);
+    await expect.poll(() => page.getByTestId("memory-alive").innerText(), { timeout: 20_000 }).not.toBe(all);
+    await page.getByRole("button", { name: "By module" }).click();
+    await opened.shot("memory-alive");
+  });
+
+  it("draws a result, chooses columns, and pages through what is long", async () => {
+    const { page } = opened;
+    const sql = "SELECT range AS n, range % 7 AS m FROM range(1000000)";
+    await opened.go(`view=sql&x.rank=0&x.chart=line&x.sql=${encodeURIComponent(sql)}`);
+    await page.getByLabel("SQL", { exact: true }).focus();
+    await page.keyboard.press("Control+Enter");
+    const grid = page.getByTestId("sql-result");
+    await expect.poll(() => grid.getAttribute("data-rows"), { timeout: 30_000 }).toBe("1000000");
+    await page.getByTestId("sql-chart").waitFor();
+    // To the last row.
+    await grid.locator(".grid-body").focus();
+    await grid.locator(".grid-row").first().click();
+    await grid.locator(".grid-body").evaluate((body) => (body.scrollTop = body.scrollHeight));
+    await grid.getByText("999\u2009999").waitFor();
+    await page.getByRole("columnheader", { name: "m" }).click();
+    await grid.locator(".grid-body").evaluate((body) => (body.scrollTop = 0));
+    await expect.poll(() => cell("sql-result", 0, 1), { timeout: 30_000 }).toBe("6");
+    await page.getByLabel("Filter rows").fill("n<10");
+    await expect.poll(() => grid.getAttribute("data-rows"), { timeout: 30_000 }).toBe("10");
+    await page.getByText("Columns", { exact: true }).click();
+    await page.getByRole("checkbox", { name: "m" }).uncheck();
+    expect(await page.getByRole("columnheader").count()).toBe(1);
+    await opened.shot("pages");
+  });
+
+  it("computes the flame graph of stacks, and leaves no page without texts in Chinese", async () => {
+    const { page } = opened;
+    await opened.go("panel=flame&drawer=1&x.flame=stacks");
+    await page.getByTestId("flame").locator("button").first().waitFor();
+    await opened.shot("flame-stacks");
+    for (const view of ["summary", "operators", "memory", "communication", "serving", "tables", "sql"]) {
+      await opened.go(`view=${view}&lang=zh`);
+      await expect
+        .poll(() => page.locator("main").innerText(), { timeout: 20_000, message: view })
+        .toMatch(/[\u4e00-\u9fff]/);
+    }
   });
 });

@@ -22,3 +22,36 @@ it("explains what it reads where there is nothing", async () => {
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+it("opens what is typed, and says what it did not read", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-typed-"));
+  writeFileSync(join(folder, "notes.txt"), "nothing");
+  const opened = await open(folder);
+  try {
+    const { page } = opened;
+    await opened.go();
+    await page.getByText("Nothing to show").waitFor();
+    const events = [{ ph: "X", name: "typed", pid: 1, tid: 2, ts: 1, dur: 5 }];
+    writeFileSync(join(folder, "trace.json"), JSON.stringify({ traceEvents: events }));
+    await page.getByLabel("Path of a trace file or folder").fill(`${folder}/tr`);
+    await page.getByTestId("entries").getByText("trace.json").waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByTestId("timeline").waitFor();
+    await page.keyboard.press("o");
+    await page.getByRole("dialog").waitFor();
+    await page.getByLabel("Path of a trace file or folder").fill("/etc");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    expect(await page.getByRole("alert").innerText()).toContain("outside");
+    await page.keyboard.press("Escape");
+    await page.getByTestId("traces-button").click();
+    await page.getByTestId("ignored").locator("summary").click();
+    expect(await page.getByTestId("ignored").innerText()).toContain("notes.txt");
+    await opened.shot("typed");
+    expect(opened.errors).toEqual([]);
+  } finally {
+    await opened.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -2,6 +2,7 @@ import "./app.css";
 
 import { createRoot } from "react-dom/client";
 
+import { api } from "./api/client";
 import { readAddress, writeAddress } from "./app/address";
 import { App } from "./app/App";
 import { Store, startState } from "./app/state";
@@ -9,6 +10,7 @@ import { Store, startState } from "./app/state";
 const place = readAddress(location.hash);
 if (location.hash === "" && matchMedia("(prefers-color-scheme: dark)").matches) place.theme = "dark";
 if (location.hash === "" && navigator.language.startsWith("zh")) place.language = "zh";
+api.setOffsets(place.offsets);
 const store = new Store(startState(place));
 
 // The address follows the state, a moment behind; going back in the history leads the state.
@@ -26,7 +28,9 @@ store.subscribe(() => {
 });
 window.addEventListener("hashchange", () => {
   written = location.hash;
+  api.setOffsets(readAddress(location.hash).offsets);
   store.set({ ...readAddress(location.hash), slice: null, hits: null, hit: -1 });
+  window.dispatchEvent(new Event("sonde-address"));
 });
 
 createRoot(document.getElementById("root")!).render(<App store={store} />);

@@ -13,7 +13,7 @@ Result<HttpAnswer> HandleRecipe(Session& session, const HttpRequest& request) {
   if (recipe == nullptr) {
     return base::NotFoundError(base::Concat("there is no recipe '", request.Text("name"), "'"));
   }
-  const std::string key = base::Concat(std::to_string(id), "/", recipe->name);
+  const std::string key = base::Concat(std::to_string(trace->store->store_id()), "/", recipe->name);
   HttpAnswer answer{.body = session.Remembered(key)};
   if (answer.body.empty()) {
     SONDE_ASSIGN_OR_RETURN(const store::ResultTable table,

@@ -3,12 +3,16 @@ import { type LaneWindow, decodeWindow } from "./decode";
 import type {
   AreaMessage,
   FlameMessage,
+  FolderMessage,
+  LiveMessage,
+  ProgressMessage,
   SchemaTableMessage,
   SessionMessage,
   SliceListMessage,
   SliceMessage,
   TableMessage,
 } from "./messages";
+import { type Offsets, byOffset, mergeAreas, shiftList, shiftSession, shiftSlice, shiftWindow } from "./shift";
 
 export interface LaneRef {
   trace: number;
@@ -53,8 +57,22 @@ export function laneList(lanes: readonly LaneRef[]): string {
 
 const whole = (begin: number, end: number) => ({ begin: Math.floor(begin), end: Math.ceil(end) });
 
+/** How much later each trace is shown than it was. */
+let offsets: Offsets = {};
+
+const post = (body: string) => ({ method: "POST", body });
+
 export const api = {
-  session: () => json<SessionMessage>("/api/session", {}),
+  setOffsets: (now: Offsets) => void (offsets = now),
+  offsetOf: (trace: number) => offsets[trace] ?? 0,
+  session: async () => shiftSession(await json<SessionMessage>("/api/session", {}), offsets),
+  progress: () => json<ProgressMessage[]>("/api/progress", {}),
+  open: (path: string) => request("/api/open", { path }, { method: "POST" }),
+  browse: (path: string) => json<FolderMessage>("/api/browse", { path }),
+  live: () => json<LiveMessage[]>("/api/live", {}),
+  liveStart: async (options: object) =>
+    (await (await request("/api/live/start", {}, post(JSON.stringify(options)))).json()) as LiveMessage[],
+  liveStop: async () => (await (await request("/api/live/stop", {}, post(""))).json()) as LiveMessage[],
   async window(
     lanes: readonly LaneRef[],
     begin: number,
@@ -62,35 +80,62 @@ export const api = {
     pixel: number,
     signal?: AbortSignal,
   ): Promise<LaneWindow[]> {
-    const answer = await request(
-      "/api/window",
-      { lanes: laneList(lanes), ...whole(begin, end), pixel },
-      signal ? { signal } : {},
-    );
-    return decodeWindow(await answer.arrayBuffer());
+    const parts = byOffset(lanes, offsets).map(async ([by, part]) => {
+      const answer = await request(
+        "/api/window",
+        { lanes: laneList(part), ...whole(begin - by, end - by), pixel },
+        signal ? { signal } : {},
+      );
+      return decodeWindow(await answer.arrayBuffer()).map((lane) => shiftWindow(lane, { [lane.trace]: by }));
+    });
+    return (await Promise.all(parts)).flat();
   },
   async counter(trace: number, track: number, begin: number, end: number, pixel: number): Promise<Float64Array> {
-    const answer = await request("/api/counter", { trace, track, ...whole(begin, end), pixel });
-    return new Float64Array(await answer.arrayBuffer());
+    const by = offsets[trace] ?? 0;
+    const answer = await request("/api/counter", { trace, track, ...whole(begin - by, end - by), pixel });
+    const points = new Float64Array(await answer.arrayBuffer());
+    for (let i = 0; by !== 0 && i < points.length; i += 4) points[i]! += by;
+    return points;
   },
   names: (trace: number, ids: readonly number[]) => json<string[]>("/api/names", { trace, ids: ids.join(",") }),
-  slice: (trace: number, id: number) => json<SliceMessage>("/api/slice", { trace, id }),
-  neighbour: (trace: number, id: number, step: 1 | -1, same: "name" | "lane") =>
-    json<SliceListMessage>("/api/neighbour", { trace, id, step, same }),
-  search: (q: string, options: { regex: boolean; case: boolean; whole: boolean; args: boolean; trace: number }) =>
-    json<SliceListMessage>("/api/search", { q, ...options }),
-  area: (lanes: readonly LaneRef[], begin: number, end: number) =>
-    json<AreaMessage>("/api/area", { lanes: laneList(lanes), ...whole(begin, end) }),
-  occurrences: (lanes: readonly LaneRef[], begin: number, end: number, name: string) =>
-    json<SliceListMessage>("/api/occurrences", { lanes: laneList(lanes), ...whole(begin, end), name }),
-  flame: (lanes: readonly LaneRef[], begin: number, end: number) =>
-    json<FlameMessage>("/api/flame", { lanes: laneList(lanes), ...whole(begin, end) }),
+  slice: async (trace: number, id: number) =>
+    shiftSlice(await json<SliceMessage>("/api/slice", { trace, id }), offsets),
+  neighbour: async (trace: number, id: number, step: 1 | -1, same: "name" | "lane") =>
+    shiftList(await json<SliceListMessage>("/api/neighbour", { trace, id, step, same }), offsets),
+  search: async (q: string, options: { regex: boolean; case: boolean; whole: boolean; args: boolean; trace: number }) =>
+    shiftList(await json<SliceListMessage>("/api/search", { q, ...options }), offsets),
+  area: async (lanes: readonly LaneRef[], begin: number, end: number) =>
+    mergeAreas(
+      await Promise.all(
+        byOffset(lanes, offsets).map(([by, part]) =>
+          json<AreaMessage>("/api/area", { lanes: laneList(part), ...whole(begin - by, end - by) }),
+        ),
+      ),
+    ),
+  async occurrences(lanes: readonly LaneRef[], begin: number, end: number, name: string): Promise<SliceListMessage> {
+    const parts = await Promise.all(
+      byOffset(lanes, offsets).map(([by, part]) =>
+        json<SliceListMessage>("/api/occurrences", { lanes: laneList(part), ...whole(begin - by, end - by), name }),
+      ),
+    );
+    return shiftList(
+      { total: parts.reduce((sum, part) => sum + part.total, 0), slices: parts.flatMap((part) => part.slices) },
+      offsets,
+    );
+  },
+  /** Of lanes with several offsets the window of the first holds. */
+  flame: (lanes: readonly LaneRef[], begin: number, end: number, from: "slices" | "stacks") => {
+    const by = offsets[lanes[0]?.trace ?? -1] ?? 0;
+    return json<FlameMessage>("/api/flame", { lanes: laneList(lanes), ...whole(begin - by, end - by), from });
+  },
   recipe: (trace: number, name: string) => json<TableMessage>("/api/recipe", { trace, name }),
   schema: () => json<SchemaTableMessage[]>("/api/schema", {}),
   async sql(statement: string, trace = -1, limit = 1000, id = ""): Promise<TableMessage> {
-    const answer = await request("/api/sql", { trace, limit, id }, { method: "POST", body: statement });
+    const answer = await request("/api/sql", { trace, limit, id }, post(statement));
     return (await answer.json()) as TableMessage;
   },
   cancel: (id: string) => request("/api/cancel", { id }, { method: "POST" }),
-  csvAddress: (statement: string, trace = -1) => address("/api/csv", { sql: statement, trace }),
+  async exportTable(statement: string, trace: number, format: string): Promise<Blob> {
+    return (await request("/api/export", { trace, format }, post(statement))).blob();
+  },
 };

@@ -49,8 +49,10 @@ export interface TraceMessage {
   rank: number;
   /** host name */
   host: string;
-  /** waiting, reading, ready or failed */
+  /** waiting, reading, ready, recording or failed */
   state: string;
+  /** grows when its slices are others than before: a part was shown until now */
+  version: number;
   /** why it failed */
   message: string;
   /** of the file, 0 for a folder */
@@ -69,6 +71,57 @@ export interface TraceMessage {
   tracks: TrackMessage[];
 }
 
+export interface IgnoredMessage {
+  /** what lies beside the traces */
+  path: string;
+  /** file or folder: why it was not read */
+  reason: string;
+}
+
+export interface ProgressMessage {
+  /** trace id */
+  trace: number;
+  /** of its import that is done, 0 to 1; 0 where that is unknown */
+  share: number;
+}
+
+export interface EntryMessage {
+  /** in its folder */
+  name: string;
+  /** holds others */
+  folder: boolean;
+  /** what it would be read as, empty: not as one trace */
+  format: string;
+}
+
+export interface FolderMessage {
+  /** absolute */
+  path: string;
+  /** folders first, by name */
+  entries: EntryMessage[];
+}
+
+export interface LiveMessage {
+  /** where the program can be asked */
+  address: string;
+  /** idle, recording, or gone */
+  state: string;
+  /** why it is gone */
+  message: string;
+  /** of the program */
+  pid: number;
+  /** -1 unknown */
+  rank: number;
+  /** of the session that runs */
+  records: number;
+  /** of the session that runs */
+  bytes: number;
+  /** records that were lost */
+  dropped: number;
+  /** folder of the session */
+  path: string;
+}
+
 export interface SessionMessage {
   /** of Sonde */
   version: string;
@@ -78,8 +131,14 @@ export interface SessionMessage {
   base: string;
   /** traces are still being read */
   loading: boolean;
+  /** programs can be asked to record: /api/live */
+  live: boolean;
+  /** folders inside of which more can be opened */
+  roots: string[];
   /** paths in which nothing was found */
   notes: string[];
+  /** what lies beside the traces, the first of it */
+  ignored: IgnoredMessage[];
   /** by id */
   traces: TraceMessage[];
 }

@@ -1,6 +1,7 @@
 import { useEffect, useMemo } from "react";
 
 import { api } from "../api/client";
+import type { SessionMessage } from "../api/messages";
 import { translator } from "../i18n";
 import { themeVariables, themes } from "../theme/themes";
 import { views } from "../views/list";
@@ -8,9 +9,33 @@ import { isTyping, keyName } from "../views/timeline/keys";
 import { Actions } from "./actions";
 import { AppContext } from "./context";
 import { Dialogs } from "./Dialogs";
-import { Opening, hasContent } from "./Opening";
-import { type Store, useStore } from "./state";
+import { Opening } from "./Opening";
+import { type State, type Store, useStore } from "./state";
+import { isShown } from "./traces";
 import { TopBar } from "./TopBar";
+
+/** What was chosen of a trace whose slices were exchanged: numbers of a preview mean nothing now. */
+export function withoutReplaced(state: State, session: SessionMessage): Partial<State> {
+  const replaced = new Set(
+    session.traces
+      .filter((trace) => {
+        const before = state.session?.traces[trace.id];
+        return before && before.version > 0 && before.version !== trace.version;
+      })
+      .map((trace) => String(trace.id)),
+  );
+  if (replaced.size === 0) return {};
+  const keep = (keys: string[]) => keys.filter((key) => !replaced.has(/^\+?(\d+):/.exec(key)?.[1] ?? ""));
+  const gone = state.selection !== null && replaced.has(String(state.selection.trace));
+  return {
+    pinned: keep(state.pinned),
+    hidden: keep(state.hidden),
+    order: keep(state.order),
+    folded: keep(state.folded),
+    area: state.area?.lanes.some((lane) => replaced.has(String(lane.trace))) ? null : state.area,
+    ...(gone ? { selection: null, slice: null } : {}),
+  };
+}
 
 /** Follows the session: an event tells that it changed. */
 function useSession(store: Store, actions: Actions) {
@@ -21,7 +46,7 @@ function useSession(store: Store, actions: Actions) {
       api.session().then(
         (session) => {
           if (mine !== asked) return;
-          store.set({ session, gone: false });
+          store.set({ ...withoutReplaced(store.get(), session), session, gone: false });
           const { selection, slice } = store.get();
           const trace = selection ? session.traces[selection.trace] : undefined;
           if (selection && !slice && trace?.state === "ready") void actions.select(selection.trace, selection.id);
@@ -34,6 +59,19 @@ function useSession(store: Store, actions: Actions) {
     events.onmessage = load;
     events.onerror = () => store.set({ gone: true });
     return () => events.close();
+  }, [store, actions]);
+}
+
+/** Another address was typed, or gone back to: what it names is fetched. */
+function useAddress(store: Store, actions: Actions) {
+  useEffect(() => {
+    const follow = () => {
+      const { selection, search, offsets } = store.get();
+      void actions.setOffsets(offsets).then(() => selection && actions.select(selection.trace, selection.id));
+      if (search.text !== "") void actions.search(false);
+    };
+    window.addEventListener("sonde-address", follow);
+    return () => window.removeEventListener("sonde-address", follow);
   }, [store, actions]);
 }
 
@@ -52,6 +90,7 @@ function useGlobalKeys(store: Store) {
       } else if (key === "Ctrl+k" || key === "Ctrl+Shift+P") store.set({ dialog: "palette" });
       else if (isTyping(event.target)) return;
       else if (key === "?") store.set({ dialog: "help" });
+      else if (key === "o" || key === "Ctrl+o") store.set({ dialog: "open" });
       else if (key === "/" || key === "Ctrl+f") document.getElementById("search")?.focus();
       else if (key === ">") store.set({ dialog: "palette" });
       else if (view) store.set({ view: view.name });
@@ -68,13 +107,14 @@ export function App({ store }: { store: Store }) {
   const themeName = useStore(store, (s) => s.theme);
   const language = useStore(store, (s) => s.language);
   const view = useStore(store, (s) => s.view);
-  const ready = useStore(store, (s) => s.session?.traces.some(hasContent) ?? false);
+  const ready = useStore(store, (s) => s.session?.traces.some(isShown) ?? false);
   const gone = useStore(store, (s) => s.gone);
   const error = useStore(store, (s) => s.error);
   const theme = themes[themeName];
   const t = useMemo(() => translator(language), [language]);
   const app = useMemo(() => ({ store, actions, t, theme }), [store, actions, t, theme]);
   useSession(store, actions);
+  useAddress(store, actions);
   useGlobalKeys(store);
 
   useEffect(() => {
@@ -84,11 +124,12 @@ export function App({ store }: { store: Store }) {
     root.lang = language;
   }, [theme, themeName, language]);
 
-  const Shown = (views.find((candidate) => candidate.name === view) ?? views[0]!).component;
+  const current = views.find((candidate) => candidate.name === view) ?? views[0]!;
+  const Shown = current.component;
   return (
     <AppContext.Provider value={app}>
       <TopBar />
-      <main>{ready ? <Shown /> : <Opening />}</main>
+      <main>{ready || current.standsAlone ? <Shown /> : <Opening />}</main>
       {gone && <div className="notice">{t("app.gone")}</div>}
       {error !== "" && (
         <div className="notice error" role="alert">

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 
 import { api } from "../api/client";
 import type { TableMessage } from "../api/messages";
@@ -7,7 +7,22 @@ import { keyHelp } from "../views/timeline/keys";
 import { groupsOf, trackKey } from "../views/timeline/lanes";
 import { useApp, useAppState } from "./context";
 import { Grid } from "./Grid";
+import { OffsetInput } from "./OffsetInput";
 import { TraceList } from "./Opening";
+import { OpenPath } from "./OpenPath";
+import { isShown } from "./traces";
+
+/** Tab goes round within the dialog. */
+function keepInside(event: KeyboardEvent, box: HTMLElement) {
+  if (event.defaultPrevented) return;
+  const stops = [...box.querySelectorAll<HTMLElement>("button, input, select, summary, [tabindex='0']")];
+  const [first, last] = [stops[0], stops.at(-1)];
+  const from = document.activeElement;
+  if (event.shiftKey ? from === first || from === box : from === last) {
+    (event.shiftKey ? last : first)?.focus();
+    event.preventDefault();
+  }
+}
 
 function Dialog({ title, children }: { title: string; children: ReactNode }) {
   const { store, t } = useApp();
@@ -17,7 +32,15 @@ function Dialog({ title, children }: { title: string; children: ReactNode }) {
   }, []);
   return (
     <div className="veil" onPointerDown={(event) => event.target === event.currentTarget && store.set({ dialog: "" })}>
-      <div className="dialog" role="dialog" aria-modal="true" aria-label={title} tabIndex={-1} ref={box}>
+      <div
+        className="dialog"
+        role="dialog"
+        aria-modal="true"
+        aria-label={title}
+        tabIndex={-1}
+        ref={box}
+        onKeyDown={(event) => event.key === "Tab" && keepInside(event, box.current!)}
+      >
         <div className="dialog-title">
           <h2>{title}</h2>
           <button aria-label={t("app.close")} onClick={() => store.set({ dialog: "" })}>
@@ -59,7 +82,7 @@ function useCommands(): Command[] {
   const { store, actions, t } = useApp();
   const session = useAppState((s) => s.session);
   return useMemo(() => {
-    const lanes = (session?.traces ?? []).filter((x) => x.state === "ready");
+    const lanes = (session?.traces ?? []).filter(isShown);
     const groups = lanes.flatMap((trace) => groupsOf(trace, t));
     const commands: Command[] = [
       ...views.map((view) => ({ title: t(view.title), run: () => store.set({ view: view.name }) })),
@@ -72,6 +95,12 @@ function useCommands(): Command[] {
         title: t("command.expand"),
         run: () => store.set({ folded: groups.filter((g) => g.family === "counter").map((g) => `+${g.key}`) }),
       },
+      { title: t("open.title"), run: () => store.set({ dialog: "open" }) },
+      { title: t("command.anchor"), run: actions.setAnchor },
+      { title: t("command.alignleft"), run: () => void actions.alignAll("begin") },
+      { title: t("command.alignright"), run: () => void actions.alignAll("end") },
+      { title: t("command.offsets"), run: () => void actions.setOffsets({}) },
+      { title: t("command.order"), run: () => store.set({ order: [] }) },
       { title: t("command.showall"), run: () => store.set({ hidden: [] }) },
       { title: t("command.unpin"), run: () => store.set({ pinned: [] }) },
       { title: t("command.link"), run: () => void navigator.clipboard.writeText(location.href) },
@@ -166,6 +195,19 @@ function Traces() {
         </p>
       ))}
       <TraceList />
+      {(session?.traces.filter(isShown).length ?? 0) > 1 && <OffsetInput />}
+      {session && session.ignored.length > 0 && (
+        <details className="ignored" data-testid="ignored">
+          <summary>{t("traces.ignored", session.ignored.length)}</summary>
+          <ul>
+            {session.ignored.map((entry) => (
+              <li key={entry.path}>
+                {entry.path} <small>{t(entry.reason === "folder" ? "traces.folder" : "traces.file")}</small>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       {issues && issues.rows.length > 0 && (
         <div className="issues">
           <h3>{t("table.issues")}</h3>
@@ -184,9 +226,19 @@ function Traces() {
   );
 }
 
+function Open() {
+  const { store, t } = useApp();
+  return (
+    <Dialog title={t("open.title")}>
+      <OpenPath onDone={() => store.set({ dialog: "traces" })} />
+    </Dialog>
+  );
+}
+
 export function Dialogs() {
   const dialog = useAppState((s) => s.dialog);
   if (dialog === "help") return <Help />;
   if (dialog === "palette") return <Palette />;
+  if (dialog === "open") return <Open />;
   return dialog === "traces" ? <Traces /> : null;
 }

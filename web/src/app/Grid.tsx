@@ -1,21 +1,37 @@
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 
 import type { Cell } from "../api/messages";
-import { formatBytes, formatCount, formatDuration, formatNumber, formatShare } from "../base/format";
+import { formatBytes, formatCount, formatDuration, formatMoment, formatNumber, formatShare } from "../base/format";
+import { useApp, useAppState } from "./context";
+import type { Sort } from "./pages";
 import { type Row, sortRows } from "./rows";
 
-export type CellKind = "text" | "integer" | "real" | "boolean" | "duration" | "bytes" | "share" | "hidden";
+export type CellKind = "text" | "integer" | "real" | "boolean" | "duration" | "bytes" | "share" | "moment" | "hidden";
 
 export interface GridColumn {
   name: string;
   kind: CellKind;
   width?: number;
+  title?: string;
+}
+
+/** Rows that come when they are seen, in an order that somebody else makes. */
+export interface LazyRows {
+  count: number;
+  row: (at: number) => Row | null;
+  seen: (first: number, last: number) => void;
+  sort: Sort | null;
+  onSort: (sort: Sort) => void;
 }
 
 const HEIGHT = 24;
+/** Browsers know no element that is higher: beyond it the scroll bar stands for several rows a pixel. */
+const HIGHEST = 8_000_000;
 
-export function cellText(kind: CellKind, cell: Cell): string {
+/** `zero`: nanoseconds of the epoch that moments are counted from. */
+export function cellText(kind: CellKind, cell: Cell, zero = 0n): string {
   if (cell === null) return "";
+  if (kind === "moment" && /^-?\d+$/.test(String(cell))) return formatMoment(Number(BigInt(String(cell)) - zero));
   if (typeof cell !== "number" || kind === "text") return String(cell);
   if (kind === "duration") return formatDuration(cell);
   if (kind === "bytes") return formatBytes(cell);
@@ -26,20 +42,32 @@ export function cellText(kind: CellKind, cell: Cell): string {
 
 interface Properties {
   columns: readonly GridColumn[];
-  rows: readonly Row[];
+  rows: readonly Row[] | LazyRows;
   onRow?: (row: Row) => void;
   selected?: number;
   testId?: string;
 }
 
+const isLeft = (kind: CellKind) => kind === "text" || kind === "boolean";
+
 /** A table of any length: only the rows that are seen exist. Headers sort, arrows and Enter work. */
 export function Grid({ columns, rows, onRow, selected = -1, testId }: Properties) {
-  const [sort, setSort] = useState<{ column: number; descending: boolean } | null>(null);
+  const { actions } = useApp();
+  const base = useAppState((s) => s.session?.base ?? "0");
+  const lazy = "count" in rows ? rows : null;
+  const [own, setOwn] = useState<Sort | null>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(300);
   const [current, setCurrent] = useState(selected);
   const body = useRef<HTMLDivElement>(null);
-  const sorted = useMemo(() => (sort ? sortRows(rows, sort.column, sort.descending) : rows), [rows, sort]);
+  const sorted = useMemo(
+    () => (lazy ? [] : own ? sortRows(rows as readonly Row[], own.column, own.descending) : (rows as readonly Row[])),
+    [lazy, rows, own],
+  );
+  const count = lazy ? lazy.count : sorted.length;
+  const rowOf = (at: number): Row | null => (lazy ? lazy.row(at) : (sorted[at] ?? null));
+  const sort = lazy ? lazy.sort : own;
+  const zero = useMemo(() => BigInt(base) + BigInt(Math.round(actions.data().begin)), [base, actions]);
   const shown = columns.map((column, i) => ({ ...column, at: i })).filter((column) => column.kind !== "hidden");
   const template = shown
     .map((c) => (c.width ? `minmax(${Math.min(c.width, 120)}px, ${c.width}fr)` : "minmax(84px, 110fr)"))
@@ -51,37 +79,49 @@ export function Grid({ columns, rows, onRow, selected = -1, testId }: Properties
     return () => observer.disconnect();
   }, []);
   useEffect(() => setCurrent(selected), [selected]);
+
+  const full = count * HEIGHT;
+  const drawn = Math.min(full, HIGHEST);
+  // Where the rows are when the bar is at `top`.
+  const factor = drawn > height ? (full - height) / Math.max(1, drawn - height) : 1;
+  const place = full > HIGHEST ? top * factor : top;
+  const first = Math.max(0, Math.floor(place / HEIGHT) - 4);
+  const last = Math.min(count, Math.ceil((place + height) / HEIGHT) + 4);
+  useEffect(() => lazy?.seen(first, last), [lazy, first, last]);
   useEffect(() => {
     if (current < 0 || !body.current) return;
+    const box = body.current;
     const y = current * HEIGHT;
-    if (y < body.current.scrollTop) body.current.scrollTop = y;
-    else if (y + HEIGHT > body.current.scrollTop + body.current.clientHeight)
-      body.current.scrollTop = y + HEIGHT - body.current.clientHeight;
-  }, [current]);
+    const now = full > HIGHEST ? box.scrollTop * factor : box.scrollTop;
+    const wanted = y < now ? y : y + HEIGHT > now + box.clientHeight ? y + HEIGHT - box.clientHeight : now;
+    if (wanted !== now) box.scrollTop = wanted / factor;
+  }, [current, full, factor]);
 
-  const click = (column: number, kind: CellKind) =>
-    setSort((now) =>
-      now?.column === column ? { column, descending: !now.descending } : { column, descending: kind !== "text" },
-    );
+  const click = (column: number, kind: CellKind) => {
+    const next =
+      sort?.column === column ? { column, descending: !sort.descending } : { column, descending: !isLeft(kind) };
+    if (lazy) lazy.onSort(next);
+    else setOwn(next);
+  };
   const onKey = (event: KeyboardEvent) => {
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
-    if (step) setCurrent((now) => Math.min(sorted.length - 1, Math.max(0, now + step)));
-    else if (event.key === "Enter" && sorted[current]) onRow?.(sorted[current]);
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -count, End: count }[event.key];
+    const row = rowOf(current);
+    if (step) setCurrent((now) => Math.min(count - 1, Math.max(0, now + step)));
+    else if (event.key === "Enter" && row) onRow?.(row);
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
-
-  const first = Math.max(0, Math.floor(top / HEIGHT) - 4);
-  const last = Math.min(sorted.length, Math.ceil((top + height) / HEIGHT) + 4);
+  const visible = Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i);
   return (
-    <div className="grid" data-testid={testId} data-rows={sorted.length} role="grid" aria-rowcount={sorted.length}>
+    <div className="grid" data-testid={testId} data-rows={count} role="grid" aria-rowcount={count}>
       <div className="grid-head" style={{ gridTemplateColumns: template }} role="row">
         {shown.map((column) => (
           <button
             key={column.at}
             role="columnheader"
-            className={column.kind === "text" ? "" : "right"}
+            title={column.title ?? column.name}
+            className={isLeft(column.kind) ? "" : "right"}
             onClick={() => click(column.at, column.kind)}
             aria-sort={sort?.column === column.at ? (sort.descending ? "descending" : "ascending") : "none"}
           >
@@ -97,28 +137,37 @@ export function Grid({ columns, rows, onRow, selected = -1, testId }: Properties
         onScroll={(event) => setTop(event.currentTarget.scrollTop)}
         onKeyDown={onKey}
       >
-        <div style={{ height: sorted.length * HEIGHT, position: "relative" }}>
-          {sorted.slice(first, last).map((row, i) => (
-            <div
-              key={first + i}
-              role="row"
-              className={`grid-row${first + i === current ? " current" : ""}${onRow ? " active" : ""}`}
-              style={{ top: (first + i) * HEIGHT, gridTemplateColumns: template }}
-              onClick={() => {
-                setCurrent(first + i);
-                onRow?.(row);
-              }}
-            >
-              {shown.map((column) => {
-                const text = cellText(column.kind, row[column.at] ?? null);
-                return (
-                  <span key={column.at} role="gridcell" title={text} className={column.kind === "text" ? "" : "right"}>
-                    {text}
-                  </span>
-                );
-              })}
-            </div>
-          ))}
+        <div style={{ height: drawn, position: "relative" }}>
+          {visible.map((at) => {
+            const row = rowOf(at);
+            return (
+              <div
+                key={at}
+                role="row"
+                className={`grid-row${at === current ? " current" : ""}${onRow ? " active" : ""}`}
+                style={{ top: at * HEIGHT - place + top, gridTemplateColumns: template }}
+                onClick={() => {
+                  setCurrent(at);
+                  if (row) onRow?.(row);
+                }}
+              >
+                {shown.map((column) => {
+                  const cell = row?.[column.at] ?? null;
+                  const text = row ? cellText(column.kind, cell, zero) : "…";
+                  return (
+                    <span
+                      key={column.at}
+                      role="gridcell"
+                      title={column.kind === "moment" ? String(cell ?? "") : text}
+                      className={isLeft(column.kind) ? "" : "right"}
+                    >
+                      {text}
+                    </span>
+                  );
+                })}
+              </div>
+            );
+          })}
         </div>
       </div>
     </div>

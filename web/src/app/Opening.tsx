@@ -1,24 +1,27 @@
-import type { TraceMessage } from "../api/messages";
+import { useEffect, useState } from "react";
+
+import { api } from "../api/client";
+import { formatBytes, formatShare } from "../base/format";
 import { useApp, useAppState } from "./context";
+import { OpenPath } from "./OpenPath";
+import { isShown } from "./traces";
 
-/** Whether there is anything to draw: a damaged file may be read without giving a single record. */
-export function hasContent(trace: TraceMessage): boolean {
-  return trace.state === "ready" && trace.tracks.some((track) => track.slices > 0);
-}
-
-/** What is seen before the first trace is ready, or where none ever is. */
+/** What is seen before there is anything to draw, or where there never is. */
 export function Opening() {
   const { t } = useApp();
   const session = useAppState((s) => s.session);
   if (!session) return <div className="opening">…</div>;
-  const nothing = !session.loading && !session.traces.some(hasContent);
+  const nothing = !session.loading && !session.traces.some(isShown);
+  const done = session.traces.filter((x) => x.state === "ready" || x.state === "failed").length;
   return (
     <div className="opening" data-testid="opening">
       <div>
         <h1>
-          {nothing
-            ? t("app.nothing")
-            : t("app.loading", session.traces.filter((x) => x.state === "ready").length, session.traces.length)}
+          {!nothing
+            ? t("app.loading", done, session.traces.length)
+            : session.traces.length + session.notes.length === 0
+              ? t("app.welcome")
+              : t("app.nothing")}
         </h1>
         {session.notes.map((note) => (
           <p key={note} className="error">
@@ -28,6 +31,7 @@ export function Opening() {
         <TraceList />
         {nothing && (
           <>
+            <OpenPath />
             <p>{t("app.nothing.help")}</p>
             <pre>sonde view ./profile</pre>
             <p className="muted">{t("app.nothing.formats")}</p>
@@ -38,24 +42,57 @@ export function Opening() {
   );
 }
 
+/** Shares of the imports that run, by trace id. */
+export function useProgress(): Map<number, number> {
+  const loading = useAppState((s) => s.session?.loading ?? false);
+  const [shares, setShares] = useState(new Map<number, number>());
+  useEffect(() => {
+    if (!loading) return;
+    let current = true;
+    const ask = () =>
+      api.progress().then(
+        (list) => current && setShares(new Map(list.map((p) => [p.trace, p.share]))),
+        () => undefined, // the page says by itself that the server is gone
+      );
+    void ask();
+    const timer = setInterval(() => void ask(), 400);
+    return () => {
+      current = false;
+      clearInterval(timer);
+    };
+  }, [loading]);
+  return shares;
+}
+
 export function TraceList() {
   const { t } = useApp();
   const session = useAppState((s) => s.session);
+  const shares = useProgress();
   return (
-    <ul className="traces">
-      {session?.traces.map((trace) => (
-        <li key={trace.id} className={trace.state}>
-          <span className="state">
-            {t(`app.${trace.state}` as "app.ready")}
-            {trace.state === "reading" && <progress />}
-          </span>
-          <span className="path" title={trace.path}>
-            {trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ` : ""}
-            {trace.path}
-          </span>
-          <small>{trace.message || trace.format}</small>
-        </li>
-      ))}
+    <ul className="traces" data-testid="trace-list">
+      {session?.traces.map((trace) => {
+        const share = shares.get(trace.id) ?? 0;
+        return (
+          <li key={trace.id} className={trace.state}>
+            <span className="state">
+              {t(`app.${trace.state}` as "app.ready")}
+              {trace.state === "reading" && (
+                <>
+                  <progress {...(share > 0 ? { value: share } : {})} /> {share > 0 ? formatShare(share, 0) : ""}
+                </>
+              )}
+            </span>
+            <span className="path" title={trace.path}>
+              {trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ` : ""}
+              {trace.path}
+            </span>
+            <small>
+              {trace.message || trace.format}
+              {trace.size_bytes > 0 ? ` · ${formatBytes(trace.size_bytes)}` : ""}
+            </small>
+          </li>
+        );
+      })}
     </ul>
   );
 }

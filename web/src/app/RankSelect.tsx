@@ -1,11 +1,12 @@
 import { useApp, useAppState } from "./context";
+import { isReady } from "./traces";
 
 /** Which trace a view shows, kept in the address; -1 is all, where `all` allows it. */
 export function useRank(all: boolean): [number, React.ReactNode] {
   const { store, t } = useApp();
   const session = useAppState((s) => s.session)!;
   const detail = useAppState((s) => s.detail);
-  const ready = session.traces.filter((trace) => trace.state === "ready");
+  const ready = session.traces.filter(isReady);
   const first = ready.reduce((best, trace) => (best && best.rank <= trace.rank ? best : trace), ready[0]);
   const chosen = Number(detail["rank"] ?? (all && ready.length > 1 ? -1 : (first?.id ?? 0)));
   const known = chosen < 0 ? all && ready.length > 1 : ready.some((trace) => trace.id === chosen);

@@ -1,6 +1,7 @@
 import { formatCount } from "../base/format";
 import { views } from "../views/list";
 import { useApp, useAppState } from "./context";
+import { useProgress } from "./Opening";
 import type { SearchOptions } from "./state";
 import type { TextKey } from "../i18n";
 
@@ -77,6 +78,7 @@ export function TopBar() {
   const theme = useAppState((s) => s.theme);
   const language = useAppState((s) => s.language);
   const session = useAppState((s) => s.session);
+  const shares = useProgress();
   const issues = session?.traces.reduce((sum, trace) => sum + trace.issues, 0) ?? 0;
   const done = session?.traces.filter((trace) => trace.state === "ready" || trace.state === "failed").length ?? 0;
   const failed = session?.traces.some((trace) => trace.state === "failed") || (session?.notes.length ?? 0) > 0;
@@ -84,24 +86,32 @@ export function TopBar() {
     <header>
       <b className="brand">Sonde</b>
       <nav>
-        {views.map((v) => (
-          <button
-            key={v.name}
-            aria-current={v.name === view ? "page" : undefined}
-            onClick={() => store.set({ view: v.name })}
-          >
-            {t(v.title)}
-          </button>
-        ))}
+        {views
+          .filter((v) => v.isUseful?.(session) ?? true)
+          .map((v) => (
+            <button
+              key={v.name}
+              aria-current={v.name === view ? "page" : undefined}
+              onClick={() => store.set({ view: v.name })}
+            >
+              {t(v.title)}
+            </button>
+          ))}
       </nav>
       <Search />
       <span className="grow" />
       {session?.loading && (
         <span className="loading">
-          <progress max={Math.max(1, session.traces.length)} value={done} />{" "}
+          <progress
+            max={Math.max(1, session.traces.length)}
+            value={done + [...shares.values()].reduce((sum, share) => sum + share, 0)}
+          />{" "}
           {t("app.loading", done, session.traces.length)}
         </span>
       )}
+      <button onClick={() => store.set({ dialog: "open" })} title={`${t("open.title")} (O)`}>
+        {t("open.do")}
+      </button>
       <button
         className={failed ? "warn" : ""}
         onClick={() => store.set({ dialog: "traces" })}

@@ -3,10 +3,11 @@ import { api } from "../api/client";
 import type { SessionMessage, SliceRefMessage } from "../api/messages";
 import { type TimeWindow, focusOn } from "../views/timeline/viewport";
 import type { Store } from "./state";
+import { isShown } from "./traces";
 
 /** From the first begin to the last end of what is ready. */
 export function dataWindow(session: SessionMessage | null): TimeWindow {
-  const ready = session?.traces.filter((t) => t.state === "ready" && t.end > t.begin) ?? [];
+  const ready = session?.traces.filter((t) => isShown(t) && t.end > t.begin) ?? [];
   if (ready.length === 0) return { begin: 0, end: 1000 };
   return { begin: Math.min(...ready.map((t) => t.begin)), end: Math.max(...ready.map((t) => t.end)) };
 }
@@ -37,7 +38,8 @@ export class Actions {
 
   /** Selects a slice; `reveal` also brings it into view. */
   select = async (trace: number, id: number, reveal = false, tight = false) => {
-    this.store.set({ selection: { trace, id }, panel: this.store.get().panel === "search" ? "search" : "details" });
+    const { panel } = this.store.get();
+    this.store.set({ selection: { trace, id }, drawer: true, panel: panel === "search" ? "search" : "details" });
     try {
       const slice = await api.slice(trace, id);
       const now = this.store.get().selection;
@@ -148,7 +150,84 @@ export class Actions {
       area ?? (slice ? { begin: slice.slice.ts, end: slice.slice.ts + Math.max(0, slice.slice.dur) } : null);
     const place = range ?? (at === null ? null : { begin: at, end: at });
     if (!place) return;
-    this.store.set({ marks: [...marks, { begin: place.begin, end: place.end, name }], panel: "marks", drawer: true });
+    const mark = { begin: place.begin, end: place.end, name, color: marks.length % 12 };
+    this.store.set({ marks: [...marks, mark], panel: "marks", drawer: true });
+  };
+
+  /** Shows traces later than they were. */
+  setOffsets = async (offsets: Record<number, number>) => {
+    api.setOffsets(offsets);
+    try {
+      const session = await api.session();
+      const { selection, slice } = this.store.get();
+      this.store.set({ offsets, session, hits: null, hit: -1 });
+      if (selection && slice) await this.select(selection.trace, selection.id);
+    } catch (error) {
+      this.fail(error);
+    }
+  };
+
+  setAnchor = () => this.store.set({ anchor: this.store.get().slice?.slice ?? null });
+
+  /** Moves the selected slice's trace so that it begins, or ends, with the anchor. */
+  alignToAnchor = (edge: "begin" | "end") => {
+    const { anchor, slice, offsets } = this.store.get();
+    if (!anchor || !slice || anchor.trace === slice.slice.trace) return;
+    const at = (s: SliceRefMessage) => s.ts + (edge === "end" ? Math.max(0, s.dur) : 0);
+    const { trace } = slice.slice;
+    void this.setOffsets({ ...offsets, [trace]: Math.round((offsets[trace] ?? 0) + at(anchor) - at(slice.slice)) });
+  };
+
+  /** Moves all other traces so that their slice of the same name and number begins or ends with the selected one. */
+  alignAll = async (edge: "begin" | "end") => {
+    const { slice, session, offsets } = this.store.get();
+    if (!slice || !session) return;
+    const at = (ts: number, dur: number) => ts + (edge === "end" ? Math.max(0, dur) : 0);
+    const { trace, id, name } = slice.slice;
+    const text = `'${name.replaceAll("'", "''")}'`;
+    const next = { ...offsets };
+    try {
+      const place = await api.sql(
+        `SELECT count(*) FROM slice WHERE name = ${text} AND (ts, slice_id) < (SELECT (ts, slice_id) FROM slice WHERE slice_id = ${id})`,
+        trace,
+      );
+      const wanted = at(slice.slice.ts, slice.slice.dur);
+      for (const other of session.traces.filter((x) => x.id !== trace && x.state === "ready")) {
+        const found = await api.sql(
+          `SELECT ts - ${session.base}, dur FROM slice WHERE name = ${text} ORDER BY ts, slice_id LIMIT 1 OFFSET ${String(place.rows[0]![0])}`,
+          other.id,
+        );
+        const row = found.rows[0];
+        if (row) next[other.id] = Math.round(wanted - at(Number(row[0]), Number(row[1])));
+      }
+      await this.setOffsets(next);
+    } catch (error) {
+      this.fail(error);
+    }
+  };
+
+  /** Pins all lanes of that name, of every trace. */
+  pinSameNamed = (name: string) => {
+    const { session, pinned } = this.store.get();
+    const keys = (session?.traces ?? [])
+      .filter(isShown)
+      .flatMap((trace) =>
+        trace.tracks.filter((t) => t.name === name && t.slices > 0).map((t) => `${trace.id}:${t.id}`),
+      );
+    this.store.set({ pinned: [...new Set([...pinned, ...keys])].slice(0, 100) });
+  };
+
+  /** Puts a lane, or a trace, before or after its neighbour; `siblings` are their keys as shown. */
+  move = (key: string, step: 1 | -1, siblings: readonly string[]) => {
+    const at = siblings.indexOf(key);
+    const to = at + step;
+    if (at < 0 || to < 0 || to >= siblings.length) return;
+    const next = [...siblings];
+    next.splice(at, 1);
+    next.splice(to, 0, key);
+    const { order, pinned } = this.store.get();
+    if (siblings.every((k) => pinned.includes(k)) && pinned.includes(key)) return this.store.set({ pinned: next });
+    this.store.set({ order: [...order.filter((k) => !siblings.includes(k)), ...next] });
   };
 
   toggle = (list: "pinned" | "hidden", key: string) => {

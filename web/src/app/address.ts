@@ -23,7 +23,7 @@ const list = (text: string | null): string[] => (text ? text.split("|").filter(B
 
 export function readAddress(hash: string): Place {
   const query = new URLSearchParams(hash.replace(/^#/, ""));
-  const place: Place = { ...startPlace, search: { ...startPlace.search }, detail: {} };
+  const place: Place = { ...startPlace, search: { ...startPlace.search }, offsets: {}, detail: {} };
   place.view = query.get("view") ?? startPlace.view;
   const [begin, end] = numbers(query.get("window"));
   if (begin !== undefined && end !== undefined && end > begin) place.window = { begin, end };
@@ -35,16 +35,23 @@ export function readAddress(hash: string): Place {
   place.folded = list(query.get("fold"));
   place.pinned = list(query.get("pin"));
   place.hidden = list(query.get("hide"));
+  place.order = list(query.get("order"));
+  for (const part of (query.get("offset") ?? "").split(",")) {
+    const [trace, by] = part.split(":").map(Number);
+    if (part && Number.isInteger(trace) && Number.isFinite(by)) place.offsets[trace!] = by!;
+  }
   place.marks = list(query.get("marks")).flatMap((mark) => {
-    const [from, to, ...name] = mark.split(",");
-    const [b, e] = [Number(from), Number(to)];
-    return Number.isFinite(b) && Number.isFinite(e) ? [{ begin: b, end: e, name: name.join(",") }] : [];
+    const [from, to, color, ...name] = mark.split(",");
+    const [b, e, c] = [Number(from), Number(to), Number(color)];
+    return Number.isFinite(b) && Number.isFinite(e) && Number.isInteger(c)
+      ? [{ begin: b, end: e, color: c, name: name.join(",") }]
+      : [];
   });
   place.search.text = query.get("search") ?? "";
   for (const flag of FLAGS) place.search[flag] = (query.get("find") ?? "").split(",").includes(flag);
   const panel = query.get("panel") as Panel;
   if (PANELS.includes(panel)) place.panel = panel;
-  place.drawer = query.get("drawer") !== "0";
+  place.drawer = query.get("drawer") === "1";
   if (query.get("theme") === "dark") place.theme = "dark";
   if (query.get("lang") === "zh") place.language = "zh";
   for (const [name, value] of query) if (name.startsWith("x.")) place.detail[name.slice(2)] = value;
@@ -66,14 +73,24 @@ export function writeAddress(place: Place): string {
   put("fold", place.folded.join("|"));
   put("pin", place.pinned.join("|"));
   put("hide", place.hidden.join("|"));
+  put("order", place.order.join("|"));
+  put(
+    "offset",
+    Object.entries(place.offsets)
+      .filter(([, by]) => by !== 0)
+      .map(([trace, by]) => `${trace}:${by}`)
+      .join(","),
+  );
   put(
     "marks",
-    place.marks.map((m) => `${Math.round(m.begin)},${Math.round(m.end)},${m.name.replaceAll("|", " ")}`).join("|"),
+    place.marks
+      .map((m) => `${Math.round(m.begin)},${Math.round(m.end)},${m.color},${m.name.replaceAll("|", " ")}`)
+      .join("|"),
   );
   put("search", place.search.text);
   put("find", FLAGS.filter((flag) => place.search[flag]).join(","));
   put("panel", place.panel, startPlace.panel);
-  put("drawer", place.drawer ? "1" : "0", "1");
+  put("drawer", place.drawer ? "1" : "0", "0");
   put("theme", place.theme, "light");
   put("lang", place.language, "en");
   for (const [name, value] of Object.entries(place.detail)) put(`x.${name}`, value);

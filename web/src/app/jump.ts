@@ -1,7 +1,9 @@
 /** From a row of any table to the timeline, by its slice_id, or its ts. */
 import type { Cell, ColumnMessage, SessionMessage } from "../api/messages";
+import { api } from "../api/client";
 import type { Actions } from "./actions";
 import type { Store } from "./state";
+import { isReady } from "./traces";
 
 export interface Target {
   trace: number;
@@ -24,7 +26,7 @@ export function targetOf(
     }
     return null;
   };
-  const ready = session.traces.filter((candidate) => candidate.state === "ready");
+  const ready = session.traces.filter(isReady);
   const rank = cell("rank");
   const owner =
     trace >= 0 ? trace : ready.length === 1 ? ready[0]!.id : ready.find((candidate) => candidate.rank === rank)?.id;
@@ -33,7 +35,7 @@ export function targetOf(
   if (typeof slice === "number" && slice >= 0) return { trace: owner, slice };
   const ts = cell("ts", "start_ns", "alloc_ts", "ts_ns");
   if (ts === null || !/^\d+$/.test(String(ts))) return null;
-  return { trace: owner, ts: Number(BigInt(String(ts)) - BigInt(session.base)) };
+  return { trace: owner, ts: Number(BigInt(String(ts)) - BigInt(session.base)) + api.offsetOf(owner) };
 }
 
 export function jump(target: Target | null, store: Store, actions: Actions) {

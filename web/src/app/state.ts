@@ -1,7 +1,7 @@
 /** What the user sees and chose, in one place; all of it is in the address (address.ts). */
 import { useSyncExternalStore } from "react";
 
-import type { SessionMessage, SliceListMessage, SliceMessage } from "../api/messages";
+import type { SessionMessage, SliceListMessage, SliceMessage, SliceRefMessage } from "../api/messages";
 import type { Language } from "../i18n";
 import type { ThemeName } from "../theme/themes";
 
@@ -9,6 +9,8 @@ export interface Mark {
   begin: number;
   end: number;
   name: string;
+  /** Index into the theme's bars. */
+  color: number;
 }
 
 export interface Area {
@@ -36,6 +38,10 @@ export interface Place {
   folded: string[];
   pinned: string[];
   hidden: string[];
+  /** Keys of lanes and traces that the user put in an order of her own. */
+  order: string[];
+  /** Nanoseconds that a trace is shown later than it was, by trace id. */
+  offsets: Record<number, number>;
   marks: Mark[];
   search: SearchOptions;
   panel: Panel;
@@ -53,7 +59,11 @@ export interface State extends Place {
   hits: SliceListMessage | null;
   hit: number;
   error: string;
-  dialog: "" | "help" | "palette" | "traces";
+  dialog: "" | "help" | "palette" | "traces" | "open";
+  /** The slice that others are aligned to. */
+  anchor: SliceRefMessage | null;
+  /** The lane that keys act on where the mouse is not over one. */
+  cursor: string;
 }
 
 export const startPlace: Place = {
@@ -64,10 +74,12 @@ export const startPlace: Place = {
   folded: [],
   pinned: [],
   hidden: [],
+  order: [],
+  offsets: {},
   marks: [],
   search: { text: "", regex: false, case: false, whole: false, args: false },
   panel: "details",
-  drawer: true,
+  drawer: false,
   theme: "light",
   language: "en",
   detail: {},
@@ -91,7 +103,18 @@ export class Store {
 }
 
 export function startState(place: Place): State {
-  return { ...place, session: null, gone: false, slice: null, hits: null, hit: -1, error: "", dialog: "" };
+  return {
+    ...place,
+    session: null,
+    gone: false,
+    slice: null,
+    hits: null,
+    hit: -1,
+    error: "",
+    dialog: "",
+    anchor: null,
+    cursor: "",
+  };
 }
 
 export function useStore<T>(store: Store, pick: (state: State) => T): T {

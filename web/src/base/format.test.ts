@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { formatBytes, formatCount, formatDuration, formatExact, formatShare } from "./format";
+import { formatBytes, formatCount, formatDuration, formatExact, formatMoment, formatShare } from "./format";
 
 describe("format", () => {
   it("writes durations with the unit that fits", () => {
@@ -9,6 +9,10 @@ describe("format", () => {
     expect(formatDuration(1234)).toBe("1.234 µs");
     expect(formatDuration(12_345_678)).toBe("12.35 ms");
     expect(formatDuration(-2_500_000_000)).toBe("-2.500 s");
+  });
+  it("writes moments to the nanosecond", () => {
+    expect(formatMoment(159_964_123)).toBe("159.964123 ms");
+    expect(formatMoment(-5)).toBe("-0.000005 ms");
   });
   it("writes moments exactly", () => {
     expect(formatExact(1_002_000_003)).toBe("1 s 2 ms 0 µs 3 ns");

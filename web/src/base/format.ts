@@ -39,6 +39,11 @@ export function formatExact(ns: number): string {
   return sign + parts.join(" ");
 }
 
+/** A moment in a column: milliseconds to the nanosecond, so that digits stand below each other. */
+export function formatMoment(ns: number): string {
+  return `${(ns / 1e6).toFixed(6)} ms`;
+}
+
 /** 1234567 -> "1 234 567", with thin blanks. */
 export function formatCount(value: number): string {
   return Math.round(value)
@@ -59,8 +64,8 @@ export function formatBytes(bytes: number): string {
 }
 
 /** A share of 1 as percent with two digits. */
-export function formatShare(share: number): string {
-  return Number.isFinite(share) ? `${(share * 100).toFixed(2)} %` : "–";
+export function formatShare(share: number, digits = 2): string {
+  return Number.isFinite(share) ? `${(share * 100).toFixed(digits)} %` : "–";
 }
 
 /** 1 MiB and more digits are kept: a number of a table, at most three decimals. */

@@ -12,9 +12,23 @@ export function roundStep(atLeast: number): number {
   return power * 10;
 }
 
-export function ticks(begin: number, end: number, width: number, least = 90): Ticks {
-  const step = Math.max(1, roundStep(((end - begin) / Math.max(width, 1)) * least));
+function multiples(begin: number, end: number, step: number): number[] {
   const values: number[] = [];
-  for (let value = Math.ceil(begin / step) * step; value <= end; value += step) values.push(value);
-  return { step, values };
+  // Counted, not summed: a sum of tenths drifts.
+  for (let i = Math.ceil(begin / step); i * step <= end && values.length < 1000; ++i) values.push(i * step);
+  return values;
+}
+
+/** `smallest`: steps are not finer; times have whole nanoseconds. */
+export function ticks(begin: number, end: number, width: number, least = 90, smallest = 1): Ticks {
+  const wanted = ((end - begin) / Math.max(width, 1)) * least;
+  const step = end > begin && end - begin < 1 ? roundStep(wanted) : Math.max(smallest, roundStep(wanted));
+  return { step, values: multiples(begin, end, step) };
+}
+
+/** Steps that are powers of two, for bytes. */
+export function binaryTicks(begin: number, end: number, width: number, least = 90): Ticks {
+  const wanted = ((end - begin) / Math.max(width, 1)) * least;
+  const step = Math.max(1, 2 ** Math.ceil(Math.log2(Math.max(wanted, 1))));
+  return { step, values: multiples(begin, end, step) };
 }

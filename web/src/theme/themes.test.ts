@@ -18,6 +18,13 @@ describe.each(Object.entries(themes))("theme %s", (_name, theme) => {
       expect(contrast(theme.barText, bar), bar).toBeGreaterThanOrEqual(4.5);
     }
   });
+  it("shows curves on every ground", () => {
+    for (const line of theme.lines) {
+      for (const ground of [theme.background, theme.panel])
+        expect(contrast(line, ground), line).toBeGreaterThanOrEqual(3);
+    }
+    expect(new Set(theme.lines).size).toBe(theme.lines.length);
+  });
   it("shows the selection against ground and bars", () => {
     expect(contrast(theme.selection, theme.background)).toBeGreaterThanOrEqual(3);
   });

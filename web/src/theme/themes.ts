@@ -13,6 +13,8 @@ export interface Theme {
   error: string;
   selection: string;
   bars: readonly string[];
+  /** Curves that are told apart. */
+  lines: readonly string[];
   barText: string;
   pending: string;
   computing: string;
@@ -51,6 +53,7 @@ export const themes: Record<"light" | "dark", Theme> = {
       "#b9d6ae",
       "#cdc3b2",
     ],
+    lines: ["#1f6a94", "#c0392b", "#7d5a00", "#4a7d2c", "#7b4aa3", "#00766c"],
     barText: "#16202b",
     pending: "#d3d9e0",
     computing: "#8ccb9b",
@@ -87,6 +90,7 @@ export const themes: Record<"light" | "dark", Theme> = {
       "#93b389",
       "#a59b89",
     ],
+    lines: ["#6db7df", "#f28b82", "#e3b45a", "#9ccf7f", "#c6a2e8", "#5fd0c2"],
     barText: "#0c1218",
     pending: "#38424e",
     computing: "#6fae80",

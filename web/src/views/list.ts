@@ -1,7 +1,9 @@
 import type { View } from "../app/view";
 import { communicationView } from "./communication/Communication";
+import { liveView } from "./live/Live";
 import { memoryView } from "./memory/Memory";
 import { operatorsView } from "./operators/Operators";
+import { servingView } from "./serving/Serving";
 import { sqlView } from "./sql/Sql";
 import { summaryView } from "./summary/Summary";
 import { tablesView } from "./tables/Tables";
@@ -14,6 +16,8 @@ export const views: readonly View[] = [
   operatorsView,
   memoryView,
   communicationView,
+  servingView,
   tablesView,
   sqlView,
+  liveView,
 ];

@@ -1,116 +1,87 @@
 import { useMemo } from "react";
 
 import { Bars } from "../../app/Bars";
-import { useApp } from "../../app/context";
+import { useApp, useAppState } from "../../app/context";
 import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
 import { useRank } from "../../app/RankSelect";
-import { columnOf, useTable } from "../../app/useTable";
+import { useRanks } from "../../app/useRanks";
+import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
-import { formatBytes, formatDuration } from "../../base/format";
+import { formatBytes, formatCount, formatDuration } from "../../base/format";
+import { sumBy } from "./groups";
+import { HeatMap } from "./HeatMap";
 import { matrixOf } from "./matrix";
 
+const KEYS = ["group", "op", "rank"] as const;
+
+/** Each operation with what it waited, moved and rested, and its bandwidth while it moved. */
+const OPERATIONS =
+  "SELECT slice_id, name, op_type, group_name, step_id, ts, dur, transit_ns, wait_ns, idle_ns, size_bytes, " +
+  "CASE WHEN transit_ns > 0 THEN size_bytes / transit_ns END AS gb_per_s, data_type, rank_size, peer_rank, algorithm " +
+  "FROM communication_op ORDER BY dur DESC";
+
 function Communication() {
-  const { t, theme } = useApp();
+  const { store, t, theme } = useApp();
   const [rank, select] = useRank(false);
-  const table = useTable({ recipe: "communication", trace: rank });
-  const links = useTable({ recipe: "communication_matrix", trace: rank });
-  const matrix = useMemo(() => (links ? matrixOf(links) : null), [links]);
-  const bars = useMemo(() => {
-    if (!table) return null;
-    const at = (name: string) => columnOf(table, name);
-    const [group, elapse, transit, wait, idle] = [
-      at("group"),
-      at("elapse_ns"),
-      at("transit_ns"),
-      at("wait_ns"),
-      at("idle_ns"),
-    ];
-    const sums = new Map<string, [number, number, number, number]>();
-    for (const row of table.rows) {
-      // Totals repeat their operations.
-      if (String(row[at("name")]).startsWith("Total")) continue;
-      const sum = sums.get(String(row[group])) ?? [0, 0, 0, 0];
-      [elapse, transit, wait, idle].forEach((column, i) => (sum[i] = sum[i]! + Number(row[column] ?? 0)));
-      sums.set(String(row[group]), sum);
-    }
-    return [...sums].map(([label, [all, moving, waiting, resting]]) => ({
-      label,
-      parts: [
-        { color: theme.communication, value: moving, title: `transit ${formatDuration(moving)}` },
-        { color: theme.exposed, value: waiting, title: `wait ${formatDuration(waiting)}` },
-        { color: theme.free, value: resting, title: `idle ${formatDuration(resting)}` },
-      ],
-      text: formatDuration(all),
-    }));
-  }, [table, theme]);
-  if (table && table.rows.length === 0)
+  const chosen = useAppState((s) => s.detail["communication"] ?? "group");
+  const by = KEYS.find((key) => key === chosen) ?? "group";
+  const operations = useRanks({ recipe: "communication" });
+  const links = useRanks({ recipe: "communication_matrix" });
+  const table = useTable({ sql: OPERATIONS, trace: rank, limit: 20_000 });
+  const matrix = useMemo(() => matrixOf(links.answers.map((answer) => answer.table)), [links.answers]);
+  const sums = useMemo(() => sumBy(operations.answers, by), [operations.answers, by]);
+  const parts = [
+    ["transit", theme.communication],
+    ["wait", theme.exposed],
+    ["idle", theme.free],
+  ] as const;
+  if (operations.done && sums.length === 0)
     return <Empty title={t("communication.none")} help={t("communication.none.help")} />;
   return (
     <div className="page">
       <div className="toolbar">
+        {KEYS.map((key) => (
+          <button
+            key={key}
+            aria-pressed={by === key}
+            onClick={() => store.set({ detail: { ...store.get().detail, communication: key } })}
+          >
+            {t(`communication.by${key}`)}
+          </button>
+        ))}
         <span className="legend">
-          <span>
-            <i style={{ background: theme.communication }} />
-            transit
-          </span>
-          <span>
-            <i style={{ background: theme.exposed }} />
-            wait
-          </span>
-          <span>
-            <i style={{ background: theme.free }} />
-            idle
-          </span>
+          {parts.map(([name, color]) => (
+            <span key={name}>
+              <i style={{ background: color }} />
+              {t(`communication.${name}`)}
+            </span>
+          ))}
         </span>
         <span className="grow" />
         {select}
       </div>
-      {bars && (
-        <Bars
-          rows={bars}
-          whole={Math.max(1, ...bars.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)))}
-          testId="communication-groups"
-        />
-      )}
-      {matrix && matrix.ranks.length > 0 && matrix.ranks.length <= 64 && (
-        <div style={{ overflow: "auto", maxHeight: "40%" }}>
-          <table className="matrix" data-testid="matrix">
-            <caption className="muted" style={{ textAlign: "left" }}>
-              {t("communication.matrix")}
-            </caption>
-            <tbody>
-              <tr>
-                <th>
-                  {t("communication.from")} \ {t("communication.to")}
-                </th>
-                {matrix.ranks.map((to) => (
-                  <th key={to}>{to}</th>
-                ))}
-              </tr>
-              {matrix.ranks.map((from) => (
-                <tr key={from}>
-                  <th>{from}</th>
-                  {matrix.ranks.map((to) => {
-                    const link = matrix.links.get(`${from}:${to}`);
-                    const heat = link ? Math.round((70 * link.bytes) / matrix.most) : 0;
-                    return (
-                      <td
-                        key={to}
-                        style={{ background: `color-mix(in srgb, ${theme.communication} ${heat}%, transparent)` }}
-                        title={link ? formatDuration(link.time) : ""}
-                      >
-                        {link ? formatBytes(link.bytes) : ""}
-                      </td>
-                    );
-                  })}
-                </tr>
-              ))}
-            </tbody>
-          </table>
+      <div className="columns">
+        <div className="column" style={{ flex: 1.3 }}>
+          <Bars
+            rows={sums.map(([label, times]) => ({
+              label: by === "group" ? `${t("communication.group")} ${label}` : label,
+              parts: parts.map(([name, color]) => ({
+                color,
+                value: times[name],
+                title: `${t(`communication.${name}`)} ${formatDuration(times[name])}`,
+              })),
+              text: `${formatDuration(times.all)} · ${formatCount(times.count)} × · ${formatBytes(times.bytes)}`,
+            }))}
+            whole={Math.max(1, ...sums.map(([, times]) => times.transit + times.wait + times.idle))}
+            testId="communication-groups"
+          />
         </div>
-      )}
-      <DataTable name="communication" table={table} trace={rank} testId="communication-table" />
+        <div className="column">
+          <HeatMap matrix={matrix} />
+        </div>
+      </div>
+      <DataTable name="communication" table={table} trace={rank} sql={OPERATIONS} testId="communication-table" />
     </div>
   );
 }

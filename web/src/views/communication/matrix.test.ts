@@ -10,8 +10,15 @@ it("sums the totals of all kinds by link", () => {
     ["send-total", 0, 1, 50, 5],
     ["send-total", 1, 0, 20, 5],
   ];
-  const matrix = matrixOf({ columns, rows, complete: true, elapsed: 0 });
+  const matrix = matrixOf([{ columns, rows, complete: true, elapsed: 0 }]);
   expect(matrix.ranks).toEqual([0, 1]);
   expect(matrix.links.get("0:1")).toEqual({ bytes: 150, time: 15 });
   expect(matrix.most).toBe(150);
+});
+
+it("adds the links that each rank saw", () => {
+  const columns = ["name", "src_rank", "dst_rank", "size_bytes", "time_ns"].map((name) => ({ name, type: "integer" }));
+  const table = (rows: (string | number)[][]) => ({ columns, rows, complete: true, elapsed: 0 });
+  const matrix = matrixOf([table([["a-total", 0, 1, 100, 10]]), table([["a-total", 1, 0, 70, 10]])]);
+  expect([...matrix.links.keys()]).toEqual(["0:1", "1:0"]);
 });

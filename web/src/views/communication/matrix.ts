@@ -1,6 +1,6 @@
 /** Traffic between ranks: bytes and time of all kinds, from rows of the recipe communication_matrix. */
 import type { TableMessage } from "../../api/messages";
-import { columnOf } from "../../app/useTable";
+import { columnOf } from "../../app/columns";
 
 export interface Link {
   bytes: number;
@@ -13,20 +13,22 @@ export interface Matrix {
   most: number;
 }
 
-export function matrixOf(table: TableMessage): Matrix {
-  const [from, to, bytes, time] = ["src_rank", "dst_rank", "size_bytes", "time_ns"].map((name) =>
-    columnOf(table, name),
-  ) as [number, number, number, number];
-  const kind = columnOf(table, "name");
+export function matrixOf(tables: readonly TableMessage[]): Matrix {
   const links = new Map<string, Link>();
   const ranks = new Set<number>();
-  for (const row of table.rows) {
-    // Rows named "...-total" sum those of their kind; without them the single ones are taken.
-    if (!String(row[kind]).endsWith("-total")) continue;
-    const key = `${row[from]}:${row[to]}`;
-    const link = links.get(key) ?? { bytes: 0, time: 0 };
-    links.set(key, { bytes: link.bytes + Number(row[bytes]), time: link.time + Number(row[time]) });
-    ranks.add(Number(row[from])).add(Number(row[to]));
+  for (const table of tables) {
+    const [from, to, bytes, time] = ["src_rank", "dst_rank", "size_bytes", "time_ns"].map((name) =>
+      columnOf(table, name),
+    ) as [number, number, number, number];
+    const kind = columnOf(table, "name");
+    for (const row of table.rows) {
+      // Rows named "...-total" sum those of their kind.
+      if (!String(row[kind]).endsWith("-total")) continue;
+      const key = `${row[from]}:${row[to]}`;
+      const link = links.get(key) ?? { bytes: 0, time: 0 };
+      links.set(key, { bytes: link.bytes + Number(row[bytes]), time: link.time + Number(row[time]) });
+      ranks.add(Number(row[from])).add(Number(row[to]));
+    }
   }
   const most = Math.max(1, ...[...links.values()].map((link) => link.bytes));
   return { ranks: [...ranks].sort((a, b) => a - b), links, most };

@@ -1,60 +1,44 @@
 import { useMemo } from "react";
 
-import { api } from "../../api/client";
+import { Bars } from "../../app/Bars";
 import { useApp, useAppState } from "../../app/context";
 import { Curves } from "../../app/Curves";
 import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
+import { WHOLE } from "../../app/pages";
 import { useRank } from "../../app/RankSelect";
 import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
-import { formatBytes, formatDuration } from "../../base/format";
+import { colorIndex } from "../../base/color";
+import { formatBytes, formatCount, formatDuration, formatShare } from "../../base/format";
+import { type Range, blockStatement, curveStatement, ownerStatement } from "./statements";
 
-const POINTS = 1500;
 const KINDS = ["allocated", "reserved", "active"] as const;
-
-/** The highest value in each of 1500 parts of time, by owner of the memory. */
-export function curveStatement(): string {
-  const part = `(ts - (SELECT min(ts) FROM memory_event)) * ${POINTS} // greatest((SELECT max(ts) - min(ts) + 1 FROM memory_event), 1)`;
-  return (
-    `SELECT coalesce(component, '') AS owner, ${part} AS part, min(ts) AS ts, max(total_allocated) AS allocated, ` +
-    `max(total_reserved) AS reserved, max(total_active) AS active FROM memory_event GROUP BY 1, 2 ORDER BY 1, 2`
-  );
-}
-
-/** Blocks that live at some moment of the range; nanoseconds of the epoch as text. */
-export function blockStatement(range: [string, string] | null): string {
-  const where = range
-    ? `WHERE coalesce(alloc_ts, 0) <= ${range[1]} AND coalesce(free_ts, 9223372036854775807) >= ${range[0]} `
-    : "";
-  return (
-    "SELECT b.owner_slice_id, coalesce(b.name, s.name) AS name, f.module, size_bytes, alloc_ts, free_ts, free_ts - alloc_ts AS life_ns, pointer " +
-    "FROM memory_block b LEFT JOIN slice s ON s.slice_id = b.owner_slice_id LEFT JOIN framework_op f ON f.slice_id = b.owner_slice_id " +
-    `${where}ORDER BY size_bytes DESC`
-  );
-}
 
 function Memory() {
   const { store, actions, t, theme } = useApp();
   const session = useAppState((s) => s.session)!;
   const detail = useAppState((s) => s.detail);
+  const marks = useAppState((s) => s.marks);
   const [rank, select] = useRank(false);
+  const by = detail["memoryby"] === "module" ? "module" : "op";
+  const off = new Set((detail["memoryoff"] ?? "").split("|"));
   const curve = useTable({ sql: curveStatement(), trace: rank, limit: 100_000 });
   const zero = actions.data().begin;
   const absolute = (at: number) => (BigInt(session.base) + BigInt(Math.round(at))).toString();
   const [from, to] = (detail["memory"] ?? "").split(",").map(Number);
-  const range: [string, string] | null =
+  const range: Range =
     detail["memory"] && from !== undefined && to !== undefined ? [absolute(from), absolute(to)] : null;
   const sql = blockStatement(range);
-  const blocks = useTable({ sql, trace: rank, limit: 100_000 });
-  const setRange = (a: number, b: number) =>
-    store.set({ detail: { ...store.get().detail, memory: `${Math.round(a)},${Math.round(b)}` } });
+  const blocks = useTable({ sql, trace: rank, limit: WHOLE });
+  const owners = useTable({ sql: ownerStatement(range, by), trace: rank });
+  const put = (part: Record<string, string>) => store.set({ detail: { ...store.get().detail, ...part } });
+  const setRange = (a: number, b: number) => put({ memory: `${Math.round(a)},${Math.round(b)}` });
 
   const curves = useMemo(() => {
-    const colors = [theme.accent, theme.error, theme.warning, theme.counterLine, theme.muted];
-    const made: { name: string; color: string; points: [number, number][]; peak: number }[] = [];
-    const owners = [...new Set(curve?.rows.map((row) => String(row[0])) ?? [])];
-    for (const owner of owners) {
+    const made: { name: string; color: string; filled: boolean; points: [number, number][]; peak: number }[] = [];
+    const names = [...new Set(curve?.rows.map((row) => String(row[0])) ?? [])];
+    for (const owner of names) {
       KINDS.forEach((kind, i) => {
         const rows = curve!.rows.filter((row) => row[0] === owner && row[3 + i] !== null);
         const peak = rows.reduce((best, row) => Math.max(best, Number(row[3 + i])), 0);
@@ -65,7 +49,8 @@ function Memory() {
         ]);
         made.push({
           name: `${owner ? `${owner} ` : ""}${t(`memory.${kind}`)}`,
-          color: colors[made.length % colors.length]!,
+          color: theme.lines[made.length % theme.lines.length]!,
+          filled: kind === "allocated",
           points,
           peak,
         });
@@ -75,11 +60,21 @@ function Memory() {
   }, [curve, theme, t, session.base]);
 
   if (curve && curves.length === 0) return <Empty title={t("memory.none")} help={t("memory.none.help")} />;
+  const whole = owners?.rows.reduce((sum, row) => sum + Number(row[1]), 0) ?? 0;
   return (
     <div className="page">
       <div className="peaks" data-testid="memory-peaks">
         {curves.map((c) => (
-          <div key={c.name}>
+          <button
+            key={c.name}
+            className={off.has(c.name) ? "off" : ""}
+            aria-pressed={!off.has(c.name)}
+            onClick={() => {
+              const next = new Set(off);
+              if (!next.delete(c.name)) next.add(c.name);
+              put({ memoryoff: [...next].filter(Boolean).join("|") });
+            }}
+          >
             <span className="legend">
               <span>
                 <i style={{ background: c.color }} />
@@ -87,38 +82,97 @@ function Memory() {
               </span>
             </span>
             <b>{formatBytes(c.peak)}</b>
-          </div>
+          </button>
         ))}
         <span className="grow" />
+        {marks.some((mark) => mark.end > mark.begin) && (
+          <select
+            aria-label={t("memory.mark")}
+            value=""
+            onChange={(event) => {
+              const mark = marks[Number(event.target.value)]!;
+              setRange(mark.begin, mark.end);
+            }}
+          >
+            <option value="">{t("memory.mark")}</option>
+            {marks.map(
+              (mark, i) =>
+                mark.end > mark.begin && (
+                  <option key={i} value={i}>
+                    {mark.name}
+                  </option>
+                ),
+            )}
+          </select>
+        )}
         {select}
       </div>
       <div className="chart">
-        <Curves
-          testId="memory-curve"
-          steps
-          curves={curves}
-          formatX={(x) => formatDuration(x - zero)}
-          formatY={formatBytes}
-          onRange={setRange}
-          onPoint={(at) => setRange(at, at)}
-        />
-      </div>
-      <div className="caption">
-        {range
-          ? t(
-              "memory.alive",
-              from === to
-                ? formatDuration(from! - zero)
-                : `${formatDuration(from! - zero)} – ${formatDuration(to! - zero)}`,
-            )
-          : t("memory.blocks")}
-        {range && (
-          <button className="link" onClick={() => store.set({ detail: { ...detail, memory: "" } })}>
-            {t("memory.reset")}
-          </button>
+        {curve && (
+          <Curves
+            testId="memory-curve"
+            steps
+            binary
+            zero={zero}
+            curves={curves.filter((c) => !off.has(c.name))}
+            formatX={(x) => formatDuration(x - zero)}
+            formatY={formatBytes}
+            chosen={range ? [from!, to!] : null}
+            onRange={setRange}
+            onPoint={(at) => setRange(at, at)}
+          />
         )}
       </div>
-      <DataTable name="memory" table={blocks} trace={rank} csv={api.csvAddress(sql, rank)} testId="memory-blocks" />
+      <div className="toolbar">
+        <b>
+          {range
+            ? t(
+                "memory.alive",
+                from === to
+                  ? formatDuration(from! - zero)
+                  : `${formatDuration(from! - zero)} – ${formatDuration(to! - zero)}`,
+              )
+            : t("memory.blocks")}
+        </b>
+        <span className="muted" data-testid="memory-alive">
+          {owners ? formatBytes(whole) : "…"}
+        </span>
+        {range ? (
+          <button onClick={() => put({ memory: "" })}>{t("memory.reset")}</button>
+        ) : (
+          <span className="muted">{t("memory.hint")}</span>
+        )}
+        <span className="grow" />
+        {(["op", "module"] as const).map((kind) => (
+          <button key={kind} aria-pressed={by === kind} onClick={() => put({ memoryby: kind })}>
+            {t(`memory.by${kind}`)}
+          </button>
+        ))}
+      </div>
+      <div className="columns">
+        <div className="column" style={{ flex: 0.55 }}>
+          {owners && (
+            <Bars
+              testId="memory-owners"
+              whole={Number(owners.rows[0]?.[1] ?? 1)}
+              rows={owners.rows.map((row) => ({
+                label: String(row[0]) || t("memory.unknown"),
+                parts: [
+                  {
+                    color: theme.bars[colorIndex(String(row[0]), theme.bars.length)]!,
+                    value: Number(row[1]),
+                    title: t("memory.count", formatCount(Number(row[2]))),
+                  },
+                ],
+                text: `${formatBytes(Number(row[1]))}  ${formatShare(Number(row[1]) / Math.max(1, whole), 1)}`,
+              }))}
+            />
+          )}
+        </div>
+        <div className="column">
+          <DataTable name="memory" table={blocks} trace={rank} sql={sql} testId="memory-blocks" />
+        </div>
+      </div>
     </div>
   );
 }

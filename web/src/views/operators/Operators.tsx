@@ -1,67 +1,65 @@
 import { useMemo } from "react";
 
-import { api } from "../../api/client";
 import { Bars } from "../../app/Bars";
+import { columnOf } from "../../app/columns";
 import { useApp, useAppState } from "../../app/context";
 import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
+import { WHOLE } from "../../app/pages";
 import { useRank } from "../../app/RankSelect";
-import { columnOf, useTable } from "../../app/useTable";
+import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { colorIndex } from "../../base/color";
-import { formatDuration, formatShare } from "../../base/format";
-
-const KERNELS =
-  "SELECT slice_id, name, op_type, core, ts, dur, wait_ns, block_num, input_shapes, output_shapes, step_id FROM device_task WHERE core IS NOT NULL ORDER BY dur DESC";
+import { formatDuration } from "../../base/format";
+import { KEYS, type Key, taskStatement, totalsStatement } from "./statements";
 
 function Operators() {
   const { store, t, theme } = useApp();
   const [rank, select] = useRank(false);
-  const mode = useAppState((s) => s.detail["operators"] ?? "type");
-  const types = useTable({ recipe: "op_statistic", trace: rank });
-  const kernels = useTable({ sql: KERNELS, trace: rank, limit: 100_000 });
+  const chosen = useAppState((s) => s.detail["operators"] ?? "type");
+  const key: Key = chosen in KEYS ? (chosen as Key) : "type";
+  const sql = totalsStatement(key);
+  const totals = useTable({ sql, trace: rank, limit: WHOLE });
+  const metrics = useTable({ sql: "SELECT DISTINCT metric FROM device_task_pmu ORDER BY 1", trace: rank });
+  const tasksSql = metrics ? taskStatement(metrics.rows.map((row) => String(row[0]))) : "";
+  const tasks = useTable(metrics ? { sql: tasksSql, trace: rank, limit: WHOLE } : null);
 
   const bars = useMemo(() => {
-    if (!types) return null;
-    const [name, core, total] = [columnOf(types, "op_type"), columnOf(types, "core"), columnOf(types, "total_ns")];
-    const sums = new Map<string, number>();
-    for (const row of types.rows) {
-      const key = mode === "core" ? String(row[core] ?? "–") : `${row[name]} · ${row[core] ?? "–"}`;
-      sums.set(key, (sums.get(key) ?? 0) + Number(row[total]));
-    }
-    const whole = [...sums.values()].reduce((a, b) => a + b, 0);
-    const sorted = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 15);
+    if (!totals) return null;
+    const [total, percent] = [columnOf(totals, "total_ns"), columnOf(totals, "percent")];
+    const top = totals.rows.slice(0, 15);
     return {
-      most: sorted[0]?.[1] ?? 1,
-      rows: sorted.map(([label, value]) => ({
-        label,
-        parts: [{ color: theme.bars[colorIndex(label, theme.bars.length)]!, value }],
-        text: `${formatDuration(value)}  ${formatShare(value / whole)}`,
+      most: Number(top[0]?.[total] ?? 1),
+      rows: top.map((row) => ({
+        label: String(row[0]),
+        parts: [{ color: theme.bars[colorIndex(String(row[0]), theme.bars.length)]!, value: Number(row[total]) }],
+        text: `${formatDuration(Number(row[total]))}  ${Number(row[percent]).toFixed(2)} %`,
       })),
     };
-  }, [types, mode, theme]);
+  }, [totals, theme]);
 
-  if (types && types.rows.length === 0) return <Empty title={t("operators.none")} help={t("operators.none.help")} />;
+  if (totals && totals.rows.length === 0) return <Empty title={t("operators.none")} help={t("operators.none.help")} />;
   const choose = (name: string) => store.set({ detail: { ...store.get().detail, operators: name } });
   return (
     <div className="page">
       <div className="toolbar">
-        <button aria-pressed={mode === "type"} onClick={() => choose("type")}>
-          {t("operators.type")}
-        </button>
-        <button aria-pressed={mode === "core"} onClick={() => choose("core")}>
-          {t("operators.core")}
-        </button>
+        {(Object.keys(KEYS) as Key[]).map((name) => (
+          <button key={name} aria-pressed={key === name} onClick={() => choose(name)}>
+            {t(`operators.${name}`)}
+          </button>
+        ))}
         <span className="grow" />
         {select}
       </div>
       <div className="columns">
-        <div className="column">{bars && <Bars testId="operator-bars" rows={bars.rows} whole={bars.most} />}</div>
+        <div className="column" style={{ flex: 0.8 }}>
+          {bars && <Bars testId="operator-bars" rows={bars.rows} whole={bars.most} />}
+        </div>
         <div className="column" style={{ flex: 1.4 }}>
-          <DataTable name="op_statistic" table={types} trace={rank} testId="operator-types" />
+          <DataTable name={`operators-${key}`} table={totals} trace={rank} sql={sql} testId="operator-types" />
         </div>
       </div>
-      <DataTable name="kernels" table={kernels} trace={rank} csv={api.csvAddress(KERNELS, rank)} testId="kernels" />
+      <DataTable name="kernels" table={tasks} trace={rank} sql={tasksSql} testId="kernels" />
     </div>
   );
 }

@@ -2,27 +2,20 @@ import { useEffect, useRef, useState } from "react";
 
 import { api } from "../../api/client";
 import type { SchemaTableMessage, TableMessage } from "../../api/messages";
+import { Bars } from "../../app/Bars";
 import { useApp, useAppState } from "../../app/context";
 import { Curves } from "../../app/Curves";
 import { DataTable } from "../../app/DataTable";
+import { WHOLE } from "../../app/pages";
 import { useRank } from "../../app/RankSelect";
 import type { View } from "../../app/view";
+import { colorIndex } from "../../base/color";
 import { formatCount, formatDuration, formatNumber } from "../../base/format";
+import { type ChartKind, chartOf } from "./chart";
 import { complete, wordBefore } from "./complete";
 
 const START =
   "SELECT name, count(*) AS count, sum(dur) AS total_ns FROM slice GROUP BY name ORDER BY total_ns DESC LIMIT 100";
-const LIMIT = 100_000;
-
-/** The first two columns of numbers as a curve; null where there are not two. */
-export function curveOf(table: TableMessage): [number, number][] | null {
-  const numbers = table.columns.flatMap((column, i) =>
-    column.type === "integer" || column.type === "real" ? [i] : [],
-  );
-  const [x, y] = numbers;
-  if (y === undefined) return x === undefined ? null : table.rows.map((row, i) => [i, Number(row[x] ?? 0)]);
-  return table.rows.map((row): [number, number] => [Number(row[x!]), Number(row[y] ?? 0)]).sort((a, b) => a[0] - b[0]);
-}
 
 function Sql() {
   const { store, actions, t, theme } = useApp();
@@ -33,7 +26,7 @@ function Sql() {
   const [asked, setAsked] = useState("");
   const [running, setRunning] = useState("");
   const [history, setHistory] = useState<string[]>([]);
-  const [chart, setChart] = useState(false);
+  const chart = useAppState((s) => s.detail["chart"] ?? "") as ChartKind | "";
   const [words, setWords] = useState<string[]>([]);
   const box = useRef<HTMLTextAreaElement>(null);
   const setText = (value: string) => store.set({ detail: { ...store.get().detail, sql: value } });
@@ -48,7 +41,7 @@ function Sql() {
     setWords([]);
     store.set({ error: "" });
     try {
-      setTable(await api.sql(text, rank, LIMIT, id));
+      setTable(await api.sql(text, rank, WHOLE, id));
       setAsked(text);
       setHistory((old) => [text, ...old.filter((s) => s !== text)].slice(0, 30));
     } catch (error) {
@@ -64,7 +57,7 @@ function Sql() {
     setWords([]);
     box.current!.focus();
   };
-  const curve = chart && table ? curveOf(table) : null;
+  const drawn = chart !== "" && table ? chartOf(table, chart) : null;
   return (
     <div className="side">
       <div className="side-list">
@@ -118,9 +111,16 @@ function Sql() {
             <button onClick={() => void api.cancel(running).catch(actions.fail)} disabled={running === ""}>
               {t("sql.cancel")}
             </button>
-            <button aria-pressed={chart} onClick={() => setChart(!chart)}>
-              {t("sql.chart")}
-            </button>
+            <select
+              value={chart}
+              aria-label={t("sql.chart")}
+              onChange={(event) => store.set({ detail: { ...store.get().detail, chart: event.target.value } })}
+            >
+              <option value="">{t("sql.nochart")}</option>
+              <option value="line">{t("sql.line")}</option>
+              <option value="dots">{t("sql.dots")}</option>
+              <option value="bars">{t("sql.bars")}</option>
+            </select>
             {select}
             {history.length > 0 && (
               <select
@@ -144,19 +144,35 @@ function Sql() {
             </span>
           </div>
         </div>
-        {curve && (
+        {chart !== "" && table && !drawn && <div className="caption">{t("sql.nonumbers")}</div>}
+        {drawn && "labels" in drawn && (
+          <div className="chart" style={{ overflow: "auto" }} data-testid="sql-chart">
+            <Bars
+              rows={drawn.labels.map(([label, value]) => ({
+                label,
+                parts: [{ color: theme.bars[colorIndex(label, theme.bars.length)]!, value: Math.max(0, value) }],
+                text: formatNumber(value),
+              }))}
+              whole={Math.max(...drawn.labels.map(([, value]) => value))}
+            />
+          </div>
+        )}
+        {drawn && "series" in drawn && (
           <div className="chart">
             <Curves
-              curves={[{ name: "y", color: theme.accent, points: curve }]}
+              curves={drawn.series.map((line, i) => ({
+                ...line,
+                color: [theme.accent, theme.error, theme.warning, theme.computing, theme.muted][i % 5]!,
+              }))}
+              dots={chart === "dots"}
+              bars={chart === "bars"}
               formatX={formatNumber}
               formatY={formatNumber}
               testId="sql-chart"
             />
           </div>
         )}
-        {table && (
-          <DataTable name="sql" table={table} trace={rank} csv={api.csvAddress(asked, rank)} testId="sql-result" />
-        )}
+        {table && <DataTable name="sql" plain table={table} trace={rank} sql={asked} testId="sql-result" />}
       </div>
     </div>
   );

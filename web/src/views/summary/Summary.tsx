@@ -1,101 +1,152 @@
-import { useEffect, useState } from "react";
+import { useMemo } from "react";
 
-import { api } from "../../api/client";
-import type { TableMessage } from "../../api/messages";
 import { Bars } from "../../app/Bars";
 import { useApp, useAppState } from "../../app/context";
 import { Empty } from "../../app/Empty";
+import { Grid } from "../../app/Grid";
 import { TraceList } from "../../app/Opening";
-import { columnOf } from "../../app/useTable";
+import { isReady } from "../../app/traces";
+import { useRanks } from "../../app/useRanks";
 import type { View } from "../../app/view";
-import { formatDuration } from "../../base/format";
+import { formatCount, formatDuration, formatShare } from "../../base/format";
+import { Parallel } from "./Parallel";
+import { Top } from "./Top";
+import { type Step, rankTotals, slowRank, stepsOf, wholeOf } from "./steps";
 
-interface Step {
-  rank: string;
-  step: string;
-  computing: number;
-  exposed: number;
-  free: number;
-}
-
-export function stepsOf(rank: string, table: TableMessage): Step[] {
-  const at = (name: string) => columnOf(table, name);
-  return table.rows.map((row) => ({
-    rank,
-    step: row[at("step_id")] === null ? "–" : String(row[at("step_id")]),
-    computing: Number(row[at("computing_ns")]),
-    exposed: Number(row[at("not_overlapped_ns")]),
-    free: Number(row[at("free_ns")]),
-  }));
-}
-
-function Summary() {
-  const { actions, t, theme } = useApp();
-  const session = useAppState((s) => s.session)!;
-  const [steps, setSteps] = useState<Step[] | null>(null);
-  useEffect(() => {
-    let current = true;
-    const ready = session.traces.filter((trace) => trace.state === "ready").sort((a, b) => a.rank - b.rank);
-    void (async () => {
-      const all: Step[] = [];
-      // One after another: each loads its trace once.
-      for (const trace of ready) {
-        const label = trace.rank >= 0 ? t("lane.rank", trace.rank) : trace.name;
-        try {
-          all.push(...stepsOf(label, await api.recipe(trace.id, "step_trace")));
-        } catch (error) {
-          actions.fail(error);
-        }
-        if (!current) return;
-        setSteps([...all]);
-      }
-    })();
-    return () => {
-      current = false;
-    };
-  }, [session, actions, t]);
-  const whole = Math.max(1, ...(steps ?? []).map((s) => s.computing + s.exposed + s.free));
+function Steps({ steps }: { steps: readonly Step[] }) {
+  const { store, t, theme } = useApp();
+  const chosen = useAppState((s) => s.detail["step"] ?? "");
+  const names = [...new Set(steps.map((step) => step.step))];
+  const shown = chosen === "" ? steps : steps.filter((step) => step.step === chosen);
+  const whole = Math.max(1, ...shown.map(wholeOf));
+  const parts = [
+    ["computing", theme.computing],
+    ["exposed", theme.exposed],
+    ["free", theme.free],
+  ] as const;
   return (
-    <div className="page">
+    <>
       <div className="toolbar">
         <b>{t("summary.steps")}</b>
         <span className="legend">
-          <span>
-            <i style={{ background: theme.computing }} />
-            {t("summary.computing")}
-          </span>
-          <span>
-            <i style={{ background: theme.exposed }} />
-            {t("summary.exposed")}
-          </span>
-          <span>
-            <i style={{ background: theme.free }} />
-            {t("summary.free")}
-          </span>
+          {parts.map(([name, color]) => (
+            <span key={name}>
+              <i style={{ background: color }} />
+              {t(`summary.${name}`)}
+            </span>
+          ))}
         </span>
+        <span className="grow" />
+        {names.length > 1 && (
+          <label>
+            {t("summary.step")}{" "}
+            <select
+              value={chosen}
+              onChange={(event) => store.set({ detail: { ...store.get().detail, step: event.target.value } })}
+            >
+              <option value="">{t("summary.allsteps")}</option>
+              {names.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
+        )}
       </div>
-      {steps && steps.length === 0 && <Empty title={t("summary.none")} help={t("summary.none.help")} />}
-      {steps && steps.length > 0 && (
-        <Bars
-          testId="steps"
-          whole={whole}
-          rows={steps.map((s) => ({
-            label: `${s.rank} · ${s.step}`,
-            parts: [
-              { color: theme.computing, value: s.computing, title: formatDuration(s.computing) },
-              { color: theme.exposed, value: s.exposed, title: formatDuration(s.exposed) },
-              { color: theme.free, value: s.free, title: formatDuration(s.free) },
-            ],
-            text: formatDuration(s.computing + s.exposed + s.free),
-          }))}
-        />
+      <Bars
+        testId="steps"
+        whole={whole}
+        rows={shown.map((step) => ({
+          label: `${step.rank} · ${t("summary.step")} ${step.step}`,
+          parts: parts.map(([name, color]) => ({
+            color,
+            value: step[name],
+            title: `${t(`summary.${name}`)} ${formatDuration(step[name])} (${formatShare(step[name] / Math.max(1, wholeOf(step)), 1)})`,
+          })),
+          text: formatDuration(wholeOf(step)),
+        }))}
+      />
+    </>
+  );
+}
+
+function Facts() {
+  const { t } = useApp();
+  const session = useAppState((s) => s.session)!;
+  const ready = session.traces.filter(isReady);
+  const span = Math.max(0, ...ready.map((trace) => trace.end)) - Math.min(...ready.map((trace) => trace.begin));
+  const hosts = new Set(ready.map((trace) => trace.host).filter(Boolean));
+  const facts: [string, string][] = [
+    [t("summary.ranks"), formatCount(ready.length)],
+    [t("summary.hosts"), formatCount(Math.max(1, hosts.size))],
+    [t("summary.span"), formatDuration(Math.max(0, span))],
+    [t("summary.slices"), formatCount(ready.reduce((sum, trace) => sum + trace.slices, 0))],
+    [
+      t("summary.threads"),
+      formatCount(ready.reduce((sum, trace) => sum + trace.tracks.filter((x) => x.kind === "thread").length, 0)),
+    ],
+    [t("summary.issues"), formatCount(ready.reduce((sum, trace) => sum + trace.issues, 0))],
+  ];
+  return (
+    <div className="peaks" data-testid="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <span className="muted">{name}</span>
+          <b>{value}</b>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Summary() {
+  const { store, t } = useApp();
+  const { answers, done } = useRanks({ recipe: "step_trace" });
+  const steps = useMemo(() => answers.flatMap(({ trace, label, table }) => stepsOf(label, trace.id, table)), [answers]);
+  const totals = useMemo(() => rankTotals(steps), [steps]);
+  const slow = slowRank(totals);
+  return (
+    <div className="page scrolls">
+      <Facts />
+      {slow && (
+        <p className="finding" data-testid="slow-rank">
+          {t("summary.slow", slow.rank, formatShare(slow.slower, 1))}
+        </p>
       )}
+      {done && steps.length === 0 && (
+        <div className="toolbar">
+          <span className="muted">
+            {t("summary.none")}. {t("summary.none.help")}
+          </span>
+        </div>
+      )}
+      {steps.length > 0 && <Steps steps={steps} />}
+      {totals.length > 0 && (
+        <div className="rank-grid" style={{ height: Math.min(12, totals.length) * 24 + 34 }}>
+          <Grid
+            testId="ranks"
+            columns={[
+              { name: t("column.rank"), kind: "text", width: 140 },
+              { name: t("summary.count"), kind: "integer" },
+              { name: t("summary.average"), kind: "duration" },
+              { name: t("summary.computing"), kind: "duration" },
+              { name: t("summary.exposed"), kind: "duration" },
+              { name: t("summary.free"), kind: "duration" },
+              { name: t("summary.slower"), kind: "share" },
+            ]}
+            rows={totals.map((r) => [r.rank, r.steps, r.average, r.computing, r.exposed, r.free, r.slower, r.trace])}
+            onRow={(row) => store.set({ view: "operators", detail: { ...store.get().detail, rank: String(row[7]) } })}
+          />
+        </div>
+      )}
+      <Parallel />
+      <Top />
       <div className="toolbar">
         <b>{t("summary.facts")}</b>
       </div>
-      <div style={{ padding: "0 16px", overflow: "auto", minHeight: 80 }}>
+      <div style={{ padding: "0 16px" }}>
         <TraceList />
       </div>
+      {!done && steps.length === 0 && answers.length === 0 && <Empty title="…" help="" />}
     </div>
   );
 }

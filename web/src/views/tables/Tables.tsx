@@ -1,12 +1,10 @@
-import { api } from "../../api/client";
 import { useApp, useAppState } from "../../app/context";
 import { DataTable } from "../../app/DataTable";
+import { WHOLE } from "../../app/pages";
 import { useRank } from "../../app/RankSelect";
 import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { forAllRanks, presets } from "./presets";
-
-const LIMIT = 100_000;
 
 function Tables() {
   const { store, t } = useApp();
@@ -14,7 +12,7 @@ function Tables() {
   const [rank, select] = useRank(true);
   const preset = presets.find((p) => p.name === chosen) ?? presets[0]!;
   const sql = rank < 0 ? forAllRanks(preset.sql) : preset.sql;
-  const table = useTable({ sql, trace: rank, limit: LIMIT });
+  const table = useTable({ sql, trace: rank, limit: WHOLE });
   return (
     <div className="side">
       <nav className="side-list" style={{ display: "block", height: "auto" }}>
@@ -29,14 +27,7 @@ function Tables() {
           </button>
         ))}
       </nav>
-      <DataTable
-        key={preset.name}
-        name={preset.name}
-        table={table}
-        trace={rank}
-        csv={api.csvAddress(sql, rank)}
-        testId="table"
-      />
+      <DataTable key={preset.name} name={preset.name} table={table} trace={rank} sql={sql} testId="table" />
     </div>
   );
 }

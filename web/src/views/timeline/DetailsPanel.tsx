@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 
+import { api } from "../../api/client";
 import type { FactMessage, SliceMessage, SliceRefMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
 import { formatCount, formatDuration, formatExact } from "../../base/format";
@@ -29,7 +30,8 @@ function Times({ slice }: { slice: SliceMessage }) {
   const { ts, dur, trace, track, name } = slice.slice;
   const owner = session.traces[trace];
   const lane = owner?.tracks.find((candidate) => candidate.id === track);
-  const raw = (at: number) => (BigInt(session.base) + BigInt(Math.round(at))).toString();
+  // As recorded, without the offset of the rank.
+  const raw = (at: number) => (BigInt(session.base) + BigInt(Math.round(at - api.offsetOf(trace)))).toString();
   const rows: [TextKey, string][] = [
     ["details.name", name],
     ["details.category", slice.category],

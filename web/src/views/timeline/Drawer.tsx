@@ -21,23 +21,36 @@ const panels: readonly [Panel, TextKey, ComponentType][] = [
 export function Drawer() {
   const { store, t } = useApp();
   const panel = useAppState((s) => s.panel);
+  const isOpen = useAppState((s) => s.drawer);
   const Shown = panels.find(([name]) => name === panel)![2];
   return (
-    <section className="drawer">
+    <section className={isOpen ? "drawer" : "drawer shut"}>
       <div className="tabs" role="tablist">
         {panels.map(([name, title]) => (
-          <button key={name} role="tab" aria-selected={name === panel} onClick={() => store.set({ panel: name })}>
+          <button
+            key={name}
+            role="tab"
+            aria-selected={isOpen && name === panel}
+            onClick={() => store.set({ panel: name, drawer: true })}
+          >
             {t(title)}
           </button>
         ))}
         <span className="grow" />
-        <button aria-label={t("app.close")} onClick={() => store.set({ drawer: false })}>
-          ✕
+        {!isOpen && <span className="hint-line">{t("panel.empty")}</span>}
+        <button
+          aria-label={t("key.drawer")}
+          title={`${t("key.drawer")} (Q)`}
+          onClick={() => store.set({ drawer: !isOpen })}
+        >
+          {isOpen ? "▾" : "▴"}
         </button>
       </div>
-      <div className="panel-body">
-        <Shown />
-      </div>
+      {isOpen && (
+        <div className="panel-body">
+          <Shown />
+        </div>
+      )}
     </section>
   );
 }

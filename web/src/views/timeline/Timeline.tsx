@@ -3,15 +3,27 @@ import { type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { SessionMessage, SliceRefMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
 import type { View } from "../../app/view";
-import { formatDuration } from "../../base/format";
+import { formatDuration, formatNumber } from "../../base/format";
 import { Canvas2dRenderer } from "../../render/canvas2d";
 import { Drawer } from "./Drawer";
 import { Overview } from "./Overview";
-import { GUTTER, RULER, drawTimeline, placeOf } from "./draw";
+import { GUTTER, RULER, counterAt, drawTimeline, placeOf } from "./draw";
 import { Feed, type Wish } from "./feed";
-import { DEPTH_HEIGHT, type Row, buildRows, groupsOf, heightOf, toggleFold, visibleRows } from "./lanes";
+import {
+  DEPTH_HEIGHT,
+  type Row,
+  buildRows,
+  groupsOf,
+  heightOf,
+  laneStartsFolded,
+  siblingsOf,
+  toggleFold,
+  visibleRows,
+} from "./lanes";
+import { Menu, type MenuPlace } from "./Menu";
 import { type Gesture, gestureOf } from "./mouse";
 import { timelineKeys } from "./keys";
+import { COMPUTED } from "./overlap";
 import { type TimeWindow, pan, spanOf, timeToX, xToTime, zoom } from "./viewport";
 
 interface Hover {
@@ -23,8 +35,11 @@ interface Hover {
 
 /** Whether a row is folded before the user has said anything. */
 function foldedAtStart(row: Row, session: SessionMessage): boolean {
-  if (row.family !== "counter" || row.kind !== "group") return false;
   const trace = session.traces.find((candidate) => candidate.id === row.trace);
+  const track = trace?.tracks.find((candidate) => candidate.id === row.track);
+  if (track) return laneStartsFolded(track);
+  if (row.key.endsWith("/computed")) return true;
+  if (row.family !== "counter" || row.kind !== "group") return false;
   return (trace ? (groupsOf(trace, (key) => key).find((g) => g.key === row.key)?.tracks.length ?? 0) : 0) > 6;
 }
 
@@ -35,12 +50,15 @@ export function Timeline() {
   const folded = useAppState((s) => s.folded);
   const pinned = useAppState((s) => s.pinned);
   const hidden = useAppState((s) => s.hidden);
+  const order = useAppState((s) => s.order);
+  const offsets = useAppState((s) => s.offsets);
+  const cursor = useAppState((s) => s.cursor);
+  const anchor = useAppState((s) => s.anchor);
   const slice = useAppState((s) => s.slice);
   const area = useAppState((s) => s.area);
   const marks = useAppState((s) => s.marks);
   const hits = useAppState((s) => s.hits);
   const hit = useAppState((s) => s.hit);
-  const drawer = useAppState((s) => s.drawer);
 
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
@@ -51,10 +69,20 @@ export function Timeline() {
   const [hover, setHover] = useState<Hover | null>(null);
   const pointer = useRef<{ x: number; y: number } | null>(null);
   const gesture = useRef<Gesture | null>(null);
+  const [menu, setMenu] = useState<MenuPlace | null>(null);
+  const lifted = useRef<{ key: string; y: number } | null>(null);
   const [band, setBand] = useState<{ x0: number; y0: number; x1: number; y1: number } | null>(null);
 
-  const feed = useMemo(() => new Feed(() => setVersion((v) => v + 1), actions.fail), [actions]);
-  const rows = useMemo(() => buildRows(session, { folded, pinned, hidden }, t), [session, folded, pinned, hidden, t]);
+  // What was fetched belongs to these slices at these places.
+  const versions = session.traces.map((trace) => trace.version).join() + JSON.stringify(offsets);
+  const feed = useMemo(
+    () => new Feed(() => setVersion((v) => v + 1), actions.fail, session.base),
+    [actions, versions, session.base], // eslint-disable-line react-hooks/exhaustive-deps
+  );
+  const rows = useMemo(
+    () => buildRows(session, { folded, pinned, hidden, order, offsets }, t),
+    [session, folded, pinned, hidden, order, offsets, t],
+  );
   const data = useMemo(() => actions.data(), [actions, session]); // eslint-disable-line react-hooks/exhaustive-deps
   const timeWindow: TimeWindow = chosen ?? data;
   const plot = Math.max(1, size.width - GUTTER);
@@ -89,6 +117,7 @@ export function Timeline() {
         window: timeWindow,
         zero: data.begin,
         rows: seen,
+        allRows: rows,
         feed,
         session,
         slice,
@@ -98,6 +127,8 @@ export function Timeline() {
         hit: hits?.slices[hit] ?? null,
         hoverName: hover?.name ?? "",
         pointer: pointer.current,
+        cursor,
+        anchor,
       }),
     );
     return () => cancelAnimationFrame(frame);
@@ -120,7 +151,14 @@ export function Timeline() {
           return;
         }
         if (!row) return;
-        const y = row.y + target.depth * DEPTH_HEIGHT;
+        // A folded lane that hides the slice is unfolded, and comes here again.
+        const owner = state.session!.traces[target.trace]!.tracks.find((track) => track.id === target.track);
+        if (row.folded && owner && target.depth >= row.depths) {
+          store.set({ folded: toggleFold(state.folded, row.key, laneStartsFolded(owner)) });
+          window.dispatchEvent(new CustomEvent("sonde-reveal", { detail: target }));
+          return;
+        }
+        const y = row.y + target.depth * row.bar;
         setScroll((now) =>
           y < now || y + DEPTH_HEIGHT * 2 > now + size.height - RULER
             ? Math.max(0, y - (size.height - RULER) / 2)
@@ -141,7 +179,7 @@ export function Timeline() {
   ): { trace: number; id: number; name: string; dur: number; count: number } | null => {
     const row = rowAt(y);
     if (!row || row.kind !== "track" || x < GUTTER) return null;
-    const depth = Math.floor((y - RULER + top - row.y - 2) / DEPTH_HEIGHT);
+    const depth = Math.floor((y - RULER + top - row.y - 2) / row.bar);
     const lane = feed.track(row.trace, row.track)?.lanes.find((l) => l.depth === depth);
     if (!lane || depth >= row.depths) return null;
     let best = -1;
@@ -176,8 +214,13 @@ export function Timeline() {
   const onPointerDown = (event: PointerEvent) => {
     if (event.button !== 0) return;
     const at = place(event);
-    if (at.x < GUTTER) return clickGutter(at);
+    setMenu(null);
     canvas.current!.setPointerCapture(event.pointerId);
+    if (at.x < GUTTER) {
+      const row = rowAt(at.y);
+      lifted.current = row ? { key: row.key, y: at.y } : null;
+      return;
+    }
     gesture.current = gestureOf(event, at, timeWindow, top);
   };
 
@@ -188,11 +231,39 @@ export function Timeline() {
     else fold(row);
   };
 
+  /** A lane that is dragged by its label changes places with the one it comes to. */
+  const dragLane = (at: { x: number; y: number }) => {
+    const own = rows.find((row) => row.key === lifted.current!.key);
+    const over = rowAt(at.y);
+    if (!own || !over || over === own || Math.abs(at.y - lifted.current!.y) <= 4) return;
+    const siblings = siblingsOf(rows, own);
+    if (!siblings.includes(over.key)) return;
+    const middle = RULER + over.y - top + over.height / 2;
+    const down = over.y > own.y;
+    if (down ? at.y < middle : at.y > middle) return;
+    actions.move(own.key, down ? 1 : -1, siblings);
+  };
+
   const onPointerMove = (event: PointerEvent) => {
     const at = place(event);
     pointer.current = at;
     const g = gesture.current;
+    if (lifted.current) return dragLane(at);
     if (!g) {
+      const label = at.x < GUTTER ? rowAt(at.y) : undefined;
+      if (label && label.track >= 0) {
+        const track = session.traces[label.trace]?.tracks.find((candidate) => candidate.id === label.track);
+        setHover({ ...at, name: label.label, text: t("lane.slices", track?.slices ?? 0) });
+        return;
+      }
+      const over = rowAt(at.y);
+      const points =
+        over?.kind === "counter" && !over.folded ? feed.counter(over.trace, over.track)?.points : undefined;
+      if (over && points) {
+        const value = counterAt(points, xToTime(timeWindow, plot, at.x - GUTTER));
+        setHover(value === null ? null : { ...at, name: formatNumber(value), text: over.label });
+        return;
+      }
       const under = sliceAt(at.x, at.y);
       const text = under
         ? (under.count > 1 ? `${t("lane.slices", under.count)} · ` : "") +
@@ -214,13 +285,19 @@ export function Timeline() {
 
   const onPointerUp = (event: PointerEvent) => {
     const g = gesture.current;
+    const at = place(event);
     gesture.current = null;
     setBand(null);
+    if (lifted.current) {
+      const row = rowAt(at.y);
+      if (row && Math.abs(at.y - lifted.current.y) <= 4 && row.key === lifted.current.key) clickGutter(at);
+      lifted.current = null;
+      return;
+    }
     if (!g) return;
-    const at = place(event);
     if (!g.moved) {
       const under = sliceAt(at.x, at.y);
-      if (under) void actions.select(under.trace, under.id);
+      if (under && under.id >= 0) void actions.select(under.trace, under.id);
       else actions.deselect();
       return;
     }
@@ -232,7 +309,7 @@ export function Timeline() {
     if (g.kind !== "area") return;
     const [low, high] = [g.y, at.y].sort((a, b) => a - b).map((y) => y - RULER + top) as [number, number];
     const lanes = rows
-      .filter((row) => row.kind === "track" && row.y < high && row.y + row.height > low)
+      .filter((row) => row.kind === "track" && row.track < COMPUTED && row.y < high && row.y + row.height > low)
       .map((row) => ({ trace: row.trace, track: row.track }));
     if (lanes.length > 0) store.set({ area: { begin: from, end: to, lanes }, panel: "area", drawer: true });
   };
@@ -263,7 +340,15 @@ export function Timeline() {
       pointer.current && pointer.current.x > GUTTER
         ? xToTime(actions.window(), plot, pointer.current.x - GUTTER)
         : null;
-    const under = () => (pointer.current ? rowAt(pointer.current.y) : undefined);
+    // The lane of the cursor; else the one under the mouse, or that of the selection.
+    const under = () => {
+      const selected = slice ? `${slice.slice.trace}:${slice.slice.track}` : "";
+      return (
+        rows.find((row) => row.key === cursor) ??
+        (pointer.current ? rowAt(pointer.current.y) : undefined) ??
+        rows.find((row) => row.key === selected)
+      );
+    };
     return timelineKeys(store, actions, t, {
       zoom: (factor) => {
         const now = actions.window();
@@ -280,13 +365,48 @@ export function Timeline() {
         const row = under();
         if (row && row.track >= 0) actions.toggle("hidden", row.key);
       },
+      pin: () => {
+        const row = under();
+        if (row && row.track >= 0) actions.toggle("pinned", row.key);
+      },
+      cursor: (step) => {
+        const now = rows.findIndex((row) => row.key === cursor);
+        const from = now >= 0 ? now : rows.indexOf(seen[0]!) - step;
+        const row = rows[Math.min(rows.length - 1, Math.max(0, from + step))];
+        if (!row) return;
+        store.set({ cursor: row.key });
+        const space = size.height - RULER;
+        setScroll((y) => (row.y < y ? row.y : row.y + row.height > y + space ? row.y + row.height - space : y));
+      },
+      move: (step) => {
+        const row = under();
+        if (row) actions.move(row.key, step, siblingsOf(rows, row));
+      },
+      enter: () => {
+        // The first slice in view of the lane, or the first below the selected one.
+        const row = under();
+        if (!row || row.kind !== "track") return false;
+        const lanes = feed.track(row.trace, row.track)?.lanes ?? [];
+        const inside = slice?.slice.trace === row.trace && slice.slice.track === row.track ? slice.slice : null;
+        const depth = inside ? inside.depth + 1 : 0;
+        const lane = lanes.find((l) => l.depth === depth);
+        const from = inside ? inside.ts : timeWindow.begin;
+        const at = lane ? lane.begin.findIndex((ts) => ts >= from) : -1;
+        if (!lane || at < 0 || (inside && lane.begin[at]! > inside.ts + Math.max(0, inside.dur))) return false;
+        void actions.select(row.trace, lane.id[at]!, true);
+        return true;
+      },
+      menu: () => {
+        const row = under();
+        setMenu({ x: GUTTER, y: row ? Math.max(RULER, RULER + row.y - top) : RULER, row: row ?? null });
+      },
     });
   });
 
   const selectedY = slice ? placeOf(seen, top, slice.slice) : null;
   return (
     <div className="timeline">
-      <Overview data={data} window={timeWindow} gutter={GUTTER} onChange={(w) => actions.setWindow(w)} />
+      <Overview key={versions} data={data} window={timeWindow} gutter={GUTTER} onChange={(w) => actions.setWindow(w)} />
       <div className="canvas-box" ref={box}>
         <canvas
           ref={canvas}
@@ -300,6 +420,13 @@ export function Timeline() {
           onPointerDown={onPointerDown}
           onPointerMove={onPointerMove}
           onPointerUp={onPointerUp}
+          onContextMenu={(event) => {
+            event.preventDefault();
+            const at = place(event);
+            const found = sliceAt(at.x, at.y);
+            if (found && found.id >= 0) void actions.select(found.trace, found.id);
+            setMenu({ ...at, row: rowAt(at.y) ?? null });
+          }}
           onPointerLeave={() => {
             pointer.current = null;
             setHover(null);
@@ -307,7 +434,7 @@ export function Timeline() {
           onDoubleClick={(event) => {
             const at = place(event);
             const found = sliceAt(at.x, at.y);
-            if (found) void actions.select(found.trace, found.id, true, true);
+            if (found && found.id >= 0) void actions.select(found.trace, found.id, true, true);
           }}
         />
         {maxScroll > 0 && (
@@ -332,13 +459,26 @@ export function Timeline() {
             <span>{hover.text}</span>
           </div>
         )}
+        {menu && (
+          <Menu
+            place={menu}
+            rows={rows}
+            width={size.width}
+            height={size.height}
+            onFold={fold}
+            onClose={() => {
+              setMenu(null);
+              canvas.current?.focus();
+            }}
+          />
+        )}
         {hidden.length > 0 && (
           <button className="hidden-lanes" onClick={() => store.set({ hidden: [] })}>
             {t("lane.hidden", hidden.length)}
           </button>
         )}
       </div>
-      {drawer && <Drawer />}
+      <Drawer />
     </div>
   );
 }

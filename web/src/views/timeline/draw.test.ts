@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { themes } from "../../theme/themes";
-import { barColor, counterRange, placeOf, rulerText } from "./draw";
+import { barColor, counterAt, counterRange, placeOf, rulerText } from "./draw";
 import type { Row } from "./lanes";
 
 describe("drawing", () => {
@@ -23,6 +23,10 @@ describe("drawing", () => {
     expect(counterRange({ window: { begin: 0, end: 200 }, pixel: 1, points }, { begin: 0, end: 50 })).toEqual([0, 9]);
     expect(counterRange({ window: { begin: 0, end: 200 }, pixel: 1, points }, { begin: 0, end: 150 })).toEqual([-1, 9]);
   });
+  it("knows the value of a counter at a moment", () => {
+    const points = new Float64Array([10, 5, 9, 7, 100, -1, 2, 2]);
+    expect([5, 10, 99, 100].map((ts) => counterAt(points, ts))).toEqual([null, 7, 7, 2]);
+  });
   it("finds the place of a slice", () => {
     const row: Row = {
       key: "0:1",
@@ -36,6 +40,8 @@ describe("drawing", () => {
       trace: 0,
       track: 1,
       depths: 2,
+      bar: 18,
+      note: "",
       family: "host",
     };
     const slice = { trace: 0, id: 1, track: 1, name: "", ts: 0, dur: 1, depth: 1 };

@@ -7,7 +7,7 @@ import type { Renderer } from "../../render/renderer";
 import type { Theme } from "../../theme/themes";
 import type { Area, Mark } from "../../app/state";
 import type { CounterData, Feed } from "./feed";
-import { DEPTH_HEIGHT, type Row } from "./lanes";
+import type { Row } from "./lanes";
 import { type TimeWindow, timeToX } from "./viewport";
 
 export const GUTTER = 230;
@@ -21,6 +21,8 @@ export interface Scene {
   window: TimeWindow;
   zero: number;
   rows: readonly Row[];
+  /** Also those that are scrolled away: arrows lead there. */
+  allRows: readonly Row[];
   feed: Feed;
   session: SessionMessage;
   slice: SliceMessage | null;
@@ -30,6 +32,9 @@ export interface Scene {
   hit: SliceRefMessage | null;
   hoverName: string;
   pointer: { x: number; y: number } | null;
+  /** The lane that keys act on. */
+  cursor: string;
+  anchor: SliceRefMessage | null;
 }
 
 const OVERLAP_COLORS: Record<string, keyof Theme> = {
@@ -111,6 +116,8 @@ function drawRow(r: Renderer, s: Scene, row: Row, x: (ts: number) => number) {
       (top ? 700 : GUTTER) - 40 - row.indent * 10,
       "bold",
     );
+    if (row.note !== "") r.text(s.theme.warning, row.note, GUTTER + 12, y + row.height / 2, 500, "small");
+    if (row.key === s.cursor) r.rects(s.theme.accent, [0, y, 3, row.height]);
     r.line(s.theme.line, [0, y + row.height - 0.5, s.width, y + row.height - 0.5]);
     return;
   }
@@ -120,6 +127,7 @@ function drawRow(r: Renderer, s: Scene, row: Row, x: (ts: number) => number) {
   });
   const hover = s.pointer !== null && s.pointer.x < GUTTER && s.pointer.y >= y && s.pointer.y < y + row.height;
   r.rects(hover ? s.theme.faint : s.theme.panel, [0, y, GUTTER - 0.5, row.height]);
+  if (row.key === s.cursor) r.rects(s.theme.accent, [0, y, 3, row.height]);
   const middle = y + Math.min(row.height, 22) / 2;
   r.text(s.theme.text, row.label, 26 + row.indent * 8, middle, GUTTER - 60 - row.indent * 8);
   if (hover || row.pinned)
@@ -135,8 +143,8 @@ function drawTrack(r: Renderer, s: Scene, row: Row, y: number, x: (ts: number) =
   const bright: number[] = [];
   for (const lane of data.lanes) {
     if (lane.depth >= row.depths) continue;
-    const top = y + 2 + lane.depth * DEPTH_HEIGHT;
-    const bar = DEPTH_HEIGHT - 2;
+    const top = y + 2 + lane.depth * row.bar;
+    const bar = row.bar > 8 ? row.bar - 2 : Math.max(1, row.bar - 0.5);
     for (let i = 0; i < lane.begin.length; ++i) {
       const from = lane.begin[i]!;
       const unfinished = lane.dur[i]! < 0;
@@ -151,7 +159,7 @@ function drawTrack(r: Renderer, s: Scene, row: Row, y: number, x: (ts: number) =
       if (!batch) batches.set(color, (batch = []));
       // A hair of ground between neighbours.
       batch.push(left, top, width > 3 ? width - 0.7 : width, bar);
-      if (width > 22 && name !== undefined && lane.count[i] === 1)
+      if (width > 22 && bar > 11 && name !== undefined && lane.count[i] === 1)
         labels.push([name, Math.max(left, GUTTER) + 4, top + bar / 2, right - Math.max(left, GUTTER) - 7]);
       if (s.hoverName !== "" && name === s.hoverName && width > 2) bright.push(left, top + bar - 2, width, 2);
     }
@@ -170,12 +178,13 @@ function drawSelected(r: Renderer, s: Scene, row: Row, y: number, x: (ts: number
     r.frame(
       s.theme.selection,
       left,
-      y + 2 + slice.depth * DEPTH_HEIGHT,
+      y + 2 + slice.depth * row.bar,
       Math.max(right - left, 3),
-      DEPTH_HEIGHT - 2,
+      Math.max(3, row.bar - 2),
       thickness,
     );
   };
+  if (s.anchor) outline(s.anchor, 1);
   if (s.hit) outline(s.hit, 1.5);
   if (s.slice) outline(s.slice.slice, 2);
 }
@@ -190,6 +199,13 @@ export function counterRange(data: CounterData, window: TimeWindow): [number, nu
     high = Math.max(high, data.points[i + 2]!);
   }
   return [low, high === low ? low + 1 : high];
+}
+
+/** The value of a counter at a moment; null before its first. */
+export function counterAt(points: Float64Array, ts: number): number | null {
+  let found: number | null = null;
+  for (let i = 0; i < points.length && points[i]! <= ts; i += 4) found = points[i + 3]!;
+  return found;
 }
 
 function drawCounter(r: Renderer, s: Scene, row: Row, y: number, x: (ts: number) => number) {
@@ -228,9 +244,15 @@ function drawArea(r: Renderer, s: Scene, x: (ts: number) => number) {
 function drawMarks(r: Renderer, s: Scene, x: (ts: number) => number) {
   for (const mark of s.marks) {
     const left = x(mark.begin);
-    r.line(s.theme.accent, [left, RULER, left, s.height], 1);
-    if (mark.end > mark.begin) r.line(s.theme.accent, [x(mark.end), RULER, x(mark.end), s.height], 1);
-    r.text(s.theme.accent, mark.name, left + 4, s.height - 10, 200, "small");
+    const color = s.theme.bars[mark.color % s.theme.bars.length]!;
+    r.line(color, [left, RULER, left, s.height], 1.5);
+    if (mark.end > mark.begin) {
+      r.line(color, [x(mark.end), RULER, x(mark.end), s.height], 1.5);
+      r.rects(color, [left, RULER, x(mark.end) - left, 3]);
+    }
+    const width = Math.min(200, 8 + mark.name.length * 6.5);
+    r.rects(color, [left, s.height - 18, width, 18]);
+    r.text(s.theme.barText, mark.name, left + 4, s.height - 9, width - 4, "small");
   }
 }
 
@@ -241,14 +263,14 @@ export function placeOf(rows: readonly Row[], scroll: number, slice: SliceRefMes
   );
   if (!row) return null;
   const depth = Math.min(slice.depth, row.depths - 1);
-  return RULER + row.y - scroll + 2 + depth * DEPTH_HEIGHT + DEPTH_HEIGHT / 2;
+  return RULER + row.y - scroll + 2 + depth * row.bar + row.bar / 2;
 }
 
 function drawFlows(r: Renderer, s: Scene, x: (ts: number) => number) {
   if (!s.slice) return;
   for (const flow of s.slice.flows) {
     const [from, to] = flow.out ? [s.slice.slice, flow.slice] : [flow.slice, s.slice.slice];
-    const [y0, y1] = [placeOf(s.rows, s.scroll, from), placeOf(s.rows, s.scroll, to)];
+    const [y0, y1] = [placeOf(s.allRows, s.scroll, from), placeOf(s.allRows, s.scroll, to)];
     if (y0 === null || y1 === null) continue;
     r.curve(s.theme.selection, x(from.ts + Math.max(0, from.dur) / 2), y0, x(to.ts), y1);
   }

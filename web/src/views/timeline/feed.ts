@@ -2,6 +2,7 @@
  * wish first, one request under way. Old data stays on screen until new has come. */
 import { type LaneRef, api } from "../../api/client";
 import type { LaneWindow } from "../../api/decode";
+import { COMPUTED, type Intervals, computedName, intervalsOf, laneOf } from "./overlap";
 import { type TimeWindow, spanOf } from "./viewport";
 
 export interface TrackData {
@@ -37,12 +38,14 @@ export class Feed {
   private tracks = new Map<string, TrackData & { depths: number }>();
   private counters = new Map<string, CounterData>();
   private names = new Map<number, Map<number, string>>();
+  private overlaps = new Map<number, Intervals[]>();
   private wanted: { wishes: Wish[]; window: TimeWindow; width: number } | null = null;
   private busy = false;
 
   constructor(
     private changed: () => void,
     private failed: (error: Error) => void,
+    private base: string,
   ) {}
 
   track(trace: number, track: number): TrackData | undefined {
@@ -54,7 +57,7 @@ export class Feed {
   }
 
   name(trace: number, id: number): string | undefined {
-    return id < 0 ? "" : this.names.get(trace)?.get(id);
+    return id < 0 ? (computedName(id) ?? "") : this.names.get(trace)?.get(id);
   }
 
   want(wishes: Wish[], window: TimeWindow, width: number) {
@@ -76,8 +79,13 @@ export class Feed {
         const { wishes, window, width } = this.wanted;
         this.wanted = null;
         const pixel = pixelFor(window, width);
+        await this.computeTracks(
+          wishes.filter((w) => w.track >= COMPUTED),
+          window,
+          pixel,
+        );
         await this.fetchTracks(
-          wishes.filter((w) => !w.counter),
+          wishes.filter((w) => !w.counter && w.track < COMPUTED),
           window,
           pixel,
         );
@@ -112,6 +120,23 @@ export class Feed {
       this.changed();
       await this.fetchNames(lanes);
     }
+  }
+
+  /** Intervals of the whole trace come once; few enough to be cut here. */
+  private async computeTracks(wishes: Wish[], window: TimeWindow, pixel: number) {
+    const missing = wishes.filter((wish) => !this.fits(this.tracks.get(key(wish.trace, wish.track)), window, pixel));
+    const whole = wider(window);
+    for (const { trace, track } of missing) {
+      let intervals = this.overlaps.get(trace);
+      if (!intervals) {
+        intervals = intervalsOf(await api.recipe(trace, "overlap_analysis"), this.base, api.offsetOf(trace));
+        this.overlaps.set(trace, intervals);
+      }
+      const kind = track - COMPUTED;
+      const lanes = [laneOf(intervals[kind]!, trace, kind, whole, pixel)];
+      this.tracks.set(key(trace, track), { window: whole, pixel, lanes, depths: 1 });
+    }
+    if (missing.length > 0) this.changed();
   }
 
   private async fetchCounters(wishes: Wish[], window: TimeWindow, pixel: number) {

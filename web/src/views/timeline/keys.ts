@@ -22,11 +22,18 @@ export const keyHelp: readonly [string, TextKey][] = [
   ["K", "key.mark"],
   ["/", "key.search"],
   ["Enter  Shift+Enter", "key.hits"],
+  ["Shift+↑  Shift+↓", "key.cursor"],
+  ["Enter", "key.enter"],
+  ["Shift+PgUp  Shift+PgDn", "key.move"],
   ["C", "key.collapse"],
   ["H  Shift+H", "key.hide"],
   ["T", "key.pin"],
+  ["B", "key.anchor"],
+  ["L  Shift+L", "key.align"],
+  ["Menu  Shift+F10", "key.menu"],
   ["Q", "key.drawer"],
-  ["1 … 7", "key.views"],
+  ["1 … 9", "key.views"],
+  ["O", "key.open"],
   ["Ctrl+K", "key.palette"],
   ["?", "key.help"],
   ["Esc", "key.escape"],
@@ -39,6 +46,14 @@ export interface TimelineMoves {
   time(): number | null;
   fold(): void;
   hide(): void;
+  pin(): void;
+  /** The next lane, for keys. */
+  cursor(step: 1 | -1): void;
+  /** The lane changes places. */
+  move(step: 1 | -1): void;
+  /** Selects in the lane of the cursor; false where there is nothing. */
+  enter(): boolean;
+  menu(): void;
 }
 
 export function isTyping(target: EventTarget | null): boolean {
@@ -86,12 +101,21 @@ function table(store: Store, actions: Actions, t: Translate, moves: TimelineMove
     c: moves.fold,
     h: moves.hide,
     "Shift+H": () => store.set({ hidden: [] }),
-    t: () => {
-      const { selection, slice } = store.get();
-      if (selection && slice) actions.toggle("pinned", `${slice.slice.trace}:${slice.slice.track}`);
-    },
+    t: moves.pin,
+    b: actions.setAnchor,
+    l: () => actions.alignToAnchor("begin"),
+    "Shift+L": () => actions.alignToAnchor("end"),
+    "Shift+ArrowUp": () => moves.cursor(-1),
+    "Shift+ArrowDown": () => moves.cursor(1),
+    "Shift+PageUp": () => moves.move(-1),
+    "Shift+PageDown": () => moves.move(1),
+    ContextMenu: moves.menu,
+    "Shift+F10": moves.menu,
     q: () => store.set({ drawer: !store.get().drawer }),
-    Enter: () => actions.stepHit(1),
+    Enter: () => {
+      if (store.get().hits) actions.stepHit(1);
+      else moves.enter();
+    },
     "Shift+Enter": () => actions.stepHit(-1),
   };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { SessionMessage, TraceMessage, TrackMessage } from "../../api/messages";
 import { translator } from "../../i18n";
-import { buildRows, heightOf, shortCommand, toggleFold, visibleRows } from "./lanes";
+import { buildRows, heightOf, inOrder, shortCommand, siblingsOf, toggleFold, visibleRows } from "./lanes";
 
 const t = translator("en");
 
@@ -30,6 +30,7 @@ function trace(id: number, rank: number, tracks: TrackMessage[]): TraceMessage {
     rank,
     host: "",
     state: "ready",
+    version: 1,
     message: "",
     size_bytes: 0,
     begin: 0,
@@ -42,7 +43,17 @@ function trace(id: number, rank: number, tracks: TrackMessage[]): TraceMessage {
 }
 
 function session(...traces: TraceMessage[]): SessionMessage {
-  return { version: "", revision: 1, base: "0", loading: false, notes: [], traces };
+  return {
+    version: "",
+    revision: 1,
+    base: "0",
+    loading: false,
+    live: false,
+    roots: [],
+    notes: [],
+    ignored: [],
+    traces,
+  };
 }
 
 const none = { folded: [], pinned: [], hidden: [] };
@@ -93,14 +104,14 @@ describe("rows", () => {
     ).toHaveLength(10);
     expect(toggleFold(folded, "0/counter", true)).toEqual([]);
   });
-  it("show a folded track with one depth, pinned ones on top", () => {
+  it("show a folded track as thin lines, pinned ones on top", () => {
     const rows = buildRows(
       session(trace(0, 0, [track(0, "thread", 5, 9)])),
       { folded: ["0:0"], pinned: ["0:0"], hidden: [] },
       t,
     );
     expect(rows[0]!.label).toBe("Pinned");
-    expect(rows[1]).toMatchObject({ pinned: true, depths: 1 });
+    expect(rows[1]).toMatchObject({ pinned: true, depths: 8, height: 25 });
   });
   it("are found by place", () => {
     const rows = buildRows(session(trace(0, 0, [track(0, "thread"), track(1, "thread"), track(2, "thread")])), none, t);
@@ -114,4 +125,29 @@ describe("rows", () => {
 it("shortens commands", () => {
   expect(shortCommand("/a/b/python3 -u train.py --x 1")).toBe("python3 train.py --x 1");
   expect(shortCommand("vllm")).toBe("vllm");
+});
+
+describe("lanes", () => {
+  it("come in the order of the user, within their group", () => {
+    const two = session(
+      trace(0, 0, [track(0, "thread"), track(1, "thread"), track(2, "stream")]),
+      trace(1, 1, [track(0, "thread")]),
+    );
+    const choice = { ...none, order: ["1", "0", "0:1", "0:0"], offsets: { 1: 1500 } };
+    const rows = buildRows(two, choice, t).filter((row) => !row.key.endsWith("/computed"));
+    expect(rows.map((row) => row.key)).toEqual(["1", "1/host", "1:0", "0", "0/host", "0:1", "0:0", "0/device", "0:2"]);
+    expect(rows[0]!.note).toBe("offset +1.500 µs");
+    expect(siblingsOf(rows, rows[5]!)).toEqual(["0:1", "0:0"]);
+    expect(siblingsOf(rows, rows[3]!)).toEqual(["1", "0"]);
+    expect(siblingsOf(rows, rows[4]!)).toEqual([]);
+    expect(inOrder(["a", "b", "c"], (x) => x, ["c"])).toEqual(["c", "a", "b"]);
+  });
+  it("tell that they are a part only", () => {
+    const part = { ...trace(0, 0, [track(0, "thread")]), state: "reading" };
+    const rows = buildRows(session(part), none, t);
+    expect(rows[0]!.note).toContain("preview");
+    const failed = { ...part, state: "failed", message: "it is empty" };
+    expect(buildRows(session(failed), none, t).map((row) => row.note)).toEqual(["Cannot be read · it is empty"]);
+    expect(buildRows(session({ ...failed, state: "ready", tracks: [] }), none, t)).toEqual([]);
+  });
 });

@@ -1,13 +1,19 @@
 /** The rows of the timeline from top to bottom, from the tracks of the traces and the user's choice. */
 import type { SessionMessage, TraceMessage, TrackMessage } from "../../api/messages";
+import { isPart, isReady, isShown } from "../../app/traces";
+import { formatDuration } from "../../base/format";
 import type { Translate } from "../../i18n";
+import { COMPUTED, OVERLAP_KINDS } from "./overlap";
 
 export const DEPTH_HEIGHT = 18;
 export const HEADER_HEIGHT = 24;
 export const COUNTER_HEIGHT = 38;
 const GAP = 5;
+const THUMBNAIL_HEIGHT = 20;
+const THUMBNAIL_DEPTHS = 8;
 /** Deeper lanes than this are folded at the start. */
 const MANY_COUNTERS = 6;
+const MANY_DEPTHS = 3;
 
 export interface Row {
   key: string;
@@ -22,13 +28,30 @@ export interface Row {
   track: number;
   /** Depths that are drawn. */
   depths: number;
+  /** Height of each; a folded lane shows its first depths as thin lines. */
+  bar: number;
   family: string;
+  /** Said behind the label: a preview, an offset. */
+  note: string;
 }
 
 export interface LaneChoice {
   folded: readonly string[];
   pinned: readonly string[];
   hidden: readonly string[];
+  order?: readonly string[];
+  offsets?: Readonly<Record<number, number>>;
+}
+
+/** Things that the user put in order come first, in that order. */
+export function inOrder<T>(things: readonly T[], keyOf: (thing: T) => string, order: readonly string[]): T[] {
+  if (order.length === 0) return [...things];
+  const place = new Map(order.map((key, at) => [key, at]));
+  const at = (thing: T) => place.get(keyOf(thing)) ?? order.length;
+  return things
+    .map((thing, i) => ({ thing, i }))
+    .sort((a, b) => at(a.thing) - at(b.thing) || a.i - b.i)
+    .map(({ thing }) => thing);
 }
 
 const FAMILY_OF_KIND: Record<string, string> = {
@@ -66,7 +89,8 @@ export function traceLabel(trace: TraceMessage, t: Translate): string {
 }
 
 export function trackLabel(track: TrackMessage, t: Translate): string {
-  return track.kind === "python" ? t("lane.python", track.name) : track.name;
+  if (track.kind === "python") return t("lane.python", track.name);
+  return track.kind === "module" && !/module/i.test(track.name) ? t("lane.module", track.name) : track.name;
 }
 
 /** "path/to/python -u train.py" -> "python train.py". */
@@ -109,6 +133,11 @@ function startsFolded(group: Group): boolean {
   return group.family === "counter" && group.tracks.length > MANY_COUNTERS;
 }
 
+/** Deep stacks of Python functions would push everything else off the screen. */
+export function laneStartsFolded(track: TrackMessage): boolean {
+  return track.kind === "python" && track.depths > MANY_DEPTHS;
+}
+
 export function isFolded(choice: LaneChoice, key: string, standard: boolean): boolean {
   if (choice.folded.includes(`+${key}`)) return false;
   return standard || choice.folded.includes(key);
@@ -134,6 +163,7 @@ class Builder {
     family: string,
     indent: number,
     standard: boolean,
+    note = "",
   ): boolean {
     const folded = isFolded(this.choice, key, standard);
     this.add({
@@ -147,7 +177,9 @@ class Builder {
       trace,
       track: -1,
       depths: 0,
+      bar: DEPTH_HEIGHT,
       family,
+      note,
     });
     return folded;
   }
@@ -155,10 +187,12 @@ class Builder {
   track(trace: TraceMessage, track: TrackMessage, indent: number, pinned: boolean, label: string) {
     const key = trackKey(trace.id, track.id);
     if (this.choice.hidden.includes(key)) return;
-    const folded = isFolded(this.choice, key, false);
+    const folded = isFolded(this.choice, key, laneStartsFolded(track));
     const counter = isCounter(track);
-    const depths = counter ? 0 : folded ? 1 : track.depths;
-    const height = counter ? (folded ? HEADER_HEIGHT : COUNTER_HEIGHT) : depths * DEPTH_HEIGHT + GAP;
+    const thumbnail = folded && track.depths > 1;
+    const depths = counter ? 0 : thumbnail ? Math.min(track.depths, THUMBNAIL_DEPTHS) : track.depths;
+    const bar = thumbnail ? THUMBNAIL_HEIGHT / depths : DEPTH_HEIGHT;
+    const height = counter ? (folded ? HEADER_HEIGHT : COUNTER_HEIGHT) : depths * bar + GAP;
     this.add({
       key,
       kind: counter ? "counter" : "track",
@@ -170,7 +204,9 @@ class Builder {
       trace: trace.id,
       track: track.id,
       depths,
+      bar,
       family: familyOf(track),
+      note: "",
     });
   }
 
@@ -180,10 +216,16 @@ class Builder {
   }
 }
 
+function computedTrack(name: string, number: number): TrackMessage {
+  const none = { process: -1, thread: -1, device: -1, stream: -1 };
+  return { ...none, id: COMPUTED + number, kind: "overlap", name, sort: number, depths: 1, slices: 1 };
+}
+
 export function buildRows(session: SessionMessage, choice: LaneChoice, t: Translate): Row[] {
   const builder = new Builder(choice);
-  const ready = session.traces.filter((trace) => trace.state === "ready");
-  ready.sort((a, b) => a.rank - b.rank || a.id - b.id);
+  const order = choice.order ?? [];
+  const byRank = session.traces.filter(isShown).sort((a, b) => a.rank - b.rank || a.id - b.id);
+  const ready = inOrder(byRank, (trace) => `${trace.id}`, order);
   if (choice.pinned.length > 0) {
     builder.header("group", "pinned", t("group.pinned"), -1, "pinned", 0, false);
     for (const key of choice.pinned) {
@@ -198,14 +240,31 @@ export function buildRows(session: SessionMessage, choice: LaneChoice, t: Transl
   }
   for (const trace of ready) {
     const several = ready.length > 1;
-    if (
-      builder.header("trace", `${trace.id}`, traceLabel(trace, t), trace.id, "trace", 0, several && ready.length > 16)
-    )
+    const offset = choice.offsets?.[trace.id] ?? 0;
+    const notes = [
+      isPart(trace) ? t("lane.preview") : "",
+      trace.state === "recording" ? t("lane.recording") : "",
+      offset !== 0 ? t("lane.offset", (offset > 0 ? "+" : "") + formatDuration(offset)) : "",
+    ];
+    const note = notes.filter(Boolean).join(" · ");
+    const label = traceLabel(trace, t);
+    if (builder.header("trace", `${trace.id}`, label, trace.id, "trace", 0, several && ready.length > 16, note))
       continue;
     for (const group of groupsOf(trace, t)) {
       if (builder.header("group", group.key, group.label, trace.id, group.family, 1, startsFolded(group))) continue;
-      for (const track of group.tracks) builder.track(trace, track, 2, false, trackLabel(track, t));
+      for (const track of inOrder(group.tracks, (x) => trackKey(trace.id, x.id), order))
+        builder.track(trace, track, 2, false, trackLabel(track, t));
     }
+    if (isReady(trace) && !trace.tracks.some((track) => track.kind === "overlap" && track.slices > 0)) {
+      const label = t("group.computed");
+      if (!builder.header("group", `${trace.id}/computed`, label, trace.id, "overlap", 1, true))
+        OVERLAP_KINDS.forEach((kind, i) => builder.track(trace, computedTrack(kind, i), 2, false, kind));
+    }
+  }
+  // What is still to come, and what never will.
+  for (const trace of session.traces.filter((candidate) => !isShown(candidate) && candidate.state !== "ready")) {
+    const note = t(`app.${trace.state}` as "app.reading") + (trace.message ? ` · ${trace.message}` : "");
+    builder.header("trace", `${trace.id}`, traceLabel(trace, t), trace.id, "trace", 0, false, note);
   }
   return builder.rows;
 }
@@ -213,6 +272,18 @@ export function buildRows(session: SessionMessage, choice: LaneChoice, t: Transl
 export function heightOf(rows: readonly Row[]): number {
   const last = rows.at(-1);
   return last ? last.y + last.height : 0;
+}
+
+/** Keys of what can change places with a row: lanes of its group, pinned lanes, or traces. */
+export function siblingsOf(rows: readonly Row[], row: Row): string[] {
+  if (row.kind === "group") return [];
+  if (row.kind === "trace") return rows.filter((r) => r.kind === "trace").map((r) => r.key);
+  const at = rows.indexOf(row);
+  let first = at;
+  let last = at;
+  while (first > 0 && rows[first - 1]!.track >= 0) --first;
+  while (last + 1 < rows.length && rows[last + 1]!.track >= 0) ++last;
+  return rows.slice(first, last + 1).map((r) => r.key);
 }
 
 /** The rows that touch [top, top + height), by binary search. */

@@ -1,0 +1,36 @@
+// A table as an Excel workbook, cell by cell in the order of reading, a sheet for each million
+// rows.
+//
+// Rows leave memory as they come. One thread. Errors: Close tells; what was written before under
+// `path` is the caller's to remove.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace sonde::precision {
+
+class XlsxTable {
+ public:
+  // `path` lies in a folder that can be written; temporary files lie there too.
+  XlsxTable(std::string path, std::vector<std::string> columns);
+  XlsxTable(const XlsxTable&) = delete;
+  XlsxTable& operator=(const XlsxTable&) = delete;
+  ~XlsxTable();
+
+  void Text(std::string_view text);
+  void Number(double value);
+  void Empty();
+  void EndRow();
+  Status Close();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sonde::precision

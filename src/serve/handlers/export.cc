@@ -1,0 +1,138 @@
+// POST /api/export?trace=&format=csv|xlsx|parquet&id= with a statement as body: all its rows as a
+// file. /api/cancel ends it.
+#include "base/files.h"
+#include "base/strings.h"
+#include "precision/output/xlsx_table.h"
+#include "serve/cells.h"
+#include "serve/handlers.h"
+#include "serve/preview.h"
+#include "serve/statements.h"
+
+namespace sonde::serve {
+namespace {
+
+using base::Concat;
+
+constexpr size_t kMaxBytes = size_t{512} << 20U;
+
+Result<std::string> WriteCsv(const store::UserStatements& statements, const std::string& sql,
+                             store::Cancellation* cancellation) {
+  std::string text;
+  const auto append = [&](base::CsvWriter& csv) -> Status {
+    text += csv.Take();
+    if (text.size() <= kMaxBytes) return {};
+    return base::OutOfRangeError("more than 512 MiB: use sonde query --format csv");
+  };
+  SONDE_RETURN_IF_ERROR(statements.Scan(
+      sql,
+      [&](const std::vector<store::QueryColumn>& columns) -> Status {
+        base::CsvWriter csv(nullptr);
+        for (const store::QueryColumn& column : columns) csv.Text(column.name);
+        csv.EndRow();
+        return append(csv);
+      },
+      [&](const store::Chunk& chunk) -> Status {
+        base::CsvWriter csv(nullptr);
+        for (size_t row = 0; row < chunk.rows(); ++row) {
+          for (size_t i = 0; i < chunk.columns(); ++i) WriteCell(csv, chunk, i, row);
+          csv.EndRow();
+        }
+        return append(csv);
+      },
+      cancellation));
+  return text;
+}
+
+// A workbook has doubles only: a moment of 19 digits stays exact as text.
+void AddCell(precision::XlsxTable& table, const store::Chunk& chunk, size_t column, size_t row,
+             bool is_decimal) {
+  if (chunk.IsNull(column, row)) return table.Empty();
+  const bool is_text = chunk.type(column) == store::ValueType::kText;
+  std::string text;
+  if (is_text) {
+    text = chunk.Text(column, row);
+  } else {
+    base::CsvWriter csv(nullptr);
+    WriteCell(csv, chunk, column, row);
+    csv.EndRow();
+    text = std::string(base::Trim(csv.Take()));
+  }
+  constexpr size_t kExactDigits = 15;
+  const auto number = !is_text || is_decimal ? base::ParseDouble(text) : std::nullopt;
+  if (number && (text.size() <= kExactDigits || text.find('.') != std::string::npos)) {
+    return table.Number(*number);
+  }
+  table.Text(text);
+}
+
+Result<std::string> WriteXlsx(const store::UserStatements& statements, const std::string& sql,
+                              store::Cancellation* cancellation) {
+  SONDE_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::Make());
+  const std::string path = base::JoinPath(folder->path(), "table.xlsx");
+  std::unique_ptr<precision::XlsxTable> table;
+  std::vector<bool> is_decimal;
+  SONDE_RETURN_IF_ERROR(statements.Scan(
+      sql,
+      [&](const std::vector<store::QueryColumn>& columns) -> Status {
+        std::vector<std::string> names;
+        for (const store::QueryColumn& column : columns) {
+          names.push_back(column.name);
+          is_decimal.push_back(column.is_decimal);
+        }
+        table = std::make_unique<precision::XlsxTable>(path, std::move(names));
+        return {};
+      },
+      [&](const store::Chunk& chunk) -> Status {
+        for (size_t row = 0; row < chunk.rows(); ++row) {
+          for (size_t i = 0; i < chunk.columns(); ++i) {
+            AddCell(*table, chunk, i, row, is_decimal[i]);
+          }
+          table->EndRow();
+        }
+        return {};
+      },
+      cancellation));
+  SONDE_RETURN_IF_ERROR(table->Close());
+  return base::ReadFile(path, kMaxBytes);
+}
+
+Result<std::string> WriteParquet(const store::UserStatements& statements, const std::string& sql,
+                                 store::Cancellation* cancellation) {
+  SONDE_ASSIGN_OR_RETURN(const std::string path, statements.WriteParquet(sql, cancellation));
+  Result<std::string> bytes = base::ReadFile(path, kMaxBytes);
+  base::RemoveTree(path).IgnoreError();  // a temporary file; the answer matters
+  return bytes;
+}
+
+struct Format {
+  const char* name;
+  const char* type;
+  Result<std::string> (*write)(const store::UserStatements& statements, const std::string& sql,
+                               store::Cancellation* cancellation);
+};
+
+constexpr std::array kFormats = {
+    Format{"csv", "text/csv; charset=utf-8", &WriteCsv},
+    Format{"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", &WriteXlsx},
+    Format{"parquet", "application/vnd.apache.parquet", &WriteParquet},
+};
+
+}  // namespace
+
+Result<HttpAnswer> HandleExport(Session& session, const HttpRequest& request) {
+  const std::string name = request.Text("format");
+  for (const Format& format : kFormats) {
+    if (name != format.name) continue;
+    SONDE_ASSIGN_OR_RETURN(const auto store, StoreFor(session, request));
+    const RunningStatement statement(session, request.Text("id"));
+    HttpAnswer answer{.type = format.type};
+    SONDE_ASSIGN_OR_RETURN(answer.body,
+                           format.write(*store, request.body, statement.cancellation()));
+    answer.headers.emplace_back("Content-Disposition",
+                                Concat("attachment; filename=\"sonde.", name, "\""));
+    return answer;
+  }
+  return base::InvalidArgumentError("'format' must be csv, xlsx or parquet");
+}
+
+}  // namespace sonde::serve

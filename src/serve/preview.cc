@@ -1,0 +1,89 @@
+#include "serve/preview.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "importers/trace_events/scanner.h"
+
+namespace sonde::serve {
+namespace {
+
+using base::Concat;
+
+// Read in a quarter of a second, whatever the size of the trace.
+constexpr size_t kHeadBytes = size_t{4} << 20U;
+constexpr size_t kPieceBytes = size_t{512} << 10U;
+constexpr size_t kPieces = 12;
+constexpr size_t kTailBytes = size_t{1} << 20U;
+
+// The text file that holds the timeline of a trace.
+std::string TimelineOf(const std::string& path) {
+  if (base::IsRegularFile(path)) return path;
+  for (const char* inside : {"trace_view.json", "ASCEND_PROFILER_OUTPUT/trace_view.json"}) {
+    std::string file = base::JoinPath(path, inside);
+    if (base::IsRegularFile(file)) return file;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TemporaryFolder>> TemporaryFolder::Make() {
+  const char* parent = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
+  std::string path = base::JoinPath(parent != nullptr && *parent != '\0' ? parent : "/tmp",
+                                    "sonde-preview-XXXXXX");
+  if (::mkdtemp(path.data()) == nullptr) return base::ErrnoStatus(errno, "make a folder", path);
+  return std::make_shared<TemporaryFolder>(path);
+}
+
+TemporaryFolder::~TemporaryFolder() { base::RemoveTree(path_).IgnoreError(); }
+
+Status WriteSample(const std::string& path, const std::string& sample, size_t least_bytes) {
+  SONDE_ASSIGN_OR_RETURN(const base::MappedFile file, base::MappedFile::Open(path));
+  const std::string_view text = file.text();
+  const bool packed = text.starts_with("\x1f\x8b");
+  if (text.size() < least_bytes || text.size() <= kHeadBytes + kTailBytes || packed)
+    return base::NotFoundError("no sample is needed");
+  const char* const end = text.data() + text.size();
+  const auto boundary = [&](size_t offset) {
+    return importers::trace_events::FindEventBoundary(text.data() + offset, end);
+  };
+  SONDE_ASSIGN_OR_RETURN(base::AtomicFile out, base::AtomicFile::Create(sample));
+  const auto copy = [&](const char* from, const char* to) {
+    out.Append({from, static_cast<size_t>(to - from)}).IgnoreError();  // Commit tells
+  };
+  const char* at = boundary(kHeadBytes);
+  const char* const tail = boundary(text.size() - kTailBytes);
+  if (at == nullptr || tail == nullptr) return base::NotFoundError("no events were found");
+  copy(text.data(), at);
+  const size_t stride = (text.size() - kHeadBytes - kTailBytes) / kPieces;
+  for (size_t i = 0; i < kPieces; ++i) {
+    const size_t offset = kHeadBytes + stride * i + stride / 2;
+    const char* const from = boundary(offset);
+    const char* const to = boundary(offset + kPieceBytes);
+    // In order, without overlap.
+    if (from == nullptr || to == nullptr || from < at || from >= to || to > tail) continue;
+    copy(from, to);
+    at = to;
+  }
+  copy(std::max(at, tail), end);
+  return out.Commit();
+}
+
+Result<std::unique_ptr<store::Store>> MakePreview(const importers::TraceSource& source,
+                                                  const TemporaryFolder& folder) {
+  const std::string timeline = TimelineOf(source.path);
+  if (timeline.empty()) return base::NotFoundError("no timeline in text form");
+  const std::string sample = base::JoinPath(folder.path(), base::BaseName(timeline));
+  SONDE_RETURN_IF_ERROR(WriteSample(timeline, sample));
+  SONDE_ASSIGN_OR_RETURN(const auto found, importers::FindTraces(sample));
+  if (found.empty()) return base::NotFoundError("the sample is no trace");
+  SONDE_ASSIGN_OR_RETURN(
+      auto imported,
+      importers::ImportTrace(found.front(), base::JoinPath(folder.path(), "trace.duckdb"), {}));
+  return std::move(imported.store);
+}
+
+}  // namespace sonde::serve

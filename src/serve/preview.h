@@ -1,0 +1,42 @@
+// A provisional look at a large text trace while it is imported: its begin, its end and pieces in
+// between, read as a trace of their own.
+//
+// Threads: any. Errors: kNotFound where there is nothing to gain (a small, packed or binary trace),
+// else those of the import; the session then goes on without.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "importers/registry.h"
+#include "store/store.h"
+
+namespace sonde::serve {
+
+// A folder of temporary files that goes with its owner.
+class TemporaryFolder {
+ public:
+  static Result<std::shared_ptr<TemporaryFolder>> Make();
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Copies the begin, the end and some pieces in between, cut between events. kNotFound where the
+// file is smaller than `least_bytes`, which is read about as fast as its sample, or no events are
+// found.
+inline constexpr size_t kSampledBytes = size_t{48} << 20U;
+Status WriteSample(const std::string& path, const std::string& sample,
+                   size_t least_bytes = kSampledBytes);
+
+// The store of such a sample, in `folder`.
+Result<std::unique_ptr<store::Store>> MakePreview(const importers::TraceSource& source,
+                                                  const TemporaryFolder& folder);
+
+}  // namespace sonde::serve

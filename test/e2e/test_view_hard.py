@@ -1,0 +1,282 @@
+"""`sonde view` on bad days: slow and many clients, huge requests, slow statements, Ctrl+C while it
+reads, paths outside of its folders, programs that record on request."""
+
+import http.client
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote, urlparse
+
+import pytest
+from test_view import ask, wait_until_ready
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / os.environ.get("PRESET", "dev")
+
+
+@contextmanager
+def serve(sonde, cache, *words):
+    """A running server, as (process, parsed address)."""
+    with subprocess.Popen(
+        [str(word) for word in (sonde, "view", *words)],
+        env={**os.environ, "XDG_CACHE_HOME": str(cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process, urlparse(process.stdout.readline().strip())
+        finally:
+            process.kill()
+
+
+def write_trace(path, events, start=0):
+    with path.open("w") as out:
+        out.write('{"traceEvents": [\n')
+        for i in range(events):
+            comma = ",\n" if i else ""
+            out.write(
+                f'{comma}{{"ph": "X", "name": "op {i % 90}", "pid": 1, "tid": {i % 3}, '
+                f'"ts": {start + i * 10}, "dur": 7, "args": {{"number": {i}, "text": "abcdef"}}}}'
+            )
+        out.write("\n]}\n")
+    return path
+
+
+@pytest.fixture(name="small", scope="module")
+def make_small(tmp_path_factory):
+    return write_trace(tmp_path_factory.mktemp("small") / "trace.json", 2000)
+
+
+@pytest.fixture(name="view", scope="module")
+def start_view(sonde, cache_home, small):
+    """A server of the small trace that is ready."""
+    with serve(sonde, cache_home, small) as (process, address):
+        wait_until_ready(address)
+        yield process, address
+
+
+@pytest.fixture(name="large", scope="module")
+def make_large(tmp_path_factory):
+    """Large enough for a preview: about 70 MB."""
+    return write_trace(tmp_path_factory.mktemp("large") / "trace.json", 650_000)
+
+
+def window(**more):
+    parameters = {"lanes": "0:0:1", "begin": 0, "end": 20_000_000, "pixel": 10_000, **more}
+    return "/api/window?" + "&".join(f"{key}={value}" for key, value in parameters.items())
+
+
+def test_a_hundred_at_once(view):
+    _, address = view
+    with ThreadPoolExecutor(100) as pool:
+        targets = [window(pixel=1000 + i) for i in range(300)]
+        answers = list(pool.map(lambda target: ask_raw(address, target), targets))
+    assert {status for status, _ in answers} == {200}
+
+
+def ask_raw(address, target, method="GET", body=None, headers=None):
+    connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=60)
+    connection.request(method, target, body=body, headers=headers or {})
+    answer = connection.getresponse()
+    data = answer.read()
+    connection.close()
+    return answer.status, data
+
+
+def test_huge_and_garbled_requests(view):
+    _, address = view
+    assert ask_raw(address, "/api/names?trace=0&ids=" + "1," * 6000)[0] in (400, 414)
+    assert ask_raw(address, "/api/sql", "POST", b"x" * (2 << 20))[0] == 413
+    assert ask_raw(address, "/api/session", headers={"X": "y" * 100_000})[0] in (400, 413, 431)
+    big = "9" * 400
+    for target in (
+        window(begin=big),
+        window(end="-1"),
+        window(pixel="0"),
+        window(lanes="0:0:1,:::"),
+        "/api/slice?trace=0&id=" + big,
+        "/api/slice?trace=" + big + "&id=0",
+        "/api/search?trace=0&regex=1&q=" + quote("(((("),
+        "/api/search?q=",
+        "/api/counter?trace=0&track=0",
+        "/api/export?format=csv",
+    ):
+        assert ask_raw(address, target)[0] in (400, 404), target
+    # Still well.
+    assert ask_raw(address, "/api/session")[0] == 200
+
+
+def test_garbage_in_place_of_http(view):
+    _, address = view
+    binary = b"\0\1\2\3" * 100 + b"\r\n\r\n"
+    for text in (binary, b"GET\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"\r\n" * 50):
+        with socket.create_connection(("127.0.0.1", address.port), timeout=20) as client:
+            client.sendall(text)
+            client.shutdown(socket.SHUT_WR)
+            while client.recv(4096):
+                pass
+    assert ask_raw(address, "/api/session")[0] == 200
+
+
+def test_slow_clients_hold_nobody_up(view):
+    _, address = view
+    slow = []
+    for _ in range(100):
+        client = socket.create_connection(("127.0.0.1", address.port), timeout=20)
+        client.sendall(b"GET /api/session HTTP/1.1\r\nHos")
+        slow.append(client)
+    for _ in range(20):
+        assert ask_raw(address, window())[0] == 200
+    for client in slow:
+        client.close()
+
+
+def test_slow_statement_beside_pans_is_cancelled(view):
+    _, address = view
+    sql = b"SELECT count(*) FROM range(1000000000) a, range(1000000000) b"
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(ask_raw, address, "/api/sql?id=slow", "POST", sql)
+        for _ in range(50):
+            assert ask_raw(address, window())[0] == 200
+        assert not running.done()
+        end = time.monotonic() + 30
+        while ask_raw(address, "/api/cancel?id=slow", "POST")[0] != 200:
+            assert time.monotonic() < end
+        status, text = running.result(30)
+    assert (status, b"cancelled" in text) == (409, True)
+
+
+def test_foreign_pages_change_nothing(view):
+    _, address = view
+    for target in ("/api/open?path=/", "/api/live/start", "/api/cancel?id=1"):
+        headers = {"Origin": "http://example.org"}
+        assert ask_raw(address, target, "POST", b"", headers)[0] == 403
+        assert ask_raw(address, target)[0] == 404, "reading changes nothing"
+
+
+def test_exports(view):
+    _, address = view
+    sql = b"SELECT slice_id, name, ts FROM slice ORDER BY slice_id"
+    status, data = ask_raw(address, "/api/export?format=xlsx", "POST", sql)
+    assert status == 200
+    book = zipfile.ZipFile(io.BytesIO(data))
+    assert book.read("xl/worksheets/sheet1.xml").count(b"<row ") == 2001
+    status, data = ask_raw(address, "/api/export?format=csv", "POST", sql)
+    assert len(data.splitlines()) == 2001
+    status, data = ask_raw(address, "/api/export?format=parquet", "POST", sql)
+    assert (data[:4], data[-4:]) == (b"PAR1", b"PAR1")
+
+
+def test_opens_what_lies_in_its_folders_only(sonde, cache_home, tmp_path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for folder in (inside, outside):
+        folder.mkdir()
+        write_trace(folder / "trace.json", 10)
+    (inside / "notes.txt").write_text("nothing")
+    (inside / "link").symlink_to(outside)
+    with serve(sonde, cache_home, "--root", inside) as (_, address):
+        assert json.loads(ask(address, "/api/session")[1])["traces"] == []
+        for path in (outside, inside / "link", inside / ".." / "outside", "/etc", "trace.json"):
+            status, text = ask(address, f"/api/open?path={quote(str(path))}", "POST")
+            assert status in (403, 404), text
+        assert ask(address, f"/api/browse?path={quote(str(outside))}")[0] == 403
+        entries = json.loads(ask(address, f"/api/browse?path={quote(str(inside))}")[1])["entries"]
+        formats = {entry["name"]: entry["format"] for entry in entries}
+        assert formats["trace.json"] != "" and formats["notes.txt"] == ""
+        assert ask(address, f"/api/open?path={quote(str(inside))}", "POST")[0] == 200
+        session = wait_until_ready(address)
+        assert [trace["name"] for trace in session["traces"]] == ["trace.json"]
+        assert [entry["path"] for entry in session["ignored"]] == [str(inside / "notes.txt")]
+
+
+def test_shows_a_preview_while_it_reads(sonde, tmp_path, large):
+    with serve(sonde, tmp_path / "cache", large) as (_, address):
+        session = wait_until_ready(address)
+        (trace,) = session["traces"]
+        assert (trace["state"], trace["slices"]) == ("ready", 650_000)
+        assert trace["version"] == 2, "a preview was shown before"
+        assert ask(address, "/api/progress") == (200, "[]")
+    # There is a store now: nothing to preview.
+    with serve(sonde, tmp_path / "cache", large) as (_, address):
+        assert wait_until_ready(address)["traces"][0]["version"] == 1
+
+
+def test_ends_while_it_reads(sonde, tmp_path, large):
+    cache = tmp_path / "cache"
+    with serve(sonde, cache, large) as (process, address):
+        end = time.monotonic() + 60
+        while not json.loads(ask(address, "/api/progress")[1]):
+            assert time.monotonic() < end
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert [path.name for path in cache.rglob("*") if path.is_file()] == []
+
+
+@pytest.fixture(name="program")
+def run_program(tmp_path):
+    """A program that works until it is ended, with its control address."""
+    source = tmp_path / "work.cc"
+    source.write_text(
+        "#include <sonde/sonde.hpp>\n#include <unistd.h>\n"
+        'int main() { for (;;) { SONDE_SCOPE("request"); usleep(200); } }\n'
+    )
+    program = tmp_path / "work"
+    words = ["g++", "-std=c++17", f"-I{ROOT / 'include'}", source, f"-L{BUILD / 'lib'}"]
+    words += ["-lsonde_record", f"-Wl,-rpath,{BUILD / 'lib'}", "-o", program]
+    subprocess.run(words, check=True)
+    socket_path = tmp_path / "control"
+    captures = tmp_path / "captures"
+    captures.mkdir()
+    env = {key: value for key, value in os.environ.items() if not key.startswith("SONDE_")}
+    env |= {"SONDE_SAVE_PATH": str(captures), "SONDE_CONTROL": f"unix:{socket_path}"}
+    with subprocess.Popen([program], env=env) as process:
+        end = time.monotonic() + 20
+        while not socket_path.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        yield process, f"unix:{socket_path}"
+        process.kill()
+
+
+def test_records_a_running_program(sonde, cache_home, program):
+    process, control = program
+    with serve(sonde, cache_home, "--live", control) as (_, address):
+        assert json.loads(ask(address, "/api/session")[1])["live"] is True
+
+        def programs():
+            return json.loads(ask(address, "/api/live")[1])
+
+        def until(done):
+            end = time.monotonic() + 60
+            while not done():
+                assert time.monotonic() < end
+                time.sleep(0.05)
+
+        until(lambda: programs()[0]["state"] == "idle")
+        status, text = ask(address, "/api/live/start", "POST", '{"record_shapes": true}')
+        assert (status, json.loads(text)[0]["state"]) == (200, "recording")
+        assert ask(address, "/api/live/start", "POST", "")[0] == 409, "it records already"
+
+        def traces():
+            return json.loads(ask(address, "/api/session")[1])["traces"]
+
+        # It is seen while it grows.
+        until(lambda: traces() and traces()[0]["version"] >= 2)
+        growing = traces()[0]
+        assert growing["state"] == "recording" and growing["slices"] > 0
+        status, text = ask(address, "/api/live/stop", "POST", "")
+        assert (status, json.loads(text)[0]["state"]) == (200, "idle"), text
+        (trace,) = traces()
+        assert trace["state"] == "ready"
+        assert trace["slices"] > growing["slices"]
+        process.kill()
+        until(lambda: programs()[0]["state"] == "gone")
+        assert programs()[0]["message"] != ""

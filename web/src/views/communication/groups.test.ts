@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+
+import { kindOfOp, sumBy } from "./groups";
+
+const columns = ["step_id", "name", "group", "elapse_ns", "transit_ns", "wait_ns", "idle_ns", "size_bytes"].map(
+  (name) => ({ name, type: "integer" }),
+);
+const table = (rows: (string | number)[][]) => ({ columns, rows, complete: true, elapsed: 0 });
+
+it("knows the kind by the name", () => {
+  expect(["hcom_allReduce__586_0_1", "c10d::_allgather_base_", "hcom_send__1", "x"].map(kindOfOp)).toEqual([
+    "allreduce",
+    "allgather",
+    "send",
+    "x",
+  ]);
+});
+
+it("sums by group, kind and rank, without the totals", () => {
+  const tables = [
+    {
+      label: "Rank 0",
+      table: table([
+        [1, "hcom_allReduce__1", "dp", 10, 4, 5, 1, 100],
+        [1, "Total Op Info", "dp", 10, 4, 5, 1, 100],
+      ]),
+    },
+    { label: "Rank 1", table: table([[1, "hcom_send__1", "pp", 30, 4, 25, 1, 7]]) },
+  ];
+  expect(sumBy(tables, "group").map(([key, times]) => [key, times.all, times.wait])).toEqual([
+    ["pp", 30, 25],
+    ["dp", 10, 5],
+  ]);
+  expect(sumBy(tables, "op").map(([key, times]) => [key, times.count])).toEqual([
+    ["send", 1],
+    ["allreduce", 1],
+  ]);
+  expect(sumBy(tables, "rank").map(([key, times]) => [key, times.bytes])).toEqual([
+    ["Rank 0", 100],
+    ["Rank 1", 7],
+  ]);
+});

@@ -1,0 +1,55 @@
+/** Sums of communication operations by group, kind or rank. Pure. */
+import type { TableMessage } from "../../api/messages";
+import { columnOf } from "../../app/columns";
+
+export interface Times {
+  all: number;
+  transit: number;
+  wait: number;
+  idle: number;
+  bytes: number;
+  count: number;
+}
+
+/** "hcom_allReduce__586_0_1" and "c10d::allreduce_" are both "allreduce". */
+export function kindOfOp(name: string): string {
+  const match =
+    /(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|barrier|send|recv|receive|scatter|gather|reduce)/i.exec(
+      name,
+    );
+  return (match?.[1] ?? name).replaceAll("_", "").toLowerCase();
+}
+
+export function sumBy(
+  tables: readonly { label: string; table: TableMessage }[],
+  by: "group" | "op" | "rank",
+): [string, Times][] {
+  const sums = new Map<string, Times>();
+  for (const { label, table } of tables) {
+    const at = (name: string) => columnOf(table, name);
+    const [name, group, all, transit, wait, idle, bytes] = [
+      at("name"),
+      at("group"),
+      at("elapse_ns"),
+      at("transit_ns"),
+      at("wait_ns"),
+      at("idle_ns"),
+      at("size_bytes"),
+    ] as [number, number, number, number, number, number, number];
+    for (const row of table.rows) {
+      // Totals repeat their operations.
+      if (String(row[name]).startsWith("Total")) continue;
+      const key = by === "rank" ? label : by === "group" ? String(row[group]) : kindOfOp(String(row[name]));
+      const sum = sums.get(key) ?? { all: 0, transit: 0, wait: 0, idle: 0, bytes: 0, count: 0 };
+      sum.all += Number(row[all] ?? 0);
+      sum.transit += Number(row[transit] ?? 0);
+      sum.wait += Number(row[wait] ?? 0);
+      sum.idle += Number(row[idle] ?? 0);
+      sum.bytes += Number(row[bytes] ?? 0);
+      sum.count += 1;
+      sums.set(key, sum);
+    }
+  }
+  const list = [...sums];
+  return by === "rank" ? list : list.sort((a, b) => b[1].all - a[1].all);
+}

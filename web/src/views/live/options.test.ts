@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+
+import { optionsOf } from "./options";
+
+it("says yes or no to each switch", () => {
+  expect(optionsOf("Level1", new Set(["with_stack", ""]))).toEqual({
+    experimental_config: { _profiler_level: "Level1" },
+    record_shapes: false,
+    with_stack: true,
+    profile_memory: false,
+    with_modules: false,
+  });
+});

@@ -1,0 +1,15 @@
+import { expect, it } from "vitest";
+
+import { taskStatement, totalsStatement } from "./statements";
+
+it("has a column for each counter that was recorded", () => {
+  expect(taskStatement([])).not.toContain("device_task_pmu");
+  expect(taskStatement(["aic_mac_ratio"])).toContain(
+    `max(CASE WHEN p.metric = 'aic_mac_ratio' THEN p.value END) AS "aic_mac_ratio"`,
+  );
+});
+
+it("sums by each key", () => {
+  expect(totalsStatement("core")).toMatch(/^SELECT coalesce\(core, '–'\) AS core, count/);
+  expect(totalsStatement("shape")).toContain("AS shape, string_agg(DISTINCT core");
+});

@@ -1,0 +1,35 @@
+/** What the operator view asks. Pure. */
+
+export const KEYS = {
+  type: "coalesce(op_type, name)",
+  core: "coalesce(core, '–')",
+  name: "name",
+  shape: "name || '  ' || coalesce(input_shapes, '')",
+} as const;
+
+export type Key = keyof typeof KEYS;
+
+/** Device time by a key; `core` beside it, where it is not the key itself. */
+export function totalsStatement(key: Key): string {
+  const more = key === "core" ? "" : ", string_agg(DISTINCT core, ' ') AS core";
+  return (
+    `SELECT ${KEYS[key]} AS ${key}${more}, count(*) AS count, sum(dur)::BIGINT AS total_ns, ` +
+    "sum(dur) / (SELECT sum(dur) FROM device_task WHERE core IS NOT NULL) * 100.0 AS percent, " +
+    "avg(dur) AS average_ns, min(dur) AS min_ns, max(dur) AS max_ns, sum(wait_ns)::BIGINT AS wait_ns " +
+    "FROM device_task WHERE core IS NOT NULL GROUP BY 1 ORDER BY total_ns DESC"
+  );
+}
+
+/** Tasks with a column for each hardware counter. */
+export function taskStatement(metrics: readonly string[]): string {
+  const pmu = metrics
+    .map(
+      (m) =>
+        `, max(CASE WHEN p.metric = '${m.replaceAll("'", "''")}' THEN p.value END) AS "${m.replaceAll('"', '""')}"`,
+    )
+    .join("");
+  const columns =
+    "t.slice_id, t.name, t.op_type, t.core, t.ts, t.dur, t.wait_ns, t.stream_id, t.block_num, t.input_shapes, t.input_types, t.output_shapes, t.step_id";
+  if (pmu === "") return `SELECT ${columns} FROM device_task t WHERE core IS NOT NULL ORDER BY dur DESC`;
+  return `SELECT ${columns}${pmu} FROM device_task t LEFT JOIN device_task_pmu p USING (task_id) WHERE core IS NOT NULL GROUP BY ALL ORDER BY dur DESC`;
+}

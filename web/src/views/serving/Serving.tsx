@@ -1,0 +1,309 @@
+import { useEffect, useMemo, useState } from "react";
+
+import { api } from "../../api/client";
+import type { TableMessage } from "../../api/messages";
+import { useApp, useAppState } from "../../app/context";
+import { Curves } from "../../app/Curves";
+import { DataTable } from "../../app/DataTable";
+import { Empty } from "../../app/Empty";
+import { useRanks } from "../../app/useRanks";
+import { useTable } from "../../app/useTable";
+import type { View } from "../../app/view";
+import { formatCount, formatDuration, formatNumber, formatShare } from "../../base/format";
+import {
+  type Request,
+  histogram,
+  interTokenTimes,
+  partStatement,
+  percentile,
+  rankOperatorStatement,
+  rankStepStatement,
+  requestStatement,
+  requestsOf,
+  stepStatement,
+  tokenRate,
+  tokenStatement,
+} from "./requests";
+import { Waterfall } from "./Waterfall";
+
+const COUNT = "SELECT count(*) FROM request";
+const MEASURES = ["TTFT", "TPOT", "ITL", "E2E"] as const;
+type Measure = (typeof MEASURES)[number];
+
+function valuesOf(requests: readonly Request[], measure: Measure): number[] {
+  const known = (values: (number | null)[]) => values.filter((value) => value !== null);
+  if (measure === "TTFT") return known(requests.map((request) => request.ttft));
+  if (measure === "TPOT") return known(requests.map((request) => request.tpot));
+  if (measure === "ITL") return interTokenTimes(requests);
+  return requests.filter((request) => request.ended).map((request) => request.end - request.ts);
+}
+
+function useDetail(name: string): [string, (value: string) => void] {
+  const { store } = useApp();
+  const value = useAppState((s) => s.detail[name] ?? "");
+  return [value, (next) => store.set({ detail: { ...store.get().detail, [name]: next } })];
+}
+
+function Serving() {
+  const { actions, t } = useApp();
+  const [has, setHas] = useState<boolean | null>(null);
+  useEffect(() => {
+    // Stores of servers only have them.
+    api.schema().then((tables) => setHas(tables.some((table) => table.name === "request")), actions.fail);
+  }, [actions]);
+  if (has === null) return null;
+  return has ? <Servers /> : <Empty title={t("serving.none")} help={t("serving.none.help")} />;
+}
+
+/** The traces that hold requests. */
+function Servers() {
+  const { t } = useApp();
+  const { answers, done } = useRanks({ sql: COUNT });
+  const [chosen, choose] = useDetail("serving");
+  const servers = answers.filter(({ table }) => Number(table.rows[0]?.[0] ?? 0) > 0);
+  const server = servers.find(({ trace }) => String(trace.id) === chosen) ?? servers[0];
+  if (!server) {
+    if (!done) return <Empty title="…" help="" />;
+    return <Empty title={t("serving.none")} help={t("serving.none.help")} />;
+  }
+  const select = servers.length > 1 && (
+    <select value={server.trace.id} aria-label={t("serving.server")} onChange={(event) => choose(event.target.value)}>
+      {servers.map(({ trace }) => (
+        <option key={trace.id} value={trace.id}>
+          {trace.name}
+        </option>
+      ))}
+    </select>
+  );
+  return <Server key={server.trace.id} trace={server.trace.id} select={select} />;
+}
+
+function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
+  const { t, theme } = useApp();
+  const base = useAppState((s) => s.session!.base);
+  const [measureText, setMeasure] = useDetail("measure");
+  const [requestText, setRequest] = useDetail("request");
+  const measure = MEASURES.find((name) => name === measureText) ?? "TTFT";
+  const table = useTable({ sql: requestStatement(base), trace, limit: 100_000 });
+  const tokens = useTable({ sql: tokenStatement(base), trace, limit: 100_000 });
+  const steps = useTable({ sql: stepStatement(base), trace, limit: 100_000 });
+  const requests = useMemo(() => (table ? requestsOf(table, tokens) : []), [table, tokens]);
+  const selected = requestText === "" ? null : Number(requestText);
+  const values = useMemo(() => valuesOf(requests, measure), [requests, measure]);
+  const bars = useMemo(() => histogram(values, 30), [values]);
+  return (
+    <div className="page">
+      <div className="peaks" data-testid="serving-facts">
+        <div>
+          <span className="muted">{t("serving.requests")}</span>
+          <b>{formatCount(requests.length)}</b>
+        </div>
+        <div>
+          <span className="muted">{t("serving.rate")}</span>
+          <b>{formatNumber(Math.round(tokenRate(requests) * 10) / 10)}</b>
+        </div>
+        {MEASURES.map((name) => {
+          const all = valuesOf(requests, name);
+          return (
+            <button
+              key={name}
+              aria-pressed={name === measure}
+              onClick={() => setMeasure(name)}
+              title={t(`serving.${name}`)}
+            >
+              <span className="muted">{name} P50 · P99</span>
+              <b>
+                {all.length > 0
+                  ? `${formatDuration(percentile(all, 0.5))} · ${formatDuration(percentile(all, 0.99))}`
+                  : "–"}
+              </b>
+            </button>
+          );
+        })}
+        <span className="grow" />
+        {select}
+      </div>
+      <div className="columns" style={{ flex: 1.2 }}>
+        <div className="column" style={{ flex: 1.7 }}>
+          <div className="toolbar">
+            <b>{t("serving.requests")}</b>
+            <span className="legend">
+              {(
+                [
+                  ["queued", theme.free],
+                  ["prefill", theme.communication],
+                  ["decode", theme.computing],
+                ] as const
+              ).map(([name, color]) => (
+                <span key={name}>
+                  <i style={{ background: color }} />
+                  {t(`serving.${name}`)}
+                </span>
+              ))}
+            </span>
+          </div>
+          <Waterfall requests={requests} selected={selected} onSelect={(id) => setRequest(String(id))} />
+        </div>
+        <div className="column">
+          <div className="toolbar">
+            <b>{measure}</b>
+            <span className="muted">
+              {t("serving.distribution", formatCount(values.length))}
+              {values.length > 0
+                ? ` · P90 ${formatDuration(percentile(values, 0.9))} · ${t("column.max")} ${formatDuration(percentile(values, 1))}`
+                : ""}
+            </span>
+          </div>
+          <div className="chart fills">
+            <Curves
+              curves={[{ name: measure, color: theme.accent, points: bars }]}
+              bars
+              formatX={(x) => formatDuration(Math.round(x))}
+              formatY={formatNumber}
+              testId="serving-histogram"
+            />
+          </div>
+          {steps && <Load steps={steps} />}
+        </div>
+      </div>
+      {selected === null ? (
+        <RequestTable trace={trace} />
+      ) : (
+        <OneRequest
+          key={selected}
+          trace={trace}
+          request={requests.find((request) => request.id === selected) ?? null}
+          onClose={() => setRequest("")}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The batch, the queue and the cache over time. */
+function Load({ steps }: { steps: TableMessage }) {
+  const { actions, t, theme } = useApp();
+  const zero = actions.data().begin;
+  const at = (name: string) => steps.columns.findIndex((column) => column.name === name);
+  const points = (value: (row: readonly unknown[]) => number) =>
+    steps.rows.map((row): [number, number] => [Number(row[at("ts")]), value(row)]);
+  const number = (name: string) => points((row) => Number(row[at(name)] ?? 0));
+  const batch = points((row) => Number(row[at("prefill_requests")] ?? 0) + Number(row[at("decode_requests")] ?? 0));
+  const curves = [
+    { name: t("serving.batch"), color: theme.lines[0]!, points: batch },
+    { name: t("serving.running"), color: theme.lines[1]!, points: number("running_requests") },
+    { name: t("serving.waiting"), color: theme.lines[2]!, points: number("waiting_requests") },
+  ];
+  const cache = [{ name: t("serving.cache"), color: theme.lines[3]!, points: number("kv_cache_usage"), filled: true }];
+  return (
+    <>
+      <div className="toolbar">
+        <span className="legend">
+          {[...curves, ...cache].map((curve) => (
+            <span key={curve.name}>
+              <i style={{ background: curve.color }} />
+              {curve.name}
+            </span>
+          ))}
+        </span>
+      </div>
+      <div className="chart fills">
+        <Curves
+          curves={curves}
+          steps
+          zero={zero}
+          formatX={(x) => formatDuration(Math.round(x - zero))}
+          formatY={formatNumber}
+          testId="serving-load"
+        />
+      </div>
+      <div className="chart fills">
+        <Curves
+          curves={cache}
+          steps
+          zero={zero}
+          formatX={(x) => formatDuration(Math.round(x - zero))}
+          formatY={(share) => formatShare(share, share < 0.01 ? 2 : 0)}
+          testId="serving-cache"
+        />
+      </div>
+    </>
+  );
+}
+
+const REQUESTS =
+  "SELECT slice_id, name, ts, dur, queue_ns, ttft_ns, tpot_ns, prompt_tokens, cached_tokens, output_tokens, preemptions, finish_reason, is_whole FROM request ORDER BY ts";
+
+function RequestTable({ trace }: { trace: number }) {
+  const table = useTable({ sql: REQUESTS, trace, limit: 20_000 });
+  return <DataTable name="requests" table={table} trace={trace} sql={REQUESTS} testId="serving-requests" />;
+}
+
+/** The engine steps of a request; of a step what each rank did. */
+function OneRequest({ trace, request, onClose }: { trace: number; request: Request | null; onClose: () => void }) {
+  const { actions, t } = useApp();
+  const [stepText, setStep] = useDetail("engine_step");
+  const sql = partStatement(request?.id ?? -1);
+  const parts = useTable({ sql, trace, limit: 20_000 });
+  const [shown, setShown] = useState<{ step: number; table: TableMessage } | null>(null);
+  const step = stepText === "" ? null : Number(stepText);
+  useEffect(() => {
+    if (step === null) return;
+    let current = true;
+    api.sql(rankStepStatement(step), trace, 1000).then((table) => current && setShown({ step, table }), actions.fail);
+    return () => {
+      current = false;
+    };
+  }, [step, trace, actions]);
+  const operators = useTable(step === null ? null : { sql: rankOperatorStatement(step), trace, limit: 20_000 });
+  return (
+    <div className="columns">
+      <div className="column wide" style={{ flex: 1.2 }}>
+        <div className="toolbar">
+          <b>{t("serving.request", request?.name ?? "")}</b>
+          <span className="muted">
+            {request ? t("serving.tokens", request.prompt ?? "?", request.output) : ""} {request?.reason}
+          </span>
+          {request && request.slice !== null && (
+            <button onClick={() => void actions.select(trace, request.slice!, true)}>{t("serving.show")}</button>
+          )}
+          <span className="grow" />
+          <button onClick={onClose}>{t("serving.all")}</button>
+        </div>
+        <div className="chips" data-testid="request-steps">
+          {parts?.rows.map((row) => (
+            <button key={String(row[1])} aria-pressed={step === Number(row[1])} onClick={() => setStep(String(row[1]))}>
+              {String(row[1])} · {t(row[2] === "prefill" ? "serving.prefill" : "serving.decode")} · {String(row[3])}
+            </button>
+          ))}
+        </div>
+        <DataTable name="request-steps" table={parts} trace={trace} sql={sql} testId="request-parts" />
+      </div>
+      <div className="column">
+        {step === null || !shown || shown.step !== step ? (
+          <p className="hint">{t("serving.choose")}</p>
+        ) : (
+          <>
+            <div className="toolbar" data-testid="step-ranks">
+              <b>{t("serving.step", step)}</b>
+              {shown.table.rows.map((row, i) => (
+                <button key={i} onClick={() => row[1] !== null && void actions.select(trace, Number(row[1]), true)}>
+                  {t("lane.rank", String(row[0] ?? "–"))} · {formatDuration(Number(row[3] ?? 0))}
+                </button>
+              ))}
+            </div>
+            <DataTable
+              name="step-operators"
+              table={operators}
+              trace={trace}
+              sql={rankOperatorStatement(step)}
+              testId="step-operators"
+            />
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export const servingView: View = { name: "serving", title: "view.serving", component: Serving };

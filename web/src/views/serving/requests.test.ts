@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+
+import { histogram, interTokenTimes, percentile, requestStatement, requestsOf, tokenRate } from "./requests";
+
+const names =
+  "request_id name engine slice_id ts dur scheduled_ts first_token_ts last_token_ts ttft_ns tpot_ns prompt_tokens cached_tokens output_tokens preemptions finish_reason";
+const table = (columns: string, rows: (string | number | null)[][]) => ({
+  columns: columns.split(" ").map((name) => ({ name, type: "integer" })),
+  rows,
+  complete: true,
+  elapsed: 0,
+});
+const requests = requestsOf(
+  table(names, [
+    [0, "a", 0, 7, 1000, 900, 1100, 1300, 1700, 300, 200, 5, 0, 3, 0, "stop"],
+    [1, "b", 0, null, 1500, -1, null, null, null, null, null, null, null, 0, 1, null],
+  ]),
+  table("request_id at", [
+    [0, 1300],
+    [0, 1450],
+    [0, 1700],
+  ]),
+);
+
+it("reads requests, those that have not ended too", () => {
+  expect(requests[0]).toMatchObject({ id: 0, end: 1900, ended: true, ttft: 300, tokens: [1300, 1450, 1700] });
+  expect(requests[1]).toMatchObject({ end: 1500, ended: false, first: null, reason: "", preemptions: 1, slice: null });
+  expect(requestStatement("42")).toContain("ts - 42 AS ts");
+});
+
+it("counts what users of a server look at", () => {
+  expect(interTokenTimes(requests)).toEqual([150, 250]);
+  expect(percentile([1, 2, 3, 4], 0.5)).toBe(2.5);
+  expect(percentile([], 0.5)).toBeNaN();
+  expect(tokenRate(requests)).toBeCloseTo((3 / 900) * 1e9);
+  expect(histogram([0, 1, 9, 10], 2)).toEqual([
+    [2.5, 2],
+    [7.5, 2],
+  ]);
+  expect(histogram([5, 5], 3).map(([, count]) => count)).toEqual([2, 0, 0]);
+});

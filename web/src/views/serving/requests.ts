@@ -1,0 +1,144 @@
+/** Requests of a server and what is counted of them. Times: nanoseconds after the session's base. Pure. */
+import type { Cell, TableMessage } from "../../api/messages";
+
+export interface Request {
+  id: number;
+  name: string;
+  engine: number;
+  slice: number | null;
+  ts: number;
+  /** Its end, or the last that is known of it. */
+  end: number;
+  ended: boolean;
+  scheduled: number | null;
+  first: number | null;
+  last: number | null;
+  ttft: number | null;
+  tpot: number | null;
+  prompt: number | null;
+  cached: number | null;
+  output: number;
+  preemptions: number;
+  reason: string;
+  /** Moments at which tokens were given out. */
+  tokens: number[];
+}
+
+/** Moments are asked for after `base`, so that they are exact numbers. */
+export function requestStatement(base: string): string {
+  const at = (name: string) => `${name} - ${base} AS ${name}`;
+  return (
+    `SELECT request_id, name, engine, slice_id, ${at("ts")}, dur, ${at("scheduled_ts")}, ${at("first_token_ts")}, ` +
+    `${at("last_token_ts")}, ttft_ns, tpot_ns, prompt_tokens, cached_tokens, output_tokens, preemptions, finish_reason FROM request ORDER BY ts, request_id`
+  );
+}
+
+export function tokenStatement(base: string): string {
+  return `SELECT request_id, coalesce(sent_ts, output_ts) - ${base} AS at FROM request_step WHERE output_tokens > 0 AND coalesce(sent_ts, output_ts) IS NOT NULL ORDER BY 1, 2`;
+}
+
+export function stepStatement(base: string): string {
+  return (
+    `SELECT step_id, engine, slice_id, ts - ${base} AS ts, dur, prefill_requests, prefill_tokens, decode_requests, decode_tokens, ` +
+    "running_requests, waiting_requests, kv_cache_usage, output_tokens, preempted_requests FROM engine_step ORDER BY ts"
+  );
+}
+
+/** A request's part in each engine step. */
+export function partStatement(request: number): string {
+  return (
+    "SELECT e.slice_id, p.step_id, p.phase, p.tokens, p.output_tokens, e.ts, e.dur, e.prefill_requests, e.decode_requests, " +
+    "e.prefill_tokens, e.decode_tokens, e.waiting_requests, e.kv_cache_usage FROM request_step p JOIN engine_step e USING (step_id, engine) " +
+    `WHERE p.request_id = ${request} ORDER BY e.ts`
+  );
+}
+
+/** Where a step ran on each rank, and the operators in it that took longest. */
+export function rankStepStatement(step: number): string {
+  return (
+    "SELECT s.rank, s.slice_id, s.ts, s.dur, count(o.slice_id) AS operators FROM step s LEFT JOIN slice o ON o.parent_id = s.slice_id " +
+    `WHERE s.step_id = ${step} GROUP BY ALL ORDER BY s.rank`
+  );
+}
+
+export function rankOperatorStatement(step: number): string {
+  return (
+    "SELECT t.rank, d.slice_id, d.name, d.ts, d.dur, d.input_shapes FROM step t JOIN device_task d ON d.ts >= t.ts AND d.ts < t.ts + t.dur " +
+    `AND d.process_id = t.process_id WHERE t.step_id = ${step} AND d.core IS NOT NULL ORDER BY d.dur DESC`
+  );
+}
+
+const number = (cell: Cell | undefined): number | null => (cell === null || cell === undefined ? null : Number(cell));
+
+export function requestsOf(table: TableMessage, tokens: TableMessage | null): Request[] {
+  const given = new Map<number, number[]>();
+  for (const row of tokens?.rows ?? []) {
+    const id = Number(row[0]);
+    const list = given.get(id);
+    if (list) list.push(Number(row[1]));
+    else given.set(id, [Number(row[1])]);
+  }
+  return table.rows.map((row) => {
+    const at = (name: string) => row[table.columns.findIndex((column) => column.name === name)];
+    const id = Number(at("request_id"));
+    const ts = Number(at("ts"));
+    const dur = number(at("dur"));
+    const own = given.get(id) ?? [];
+    const ended = dur !== null && dur >= 0;
+    const last = number(at("last_token_ts"));
+    return {
+      id,
+      name: String(at("name") ?? id),
+      engine: number(at("engine")) ?? 0,
+      slice: number(at("slice_id")),
+      ts,
+      end: ended ? ts + dur : Math.max(ts, last ?? ts, own.at(-1) ?? ts),
+      ended,
+      scheduled: number(at("scheduled_ts")),
+      first: number(at("first_token_ts")),
+      last,
+      ttft: number(at("ttft_ns")),
+      tpot: number(at("tpot_ns")),
+      prompt: number(at("prompt_tokens")),
+      cached: number(at("cached_tokens")),
+      output: number(at("output_tokens")) ?? own.length,
+      preemptions: number(at("preemptions")) ?? 0,
+      reason: String(at("finish_reason") ?? ""),
+      tokens: own,
+    };
+  });
+}
+
+/** Times between tokens of the same request. */
+export function interTokenTimes(requests: readonly Request[]): number[] {
+  return requests.flatMap((request) => request.tokens.slice(1).map((at, i) => at - request.tokens[i]!));
+}
+
+/** By linear interpolation, as NumPy has it. NaN for nothing. */
+export function percentile(values: readonly number[], share: number): number {
+  if (values.length === 0) return NaN;
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (sorted.length - 1) * share;
+  const low = Math.floor(at);
+  return sorted[low]! + (sorted[Math.min(low + 1, sorted.length - 1)]! - sorted[low]!) * (at - low);
+}
+
+/** How many values fall into each of `parts` equal parts: [middle, count]. */
+export function histogram(values: readonly number[], parts: number): [number, number][] {
+  if (values.length === 0) return [];
+  const low = values.reduce((a, b) => Math.min(a, b));
+  const high = values.reduce((a, b) => Math.max(a, b));
+  const size = (high - low) / parts || 1;
+  const counts = new Array<number>(parts).fill(0);
+  for (const value of values) counts[Math.min(parts - 1, Math.floor((value - low) / size))]! += 1;
+  return counts.map((count, i) => [low + (i + 0.5) * size, count]);
+}
+
+/** Output tokens a second from the first arrival to the last token. */
+export function tokenRate(requests: readonly Request[]): number {
+  if (requests.length === 0) return 0;
+  const from = Math.min(...requests.map((request) => request.ts));
+  const to = Math.max(...requests.map((request) => request.end));
+  const tokens = requests.reduce((sum, request) => sum + request.output, 0);
+  return to > from ? (tokens / (to - from)) * 1e9 : 0;
+}

@@ -1,0 +1,44 @@
+import { expect, it } from "vitest";
+
+import { chartOf } from "./chart";
+
+const table = (types: string[], rows: (string | number | null)[][]) => ({
+  columns: types.map((type, i) => ({ name: `c${i}`, type })),
+  rows,
+  complete: true,
+  elapsed: 0,
+});
+
+it("draws numbers over the first number, in its order", () => {
+  const chart = chartOf(
+    table(
+      ["integer", "real", "text"],
+      [
+        [3, 0.5, "a"],
+        [1, 0.25, "b"],
+        [2, null, "c"],
+      ],
+    ),
+    "line",
+  );
+  expect(chart).toEqual({
+    series: [
+      {
+        name: "c1",
+        points: [
+          [1, 0.25],
+          [3, 0.5],
+        ],
+      },
+    ],
+  });
+});
+
+it("draws a bar for each text", () => {
+  expect(chartOf(table(["text", "integer"], [["mm", 4]]), "bars")).toEqual({ labels: [["mm", 4]] });
+});
+
+it("has nothing to draw without numbers, and one number over the rows", () => {
+  expect(chartOf(table(["text"], [["x"]]), "line")).toBeNull();
+  expect(chartOf(table(["integer"], [[7]]), "line")).toEqual({ series: [{ name: "c0", points: [[0, 7]] }] });
+});

@@ -1,0 +1,52 @@
+/** A result as a chart. Pure. */
+import type { TableMessage } from "../../api/messages";
+
+export type ChartKind = "line" | "dots" | "bars";
+
+export interface Series {
+  name: string;
+  points: [number, number][];
+}
+
+const MOST = 5000;
+const LABELS = 60;
+
+function isNumeric(table: TableMessage, column: number): boolean {
+  const { type } = table.columns[column]!;
+  if (type === "integer" || type === "real") return true;
+  // Large integers travel as texts.
+  return (
+    table.rows.length > 0 && table.rows.every((row) => row[column] === null || /^-?\d+$/.test(String(row[column])))
+  );
+}
+
+/** Bars by a text and a number; else each number over the first one, or over the row where there is
+ * one only. Null where there is no number. */
+export function chartOf(
+  table: TableMessage,
+  kind: ChartKind,
+): { labels: [string, number][] } | { series: Series[] } | null {
+  const numbers = table.columns.flatMap((_, i) => (isNumeric(table, i) ? [i] : []));
+  const label = table.columns.findIndex((_, i) => !numbers.includes(i));
+  if (numbers.length === 0) return null;
+  const rows = table.rows.slice(0, MOST);
+  if (kind === "bars" && label >= 0) {
+    return { labels: rows.slice(0, LABELS).map((row) => [String(row[label] ?? ""), Number(row[numbers[0]!] ?? 0)]) };
+  }
+  const [x, ...rest] = numbers as [number, ...number[]];
+  if (rest.length === 0) {
+    return { series: [{ name: table.columns[x]!.name, points: rows.map((row, i) => [i, Number(row[x] ?? 0)]) }] };
+  }
+  // Moments of 19 digits are drawn after the first of them.
+  const first = rows.reduce((least, row) => Math.min(least, Number(row[x] ?? Infinity)), Infinity);
+  const zero = first > 2 ** 53 ? first : 0;
+  return {
+    series: rest.slice(0, 5).map((y) => ({
+      name: table.columns[y]!.name,
+      points: rows
+        .filter((row) => row[x] !== null && row[y] !== null)
+        .map((row): [number, number] => [Number(row[x]) - zero, Number(row[y])])
+        .sort((a, b) => a[0] - b[0]),
+    })),
+  };
+}

@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+
+import { rankTotals, slowRank, stepsOf } from "./steps";
+
+const columns = ["step_id", "computing_ns", "overlapped_ns", "not_overlapped_ns", "free_ns"].map((name) => ({
+  name,
+  type: "integer",
+}));
+const table = (rows: (number | null)[][]) => ({ columns, rows, complete: true, elapsed: 0 });
+
+it("reads the breakdown of a rank", () => {
+  expect(
+    stepsOf(
+      "Rank 0",
+      0,
+      table([
+        [5, 10, 1, 2, 3],
+        [null, 1, 0, 0, 0],
+      ]),
+    ).map((s) => [s.step, s.computing]),
+  ).toEqual([
+    ["5", 10],
+    ["–", 1],
+  ]);
+});
+
+it("names the rank that others wait for", () => {
+  const steps = [
+    ...stepsOf("Rank 0", 0, table([[1, 100, 0, 60, 10]])),
+    ...stepsOf("Rank 1", 1, table([[1, 160, 0, 0, 10]])),
+    ...stepsOf("Rank 2", 2, table([[1, 102, 0, 58, 10]])),
+  ];
+  const totals = rankTotals(steps);
+  expect(totals.map((total) => total.average)).toEqual([170, 170, 170]);
+  expect(slowRank(totals)?.rank).toBe("Rank 1");
+  expect(slowRank(totals)!.slower).toBeCloseTo(160 / 102 - 1);
+  expect(slowRank(rankTotals(steps.slice(0, 1)))).toBeNull();
+  // Nothing was recorded of its computing: that says nothing.
+  const idle = stepsOf("Rank 3", 3, table([[1, 0, 0, 10, 500]]));
+  expect(rankTotals([...steps, ...idle])[3]!.slower).toBe(0);
+});

@@ -1,0 +1,82 @@
+/** The breakdown of steps by rank, and which rank is slow. Pure. */
+import type { TableMessage } from "../../api/messages";
+import { columnOf } from "../../app/columns";
+
+export interface Step {
+  rank: string;
+  trace: number;
+  step: string;
+  computing: number;
+  overlapped: number;
+  exposed: number;
+  free: number;
+}
+
+export const wholeOf = (step: Step) => step.computing + step.exposed + step.free;
+
+export function stepsOf(rank: string, trace: number, table: TableMessage): Step[] {
+  const at = (name: string) => columnOf(table, name);
+  const number = (row: readonly unknown[], name: string) => Number(row[at(name)] ?? 0);
+  return table.rows.map((row) => ({
+    rank,
+    trace,
+    step: row[at("step_id")] === null || Number(row[at("step_id")]) < 0 ? "–" : String(row[at("step_id")]),
+    computing: number(row, "computing_ns"),
+    overlapped: number(row, "overlapped_ns"),
+    exposed: number(row, "not_overlapped_ns"),
+    free: number(row, "free_ns"),
+  }));
+}
+
+export interface RankTotal {
+  rank: string;
+  trace: number;
+  steps: number;
+  average: number;
+  computing: number;
+  exposed: number;
+  free: number;
+  /** How much longer it computes than the middle rank, as a share. */
+  slower: number;
+}
+
+/** A slow rank computes longer than others; those wait for it in communication. A rank of which no
+ * computing was recorded is not compared. */
+export function rankTotals(steps: readonly Step[]): RankTotal[] {
+  const totals = new Map<number, RankTotal>();
+  for (const step of steps) {
+    const total = totals.get(step.trace) ?? {
+      rank: step.rank,
+      trace: step.trace,
+      steps: 0,
+      average: 0,
+      computing: 0,
+      exposed: 0,
+      free: 0,
+      slower: 0,
+    };
+    total.steps += 1;
+    total.average += wholeOf(step);
+    total.computing += step.computing;
+    total.exposed += step.exposed;
+    total.free += step.free;
+    totals.set(step.trace, total);
+  }
+  const list = [...totals.values()];
+  for (const total of list) total.average /= Math.max(1, total.steps);
+  const own = (total: RankTotal) => total.computing / Math.max(1, total.steps);
+  const sorted = list
+    .map(own)
+    .filter((time) => time > 0)
+    .sort((a, b) => a - b);
+  const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+  for (const total of list) total.slower = middle > 0 && own(total) > 0 ? own(total) / middle - 1 : 0;
+  return list;
+}
+
+/** The rank that is slower than the middle one by a twentieth at least, the slowest; null: none. */
+export function slowRank(totals: readonly RankTotal[]): RankTotal | null {
+  if (totals.length < 2) return null;
+  const slowest = totals.reduce((a, b) => (b.slower > a.slower ? b : a));
+  return slowest.slower >= 0.05 ? slowest : null;
+}
