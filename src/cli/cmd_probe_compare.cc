@@ -2,10 +2,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <vector>
 
+#include "base/files.h"
 #include "base/strings.h"
 #include "cli/command.h"
 #include "precision/compare_job.h"
+#include "precision/kernels/atb_job.h"
+#include "precision/kernels/kernel_job.h"
 
 namespace sonde::cli {
 namespace {
@@ -13,6 +18,7 @@ namespace {
 using base::Concat;
 using precision::CompareOptions;
 using precision::CompareOutcome;
+using precision::Engine;
 using precision::PairOutcome;
 
 constexpr std::string_view kExample =
@@ -24,6 +30,10 @@ struct Options {
   CompareOptions compare;
   std::string input;
   std::string mode = "auto";
+  std::string ranks;
+  std::string steps;
+  bool consistent = false;
+  std::string backend;
 };
 
 void PrintPair(const PairOutcome& pair) {
@@ -63,15 +73,92 @@ Result<int> Report(const CompareOutcome& outcome) {
                                               " pairs could not be compared, see above"));
 }
 
-Result<int> Compare(const Context& context, Options options) {
-  if (options.mode != "auto") {
-    return WrongUsage(context, Concat("--mode ", options.mode,
-                                      " is not supported; dumps are compared in mode auto"));
+// "0, 2" -> {0, 2}; nullopt for anything else.
+std::optional<std::vector<int64_t>> ParseList(const std::string& text) {
+  std::vector<int64_t> out;
+  if (text.empty()) return out;
+  for (const std::string_view part : base::Split(text, ',')) {
+    const auto number = base::ParseInt64(base::Trim(part));
+    if (!number || *number < 0) return std::nullopt;
+    out.push_back(*number);
   }
+  return out;
+}
+
+// MindSpore's kernels, which lie under folders of their own.
+Result<int> CompareKernelDumps(const Context& context, const Options& options) {
+  const auto ranks = ParseList(options.ranks);
+  const auto steps = ParseList(options.steps);
+  if (!ranks || !steps) return WrongUsage(context, "--rank and --step are lists such as 0,1");
+  const CompareOptions& compare = options.compare;
+  if (!base::IsDirectory(compare.target_path) || !base::IsDirectory(compare.golden_path)) {
+    return base::InvalidArgumentError(
+        "--rank and --step compare MindSpore's kernels: -tp and -gp must be folders");
+  }
+  SONDE_ASSIGN_OR_RETURN(
+      const precision::KernelOutcome outcome,
+      precision::CompareKernels({compare.target_path, compare.golden_path, compare.output_path,
+                                 *ranks, *steps, compare.xlsx}));
+  for (const std::string& note : outcome.notes) PrintNotice(note);
+  for (const precision::KernelOutcome::Table& table : outcome.tables) {
+    std::string text =
+        Concat("rank ", std::to_string(table.rank), " step ", std::to_string(table.step),
+               "\n  kernels    ", std::to_string(table.rows), ": ", std::to_string(table.accurate),
+               " accurate, ", std::to_string(table.inaccurate), " not\n");
+    if (!table.first_bad.empty()) text += Concat("  first bad  ", table.first_bad, "\n");
+    text += Concat("  written    ", table.file, "\n");
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+  return kExitOk;
+}
+
+Result<int> CompareAtbDumps(const Options& options) {
+  const CompareOptions& compare = options.compare;
+  SONDE_ASSIGN_OR_RETURN(
+      const precision::AtbOutcome outcome,
+      precision::CompareAtb({compare.target_path, compare.golden_path, compare.output_path}));
+  std::string text = Concat("mode       ", outcome.tensors ? "tensor" : "statistics",
+                            "\nrows       ", std::to_string(outcome.rows), ", ",
+                            std::to_string(outcome.target_only), " more only in the target, ",
+                            std::to_string(outcome.golden_only), " only in the golden dump\n");
+  if (outcome.unreadable > 0) {
+    text += Concat("unreadable ", std::to_string(outcome.unreadable),
+                   " rows, the first: ", outcome.first_unreadable, "\n");
+  }
+  text += Concat("written    ", outcome.file, "\n");
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kExitOk;
+}
+
+// Modes that call CANN's own tools on the machine with the device.
+Result<int> RefuseMode(const Context& context, const std::string& mode) {
+  if (mode == "offline_data" || mode == "offline_model" || mode == "torchair") {
+    return base::UnimplementedError(
+        Concat("mode ", mode,
+               " needs CANN's own tools to read or run offline models: use msprobe "
+               "on the machine that has them"));
+  }
+  return WrongUsage(context, Concat("--mode ", mode,
+                                    " is unknown; modes: auto, atb, offline_data, offline_model, "
+                                    "torchair"));
+}
+
+Result<int> Compare(const Context& context, Options options) {
+  if (options.mode != "auto" && options.mode != "atb") return RefuseMode(context, options.mode);
   if (!options.input.empty()) {
     SONDE_RETURN_IF_ERROR(precision::ReadCompareInput(options.input, &options.compare));
   } else if (options.compare.target_path.empty() || options.compare.golden_path.empty()) {
     return WrongUsage(context, "give -tp and -gp, or -i with a JSON file that names both");
+  }
+  if (options.mode == "atb") return CompareAtbDumps(options);
+  if (!options.ranks.empty() || !options.steps.empty()) {
+    return CompareKernelDumps(context, options);
+  }
+  if (options.consistent) {
+    if (options.backend.empty()) {
+      return WrongUsage(context, "--consistent_check needs --backend fsdp or --backend megatron");
+    }
+    options.compare.engine = options.backend == "fsdp" ? Engine::kFsdp : Engine::kMegatron;
   }
   SONDE_ASSIGN_OR_RETURN(const CompareOutcome outcome, precision::RunCompare(options.compare));
   return Report(outcome);
@@ -101,8 +188,13 @@ CommandAction Declare(CLI::App& app) {
                  "JSON file with npu_path, bench_path and stack_path instead");
   app.add_option("-o,--output_path", compare.output_path, "Folder for the results")
       ->capture_default_str();
-  app.add_option("-m,--mode", options->mode, "auto: statistics, checksums or tensors by the data")
+  app.add_option("-m,--mode", options->mode,
+                 "auto: statistics, checksums or tensors by the data; atb: dumps of Ascend's "
+                 "transformer library")
       ->capture_default_str();
+  app.add_option("--rank", options->ranks,
+                 "MindSpore's kernels instead, of these ranks: 0,1 (folders rank_<N>/...)");
+  app.add_option("--step", options->steps, "MindSpore's kernels, only of these steps");
   app.add_flag("--xlsx", compare.xlsx, "Write a coloured workbook instead of csv");
   app.add_flag("--da,--diff_analyze", compare.analyze_difference,
                "Also look for the calls that differ first, over all ranks");
@@ -123,6 +215,12 @@ CommandAction Declare(CLI::App& app) {
   AddMapping(app, "--am,--api_mapping", compare.mapping.apis, "MindSpore APIs to PyTorch APIs");
   AddMapping(app, "--lm,--layer_mapping", compare.mapping.layers,
              "Layers by their place in the module tree");
+  app.add_flag("--consistent_check", options->consistent,
+               "The target is a training engine, the golden run the inference engine it trains for")
+      ->group("Matching");
+  app.add_option("--backend", options->backend, "The training engine: fsdp or megatron")
+      ->check(CLI::IsMember({"fsdp", "megatron"}))
+      ->group("Matching");
   app.add_option("--dm,--data_mapping", compare.mapping.data, "Single parameters, a YAML file")
       ->group("Matching");
   return [options](const Context& context) { return Compare(context, *options); };

@@ -9,6 +9,7 @@
 #include "precision/config/config_compare.h"
 #include "precision/config/config_pack.h"
 #include "precision/config/log_arguments.h"
+#include "precision/config/verl_log.h"
 
 namespace sonde::cli {
 namespace {
@@ -18,6 +19,8 @@ using base::Concat;
 constexpr std::string_view kExample =
     "sonde probe config_check -d train.sh -o npu.zip        # on each machine\n"
     "sonde probe config_check -c gpu.zip npu.zip -o result  # the reference first\n"
+    "sonde probe config_check -vc npu.log gpu.log           # the configuration that verl printed\n"
+    "sonde probe config_check -vv npu.log                   # is it fit for comparing numbers\n"
     "sonde probe config_check -sc npu.log gpu.log           # arguments that slime printed";
 
 struct Options {
@@ -25,6 +28,8 @@ struct Options {
   std::vector<std::string> scripts;
   std::vector<std::string> packs;
   std::vector<std::string> logs;
+  std::vector<std::string> verl_logs;
+  std::vector<std::string> verl_checked;
   std::string output;
 };
 
@@ -64,12 +69,31 @@ Result<int> CompareLogs(const Options& options) {
   return kExitOk;
 }
 
+Result<int> ReportVerl(const Result<precision::VerlOutcome>& outcome) {
+  SONDE_RETURN_IF_ERROR(outcome.status());
+  std::printf("parameters %llu, %llu differ\n",
+              static_cast<unsigned long long>(outcome->parameters),
+              static_cast<unsigned long long>(outcome->differ));
+  for (const std::string& file : outcome->files) std::printf("written    %s\n", file.c_str());
+  return kExitOk;
+}
+
 Result<int> Check(const Context& context, const Options& options) {
-  const int chosen =
-      (options.dump ? 1 : 0) + (options.packs.empty() ? 0 : 1) + (options.logs.empty() ? 0 : 1);
-  if (chosen != 1) return WrongUsage(context, "give one of -d, -c and -sc");
+  const int chosen = (options.dump ? 1 : 0) + (options.packs.empty() ? 0 : 1) +
+                     (options.logs.empty() ? 0 : 1) + (options.verl_logs.empty() ? 0 : 1) +
+                     (options.verl_checked.empty() ? 0 : 1);
+  if (chosen != 1) return WrongUsage(context, "give one of -d, -c, -vc, -vv and -sc");
   if (options.dump) return Pack(options);
-  return options.packs.empty() ? CompareLogs(options) : ComparePacks(options);
+  if (!options.packs.empty()) return ComparePacks(options);
+  if (!options.logs.empty()) return CompareLogs(options);
+  if (!options.verl_logs.empty()) {
+    return ReportVerl(precision::CompareVerlLogs(options.verl_logs[0], options.verl_logs[1],
+                                                 OutputOr(options, "./verl_param_compare_result")));
+  }
+  const bool own = options.verl_checked.size() == 2;
+  return ReportVerl(precision::VerifyVerlLog(own ? options.verl_checked[0] : std::string(),
+                                             options.verl_checked.back(),
+                                             OutputOr(options, "./verl_param_verify_result")));
 }
 
 CommandAction Declare(CLI::App& app) {
@@ -86,6 +110,15 @@ CommandAction Declare(CLI::App& app) {
   app.add_option("-c,--compare", options->packs, "Two packs, the reference first")
       ->expected(2)
       ->type_name("ZIP ZIP");
+  app.add_option("--vc,--verl-compare", options->verl_logs,
+                 "Two training logs of verl, the run under test first")
+      ->expected(2)
+      ->type_name("LOG LOG");
+  app.add_option("--vv,--verl-verify", options->verl_checked,
+                 "A training log of verl against a benchmark (default: what training and inference "
+                 "must share)")
+      ->expected(1, 2)
+      ->type_name("[YAML] LOG");
   app.add_option("--sc,--slime-compare", options->logs, "Two training logs of slime")
       ->expected(2)
       ->type_name("LOG LOG");

@@ -27,6 +27,20 @@ void PrintProgress(int percent) {
   std::fflush(stdout);
 }
 
+// Empty text: the options fit together.
+std::string ChooseForm(const std::string& file_type, GraphOptions* options) {
+  options->as_dump = file_type == "json";
+  if (!options->as_dump) return {};
+  if (!options->golden_path.empty()) {
+    return "--file_type json writes merged ranks of one run; leave -gp out";
+  }
+  if (options->target_layout.rank_size == 0) {
+    PrintNotice("--file_type json is for merged ranks (--rank_size); a database is written");
+    options->as_dump = false;
+  }
+  return {};
+}
+
 // One value for each side, the target first.
 struct Layouts {
   std::vector<int64_t> rank_size;
@@ -100,7 +114,9 @@ Result<int> BuildGraph(const GraphOptions& options) {
                    " high, ", number(outcome.medium), " medium");
   }
   if (!outcome.first_bad.empty()) text += Concat("\nfirst bad  ", outcome.first_bad);
-  text += Concat("\nwritten    ", outcome.file, "\n");
+  if (!outcome.file.empty()) text += Concat("\nwritten    ", outcome.file);
+  for (const std::string& dump : outcome.dumps) text += Concat("\nwritten    ", dump);
+  text += '\n';
   if (!outcome.store.empty()) text += Concat("           ", outcome.store, "\n");
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kExitOk;
@@ -110,6 +126,7 @@ CommandAction Declare(CLI::App& app) {
   auto options = std::make_shared<GraphOptions>();
   auto progress = std::make_shared<bool>(false);
   auto layouts = std::make_shared<Layouts>();
+  auto file_type = std::make_shared<std::string>("db");
   auto tp = std::make_shared<std::vector<std::string>>();
   app.add_option("--target_path", options->target_path,
                  "Folder of the run: a rank, a step with ranks, or a dump with steps");
@@ -136,11 +153,17 @@ CommandAction Declare(CLI::App& app) {
   app.add_flag("--progress_log,--is_print_progress_log", *progress,
                "Print lines that tell another program how far the work is");
   DeclareLayouts(app, layouts.get());
-  return [options, progress, layouts, tp](const Context& context) -> Result<int> {
+  app.add_option("--file_type", *file_type, "Merged ranks as a database or as dumps (json)")
+      ->check(CLI::IsMember({"db", "json"}))
+      ->group("Merging parallel ranks")
+      ->capture_default_str();
+  return [options, progress, layouts, tp, file_type](const Context& context) -> Result<int> {
     DivideTp(*tp, layouts.get(), options.get());
     if (options->target_path.empty()) return WrongUsage(context, "-tp FOLDER is missing");
     const std::string wrong = TakeLayouts(*layouts, options.get());
     if (!wrong.empty()) return WrongUsage(context, wrong);
+    const std::string unfit = ChooseForm(*file_type, options.get());
+    if (!unfit.empty()) return WrongUsage(context, unfit);
     if (*progress) options->progress = &PrintProgress;
     return BuildGraph(*options);
   };

@@ -13,6 +13,7 @@
 #include "precision/compare/compare.h"
 #include "precision/dump/dump_folder.h"
 #include "precision/dump/dump_tree.h"
+#include "precision/engines/engine_pairs.h"
 #include "precision/mapping/yaml_file.h"
 #include "precision/output/csv_result.h"
 #include "precision/output/result_store.h"
@@ -63,6 +64,9 @@ class CompareRun {
   Status Compare(const Task& task, PairOutcome* outcome);
   Result<Comparison> CompareDumps(const Task& task, const DumpFolder& target,
                                   const DumpFolder& golden, PairOutcome* outcome);
+  Result<Comparison> CompareEngines(const Task& task, const DumpFolder& target,
+                                    const DumpFolder& golden, Mode mode, PairOutcome* outcome);
+  Status CompareTensors(const Task& task, Comparison* comparison, PairOutcome* outcome) const;
   Status WriteMapping(const Task& task, const PairingSetup& setup, PairOutcome* outcome) const;
   Status WriteTable(const Task& task, const Comparison& comparison, const DumpFolder& target,
                     PairOutcome* outcome) const;
@@ -204,6 +208,7 @@ Result<Comparison> CompareRun::CompareDumps(const Task& task, const DumpFolder& 
   SONDE_ASSIGN_OR_RETURN(const Mode mode, DecideMode(*target.dump, *golden.dump));
   static constexpr std::string_view kModes[] = {"statistics", "tensor", "md5"};
   outcome->mode = kModes[static_cast<size_t>(mode)];
+  if (options_.engine != Engine::kNone) return CompareEngines(task, target, golden, mode, outcome);
   SONDE_ASSIGN_OR_RETURN(PairingSetup setup,
                          SetUpPairing(options_.mapping, *target.dump, *target.construct,
                                       *golden.dump, *golden.construct));
@@ -214,21 +219,43 @@ Result<Comparison> CompareRun::CompareDumps(const Task& task, const DumpFolder& 
   const Mode pairing_mode =
       options_.analyze_difference && mode == Mode::kTensor ? Mode::kStatistics : mode;
   Comparison comparison = PairAndCompare(*target.dump, *golden.dump, pairing_mode, setup.options);
-  if (comparison.mode != Mode::kTensor) return comparison;
-  SONDE_RETURN_IF_ERROR(CheckMetricNames(metrics_, comparison));
+  SONDE_RETURN_IF_ERROR(CompareTensors(task, &comparison, outcome));
+  return comparison;
+}
+
+Result<Comparison> CompareRun::CompareEngines(const Task& task, const DumpFolder& target,
+                                              const DumpFolder& golden, Mode mode,
+                                              PairOutcome* outcome) {
+  if (options_.mapping.any() || options_.fuzzy_match) {
+    return base::InvalidArgumentError(
+        "--consistent_check has its own mapping; leave -fm, -cm, -am, -dm and -lm out");
+  }
+  // A workbook shows the names of one cell below each other.
+  SONDE_ASSIGN_OR_RETURN(Comparison comparison,
+                         PairEngines(*target.dump, *golden.dump, mode, options_.engine,
+                                     options_.xlsx ? ";\n" : ";  "));
+  SONDE_RETURN_IF_ERROR(CompareTensors(task, &comparison, outcome));
+  return comparison;
+}
+
+Status CompareRun::CompareTensors(const Task& task, Comparison* comparison,
+                                  PairOutcome* outcome) const {
+  if (comparison->mode != Mode::kTensor) return Status::Ok();
+  SONDE_RETURN_IF_ERROR(CheckMetricNames(metrics_, *comparison));
   TensorSource source;
   source.target_folder = TensorFolder(task.target);
   source.golden_folder = TensorFolder(task.golden);
   source.metrics = metrics_;
+  source.join_files = options_.engine != Engine::kNone;
   if (calibration_ != nullptr) {
     source.transform = [this](Tensor tensor, const std::string& name, bool is_target) {
       return calibration_->Apply(std::move(tensor), name, is_target);
     };
   }
-  outcome->tensors = FillTensorMetrics(source, &comparison);
-  JudgeAll(&comparison);
-  if (options_.log_tensors) outcome->log = TensorLog(comparison);
-  return comparison;
+  outcome->tensors = FillTensorMetrics(source, comparison);
+  JudgeAll(comparison);
+  if (options_.log_tensors) outcome->log = TensorLog(*comparison);
+  return Status::Ok();
 }
 
 Status CompareRun::WriteTable(const Task& task, const Comparison& comparison,

@@ -22,6 +22,7 @@ struct CompareOptions {
   std::string stack_path;  // empty: stack.json beside the target
   bool xlsx = false;
   bool fuzzy_match = false;
+  Engine engine = Engine::kNone;  // the target is this training engine, the golden side inference
   bool analyze_difference = false;
   bool log_tensors = false;
   bool store = false;                    // also write a store that `sonde query` reads

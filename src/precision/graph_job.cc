@@ -18,6 +18,7 @@
 #include "precision/mapping/layer_mapping.h"
 #include "precision/output/result_store.h"
 #include "precision/output/time_stamp.h"
+#include "precision/parallel/merged_dump.h"
 #include "precision/parallel/merged_side.h"
 #include "precision/tensor/tensor_comparison.h"
 
@@ -43,6 +44,7 @@ class GraphRun {
   Status RunPair(const RankFolder& target, const RankFolder* golden);
   Status RunPairs(std::vector<RankPair> pairs, bool compare);
   Status RunMerged(const DumpTree& target, const DumpTree& golden, bool compare);
+  Result<GraphOutcome> WriteDumps(const DumpTree& target);
   Status RunMergedStep(const MergedSide& target, MergedSide* golden);
   bool merges() const { return options_.target_layout.rank_size > 0; }
   Status BuildOne(const RankFolder& rank, const Graph& graph,
@@ -391,6 +393,24 @@ Status GraphRun::RunMerged(const DumpTree& target, const DumpTree& golden, bool 
   return base::InvalidArgumentError("the two dumps have no step in common");
 }
 
+// Merged ranks as dumps of their own, which need no database.
+Result<GraphOutcome> GraphRun::WriteDumps(const DumpTree& target) {
+  std::set<int64_t> steps;
+  for (const RankFolder& rank : target.ranks) steps.insert(rank.step);
+  for (const int64_t step : steps) {
+    SONDE_ASSIGN_OR_RETURN(const MergedSide side, MergeSide(target, step, options_.target_layout));
+    for (const MergedGraph& merged : side.merged) {
+      outcome_.target_nodes += merged.graph->nodes().size();
+      outcome_.dumps.push_back(
+          JoinPath(options_.output_path,
+                   Concat("step", std::to_string(step), "/rank", std::to_string(merged.rank))));
+      SONDE_RETURN_IF_ERROR(WriteMergedDump(merged, outcome_.dumps.back()));
+    }
+  }
+  Progress(100);
+  return std::move(outcome_);
+}
+
 // A rank that cannot be read is noted; when none can, the first one's reason is the answer.
 Status GraphRun::RunPairs(std::vector<RankPair> pairs, bool compare) {
   const auto place = [](const RankPair& pair) {
@@ -447,6 +467,7 @@ Result<GraphOutcome> GraphRun::Run() {
   }
   outcome_.notes = trees.notes;
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(options_.output_path));
+  if (options_.as_dump) return WriteDumps(target);
   outcome_.file = JoinPath(options_.output_path,
                            Concat(compare ? "compare_" : "build_", TimeStamp(), ".vis.db"));
   SONDE_ASSIGN_OR_RETURN(db_, VisDbWriter::Create(outcome_.file));

@@ -24,6 +24,7 @@ struct GraphOptions {
   bool overflow_check = false;
   bool fuzzy_match = false;
   bool log_tensors = false;
+  bool as_dump = false;                      // merged ranks as json files instead of a database
   bool store = false;                        // also write a store that `sonde query` reads
   std::optional<std::string> layer_mapping;  // empty text: equal names
   // How the ranks computed one model together; rank_size 0: each rank has a graph of its own.
@@ -34,8 +35,9 @@ struct GraphOptions {
 };
 
 struct GraphOutcome {
-  std::string file;
-  std::string store;  // its path, when asked for
+  std::string file;                // the database; empty: dumps were written
+  std::vector<std::string> dumps;  // folders of merged ranks
+  std::string store;               // its path, when asked for
   uint64_t target_nodes = 0;
   uint64_t golden_nodes = 0;
   uint64_t matched = 0;

@@ -1,4 +1,4 @@
-"""What two training runs were started with: packs, and logs of slime."""
+"""What two training runs were started with: packs, and logs of slime and verl."""
 
 import csv
 import json
@@ -48,6 +48,72 @@ def test_logs_without_arguments(probe, tmp_path):
     assert "gpu.txt: the log holds no block of arguments" in done.stderr
     done = probe("config_check", "-sc", npu, tmp_path / "x.json", good=False)
     assert done.returncode == 1 and "ends in .log or .txt" in done.stderr
+
+
+VERL = """{mark}{{'actor_rollout_ref': {{'actor': {{'clip_ratio': 0.2,
+{mark}                                 'lr': {lr},
+(WorkerDict pid=9) loading weights, please wait
+{mark}                                 'names': ['a', 'b'],
+{mark}                                 'shuffle': {shuffle}}},
+{mark}                       'rollout': {{'name': 'vllm'}}}},
+{mark}INFO 12:00 something else
+{mark} 'trainer': {{'balance_batch': False,
+{mark}             'profiler': {{'steps': {lr}}},
+{mark}             'ray_wait_register_center_timeout': {lr},
+{mark}             'text': 'it is '
+{mark}                     'long', 'nothing': None}}}}
+{mark}training begins
+"""
+
+
+def write_verl(path, lr, shuffle):
+    old = VERL.format(mark="(TaskRunner pid=1) ", lr=7, shuffle="True")
+    path.write_text(old + VERL.format(mark="(TaskRunner pid=7) ", lr=lr, shuffle=shuffle))
+    return path
+
+
+def rows_of(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("\ufeff")
+    return list(csv.reader(text[1:].splitlines()))[1:]
+
+
+def test_configurations_of_two_verl_logs(probe, tmp_path):
+    npu = write_verl(tmp_path / "npu.log", "1e-06", "False")
+    gpu = write_verl(tmp_path / "gpu.log", "0.000002", "False")
+    done = probe("config_check", "-vc", npu, gpu, "-o", tmp_path / "out")
+    assert "parameters 8, 1 differ" in done.stdout
+    rows = rows_of(tmp_path / "out/hyper_params_compare.csv")
+    assert ["actor_rollout_ref/actor/lr", "1e-06", "2e-06", "否"] in rows
+    assert ["actor_rollout_ref/actor/names", "['a', 'b']", "['a', 'b']", "是"] in rows
+    assert ["trainer/text", "'it is long'", "'it is long'", "是"] in rows
+    config = json.loads((tmp_path / "out/NPU_config.json").read_text())
+    assert config["actor_rollout_ref"]["actor"]["lr"] == 1e-06
+
+
+def test_a_verl_log_against_a_benchmark(probe, tmp_path):
+    log = write_verl(tmp_path / "npu.log", "1e-06", "True")
+    probe("config_check", "-vv", log, "-o", tmp_path / "own")
+    rows = rows_of(tmp_path / "own/hyper_params_verify.csv")
+    assert ["actor_rollout_ref/actor/shuffle", "False", "True", "否"] in rows
+    assert ["trainer/balance_batch", "False", "False", "是"] in rows
+    assert ["VLLM_ASCEND_ENABLE_NZ", "0", "NA", "否"] in rows
+    bench = tmp_path / "bench.yaml"
+    bench.write_text("actor_rollout_ref:\n  actor:\n    lr: 0.000001\n    names: [a, b]\n")
+    done = probe("config_check", "-vv", bench, log, "-o", tmp_path / "out")
+    assert "parameters 2, 0 differ" in done.stdout
+    done = probe("config_check", "-vv", log, bench, good=False)
+    assert done.returncode == 1 and "the benchmark comes first" in done.stderr
+
+
+def test_verl_logs_that_are_broken(probe, tmp_path):
+    good = write_verl(tmp_path / "good.log", "1", "True")
+    bad = tmp_path / "bad.log"
+    for text in ("nothing", "{'actor_rollout_ref': {'a': [1, 2", "x {'actor_rollout_ref': 3 4}"):
+        bad.write_text(text)
+        done = probe("config_check", "-vc", good, bad, good=False)
+        assert done.returncode == 1 and str(bad) in done.stderr, text
+        assert done.stderr.count("\n") == 1
 
 
 SCRIPT = """#!/bin/bash

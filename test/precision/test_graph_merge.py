@@ -71,3 +71,39 @@ def test_wrong_layouts(words, part, probe, tmp_path):
     done = probe("graph", "-tp", tmp_path / "run/step0", *words, "-o", tmp_path / "out", good=False)
     assert done.returncode != 0 and part in done.stderr, done.stderr
     assert not list((tmp_path / "out").glob("*.db")) if (tmp_path / "out").exists() else True
+
+
+def test_merged_ranks_as_a_dump(probe, tmp_path):
+    layout = (2, 1, 1, 1)
+    write_side(tmp_path / "run", layout)
+    words = ("-tp", tmp_path / "run/step0", *layout_words(layout))
+    probe("graph", *words, "--file_type", "json", "-o", tmp_path / "merged")
+    folder = tmp_path / "merged/step0/rank0"
+    dump = json.loads((folder / "dump.json").read_text())
+    assert dump["is_merged"] is True
+    module = "Module.module.module.decoder.layers.1.mlp.linear_fc1.ColumnParallelLinear.forward.0"
+    parts = [tensor("w1", 1, rank) for rank in range(2)]
+    weight = dump["data"][module]["parameters"]["weight"]
+    assert weight["Max"] == pytest.approx(max(part["Max"] for part in parts), rel=0.01)
+    assert weight["shape"] == parts[0]["shape"]
+    assert "parallel_merge_info" in dump["data"][module]
+    # It is a dump like any other: its graph is that of the merge.
+    probe("graph", *words, "-o", tmp_path / "direct")
+    probe("graph", "-tp", folder, "-o", tmp_path / "again")
+    direct, again = nodes_of(tmp_path / "direct"), nodes_of(tmp_path / "again")
+    assert direct.keys() == again.keys()
+    for name, row in direct.items():
+        for column in ("up_node", "node_type", "input_data", "output_data"):
+            assert row[column] == again[name][column], (name, column)
+    probe("compare", "-tp", folder, "-gp", folder, "-o", tmp_path / "out")
+
+
+def test_dumps_of_merged_ranks_only(probe, tmp_path):
+    write_side(tmp_path / "run", (2, 1, 1, 1))
+    step = tmp_path / "run/step0"
+    words = ("--file_type", "json", "-o", tmp_path / "out")
+    done = probe("graph", "-tp", step, "-gp", step, *words, good=False)
+    assert done.returncode == 2 and "leave -gp out" in done.stderr
+    done = probe("graph", "-tp", step / "rank0", *words)
+    assert "a database is written" in done.stderr
+    assert list((tmp_path / "out").glob("build_*.vis.db"))

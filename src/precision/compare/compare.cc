@@ -17,8 +17,27 @@ std::string_view FrameworkOf(const DumpFile& dump) {
 }
 
 void JudgeGroup(Comparison* comparison, const ComparedGroup& group) {
-  JudgeApi(comparison->mode, RuleSet::ForFrameworks(comparison->cross_framework),
+  JudgeApi(comparison->mode, RuleSet::Of(*comparison),
            std::span(comparison->rows).subspan(group.first_row, group.row_count));
+}
+
+// Compares the rows of all groups; `prepare(row, index)` comes before.
+template <class Prepare>
+void PrepareAndCompare(Comparison* out, const Prepare& prepare) {
+  base::ParallelFor(
+      out->groups.size(), {.grain_size = kGroupsAtATime}, [&](size_t begin, size_t end) {
+        for (size_t g = begin; g < end; ++g) {
+          const ComparedGroup& group = out->groups[g];
+          for (size_t i = group.first_row; i < group.first_row + group.row_count; ++i) {
+            ComparedRow& row = out->rows[i];
+            prepare(&row, i);
+            if (out->mode == Mode::kStatistics) {
+              row.cells = CompareStatistics(*row.target, row.golden);
+            }
+          }
+          if (out->mode != Mode::kTensor) JudgeGroup(out, group);
+        }
+      });
 }
 
 }  // namespace
@@ -75,26 +94,21 @@ Comparison PairAndCompare(const DumpFile& target, const DumpFile& golden, Mode m
   for (const DumpApi& api : target.apis()) {
     if (api.row_count > 0) out.groups.push_back({api.name, api.first_row, api.row_count});
   }
-  base::ParallelFor(
-      out.groups.size(), {.grain_size = kGroupsAtATime}, [&](size_t begin, size_t end) {
-        for (size_t g = begin; g < end; ++g) {
-          const ComparedGroup& group = out.groups[g];
-          for (size_t i = group.first_row; i < group.first_row + group.row_count; ++i) {
-            ComparedRow& row = out.rows[i];
-            row.target = &target.rows()[i];
-            const int32_t partner = pairing.golden_of[i];
-            if (partner != kNoPartner) row.golden = &golden.rows()[static_cast<size_t>(partner)];
-            if (mode == Mode::kStatistics) row.cells = CompareStatistics(*row.target, row.golden);
-          }
-          if (mode != Mode::kTensor) JudgeGroup(&out, group);
-        }
-      });
+  PrepareAndCompare(&out, [&](ComparedRow* row, size_t i) {
+    row->target = &target.rows()[i];
+    const int32_t partner = pairing.golden_of[i];
+    if (partner != kNoPartner) row->golden = &golden.rows()[static_cast<size_t>(partner)];
+  });
   for (size_t i = 0; i < pairing.golden_only.size(); ++i) {
     ComparedRow& row = out.rows[out.golden_only_begin + i];
     row.golden = &golden.rows()[static_cast<size_t>(pairing.golden_only[i])];
     row.Report(Message::kGoldenOnly, Verdict::kUnmatched);
   }
   return out;
+}
+
+void CompareGroups(Comparison* comparison) {
+  PrepareAndCompare(comparison, [](ComparedRow*, size_t) {});
 }
 
 void JudgeAll(Comparison* comparison) {

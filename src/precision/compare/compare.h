@@ -25,6 +25,9 @@ Result<bool> DecideCrossFramework(const DumpFile& target, const DumpFile& golden
 Comparison PairAndCompare(const DumpFile& target, const DumpFile& golden, Mode mode,
                           const PairingOptions& options);
 
+// Metrics and verdicts of rows that are paired already; in tensor mode as PairAndCompare().
+void CompareGroups(Comparison* comparison);
+
 // Applies the rules to every group. PairAndCompare() has done so except in tensor mode.
 void JudgeAll(Comparison* comparison);
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@
 namespace sonde::precision {
 
 enum class Mode : uint8_t { kStatistics, kTensor, kMd5 };
+
+// The training engine whose rows are held against its inference engine (engines/engine_pairs.h).
+enum class Engine : uint8_t { kNone, kFsdp, kMegatron };
 
 enum class Verdict : uint8_t { kPass, kWarning, kError, kUnmatched };
 std::string_view VerdictText(Verdict verdict);  // "pass", "warning", "error", "unmatched"
@@ -80,10 +84,12 @@ struct ExtraColumn {
 struct Comparison {
   Mode mode = Mode::kStatistics;
   bool cross_framework = false;
+  Engine engine = Engine::kNone;  // otherwise the two sides are two engines of one model
   std::vector<ComparedRow> rows;
   std::vector<ComparedGroup> groups;
   uint32_t golden_only_begin = 0;  // rows from here on have no target
   std::vector<ExtraColumn> extra_columns;
+  std::shared_ptr<const void> made_rows;  // keeps rows that stand for several of a dump
 
   uint32_t target_row_count() const { return golden_only_begin; }
 };

@@ -16,12 +16,21 @@ namespace sonde::precision {
 struct RuleSet {
   bool shape = true;
   bool requires_grad = true;
-  bool only_present = false;    // what one side lacks is no difference (graphs)
-  bool dtype_families = false;  // dtypes of two frameworks: Float32 equals torch.float32
+  bool only_present = false;      // what one side lacks is no difference (graphs)
+  bool dtype_families = false;    // dtypes of two frameworks: Float32 equals torch.float32
+  Engine engine = Engine::kNone;  // shapes of two engines: axes of length 1 do not count
 
   static RuleSet ForParallelMerge() { return {.shape = false}; }
   static RuleSet ForFrameworks(bool cross_framework) {
     return {.requires_grad = !cross_framework, .dtype_families = cross_framework};
+  }
+  static RuleSet Of(const Comparison& comparison) {
+    RuleSet out = ForFrameworks(comparison.cross_framework);
+    if (comparison.mode == Mode::kTensor && comparison.engine != Engine::kNone) {
+      out.requires_grad = false;
+      out.engine = comparison.engine;
+    }
+    return out;
   }
 };
 

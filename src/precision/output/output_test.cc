@@ -78,7 +78,7 @@ TEST(CsvTest, FormulasAreMadeHarmless) {
   for (const char* text : {"=cmd()", "+1+1", "@x", "%x", "a;=b", full_width_equals}) {
     EXPECT_TRUE(IsFormulaLike(text)) << text;
   }
-  for (const char* text : {"-1.5", "+3", "a=b", "", "a;b", "Torch.mm"}) {
+  for (const char* text : {"-1.5", "+3", "a=b", "", "a;b", "-1;2;-3e-05", "Torch.mm"}) {
     EXPECT_FALSE(IsFormulaLike(text)) << text;
   }
   const Compared compared(

@@ -1,5 +1,6 @@
 #include "precision/output/result_table.h"
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 
@@ -70,19 +71,19 @@ bool IsFormulaLike(std::string_view text) {
   const auto begins_formula = [](std::string_view rest) {
     if (rest.empty()) return false;
     if (std::string_view("+-=%@").find(rest[0]) != std::string_view::npos) return true;
-    for (const std::string_view wide : kWide) {
-      if (rest.starts_with(wide)) return true;
-    }
-    return false;
+    return std::any_of(kWide.begin(), kWide.end(),
+                       [rest](std::string_view wide) { return rest.starts_with(wide); });
   };
-  bool found = begins_formula(text);
-  for (size_t at = text.find(';'); !found && at != std::string_view::npos;
-       at = text.find(';', at + 1)) {
-    found = begins_formula(text.substr(at + 1));
+  while (true) {
+    const size_t end = std::min(text.find(';'), text.size());
+    const std::string_view part = text.substr(0, end);
+    // A plain sign before a number is harmless; the parser wants none in front.
+    if (begins_formula(part) && !base::ParseDouble(part.starts_with('+') ? part.substr(1) : part)) {
+      return true;
+    }
+    if (end == text.size()) return false;
+    text.remove_prefix(end + 1);
   }
-  if (!found) return false;
-  // A plain sign before a number is harmless; the parser wants none in front.
-  return !base::ParseDouble(text.starts_with('+') ? text.substr(1) : text);
 }
 
 void AppendGuarded(std::string_view text, std::string* out) {

@@ -169,6 +169,13 @@ size_t DtypeSize(Dtype dtype) {
   return 0;
 }
 
+std::string_view DtypeName(Dtype dtype) {
+  for (const DtypeInfo& info : kDtypes) {
+    if (info.dtype == dtype) return info.torch_name;
+  }
+  return "";
+}
+
 bool IsComplex(Dtype dtype) {
   return dtype == Dtype::kComplex32 || dtype == Dtype::kComplex64 || dtype == Dtype::kComplex128;
 }

@@ -34,7 +34,8 @@ enum class Dtype : uint8_t {
   kComplex128,
 };
 
-size_t DtypeSize(Dtype dtype);  // bytes of one element
+size_t DtypeSize(Dtype dtype);            // bytes of one element
+std::string_view DtypeName(Dtype dtype);  // as numpy and torch call it: "float32"
 bool IsComplex(Dtype dtype);
 // Floating types that fit into float without loss.
 bool IsFloatOrNarrower(Dtype dtype);

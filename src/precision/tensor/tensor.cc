@@ -116,20 +116,66 @@ void Tensor::Read(int64_t begin, size_t count, Out* out, Convert convert) const 
   }
 }
 
+std::vector<std::byte> Tensor::Bytes() const {
+  const size_t size = DtypeSize(dtype_);
+  std::vector<std::byte> values(static_cast<size_t>(element_count_) * size);
+  std::byte* cursor = values.data();
+  if (element_count_ > 0) {
+    // In order, so the cursor is the place; what Read() offers counts elements, not bytes.
+    Read(0, static_cast<size_t>(element_count_), values.data(),
+         [&cursor, size](const std::byte* in, size_t n, std::byte*) {
+           std::memcpy(cursor, in, n * size);
+           cursor += n * size;
+         });
+  }
+  return values;
+}
+
+Result<Tensor> Tensor::Concatenate(const std::vector<Tensor>& parts, size_t axis) {
+  std::vector<int64_t> shape = parts.front().SqueezedShape();
+  if (axis >= shape.size()) {
+    return base::InvalidArgumentError(base::Concat("a tensor of ", std::to_string(shape.size()),
+                                                   " axes has no axis ", std::to_string(axis)));
+  }
+  shape[axis] = 0;
+  int64_t elements = 0;
+  for (const Tensor& part : parts) {
+    std::vector<int64_t> other = part.SqueezedShape();
+    if (other.size() == shape.size()) {
+      shape[axis] += other[axis];
+      other[axis] = shape[axis];
+    }
+    if (other != shape || part.dtype_ != parts.front().dtype_) {
+      return base::InvalidArgumentError("the tensors have different types or axes");
+    }
+    elements += part.element_count_;
+  }
+  const size_t size = DtypeSize(parts.front().dtype_);
+  size_t rows = 1;
+  for (size_t i = 0; i < axis; ++i) rows *= static_cast<size_t>(shape[i]);
+  std::vector<std::byte> values(static_cast<size_t>(elements) * size);
+  const size_t row_bytes = rows == 0 ? 0 : values.size() / rows;
+  size_t column = 0;
+  for (const Tensor& part : parts) {
+    const std::vector<std::byte> bytes = part.Bytes();
+    const size_t width = rows == 0 ? 0 : bytes.size() / rows;
+    for (size_t row = 0; width > 0 && row < rows; ++row) {
+      std::memcpy(values.data() + row * row_bytes + column, bytes.data() + row * width, width);
+    }
+    column += width;
+  }
+  Tensor out = Owning(parts.front().dtype_, std::move(shape), std::move(values));
+  out.element_count_ = elements;
+  return out;
+}
+
 Tensor Tensor::WithZerosFrom(int64_t rows) const {
   if (shape_.empty() || rows >= shape_[0] || element_count_ == 0) return *this;
   const size_t size = DtypeSize(dtype_);
   const auto per_row = static_cast<size_t>(element_count_ / shape_[0]);
   const size_t kept = static_cast<size_t>(std::max<int64_t>(rows, 0)) * per_row;
-  std::vector<std::byte> values(static_cast<size_t>(element_count_) * size);
-  std::byte* cursor = values.data();
-  if (kept > 0) {
-    // In order, so the cursor is the place; what Read() offers counts elements, not bytes.
-    Read(0, kept, values.data(), [&cursor, size](const std::byte* in, size_t n, std::byte*) {
-      std::memcpy(cursor, in, n * size);
-      cursor += n * size;
-    });
-  }
+  std::vector<std::byte> values = Bytes();
+  std::fill(values.begin() + static_cast<std::ptrdiff_t>(kept * size), values.end(), std::byte{0});
   Tensor out = Owning(dtype_, shape_, std::move(values));
   out.element_count_ = element_count_;
   return out;

@@ -44,12 +44,18 @@ class Tensor {
   // A copy whose rows (first axis) from `rows` on are zero; the tensor itself when it has no more.
   Tensor WithZerosFrom(int64_t rows) const;
 
+  // The tensors one behind the other along `axis`, after axes of length 1 are taken out of each.
+  // Fails when their types or other axes differ.
+  static Result<Tensor> Concatenate(const std::vector<Tensor>& parts, size_t axis);
+
   // Keeps the file alive as long as the tensor.
   void HoldFile(std::shared_ptr<base::MappedFile> file) { file_ = std::move(file); }
 
  private:
   template <class T>
   static Tensor Owning(Dtype dtype, std::vector<int64_t> shape, std::vector<T> values);
+  // All elements, packed.
+  std::vector<std::byte> Bytes() const;
   template <class Out, class Convert>
   void Read(int64_t begin, size_t count, Out* out, Convert convert) const;
 

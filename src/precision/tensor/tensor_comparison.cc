@@ -12,18 +12,39 @@
 namespace sonde::precision {
 namespace {
 
-Result<Tensor> OpenOf(const TensorSource& source, const DumpRow& row, bool is_target) {
+Result<Tensor> OpenFile(const TensorSource& source, std::string_view data_name, bool is_target) {
   // A dump may come from anywhere: its names must not lead out of its folder.
-  if (row.data_name.find('/') != std::string_view::npos) {
+  if (data_name.find('/') != std::string_view::npos) {
     return base::InvalidArgumentError(
-        base::Concat("data_name '", row.data_name, "' is no plain file name"));
+        base::Concat("data_name '", data_name, "' is no plain file name"));
   }
   const std::string& folder = is_target ? source.target_folder : source.golden_folder;
-  SONDE_ASSIGN_OR_RETURN(Tensor tensor, OpenTensorFile(base::JoinPath(folder, row.data_name)));
+  SONDE_ASSIGN_OR_RETURN(Tensor tensor, OpenTensorFile(base::JoinPath(folder, data_name)));
   if (source.transform) {
-    return source.transform(std::move(tensor), std::string(row.data_name), is_target);
+    return source.transform(std::move(tensor), std::string(data_name), is_target);
   }
   return tensor;
+}
+
+// Modules that another engine has in one share their input; their weights lie behind one another,
+// their outputs side by side.
+Result<Tensor> OpenJoined(const TensorSource& source, std::string_view data_name, bool is_target) {
+  std::vector<Tensor> parts;
+  for (const std::string_view name : base::Split(data_name, ';')) {
+    SONDE_ASSIGN_OR_RETURN(Tensor part, OpenFile(source, name, is_target));
+    parts.push_back(std::move(part));
+    if (data_name.find(".input.") != std::string_view::npos) return parts.front();
+  }
+  const bool weights = data_name.find(".parameters.") != std::string_view::npos;
+  Result<Tensor> joined = Tensor::Concatenate(parts, weights ? 0 : 1);
+  if (joined.ok()) return joined;
+  return base::InvalidArgumentError(base::Concat(data_name, ": ", joined.status().message()));
+}
+
+Result<Tensor> OpenOf(const TensorSource& source, const DumpRow& row, bool is_target) {
+  const bool several = source.join_files && row.data_name.find(';') != std::string_view::npos;
+  return several ? OpenJoined(source, row.data_name, is_target)
+                 : OpenFile(source, row.data_name, is_target);
 }
 
 // Calls whose outputs are longer than what they computed, and the argument that tells how long.
@@ -107,7 +128,10 @@ TensorFileIssues FillTensorMetrics(const TensorSource& source, Comparison* compa
     comparison->extra_columns.push_back(
         {metric.name(), std::vector<std::string>(comparison->rows.size(), "unsupported")});
   }
-  const std::vector<int64_t> valid_rows = FindValidRows(source, *comparison);
+  const std::vector<int64_t> valid_rows =
+      comparison->engine == Engine::kNone
+          ? FindValidRows(source, *comparison)
+          : std::vector<int64_t>(comparison->target_row_count(), kAllRows);
   std::vector<RowOutcome> outcomes(comparison->target_row_count());
   base::ParallelFor(outcomes.size(), [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {

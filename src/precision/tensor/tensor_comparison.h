@@ -27,6 +27,8 @@ struct TensorSource {
   std::string golden_folder;
   // Applied to every tensor behind loading; empty: none.
   std::function<Tensor(Tensor, const std::string& data_name, bool is_target)> transform = {};
+  // Names of several files with ';' between: their tensors behind one another.
+  bool join_files = false;
   // Each adds a column to the comparison.
   std::vector<UserMetric> metrics = {};
 };
