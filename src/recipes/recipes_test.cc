@@ -39,23 +39,34 @@ class Recipe : public ::testing::Test {
     store_ = std::move(made).value();
     auto transaction = store_->Begin();
     ASSERT_TRUE(transaction.ok());
-    Write<store::NameRow>(*transaction, {{kThread, "thread"},
-                                         {kModuleKind, "module"},
-                                         {kStream, "stream"},
-                                         {kCpu, "CPU"},
-                                         {kAdd, "aten::add"},
-                                         {kLinear, "aten::linear"},
-                                         {kModule, "fc"}});
-    Write<store::ProcessRow>(*transaction, {{.process_id = 0, .pid = 77}});
-    Write<store::ThreadRow>(*transaction, {{.thread_id = 0, .tid = 77, .process_id = 0},
-                                           {.thread_id = 1, .tid = 78, .process_id = 0}});
+    WriteThreads(*transaction);
+    WriteSlices(*transaction);
+    WriteDeviceAndMemory(*transaction);
+    ASSERT_TRUE(transaction->Commit().ok());
+    ASSERT_TRUE(store_->Publish().ok());
+  }
+
+  static void WriteThreads(store::Transaction& transaction) {
+    Write<store::NameRow>(transaction, {{kThread, "thread"},
+                                        {kModuleKind, "module"},
+                                        {kStream, "stream"},
+                                        {kCpu, "CPU"},
+                                        {kAdd, "aten::add"},
+                                        {kLinear, "aten::linear"},
+                                        {kModule, "fc"}});
+    Write<store::ProcessRow>(transaction, {{.process_id = 0, .pid = 77}});
+    Write<store::ThreadRow>(transaction, {{.thread_id = 0, .tid = 77, .process_id = 0},
+                                          {.thread_id = 1, .tid = 78, .process_id = 0}});
     Write<store::TrackRow>(
-        *transaction,
+        transaction,
         {{.track_id = 0, .kind = kThread, .process_id = 0, .thread_id = 0},
          {.track_id = 1, .kind = kThread, .process_id = 0, .thread_id = 1},
          {.track_id = 2, .kind = kModuleKind, .process_id = 0, .thread_id = 0},
          {.track_id = 3, .kind = kStream, .process_id = 0, .thread_id = 0, .stream_id = 0}});
-    Write<store::SliceRow>(*transaction,
+  }
+
+  static void WriteSlices(store::Transaction& transaction) {
+    Write<store::SliceRow>(transaction,
                            {{.slice_id = 0, .ts = 0, .dur = 100, .track_id = 0, .name = kLinear},
                             {.slice_id = 1,
                              .ts = 10,
@@ -73,12 +84,15 @@ class Recipe : public ::testing::Test {
                              .parent_id = 0},
                             {.slice_id = 3, .ts = 20, .dur = 50, .track_id = 1, .name = kAdd},
                             {.slice_id = 4, .ts = 0, .dur = 95, .track_id = 2, .name = kModule}});
-    Write<store::FrameworkOpRow>(*transaction, {{.slice_id = 0, .scope = 0, .module = kModule},
-                                                {.slice_id = 1, .scope = 0, .module = kModule},
-                                                {.slice_id = 2, .scope = 0, .module = kModule},
-                                                {.slice_id = 3, .scope = 0},
-                                                {.slice_id = 4, .scope = 4}});
-    Write<store::TaskKindRow>(*transaction,
+    Write<store::FrameworkOpRow>(transaction, {{.slice_id = 0, .scope = 0, .module = kModule},
+                                               {.slice_id = 1, .scope = 0, .module = kModule},
+                                               {.slice_id = 2, .scope = 0, .module = kModule},
+                                               {.slice_id = 3, .scope = 0},
+                                               {.slice_id = 4, .scope = 4}});
+  }
+
+  static void WriteDeviceAndMemory(store::Transaction& transaction) {
+    Write<store::TaskKindRow>(transaction,
                               {{.kind_id = 0, .name = kAdd, .op_type = kAdd, .core = kCpu}});
     const auto task = [](int32_t id, int64_t ts, int64_t dur, int32_t slice) {
       return store::DeviceTaskRow{.task_id = id,
@@ -90,20 +104,18 @@ class Recipe : public ::testing::Test {
                                   .launch_slice_id = slice};
     };
     Write<store::MemoryEventRow>(
-        *transaction, {{.ts = 10,
-                        .process_id = 0,
-                        .size_bytes = 100,
-                        .total_allocated = 100,
-                        .owner_slice_id = 1},
-                       {.ts = 20, .process_id = 0, .size_bytes = 50, .total_allocated = 150},
-                       {.ts = 30, .process_id = 0, .size_bytes = -100, .total_allocated = 50}});
+        transaction, {{.ts = 10,
+                       .process_id = 0,
+                       .size_bytes = 100,
+                       .total_allocated = 100,
+                       .owner_slice_id = 1},
+                      {.ts = 20, .process_id = 0, .size_bytes = 50, .total_allocated = 150},
+                      {.ts = 30, .process_id = 0, .size_bytes = -100, .total_allocated = 50}});
     Write<store::MemoryBlockRow>(
-        *transaction,
+        transaction,
         {{.process_id = 0, .size_bytes = 100, .alloc_ts = 10, .free_ts = 30, .owner_slice_id = 1},
          {.process_id = 0, .size_bytes = 50, .alloc_ts = 20}});
-    Write<store::DeviceTaskRow>(*transaction, {task(0, 10, 30, 1), task(1, 50, 40, 2)});
-    ASSERT_TRUE(transaction->Commit().ok());
-    ASSERT_TRUE(store_->Publish().ok());
+    Write<store::DeviceTaskRow>(transaction, {task(0, 10, 30, 1), task(1, 50, 40, 2)});
   }
 
   store::ResultTable Run(std::string_view name) {

@@ -14,8 +14,7 @@
 // can get there, because its compare would fail. So the stopper may read every slot and unmap the
 // ring. The owner thus pays two plain stores and no fence.
 //
-// Threads: every function works on the calling thread's ring. Not for use in signal handlers.
-// Units: times in ticks of the recorder's clock (capture/format.h).
+// Threads: each function works on the calling thread's ring; not in signal handlers. Times: ticks.
 #ifndef SONDE_RECORD_FAST_PATH_H_
 #define SONDE_RECORD_FAST_PATH_H_
 

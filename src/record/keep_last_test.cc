@@ -49,7 +49,49 @@ uint64_t DictionaryBytes(const std::string& folder) {
   return bytes;
 }
 
-// Names, argument sets and stacks without end, as a service makes them that is always recorded.
+// Ranges with a name, an argument set and a stack of their own each, as a service makes them
+// without end.
+class NewRanges {
+ public:
+  explicit NewRanges(sonde_domain domain) : domain_(domain) {}
+
+  void Record() {
+    static int number = 0;  // new names when the test is repeated, too
+    const std::string text = filler_ + std::to_string(number++);
+    sonde_args_builder builder;
+    sonde_args_init(&builder);
+    sonde_args_text(&builder, Name("text"), text.data(), text.size());
+    const sonde_frame frame = sonde_frame_intern(Name("f" + text), Name("file.py"), 7);
+    const sonde_stack stack = sonde_stack_intern(&frame, 1);
+    sonde_range_push_stack(Name(text), domain_, sonde_args_intern(&builder), stack);
+    sonde_range_pop();
+    written_ += 3 * text.size();
+  }
+
+  uint64_t written() const { return written_; }
+
+  // How many of them the capture holds, each whole.
+  uint64_t CheckIn(const CheckedCapture& capture) const {
+    uint64_t ranges = 0;
+    for (const CheckedRecord& checked : capture.records) {
+      EXPECT_NE(capture.threads.count(checked.thread_index), 0u);
+      if (checked.name.size() <= filler_.size()) continue;
+      ++ranges;
+      const auto& stack = capture.stacks.at(checked.record.link);
+      const std::vector<uint32_t>& frame = capture.frames.at(stack.at(0));
+      EXPECT_EQ(capture.names.at(frame.at(0)), "f" + checked.name);
+      EXPECT_EQ(capture.names.at(frame.at(1)), "file.py");
+      EXPECT_NE(capture.args.at(checked.record.args).find(checked.name), std::string::npos);
+    }
+    return ranges;
+  }
+
+ private:
+  const std::string filler_ = std::string(200, 'x');
+  sonde_domain domain_;
+  uint64_t written_ = 0;  // bytes of text
+};
+
 TEST_F(SessionTest, DictionaryOfTheLastSecondsDoesNotGrow) {
   sonde_session_config config = ConfigIn(folder_.path());
   config.keep_last_seconds = 1;
@@ -62,28 +104,16 @@ TEST_F(SessionTest, DictionaryOfTheLastSecondsDoesNotGrow) {
   std::thread([] { sonde_mark(Name("mark of a thread that ends"), 0, 0); }).join();
   EXPECT_EQ(sonde_metadata("before", "1"), 0);
 
-  const std::string filler(200, 'x');
-  static int number = 0;  // new names when the test is repeated, too
-  uint64_t written = 0;
-  const auto record_range = [&] {
-    const std::string text = filler + std::to_string(number++);
-    sonde_args_builder builder;
-    sonde_args_init(&builder);
-    sonde_args_text(&builder, Name("text"), text.data(), text.size());
-    const sonde_frame frame = sonde_frame_intern(Name("f" + text), Name("file.py"), 7);
-    const sonde_stack stack = sonde_stack_intern(&frame, 1);
-    sonde_range_push_stack(Name(text), domain, sonde_args_intern(&builder), stack);
-    sonde_range_pop();
-    written += 3 * text.size();
-  };
+  NewRanges ranges(domain);
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(8'000)) {
-    for (int i = 0; i < 4; ++i) record_range();
+    for (int i = 0; i < 4; ++i) ranges.Record();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  ASSERT_GT(written, 3u << 20) << "too slow a machine to tell anything";
+  ASSERT_GT(ranges.written(), 3u << 20) << "too slow a machine to tell anything";
   EXPECT_FALSE(base::PathExists(DictionaryPath(folder, 1)));
-  EXPECT_LT(DictionaryBytes(folder), written);  // and each entry has a head besides its text
+  EXPECT_LT(DictionaryBytes(folder),
+            ranges.written());  // and each entry has a head besides its text
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // all drained, nothing moves
   CheckedCapture killed = CheckCapture(folder);  // as a kill at this moment would leave it
   for (int i = 0; i < 50 && !killed.problems.empty(); ++i) {
@@ -93,7 +123,7 @@ TEST_F(SessionTest, DictionaryOfTheLastSecondsDoesNotGrow) {
   EXPECT_EQ(killed.Count(RecordKind::kRange, "open all the time", true), 1u);
 
   sonde_mark(rare, domain, 0);  // its entry has gone and must come back
-  for (int i = 0; i < 1000; ++i) record_range();
+  for (int i = 0; i < 1000; ++i) ranges.Record();
   sonde_range_pop();
   const CheckedCapture capture = Stop();
   EXPECT_EQ(capture.Count(RecordKind::kMark, "a name of the first second"), 1u);
@@ -101,18 +131,7 @@ TEST_F(SessionTest, DictionaryOfTheLastSecondsDoesNotGrow) {
   EXPECT_EQ(capture.metadata.at("before"), "1");
   EXPECT_EQ(capture.domains.at(domain), "kept domain");
   EXPECT_GE(capture.clock_samples.size(), 2u);
-  uint64_t ranges = 0;
-  for (const CheckedRecord& checked : capture.records) {
-    ASSERT_NE(capture.threads.count(checked.thread_index), 0u);
-    if (checked.name.size() <= filler.size()) continue;
-    ++ranges;
-    const auto& stack = capture.stacks.at(checked.record.link);
-    const std::vector<uint32_t>& frame = capture.frames.at(stack.at(0));
-    EXPECT_EQ(capture.names.at(frame.at(0)), "f" + checked.name);
-    EXPECT_EQ(capture.names.at(frame.at(1)), "file.py");
-    EXPECT_NE(capture.args.at(checked.record.args).find(checked.name), std::string::npos);
-  }
-  EXPECT_GE(ranges, 1000u);
+  EXPECT_GE(ranges.CheckIn(capture), 1000u);
 
   // The next session has its own dictionary again.
   Start();
