@@ -203,6 +203,11 @@ SONDE_API uint64_t sonde_schedule_transition(int previous, int current, int* war
  * POST /start_profile, POST /stop_profile, GET /status. A config of NULL fields is the default. */
 SONDE_API int sonde_control_listen(const char* address, const sonde_session_config* defaults);
 SONDE_API int sonde_control_address(char* address, size_t size); /* the address in use */
+/* Adds POST <path> ("/dump") to what the address serves. `function` runs on the control thread with
+ * the request's body, writes a JSON text with its end into `answer` (size bytes) and returns the
+ * HTTP status. A function of NULL takes the path away. `user` must live as long. */
+typedef int (*sonde_control_function)(const char* body, char* answer, size_t size, void* user);
+SONDE_API int sonde_control_route(const char* path, sonde_control_function function, void* user);
 /* Watches <folder>/profiler_config.json, made with defaults when absent ("dynamic profiling"): each
  * change of the file may ask for a profile of warmup + active steps from start_step on (-1: the
  * next one). Needs sonde_dynamic_step at the begin of each step; number < 0: one more than the

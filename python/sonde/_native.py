@@ -51,6 +51,9 @@ class _SessionConfig(ctypes.Structure):
 
 EVENT_PREPARE, EVENT_START, EVENT_STOP, EVENT_FORK_CHILD = range(1, 5)
 _LISTENER = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.POINTER(_SessionConfig), ctypes.c_void_p)
+_ROUTE = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
+)
 
 
 class SessionStatus(ctypes.Structure):
@@ -200,6 +203,7 @@ class Recorder:
             "sonde_session_get_status": (ctypes.c_int, [ctypes.POINTER(SessionStatus)]),
             "sonde_control_listen": (ctypes.c_int, [text, config]),
             "sonde_control_address": (ctypes.c_int, [text, ctypes.c_size_t]),
+            "sonde_control_route": (ctypes.c_int, [text, _ROUTE, ctypes.c_void_p]),
             "sonde_dynamic_watch": (ctypes.c_int, [text, config]),
             "sonde_dynamic_step": (None, [ctypes.c_int64]),
             "sonde_add_session_listener": (ctypes.c_int, [_LISTENER, ctypes.c_void_p]),
@@ -318,6 +322,22 @@ class Recorder:
         buffer = ctypes.create_string_buffer(1024)
         self._check(self.slow.sonde_control_address(buffer, len(buffer)), "no control address")
         return os.fsdecode(buffer.value)
+
+    def control_route(self, path: str, function: "Callable[[str], tuple[int, str]]") -> None:
+        """Has POST ``path`` answered by ``function(body)``: the HTTP status and a JSON text.
+
+        For the life of the process; it runs on the control thread and must not raise.
+        """
+
+        def call(body: bytes, answer: int, size: int, data: Any) -> int:
+            status, text = function(body.decode("utf-8", "replace"))
+            encoded = text.encode()[: size - 1] + b"\0"
+            ctypes.memmove(answer, encoded, len(encoded))
+            return status
+
+        native = _ROUTE(call)
+        self._listeners.append(native)
+        self._check(self.slow.sonde_control_route(path.encode(), native, None), f"route {path}")
 
     def dynamic_watch(self, folder: str, defaults: SessionConfig) -> None:
         """Watches ``profiler_config.json`` in a folder; steps come by ``sonde_dynamic_step``."""

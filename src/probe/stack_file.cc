@@ -32,14 +32,20 @@ Result<StackFile> StackFile::Create(std::string path) {
   return StackFile(std::move(path));
 }
 
-void StackFile::Add(std::string_view name, const std::vector<std::string_view>& frames) {
+size_t StackFile::Add(std::string_view name, const std::vector<std::string_view>& frames) {
   std::string text;
   for (const std::string_view frame : frames) AppendElement(text, frame);
   const auto [entry, is_new] = index_.try_emplace(std::move(text), groups_.size());
   if (is_new) groups_.push_back({.names = {}, .frames = entry->first});
-  std::string quoted;
-  AppendQuoted(quoted, name);
-  AppendElement(groups_[entry->second].names, quoted);
+  AddTo(entry->second, name);
+  return entry->second;
+}
+
+void StackFile::AddTo(size_t group, std::string_view name) {
+  std::string& names = groups_[group].names;
+  if (!names.empty()) names.push_back(',');
+  AppendLine(names, 3);
+  AppendQuoted(names, name);
   is_changed_ = true;
 }
 

@@ -20,8 +20,10 @@ class StackFile {
  public:
   static Result<StackFile> Create(std::string path);
 
-  // `frames` holds JSON texts, one per frame; equal lists make one group.
-  void Add(std::string_view name, const std::vector<std::string_view>& frames);
+  // `frames` holds JSON texts, one per frame; equal lists make one group. Returns its number.
+  size_t Add(std::string_view name, const std::vector<std::string_view>& frames);
+  // The same for a group that is known.
+  void AddTo(size_t group, std::string_view name);
   // Writes the file now if it is due.
   void WriteIfDue();
   Status Settle();

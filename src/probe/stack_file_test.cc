@@ -14,13 +14,14 @@ TEST(StackFileTest, EqualPathsShareAGroup) {
   auto file = StackFile::Create(path);
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(base::ReadFile(path).value(), "{}");
-  file->Add("a", {"\"f\"", "\"g\""});
+  const size_t first = file->Add("a", {"\"f\"", "\"g\""});
   file->Add("b", {"\"f\""});
-  file->Add("c", {"\"f\"", "\"g\""});
+  file->AddTo(first, "c");
+  EXPECT_EQ(file->Add("e", {"\"f\"", "\"g\""}), first);
   file->Add("d", {});
   ASSERT_TRUE(file->Settle().ok());
   EXPECT_EQ(base::ReadFile(path).value(),
-            "{\n \"0\": [\n  [\n   \"a\",\n   \"c\"\n  ],\n  [\n   \"f\",\n   \"g\"\n  ]\n ],\n"
+            "{\n \"0\": [\n  [\n   \"a\",\n   \"c\",\n   \"e\"\n  ],\n  [\n   \"f\",\n   \"g\"\n  ]\n ],\n"
             " \"1\": [\n  [\n   \"b\"\n  ],\n  [\n   \"f\"\n  ]\n ],\n"
             " \"2\": [\n  [\n   \"d\"\n  ],\n  []\n ]\n}");
 }

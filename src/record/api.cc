@@ -242,6 +242,12 @@ int sonde_dynamic_watch(const char* folder, const sonde_session_config* defaults
 
 void sonde_dynamic_step(int64_t number) { Recorder::Get().control().dynamic().OnStep(number); }
 
+int sonde_control_route(const char* path, sonde_control_function function, void* user) {
+  if (path == nullptr || path[0] != '/') return Fail(EINVAL, "a route begins with '/'");
+  Recorder::Get().control().SetRoute(path, {.function = function, .user = user});
+  return 0;
+}
+
 void sonde_control_close(void) { Recorder::Get().control().Close(); }
 
 int sonde_add_listener(sonde_listener listener, void* data) {

@@ -96,6 +96,27 @@ class ControlTest : public SessionTest {
   std::string port_;
 };
 
+TEST_F(ControlTest, RoutesOfTheProgram) {
+  std::string got;
+  const sonde_control_function function = [](const char* body, char* answer, size_t size,
+                                             void* user) {
+    *static_cast<std::string*>(user) = body;
+    std::snprintf(answer, size, "{\"length\": %zu}", std::strlen(body));
+    return 202;
+  };
+  EXPECT_EQ(StatusOf(Request("POST /dump", "abc")), 404);
+  ASSERT_EQ(sonde_control_route("/dump", function, &got), 0);
+  const std::string answer = Request("POST /dump", "abc");
+  EXPECT_EQ(StatusOf(answer), 202);
+  EXPECT_EQ(BodyOf(answer).Find("length")->number, 3);
+  EXPECT_EQ(got, "abc");
+  EXPECT_EQ(StatusOf(Request("GET /dump")), 405);
+  EXPECT_EQ(StatusOf(Request("GET /status")), 200);
+  ASSERT_EQ(sonde_control_route("/dump", nullptr, nullptr), 0);
+  EXPECT_EQ(StatusOf(Request("POST /dump")), 404);
+  EXPECT_LT(sonde_control_route("dump", function, &got), 0);
+}
+
 TEST_F(ControlTest, StartStatusStop) {
   EXPECT_EQ(BodyOf(Request("GET /status")).Find("state")->text, "idle");
   EXPECT_EQ(StatusOf(Request("POST /stop_profile")), 409);

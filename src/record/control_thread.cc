@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -16,13 +17,12 @@ namespace sonde::record {
 namespace {
 
 constexpr int kLookMs = 500;  // at the control file, and at connections that are too slow
+constexpr size_t kMaxAnswer = 64 * 1024;  // of a route, its end included
 
 }  // namespace
 
 ControlThread::ControlThread(Recorder* recorder)
-    : server_([this](const HttpRequest& request) {
-        return HandleControlRequest(request, defaults_, recorder_);
-      }),
+    : server_([this](const HttpRequest& request) { return Answer(request); }),
       dynamic_(recorder),
       recorder_(recorder) {}
 
@@ -49,6 +49,31 @@ int ControlThread::Watch(const std::string& folder, const SessionConfig& default
 std::string ControlThread::Address() {
   const std::lock_guard lock(mutex_);
   return server_.address();
+}
+
+void ControlThread::SetRoute(const std::string& path, Route route) {
+  const std::lock_guard lock(routes_mutex_);
+  if (route.function == nullptr) {
+    routes_.erase(path);
+  } else {
+    routes_[path] = route;
+  }
+}
+
+HttpResponse ControlThread::Answer(const HttpRequest& request) {
+  Route route;
+  {
+    const std::lock_guard lock(routes_mutex_);
+    const auto found = routes_.find(request.path);
+    if (found != routes_.end()) route = found->second;
+  }
+  if (route.function == nullptr) return HandleControlRequest(request, defaults_, recorder_);
+  if (request.method != "POST") return HttpError(405, "use POST " + request.path);
+  std::string answer(kMaxAnswer, '\0');
+  const int status =
+      route.function(request.body.c_str(), answer.data(), answer.size(), route.user);
+  answer.resize(strnlen(answer.data(), kMaxAnswer));
+  return {status, answer};
 }
 
 void ControlThread::Close() {
@@ -120,7 +145,9 @@ void ControlThread::Loop() {
 }
 
 void ControlThread::DropInChild() {
-  new (&mutex_) std::mutex;  // another thread of the parent may have held it
+  // Another thread of the parent may have held them.
+  new (&mutex_) std::mutex;
+  new (&routes_mutex_) std::mutex;
   server_.AbandonInChild();
   CloseFile(&wake_fd_);
   running_ = false;

@@ -7,12 +7,14 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <string>
 
 #include "record/control_server.h"
 #include "record/dynamic_config.h"
 #include "record/session_config.h"
+#include "sonde/sonde.h"
 
 namespace sonde::record {
 
@@ -27,6 +29,13 @@ class ControlThread {
   [[nodiscard]] int Listen(const std::string& address, const SessionConfig& defaults);
   [[nodiscard]] int Watch(const std::string& folder, const SessionConfig& defaults);
   std::string Address();
+
+  // What POST `path` does beyond the recorder's own; no function: nothing any more. Any thread.
+  struct Route {
+    sonde_control_function function = nullptr;
+    void* user = nullptr;
+  };
+  void SetRoute(const std::string& path, Route route);
   // Ends both. As Listen and Watch, not from a listener that the control thread has called: it
   // would wait for itself.
   void Close();
@@ -39,6 +48,7 @@ class ControlThread {
   void DropInChild();
 
  private:
+  HttpResponse Answer(const HttpRequest& request);
   [[nodiscard]] int StartThread();
   void EndThread();
   void WakeThread();
@@ -49,6 +59,8 @@ class ControlThread {
   ControlServer server_;
   DynamicConfig dynamic_;
   SessionConfig defaults_;
+  std::mutex routes_mutex_;  // of routes_; never held while a route's function runs
+  std::map<std::string, Route> routes_;
   pthread_t thread_ = {};
   bool running_ = false;
   int wake_fd_ = -1;  // an eventfd: ends the thread, or makes it look again

@@ -13,7 +13,7 @@ from sonde import _native
 from sonde._inject import _options, _report, _stand_in
 from sonde._inject._run import Run
 from sonde.torch import _adapter, _metadata
-from sonde.vllm import _server
+from sonde.vllm import _dump, _server
 
 # Set for child processes by a rank: whoever inherits it together with RANK works for that rank.
 _OWNER_VARIABLE = "SONDE_RANK_OWNER"
@@ -41,7 +41,7 @@ def attach(torch: Any) -> None:
         _report.note("skipped", reason)
         return
     if os.environ.get("SONDE_ATTACH") == "dump":
-        _attach_dump(torch)
+        _attach_dump(torch, command)
         return
     if os.environ.get("SONDE_ATTACH") != "profile":
         _fail(f"SONDE_ATTACH={os.environ.get('SONDE_ATTACH')} is not known")
@@ -64,8 +64,12 @@ def attach(torch: Any) -> None:
     os.register_at_fork(after_in_child=_forked)
 
 
-def _attach_dump(torch: Any) -> None:
-    """``sonde run --dump-config``: the precision probe follows the program's outermost modules."""
+def _attach_dump(torch: Any, command: list[str]) -> None:
+    """``sonde run --dump-config``: the precision probe follows a server's engine steps, or the
+    program's outermost modules."""
+    if _server.is_server(command):
+        _dump.watch()
+        return
     config = os.environ.get("SONDE_DUMP_CONFIG")
     if not config:
         return  # the program itself imports what --provide answers to

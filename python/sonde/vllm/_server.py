@@ -13,6 +13,7 @@ from typing import Any, Callable
 from sonde import _native
 from sonde._inject._after_import import when_imported
 from sonde._inject._options import Options
+from sonde.vllm import _dump
 
 #: Set by the first process of a server for those that it starts.
 _MARK = "SONDE_SERVER"
@@ -30,6 +31,7 @@ def is_server(command: list[str]) -> bool:
 def install(options: Options, begin_step: Callable[[], None], end_step: Callable[[], None]) -> None:
     """Puts the changes in place; the functions are told of the engine steps of a worker."""
     _ask_for_routes(options)
+    _dump.watch()
     when_imported(
         "vllm.v1.worker.gpu_worker", lambda module: _change_worker(module, begin_step, end_step)
     )

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "adapt/probe/python_calls.h"
+#include "adapt/torch/python_frames.h"
 
 namespace sonde::adapt {
 
@@ -26,15 +26,15 @@ class FrameWalk {
  private:
   struct Place {
     PyObject* code;
-    int position;  // instruction, or line where that cannot be had
+    int64_t offset;
     bool operator==(const Place&) const = default;
   };
   struct PlaceHash {
     size_t operator()(const Place& place) const {
-      return reinterpret_cast<uintptr_t>(place.code) * 31U + static_cast<size_t>(place.position);
+      return reinterpret_cast<uintptr_t>(place.code) * 31U + static_cast<size_t>(place.offset);
     }
   };
-  bool TextOfFrame(PyObject* frame, std::string_view* text);
+  bool TextOfFrame(const PythonFrame& frame, std::string_view* text);
 
   const PythonCalls& calls_;
   PyObject* describe_;

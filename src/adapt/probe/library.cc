@@ -6,7 +6,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "adapt/probe/api_calls.h"
+#include "adapt/probe/api_functions.h"
 #include "adapt/probe/recorder.h"
+#include "adapt/torch/python_frames.h"
+#include "adapt/torch/self_test.h"
 
 namespace sonde::adapt {
 namespace {
@@ -23,7 +27,11 @@ Recorder* RecorderOf(PyObject* self) {
   return static_cast<Recorder*>(g_calls.capsule_get(self, kCapsuleName));
 }
 
-void DestroyRecorder(PyObject* capsule) { delete RecorderOf(capsule); }
+void DestroyRecorder(PyObject* capsule) {
+  Recorder* const recorder = RecorderOf(capsule);
+  TheApiCalls().Forget(recorder);
+  delete recorder;
+}
 
 PyObject* None() {
   g_calls.retain(g_calls.none);
@@ -47,15 +55,17 @@ std::string Text(PyObject* object) {
                                                                   : std::string();
 }
 
-// open(folder, main_file, head, tensor_folder, with_stacks, with_construct)
+// open(folder, main_file, head, tensor_folder, with_stacks, with_construct, with_apis, waiting_bytes)
 PyObject* Open(PyObject* self, Arguments args, intptr_t count) {
-  if (!CheckCount(count, 6)) return nullptr;
+  if (!CheckCount(count, 8)) return nullptr;
   const Status status = RecorderOf(self)->Open({.folder = Text(args[0]),
                                                 .main_file = Text(args[1]),
                                                 .head = Text(args[2]),
                                                 .tensor_folder = Text(args[3]),
                                                 .with_stacks = args[4] == g_calls.true_object,
-                                                .with_construct = args[5] == g_calls.true_object});
+                                                .with_construct = args[5] == g_calls.true_object,
+                                                .with_apis = args[6] == g_calls.true_object,
+                                                .waiting_bytes = g_calls.long_as_u64(args[7])});
   if (!status.ok()) return Raise(std::string(status.message()));
   return None();
 }
@@ -90,13 +100,8 @@ PyObject* Inputs(PyObject* self, Arguments args, intptr_t count) {
 // gradients(name, input, output, flags): both parts of a backward call, which is then complete
 PyObject* Gradients(PyObject* self, Arguments args, intptr_t count) {
   if (!CheckCount(count, 4)) return nullptr;
-  Recorder* const recorder = RecorderOf(self);
-  const std::string name = Text(args[0]);
   const uint64_t flags = g_calls.long_as_u64(args[3]);
-  if (!recorder->Add(name, "input", "input", args[1], flags) ||
-      !recorder->Add(name, "output", "output", args[2], flags | kFinish)) {
-    return nullptr;
-  }
+  if (!RecorderOf(self)->AddGradients(Text(args[0]), args[1], args[2], flags)) return nullptr;
   return None();
 }
 
@@ -117,10 +122,38 @@ PyObject* Stack(PyObject* self, Arguments args, intptr_t count) {
   return RecorderOf(self)->AddStack(Text(args[0])) ? None() : nullptr;
 }
 
-// construct(name, parent)
-PyObject* Construct(PyObject* self, Arguments args, intptr_t count) {
-  if (!CheckCount(count, 2)) return nullptr;
-  return RecorderOf(self)->AddConstruct(Text(args[0]), args[1]) ? None() : nullptr;
+// place(name): a call ends that leaves no entry
+PyObject* Place(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 1)) return nullptr;
+  RecorderOf(self)->Place(Text(args[0]));
+  return None();
+}
+
+PyObject* BeginModule(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 1)) return nullptr;
+  RecorderOf(self)->construct().BeginModule(Text(args[0]));
+  return None();
+}
+
+PyObject* EndModule(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 1)) return nullptr;
+  RecorderOf(self)->construct().EndModule(Text(args[0]));
+  return None();
+}
+
+// status(text): "optimizer", "clip_grad" or ""
+PyObject* SetStatus(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 1)) return nullptr;
+  RecorderOf(self)->construct().SetStatus(Text(args[0]));
+  return None();
+}
+
+// use(flags, is_general, places_unwanted): calls of torch's functions are recorded by this one
+PyObject* Use(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 3)) return nullptr;
+  TheApiCalls().Use(RecorderOf(self), g_calls.long_as_u64(args[0]), args[1] == g_calls.true_object,
+                    args[2] == g_calls.true_object);
+  return None();
 }
 
 PyObject* Settle(PyObject* self, Arguments, intptr_t count) {
@@ -165,7 +198,7 @@ PyMethod Method(const char* name, FastFunction function) noexcept {
 }
 
 // The interpreter keeps pointers to these.
-std::array<PyMethod, 13> g_methods = {
+std::array<PyMethod, 17> g_methods = {
     Method("take_bad", &TakeBad),
     Method("inputs", &Inputs),
     Method("gradients", &Gradients),
@@ -174,7 +207,11 @@ std::array<PyMethod, 13> g_methods = {
     Method("finish", &Finish),
     Method("remove", &Remove),
     Method("stack", &Stack),
-    Method("construct", &Construct),
+    Method("place", &Place),
+    Method("begin_module", &BeginModule),
+    Method("end_module", &EndModule),
+    Method("status", &SetStatus),
+    Method("use", &Use),
     Method("settle", &Settle),
     Method("moved_to", &MovedTo),
     Method("close", &Close),
@@ -192,6 +229,36 @@ bool ReadDtypes(PyObject* list, std::unordered_map<PyObject*, DtypeInfo>* out) {
         .element_bytes = g_calls.long_as_u64(g_calls.tuple_get(entry, 3))};
   }
   return g_calls.error_occurred() == nullptr;
+}
+
+uint64_t Number(PyObject* sample, intptr_t index) {
+  return g_calls.long_as_u64(g_calls.tuple_get(sample, index));
+}
+
+std::vector<int64_t> Numbers(PyObject* tuple) {
+  std::vector<int64_t> numbers;
+  for (intptr_t i = 0; i < g_calls.tuple_size(tuple); i++) {
+    numbers.push_back(g_calls.long_as_i64(g_calls.tuple_get(tuple, i)));
+  }
+  return numbers;
+}
+
+std::vector<TensorSample> ReadSamples(PyObject* list) {
+  std::vector<TensorSample> samples;
+  for (intptr_t i = 0; i < g_calls.list_size(list); i++) {
+    PyObject* const sample = g_calls.list_get(list, i);
+    samples.push_back({.object = g_calls.tuple_get(sample, 0),
+                       .address = Number(sample, 1),
+                       .storage = Number(sample, 2),
+                       .storage_data = Number(sample, 3),
+                       .storage_offset = Number(sample, 4),
+                       .keys = Number(sample, 5),
+                       .type = Number(sample, 6),
+                       .requires_grad = g_calls.tuple_get(sample, 7) == g_calls.true_object,
+                       .shape = Numbers(g_calls.tuple_get(sample, 8)),
+                       .strides = Numbers(g_calls.tuple_get(sample, 9))});
+  }
+  return samples;
 }
 
 std::vector<PyObject*> ReadTypes(PyObject* list) {
@@ -223,23 +290,39 @@ RenderOptions ReadOptions(PyObject* setup) {
   return options;
 }
 
+bool FindCalls() {
+  if (g_calls.version != nullptr) return true;
+  if (FindPythonCalls(&g_calls) != nullptr) return false;
+  SelfTestReport report;
+  FramesInit(&g_calls, &report);  // without it there are no stacks
+  return true;
+}
+
 }  // namespace
 }  // namespace sonde::adapt
 
 extern "C" {
 
+// [GIL] A new dict of the functions that make and steer wrappers: see api_functions.h.
+__attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_api_functions(
+    sonde::adapt::PyObject* setup) {
+  using namespace sonde::adapt;  // NOLINT(google-build-using-namespace): inside a function
+  return FindCalls() ? MakeApiFunctions(g_calls, setup) : nullptr;
+}
+
 // [GIL] A new dict of functions over a new recorder, or nullptr with a Python exception; the text
 // of a failure that leaves no exception is in `problem`. `setup` is a dict: dtypes (list of
-// (torch.dtype, name, ElementType, bytes)), tensor_types, describe, describe_frame, slice, summary,
-// with_sums, mean_rounds_sum.
+// (torch.dtype, name, ElementType, bytes)), tensor_types, samples (list of tuples, as TensorSample;
+// may be empty), describe, describe_frame, slice, summary, with_sums, mean_rounds_sum.
 __attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_functions(
     sonde::adapt::PyObject* setup) {
   using namespace sonde::adapt;  // NOLINT(google-build-using-namespace): inside a function
-  if (g_calls.version == nullptr && FindPythonCalls(&g_calls) != nullptr) return nullptr;
+  if (!FindCalls()) return nullptr;
   std::unordered_map<PyObject*, DtypeInfo> dtypes;
   if (!ReadDtypes(g_calls.dict_get(setup, "dtypes"), &dtypes)) return nullptr;
   TensorReader reader(g_calls, std::move(dtypes),
                       ReadTypes(g_calls.dict_get(setup, "tensor_types")));
+  reader.Learn(ReadSamples(g_calls.dict_get(setup, "samples")));
   auto recorder = std::make_unique<Recorder>(g_calls, std::move(reader), ReadOptions(setup),
                                              Setting(setup, "describe_frame"));
   PyObject* const capsule = g_calls.capsule_new(recorder.release(), kCapsuleName, &DestroyRecorder);

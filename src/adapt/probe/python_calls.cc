@@ -10,6 +10,8 @@ namespace {
 void FindObjects(SymbolLookup& look, PythonCalls* calls) {
   look("_Py_NoneStruct", &calls->none);
   look("_Py_TrueStruct", &calls->true_object);
+  look("_Py_FalseStruct", &calls->false_object);
+  look("_Py_NotImplementedStruct", &calls->not_implemented);
   look("PyBool_Type", &calls->bool_type);
   look("PyLong_Type", &calls->int_type);
   look("PyFloat_Type", &calls->float_type);
@@ -20,6 +22,9 @@ void FindObjects(SymbolLookup& look, PythonCalls* calls) {
   PyObject** runtime_error = nullptr;
   look("PyExc_RuntimeError", &runtime_error);
   if (runtime_error != nullptr) calls->runtime_error = *runtime_error;
+  PyObject** exception = nullptr;
+  look("PyExc_Exception", &exception);
+  if (exception != nullptr) calls->exception = *exception;
 }
 
 }  // namespace
@@ -41,12 +46,15 @@ const char* FindPythonCalls(PythonCalls* calls) {
   look("PyCapsule_New", &calls->capsule_new);
   look("PyCapsule_GetPointer", &calls->capsule_get);
   look("PyDict_SetItem", &calls->dict_set_item);
-  look("PyEval_GetFrame", &calls->current_frame);
-  look("PyFrame_GetBack", &calls->frame_back);
-  look("PyFrame_GetCode", &calls->frame_code);
-  look("PyFrame_GetLineNumber", &calls->frame_line);
-  calls->frame_instruction =
-      reinterpret_cast<int (*)(PyObject*)>(dlsym(RTLD_DEFAULT, "PyFrame_GetLasti"));
+  look("PyTuple_New", &calls->tuple_new);
+  look("PyTuple_SetItem", &calls->tuple_set);
+  look("PyObject_Call", &calls->call_with);
+  look("PyType_GetFlags", &calls->type_flags);
+  look("PyObject_IsInstance", &calls->is_instance);
+  look("PyObject_Hash", &calls->hash);
+  look("PyErr_ExceptionMatches", &calls->error_matches);
+  look("PyErr_NormalizeException", &calls->error_normalize);
+  look("PyException_SetTraceback", &calls->set_traceback);
   return look.missing;
 }
 

@@ -16,6 +16,8 @@ namespace sonde::adapt {
 struct PythonCalls : PythonApi {
   PyObject* none;
   PyObject* true_object;
+  PyObject* false_object;
+  PyObject* not_implemented;
   PyObject* bool_type;
   PyObject* int_type;
   PyObject* float_type;
@@ -24,6 +26,7 @@ struct PythonCalls : PythonApi {
   PyObject* list_type;
   PyObject* dict_type;
   PyObject* runtime_error;
+  PyObject* exception;
 
   intptr_t (*tuple_size)(PyObject* tuple);
   int64_t (*long_as_i64)(PyObject* number);
@@ -31,18 +34,21 @@ struct PythonCalls : PythonApi {
   PyObject* (*dict_items)(PyObject* dict);         // a list of pairs
   PyObject* (*sequence_list)(PyObject* sequence);  // a new list
   PyObject* (*intern)(const char* text);
+  PyObject* (*tuple_new)(intptr_t size);
+  int (*tuple_set)(PyObject* tuple, intptr_t index, PyObject* item);  // takes the reference
+  PyObject* (*call_with)(PyObject* callable, PyObject* tuple, PyObject* dict);
+  unsigned long (*type_flags)(PyObject* type);  // NOLINT(google-runtime-int)
+  int (*is_instance)(PyObject* object, PyObject* type);
+  intptr_t (*hash)(PyObject* object);
+  int (*error_matches)(PyObject* type);
+  void (*error_normalize)(PyObject** type, PyObject** value, PyObject** trace);
+  int (*set_traceback)(PyObject* exception, PyObject* trace);
   PyObject* (*call_method)(PyObject* object, PyObject* name, ...);  // objects, ended by nullptr
   PyObject* (*text_from)(const char* text, intptr_t size);
   void (*raise)(PyObject* type, const char* text);
   PyObject* (*capsule_new)(void* pointer, const char* name, void (*destroy)(PyObject*));
   void* (*capsule_get)(PyObject* capsule, const char* name);
   int (*dict_set_item)(PyObject* dict, PyObject* key, PyObject* value);
-
-  PyObject* (*current_frame)();  // borrowed, nullptr for none
-  PyObject* (*frame_back)(PyObject* frame);
-  PyObject* (*frame_code)(PyObject* frame);
-  int (*frame_line)(PyObject* frame);
-  int (*frame_instruction)(PyObject* frame);  // nullptr before Python 3.11
 };
 
 // Fills `calls`. Returns nullptr, or the name of what the process lacks.

@@ -29,6 +29,7 @@ Status Recorder::Open(const DumpFiles& files) {
   files_ = files;
   has_failed_ = false;
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(files.folder));
+  if (files.waiting_bytes > 0) queue_.emplace(files.waiting_bytes);
   if (!files.tensor_folder.empty()) {
     SONDE_RETURN_IF_ERROR(base::MakeDirectories(files.tensor_folder));
   }
@@ -38,10 +39,8 @@ Status Recorder::Open(const DumpFiles& files) {
           JoinPath(files.folder, files.main_file),
           {.head = files.head, .depth = kMemberDepth, .tail = "\n }\n}", .empty_tail = "}\n}"}));
   if (files.with_construct) {
-    SONDE_ASSIGN_OR_RETURN(
-        construct_,
-        probe::ObjectFile::Create(JoinPath(files.folder, "construct.json"),
-                                  {.head = "{", .depth = 1, .tail = "\n}", .empty_tail = "}"}));
+    SONDE_RETURN_IF_ERROR(
+        construct_.Open(JoinPath(files.folder, "construct.json"), files.with_apis));
   }
   if (files.with_stacks) {
     SONDE_ASSIGN_OR_RETURN(stacks_, probe::StackFile::Create(JoinPath(files.folder, "stack.json")));
@@ -51,20 +50,75 @@ Status Recorder::Open(const DumpFiles& files) {
 
 bool Recorder::Save(const std::string& name, const ReadTensor& tensor) {
   const std::string path = JoinPath(files_.tensor_folder, name + ".pt");
+  if (queue_) {
+    queue_->Add(path, tensor.view, tensor.dtype->name);
+    return true;
+  }
   const Status status = probe::WriteTorchFile(path, tensor.view, tensor.dtype->name);
   Keep(status);
   return status.ok();
 }
 
+SaveTensor Recorder::SaveFor(uint64_t flags) {
+  if ((flags & kSaveTensors) == 0 || files_.tensor_folder.empty()) return {};
+  return [this](const std::string& file, const ReadTensor& tensor) { return Save(file, tensor); };
+}
+
+bool Recorder::AddInputs(const std::string& name, const CallArguments& arguments, uint64_t flags) {
+  if (!data_) return true;
+  const SaveTensor save = SaveFor(flags);
+  Renderer renderer(calls_, reader_, options_);
+  std::string values;
+  std::string keywords;
+  values.reserve(1024);
+  if (!renderer.RenderValues(arguments.values, arguments.count, kPartDepth, name + ".input", save,
+                             values) ||
+      !renderer.RenderKeywords(arguments.names, arguments.values + arguments.count, kPartDepth,
+                               name + ".kwargs", save, keywords)) {
+    return false;
+  }
+  bad_ = bad_ || renderer.found_bad();
+  if (data_) {
+    data_->SetPart(name, "input_args", std::move(values));
+    data_->SetPart(name, "input_kwargs", std::move(keywords));
+    Keep(data_->status());
+  }
+  return (flags & kWithStack) == 0 || AddStack(name);
+}
+
+bool Recorder::AddValues(const std::string& name, std::string_view key, std::string_view io,
+                         const CallArguments& values, uint64_t flags) {
+  if ((flags & kPlace) != 0) Place(name);
+  if (!data_) return true;
+  std::string text;
+  text.reserve(1024);
+  Renderer renderer(calls_, reader_, options_);
+  if (!renderer.RenderValues(values.values, values.count, kPartDepth, Concat(name, ".", io),
+                             SaveFor(flags), text)) {
+    return false;
+  }
+  bad_ = bad_ || renderer.found_bad();
+  if (!data_) return true;  // closed while Python ran
+  data_->SetPart(name, key, std::move(text));
+  if ((flags & kFinish) != 0) data_->Finish(name);
+  Keep(data_->status());
+  return true;
+}
+
+bool Recorder::AddGradients(const std::string& name, PyObject* to_outputs, PyObject* to_inputs,
+                            uint64_t flags) {
+  const auto add = [&](std::string_view part, PyObject* value, uint64_t part_flags) {
+    if (value->type == calls_.tuple_type) return Add(name, part, part, value, part_flags);
+    return AddValues(name, part, part, {&value, 1, nullptr}, part_flags);
+  };
+  return add("input", to_outputs, flags) && add("output", to_inputs, (flags & ~kPlace) | kFinish);
+}
+
 bool Recorder::Add(const std::string& name, std::string_view key, std::string_view io,
                    PyObject* value, uint64_t flags) {
+  if ((flags & kPlace) != 0) Place(name);
   if (!data_) return true;
-  const bool saves = (flags & kSaveTensors) != 0 && !files_.tensor_folder.empty();
-  const SaveTensor save =
-      saves ? SaveTensor([this](const std::string& file, const ReadTensor& tensor) {
-        return Save(file, tensor);
-      })
-            : SaveTensor();
+  const SaveTensor save = SaveFor(flags);
   std::string text;
   text.reserve(1024);
   size_t depth = (flags & kWhole) != 0 ? kMemberDepth : kPartDepth;
@@ -103,22 +157,23 @@ void Recorder::Remove(const std::string& name) {
 
 bool Recorder::AddStack(const std::string& name) {
   if (!stacks_) return true;
-  std::vector<std::string_view> frames;
-  if (!frames_.Collect(&frames)) return false;
-  if (!stacks_) return true;
-  stacks_->Add(name, frames);
+  const FramesHash hash = HashFrames();
+  const auto known = groups_.find(hash.first);
+  if (known != groups_.end() && known->second.second == hash.second) {
+    stacks_->AddTo(known->second.number, name);
+  } else {
+    std::vector<std::string_view> frames;
+    if (!frames_.Collect(&frames)) return false;
+    if (!stacks_) return true;
+    groups_[hash.first] = {.second = hash.second, .number = stacks_->Add(name, frames)};
+  }
   stacks_->WriteIfDue();
   return true;
 }
 
-bool Recorder::AddConstruct(const std::string& name, PyObject* parent) {
-  if (!construct_) return true;
-  std::string text;
-  if (!Renderer(calls_, reader_, options_).RenderPlain(parent, 1, text)) return false;
-  construct_->SetValue(name, std::move(text));
-  construct_->Finish(name);
-  Keep(construct_->status());
-  return true;
+void Recorder::Place(const std::string& name) {
+  construct_.Place(name);
+  Keep(construct_.status());
 }
 
 Status Recorder::Settle() {
@@ -126,24 +181,28 @@ Status Recorder::Settle() {
   const auto note = [&](Status status) {
     if (first.ok()) first = std::move(status);
   };
+  if (queue_) note(queue_->Drain());
   if (data_) note(data_->Settle());
   if (stacks_) note(stacks_->Settle());
-  if (construct_) note(construct_->Settle());
+  note(construct_.Settle());
   return first;
 }
 
 void Recorder::MovedTo(const std::string& folder) {
+  if (queue_) Keep(queue_->Drain());
   if (!files_.tensor_folder.empty()) files_.tensor_folder = JoinPath(folder, "dump_tensor_data");
   files_.folder = folder;
   if (data_) data_->MovedTo(JoinPath(folder, files_.main_file));
-  if (construct_) construct_->MovedTo(JoinPath(folder, "construct.json"));
+  construct_.MovedTo(JoinPath(folder, "construct.json"));
   if (stacks_) stacks_->MovedTo(JoinPath(folder, "stack.json"));
 }
 
 void Recorder::Close() {
   data_.reset();
-  construct_.reset();
+  construct_.Close();
   stacks_.reset();
+  groups_.clear();
+  queue_.reset();
 }
 
 }  // namespace sonde::adapt

@@ -5,15 +5,17 @@
 #ifndef SONDE_ADAPT_PROBE_RECORDER_H_
 #define SONDE_ADAPT_PROBE_RECORDER_H_
 
-#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
+#include "adapt/probe/construct.h"
 #include "adapt/probe/frame_walk.h"
 #include "adapt/probe/renderer.h"
 #include "probe/object_file.h"
 #include "probe/stack_file.h"
+#include "probe/tensor_queue.h"
 
 namespace sonde::adapt {
 
@@ -22,8 +24,9 @@ inline constexpr uint64_t kSaveTensors = 1;
 inline constexpr uint64_t kFinish = 2;
 inline constexpr uint64_t kKeepParts = 4;
 inline constexpr uint64_t kInList = 8;  // the value is the only element of a list
-inline constexpr uint64_t kWithStack = 32;
 inline constexpr uint64_t kWhole = 16;  // the value is the whole member, not a part
+inline constexpr uint64_t kWithStack = 32;
+inline constexpr uint64_t kPlace = 64;  // the call ends: it takes its place in construct.json
 
 struct DumpFiles {
   std::string folder;
@@ -32,6 +35,15 @@ struct DumpFiles {
   std::string tensor_folder;
   bool with_stacks = false;
   bool with_construct = false;
+  bool with_apis = false;       // functions, too, have places in construct.json
+  uint64_t waiting_bytes = 0;   // of tensors that a thread writes; 0: each is written at once
+};
+
+// Arguments as they come with a call: the values of `names`, a tuple or nullptr, follow the others.
+struct CallArguments {
+  PyObject* const* values;
+  size_t count;  // without those of names
+  PyObject* names;
 };
 
 class Recorder {
@@ -47,15 +59,26 @@ class Recorder {
   // Renders `value` and makes it the part `key` of a member; `io` begins the names of its files.
   bool Add(const std::string& name, std::string_view key, std::string_view io, PyObject* value,
            uint64_t flags);
+  // The same of values as they come with a call.
+  bool AddValues(const std::string& name, std::string_view key, std::string_view io,
+                 const CallArguments& values, uint64_t flags);
+  // Both parts of a backward call, tuples or single values, which is then complete.
+  bool AddGradients(const std::string& name, PyObject* to_outputs, PyObject* to_inputs,
+                    uint64_t flags);
+  // Both kinds of inputs of a call, and with kWithStack its call path.
+  bool AddInputs(const std::string& name, const CallArguments& arguments, uint64_t flags);
   void Finish(const std::string& name);
   void Remove(const std::string& name);
+  // A call ends that leaves no entry.
+  void Place(const std::string& name);
   // Puts the current call path into stack.json.
   bool AddStack(const std::string& name);
-  bool AddConstruct(const std::string& name, PyObject* parent);
+  Construct& construct() { return construct_; }
   // Everything collected so far lies in the files in its final form.
   Status Settle();
   // The folder of the dump was renamed.
   void MovedTo(const std::string& folder);
+  TensorReader& reader() { return reader_; }
   void Close();
   // The first failure since the last call, empty for none.
   std::string TakeError();
@@ -63,7 +86,12 @@ class Recorder {
   bool TakeBad() { return std::exchange(bad_, false); }
 
  private:
+  struct StackGroup {
+    uint64_t second;
+    size_t number;
+  };
   bool Save(const std::string& name, const ReadTensor& tensor);
+  SaveTensor SaveFor(uint64_t flags);
   void Keep(const Status& status);
 
   const PythonCalls& calls_;
@@ -71,8 +99,10 @@ class Recorder {
   RenderOptions options_;
   FrameWalk frames_;
   std::optional<probe::ObjectFile> data_;
-  std::optional<probe::ObjectFile> construct_;
   std::optional<probe::StackFile> stacks_;
+  std::unordered_map<uint64_t, StackGroup> groups_;  // by the first hash of the frames
+  Construct construct_;
+  std::optional<probe::TensorQueue> queue_;
   DumpFiles files_;
   std::string error_;
   bool has_failed_ = false;

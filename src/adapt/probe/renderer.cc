@@ -69,10 +69,51 @@ bool Renderer::Fail(const char* text) {
 
 bool Renderer::Render(PyObject* value, size_t depth, const std::string& path,
                       const SaveTensor& save, std::string& out) {
+  Begin(path, save, out);
+  return Value(value, {.depth = depth, .level = 0});
+}
+
+void Renderer::Begin(const std::string& path, const SaveTensor& save, std::string& out) {
   path_ = path;
   save_ = &save;
   out_ = &out;
-  return Value(value, {.depth = depth, .level = 0});
+}
+
+bool Renderer::RenderValues(PyObject* const* values, size_t count, size_t depth,
+                            const std::string& path, const SaveTensor& save, std::string& out) {
+  Begin(path, save, out);
+  if (count == 0) {
+    out.append("[]");
+    return true;
+  }
+  for (size_t i = 0; i < count; i++) {
+    const PathStep step(path_, i);
+    out.push_back(i == 0 ? '[' : ',');
+    AppendLine(out, depth + 1);
+    if (!Value(values[i], {.depth = depth + 1, .level = 1})) return false;
+  }
+  AppendEnd(out, depth, ']');
+  return true;
+}
+
+bool Renderer::RenderKeywords(PyObject* names, PyObject* const* values, size_t depth,
+                              const std::string& path, const SaveTensor& save, std::string& out) {
+  Begin(path, save, out);
+  const intptr_t count = names != nullptr ? calls_.tuple_size(names) : 0;
+  if (count == 0) {
+    out.append("{}");
+    return true;
+  }
+  for (intptr_t i = 0; i < count; i++) {
+    PyObject* const key = calls_.tuple_get(names, i);
+    std::string text;
+    if (!Key(key, text)) return false;
+    const PathStep step(path_, text);
+    AppendField(out, depth, text, i == 0);
+    if (!Value(values[i], {.depth = depth + 1, .level = 1, .key = key})) return false;
+  }
+  AppendEnd(out, depth, '}');
+  return true;
 }
 
 bool Renderer::Value(PyObject* value, Place place) {

@@ -36,13 +36,19 @@ using SaveTensor = std::function<bool(const std::string& name, const ReadTensor&
 
 class Renderer {
  public:
-  Renderer(const PythonCalls& calls, const TensorReader& reader, const RenderOptions& options)
+  Renderer(const PythonCalls& calls, TensorReader& reader, const RenderOptions& options)
       : calls_(calls), reader_(reader), options_(options) {}
 
   // Appends the text of `value`, whose first line stands at `depth`, to `out`. Files of tensors are
   // named `path`, continued by the place of the tensor within the value.
   bool Render(PyObject* value, size_t depth, const std::string& path, const SaveTensor& save,
               std::string& out);
+  // The same of values that lie one after the other, as a list, and of keyword arguments (a tuple
+  // of names, or nullptr, and their values), as an object.
+  bool RenderValues(PyObject* const* values, size_t count, size_t depth, const std::string& path,
+                    const SaveTensor& save, std::string& out);
+  bool RenderKeywords(PyObject* names, PyObject* const* values, size_t depth,
+                      const std::string& path, const SaveTensor& save, std::string& out);
   // Whether a tensor had NaN or infinity; not known in the modes kXor and kNone.
   bool found_bad() const { return found_bad_; }
   // A value of JSON types as it is.
@@ -57,6 +63,7 @@ class Renderer {
     size_t level;             // containers around
     PyObject* key = nullptr;  // of the dict entry, if it is one
   };
+  void Begin(const std::string& path, const SaveTensor& save, std::string& out);
   bool Value(PyObject* value, Place place);
   bool Scalar(PyObject* value, size_t depth);
   bool List(PyObject* sequence, bool is_tuple, Place place);
@@ -78,7 +85,7 @@ class Renderer {
   bool Fail(const char* text);
 
   const PythonCalls& calls_;
-  const TensorReader& reader_;
+  TensorReader& reader_;
   const RenderOptions& options_;
   const SaveTensor* save_ = nullptr;
   std::string path_;

@@ -60,31 +60,37 @@ bool TensorReader::ReadLayout(PyObject* tensor, ReadTensor* out) const {
   return true;
 }
 
-bool TensorReader::Read(PyObject* tensor, ReadTensor* out) const {
-  bool is_cpu = false;
-  bool is_read = Flag(tensor, name_is_cpu_, &is_cpu) && is_cpu;
-  if (is_read) {
-    const PyOwned dtype(calls_, calls_.get_attribute_object(tensor, name_dtype_));
-    const auto known = dtypes_.find(dtype.get());
-    is_read = known != dtypes_.end();
-    if (is_read) out->dtype = &known->second;
+bool TensorReader::Read(PyObject* tensor, ReadTensor* out) {
+  bool asks_gradient = false;
+  if (memory_.Read(tensor, out, &asks_gradient)) {
+    if (!asks_gradient || Flag(tensor, name_requires_grad_, &out->requires_grad)) return true;
+    calls_.error_clear();
+    return false;
   }
-  is_read =
-      is_read && ReadLayout(tensor, out) && Flag(tensor, name_requires_grad_, &out->requires_grad);
-  if (is_read) {
-    out->view.type = out->dtype->type;
-    out->view.element_bytes = out->dtype->element_bytes;
-    // Views of complex tensors may owe a change of sign to whoever reads them.
-    if (out->dtype->type == probe::ElementType::kComplex64 ||
-        out->dtype->type == probe::ElementType::kComplex128 || !out->view.IsContiguous()) {
-      for (PyObject* name : {name_is_conj_, name_is_neg_}) {
-        const PyOwned owes(calls_, calls_.call_method(tensor, name, nullptr));
-        if (!owes || owes.get() == calls_.true_object) is_read = false;
-      }
-    }
-  }
+  const bool is_read = ReadByPython(tensor, out);
   if (calls_.error_occurred() != nullptr) calls_.error_clear();
+  if (is_read) memory_.Note(tensor, *out);
   return is_read;
+}
+
+bool TensorReader::ReadByPython(PyObject* tensor, ReadTensor* out) const {
+  bool is_cpu = false;
+  if (!Flag(tensor, name_is_cpu_, &is_cpu) || !is_cpu) return false;
+  const PyOwned dtype(calls_, calls_.get_attribute_object(tensor, name_dtype_));
+  const auto known = dtypes_.find(dtype.get());
+  if (known == dtypes_.end()) return false;
+  out->dtype = &known->second;
+  out->view.type = out->dtype->type;
+  out->view.element_bytes = out->dtype->element_bytes;
+  if (!ReadLayout(tensor, out) || !Flag(tensor, name_requires_grad_, &out->requires_grad)) {
+    return false;
+  }
+  // Views of complex tensors may owe a change of sign to whoever reads them.
+  for (PyObject* name : {name_is_conj_, name_is_neg_}) {
+    const PyOwned owes(calls_, calls_.call_method(tensor, name, nullptr));
+    if (!owes || owes.get() == calls_.true_object) return false;
+  }
+  return true;
 }
 
 }  // namespace sonde::adapt

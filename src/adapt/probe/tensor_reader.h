@@ -1,5 +1,5 @@
-// Reads what the probe needs to know of a torch.Tensor through its Python attributes, without
-// torch's headers.
+// Reads what the probe needs to know of a torch.Tensor without torch's headers: through its Python
+// attributes, and once a kind of tensor is known, in its memory (tensor_memory.h).
 //
 // Threads: the GIL. Errors: a tensor whose memory cannot be read here (another device, another
 // layout, a wrapper without storage) is refused, and its Python side describes it instead.
@@ -7,36 +7,15 @@
 #define SONDE_ADAPT_PROBE_TENSOR_READER_H_
 
 #include <array>
-#include <string>
-#include <string_view>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "adapt/probe/python_calls.h"
-#include "probe/tensor_view.h"
+#include "adapt/probe/read_tensor.h"
+#include "adapt/probe/tensor_memory.h"
 
 namespace sonde::adapt {
-
-inline constexpr size_t kMaxDims = 32;
-
-struct DtypeInfo {
-  std::string name;  // "bfloat16"
-  probe::ElementType type = probe::ElementType::kOther;
-  size_t element_bytes = 0;
-};
-
-// A tensor that was read: `view` refers to the arrays and to the tensor's memory.
-struct ReadTensor {
-  ReadTensor() = default;
-  ReadTensor(const ReadTensor&) = delete;
-  ReadTensor& operator=(const ReadTensor&) = delete;
-
-  probe::TensorView view;
-  const DtypeInfo* dtype = nullptr;
-  bool requires_grad = false;
-  std::array<int64_t, kMaxDims> shape;
-  std::array<int64_t, kMaxDims> strides;
-};
 
 class TensorReader {
  public:
@@ -46,14 +25,18 @@ class TensorReader {
 
   bool IsPlainTensor(const PyObject* object) const;
   // False, without an exception, for tensors that are refused.
-  bool Read(PyObject* tensor, ReadTensor* out) const;
+  bool Read(PyObject* tensor, ReadTensor* out);
+  // Reads without Python what these samples teach to read.
+  void Learn(std::span<const TensorSample> samples) { memory_.Learn(samples); }
 
  private:
+  bool ReadByPython(PyObject* tensor, ReadTensor* out) const;
   bool ReadLayout(PyObject* tensor, ReadTensor* out) const;
   bool Sizes(PyObject* tuple, std::array<int64_t, kMaxDims>& out, size_t* count) const;
   bool Flag(PyObject* tensor, PyObject* name, bool* value) const;
 
   const PythonCalls& calls_;
+  TensorMemory memory_;
   std::unordered_map<PyObject*, DtypeInfo> dtypes_;
   std::vector<PyObject*> plain_types_;
   PyObject* name_dtype_;

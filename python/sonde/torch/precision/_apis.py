@@ -9,7 +9,7 @@ import importlib
 import re
 from typing import Any, Callable, Optional
 
-from sonde.torch.precision import _errors, _names
+from sonde.torch.precision import _errors, _names, _native_probe
 from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._ignored import masked
 
@@ -20,33 +20,47 @@ _MODULE_PATH = re.compile(r"^[a-zA-Z_]\w*(\.[a-zA-Z_]\w*)*$")
 _FUNCTION = re.compile(r"^[a-zA-Z_]\w*$")
 
 
-class Api:
-    """One name of the dump, "Torch.add", and how often it was called in this step."""
+# Calls that find nothing to do before all wrappers are taken away: short pauses cost less than
+# putting them back. Before the first recording models are built, which keep what they find.
+_IDLE_CALLS, _FIRST_IDLE_CALLS = 1000, 200000
 
-    __slots__ = ("count", "is_distributed", "is_dropout", "is_masked", "is_wanted", "name")
+
+class Api:
+    """One name of the dump, "Torch.add"; calls are counted by the native side."""
+
+    __slots__ = ("is_distributed", "is_masked", "name", "number")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.count = 0
-        self.is_wanted = True
+        self.number = 0
         self.is_distributed = name.startswith("Distributed.")
-        self.is_dropout = name in _DROPOUTS
         self.is_masked = name.startswith(("Distributed.", "NPU."))
 
 
 class Apis:
-    """All wrappers of the process. ``on`` says whether they do anything."""
+    """All wrappers of the process; what a call does is in ``adapt/probe/api_calls.h``."""
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
-        self.on = False
         self.collector: Optional[Collector] = None
         self.installed = False
+        self._was_on = False
         self._apis: dict[str, Api] = {}
         self._places: list[tuple[Any, str, Any, bool, Any]] = []
         self._customs: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self._pending: dict[int, tuple[Any, Callable[[], None]]] = {}
         self._batches: list[tuple[list, Callable[[], None]]] = []
+        setup = {
+            "before": self._before,
+            "after": self._after,
+            "backward": self._backward,
+            "failed": self._failed,
+            "refused": self._refused,
+            "idle": self.remove,
+            "is_grad_enabled": torch.is_grad_enabled,
+            "tensor_class": torch.Tensor,
+        }
+        self.functions = _native_probe.api_functions(setup)
 
     # Which
 
@@ -63,6 +77,8 @@ class Apis:
 
     def remove(self) -> None:
         """Puts the original functions back."""
+        if not self.installed:
+            return
         for holder, name, _, was_own, original in self._places:
             if was_own:
                 setattr(holder, name, original)
@@ -108,7 +124,12 @@ class Apis:
         api = self._apis.get(name)
         if api is None:
             api = self._apis[name] = Api(name)
+            is_dropout = name in _DROPOUTS
+            api.number = self.functions["add"](name, api.is_masked, is_dropout, api)
         return api
+
+    def _wrapper(self, api: Api, original: Any) -> Any:
+        return self.functions["wrap"](api.number, original)
 
     def add_custom(self, module: Any, function: str, prefix: str) -> None:
         """Wraps one more function; a second time does nothing."""
@@ -156,90 +177,41 @@ class Apis:
         self.collector = collector
         wanted = collector.scope.static_filter()
         for api in self._apis.values():
-            api.is_wanted = wanted is None or wanted(api.name)
+            self.functions["set_wanted"](api.number, wanted is None or bool(wanted(api.name)))
+
+    def switch(self, on: bool) -> None:
+        """Whether calls are recorded."""
+        if on and not self.installed:
+            self.install()
+        self._was_on = self._was_on or on
+        limit = _IDLE_CALLS if self._was_on else _FIRST_IDLE_CALLS
+        self.functions["switch"](on, limit if self.installed else 0)
 
     def reset(self) -> None:
         """A step has ended."""
-        for api in self._apis.values():
-            api.count = 0
+        self.functions["reset"]()
         self._pending.clear()
         self._batches.clear()
 
-    # How
+    # Calls with rules of their own
 
-    def _wrapper(self, api: Api, original: Any) -> Any:
-        call = self._call
-
-        def function(*args: Any, **kwargs: Any) -> Any:
-            if not self.on:
-                return original(*args, **kwargs)
-            return call(api, original, args, kwargs)
-
-        for name in ("__name__", "default"):
-            if hasattr(original, name):
-                setattr(function, name, getattr(original, name))
-        return function
-
-    def _call(self, api: Api, original: Any, args: tuple, kwargs: "dict[str, Any]") -> Any:
-        collector = self.collector
-        nesting = collector.nesting
-        if nesting.busy or nesting.depth:
-            return original(*args, **kwargs)
-        if "self" in kwargs:
-            _errors.warning(
-                f"Cannot collect precision data of {api.name}. It may be fixed by passing the "
-                'value of "self" as a positional argument instead of a keyword argument. '
-            )
-            return original(*args, **kwargs)
-        name = f"{api.name}.{api.count}."
-        if api.is_wanted:
-            nesting.busy = True
-            try:
-                full = name + "forward"
-                if api.is_masked:
-                    collector.forward_inputs(full, *masked(full, "input", args, kwargs))
-                else:
-                    collector.forward_inputs(full, args, kwargs)
-            except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-                collector.failed(problem)
-            finally:
-                nesting.busy = False
-        nesting.depth = 1
-        try:
-            result = original(*args, **kwargs)
-        except BaseException:
-            collector.finish(name + "forward")
-            raise
-        finally:
-            nesting.depth = 0
-        if self.on:
-            nesting.busy = True
-            try:
-                self._after(api, name, args, kwargs, result)
-            except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-                collector.failed(problem)
-            finally:
-                nesting.busy = False
-            api.count += 1
-        return result
+    def _before(self, api: Api, name: str, args: tuple, kwargs: "dict[str, Any]") -> None:
+        if api.is_masked:
+            args, kwargs = masked(name, "input", args, kwargs)
+        self.collector.forward_inputs(name, args, kwargs)
 
     def _after(
         self, api: Api, name: str, args: tuple, kwargs: "dict[str, Any]", result: Any
     ) -> None:
         collector = self.collector
-        if not (api.is_dropout and _probability(args, kwargs) == 0):
-            self._watch_backward(api, name + "backward", result)
-        if not api.is_wanted:
-            collector.passed(name + "forward")
-            return
         if not api.is_distributed:
             if api.is_masked and isinstance(result, tuple):
-                result = masked(name + "forward", "output", result, {})[0]
-            collector.forward_outputs(name + "forward", result)
+                result = masked(name, "output", result, {})[0]
+            collector.forward_outputs(name, result)
             return
-        values = masked(name + "forward", "output", (*args, *kwargs.values()), {})[0]
-        collector.forward_outputs(name + "forward", values)
-        later = functools.partial(self._record_late, name + "forward", values)
+        values = masked(name, "output", (*args, *kwargs.values()), {})[0]
+        collector.forward_outputs(name, values)
+        later = functools.partial(self._record_late, name, values)
         short = api.name.rpartition(".")[2]
         if short == "batch_isend_irecv" and isinstance(result, list):
             self._batches.append((list(result), later))
@@ -248,50 +220,22 @@ class Apis:
         ):
             self._pending[id(result)] = (result, later)
 
+    def _backward(self, _api: Api, name: str, gradients_in: Any, gradients_out: Any) -> None:
+        self.collector.backward(name, gradients_in, gradients_out)
+
+    def _failed(self, problem: BaseException) -> None:
+        self.collector.failed(problem)
+
+    def _refused(self, name: str) -> None:
+        _errors.warning(
+            f"Cannot collect precision data of {name}. It may be fixed by passing the "
+            'value of "self" as a positional argument instead of a keyword argument. '
+        )
+
     def _record_late(self, name: str, values: tuple) -> None:
         collector = self.collector
         if collector.running:
             collector.forward_outputs(name, values)
-
-    def _watch_backward(self, api: Api, name: str, result: Any) -> None:
-        collector = self.collector
-        if not api.is_wanted and not collector.apis_in_construct:
-            return
-        tensor = self._first_tensor(result)
-        if tensor is None or not (tensor.requires_grad and self.torch.is_grad_enabled()):
-            return
-        node = tensor.grad_fn
-        if node is None:
-            return
-
-        def on_backward(gradients_out: Any, gradients_in: Any) -> None:
-            nesting = collector.nesting
-            if nesting.busy or collector.is_child:
-                return
-            nesting.busy = True
-            try:
-                if api.is_wanted:
-                    collector.backward(name, gradients_in, gradients_out)
-                else:
-                    collector.passed(name)
-            except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-                collector.failed(problem)
-            finally:
-                nesting.busy = False
-
-        node.register_hook(on_backward)
-
-    def _first_tensor(self, value: Any) -> Any:
-        tensor_type = self.torch.Tensor
-        while not isinstance(value, tensor_type):
-            if isinstance(value, dict):
-                return next(
-                    (item for item in value.values() if isinstance(item, tensor_type)), None
-                )
-            if not isinstance(value, (list, tuple)) or not value:
-                return None
-            value = value[0]
-        return value
 
     # Collectives that end later
 
@@ -326,10 +270,6 @@ class Apis:
                     return
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self.collector.failed(problem)
-
-
-def _probability(args: tuple, kwargs: "dict[str, Any]") -> Any:
-    return args[1] if len(args) >= 2 else kwargs.get("p", 0.5)
 
 
 def _module_if_loaded(name: str) -> Any:

@@ -23,34 +23,30 @@ _WITH_CONSTRUCT = ("L0", "mix")
 
 
 class Nesting(threading.local):
-    """Of one thread: whether we are at work, open APIs, open modules."""
+    """Of one thread: open calls of modules."""
 
     def __init__(self) -> None:
-        self.busy = False
-        self.depth = 0
-        self.modules: list[str] = []
         self.calls: list = []
 
 
 class Collector:
     """Turns hooks into entries of the dump."""
 
-    def __init__(self, torch: Any, config: Config) -> None:
+    def __init__(self, torch: Any, config: Config, apis: "dict[str, Any]") -> None:
         self.torch = torch
         self.config = config
+        # Whether the probe is at work in this thread; see adapt/probe/nesting.h.
+        self.enter: Callable[[], bool] = apis["enter"]
+        self.leave: Callable[[], None] = apis["leave"]
         self.running = False
         self.nesting = Nesting()
         self.scope = Scope(config)
         self.is_child = False  # a fork of the process that records
         self.folder: Optional[str] = None
-        self.optimizer_status = ""
         self.overflows = 0  # calls with NaN or infinity in their results (overflow_check)
         self._inputs_of: dict[str, tuple] = {}
         self._functions: dict[str, Any] = {}
         self._set_modes()
-        self._nodes: list[tuple[str, Optional[str]]] = []
-        self._optimizer_seen: set[str] = set()
-        self._started: list[str] = []  # unfinished modules of all threads
         self._backward_modules: set[str] = set()
         self._gradient_calls: dict[str, list] = {}
         self._logged: set[type] = set()
@@ -76,8 +72,21 @@ class Collector:
         self._filters = self.scope.filters
         given = set(self.config.data_mode)
         self.hooks_gradients = has_values and not ("forward" in given and "backward" not in given)
-        self._construct_on = self.config.extra_info and self.config.level in _WITH_CONSTRUCT
-        self.apis_in_construct = self._construct_on and self.config.level == "mix"
+        self._place_flag = 0
+        self.apis_in_construct = False
+        if self.config.extra_info and self.config.level in _WITH_CONSTRUCT:
+            self._place_flag = _native_probe.PLACE
+            self.apis_in_construct = self.config.level == "mix"
+        has_all = self.forward_input and self.forward_output
+        has_all = has_all and self.backward_input and self.backward_output
+        # Whether calls of functions have rules that only this class knows.
+        self._is_general = bool(
+            not has_all
+            or self._filters
+            or self._watches
+            or self._marks_nan
+            or self.config.tensor_list
+        )
 
     def _set_up(self, slices: "list[dict]") -> None:
         self._slices = slices
@@ -87,7 +96,9 @@ class Collector:
         self._inputs: Callable[..., None] = functions["inputs"]
         self._gradients: Callable[..., None] = functions["gradients"]
         self._stack: Callable[[str], None] = functions["stack"]
-        self._construct: Callable[..., None] = functions["construct"]
+        self._place: Callable[[str], None] = functions["place"]
+        flags = self._stack_flag | (_SAVE if self._saves_all else 0)
+        functions["use"](flags, self._is_general, self.apis_in_construct)
 
     # The dump
 
@@ -109,7 +120,9 @@ class Collector:
         head = json.dumps(header, indent=1)[:-2] + ',\n "data": {'
         name = "debug.json" if is_debug else "dump.json"
         extra = config.extra_info and not is_debug
-        self._functions["open"](folder, name, head, tensors, extra, extra)
+        apis = self.apis_in_construct
+        waiting = config.async_dump_limit_mb << 20 if config.async_dump and tensors else 0
+        self._functions["open"](folder, name, head, tensors, extra, extra, apis, waiting)
         self.folder = folder
 
     def flush(self) -> None:
@@ -127,14 +140,15 @@ class Collector:
         self.flush()
         self._functions["close"]()
         self.folder = None
-        self.optimizer_status = ""
-        self._nodes.clear()
-        self._optimizer_seen.clear()
-        self._started.clear()
         self._backward_modules.clear()
         self._gradient_calls.clear()
         self._inputs_of.clear()
         self.nesting = Nesting()
+
+    def leave_to_parent(self) -> None:
+        """In the child of a fork: the files are the parent's."""
+        self.is_child = True
+        self._functions["close"]()
 
     def moved_to(self, folder: str) -> None:
         """The folder of the open step has a new name."""
@@ -196,8 +210,8 @@ class Collector:
 
     def forward_outputs(self, name: str, output: Any, parameters: Optional[dict] = None) -> None:
         """Outputs, and for modules their own parameters."""
-        if self._construct_on:
-            self._update_construct(name)
+        if self._place_flag:
+            self._place(name)
         if self._filters and not self.scope.wants(name):
             return
         if not self.forward_output:
@@ -220,19 +234,14 @@ class Collector:
             self._add(name, "output", "output", output, flags)
             self._add(name, "parameters", "parameters", parameters, flags | _FINISH)
 
-    def passed(self, name: str) -> None:
-        """A call that a filter leaves out."""
-        if self._construct_on:
-            self._update_construct(name)
-
     def finish(self, name: str) -> None:
         """No outputs will come: the call raised."""
         self._functions["finish"](name)
 
     def backward(self, name: str, gradients_in: Any, gradients_out: Any) -> None:
         """Gradients of an API or module: with respect to its outputs, and to its inputs."""
-        if self._construct_on:
-            self._update_construct(name)
+        if self._place_flag:
+            self._place(name)
         if self._filters and not self.scope.wants(name):
             return
         flags = self._flags(name)
@@ -310,47 +319,19 @@ class Collector:
 
     def begin_module(self, name: str) -> None:
         """A module's forward or backward begins: children refer to it."""
-        stack = self.nesting.modules
-        parent = stack[-1] if stack else self._last_started_around(name)
-        self._nodes.append((name, parent))
-        self._started.append(name)
-        stack.append(name)
+        if self._place_flag:
+            self._functions["begin_module"](name)
         self.scope.begin_module(name)
 
     def end_module(self, name: str) -> None:
         """And ends."""
-        if name in self._started:
-            self._started.remove(name)
-        stack = self.nesting.modules
-        if stack:
-            stack.pop()
+        if self._place_flag:
+            self._functions["end_module"](name)
         self.scope.end_module(name)
 
-    def _last_started_around(self, name: str) -> Optional[str]:
-        parts = name.split(".")
-        # Module.<qualified name>.<Class>.<forward|backward>.<n>
-        path, direction = ".".join(parts[:-3]), parts[-2]
-        for other in reversed(self._started):
-            others = other.split(".")
-            if others[-2] == direction and path.startswith(".".join(others[:-3]) + "."):
-                return other
-        return None
-
-    def _update_construct(self, name: str) -> None:
-        status = self.optimizer_status
-        is_module = name.startswith("Module.")
-        if status and not is_module:
-            if status not in self._optimizer_seen:
-                self._optimizer_seen.add(status)
-                self._construct(status, None)
-            self._construct(name, status)
-        elif self.apis_in_construct and not is_module:
-            stack = self.nesting.modules
-            self._construct(name, stack[-1] if stack else None)
-        if self._nodes:
-            nodes, self._nodes = self._nodes, []
-            for node, parent in nodes:
-                self._construct(node, parent)
+    def set_status(self, status: str) -> None:
+        """Who calls functions from now on: "optimizer", "clip_grad" or the program ("")."""
+        self._functions["status"](status)
 
     # Single values
 

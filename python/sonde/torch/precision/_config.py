@@ -38,6 +38,7 @@ class Config:
     step: list[int] = field(default_factory=list)
     level: str = "L1"
     async_dump: bool = False
+    async_dump_limit_mb: int = 1024  # of tensors that wait to be written
     extra_info: bool = True
     precision: str = "low"
     risk_level: str = "FOCUS"
@@ -52,6 +53,7 @@ class Config:
     bench_path: Optional[str] = None
     diff_nums: int = 1
     load: Optional[dict] = None
+    requests: Optional[dict] = None  # of a server, see sonde/vllm/_requests.py
     custom_op_namespaces: "list[str]" = field(default_factory=lambda: ["_C_ascend"])
 
     overflow_nums: int = 1
@@ -164,6 +166,17 @@ def read(
 ) -> Config:
     """Configuration of a file and the arguments that win over it."""
     content = _read_file(config_path) if config_path else {}
+    return check(content, task, dump_path, level, step)
+
+
+def check(
+    content: dict,
+    task: Any = None,
+    dump_path: Any = None,
+    level: Any = None,
+    step: Any = None,
+) -> Config:
+    """The same of what a file holds."""
     if task is not None and task not in [*TASKS, "overflow_check"]:
         raise _errors.refuse(f"task must be one of {TASKS}")
     if dump_path is not None and not isinstance(dump_path, str):
@@ -199,6 +212,11 @@ def _read_common(content: dict, config: Config) -> None:
         value = _check_kind(content, key, bool, "a boolean")
         if value is not None:
             setattr(config, key, value)
+    limit = content.get("async_dump_limit_mb")
+    if limit is not None:
+        if type(limit) is not int or limit < 1:
+            raise _errors.refuse("async_dump_limit_mb must be a number of at least 1")
+        config.async_dump_limit_mb = limit
     if content.get("precision") is not None:
         config.precision = _choice(content["precision"], "precision", ["high", "low"])
     if "risk_level" in content:
@@ -207,6 +225,7 @@ def _read_common(content: dict, config: Config) -> None:
     if content.get("custom_op_namespaces") is not None:
         config.custom_op_namespaces = _text_list(content, "custom_op_namespaces")
     config.load = content.get("load")
+    config.requests = content.get("requests")
 
 
 def _read_task(block: dict, config: Config) -> None:

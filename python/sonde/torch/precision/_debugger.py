@@ -139,7 +139,7 @@ def module_dump(module: Any, dump_name: str) -> None:
             "The init dump is enabled, and the module dump function will not be available."
         )
         return
-    service.apis.on = False
+    service.apis.switch(False)
     service.modules.on = service.collector.running
     handles = service.modules.hook(module, f"Module.{dump_name}.{type(module).__name__}")
     _dumped_modules.append(handles)
@@ -154,7 +154,7 @@ def module_dump_end() -> None:
         for handle in _dumped_modules.pop():
             handle.remove()
     service.modules.on = False
-    service.apis.on = service.collector.running and service.config.level in WITH_APIS
+    service.apis.switch(service.collector.running and service.config.level in WITH_APIS)
 
 
 _dumped_modules: list = []

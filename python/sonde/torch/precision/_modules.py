@@ -57,16 +57,16 @@ class _Backward:
 
     def _record(self, to_inputs: Any) -> None:
         collector = self.modules.collector
-        nesting = collector.nesting
         to_outputs, self.to_outputs = self.to_outputs, None
-        was_busy, nesting.busy = nesting.busy, True
+        was_free = collector.enter()
         try:
-            if self.modules.on and not was_busy:
+            if self.modules.on and was_free:
                 collector.backward(self.name, to_outputs, to_inputs)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             collector.failed(problem)
         finally:
-            nesting.busy = was_busy
+            if was_free:
+                collector.leave()
             collector.end_module(self.name)
 
 
@@ -159,10 +159,8 @@ class Modules:
         if not self.on and loader is None:
             return None
         collector = self.collector
-        nesting = collector.nesting
-        if nesting.busy:
+        if not collector.enter():
             return None
-        nesting.busy = True
         changed = None
         try:
             number = self._counts.get(prefix, -1) + 1
@@ -180,22 +178,22 @@ class Modules:
                     hooked = self._through(args, backward.watch_inputs)
                     if hooked is not None:
                         changed = (hooked, kwargs)
-                nesting.calls.append(_Open(module, name, backward))
+                collector.nesting.calls.append(_Open(module, name, backward))
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             collector.failed(problem)
         finally:
-            nesting.busy = False
+            collector.leave()
         return changed
 
     def _after(self, prefix: str, module: Any, args: tuple, kwargs: dict, output: Any) -> Any:
         collector = self.collector
-        if collector is None or collector.nesting.busy:
+        if collector is None:
             return None
-        nesting = collector.nesting
-        calls = nesting.calls
+        calls = collector.nesting.calls
         if not calls or not any(call.module is module for call in calls):
             return None
-        nesting.busy = True
+        if not collector.enter():
+            return None
         try:
             # Calls above ours ended by an exception that no hook heard of.
             while calls[-1].module is not module:
@@ -218,7 +216,7 @@ class Modules:
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             collector.failed(problem)
         finally:
-            nesting.busy = False
+            collector.leave()
         return None
 
     # Backward
@@ -261,17 +259,15 @@ class Modules:
 
     def _gradient(self, prefix: str, key: str, count: int, parameter: Any) -> None:
         collector = self.collector
-        if not self.on or collector is None or collector.nesting.busy:
+        if not self.on or collector is None or not collector.enter():
             return
-        nesting = collector.nesting
-        nesting.busy = True
         try:
             value = getattr(parameter, "main_grad", None)
             collector.gradient(prefix, key, parameter.grad if value is None else value, count)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             collector.failed(problem)
         finally:
-            nesting.busy = False
+            collector.leave()
 
 
 def _find(value: Any, tensor_type: type, found: list) -> None:

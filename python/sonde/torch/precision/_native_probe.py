@@ -12,7 +12,7 @@ from sonde.torch.precision._values import Describer
 
 LIBRARY = "libsonde_probe.so"
 
-SAVE_TENSORS, FINISH, KEEP_PARTS, IN_LIST, WHOLE, WITH_STACK = 1, 2, 4, 8, 16, 32
+SAVE_TENSORS, FINISH, KEEP_PARTS, IN_LIST, WHOLE, WITH_STACK, PLACE = 1, 2, 4, 8, 16, 32, 64
 _SUMMARIES = {"statistics": 0, "md5": 1, "xor": 2, "none": 3, "check": 4}
 
 # Order of ElementType in probe/tensor_view.h.
@@ -41,8 +41,9 @@ def _open() -> ctypes.PyDLL:
                 library = ctypes.PyDLL(path)
             except OSError as problem:
                 raise _native.NativeError(f"cannot load {path}: {problem}") from None
-            library.sonde_probe_functions.restype = ctypes.py_object
-            library.sonde_probe_functions.argtypes = [ctypes.py_object]
+            for function in (library.sonde_probe_functions, library.sonde_probe_api_functions):
+                function.restype = ctypes.py_object
+                function.argtypes = [ctypes.py_object]
             _library = library
         return _library
 
@@ -56,6 +57,32 @@ def _dtypes(torch: Any) -> list:
         if kind in _ELEMENTS or name == "complex32":
             known.append((value, name, _ELEMENTS.get(kind, _ELEMENTS["other"]), value.itemsize))
     return known
+
+
+def _samples(torch: Any) -> list:
+    """Tensors that differ in all that the native side looks for in memory: see tensor_memory.h."""
+    shapes = (
+        ("float32", 6, (2, 3, 5), (31, 7, 1), 11, False),
+        ("int64", 4, (7,), (3,), 5, False),
+        ("bool", 11, (3, 2, 2, 1, 2), (17, 9, 5, 4, 2), 2, False),
+        ("bfloat16", 15, (4, 6), (13, 2), 3, True),
+        ("float64", 7, (5, 2, 3), (8, 3, 1), 19, True),
+    )
+    found = []
+    try:
+        with torch.inference_mode(False), torch.no_grad():
+            for name, number, shape, strides, offset, needs in shapes:
+                base = torch.zeros(160, dtype=getattr(torch, name), device="cpu")
+                tensor = base.as_strided(shape, strides, offset).requires_grad_(needs)
+                storage = tensor.untyped_storage()
+                keys = torch._C._dispatch_keys(tensor).raw_repr()
+                addresses = (tensor._cdata, storage._cdata, storage.data_ptr())
+                found.append(
+                    (tensor, *addresses, offset, keys, number, needs, shape, strides)
+                )
+    except (AttributeError, RuntimeError, TypeError):
+        return []  # this torch tells less of itself: its tensors are asked one by one
+    return found
 
 
 def _describe_frame(code: Any, line: int) -> Optional[str]:
@@ -102,6 +129,7 @@ def functions(torch: Any, config: Config, slices: "list[dict]") -> "dict[str, An
     setup = {
         "dtypes": _dtypes(torch),
         "tensor_types": [torch.Tensor, torch.nn.Parameter],
+        "samples": _samples(torch),
         "describe": Describer(torch).describe,
         "describe_frame": _describe_frame,
         "slice": _slicer(torch, slices) if slices else None,
@@ -110,3 +138,9 @@ def functions(torch: Any, config: Config, slices: "list[dict]") -> "dict[str, An
         "mean_rounds_sum": _sums_are_rounded(torch),
     }
     return library.sonde_probe_functions(setup)
+
+
+def api_functions(setup: "dict[str, Any]") -> "dict[str, Any]":
+    """What makes and steers wrappers of torch's functions; one set a process, see
+    ``adapt/probe/api_calls.h``. Raises ``NativeError``."""
+    return _open().sonde_probe_api_functions(setup)

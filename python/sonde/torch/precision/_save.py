@@ -40,7 +40,7 @@ class Saver:
         count = self._counts.get(name, 0)
         self._counts[name] = count + 1
         collector = service.collector
-        collector.nesting.busy = True
+        was_free = collector.enter()
         try:
             collector.value(f"{name}.{count}.debug", variable)
             if save_backward:
@@ -48,7 +48,8 @@ class Saver:
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             collector.failed(problem)
         finally:
-            collector.nesting.busy = False
+            if was_free:
+                collector.leave()
 
     def _is_possible(self, variable: Any, name: Any, save_backward: Any) -> bool:
         if not isinstance(name, str):
@@ -91,13 +92,14 @@ class Saver:
         def hook(tensor: Any, container: Any, key: Any) -> None:
             def arrived(gradient: Any) -> None:
                 container[key] = gradient
-                collector.nesting.busy = True
+                was_free = collector.enter()
                 try:
                     collector.value(name, holder[0])
                 except Exception as problem:  # noqa: BLE001: the boundary to the user's program
                     collector.failed(problem)
                 finally:
-                    collector.nesting.busy = False
+                    if was_free:
+                        collector.leave()
 
             tensor.register_hook(arrived)
 

@@ -37,7 +37,7 @@ class Service:
         self.rank: Optional[int] = None
         self.apis = Apis(self.torch)
         self.modules = Modules(self.torch)
-        self.collector = Collector(self.torch, config)
+        self.collector = Collector(self.torch, config, self.apis.functions)
         self.saver = Saver(self)
         self._ended = False
         self._first = True
@@ -51,6 +51,7 @@ class Service:
             self.apis.install()
             self.apis.add_listed_customs()
             self.apis.use(self.collector)  # of those, too, only the wanted
+            self.apis.switch(False)
         atexit.register(self._at_exit)
         os.register_at_fork(after_in_child=self._in_child)
 
@@ -82,6 +83,7 @@ class Service:
             self.rank = rank_id if rank_id is not None else self.framework_rank()
         if config.rank and self.rank not in config.rank:
             self.switch(False)
+            self._sleep()
             return
         if self._first:
             self._first_start(model, token_range)
@@ -198,6 +200,11 @@ class Service:
         if self.config.step and self.step_number not in self.config.step:
             self._sleep()
 
+    def skip_step(self) -> None:
+        """A step of the program that is not recorded."""
+        self._sleep()
+        self.loop += 1
+
     def _wake(self, model: Any) -> None:
         """Hooks and wrappers are in place."""
         if self.config.level in WITH_APIS:
@@ -217,7 +224,7 @@ class Service:
     def switch(self, on: bool) -> None:
         """Turns the hooks on or off."""
         self.collector.running = on
-        self.apis.on = on and self.config.level in WITH_APIS
+        self.apis.switch(on and self.config.level in WITH_APIS)
         self.modules.on = on and self.config.level in WITH_MODULES
 
     # Folders
@@ -269,10 +276,10 @@ class Service:
         )
 
         def before(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-            self.collector.optimizer_status = "optimizer"
+            self.collector.set_status("optimizer")
 
         def after(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-            self.collector.optimizer_status = ""
+            self.collector.set_status("")
 
         register_optimizer_step_pre_hook(before)
         register_optimizer_step_post_hook(after)
@@ -283,11 +290,11 @@ class Service:
 
     def _clipping(self, function: Callable) -> Callable:
         def clip(*args: Any, **kwargs: Any) -> Any:
-            self.collector.optimizer_status = "clip_grad"
+            self.collector.set_status("clip_grad")
             try:
                 return function(*args, **kwargs)
             finally:
-                self.collector.optimizer_status = ""
+                self.collector.set_status("")
 
         clip.__name__ = getattr(function, "__name__", "clip")
         return clip
@@ -301,7 +308,7 @@ class Service:
             _errors.error(f"the dump could not be completed: {problem}")
 
     def _in_child(self) -> None:
-        self.collector.is_child = True
+        self.collector.leave_to_parent()
         self.switch(False)
         self.config.dump_enable = False
 

@@ -1,0 +1,242 @@
+"""Dumps of a vLLM server: what flows through the model in each engine step.
+
+``--additional-config`` names the configuration as for vllm-ascend: ``{"dump_config": {...}}`` or
+``{"dump_config_path": "FILE"}``; ``sonde run --dump-config FILE -- vllm serve`` does the same. A
+step is ``execute_model`` of the model runner and the ``sample_tokens`` after it; the empty step that
+frees a finished request, and warm-up, are none.
+Threads: the worker's; orders come from the control thread.
+"""
+
+import functools
+import os
+from typing import Any, Callable, Optional
+
+from sonde._inject import _report
+from sonde._inject._after_import import when_imported
+from sonde.vllm import _dump_control
+from sonde.vllm._requests import Selection, read_order
+
+_RUNNERS = ("vllm.v1.worker.gpu_model_runner", "vllm.v1.worker.gpu.model_runner")
+_OURS = "_sonde_brackets_steps"
+_COMPILED = (
+    "the model runs compiled: nothing calls its modules and functions one by one, and only what is "
+    "around them is dumped; start the server with --enforce-eager"
+)
+
+_is_watching = False
+
+
+def watch() -> None:
+    """Has the model runners changed as they are imported. Safe to call again."""
+    global _is_watching
+    if _is_watching:
+        return
+    _is_watching = True
+    when_imported("vllm.engine.arg_utils", _check_before_start)
+    for name in _RUNNERS:
+        when_imported(name, _change_runner)
+
+
+def read_config(additional: Any) -> Any:
+    """Configuration of a server, None without. Raises ``ValueError`` and what the probe raises."""
+    additional = additional if isinstance(additional, dict) else {}
+    content, path = additional.get("dump_config"), additional.get("dump_config_path")
+    if content is not None and not isinstance(content, dict):
+        raise ValueError(
+            f"additional_config.dump_config must be a dict, got {type(content).__name__}."
+        )
+    if path is not None and not isinstance(path, str):
+        raise ValueError(
+            f"additional_config.dump_config_path must be a string, got {type(path).__name__}."
+        )
+    if content is not None and path is not None:
+        raise ValueError(
+            "Only one of additional_config.dump_config_path or additional_config.dump_config "
+            "can be set."
+        )
+    if content is None and not path:
+        path = os.environ.get("SONDE_DUMP_CONFIG")
+    if content is None and not path:
+        return None
+    from sonde.torch.precision import _config
+
+    config = _config.check(content) if content is not None else _config.read(path)
+    if config.requests is not None:
+        read_order(config.requests)
+    return config
+
+
+def _check_before_start(module: Any) -> None:
+    """A configuration that cannot work is refused by the front-end, before anything is started."""
+    arguments = module.EngineArgs
+    original = arguments.create_engine_config
+
+    @functools.wraps(original)
+    def create_engine_config(self: Any, *args: Any, **kwargs: Any) -> Any:
+        read_config(getattr(self, "additional_config", None))
+        return original(self, *args, **kwargs)
+
+    arguments.create_engine_config = create_engine_config
+
+
+def _change_runner(module: Any) -> None:
+    runner = module.GPUModelRunner
+    if getattr(runner.execute_model, _OURS, False):
+        return
+    runner.__init__ = _initializing(runner.__init__)
+    runner.execute_model = _executing(runner.execute_model, hasattr(runner, "sample_tokens"))
+    for name in ("sample_tokens", "pool"):
+        if hasattr(runner, name):
+            setattr(runner, name, _ending(getattr(runner, name)))
+
+
+def _initializing(original: Callable) -> Callable:
+    @functools.wraps(original)
+    def __init__(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> None:
+        config = read_config(getattr(vllm_config, "additional_config", None))
+        # Another platform's runner with steps of its own brackets them itself.
+        if config is not None and getattr(type(self).execute_model, _OURS, False):
+            self._sonde_dumper = Dumper(config, vllm_config)
+        original(self, vllm_config, *args, **kwargs)
+
+    return __init__
+
+
+def _executing(original: Callable, has_second_half: bool) -> Callable:
+    @functools.wraps(original)
+    def execute_model(self: Any, scheduler_output: Any, *args: Any, **kwargs: Any) -> Any:
+        dumper = getattr(self, "_sonde_dumper", None)
+        if dumper is None or kwargs.get("dummy_run"):
+            return original(self, scheduler_output, *args, **kwargs)
+        dumper.begin(self, scheduler_output)
+        try:
+            output = original(self, scheduler_output, *args, **kwargs)
+        except BaseException:
+            dumper.end()
+            raise
+        if output is not None or not has_second_half:
+            dumper.end()
+        return output
+
+    setattr(execute_model, _OURS, True)
+    return execute_model
+
+
+def _ending(original: Callable) -> Callable:
+    @functools.wraps(original)
+    def second_half(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            dumper = getattr(self, "_sonde_dumper", None)
+            if dumper is not None:
+                dumper.end()
+
+    return second_half
+
+
+class Dumper:
+    """One model runner of this process. Nothing that fails in here reaches the server."""
+
+    def __init__(self, config: Any, vllm_config: Any) -> None:
+        self._config = config
+        self._rank = _rank_of(vllm_config.parallel_config)
+        self._service: Any = None
+        self._selection: Optional[Selection] = None
+        self._is_open = False
+        self._was_busy = False
+        self._has_failed = False
+        self._skipped = 0
+        is_compiled = _is_compiled(vllm_config)
+        if is_compiled:
+            _report.say(_COMPILED, error=True)
+        control = os.environ.get("SONDE_CONTROL")
+        if config.requests is not None or control:
+            self._selection = Selection()
+        if config.requests is not None:
+            self._selection.order(read_order(config.requests))
+        if control:
+            _dump_control.listen(control, vllm_config.parallel_config, self._selection)
+        # Wrappers in the way of the compiler would change what it makes.
+        if self._selection is None and not is_compiled:
+            self._make()
+
+    def _make(self) -> Any:
+        from sonde.torch.precision._service import Service
+
+        self._service = Service(self._config)
+        self._service.loop = self._skipped
+        return self._service
+
+    def begin(self, runner: Any, scheduled: Any) -> None:
+        """A call of ``execute_model`` begins."""
+        self.end()  # of a step whose second half never came
+        if self._has_failed:
+            return
+        try:
+            if not getattr(scheduled, "total_num_scheduled_tokens", 0):
+                if self._selection is not None:
+                    self._selection.forget(getattr(scheduled, "finished_req_ids", None))
+                    self._tell_when_done()
+            elif self._selection is None or self._selection.wants(scheduled):
+                self._begin(runner, scheduled)
+            else:
+                self._skip()
+        except Exception as problem:  # noqa: BLE001: the boundary to the server
+            self._fail(problem)
+
+    def _begin(self, runner: Any, scheduled: Any) -> None:
+        service = self._service or self._make()
+        model = runner.get_model() if hasattr(runner, "get_model") else runner.model
+        self._is_open = True
+        service.start(model, None, self._rank, dict(scheduled.num_scheduled_tokens))
+        self._was_busy = True
+
+    def _skip(self) -> None:
+        self._skipped += 1
+        if self._service is not None:
+            self._service.skip_step()
+        self._tell_when_done()
+
+    def _tell_when_done(self) -> None:
+        if self._was_busy and self._selection is not None and self._selection.is_idle:
+            self._was_busy = False
+            _report.say(
+                f"the chosen requests ({self._selection.chosen} so far) are dumped: "
+                f"{self._config.dump_path}"
+            )
+
+    def end(self) -> None:
+        """The step is over, however it ended."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._skipped += 1
+        try:
+            self._service.stop()
+            self._service.step()
+        except Exception as problem:  # noqa: BLE001: the boundary to the server
+            self._fail(problem)
+
+    def _fail(self, problem: Exception) -> None:
+        self._has_failed = True
+        self._is_open = False
+        if self._service is not None:
+            self._service.switch(False)
+        _report.say(f"nothing more of this server is dumped: {problem}", error=True)
+
+
+def _is_compiled(vllm_config: Any) -> bool:
+    if getattr(vllm_config.model_config, "enforce_eager", False):
+        return False
+    compilation = vllm_config.compilation_config
+    level = getattr(compilation, "mode", getattr(compilation, "level", 0))
+    return bool(int(level or 0))
+
+
+def _rank_of(parallel: Any) -> Optional[int]:
+    """Ranks repeat between the engines of a data-parallel server: they count on. None: torch's."""
+    engine = getattr(parallel, "data_parallel_rank", 0)
+    if getattr(parallel, "data_parallel_size", 1) < 2 or not engine:
+        return None
+    return engine * parallel.world_size + getattr(parallel, "rank", 0)

@@ -1,0 +1,109 @@
+// The wrappers that stand in the place of torch's functions, and what each call of one does.
+//
+// Only the outermost wrapped call of a thread is recorded; every one counts, also those that a
+// filter leaves out, so that the numbers in names agree between dumps. Usual calls are recorded
+// here; collectives, filters and tasks with rules of their own go through Python's before(), after()
+// and backward(). While nothing is recorded a call costs one load and one branch.
+// Threads: the GIL; nesting is kept per thread. Errors: exceptions of ours go to failed(), never to
+// the program.
+#ifndef SONDE_ADAPT_PROBE_API_CALLS_H_
+#define SONDE_ADAPT_PROBE_API_CALLS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "adapt/probe/python_calls.h"
+#include "adapt/probe/recorder.h"
+
+namespace sonde::adapt {
+
+struct ApiCall;
+struct BackwardCall;
+
+// One name of the dump.
+struct Api {
+  std::string name;    // "Torch.add"
+  uint64_t count = 0;  // calls in this step
+  bool is_wanted = true;
+  bool is_special = false;  // always through Python
+  bool is_dropout = false;  // has no backward where nothing is dropped
+  PyObject* python = nullptr;
+};
+
+// Objects of Python that are called or compared with; they live as long as the process.
+struct ApiCallbacks {
+  PyObject* before = nullptr;    // (api, name, args, kwargs)
+  PyObject* after = nullptr;     // (api, name, args, kwargs, result)
+  PyObject* backward = nullptr;  // (api, name, gradients in, gradients out)
+  PyObject* failed = nullptr;    // (exception)
+  PyObject* refused = nullptr;   // (name): "self" came as a keyword
+  PyObject* idle = nullptr;      // (): many calls and nothing to record
+  PyObject* is_grad_enabled = nullptr;
+  PyObject* tensor_class = nullptr;
+};
+
+class ApiCalls {
+ public:
+  // False: a Python exception. `calls` must live as long as the process.
+  bool Init(const PythonCalls* calls, const ApiCallbacks& callbacks);
+
+  size_t Add(Api api);
+  Api& at(size_t index) { return apis_[index]; }
+  // A new callable that stands for `original`, or nullptr with an exception.
+  PyObject* Wrap(size_t index, PyObject* original);
+
+  // Calls are recorded by `recorder` with these flags; `is_general`: through Python.
+  void Use(Recorder* recorder, uint64_t flags, bool is_general, bool places_unwanted);
+  void Forget(const Recorder* recorder);
+  // Whether calls are recorded. After `idle_limit` calls that are not, idle() is called once; 0:
+  // never.
+  void Switch(bool on, uint64_t idle_limit);
+  void ResetCounts();
+
+  PyObject* Call(ApiCall& call, PyObject* const* args, size_t count_flags, PyObject* names);
+  // Gradients pass through the node of a call's result.
+  PyObject* Backward(const BackwardCall& call, PyObject* to_inputs, PyObject* to_outputs);
+  const PythonCalls& python() const { return *python_; }
+
+ private:
+  struct Arguments;
+  PyObject* Record(const ApiCall& call, const CallArguments& arguments, size_t count_flags);
+  bool Before(const Api& api, const std::string& name, const CallArguments& arguments,
+              Arguments* kept);
+  bool After(const Api& api, const std::string& name, const CallArguments& arguments,
+             const Arguments& kept, PyObject* result);
+  bool AddOutputs(const std::string& name, PyObject* result);
+  bool WatchBackward(const Api& api, const std::string& name, PyObject* result);
+  PyObject* FirstTensor(PyObject* value) const;
+  bool IsInstance(const PyObject* value, unsigned int type_flag) const;
+  bool DropsNothing(const CallArguments& arguments) const;
+  bool IsRefused(const Api& api, PyObject* names) const;
+  // True where the call may go on: no exception, or one of ours that is told.
+  bool Settle(bool is_done) const;
+  void CountIdle();
+
+  const PythonCalls* python_ = nullptr;
+  ApiCallbacks callbacks_;
+  PyObject* function_type_ = nullptr;
+  PyObject* method_type_ = nullptr;
+  PyObject* name_requires_grad_ = nullptr;
+  PyObject* name_grad_fn_ = nullptr;
+  PyObject* name_register_hook_ = nullptr;
+  std::deque<Api> apis_;
+
+  Recorder* recorder_ = nullptr;
+  uint64_t flags_ = 0;
+  bool is_general_ = true;
+  bool places_unwanted_ = false;
+  bool is_on_ = false;
+  uint64_t idle_left_ = 0;  // 0: not counted
+};
+
+// The one of the process, as there is one torch.
+ApiCalls& TheApiCalls();
+
+}  // namespace sonde::adapt
+
+#endif  // SONDE_ADAPT_PROBE_API_CALLS_H_

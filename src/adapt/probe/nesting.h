@@ -1,0 +1,27 @@
+// What a thread is in the middle of, as far as the probe is concerned.
+//
+// Threads: each has its own; a new step makes all of them empty.
+#ifndef SONDE_ADAPT_PROBE_NESTING_H_
+#define SONDE_ADAPT_PROBE_NESTING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sonde::adapt {
+
+struct Nesting {
+  bool is_busy = false;              // the probe is at work: what it calls is not recorded
+  int depth = 0;                     // open calls of wrapped functions
+  std::vector<std::string> modules;  // open modules, outermost first
+  uint64_t step = 0;
+};
+
+// Of the calling thread.
+Nesting& ThisNesting();
+// [GIL] What threads left open in the step that ends is forgotten.
+void ForgetNesting();
+
+}  // namespace sonde::adapt
+
+#endif  // SONDE_ADAPT_PROBE_NESTING_H_

@@ -1,0 +1,146 @@
+"""Dumps of a server, through the plug-in alone: no `sonde run`, no variable of ours."""
+
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+from vllm_server import Server, ServerError
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / "python"
+ENTRY_POINT = "[vllm.general_plugins]\nsonde = sonde.vllm:register\n"
+PROMPT = "def main():\n    import os\n"
+
+
+@pytest.fixture(name="installed")
+def pretend_installed(sonde, tmp_path):
+    """Environment in which the package and its entry point are found as if installed."""
+    metadata = tmp_path / "site" / "sonde-0.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sonde\nVersion: 0.0\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINT)
+    paths = [str(PYTHON), str(metadata.parent), os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": ":".join(filter(None, paths)), "SONDE_HOME": str(sonde.parents[1])}
+
+
+@pytest.fixture(name="dumped")
+def make_server(vllm_python, model, installed, tmp_path):
+    """dumped(config, ...) is a server with this ``dump_config``."""
+
+    def make(config, options=(), ranks=1, environment=None, key="dump_config"):
+        additional = ["--additional-config", json.dumps({key: config})]
+        return Server(vllm_python, model, tmp_path / "log", ranks=ranks,
+                      options=[*additional, "--no-enable-prefix-caching", *options],
+                      environment={**installed, **(environment or {})})  # fmt: skip
+
+    return make
+
+
+def read(folder, name="dump.json"):
+    return json.loads((folder / name).read_text())
+
+
+def settings(tmp_path, **more):
+    return {"task": "statistics", "level": "mix", "dump_path": str(tmp_path / "dump"), **more}
+
+
+def differences(ours, theirs, path=""):
+    if isinstance(theirs, dict):
+        if list(ours) != list(theirs):
+            yield f"{path}: {list(ours)} and {list(theirs)}"
+            return
+        for key in theirs:
+            yield from differences(ours[key], theirs[key], f"{path}/{key}")
+    elif isinstance(theirs, list):
+        if len(ours) != len(theirs):
+            yield f"{path}: {len(ours)} and {len(theirs)}"
+            return
+        for index, pair in enumerate(zip(ours, theirs)):
+            yield from differences(*pair, f"{path}[{index}]")
+    elif isinstance(theirs, float) and isinstance(ours, float):
+        same = math.isnan(ours) and math.isnan(theirs)
+        if not same and not math.isclose(ours, theirs, rel_tol=2e-4, abs_tol=1e-6):
+            yield f"{path}: {ours} and {theirs}"
+    elif ours != theirs:
+        yield f"{path}: {ours} and {theirs}"
+
+
+def test_what_the_reference_recorded(dumped, tmp_path):
+    """The same request, recorded by the reference: same entries, order, records, places."""
+    data = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    golden = data / "vllm_cpu" / "msprobe_mix"
+    if not golden.is_dir():
+        pytest.skip(f"no reference data at {golden} (SONDE_SHARED_DATA)")
+    with dumped(settings(tmp_path)) as server:
+        server.ask(PROMPT, 4)
+    steps = sorted((tmp_path / "dump").iterdir())
+    assert [step.name for step in steps] == ["step0", "step1", "step2", "step3"]
+    for step in ("step0", "step1"):
+        ours, theirs = tmp_path / "dump" / step / "rank0", golden / step / "rank0"
+        left, right = read(ours)["data"], read(theirs)["data"]
+        assert list(left) == list(right)
+        assert list(differences(left, right)) == []
+        assert read(ours, "construct.json") == read(theirs, "construct.json")
+        groups = [group[0] for group in read(theirs, "stack.json").values()]
+        stacks = read(ours, "stack.json")
+        assert [group[0] for group in stacks.values()] == groups
+        assert "sonde/vllm" not in str(stacks)
+
+
+def test_two_ranks_and_a_file(dumped, tmp_path):
+    path = tmp_path / "dump config.json"
+    path.write_text(json.dumps(settings(tmp_path, level="L0", step=[1])))
+    with dumped(str(path), ranks=2, key="dump_config_path") as server:
+        server.ask(PROMPT, 3)
+    (step,) = (tmp_path / "dump").iterdir()
+    assert step.name == "step1"
+    names = [list(read(step / rank)["data"]) for rank in ("rank0", "rank1")]
+    assert names[0] == names[1] and len(names[0]) == 51
+
+
+def test_requests_on_demand(dumped, tmp_path):
+    """A server with a control address dumps what POST /dump asks for, on both ranks."""
+    control = tmp_path / "control"
+    environment = {"SONDE_CONTROL": f"unix:{control}"}
+    from sonde.vllm import _dump_control
+
+    with dumped(settings(tmp_path, level="L0"), ranks=2, environment=environment) as server:
+        text = server.ask(PROMPT, 3)
+        assert not (tmp_path / "dump").exists()
+        assert _dump_control._post(f"unix:{control}", '{"what": 1}') == 400
+        assert _dump_control._post(f"unix:{control}", '{"next": 1, "tokens": 10}') == 200
+        assert server.ask(PROMPT, 4) == text + server.ask(PROMPT, 4)[len(text) :]
+    # Steps 0 to 2 were not asked for; 9 tokens of prompt and one more are two steps.
+    steps = sorted(path.name for path in (tmp_path / "dump").iterdir())
+    assert steps == ["step3", "step4"]
+    for step in steps:
+        for rank in ("rank0", "rank1"):
+            assert len(read(tmp_path / "dump" / step / rank)["data"]) == 51
+
+
+def test_a_request_that_is_broken_off(dumped, tmp_path):
+    with dumped(settings(tmp_path, level="L0")) as server:
+        with pytest.raises(OSError):
+            body = {"model": "tiny", "prompt": "x", "max_tokens": 400, "ignore_eos": True}
+            server.call("/v1/completions", body, timeout=1)
+        server.ask("y", 1)
+    for step in (tmp_path / "dump").iterdir():
+        assert len(read(step / "rank0")["data"]) == 51
+
+
+def test_bad_configuration_is_refused_at_start(dumped, tmp_path):
+    with pytest.raises(ServerError, match="it should be one of"):
+        with dumped(settings(tmp_path, level="L9")):
+            pass
+    assert not (tmp_path / "dump").exists()
+
+
+def test_compiled_model_is_said(dumped, tmp_path):
+    options = ["--no-enforce-eager"]
+    with dumped(settings(tmp_path), options=options) as server:
+        server.ask(PROMPT, 1)
+        assert "start the server with --enforce-eager" in server.log.read_text()
+    (step,) = (tmp_path / "dump").iterdir()
+    assert read(step / "rank0")["data"]
