@@ -21,7 +21,8 @@ TEST(StackFileTest, EqualPathsShareAGroup) {
   file->Add("d", {});
   ASSERT_TRUE(file->Settle().ok());
   EXPECT_EQ(base::ReadFile(path).value(),
-            "{\n \"0\": [\n  [\n   \"a\",\n   \"c\",\n   \"e\"\n  ],\n  [\n   \"f\",\n   \"g\"\n  ]\n ],\n"
+            "{\n \"0\": [\n  [\n   \"a\",\n   \"c\",\n   \"e\"\n  ],\n  [\n   \"f\",\n   \"g\"\n  "
+            "]\n ],\n"
             " \"1\": [\n  [\n   \"b\"\n  ],\n  [\n   \"f\"\n  ]\n ],\n"
             " \"2\": [\n  [\n   \"d\"\n  ],\n  []\n ]\n}");
 }

@@ -77,9 +77,8 @@ void TensorQueue::Add(std::string path, const TensorView& view, std::string_view
   const uint64_t bytes = view.Count() * view.element_bytes;
   {
     std::unique_lock lock(shared_->mutex);
-    shared_->changed.wait(lock, [&] {
-      return shared_->items.empty() || shared_->bytes + bytes <= limit_bytes_;
-    });
+    shared_->changed.wait(
+        lock, [&] { return shared_->items.empty() || shared_->bytes + bytes <= limit_bytes_; });
     shared_->bytes += bytes;  // nobody else adds: the copy is made without the lock
     longest_bytes_ = std::max(longest_bytes_, shared_->bytes);
   }

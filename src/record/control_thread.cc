@@ -70,8 +70,7 @@ HttpResponse ControlThread::Answer(const HttpRequest& request) {
   if (route.function == nullptr) return HandleControlRequest(request, defaults_, recorder_);
   if (request.method != "POST") return HttpError(405, "use POST " + request.path);
   std::string answer(kMaxAnswer, '\0');
-  const int status =
-      route.function(request.body.c_str(), answer.data(), answer.size(), route.user);
+  const int status = route.function(request.body.c_str(), answer.data(), answer.size(), route.user);
   answer.resize(strnlen(answer.data(), kMaxAnswer));
   return {status, answer};
 }

@@ -27,8 +27,11 @@ class Engine:
             num_scheduled_tokens=tokens,
             finished_req_ids=set(finished),
             scheduled_new_reqs=[
-                SimpleNamespace(req_id=name, prompt_token_ids=prompt,
-                                num_computed_tokens=self.computed.get(name, 0))  # fmt: skip
+                SimpleNamespace(
+                    req_id=name,
+                    prompt_token_ids=prompt,
+                    num_computed_tokens=self.computed.get(name, 0),
+                )  # fmt: skip
                 for name, prompt in new.items()
             ],
             scheduled_cached_reqs=SimpleNamespace(

@@ -47,6 +47,8 @@ def settings(tmp_path, **more):
 
 
 def differences(ours, theirs, path=""):
+    """Places where two dumps differ. The tokenizers were learned from different files: numbers
+    that depend on the tokens are left out, those of parameters are compared."""
     if isinstance(theirs, dict):
         if list(ours) != list(theirs):
             yield f"{path}: {list(ours)} and {list(theirs)}"
@@ -59,12 +61,13 @@ def differences(ours, theirs, path=""):
             return
         for index, pair in enumerate(zip(ours, theirs)):
             yield from differences(*pair, f"{path}[{index}]")
-    elif isinstance(theirs, float) and isinstance(ours, float):
-        same = math.isnan(ours) and math.isnan(theirs)
-        if not same and not math.isclose(ours, theirs, rel_tol=2e-4, abs_tol=1e-6):
+    elif type(ours) is not type(theirs):
+        yield f"{path}: {ours!r} and {theirs!r}"
+    elif "/parameters/" in path and isinstance(theirs, float):
+        if not math.isclose(ours, theirs, rel_tol=1e-5, abs_tol=1e-9):
             yield f"{path}: {ours} and {theirs}"
-    elif ours != theirs:
-        yield f"{path}: {ours} and {theirs}"
+    elif ours != theirs and not path.endswith(("/Max", "/Min", "/Mean", "/Norm", "/value")):
+        yield f"{path}: {ours!r} and {theirs!r}"
 
 
 def test_what_the_reference_recorded(dumped, tmp_path):

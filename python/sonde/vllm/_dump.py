@@ -2,8 +2,8 @@
 
 ``--additional-config`` names the configuration as for vllm-ascend: ``{"dump_config": {...}}`` or
 ``{"dump_config_path": "FILE"}``; ``sonde run --dump-config FILE -- vllm serve`` does the same. A
-step is ``execute_model`` of the model runner and the ``sample_tokens`` after it; the empty step that
-frees a finished request, and warm-up, are none.
+step is ``execute_model`` of the model runner and the ``sample_tokens`` after it; the empty step
+that frees a finished request, and warm-up, are none.
 Threads: the worker's; orders come from the control thread.
 """
 

@@ -67,9 +67,9 @@ class Selection:
     def __init__(self) -> None:
         self.steps = 0  # engine steps so far
         self.chosen = 0  # requests so far
-        self._orders: "list[Order]" = []
-        self._limits: "dict[str, Optional[int]]" = {}  # chosen requests that run -> tokens
-        self._known: "set[str]" = set()
+        self._orders: list[Order] = []
+        self._limits: dict[str, Optional[int]] = {}  # chosen requests that run -> tokens
+        self._known: set[str] = set()
 
     def order(self, order: Order) -> None:
         """Adds an order; it counts from the next step on."""

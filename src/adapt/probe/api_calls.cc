@@ -36,8 +36,7 @@ class Busy {
 };
 
 BackwardCall* BackwardOf(PyObject* capsule) {
-  return static_cast<BackwardCall*>(
-      TheApiCalls().python().capsule_get(capsule, kBackwardName));
+  return static_cast<BackwardCall*>(TheApiCalls().python().capsule_get(capsule, kBackwardName));
 }
 
 void DestroyBackward(PyObject* capsule) { delete BackwardOf(capsule); }
@@ -138,7 +137,8 @@ void ApiCalls::CountIdle() {
 PyObject* ApiCalls::Call(ApiCall& call, PyObject* const* args, size_t count_flags,
                          PyObject* names) {
   if (!is_on_) [[likely]] {
-    if (idle_left_ != 0) [[unlikely]] CountIdle();
+    if (idle_left_ != 0) [[unlikely]]
+      CountIdle();
     return CallOriginal(*python_, call, args, count_flags, names);
   }
   const Nesting& nesting = ThisNesting();
@@ -235,7 +235,8 @@ bool ApiCalls::After(const Api& api, const std::string& name, const CallArgument
 
 bool ApiCalls::AddOutputs(const std::string& name, PyObject* result) {
   const uint64_t flags = (flags_ & ~kWithStack) | kFinish | kPlace;
-  if (IsInstance(result, kTupleFlag)) return recorder_->Add(name, "output", "output", result, flags);
+  if (IsInstance(result, kTupleFlag))
+    return recorder_->Add(name, "output", "output", result, flags);
   return recorder_->AddValues(name, "output", "output", {&result, 1, nullptr}, flags);
 }
 
@@ -246,9 +247,9 @@ bool ApiCalls::IsInstance(const PyObject* value, unsigned int type_flag) const {
 // The probability is the second argument.
 bool ApiCalls::DropsNothing(const CallArguments& arguments) const {
   PyObject* probability = arguments.count > 1 ? arguments.values[1] : nullptr;
-  const intptr_t names =
-      probability == nullptr && arguments.names != nullptr ? python_->tuple_size(arguments.names)
-                                                           : 0;
+  const intptr_t names = probability == nullptr && arguments.names != nullptr
+                             ? python_->tuple_size(arguments.names)
+                             : 0;
   for (intptr_t i = 0; i < names; i++) {
     std::string_view name;
     if (TextOf(*python_, python_->tuple_get(arguments.names, i), &name) && name == "p") {
@@ -289,8 +290,7 @@ PyObject* ApiCalls::FirstTensor(PyObject* value) const {
 bool ApiCalls::WatchBackward(const Api& api, const std::string& name, PyObject* result) {
   PyObject* const tensor = FirstTensor(result);
   if (tensor == nullptr) return true;
-  const PyOwned requires_grad(*python_,
-                              python_->get_attribute_object(tensor, name_requires_grad_));
+  const PyOwned requires_grad(*python_, python_->get_attribute_object(tensor, name_requires_grad_));
   if (!requires_grad) return false;
   if (requires_grad.get() != python_->true_object) return true;
   const PyOwned enabled(*python_, python_->call(callbacks_.is_grad_enabled, nullptr));
@@ -301,12 +301,12 @@ bool ApiCalls::WatchBackward(const Api& api, const std::string& name, PyObject* 
   constexpr size_t kDirection = std::string_view("forward").size();
   auto call = std::make_unique<BackwardCall>(
       BackwardCall{name.substr(0, name.size() - kDirection) + "backward", &api});
-  const PyOwned capsule(
-      *python_, python_->capsule_new(call.release(), kBackwardName, &DestroyBackward));
+  const PyOwned capsule(*python_,
+                        python_->capsule_new(call.release(), kBackwardName, &DestroyBackward));
   const PyOwned hook(*python_, python_->function_new(&g_on_backward, capsule.get(), nullptr));
   if (!hook) return false;
-  const PyOwned handle(
-      *python_, python_->call_method(node.get(), name_register_hook_, hook.get(), nullptr));
+  const PyOwned handle(*python_,
+                       python_->call_method(node.get(), name_register_hook_, hook.get(), nullptr));
   return static_cast<bool>(handle);
 }
 
@@ -327,8 +327,8 @@ PyObject* ApiCalls::Backward(const BackwardCall& call, PyObject* to_inputs, PyOb
                                                  to_outputs, to_inputs, nullptr));
     is_done = static_cast<bool>(answer);
   } else {
-    is_done = recorder_->AddGradients(call.name, to_outputs, to_inputs,
-                                      (flags_ & ~kWithStack) | kPlace);
+    is_done =
+        recorder_->AddGradients(call.name, to_outputs, to_inputs, (flags_ & ~kWithStack) | kPlace);
   }
   return Settle(is_done) ? none() : nullptr;
 }

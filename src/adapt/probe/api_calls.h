@@ -2,10 +2,10 @@
 //
 // Only the outermost wrapped call of a thread is recorded; every one counts, also those that a
 // filter leaves out, so that the numbers in names agree between dumps. Usual calls are recorded
-// here; collectives, filters and tasks with rules of their own go through Python's before(), after()
-// and backward(). While nothing is recorded a call costs one load and one branch.
-// Threads: the GIL; nesting is kept per thread. Errors: exceptions of ours go to failed(), never to
-// the program.
+// here; collectives, filters and tasks with rules of their own go through Python's before(),
+// after() and backward(). While nothing is recorded a call costs one load and one branch. Threads:
+// the GIL; nesting is kept per thread. Errors: exceptions of ours go to failed(), never to the
+// program.
 #ifndef SONDE_ADAPT_PROBE_API_CALLS_H_
 #define SONDE_ADAPT_PROBE_API_CALLS_H_
 

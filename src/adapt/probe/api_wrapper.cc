@@ -46,7 +46,8 @@ PyObject* OnAttribute(PyObject* self, PyObject* name) {
   if (text == nullptr) return nullptr;
   if (std::strcmp(text, "__class__") == 0) return Python().generic_get_attribute(self, name);
   // copy and pickle take it for the name of something global, and leave it as it is.
-  if (std::strncmp(text, "__reduce", 8) == 0) return Python().function_new(&g_reduce, self, nullptr);
+  if (std::strncmp(text, "__reduce", 8) == 0)
+    return Python().function_new(&g_reduce, self, nullptr);
   return Python().get_attribute_object(CallOf(self).original, name);
 }
 

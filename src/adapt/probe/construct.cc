@@ -33,9 +33,9 @@ ModuleName Split(std::string_view name) {
 Status Construct::Open(const std::string& path, bool with_apis) {
   Close();
   with_apis_ = with_apis;
-  SONDE_ASSIGN_OR_RETURN(file_,
-                         probe::ObjectFile::Create(
-                             path, {.head = "{", .depth = 1, .tail = "\n}", .empty_tail = "}"}));
+  SONDE_ASSIGN_OR_RETURN(
+      file_,
+      probe::ObjectFile::Create(path, {.head = "{", .depth = 1, .tail = "\n}", .empty_tail = "}"}));
   return Status::Ok();
 }
 

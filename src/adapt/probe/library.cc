@@ -55,7 +55,8 @@ std::string Text(PyObject* object) {
                                                                   : std::string();
 }
 
-// open(folder, main_file, head, tensor_folder, with_stacks, with_construct, with_apis, waiting_bytes)
+// open(folder, main_file, head, tensor_folder, with_stacks, with_construct, with_apis,
+// waiting_bytes)
 PyObject* Open(PyObject* self, Arguments args, intptr_t count) {
   if (!CheckCount(count, 8)) return nullptr;
   const Status status = RecorderOf(self)->Open({.folder = Text(args[0]),

@@ -35,8 +35,8 @@ struct DumpFiles {
   std::string tensor_folder;
   bool with_stacks = false;
   bool with_construct = false;
-  bool with_apis = false;       // functions, too, have places in construct.json
-  uint64_t waiting_bytes = 0;   // of tensors that a thread writes; 0: each is written at once
+  bool with_apis = false;      // functions, too, have places in construct.json
+  uint64_t waiting_bytes = 0;  // of tensors that a thread writes; 0: each is written at once
 };
 
 // Arguments as they come with a call: the values of `names`, a tuple or nullptr, follow the others.

@@ -97,6 +97,8 @@ class Collector:
         self._gradients: Callable[..., None] = functions["gradients"]
         self._stack: Callable[[str], None] = functions["stack"]
         self._place: Callable[[str], None] = functions["place"]
+        self._begin_module: Callable[[str], None] = functions["begin_module"]
+        self._end_module: Callable[[str], None] = functions["end_module"]
         flags = self._stack_flag | (_SAVE if self._saves_all else 0)
         functions["use"](flags, self._is_general, self.apis_in_construct)
 
@@ -320,14 +322,16 @@ class Collector:
     def begin_module(self, name: str) -> None:
         """A module's forward or backward begins: children refer to it."""
         if self._place_flag:
-            self._functions["begin_module"](name)
-        self.scope.begin_module(name)
+            self._begin_module(name)
+        if self._filters:
+            self.scope.begin_module(name)
 
     def end_module(self, name: str) -> None:
         """And ends."""
         if self._place_flag:
-            self._functions["end_module"](name)
-        self.scope.end_module(name)
+            self._end_module(name)
+        if self._filters:
+            self.scope.end_module(name)
 
     def set_status(self, status: str) -> None:
         """Who calls functions from now on: "optimizer", "clip_grad" or the program ("")."""

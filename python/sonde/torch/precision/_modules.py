@@ -31,27 +31,18 @@ class _Backward:
         self.has_inputs = False
         self.to_outputs: Any = None
 
-    def watch_inputs(self, node: Any) -> None:
-        """``node`` is the one that the module's inputs come from."""
-        self.has_inputs = True
-        node.register_hook(self._ends)
-
-    def watch_outputs(self, node: Any) -> None:
-        """``node`` is the one that the module's outputs go to."""
-        node.register_hook(self._begins)
-
-    def _begins(self, _to_inputs: Any, to_outputs: Any) -> Any:
-        """Gradients that are undefined stay so: the node itself would make zeros of them."""
+    def begins(self, to_outputs: tuple) -> None:
+        """Gradients come to the node that the module's outputs go to."""
         collector = self.modules.collector
         if collector.is_child:
-            return to_outputs
+            return
         self.to_outputs = to_outputs
         collector.begin_module(self.name)
         if not self.has_inputs:
             self._record(())
-        return to_outputs
 
-    def _ends(self, to_inputs: Any, _to_outputs: Any) -> None:
+    def ends(self, to_inputs: tuple) -> None:
+        """Gradients leave by the node that the module's inputs come from."""
         if self.to_outputs is not None and not self.modules.collector.is_child:
             self._record(to_inputs)
 
@@ -70,14 +61,31 @@ class _Backward:
             collector.end_module(self.name)
 
 
+def _make_node(torch: Any) -> Callable:
+    """apply(tell, *tensors) sends tensors through one autograd node, which calls ``tell`` with
+    their gradients and passes them on; undefined ones stay so."""
+
+    class BackwardHookFunction(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, tell: Callable, *tensors: Any) -> Any:
+            ctx.tell = tell
+            ctx.set_materialize_grads(False)
+            return tensors
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            ctx.tell(gradients)
+            return (None, *gradients)
+
+    return BackwardHookFunction.apply
+
+
 class Modules:
     """The hooks of all models. ``on`` says whether they do anything."""
 
     def __init__(self, torch: Any) -> None:
-        from torch.nn.modules._functions import BackwardHookFunction
-
         self.torch = torch
-        self._identity = BackwardHookFunction.apply
+        self._node = _make_node(torch)
         self.on = False
         self.collector: Optional[Collector] = None
         self.loader: Any = None
@@ -175,8 +183,9 @@ class Modules:
                 backward = None
                 if with_backward:
                     backward = _Backward(self, f"{prefix}.backward.{number}")
-                    hooked = self._through(args, backward.watch_inputs)
+                    hooked = self._through(args, backward.ends)
                     if hooked is not None:
+                        backward.has_inputs = True
                         changed = (hooked, kwargs)
                 collector.nesting.calls.append(_Open(module, name, backward))
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
@@ -190,7 +199,9 @@ class Modules:
         if collector is None:
             return None
         calls = collector.nesting.calls
-        if not calls or not any(call.module is module for call in calls):
+        if not calls:
+            return None
+        if calls[-1].module is not module and not any(call.module is module for call in calls):
             return None
         if not collector.enter():
             return None
@@ -212,7 +223,7 @@ class Modules:
                 collector.forward_outputs(call.name, output, parameters)
             collector.end_module(call.name)
             if call.backward is not None and failure is None:
-                return self._through(output, call.backward.watch_outputs)
+                return self._through(output, call.backward.begins)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             collector.failed(problem)
         finally:
@@ -221,27 +232,24 @@ class Modules:
 
     # Backward
 
-    def _through(self, value: Any, register: Callable[[Any], None]) -> Any:
+    def _through(self, value: Any, tell: Callable[[tuple], None]) -> Any:
         """Sends the tensors of a value that need gradients through one autograd node.
 
-        The value with the new tensors, or None where there are none; ``register`` gets the node.
+        The value with the new tensors, or None where there are none; ``tell`` gets the gradients.
         """
         torch = self.torch
-        if not torch.is_grad_enabled():
-            return None
         found: list = []
         _find(value, torch.Tensor, found)
-        if not found:
+        if not found or not torch.is_grad_enabled():
             return None
-        hooked = self._identity(*found)
-        if not isinstance(hooked, tuple):
-            hooked = (hooked,)
-        register(hooked[0].grad_fn)
+        hooked = self._node(tell, *found)
         meta = torch._C._autograd
         for tensor in hooked:
             # Views may be changed in place by the module, as its inputs could be before.
             if tensor._is_view() and meta._get_creation_meta(tensor) != meta.CreationMeta(0):
                 meta._set_creation_meta(tensor, meta.CreationMeta(0))
+        if value is found[0]:
+            return hooked[0]
         return _replace(value, torch.Tensor, iter(hooked))
 
     # Gradients of parameters

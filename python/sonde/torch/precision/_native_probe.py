@@ -77,9 +77,7 @@ def _samples(torch: Any) -> list:
                 storage = tensor.untyped_storage()
                 keys = torch._C._dispatch_keys(tensor).raw_repr()
                 addresses = (tensor._cdata, storage._cdata, storage.data_ptr())
-                found.append(
-                    (tensor, *addresses, offset, keys, number, needs, shape, strides)
-                )
+                found.append((tensor, *addresses, offset, keys, number, needs, shape, strides))
     except (AttributeError, RuntimeError, TypeError):
         return []  # this torch tells less of itself: its tensors are asked one by one
     return found
