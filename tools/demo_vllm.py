@@ -1,5 +1,5 @@
 """`make demo-vllm`: a vLLM server on two tensor-parallel ranks under Sonde, some requests profiled
-over HTTP, and what Sonde found.
+over HTTP, and what Sonde found; then numbers of two servers that differ in a weight.
 
 demo_vllm.py SONDE PYTHON FOLDER    SONDE: the command; PYTHON: an interpreter that has vLLM
 """
@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from demo_vllm_dump import compare_two
 from vllm_server import Server, ServerError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,10 +52,11 @@ def main():
     try:
         with Server(python, model, folder / "server.log", launcher, ranks=2) as server:
             profile_some(server)
+        compared = compare_two(say, sonde, python, model, folder)
     except ServerError as problem:
         sys.exit(f"demo-vllm: {problem}")
     say(f"sonde analyse {profiles}")
-    return subprocess.run([sonde, "analyse", profiles], check=False).returncode
+    return subprocess.run([sonde, "analyse", profiles], check=False).returncode or compared
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import importlib
 import re
 from typing import Any, Callable, Optional
 
-from sonde.torch.precision import _errors, _names, _native_probe
+from sonde.torch.precision import _custom_ops, _errors, _names, _native_probe
 from sonde.torch.precision._collector import Collector
+from sonde.torch.precision._custom_ops import changed_values
 from sonde.torch.precision._ignored import masked
 
 _DROPOUTS = frozenset(
@@ -28,10 +29,11 @@ _IDLE_CALLS, _FIRST_IDLE_CALLS = 1000, 200000
 class Api:
     """One name of the dump, "Torch.add"; calls are counted by the native side."""
 
-    __slots__ = ("is_distributed", "is_masked", "name", "number")
+    __slots__ = ("changes", "is_distributed", "is_masked", "name", "number")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, changes: "Optional[dict[int, str]]" = None) -> None:
         self.name = name
+        self.changes = changes or {}  # arguments that a call writes to
         self.number = 0
         self.is_distributed = name.startswith("Distributed.")
         self.is_masked = name.startswith(("Distributed.", "NPU."))
@@ -120,13 +122,28 @@ class Apis:
             before = vars(target)[last] if was_own else None
             self._places.append((target, last, wrappers[id(original)][1], was_own, before))
 
-    def _api(self, name: str) -> Api:
+    def _api(self, name: str, changes: "Optional[dict[int, str]]" = None) -> Api:
         api = self._apis.get(name)
         if api is None:
-            api = self._apis[name] = Api(name)
-            is_dropout = name in _DROPOUTS
-            api.number = self.functions["add"](name, api.is_masked, is_dropout, api)
+            api = self._apis[name] = Api(name, changes)
+            is_special, is_dropout = api.is_masked or bool(api.changes), name in _DROPOUTS
+            api.number = self.functions["add"](name, is_special, is_dropout, api)
         return api
+
+    def add_operators(self, namespaces: "list[str]") -> None:
+        """Wraps operators that were registered since the last time."""
+        for name, changes in _custom_ops.registered(self.torch, namespaces).items():
+            if name in self._apis:
+                continue
+            namespace, _, operator = name.partition(".")
+            holder = getattr(self.torch.ops, namespace)
+            original = getattr(holder, operator, None)
+            if not callable(original):
+                continue
+            wrapper = self._wrapper(self._api(name, changes), original)
+            self._places.append((holder, operator, wrapper, True, original))
+            if self.installed:
+                setattr(holder, operator, wrapper)
 
     def _wrapper(self, api: Api, original: Any) -> Any:
         return self.functions["wrap"](api.number, original)
@@ -204,6 +221,11 @@ class Apis:
         self, api: Api, name: str, args: tuple, kwargs: "dict[str, Any]", result: Any
     ) -> None:
         collector = self.collector
+        if api.changes:
+            changed = changed_values(api.changes, args, kwargs)
+            given = () if result is None else result if isinstance(result, tuple) else (result,)
+            collector.forward_outputs(name, (*given, *changed))
+            return
         if not api.is_distributed:
             if api.is_masked and isinstance(result, tuple):
                 result = masked(name, "output", result, {})[0]

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from sonde.torch.precision import _errors
+from sonde.torch.precision import _errors, _load
 
 TASKS = [
     "tensor",
@@ -40,6 +40,7 @@ class Config:
     async_dump: bool = False
     async_dump_limit_mb: int = 1024  # of tensors that wait to be written
     extra_info: bool = True
+    hidden_modules: bool = False  # also modules whose class has a __call__ of its own
     precision: str = "low"
     risk_level: str = "FOCUS"
     dump_enable: Optional[bool] = None
@@ -208,7 +209,7 @@ def _read_common(content: dict, config: Config) -> None:
     config.step = number_list(content.get("step"), "step")
     if content.get("level") is not None:
         config.level = _choice(content["level"], "level", LEVELS)
-    for key in ("async_dump", "extra_info", "dump_enable"):
+    for key in ("async_dump", "extra_info", "dump_enable", "hidden_modules"):
         value = _check_kind(content, key, bool, "a boolean")
         if value is not None:
             setattr(config, key, value)
@@ -224,7 +225,8 @@ def _read_common(content: dict, config: Config) -> None:
         config.risk_level = _choice(risk, "risk_level", RISK_LEVELS) if risk else "ALL"
     if content.get("custom_op_namespaces") is not None:
         config.custom_op_namespaces = _text_list(content, "custom_op_namespaces")
-    config.load = content.get("load")
+    if content.get("load") is not None:
+        config.load = _load.check(content["load"], number_list)
     config.requests = content.get("requests")
 
 
@@ -342,4 +344,4 @@ def _check_together(config: Config) -> None:
 
 
 def _loads_only(config: Config) -> bool:
-    return isinstance(config.load, dict) and not config.load.get("dump_after_load", False)
+    return config.load is not None and not config.load["dump_after_load"]

@@ -5,6 +5,7 @@ from typing import Any, Optional
 
 from sonde.torch.precision import _config, _errors
 from sonde.torch.precision._errors import ProbeError
+from sonde.torch.precision._reload import Reload
 from sonde.torch.precision._service import WITH_APIS, WITH_MODULES, Service
 
 
@@ -50,7 +51,10 @@ class PrecisionDebugger:
         if not config_path and dump_path is None:
             default = "./dump_path"
         config = _config.read(config_path, task, default, level, step)
-        type(self)._service = Service(config)
+        reload = None
+        if config_path and config.dump_enable is not None:
+            reload = Reload(config_path, (task, dump_path, level, step))
+        type(self)._service = Service(config, reload)
 
     @classmethod
     def _get(cls) -> Service:

@@ -93,6 +93,7 @@ class Modules:
         self._hooked: set[int] = set()
         self._handles: list[Any] = []
         self._models: dict[int, Any] = {}  # keeps the ids unique
+        self.prefixes: set[str] = set()  # that entries of modules begin with
         self._graded: set[str] = set()  # prefixes whose parameters are hooked
         self.only: Optional[str] = None  # module_dump(): the prefix that is recorded alone
 
@@ -139,10 +140,18 @@ class Modules:
                 )
                 continue
             self._hooked.add(id(module))
-            self._handles += self.hook(module, f"Module.{lead}{name}.{type(module).__name__}")
+            prefix = f"Module.{lead}{name}.{type(module).__name__}"
+            self._handles += self.hook(module, prefix)
+            if self.collector.config.hidden_modules and self._hides(module):
+                self._handles.append(_Forward(self, module, prefix))
+
+    def _hides(self, module: Any) -> bool:
+        """Whether a model has a call of its own, which may pass by all hooks."""
+        return type(module).__call__ is not self.torch.nn.Module.__call__
 
     def hook(self, module: Any, prefix: str) -> Any:
         """Hooks one module under the name that its entries begin with; gives both handles."""
+        self.prefixes.add(prefix)
         with_backward = True
         if len(module._backward_hooks) > 0 and module._is_full_backward_hook is False:
             _errors.warning(
@@ -276,6 +285,33 @@ class Modules:
             collector.failed(problem)
         finally:
             collector.leave()
+
+
+class _Forward:
+    """Stands in for the ``forward`` of one module whose hooks may never be called."""
+
+    def __init__(self, modules: Modules, module: Any, prefix: str) -> None:
+        self._module = module
+        original = module.forward
+
+        @functools.wraps(original)
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            calls = modules.collector.nesting.calls
+            if not modules.on or (calls and calls[-1].module is module):
+                return original(*args, **kwargs)  # the hooks were called
+            args, kwargs = modules._before(prefix, True, module, args, kwargs) or (args, kwargs)
+            output = None
+            try:
+                output = original(*args, **kwargs)
+            finally:
+                changed = modules._after(prefix, module, args, kwargs, output)
+            return output if changed is None else changed
+
+        object.__setattr__(module, "forward", forward)
+
+    def remove(self) -> None:
+        """The class's own is called again."""
+        self._module.__dict__.pop("forward", None)
 
 
 def _find(value: Any, tensor_type: type, found: list) -> None:

@@ -12,7 +12,9 @@ from sonde.torch.precision import _config, _errors
 from sonde.torch.precision._apis import Apis
 from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._errors import ProbeError
+from sonde.torch.precision._load import Loader
 from sonde.torch.precision._modules import Modules
+from sonde.torch.precision._reload import Reload
 from sonde.torch.precision._save import Saver
 
 WITH_APIS = ("L1", "mix")
@@ -29,9 +31,10 @@ def _torch() -> Any:
 class Service:
     """The state behind the one debugger of the process."""
 
-    def __init__(self, config: _config.Config) -> None:
+    def __init__(self, config: _config.Config, reload: Optional[Reload] = None) -> None:
         self.torch = _torch()
         self.config = config
+        self._reload = reload
         self.loop = 0
         self.init_step = 0
         self.rank: Optional[int] = None
@@ -39,6 +42,7 @@ class Service:
         self.modules = Modules(self.torch)
         self.collector = Collector(self.torch, config, self.apis.functions)
         self.saver = Saver(self)
+        self._loader = Loader(self.torch, config.load) if config.load is not None else None
         self._ended = False
         self._first = True
         self._token = 0
@@ -50,6 +54,7 @@ class Service:
         if config.level in WITH_APIS:
             self.apis.install()
             self.apis.add_listed_customs()
+            self.apis.add_operators(config.custom_op_namespaces)
             self.apis.use(self.collector)  # of those, too, only the wanted
             self.apis.switch(False)
         atexit.register(self._at_exit)
@@ -63,6 +68,7 @@ class Service:
     # start, stop, step
 
     def start(self, model: Any, token_range: Any, rank_id: Any, scheduled_tokens: Any) -> None:
+        self._look_at_file()
         config = self.config
         _check_token_range(token_range)
         _check_rank(rank_id)
@@ -76,6 +82,8 @@ class Service:
             self._sleep()
             return
         self._wake(model)
+        if self._loader is not None and self._begin_loading(rank_id):
+            return
         slices = self._slices(scheduled_tokens)
         if slices is None:
             return
@@ -98,7 +106,7 @@ class Service:
         module_type = self.torch.nn.Module
         level = self.config.level
         if model is None:
-            if level in WITH_MODULES or token_range is not None:
+            if level in WITH_MODULES or token_range is not None or self._loader is not None:
                 _errors.error(
                     f"For level {level} or non-empty token_range, PrecisionDebugger or start "
                     "interface must receive a 'model' parameter."
@@ -185,8 +193,12 @@ class Service:
         if config.level == "debug" or self._ended:
             return
         self.switch(False)
+        if self._loader is not None:
+            self._loader.end()
+            self.modules.loader = None
         self._find_rank()
         self.collector.flush()
+        self._look_at_file()
 
     def step(self) -> None:
         if self._ended:
@@ -197,8 +209,35 @@ class Service:
         self.apis.reset()
         self.modules.reset()
         self.loop += 1
+        self._look_at_file()
         if self.config.step and self.step_number not in self.config.step:
             self._sleep()
+
+    def _begin_loading(self, rank_id: Optional[int]) -> bool:
+        """Inputs come from another dump in this step; whether nothing is recorded."""
+        rank = rank_id if rank_id is not None else self.framework_rank()
+        active = self._loader.begin(self.step_number, rank, self.modules.prefixes)
+        self.modules.loader = self._loader if active else None
+        if self._loader.loads_only:
+            _errors.info("Load-only mode: module input override active, dump disabled.")
+        return self._loader.loads_only
+
+    def _look_at_file(self) -> None:
+        """Between two steps a changed configuration takes the place of the old one."""
+        if self._reload is None or self.collector.folder is not None:
+            return
+        config = self._reload.changed(self.config)
+        if config is None:
+            return
+        self.switch(False)
+        self._sleep()
+        self._ended = False
+        self.config = config
+        self.collector = Collector(self.torch, config, self.apis.functions)
+        self.modules.collector = self.collector
+        self._loader = Loader(self.torch, config.load) if config.load is not None else None
+        self.apis.use(self.collector)
+        _errors.info("The changed configuration is used from now on.")
 
     def skip_step(self) -> None:
         """A step of the program that is not recorded."""
@@ -212,7 +251,10 @@ class Service:
                 self._compiler_is_watched = _watch_compiler(self.apis)
             if not self.apis.installed:
                 self.apis.install()
-        if self.config.level in WITH_MODULES:
+            if self._first:  # of libraries that were loaded since
+                self.apis.add_operators(self.config.custom_op_namespaces)
+                self.apis.use(self.collector)
+        if self.config.level in WITH_MODULES or self._loader is not None:
             self.modules.attach(model)
 
     def _sleep(self) -> None:
