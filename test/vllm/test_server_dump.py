@@ -94,11 +94,15 @@ def test_what_the_reference_recorded(dumped, tmp_path):
 
 def test_two_ranks_and_a_file(dumped, tmp_path):
     path = tmp_path / "dump config.json"
-    path.write_text(json.dumps(settings(tmp_path, level="L0", step=[1])))
+    path.write_text(json.dumps(settings(tmp_path, level="L0", step=[1], weights=True)))
     with dumped(str(path), ranks=2, key="dump_config_path") as server:
         server.ask(PROMPT, 3)
-    (step,) = (tmp_path / "dump").iterdir()
-    assert step.name == "step1"
+    step, weights = sorted((tmp_path / "dump").iterdir())
+    assert (step.name, weights.name) == ("step1", "weights")
+    name = "Module.model.layers.0.mlp.down_proj.RowParallelLinear.forward.0"
+    shapes = [read(folder / "rank1")["data"][name]["parameters"]["weight"]["shape"]
+              for folder in (step, weights)]  # fmt: skip
+    assert shapes == [[0], [256, 352]], "packed in the step, and before that"
     names = [list(read(step / rank)["data"]) for rank in ("rank0", "rank1")]
     assert names[0] == names[1] and len(names[0]) == 51
 

@@ -24,6 +24,7 @@ _COMPILED = (
 )
 
 _is_watching = False
+_dumpers: "list[Dumper]" = []  # of this process
 
 
 def watch() -> None:
@@ -33,8 +34,22 @@ def watch() -> None:
         return
     _is_watching = True
     when_imported("vllm.engine.arg_utils", _check_before_start)
+    when_imported("vllm.model_executor.model_loader.base_loader", _change_loader)
     for name in _RUNNERS:
         when_imported(name, _change_runner)
+
+
+def _change_loader(module: Any) -> None:
+    """Weights are dumped before they are packed for this processor."""
+    original = module.process_weights_after_loading
+
+    @functools.wraps(original)
+    def process_weights_after_loading(model: Any, *args: Any, **kwargs: Any) -> Any:
+        for dumper in _dumpers:
+            dumper.weights(model)
+        return original(model, *args, **kwargs)
+
+    module.process_weights_after_loading = process_weights_after_loading
 
 
 def read_config(additional: Any) -> Any:
@@ -97,6 +112,7 @@ def _initializing(original: Callable) -> Callable:
         # Another platform's runner with steps of its own brackets them itself.
         if config is not None and getattr(type(self).execute_model, _OURS, False):
             self._sonde_dumper = Dumper(config, vllm_config)
+            _dumpers.append(self._sonde_dumper)
         original(self, vllm_config, *args, **kwargs)
 
     return __init__
@@ -147,7 +163,7 @@ class Dumper:
         self._was_busy = False
         self._has_failed = False
         self._skipped = 0
-        is_compiled = _is_compiled(vllm_config)
+        self._is_compiled = is_compiled = _is_compiled(vllm_config)
         if is_compiled:
             _report.say(_COMPILED, error=True)
         control = os.environ.get("SONDE_CONTROL")
@@ -167,6 +183,18 @@ class Dumper:
         self._service = Service(self._config)
         self._service.loop = self._skipped
         return self._service
+
+    def weights(self, model: Any) -> None:
+        """The model is loaded, and not changed for this processor yet."""
+        if not self._config.weights or self._has_failed:
+            return
+        try:
+            service = self._service or self._make()
+            service.dump_weights(model, self._rank)
+            if self._is_compiled:
+                service.apis.remove()  # the compiler comes next
+        except Exception as problem:  # noqa: BLE001: the boundary to the server
+            self._fail(problem)
 
     def begin(self, runner: Any, scheduled: Any) -> None:
         """A call of ``execute_model`` begins."""

@@ -337,6 +337,17 @@ class Collector:
         """Who calls functions from now on: "optimizer", "clip_grad" or the program ("")."""
         self._functions["status"](status)
 
+    def weights(self, folder: str, model: Any) -> None:
+        """The parameters of all modules of a model, as a dump of its own."""
+        self.open(folder, [])
+        for name, module in model.named_modules():
+            own = {key: value for key, value in module._parameters.items() if value is not None}
+            if own:
+                entry = f"Module.{name}.{type(module).__name__}.forward.0"
+                flags = self._flags(entry) | _FINISH
+                self._add(entry, "parameters", "parameters", own, flags)
+        self.end_step()
+
     # Single values
 
     def value(self, name: str, value: Any) -> None:

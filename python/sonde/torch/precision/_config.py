@@ -54,6 +54,7 @@ class Config:
     bench_path: Optional[str] = None
     diff_nums: int = 1
     load: Optional[dict] = None
+    weights: bool = False  # of a server, before they are packed
     requests: Optional[dict] = None  # of a server, see sonde/vllm/_requests.py
     custom_op_namespaces: "list[str]" = field(default_factory=lambda: ["_C_ascend"])
 
@@ -209,7 +210,7 @@ def _read_common(content: dict, config: Config) -> None:
     config.step = number_list(content.get("step"), "step")
     if content.get("level") is not None:
         config.level = _choice(content["level"], "level", LEVELS)
-    for key in ("async_dump", "extra_info", "dump_enable", "hidden_modules"):
+    for key in ("async_dump", "extra_info", "dump_enable", "hidden_modules", "weights"):
         value = _check_kind(content, key, bool, "a boolean")
         if value is not None:
             setattr(config, key, value)

@@ -277,12 +277,21 @@ class Service:
 
     def open(self, slices: list) -> None:
         """Makes the folder and files of this step."""
-        name = f"proc{os.getpid()}" if self.rank is None else f"rank{self.rank}"
-        folder = os.path.join(self.step_folder(), name)
+        folder = os.path.join(self.step_folder(), self._rank_folder())
         try:
             self.collector.open(folder, slices)
         except RuntimeError as problem:
             raise _errors.PathError(_errors.PathError.ILLEGAL_PATH, str(problem)) from None
+
+    def _rank_folder(self) -> str:
+        return f"proc{os.getpid()}" if self.rank is None else f"rank{self.rank}"
+
+    def dump_weights(self, model: Any, rank_id: Optional[int]) -> None:
+        """Parameters as they are now, in ``weights`` beside the steps: a library may pack them."""
+        self.rank = rank_id if rank_id is not None else self.framework_rank()
+        folder = os.path.join(self.config.dump_path or "", "weights", self._rank_folder())
+        self.collector.weights(folder, model)
+        _errors.info(f"The weights are saved in {folder}.")
 
     def framework_rank(self) -> Optional[int]:
         """Rank of this process in torch.distributed, None without."""
