@@ -13,6 +13,7 @@
 #include "cli/run_dump.h"
 #include "cli/run_list.h"
 #include "cli/run_options.h"
+#include "cli/run_view.h"
 #include "cli/supervise.h"
 #include "importers/capture/import.h"
 
@@ -52,6 +53,10 @@ void DeclareSelection(CLI::App& app, RunOptions& options) {
       ->group(group);
   app.add_option("--control", options.control,
                  "Record on POST /start_profile to http://127.0.0.1:PORT or unix:PATH")
+      ->group(group);
+  app.add_flag("--view", options.view,
+               "Offer a page with buttons that start and stop recording (implies --control "
+               "http://127.0.0.1:0)")
       ->group(group);
 }
 
@@ -233,6 +238,7 @@ Result<int> Run(const Context& context, RunOptions options) {
     return WrongUsage(context, "no command to run: sonde run [OPTIONS] -- COMMAND...");
   }
   Status status = ReadVariables(&std::getenv, options);
+  if (options.view && !options.control) options.control = "http://127.0.0.1:0";
   if (status.ok()) status = CheckRunOptions(options);
   if (!status.ok()) return WrongUsage(context, status.message());
   const bool is_dump = IsDump(options);
@@ -261,6 +267,13 @@ Result<int> Run(const Context& context, RunOptions options) {
   variables.emplace_back("SONDE_RUN_LIST", list.path());
   variables.emplace_back("PYTHONPATH", PythonPath(python_folders));
 
+  std::optional<LivePage> page;
+  if (options.view) {
+    SONDE_ASSIGN_OR_RETURN(LivePage started,
+                           LivePage::Start(context.layout.binary, list.path(),
+                                           options.save_path.value_or(kDefaultSavePath)));
+    page.emplace(std::move(started));
+  }
   const Result<ProgramEnd> end = Supervise(
       {.path = *program, .words = context.command_line, .variables = std::move(variables)});
   if (!end.ok()) {
@@ -268,6 +281,8 @@ Result<int> Run(const Context& context, RunOptions options) {
     return kExitNotExecutable;
   }
   if (!is_dump) ReportRun(context, options, list);
+  if (page) page->StayOpen();
+  page.reset();
   if (end->signal == 0) return end->exit_status;
   unlink(list.path().c_str());
   EndLike(*end);

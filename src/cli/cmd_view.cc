@@ -27,6 +27,7 @@ struct ViewOptions {
   std::vector<std::string> paths;
   std::vector<std::string> roots;
   std::vector<std::string> live;
+  std::string live_list;
   std::string host = "127.0.0.1";
   int port = 0;
   bool open = false;
@@ -102,9 +103,7 @@ class SignalWaiter {
   // Where the server ended by itself.
   void Wake() {
     is_done_ = true;
-    if (!thread_.joinable()) return;
-    pthread_kill(thread_.native_handle(), SIGINT);
-    pthread_kill(thread_.native_handle(), SIGTERM);
+    if (thread_.joinable()) pthread_kill(thread_.native_handle(), SIGINT);
   }
 
  private:
@@ -133,7 +132,9 @@ Result<int> Run(const ViewOptions& options) {
                   {.host = options.host, .port = options.port, .token = token},
                   [&](const serve::HttpRequest& request) { return Answer(*session, request); }));
   session = std::make_unique<serve::Session>(SONDE_VERSION, options.paths, roots);
-  if (!options.live.empty()) live = std::make_unique<serve::Live>(*session, options.live);
+  if (!options.live.empty() || !options.live_list.empty()) {
+    live = std::make_unique<serve::Live>(*session, options.live, options.live_list);
+  }
   signals.Start();
   const std::string address = Address(options, server->port(), token);
   std::printf("%s\n", address.c_str());
@@ -158,6 +159,9 @@ CommandAction Declare(CLI::App& app) {
   app.add_option("--live", options->live,
                  "Control address of a program under sonde run --control: the page starts and "
                  "stops its recording");
+  app.add_option("--live-list", options->live_list,
+                 "File that tells such addresses, as processes under sonde run write it")
+      ->group("");
   app.add_option("--port", options->port, "Port to listen on; 0: any that is free")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();

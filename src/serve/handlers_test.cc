@@ -272,7 +272,7 @@ TEST(Preview, IsATraceOfPieces) {
                    R"(","pid":1,"tid":)", std::to_string(events % 4), R"(,"ts":)",
                    std::to_string(events * 10), R"(,"dur":5,"args":{"a":[{"b":1},{"c":"}, {"}]}})");
   }
-  text += "]";
+  text += ']';
   const std::string path = folder.File("trace.json");
   ASSERT_TRUE(base::WriteFileAtomically(path, text).ok());
   EXPECT_FALSE(WriteSample(path, folder.File("sample.json")).ok()) << "too small to gain";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/files.h"
 #include "base/host/json.h"
 #include "base/strings.h"
 #include "serve/http_client.h"
@@ -30,15 +31,36 @@ Result<base::JsonDocument> Reply(const HttpReply& reply) {
 
 }  // namespace
 
-Live::Live(Session& session, std::vector<std::string> addresses) : session_(session) {
-  for (std::string& address : addresses) {
-    LiveMessage& program = programs_.emplace_back();
-    program.address = std::move(address);
-    program.state = "gone";
-    program.rank = -1;
-  }
+Live::Live(Session& session, std::vector<std::string> addresses, std::string run_list)
+    : session_(session), run_list_(std::move(run_list)) {
+  for (std::string& address : addresses) AddProgram(std::move(address));
   session_.SetLive(this);
   watcher_ = std::jthread([this] { Watch(); });
+}
+
+void Live::AddProgram(std::string address) {
+  LiveMessage& program = programs_.emplace_back();
+  program.address = std::move(address);
+  program.state = "gone";
+  program.rank = -1;
+}
+
+// Lines "control TAB process id TAB address"; one that is cut off comes again whole.
+void Live::ReadRunList() {
+  if (run_list_.empty()) return;
+  const auto text = base::ReadFile(run_list_);
+  if (!text.ok()) return;  // it is gone when the run has ended
+  const std::scoped_lock lock(mutex_);
+  for (const std::string_view line : base::Split(*text, '\n')) {
+    const auto fields = base::Split(line, '\t');
+    if (fields.size() != 3 || fields[0] != "control") continue;
+    const bool is_known = std::any_of(programs_.begin(), programs_.end(), [&](const auto& known) {
+      return known.address == fields[2];
+    });
+    if (!is_known && line.data() + line.size() < text->data() + text->size()) {
+      AddProgram(std::string(fields[2]));
+    }
+  }
 }
 
 Live::~Live() {
@@ -64,7 +86,7 @@ Status Live::ToAll(const std::string& path, const std::string& body, int seconds
       failure = answer.status();
     }
   }
-  for (size_t i = 0; i < programs_.size(); ++i) Look(i);
+  for (size_t i = 0; i < Describe().size(); ++i) Look(i);
   return done ? Status() : failure;
 }
 
@@ -74,12 +96,12 @@ Status Live::Start(const std::string& options) {
 
 Status Live::Stop() {
   const auto before = Describe();
-  const Status status = ToAll("/stop_profile", "", kStopSeconds);
+  Status status = ToAll("/stop_profile", "", kStopSeconds);
   const std::scoped_lock showing(showing_);
   for (const LiveMessage& program : before) {
     if (program.state != "recording" || program.path.empty()) continue;
     // It stays as it was last seen where that fails; the page then says so.
-    const Status shown = session_.ShowRecording(program.path, /*ended=*/true);
+    Status shown = session_.ShowRecording(program.path, /*ended=*/true);
     if (status.ok() && !shown.ok()) return shown;
   }
   return status;
@@ -114,12 +136,13 @@ void Live::Watch() {
       std::unique_lock lock(mutex_);
       if (wake_.wait_for(lock, kLook, [this] { return stopped_; })) return;
     }
+    ReadRunList();
     std::vector<LiveMessage> before = Describe();
     for (size_t i = 0; i < before.size(); ++i) Look(i);
     const auto started = Clock::now();
     const std::scoped_lock showing(showing_);
     const std::vector<LiveMessage> now = Describe();
-    for (size_t i = 0; i < now.size(); ++i) {
+    for (size_t i = 0; i < before.size(); ++i) {
       const bool ended = before[i].state == "recording" && now[i].state != "recording";
       if (ended) {
         // The program ended or was stopped by somebody else: its capture is whole now.

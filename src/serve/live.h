@@ -20,8 +20,9 @@ namespace sonde::serve {
 
 class Live {
  public:
-  // `session` outlives it.
-  Live(Session& session, std::vector<std::string> addresses);
+  // `session` outlives it. `run_list`: a file to which processes append where they listen
+  // (docs/reference/environment.md); empty: none.
+  Live(Session& session, std::vector<std::string> addresses, std::string run_list = {});
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
   ~Live();
@@ -34,10 +35,13 @@ class Live {
 
  private:
   void Watch();
+  void ReadRunList();
+  void AddProgram(std::string address);
   void Look(size_t index);
   Status ToAll(const std::string& path, const std::string& body, int seconds);
 
   Session& session_;
+  const std::string run_list_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool stopped_ = false;

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -280,3 +281,44 @@ def test_records_a_running_program(sonde, cache_home, program):
         process.kill()
         until(lambda: programs()[0]["state"] == "gone")
         assert programs()[0]["message"] != ""
+
+
+def test_run_offers_a_page(sonde, tmp_path):
+    program = "import torch, time\nwhile True: torch.ones(8).sum(); time.sleep(0.001)\n"
+    (tmp_path / "work.py").write_text(program)
+    words = [sonde, "run", "--view", "--no-analyse", "--profile-save-path", tmp_path / "profile"]
+    words += ["--", sys.executable, tmp_path / "work.py"]
+    env = {key: value for key, value in os.environ.items() if not key.startswith("SONDE_")}
+    env["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+    with subprocess.Popen(
+        [str(word) for word in words], env=env, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            line = process.stderr.readline()
+            while not line.startswith("http://"):
+                assert line, "it ended"
+                line = process.stderr.readline()
+            address = urlparse(line.strip())
+            deadline = time.monotonic() + 90
+
+            def until(done):
+                while not done():
+                    assert time.monotonic() < deadline
+                    time.sleep(0.1)
+
+            def programs():
+                return json.loads(ask(address, "/api/live")[1])
+
+            until(lambda: any(known["state"] == "idle" for known in programs()))
+            assert ask(address, "/api/live/start", "POST", "{}")[0] == 200
+            until(lambda: programs()[0]["records"] > 100)
+            status, text = ask(address, "/api/live/stop", "POST", "")
+            assert status == 200, text
+            (trace,) = json.loads(ask(address, "/api/session")[1])["traces"]
+            assert (trace["state"], trace["slices"] > 50) == ("ready", True)
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+            with pytest.raises(OSError):
+                socket.create_connection(("127.0.0.1", address.port), timeout=5)
+        finally:
+            process.kill()

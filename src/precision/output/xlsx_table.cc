@@ -30,7 +30,7 @@ struct XlsxTable::Impl {
   }
 };
 
-XlsxTable::XlsxTable(std::string path, std::vector<std::string> columns)
+XlsxTable::XlsxTable(const std::string& path, std::vector<std::string> columns)
     : impl_(std::make_unique<Impl>()) {
   impl_->folder = std::string(base::DirName(path));
   impl_->columns = std::move(columns);

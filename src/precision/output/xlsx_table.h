@@ -17,7 +17,7 @@ namespace sonde::precision {
 class XlsxTable {
  public:
   // `path` lies in a folder that can be written; temporary files lie there too.
-  XlsxTable(std::string path, std::vector<std::string> columns);
+  XlsxTable(const std::string& path, std::vector<std::string> columns);
   XlsxTable(const XlsxTable&) = delete;
   XlsxTable& operator=(const XlsxTable&) = delete;
   ~XlsxTable();

@@ -47,6 +47,9 @@ function useSession(store: Store, actions: Actions) {
         (session) => {
           if (mine !== asked) return;
           store.set({ ...withoutReplaced(store.get(), session), session, gone: false });
+          // Nothing but programs that wait to be recorded: their view comes first.
+          const isFirst = location.hash === "" && session.live && session.traces.length === 0;
+          if (isFirst && store.get().view === "timeline") store.set({ view: "live" });
           const { selection, slice } = store.get();
           const trace = selection ? session.traces[selection.trace] : undefined;
           if (selection && !slice && trace?.state === "ready") void actions.select(selection.trace, selection.id);
@@ -87,9 +90,10 @@ function useGlobalKeys(store: Store) {
         else if (area) store.set({ area: null });
         else store.set({ selection: null, slice: null });
         (document.activeElement as HTMLElement | null)?.blur();
-      } else if (key === "Ctrl+k" || key === "Ctrl+Shift+P") store.set({ dialog: "palette" });
+      } else if (key === "Ctrl+k" || key === "Ctrl+p" || key === "Ctrl+Shift+P") store.set({ dialog: "palette" });
       else if (isTyping(event.target)) return;
       else if (key === "?") store.set({ dialog: "help" });
+      else if (key === ":") store.set({ view: "sql" });
       else if (key === "o" || key === "Ctrl+o") store.set({ dialog: "open" });
       else if (key === "/" || key === "Ctrl+f") document.getElementById("search")?.focus();
       else if (key === ">") store.set({ dialog: "palette" });

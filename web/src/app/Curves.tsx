@@ -94,7 +94,7 @@ export function Curves(properties: Properties) {
     points
       .map(([a, b], i) => (i === 0 ? `M${x(a)},${y(b)}` : steps ? `H${x(a)}V${y(b)}` : `L${x(a)},${y(b)}`))
       .join("");
-  const valueTicks = (binary ? binaryTicks : ticks)(bottom, top, height, 46).values;
+  const valueTicks = (binary ? binaryTicks : ticks)(bottom, top, height, Math.min(46, height / 4)).values;
   const seen = drag ?? (chosen && chosen[1] > chosen[0] ? chosen : null);
   const moment = chosen && chosen[1] === chosen[0] ? chosen[0] : null;
   return (

@@ -6,7 +6,7 @@ import { formatCount } from "../base/format";
 import { useApp, useAppState } from "./context";
 import { type CellKind, Grid, type GridColumn } from "./Grid";
 import { jump, targetOf } from "./jump";
-import { WHOLE, groupStatement, rowsStatement } from "./pages";
+import { type Sort, WHOLE, groupStatement, rowsStatement } from "./pages";
 import { filterRows, groupRows } from "./rows";
 import { usePages, useTable } from "./useTable";
 
@@ -53,7 +53,13 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
       ),
     [hiddenText, names, plain],
   );
-  const pages = usePages(table, sql, trace, filter);
+  const sortText = useAppState((s) => s.detail[`s.${name}`] ?? "");
+  const sort = useMemo((): Sort | null => {
+    const column = names.indexOf(sortText.replace(/^-/, ""));
+    return column < 0 || by >= 0 ? null : { column, descending: sortText.startsWith("-") };
+  }, [sortText, names, by]);
+  const setSort = ({ column, descending }: Sort) => keep(`s.${name}`, `${descending ? "-" : ""}${names[column] ?? ""}`);
+  const pages = usePages(table, sql, trace, filter, sort, setSort);
   const kinds = useMemo(
     () =>
       table?.columns.map((column): CellKind => {
@@ -101,7 +107,7 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
     try {
       const shown = names.flatMap((column, i) => (hiddenText !== undefined && hidden.has(column) ? [] : [i]));
       const all = shown.length === names.length;
-      const statement = rowsStatement(sql!, table!.columns, filter, pages?.sort ?? null, all ? null : shown);
+      const statement = rowsStatement(sql!, table!.columns, filter, sort, all ? null : shown);
       const address = URL.createObjectURL(await api.exportTable(statement, trace, format));
       const link = document.createElement("a");
       link.href = address;
@@ -181,6 +187,7 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
           {...(testId ? { testId } : {})}
           columns={view.columns}
           rows={view.rows}
+          {...(by < 0 ? { sort, onSort: setSort } : {})}
           onRow={(row) => by < 0 && table && jump(targetOf(table.columns, row, trace, session), store, actions)}
         />
       )}

@@ -43,6 +43,9 @@ export function cellText(kind: CellKind, cell: Cell, zero = 0n): string {
 interface Properties {
   columns: readonly GridColumn[];
   rows: readonly Row[] | LazyRows;
+  /** Kept by the owner; else the table keeps it. */
+  sort?: Sort | null;
+  onSort?: (sort: Sort) => void;
   onRow?: (row: Row) => void;
   selected?: number;
   testId?: string;
@@ -51,11 +54,12 @@ interface Properties {
 const isLeft = (kind: CellKind) => kind === "text" || kind === "boolean";
 
 /** A table of any length: only the rows that are seen exist. Headers sort, arrows and Enter work. */
-export function Grid({ columns, rows, onRow, selected = -1, testId }: Properties) {
+export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1, testId }: Properties) {
   const { actions } = useApp();
   const base = useAppState((s) => s.session?.base ?? "0");
   const lazy = "count" in rows ? rows : null;
-  const [own, setOwn] = useState<Sort | null>(null);
+  const [kept, setOwn] = useState<Sort | null>(null);
+  const own = onSort ? (given ?? null) : kept;
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(300);
   const [current, setCurrent] = useState(selected);
@@ -101,6 +105,7 @@ export function Grid({ columns, rows, onRow, selected = -1, testId }: Properties
     const next =
       sort?.column === column ? { column, descending: !sort.descending } : { column, descending: !isLeft(kind) };
     if (lazy) lazy.onSort(next);
+    else if (onSort) onSort(next);
     else setOwn(next);
   };
   const onKey = (event: KeyboardEvent) => {

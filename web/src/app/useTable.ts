@@ -44,9 +44,10 @@ export function usePages(
   sql: string | undefined,
   trace: number,
   filter: string,
+  sort: Sort | null,
+  onSort: (sort: Sort) => void,
 ): LazyRows | null {
   const { actions } = useApp();
-  const [sort, setSort] = useState<Sort | null>(null);
   const [count, setCount] = useState(-1);
   const [version, setVersion] = useState(0);
   const pages = useRef(new Map<number, Row[] | null>());
@@ -54,7 +55,6 @@ export function usePages(
   const columns = table?.columns;
   const rows = isPaged ? rowsStatement(sql, columns!, filter, sort) : "";
 
-  useEffect(() => setSort(null), [sql, columns]);
   useEffect(() => {
     pages.current = new Map();
     setVersion((v) => v + 1);
@@ -93,7 +93,7 @@ export function usePages(
           fetchPage(page);
       },
       sort,
-      onSort: setSort,
+      onSort,
     };
   }, [isPaged, rows, trace, count, sort, version, actions]); // eslint-disable-line react-hooks/exhaustive-deps
 }

@@ -139,7 +139,11 @@ function Sql() {
               {running !== ""
                 ? t("sql.running")
                 : table
-                  ? t("sql.elapsed", formatCount(table.rows.length), formatDuration(table.elapsed))
+                  ? t(
+                      "sql.elapsed",
+                      `${formatCount(table.rows.length)}${table.complete ? "" : "+"}`,
+                      formatDuration(table.elapsed),
+                    )
                   : t("sql.hint")}
             </span>
           </div>

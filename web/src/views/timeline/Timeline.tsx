@@ -369,6 +369,11 @@ export function Timeline() {
         const row = under();
         if (row && row.track >= 0) actions.toggle("pinned", row.key);
       },
+      pinSame: () => {
+        const row = under();
+        const track = session.traces[row?.trace ?? -1]?.tracks.find((candidate) => candidate.id === row!.track);
+        if (track) actions.pinSameNamed(track.name);
+      },
       cursor: (step) => {
         const now = rows.findIndex((row) => row.key === cursor);
         const from = now >= 0 ? now : rows.indexOf(seen[0]!) - step;

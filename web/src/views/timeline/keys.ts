@@ -27,14 +27,15 @@ export const keyHelp: readonly [string, TextKey][] = [
   ["Shift+PgUp  Shift+PgDn", "key.move"],
   ["C", "key.collapse"],
   ["H  Shift+H", "key.hide"],
-  ["T", "key.pin"],
+  ["T  Shift+T", "key.pin"],
   ["B", "key.anchor"],
-  ["L  Shift+L", "key.align"],
+  ["L  R", "key.align"],
   ["Menu  Shift+F10", "key.menu"],
   ["Q", "key.drawer"],
   ["1 … 9", "key.views"],
   ["O", "key.open"],
-  ["Ctrl+K", "key.palette"],
+  [":", "key.sql"],
+  ["Ctrl+K  Ctrl+P  >", "key.palette"],
   ["?", "key.help"],
   ["Esc", "key.escape"],
 ];
@@ -47,6 +48,8 @@ export interface TimelineMoves {
   fold(): void;
   hide(): void;
   pin(): void;
+  /** All lanes of that name. */
+  pinSame(): void;
   /** The next lane, for keys. */
   cursor(step: 1 | -1): void;
   /** The lane changes places. */
@@ -95,7 +98,12 @@ function table(store: Store, actions: Actions, t: Translate, moves: TimelineMove
     "[": () => actions.follow(false),
     "]": () => actions.follow(true),
     u: actions.parent,
-    r: area,
+    // As users of the ecosystem's viewer know it; without a base there is nothing to align to.
+    r: () => {
+      const { anchor, slice } = store.get();
+      if (anchor && slice && anchor.trace !== slice.slice.trace) actions.alignToAnchor("end");
+      else area();
+    },
     m: area,
     k: () => actions.mark(moves.time(), t("mark.default", store.get().marks.length + 1)),
     c: moves.fold,
@@ -104,7 +112,7 @@ function table(store: Store, actions: Actions, t: Translate, moves: TimelineMove
     t: moves.pin,
     b: actions.setAnchor,
     l: () => actions.alignToAnchor("begin"),
-    "Shift+L": () => actions.alignToAnchor("end"),
+    "Shift+T": moves.pinSame,
     "Shift+ArrowUp": () => moves.cursor(-1),
     "Shift+ArrowDown": () => moves.cursor(1),
     "Shift+PageUp": () => moves.move(-1),
