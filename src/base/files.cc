@@ -107,6 +107,11 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   struct stat info{};
   if (fstat(file.value, &info) != 0) return ErrnoStatus(errno, "look at", path);
   if (S_ISDIR(info.st_mode)) return ErrnoStatus(EISDIR, "read", path);
+  const auto too_large = [&] {
+    return OutOfRangeError(
+        Concat("cannot read '", path, "': larger than ", FormatBytes(max_bytes)));
+  };
+  if (info.st_size > 0 && static_cast<uint64_t>(info.st_size) > max_bytes) return too_large();
   std::string text;
   // The stated size is a hint only: files of /proc state 0, others grow.
   size_t capacity = std::min(static_cast<size_t>(info.st_size) + 1, max_bytes);
@@ -118,10 +123,7 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return ErrnoStatus(errno, "read", path);
     size += static_cast<size_t>(n);
-    if (size > max_bytes) {
-      return OutOfRangeError(
-          Concat("cannot read '", path, "': larger than ", FormatBytes(max_bytes)));
-    }
+    if (size > max_bytes) return too_large();
     if (n == 0) break;
     if (size == capacity) capacity *= 2;
   }
