@@ -13,6 +13,7 @@ namespace sonde::store::internal {
 
 struct Database {
   _duckdb_database* handle = nullptr;
+  bool is_attached = false;  // the store lies in a database called "store" beside an empty one
   Database() = default;
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/hash.h"
 #include "store/table_writer.h"
 
 namespace sonde::store {
@@ -35,6 +34,14 @@ size_t ValidSequence(std::string_view text) {
 
 bool IsValidUtf8(std::string_view text) {
   while (!text.empty()) {
+    uint64_t word = 0;
+    if (text.size() >= sizeof(word)) {
+      std::memcpy(&word, text.data(), sizeof(word));
+      if ((word & 0x8080808080808080U) == 0) {  // eight of ASCII
+        text.remove_prefix(sizeof(word));
+        continue;
+      }
+    }
     const size_t length = ValidSequence(text);
     if (length == 0) return false;
     text.remove_prefix(length);
@@ -54,41 +61,44 @@ std::string ToValidUtf8(std::string_view text) {
 
 NamePool::NamePool() : table_(1024) {}
 
-size_t NamePool::Slot(std::string_view text, uint64_t hash) const {
+size_t NamePool::Slot(std::string_view text, uint32_t tag) const {
   const size_t mask = table_.size() - 1;
-  size_t slot = hash & mask;
-  const auto tag = static_cast<uint32_t>(hash >> 32U);
-  while (table_[slot].id >= 0 && (table_[slot].hash != tag || Text(table_[slot].id) != text)) {
+  size_t slot = tag & mask;
+  while (table_[slot].id >= 0 && (table_[slot].tag != tag || Text(table_[slot].id) != text)) {
     slot = (slot + 1) & mask;
   }
   return slot;
 }
 
 int32_t NamePool::Find(std::string_view text) const {
-  return table_[Slot(text, base::HashString(text))].id;
+  return table_[Slot(text, Tag(base::HashString(text)))].id;
 }
 
-int32_t NamePool::Intern(std::string_view text) {
-  const uint64_t hash = base::HashString(text);
-  const Entry& entry = table_[Slot(text, hash)];
+int32_t NamePool::Intern(std::string_view text, uint64_t hash) {
+  const uint32_t tag = Tag(hash);
+  const Entry& entry = table_[Slot(text, tag)];
   if (entry.id >= 0) return entry.id;
   if (!IsValidUtf8(text)) return Intern(ToValidUtf8(text));
-  return Insert(text, hash);
+  return Insert(text, tag);
 }
 
-int32_t NamePool::Insert(std::string_view text, uint64_t hash) {
+int32_t NamePool::Insert(std::string_view text, uint32_t tag) {
   if ((texts_.size() + 1) * 2 > table_.size()) Grow();
   const auto id = static_cast<int32_t>(texts_.size());
   texts_.push_back(Keep(text));
-  table_[Slot(text, hash)] = {static_cast<uint32_t>(hash >> 32U), id};
+  table_[Slot(text, tag)] = {tag, id};
   return id;
 }
 
 void NamePool::Grow() {
-  table_.assign(table_.size() * 2, Entry());
-  for (size_t id = 0; id < texts_.size(); ++id) {
-    const uint64_t hash = base::HashString(texts_[id]);
-    table_[Slot(texts_[id], hash)] = {static_cast<uint32_t>(hash >> 32U), static_cast<int32_t>(id)};
+  std::vector<Entry> old(table_.size() * 2);
+  old.swap(table_);
+  const size_t mask = table_.size() - 1;
+  for (const Entry& entry : old) {
+    if (entry.id < 0) continue;
+    size_t slot = entry.tag & mask;
+    while (table_[slot].id >= 0) slot = (slot + 1) & mask;
+    table_[slot] = entry;
   }
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "store/store.h"
 
 namespace sonde::store {
@@ -24,7 +25,9 @@ class NamePool {
   NamePool(NamePool&&) = default;
   NamePool& operator=(NamePool&&) = default;
 
-  int32_t Intern(std::string_view text);
+  int32_t Intern(std::string_view text) { return Intern(text, base::HashString(text)); }
+  // For who has the hash (base::HashString) already.
+  int32_t Intern(std::string_view text, uint64_t hash);
   // -1 where the text is not in the pool.
   int32_t Find(std::string_view text) const;
   // Valid for the life of the pool.
@@ -37,13 +40,15 @@ class NamePool {
   Status Write(Transaction& transaction) const;
 
  private:
-  int32_t Insert(std::string_view text, uint64_t hash);
-  size_t Slot(std::string_view text, uint64_t hash) const;
+  int32_t Insert(std::string_view text, uint32_t tag);
+  size_t Slot(std::string_view text, uint32_t tag) const;
   void Grow();
   std::string_view Keep(std::string_view text);
 
+  // Part of a text's hash; it gives the place in the table too, so that growing looks at no text.
+  static uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 32U); }
   struct Entry {
-    uint32_t hash = 0;
+    uint32_t tag = 0;
     int32_t id = -1;
   };
   std::vector<Entry> table_;  // open addressing; size a power of two

@@ -21,6 +21,7 @@
 #include "store/duckdb_lazy.h"
 #include "store/row_tables.h"
 #include "store/schema.h"
+#include "store/schema_template.h"
 #include "store/zoom_index.h"
 #include "store/zoom_writer.h"
 
@@ -46,6 +47,7 @@ Result<std::unique_ptr<Connection>> Connect(const Database& database) {
   if (duckdb_connect(database.handle, &connection->handle) == DuckDBError) {
     return base::InternalError("cannot open a connection to the trace store");
   }
+  if (database.is_attached) SONDE_RETURN_IF_ERROR(connection->Execute("USE store"));
   return connection;
 }
 
@@ -87,7 +89,12 @@ Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, bool rea
   // A user's INSTALL must not open a connection either.
   SONDE_RETURN_IF_ERROR(config.Set("custom_extension_repository", "/nonexistent"));
   SONDE_RETURN_IF_ERROR(config.Set("temp_directory", TemporaryDirectory(options)));
-  if (read_only) SONDE_RETURN_IF_ERROR(config.Set("access_mode", "READ_ONLY"));
+  if (read_only) {
+    SONDE_RETURN_IF_ERROR(config.Set("access_mode", "READ_ONLY"));
+  } else {
+    // Integers, which are nearly all there is, are packed in this way whatever else was tried.
+    SONDE_RETURN_IF_ERROR(config.Set("force_compression", "bitpacking"));
+  }
   SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
   if (options.memory_limit_bytes > 0) {
     SONDE_RETURN_IF_ERROR(
@@ -120,14 +127,25 @@ int64_t NewStoreId(int64_t source_stamp) {
   return static_cast<int64_t>(base::HashCombine(id, static_cast<uint64_t>(source_stamp)));
 }
 
-Status MakeTables(const Database& database, int64_t source_stamp, int64_t store_id) {
+// A new store without rows, open for writing. What is written goes to the file with the checkpoint,
+// not to a log before: until then the file has no name that anybody knows.
+Result<std::unique_ptr<Database>> MakeDatabase(const std::string& file,
+                                               const StoreOptions& options) {
+  SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(file, SchemaTemplate()));
+  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(":memory:", false, options));
+  SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(*database));
+  SONDE_RETURN_IF_ERROR(connection->Execute(Concat("ATTACH '", base::ReplaceAll(file, "'", "''"),
+                                                   "' AS store (RECOVERY_MODE no_wal_writes)")));
+  database->is_attached = true;
+  return database;
+}
+
+Status WriteStoreInfo(const Database& database, int64_t source_stamp, int64_t store_id) {
   SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
-  std::string sql = "BEGIN;";
-  for (const std::string& statement : CreateStatements()) sql += statement + ";";
-  sql += Concat("CREATE TABLE store_info_ AS SELECT ", std::to_string(kSchemaVersion),
-                " AS schema_version, ", std::to_string(source_stamp), "::BIGINT AS source_stamp, ",
-                std::to_string(store_id), "::BIGINT AS store_id; COMMIT;");
-  return connection->Execute(sql).Annotate("while making the tables of the trace store");
+  return connection->Execute(Concat("CREATE TABLE store_info_ AS SELECT ",
+                                    std::to_string(kSchemaVersion), " AS schema_version, ",
+                                    std::to_string(source_stamp), "::BIGINT AS source_stamp, ",
+                                    std::to_string(store_id), "::BIGINT AS store_id"));
 }
 
 // The rows of one public table of all ranks.
@@ -201,8 +219,9 @@ Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const Stor
 
 Status Store::MakeFile() {
   RemoveDatabaseFiles(temporary_path_);
-  SONDE_ASSIGN_OR_RETURN(database_, OpenDatabase(temporary_path_, false, options_));
-  return MakeTables(*database_, source_stamp_, store_id_);
+  SONDE_ASSIGN_OR_RETURN(database_, MakeDatabase(temporary_path_, options_));
+  return WriteStoreInfo(*database_, source_stamp_, store_id_)
+      .Annotate("while making the tables of the trace store");
 }
 
 Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
@@ -268,7 +287,7 @@ Status Store::Publish() {
     SONDE_RETURN_IF_ERROR(rows_->Write(options_.threads, [this] { return BeginInFile(); }));
   }
   SONDE_RETURN_IF_ERROR(MakeMissingZoomIndex());
-  SONDE_RETURN_IF_ERROR(Execute("CHECKPOINT").Annotate("while writing the trace store"));
+  SONDE_RETURN_IF_ERROR(Execute("CHECKPOINT store").Annotate("while writing the trace store"));
   RemoveDatabaseFiles(path_);
   const std::string zoom_path = ZoomIndex::PathFor(path_);
   ::unlink(zoom_path.c_str());

@@ -8,10 +8,19 @@
 #include "store/duckdb_handles.h"
 
 namespace sonde::store::internal {
+namespace {
+
+// A row group of the database, which by itself gathers a hundred. Each flush costs as much as a
+// small statement.
+constexpr int kGatheredChunks = 60;
+
+}  // namespace
+
 struct ChunkAppender::Impl {
   duckdb_appender appender = nullptr;
   duckdb_data_chunk chunk = nullptr;
   bool packed = false;
+  int gathered = 0;  // chunks since the last flush
   std::vector<duckdb_vector> vectors;
 
   Impl() = default;
@@ -71,6 +80,11 @@ void ChunkAppender::Flush() {
   row_ = 0;
   if (first_error_.ok() && duckdb_append_data_chunk(impl_->appender, impl_->chunk) == DuckDBError) {
     first_error_ = impl_->Error("write");
+  }
+  // A full row group goes on to the file at once; nothing of it stays behind.
+  if (first_error_.ok() && ++impl_->gathered == kGatheredChunks) {
+    impl_->gathered = 0;
+    if (duckdb_appender_flush(impl_->appender) == DuckDBError) first_error_ = impl_->Error("write");
   }
   duckdb_data_chunk_reset(impl_->chunk);
   FetchPointers();
