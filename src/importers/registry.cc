@@ -76,6 +76,12 @@ Result<int64_t> StampOf(const TraceSource& source) {
   return static_cast<int64_t>(base::HashCombine(stamp, base::HashString(SONDE_VERSION)));
 }
 
+// What is a store already is not made from anything.
+Result<int64_t> StampToImport(const TraceSource& source) {
+  if (source.importer->import == nullptr) return 0;
+  return StampOf(source);
+}
+
 // By content, whatever the name of the trace.
 std::string CachedStore(const std::string& folder, const TraceSource& source, int64_t stamp) {
   const uint64_t hash =
@@ -122,8 +128,25 @@ void NotifyOfIssues(const ImportSummary& summary,
   }
 }
 
-Result<ImportedTrace> Import(const TraceSource& source, const std::string& store_path,
-                             const ImportOptions& options, bool rows_in_memory) {
+// The first that can be written.
+Result<std::string> FirstWritable(const std::vector<std::string>& paths) {
+  constexpr mode_t kOnlyForTheUser = 0700;
+  Status status;
+  for (const std::string& path : paths) {
+    const std::string folder(base::DirName(path));
+    if (&path == &paths.back()) status = base::MakeDirectories(folder, kOnlyForTheUser);
+    if (status.ok()) status = base::CheckWritableDirectory(folder);
+    if (status.ok()) return path;
+    if (&path != &paths.back()) status = {};
+  }
+  return base::PermissionDeniedError(
+      base::Concat("cannot write the trace store to '", base::DirName(paths.back()), "' (",
+                   status.message(), "): set XDG_CACHE_HOME to a folder that can be written"));
+}
+
+Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
+                             const std::string& store_path, const ImportOptions& options,
+                             bool rows_in_memory) {
   ImportedTrace result;
   store::StoreOptions store_options;
   store_options.threads = options.threads;
@@ -136,7 +159,7 @@ Result<ImportedTrace> Import(const TraceSource& source, const std::string& store
   store_options.rows_in_memory = rows_in_memory;
   // What has been written needs not stay in memory: an import reads nothing of it again but slices.
   store_options.memory_limit_bytes = kImportDatabaseBytes;
-  SONDE_ASSIGN_OR_RETURN(store_options.source_stamp, StampOf(source));
+  store_options.source_stamp = stamp;
   SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
   SONDE_ASSIGN_OR_RETURN(result.summary,
                          source.importer->import(source.path, *result.store, options));
@@ -179,31 +202,31 @@ std::string StorePath(const TraceSource& source) {
 Result<std::string> WritableStorePath(const TraceSource& source) {
   SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampOf(source));
   SONDE_ASSIGN_OR_RETURN(const std::vector<std::string> paths, StorePaths(source, stamp));
-  constexpr mode_t kOnlyForTheUser = 0700;
-  Status status;
-  for (const std::string& path : paths) {
-    const std::string folder(base::DirName(path));
-    if (&path == &paths.back()) status = base::MakeDirectories(folder, kOnlyForTheUser);
-    if (status.ok()) status = base::CheckWritableDirectory(folder);
-    if (status.ok()) return path;
-    if (&path != &paths.back()) status = {};
-  }
-  return base::PermissionDeniedError(
-      base::Concat("cannot write the trace store to '", base::DirName(paths.back()), "' (",
-                   status.message(), "): set XDG_CACHE_HOME to a folder that can be written"));
+  return FirstWritable(paths);
 }
 
-Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& store_path,
-                                  const ImportOptions& options) {
+namespace {
+
+Result<ImportedTrace> ImportPublished(const TraceSource& source, int64_t stamp,
+                                      const std::string& store_path, const ImportOptions& options) {
   SONDE_ASSIGN_OR_RETURN(ImportedTrace imported,
-                         Import(source, store_path, options, /*rows_in_memory=*/false));
+                         Import(source, stamp, store_path, options, /*rows_in_memory=*/false));
   if (!imported.store->is_complete()) SONDE_RETURN_IF_ERROR(imported.store->Publish());
   return imported;
 }
 
+}  // namespace
+
+Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& store_path,
+                                  const ImportOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampToImport(source));
+  return ImportPublished(source, stamp, store_path, options);
+}
+
 Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::string& store_path,
                                         const ImportOptions& options) {
-  return Import(source, store_path, options, source.importer->fills_memory);
+  SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampToImport(source));
+  return Import(source, stamp, store_path, options, source.importer->fills_memory);
 }
 
 Result<std::unique_ptr<store::Store>> OpenOrImport(
@@ -219,9 +242,9 @@ Result<std::unique_ptr<store::Store>> OpenOrImport(
     if (!source.importer->is_ours) TouchStore(path);
     return store;
   }
-  SONDE_ASSIGN_OR_RETURN(const std::string path, WritableStorePath(source));
+  SONDE_ASSIGN_OR_RETURN(const std::string path, FirstWritable(paths));
   notify(base::Concat("reading ", source.importer->what, " in '", source.path, "'"));
-  SONDE_ASSIGN_OR_RETURN(ImportedTrace imported, ImportTrace(source, path, options));
+  SONDE_ASSIGN_OR_RETURN(ImportedTrace imported, ImportPublished(source, stamp, path, options));
   NotifyOfIssues(imported.summary, notify);
   imported.store.reset();
   if (path == paths.back()) {

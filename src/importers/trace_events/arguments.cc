@@ -1,7 +1,9 @@
 #include "importers/trace_events/arguments.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -13,6 +15,7 @@ namespace {
 constexpr int32_t kIdBlock = 4096;
 constexpr int32_t kLooksBeforeJudging = 4096;
 constexpr int32_t kBypassSets = 60000;
+constexpr int32_t kMaxBypassSets = 1 << 20;
 
 enum Form : int16_t { kText = 0, kJson = 1, kNumber = 2 };
 
@@ -69,7 +72,7 @@ std::optional<int64_t> CapturedArguments::Get(int32_t index, size_t key) const {
 
 ArgumentSplitter::ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
                                    std::atomic<int32_t>& next_id, base::SpillPool* pool)
-    : names_(names), next_id_(next_id), known_(4096), captured_(pool) {
+    : names_(names), next_id_(next_id), known_(4096), next_bypass_(kBypassSets), captured_(pool) {
   CHECK(keys.size() <= kMaxCapturedKeys);
   for (const CapturedKey& key : keys) captured_keys_.emplace_back(key.key, key.is_text);
 }
@@ -109,7 +112,10 @@ ArgumentSplitter::Ids ArgumentSplitter::Take(std::string_view object, bool store
     *place = {store ? hash : ~hash, check, {}, true};
     ++known_count_;
     if (looks_ >= kLooksBeforeJudging) {
-      if (hits_ * 10 < looks_) bypass_ = kBypassSets;
+      // The longer sets have been different, the longer until they are looked at again.
+      const bool hardly_repeat = hits_ * 10 < looks_;
+      bypass_ = hardly_repeat ? next_bypass_ : 0;
+      next_bypass_ = hardly_repeat ? std::min(next_bypass_ * 2, kMaxBypassSets) : kBypassSets;
       looks_ = 0;
       hits_ = 0;
     }
@@ -117,12 +123,7 @@ ArgumentSplitter::Ids ArgumentSplitter::Take(std::string_view object, bool store
   Ids ids;
   if (store) ids.args_id = NextId();
   mask_ = 0;
-  size_t member = 0;
-  const bool whole =
-      ForEachMember(object, [&](std::string_view key, bool escaped, const JsonValue& value) {
-        TakeMember(ids.args_id, KeyAt(member++, key, escaped), value);
-      });
-  if (!whole) ++bad_sets_;
+  if (!Split(object, ids.args_id)) ++bad_sets_;
   if (mask_ != 0) ids.captured = captured_.Add(mask_, values_);
   if (place != nullptr) place->ids = ids;
   return ids;
@@ -152,30 +153,83 @@ void ArgumentSplitter::Grow() {
   }
 }
 
-// Most sets have the keys of the one before at the same places.
-const ArgumentSplitter::Key& ArgumentSplitter::KeyAt(size_t place, std::string_view text,
-                                                     bool escaped) {
-  constexpr size_t kMaxPlaces = 64;
-  place %= kMaxPlaces;
-  if (place >= places_.size()) places_.resize(place + 1);
-  Place& known = places_[place];
-  for (const Key& key : known.keys) {
-    if (key.name >= 0 && key.text == text) return key;
+// False where the text stops to be JSON; what stands before is taken.
+bool ArgumentSplitter::Split(std::string_view object, int32_t args_id) {
+  const char* p = object.data();
+  const char* const end = p + object.size();
+  const char* const inside_end = end - 1;
+  uint32_t node = MemberShapes::kRoot;
+  while (true) {
+    const MemberShapes::Edge* edge = shapes_.Match(node, p, end);
+    if (edge == nullptr) edge = LearnEdge(node, p, end);
+    if (edge == nullptr) return false;
+    if (edge->last) return true;
+    p += edge->text.size();
+    node = edge->node;
+    const PlainNumber number = ReadPlainNumber(p, end);
+    if (number.behind != nullptr && TakePlainNumber(args_id, *edge, number)) {
+      p = number.behind;
+      continue;
+    }
+    JsonValue value;
+    p = ReadJsonValue(SkipSpace(p, inside_end), inside_end, value);
+    if (p == nullptr) return false;
+    TakeMember(args_id, *edge, value);
   }
-  Key& key = known.keys[known.oldest];
-  known.oldest = static_cast<uint8_t>((known.oldest + 1) % known.keys.size());
-  key.text = text;
-  key.name = escaped ? names_.Intern(Unescape(text)) : names_.Intern(text);
-  key.slot = -1;
-  for (size_t i = 0; i < captured_keys_.size(); ++i) {
-    if (text == captured_keys_[i].first) key.slot = static_cast<int8_t>(i);
-  }
-  return key;
 }
 
-void ArgumentSplitter::TakeMember(int32_t args_id, const Key& key, const JsonValue& value) {
-  if (key.slot >= 0) Capture(key.slot, value);
-  if (args_id >= 0) StoreValue(args_id, key.name, value);
+// From the end of a value, or the opening brace, to the begin of the next value. Null where there
+// is none.
+const MemberShapes::Edge* ArgumentSplitter::LearnEdge(uint32_t node, const char* p,
+                                                      const char* end) {
+  const char* const inside_end = end - 1;
+  MemberShapes::Edge edge;
+  const bool is_first = *p == '{' && node == MemberShapes::kRoot;
+  const char* key_begin = SkipSeparators(is_first ? p + 1 : p, inside_end);
+  if (key_begin >= inside_end) {
+    edge.last = true;
+    edge.text.assign(p, end);
+    return shapes_.Learn(node, std::move(edge));
+  }
+  JsonValue key;
+  if (*key_begin != '"') return nullptr;
+  const char* behind = ReadJsonValue(key_begin, inside_end, key);
+  if (behind == nullptr) return nullptr;
+  behind = SkipSpace(behind, inside_end);
+  if (behind >= inside_end || *behind != ':') return nullptr;
+  behind = SkipSpace(behind + 1, inside_end);
+  edge.text.assign(p, behind);
+  edge.key = InternText(key);
+  for (size_t i = 0; i < captured_keys_.size(); ++i) {
+    if (key.text == captured_keys_[i].first) edge.slot = static_cast<int8_t>(i);
+  }
+  return shapes_.Learn(node, std::move(edge));
+}
+
+// False where it is to be kept as text.
+bool ArgumentSplitter::TakePlainNumber(int32_t args_id, const MemberShapes::Edge& edge,
+                                       const PlainNumber& number) {
+  if (edge.slot >= 0) {
+    const auto slot = static_cast<size_t>(edge.slot);
+    if (captured_keys_[slot].second) return false;
+    if (number.is_integer) {
+      values_[slot] = number.integer;
+      mask_ |= 1U << slot;
+    }
+  }
+  if (args_id < 0) return true;
+  if (number.is_integer) {
+    ints_->Append({args_id, edge.key, number.integer});
+  } else {
+    doubles_->Append({args_id, edge.key, number.fraction});
+  }
+  return true;
+}
+
+void ArgumentSplitter::TakeMember(int32_t args_id, const MemberShapes::Edge& edge,
+                                  const JsonValue& value) {
+  if (edge.slot >= 0) Capture(edge.slot, value);
+  if (args_id >= 0) StoreValue(args_id, edge.key, value);
 }
 
 int32_t ArgumentSplitter::InternText(const JsonValue& value) {

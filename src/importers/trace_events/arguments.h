@@ -17,7 +17,9 @@
 #include "base/host/spill.h"
 #include "base/status.h"
 #include "importers/trace_events/dialect.h"
+#include "importers/trace_events/member_shapes.h"
 #include "importers/trace_events/members.h"
+#include "importers/trace_events/plain_number.h"
 #include "importers/trace_events/shared_names.h"
 #include "store/rows.h"
 #include "store/table_writer.h"
@@ -63,15 +65,12 @@ class ArgumentSplitter {
     Ids ids;
     bool used = false;
   };
-  struct Key {
-    std::string text;
-    int32_t name = -1;
-    int8_t slot = -1;  // among the captured
-  };
 
   int32_t NextId();
-  const Key& KeyAt(size_t place, std::string_view text, bool escaped);
-  void TakeMember(int32_t args_id, const Key& key, const JsonValue& value);
+  bool Split(std::string_view object, int32_t args_id);
+  const MemberShapes::Edge* LearnEdge(uint32_t node, const char* p, const char* end);
+  bool TakePlainNumber(int32_t args_id, const MemberShapes::Edge& edge, const PlainNumber& number);
+  void TakeMember(int32_t args_id, const MemberShapes::Edge& edge, const JsonValue& value);
   void StoreValue(int32_t args_id, int32_t key, const JsonValue& value);
   void StoreText(int32_t args_id, int32_t key, int16_t form, const JsonValue& value);
   void Capture(int8_t slot, const JsonValue& value);
@@ -89,12 +88,8 @@ class ArgumentSplitter {
   int32_t looks_ = 0;
   int32_t hits_ = 0;
   int32_t bypass_ = 0;  // sets still to take without looking
-  // Keys met last at each place of a set; kinds of events take turns.
-  struct Place {
-    std::array<Key, 4> keys;
-    uint8_t oldest = 0;
-  };
-  std::vector<Place> places_;
+  int32_t next_bypass_;
+  MemberShapes shapes_;
   uint32_t mask_ = 0;
   std::array<int64_t, kMaxCapturedKeys> values_ = {};
   CapturedArguments captured_;

@@ -180,7 +180,8 @@ void Collector::TakeEdge(const TraceEvent& event, char phase) {
                            .captured = ids.captured,
                            .reader = number_,
                            .phase = phase,
-                           .lane = stage_.dialect_.LaneOf(event)});
+                           .lane = stage_.dialect_.LaneOf(event),
+                           .only_beside = event.only_beside});
 }
 
 void Collector::TakeAsync(const TraceEvent& event, char phase) {
@@ -196,7 +197,8 @@ void Collector::TakeAsync(const TraceEvent& event, char phase) {
                            .captured = ids.captured,
                            .reader = number_,
                            .phase = phase,
-                           .lane = 0});
+                           .lane = 0,
+                           .only_beside = event.only_beside});
 }
 
 void Collector::TakeInstant(const TraceEvent& event) {

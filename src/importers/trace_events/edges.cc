@@ -118,13 +118,15 @@ void EdgePairs::CloseGroup(Edges* alone) {
   open_names_.clear();
 }
 
-// The arguments of begin and end are one set in Chrome's format; here the begin's come first.
+// The arguments of begin and end are one set in Chrome's format; here the begin's come first,
+// unless they are but its thread clock.
 void EdgePairs::Add(const Range& range, int32_t track) {
   const RangeEdge& begin = *range.begin;
   const bool end_has_arguments = range.end != nullptr && range.end->args_id >= 0;
-  const bool use_end = end_has_arguments && begin.args_id < 0 && begin.captured < 0;
+  const bool begin_has_none = (begin.args_id < 0 && begin.captured < 0) || begin.only_beside;
+  const bool use_end = end_has_arguments && begin_has_none;
   if (end_has_arguments && begin.args_id >= 0) {
-    stage_.issues_.Add(kTwoArgumentSets, stage_.path_);
+    stage_.issues_.Add(begin.only_beside ? kUnreadKeys : kTwoArgumentSets, stage_.path_);
   }
   const RangeEdge& described = use_end ? *range.end : begin;
   stage_.staged_.slices.Append({.ts = begin.ts,

@@ -26,6 +26,12 @@ Status WriteSlices(const EventStage& stage, store::Store& store) {
   return transaction.Commit();
 }
 
+Status WriteCounters(const EventStage& stage, store::Store& store) {
+  SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
+  SONDE_RETURN_IF_ERROR(stage.WriteCounters(transaction));
+  return transaction.Commit();
+}
+
 Status WriteRest(EventStage& stage, store::Store& store, const WriteMore& more,
                  ImportSummary& summary) {
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
@@ -40,20 +46,24 @@ Status WriteRest(EventStage& stage, store::Store& store, const WriteMore& more,
 }  // namespace
 
 Result<ImportSummary> Finish(EventStage& stage, store::Store& store, const ImportOptions& options,
-                             const WriteMore& more) {
+                             const WriteMore& more, const std::function<Status()>& prepare) {
   if (options.watch != nullptr) {
     if (options.watch->cancelled()) return base::CancelledError("the import was cancelled");
     options.watch->ExpectRows(static_cast<uint64_t>(stage.slice_count()));
   }
   ImportSummary summary;
-  Status slices;
+  Status beside;  // what needs no new texts
   base::TaskGroup group(options.threads);
-  group.Run([&] { slices = WriteSlices(stage, store); });
-  Status rest = WriteRest(stage, store, more, summary);
+  group.Run([&] {
+    beside = WriteSlices(stage, store);
+    if (beside.ok()) beside = WriteCounters(stage, store);
+    if (beside.ok()) beside = stage.Commit();
+  });
+  Status rest = prepare ? prepare() : Status();
+  if (rest.ok()) rest = WriteRest(stage, store, more, summary);
   group.Wait();
-  SONDE_RETURN_IF_ERROR(slices);
+  SONDE_RETURN_IF_ERROR(beside);
   SONDE_RETURN_IF_ERROR(rest);
-  SONDE_RETURN_IF_ERROR(stage.Commit());
   summary.rank = stage.rank();
   summary.slices = stage.slice_count();
   summary.begin_ns = stage.first_ns();

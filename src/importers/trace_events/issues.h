@@ -40,10 +40,10 @@ inline constexpr IssueKind kHugeValue{
 inline constexpr IssueKind kOtherPhase{
     "trace_phase_not_imported", Severity::kInfo,
     "events of other kinds than slices, counters, flows, instants and names were left out"};
-inline constexpr IssueKind kUnreadKeys{"trace_keys_not_imported", Severity::kInfo,
-                                       "events carry a thread clock (\"tts\", \"tdur\") or stack "
-                                       "frames (\"sf\", \"stack\"), which were "
-                                       "left out"};
+inline constexpr IssueKind kUnreadKeys{
+    "trace_keys_not_imported", Severity::kInfo,
+    "a thread clock (\"tts\") or stack frames (\"sf\", \"stack\") of an event that begins no slice "
+    "were left out; those of slices are arguments"};
 inline constexpr IssueKind kNoDuration{
     "trace_without_duration", Severity::kWarning,
     "a complete event (\"X\") without a duration was taken as one of no duration"};

@@ -19,21 +19,21 @@ Field FieldOf(std::string_view key) {
       if (key == "ph") return Field::kPhase;
       if (key == "ts") return Field::kTs;
       if (key == "id") return Field::kId;
-      if (key == "sf") return Field::kUnread;
+      if (key == "sf") return Field::kBeside;
       return key == "bp" ? Field::kBind : Field::kOther;
     case 3:
       if (key == "pid") return Field::kPid;
       if (key == "tid") return Field::kTid;
       if (key == "dur") return Field::kDur;
       if (key == "cat") return Field::kCategory;
-      if (key == "tts" || key == "esf") return Field::kUnread;
+      if (key == "tts" || key == "esf") return Field::kBeside;
       return key == "id2" ? Field::kId : Field::kOther;
     case 4:
       if (key == "name") return Field::kName;
-      if (key == "tdur") return Field::kUnread;
+      if (key == "tdur") return Field::kBeside;
       return key == "args" ? Field::kArgs : Field::kOther;
     case 5:
-      if (key == "stack") return Field::kUnread;
+      if (key == "stack") return Field::kBeside;
       return key == "scope" ? Field::kScope : Field::kOther;
     case 7:
       if (key == "bind_id") return Field::kBindId;
@@ -132,6 +132,7 @@ ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& ev
                               const char*& behind) {
   event = TraceEvent();
   bad_time_ = false;
+  beside_.clear();
   const char* p = begin + 1;
   while (true) {
     p = SkipSpace(p, end);
@@ -143,6 +144,7 @@ ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& ev
     }
     if (*p != '"') return ScanResult::kBad;
     Field field = Field::kOther;
+    std::string_view key_text;
     if (const char* value = FindKnownKey(p + 1, end, field)) {
       if (const char* next = ReadPlain(field, value, end, event)) {
         p = next;
@@ -152,7 +154,8 @@ ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& ev
     } else {
       const StringEnd key = FindStringEnd(p + 1, end);
       if (key.quote == nullptr) return ScanResult::kIncomplete;
-      field = FieldOf({p + 1, static_cast<size_t>(key.quote - p) - 1});
+      key_text = {p + 1, static_cast<size_t>(key.quote - p) - 1};
+      field = FieldOf(key_text);
       p = SkipSpace(key.quote + 1, end);
       if (p >= end) return ScanResult::kIncomplete;
       if (*p != ':') return ScanResult::kBad;
@@ -164,6 +167,7 @@ ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& ev
     p = ReadValue(p, end, value);
     if (p == nullptr) return ScanResult::kIncomplete;
     if (p == at) return ScanResult::kBad;
+    if (field == Field::kBeside) TakeBeside(key_text, value);
     TakeField(field, value, event);
   }
   behind = p + 1;
@@ -278,15 +282,42 @@ void EventScanner::TakeField(Field field, const Value& value, TraceEvent& event)
     case Field::kScope:
       event.scope = Text(value);
       break;
-    case Field::kUnread:
-      event.has_more = true;
-      break;
-    case Field::kOther:
+    default:
       break;
   }
 }
 
+void EventScanner::TakeBeside(std::string_view key, const Value& value) {
+  beside_ += beside_.empty() ? "\"" : ", \"";
+  beside_ += key;
+  beside_ += value.is_string ? "\": \"" : "\": ";
+  beside_ += value.text;
+  if (value.is_string) beside_ += '"';
+}
+
+// What stands beside the arguments joins them where the event becomes a slice.
+void EventScanner::JoinBeside(TraceEvent& event) {
+  const bool begins =
+      event.phase == 'X' || event.phase == 'B' || event.phase == 'b' || event.phase == 'S';
+  if (!begins) {
+    event.has_more = true;
+    return;
+  }
+  std::string& joined = texts_.emplace_back("{");
+  event.only_beside = event.args.empty() ||
+                      SkipSpace(event.args.data() + 1, event.args.data() + event.args.size()) ==
+                          event.args.data() + event.args.size() - 1;
+  if (!event.only_beside) {
+    joined += event.args.substr(1, event.args.size() - 2);
+    joined += ", ";
+  }
+  joined += beside_;
+  joined += '}';
+  event.args = joined;
+}
+
 void EventScanner::Finish(TraceEvent& event) {
+  if (!beside_.empty()) JoinBeside(event);
   problem_ = EventProblem::kNone;
   if (event.phase == '\0') {
     problem_ = EventProblem::kNoPhase;

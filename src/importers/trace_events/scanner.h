@@ -40,7 +40,7 @@ enum class EventField : uint8_t {
   kFlowIn,
   kFlowOut,
   kScope,
-  kUnread
+  kBeside  // thread clock and stack frames: facts of a slice that do not stand in its arguments
 };
 
 class EventScanner {
@@ -67,11 +67,14 @@ class EventScanner {
   void TakeField(EventField field, const Value& value, TraceEvent& event);
   std::string_view Text(const Value& value);
   void TakeTime(const Value& value, int64_t& ns, bool& has);
+  void TakeBeside(std::string_view key, const Value& value);
+  void JoinBeside(TraceEvent& event);
   void Finish(TraceEvent& event);
 
   EventProblem problem_ = EventProblem::kNone;
   bool bad_time_ = false;
   int64_t mended_ = 0;
+  std::string beside_;             // members of an object
   std::deque<std::string> texts_;  // unescaped ones
 };
 

@@ -107,6 +107,7 @@ struct RangeEdge {
   uint32_t reader;
   char phase;  // B E b e
   uint8_t lane;
+  bool only_beside;  // the arguments are but thread clock and stack frames
 };
 
 // What one piece of the file gave.
@@ -172,11 +173,12 @@ class EventStage {
   // May be called for several files, which are one trace.
   Status Read(const std::string& path);
   Status Arrange(int64_t base_ns);
-  // Interns nothing: may run beside WriteRest, with a transaction of its own.
+  // These intern nothing: they may run beside WriteRest, with transactions of their own.
   Status WriteSlices(store::Transaction& transaction, store::ZoomWriter& zoom) const;
-  // Processes, threads, tracks, flows, counters and marks.
+  Status WriteCounters(store::Transaction& transaction) const;
+  // Processes, threads, tracks, flows and marks.
   Status WriteRest(store::Transaction& transaction);
-  // Of the arguments; after all else was written.
+  // Of the arguments; beside all else.
   Status Commit();
 
   // Of processes without a device; before Write.
@@ -226,7 +228,6 @@ class EventStage {
   Status WriteThreads(store::Transaction& transaction);
   Status WriteTracks(store::Transaction& transaction);
   Status WriteFlows(store::Transaction& transaction);
-  Status WriteCounters(store::Transaction& transaction);
   Status WriteMarks(store::Transaction& transaction);
 
   store::Store* store_;

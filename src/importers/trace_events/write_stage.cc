@@ -112,7 +112,6 @@ Status EventStage::WriteRest(store::Transaction& transaction) {
   SONDE_RETURN_IF_ERROR(WriteThreads(transaction));
   SONDE_RETURN_IF_ERROR(WriteTracks(transaction));
   SONDE_RETURN_IF_ERROR(WriteFlows(transaction));
-  SONDE_RETURN_IF_ERROR(WriteCounters(transaction));
   return WriteMarks(transaction);
 }
 
@@ -201,7 +200,7 @@ Status EventStage::WriteFlows(store::Transaction& transaction) {
   return writer.Close();
 }
 
-Status EventStage::WriteCounters(store::Transaction& transaction) {
+Status EventStage::WriteCounters(store::Transaction& transaction) const {
   SONDE_ASSIGN_OR_RETURN(auto counters, store::TableWriter<store::CounterRow>::Open(transaction));
   for (const CounterValue& value : staged_.counters) {
     counters.Append({.ts = value.ts,
