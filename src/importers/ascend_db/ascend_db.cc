@@ -62,7 +62,7 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
   }
   // A second database is that of the device tool, from which the first was made.
   const SpanFile& main = span.databases.front();
-  TraceRows rows;
+  TraceRows rows(std::string(base::DirName(store.path())));
   rows.source = main.relative;
   rows.rank = SpanRank(span);
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());

@@ -31,9 +31,8 @@ class CommunicationReader {
   int32_t DeviceOf(const SqliteRow& row, int64_t connection) const {
     const auto device = row.Int(10);
     if (device && *device >= 0 && *device <= INT32_MAX) return static_cast<int32_t>(*device);
-    const auto found = trace_.device_of_connection.find(connection);
-    if (found != trace_.device_of_connection.end()) return found->second;
-    return trace_.only_device;
+    const int32_t* found = trace_.device_of_connection.Find(connection);
+    return found != nullptr ? *found : trace_.only_device;
   }
 
   void Take(const SqliteRow& row) {
@@ -67,10 +66,10 @@ class CommunicationReader {
     op.rank_size = std::max<int64_t>(row.Int(11).value_or(-1), -1);
     op.connection_id = connection;
     op.step_id = trace_.DeviceStepAt(op.ts);
-    const auto launch = trace_.op_of_connection.find(connection);
-    if (launch != trace_.op_of_connection.end()) op.launch_slice_id = launch->second;
+    const int32_t* launch = trace_.op_of_connection.Find(connection);
+    if (launch != nullptr) op.launch_slice_id = *launch;
     AddFlow(op);
-    trace_.op_of_id.try_emplace(*id, static_cast<int32_t>(rows_.communications.size()));
+    trace_.op_of_id.Insert(*id, static_cast<int32_t>(rows_.communications.size()));
     rows_.communications.push_back(op);
   }
 
@@ -82,12 +81,12 @@ class CommunicationReader {
   }
 
   void AddFlow(const store::CommunicationOpRow& op) {
-    const auto call = trace_.api_of_connection.find(op.connection_id);
-    if (call == trace_.api_of_connection.end()) return;
+    const ApiCall* call = trace_.api_of_connection.Find(op.connection_id);
+    if (call == nullptr) return;
     store::FlowRow flow;
     flow.kind = rows_.names.Intern("host_to_device");
     flow.key = op.connection_id;
-    flow.slice_out = call->second.slice;
+    flow.slice_out = call->slice;
     flow.slice_in = op.slice_id;
     rows_.flows.push_back(flow);
   }
@@ -119,10 +118,10 @@ class CommunicationReader {
     const std::string_view type = trace_.TextView(row, 2);
     const bool moves_data = type == "Memcpy" || type == "Reduce_Inline" || type.starts_with("RDMA");
     if (!moves_data) return;
-    const auto op = trace_.op_of_id.find(row.Int(1).value_or(-1));
-    const auto task = trace_.task_of_global.find(row.Int(0).value_or(-1));
+    const int32_t* op = trace_.op_of_id.Find(row.Int(1).value_or(-1));
+    const int32_t* task = trace_.task_of_global.Find(row.Int(0).value_or(-1));
     const auto size = row.Int(6);
-    if (op == trace_.op_of_id.end() || task == trace_.task_of_global.end()) {
+    if (op == nullptr || task == nullptr) {
       rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": COMMUNICATION_TASK_INFO"));
       return;
     }
@@ -131,10 +130,9 @@ class CommunicationReader {
     const int32_t link = trace_.Enum("ENUM_HCCL_LINK_TYPE", row.Int(7));
     const std::string_view link_name = link == store::kNone ? "" : rows_.names.Text(link);
     const int32_t transport = TransportOf(link_name, row.Int(5));
-    Sum& sum =
-        transfers_[{op->second, transport, link, RankOf(row.Int(3)), RankOf(row.Int(4)), *size}];
+    Sum& sum = transfers_[{*op, transport, link, RankOf(row.Int(3)), RankOf(row.Int(4)), *size}];
     ++sum.count;
-    sum.dur_ns += rows_.tasks[static_cast<size_t>(task->second)].dur;
+    sum.dur_ns += rows_.tasks[static_cast<size_t>(*task)].dur;
   }
 
   // Names of communication.json: the link decides, since SDMA is what all links inside a machine

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "importers/ascend_db/sqlite_reader.h"
+#include "importers/rows/number_table.h"
 #include "importers/rows/trace_rows.h"
 
 namespace sonde::importers::db_import {
@@ -36,15 +37,15 @@ struct DbTrace {
   TraceRows& rows;
   std::string file;  // named in issues
 
-  std::unordered_map<int64_t, int32_t> strings = {};  // STRING_IDS -> name
+  NumberTable<int32_t> strings{rows.pool()};  // STRING_IDS -> name
   std::map<std::string, std::unordered_map<int64_t, int32_t>, std::less<>> enums = {};
   int64_t main_pid = 0;
   int32_t only_device = -1;  // where the database knows one
-  std::unordered_map<int64_t, ApiCall> api_of_connection = {};
-  std::unordered_map<int64_t, int32_t> op_of_connection = {};  // index of the op's slice
-  std::unordered_map<int64_t, int32_t> task_of_global = {};    // index into rows.tasks
-  std::unordered_map<int64_t, int32_t> device_of_connection = {};
-  std::unordered_map<int64_t, int32_t> op_of_id = {};  // COMMUNICATION_OP.opId -> index
+  NumberTable<ApiCall> api_of_connection{rows.pool()};
+  NumberTable<int32_t> op_of_connection{rows.pool()};  // index of the op's slice
+  NumberTable<int32_t> task_of_global{rows.pool()};    // index into rows.tasks
+  NumberTable<int32_t> device_of_connection{rows.pool()};
+  NumberTable<int32_t> op_of_id{rows.pool()};  // COMMUNICATION_OP.opId -> index
   std::vector<StepSpan> steps = {};
 
   // The text of an id; counted where there is none. store::kNone for NULL.

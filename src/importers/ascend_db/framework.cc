@@ -47,7 +47,10 @@ class FrameworkReader {
         step_category_(rows_.names.Intern("user_annotation")),
         queue_category_(rows_.names.Intern("task_queue")),
         python_category_(rows_.names.Intern("python_function")),
-        module_category_(rows_.names.Intern("module")) {}
+        module_category_(rows_.names.Intern("module")),
+        connections_(base::SpillAllocator<std::pair<int64_t, int64_t>>(rows_.pool())),
+        ops_of_connection_(rows_.pool()),
+        queue_of_connection_(rows_.pool()) {}
 
   void Run() {
     if (trace_.Has("PYTORCH_API", {"startNs", "endNs", "globalTid", "name"})) ReadCalls();
@@ -71,11 +74,15 @@ class FrameworkReader {
       const auto set = row.Int(0);
       const auto connection = row.Int(1);
       if (set && connection) {
-        connections_.emplace(*set, *connection);
+        connections_.emplace_back(*set, *connection);
       } else {
         trace_.WrongType("CONNECTION_IDS");
       }
     });
+    const auto by_set = [](const auto& a, const auto& b) { return a.first < b.first; };
+    if (!std::is_sorted(connections_.begin(), connections_.end(), by_set)) {
+      std::stable_sort(connections_.begin(), connections_.end(), by_set);
+    }
   }
 
   void ReadStacks() {
@@ -117,15 +124,24 @@ class FrameworkReader {
     }
   }
 
+  // Those of the set that the row names.
+  template <class Take>
+  void ForEachConnection(const SqliteRow& row, Take&& take) const {
+    const int64_t set = row.Int(3).value_or(-1);
+    auto at =
+        std::lower_bound(connections_.begin(), connections_.end(), set,
+                         [](const auto& entry, int64_t number) { return entry.first < number; });
+    for (; at != connections_.end() && at->first == set; ++at) take(at->second);
+  }
+
   void TakeQueue(const SqliteRow& row, int32_t thread, int64_t ts, int64_t dur, int32_t name) {
     const int32_t slice =
         rows_.AddSlice(ThreadTrack(rows_, "thread", thread), ts, dur, name, queue_category_);
     const std::string_view text = name == store::kNone ? "" : rows_.names.Text(name);
-    const auto [first, last] = connections_.equal_range(row.Int(3).value_or(-1));
-    for (auto at = first; at != last; ++at) {
-      auto& ends = queue_of_connection_[at->second];
+    ForEachConnection(row, [&](int64_t connection) {
+      QueueEnds& ends = *queue_of_connection_.Insert(connection, {}).first;
       (text.starts_with("Enqueue") ? ends.first : ends.second) = slice;
-    }
+    });
   }
 
   void TakePython(int32_t thread, int64_t ts, int64_t dur, int32_t name) {
@@ -150,11 +166,12 @@ class FrameworkReader {
     op.signature_id = SignatureOf(row);
     const auto stack = stacks_.find(row.Int(9).value_or(-1));
     if (stack != stacks_.end()) op.stack_id = stack->second;
-    const auto [first, last] = connections_.equal_range(row.Int(3).value_or(-1));
-    for (auto at = first; at != last; ++at) {
-      trace_.op_of_connection.emplace(at->second, slice);
-      ops_of_connection_[at->second].push_back(slice);
-    }
+    ForEachConnection(row, [&](int64_t connection) {
+      trace_.op_of_connection.Insert(connection, slice);
+      OpsOfConnection& ops = *ops_of_connection_.Insert(connection, {}).first;
+      (ops.count == 0 ? ops.first : ops.second) = slice;
+      ++ops.count;
+    });
     if (is_step) step_slices_[base::ParseInt64(text.substr(13)).value_or(-1)] = slice;
     rows_.ops.push_back(op);
   }
@@ -180,20 +197,21 @@ class FrameworkReader {
   }
 
   void PairQueue() {
-    for (const auto& [connection, ends] : queue_of_connection_) {
-      if (ends.first == store::kNone || ends.second == store::kNone) continue;
+    queue_of_connection_.ForEach([this](int64_t connection, const QueueEnds& ends) {
+      if (ends.first == store::kNone || ends.second == store::kNone) return;
       AddFlow("enqueue_dequeue", connection, ends.first, ends.second);
-    }
+    });
   }
 
   // Two operators that share a connection which is no launch are ends of autograd.
   void PairForwardBackward() {
-    for (const auto& [connection, slices] : ops_of_connection_) {
-      if (slices.size() != 2) continue;
-      const auto ts = [&](int32_t slice) { return rows_.slices[static_cast<size_t>(slice)].ts; };
-      const bool in_order = ts(slices[0]) <= ts(slices[1]);
-      AddFlow("forward_backward", connection, slices[in_order ? 0 : 1], slices[in_order ? 1 : 0]);
-    }
+    const auto ts = [&](int32_t slice) { return rows_.slices[static_cast<size_t>(slice)].ts; };
+    ops_of_connection_.ForEach([&](int64_t connection, const OpsOfConnection& ops) {
+      if (ops.count != 2) return;
+      const bool in_order = ts(ops.first) <= ts(ops.second);
+      AddFlow("forward_backward", connection, in_order ? ops.first : ops.second,
+              in_order ? ops.second : ops.first);
+    });
   }
 
   void WriteSteps() {
@@ -217,14 +235,19 @@ class FrameworkReader {
   int32_t queue_category_;
   int32_t python_category_;
   int32_t module_category_;
-  std::multimap<int64_t, int64_t> connections_;  // set -> connection
+  base::SpillVector<std::pair<int64_t, int64_t>> connections_;  // set, connection; by set
   std::unordered_map<int64_t, int32_t> stacks_;
-  std::map<int64_t, std::vector<int32_t>> ops_of_connection_;
+  struct OpsOfConnection {
+    int32_t first = store::kNone;  // slices
+    int32_t second = store::kNone;
+    int32_t count = 0;
+  };
+  NumberTable<OpsOfConnection> ops_of_connection_;
   struct QueueEnds {
     int32_t first = store::kNone;
     int32_t second = store::kNone;
   };
-  std::map<int64_t, QueueEnds> queue_of_connection_;
+  NumberTable<QueueEnds> queue_of_connection_;
   std::map<int64_t, int32_t> step_slices_;
 };
 
@@ -255,22 +278,22 @@ void ReadFramework(DbTrace& trace) {
 void ReadHostCalls(DbTrace& trace) {
   constexpr int64_t kNodeType = 10000;
   if (trace.Has("CANN_API", {"startNs", "endNs", "globalTid", "name"})) {
-    trace.Read("CANN_API", {"startNs", "endNs", "type", "globalTid", "connectionId", "name"},
-               [&](const SqliteRow& row) {
-                 const auto begin = row.Int(0);
-                 const auto end = row.Int(1);
-                 const auto tid = row.Int(3);
-                 if (!begin || !end || !tid) return trace.WrongType("CANN_API");
-                 const int32_t level = LevelName(trace, row.Int(2));
-                 const int32_t track = ThreadTrack(trace.rows, "api", trace.Thread(*tid));
-                 const int32_t slice = trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end),
-                                                           trace.Text(row, 5), level);
-                 const int64_t connection = row.Int(4).value_or(-1);
-                 trace.rows.api_calls.push_back(
-                     {.slice_id = slice, .level = level, .connection_id = connection});
-                 trace.api_of_connection.emplace(connection,
-                                                 ApiCall{slice, *begin, row.Int(2) == kNodeType});
-               });
+    trace.Read(
+        "CANN_API", {"startNs", "endNs", "type", "globalTid", "connectionId", "name"},
+        [&](const SqliteRow& row) {
+          const auto begin = row.Int(0);
+          const auto end = row.Int(1);
+          const auto tid = row.Int(3);
+          if (!begin || !end || !tid) return trace.WrongType("CANN_API");
+          const int32_t level = LevelName(trace, row.Int(2));
+          const int32_t track = ThreadTrack(trace.rows, "api", trace.Thread(*tid));
+          const int32_t slice =
+              trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end), trace.Text(row, 5), level);
+          const int64_t connection = row.Int(4).value_or(-1);
+          trace.rows.api_calls.push_back(
+              {.slice_id = slice, .level = level, .connection_id = connection});
+          trace.api_of_connection.Insert(connection, {slice, *begin, row.Int(2) == kNodeType});
+        });
   }
   if (!trace.Has("OSRT_API", {"name", "globalTid", "startNs", "endNs"})) return;
   const int32_t category = trace.rows.names.Intern("os_runtime");

@@ -19,7 +19,7 @@ void ReadStrings(DbTrace& trace) {
   }
   trace.Read("STRING_IDS", {"id", "value"}, [&](const SqliteRow& row) {
     if (const auto id = row.Int(0)) {
-      trace.strings.emplace(*id, trace.rows.names.Intern(row.Text(1)));
+      trace.strings.Insert(*id, trace.rows.names.Intern(row.Text(1)));
     } else {
       trace.WrongType("STRING_IDS");
     }
@@ -105,8 +105,8 @@ void NameHost(DbTrace& trace) {
 int32_t DbTrace::Text(const SqliteRow& row, int column) {
   if (row.IsNull(column)) return store::kNone;
   const auto id = row.Int(column);
-  const auto found = id ? strings.find(*id) : strings.end();
-  if (found != strings.end()) return found->second;
+  const int32_t* found = id ? strings.Find(*id) : nullptr;
+  if (found != nullptr) return *found;
   constexpr int64_t kNoText = 4294967295;
   if (id != kNoText) rows.issues.Add(kDbUnknownId, file);
   return store::kNone;

@@ -1,6 +1,7 @@
 // What ran on the device, with shapes and hardware counters, and the arrows from the host.
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/strings.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend_db/db_trace.h"
@@ -28,7 +29,10 @@ class TaskReader {
       : trace_(trace),
         rows_(trace.rows),
         kernel_category_(rows_.names.Intern("kernel")),
-        task_category_(rows_.names.Intern("device_task")) {}
+        task_category_(rows_.names.Intern("device_task")),
+        kernels_(rows_.pool()),
+        communication_tasks_(rows_.pool()),
+        mark_texts_(rows_.pool()) {}
 
   void Run() {
     if (!trace_.Has("TASK", {"startNs", "endNs", "globalTaskId", "streamId"})) return;
@@ -40,14 +44,14 @@ class TaskReader {
                  "taskType", "contextId", "streamId", "taskId", "modelId"},
                 [this](const SqliteRow& row) { Take(row); });
     ReadCounters();
-    for (const auto& [id, kernel] : kernels_) {
+    kernels_.ForEach([this](int64_t, const Kernel& kernel) {
       if (!kernel.taken) rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": COMPUTE_TASK_INFO"));
-    }
+    });
   }
 
  private:
   struct Kernel {
-    store::TaskKindRow kind;
+    int32_t kind = store::kNone;  // in kernel_kinds_
     bool taken = false;
   };
   struct CommunicationTask {
@@ -94,8 +98,34 @@ class TaskReader {
                   kind.output_shapes = Shapes(row, 11);
                   kind.op_state = Known(row, 12);
                   kind.hf32 = Known(row, 13);
-                  kernels_.try_emplace(*id, Kernel{kind});
+                  kernels_.Insert(*id, {KernelKind(kind)});
                 });
+  }
+
+  // Kernels of one kind are many.
+  int32_t KernelKind(const store::TaskKindRow& kind) {
+    uint64_t hash = 0;
+    const auto add = [&](auto value) {
+      hash = base::HashCombine(hash, static_cast<uint64_t>(value));
+    };
+    store::RowTraits<store::TaskKindRow>::Visit(kind, add);
+    for (auto [at, last] = kind_of_hash_.equal_range(hash); at != last; ++at) {
+      if (SameKind(kernel_kinds_[static_cast<size_t>(at->second)], kind)) return at->second;
+    }
+    const auto index = static_cast<int32_t>(kernel_kinds_.size());
+    kernel_kinds_.push_back(kind);
+    kind_of_hash_.emplace(hash, index);
+    return index;
+  }
+
+  static bool SameKind(const store::TaskKindRow& a, const store::TaskKindRow& b) {
+    std::vector<int64_t> columns;
+    store::RowTraits<store::TaskKindRow>::Visit(a, [&](auto value) { columns.push_back(value); });
+    size_t i = 0;
+    bool same = true;
+    store::RowTraits<store::TaskKindRow>::Visit(
+        b, [&](auto value) { same &= columns[i++] == static_cast<int64_t>(value); });
+    return same;
   }
 
   void ReadCommunicationTasks() {
@@ -104,8 +134,7 @@ class TaskReader {
                 [this](const SqliteRow& row) {
                   const auto id = row.Int(0);
                   if (!id) return trace_.WrongType("COMMUNICATION_TASK_INFO");
-                  communication_tasks_.try_emplace(
-                      *id, CommunicationTask{trace_.Text(row, 1), row.Int(2).value_or(0)});
+                  communication_tasks_.Insert(*id, {trace_.Text(row, 1), row.Int(2).value_or(0)});
                 });
   }
 
@@ -114,7 +143,7 @@ class TaskReader {
     trace_.Read("MSTX_EVENTS", {"message", "connectionId"}, [this](const SqliteRow& row) {
       const auto connection = row.Int(1);
       if (connection && *connection != kNone32) {
-        mark_texts_.try_emplace(*connection, trace_.Text(row, 0));
+        mark_texts_.Insert(*connection, trace_.Text(row, 0));
       }
     });
   }
@@ -128,23 +157,23 @@ class TaskReader {
     int32_t plane_track = store::kNone;
     const int32_t task_type = trace_.Text(row, 6);
     const int64_t connection = KnownNumber(row.Int(3));
-    const auto kernel = kernels_.find(*id);
-    const auto part = communication_tasks_.find(*id);
-    const auto mark = mark_texts_.find(row.Int(3).value_or(kNone32));
+    Kernel* kernel = kernels_.Find(*id);
+    const CommunicationTask* part = communication_tasks_.Find(*id);
+    const int32_t* mark = mark_texts_.Find(row.Int(3).value_or(kNone32));
     const int32_t device = SmallNumber(row.Int(2)).value_or(-1);
     const int32_t process = ProcessOf(row);
-    if (kernel != kernels_.end()) {
-      kind = kernel->second.kind;
-      kernel->second.taken = true;
-    } else if (part != communication_tasks_.end()) {
-      kind.name = part->second.name;
-      const std::string plane = Concat("Plane ", std::to_string(part->second.plane));
+    if (kernel != nullptr) {
+      kind = kernel_kinds_[static_cast<size_t>(kernel->kind)];
+      kernel->taken = true;
+    } else if (part != nullptr) {
+      kind.name = part->name;
+      const std::string plane = Concat("Plane ", std::to_string(part->plane));
       plane_track = rows_.Track({.kind = "communication_plane",
                                  .name = plane,
                                  .process_id = process,
                                  .device_id = device});
     } else {
-      kind.name = mark != mark_texts_.end() ? mark->second : task_type;
+      kind.name = mark != nullptr ? *mark : task_type;
     }
     kind.task_type = task_type;
     kind.context_id = KnownNumber(row.Int(7));
@@ -178,27 +207,26 @@ class TaskReader {
     task.connection_id = connection;
     task.queue_number = KnownNumber(row.Int(9));
     Connect(task, device);
-    trace_.task_of_global.try_emplace(row.Int(4).value_or(-1),
-                                      static_cast<int32_t>(rows_.tasks.size()));
+    trace_.task_of_global.Insert(row.Int(4).value_or(-1), static_cast<int32_t>(rows_.tasks.size()));
     rows_.tasks.push_back(task);
   }
 
   void Connect(store::DeviceTaskRow& task, int32_t device) {
     if (task.connection_id < 0) return;
-    trace_.device_of_connection.try_emplace(task.connection_id, device);
-    const auto op = trace_.op_of_connection.find(task.connection_id);
-    if (op != trace_.op_of_connection.end()) task.launch_slice_id = op->second;
-    const auto call = trace_.api_of_connection.find(task.connection_id);
-    if (call == trace_.api_of_connection.end()) return;
+    trace_.device_of_connection.Insert(task.connection_id, device);
+    const int32_t* op = trace_.op_of_connection.Find(task.connection_id);
+    if (op != nullptr) task.launch_slice_id = *op;
+    const ApiCall* call = trace_.api_of_connection.Find(task.connection_id);
+    if (call == nullptr) return;
     store::FlowRow flow;
     flow.kind = rows_.names.Intern("host_to_device");
     flow.key = task.connection_id;
-    flow.slice_out = call->second.slice;
+    flow.slice_out = call->slice;
     flow.slice_in = task.slice_id;
     rows_.flows.push_back(flow);
-    if (!call->second.is_launch) return;
+    if (!call->is_launch) return;
     for (StepSpan& step : trace_.steps) {
-      if (call->second.ts < step.host_begin || call->second.ts > step.host_end) continue;
+      if (call->ts < step.host_begin || call->ts > step.host_end) continue;
       step.begin = std::min(step.begin, task.ts);
       step.end = std::max(step.end, task.ts + task.dur);
     }
@@ -210,13 +238,13 @@ class TaskReader {
       const auto id = row.Int(0);
       const auto value = row.Double(2);
       if (!id || !value) return trace_.WrongType("TASK_PMU_INFO");
-      const auto task = trace_.task_of_global.find(*id);
-      if (task == trace_.task_of_global.end()) {
+      const int32_t* task = trace_.task_of_global.Find(*id);
+      if (task == nullptr) {
         rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": TASK_PMU_INFO"));
         return;
       }
       const auto [metric, unit] = MetricOf(trace_.Text(row, 1));
-      rows_.pmu.push_back({.task_id = task->second, .metric = metric, .value = *value / unit});
+      rows_.pmu.push_back({.task_id = *task, .metric = metric, .value = *value / unit});
     });
   }
 
@@ -245,9 +273,11 @@ class TaskReader {
   TraceRows& rows_;
   int32_t kernel_category_;
   int32_t task_category_;
-  std::unordered_map<int64_t, Kernel> kernels_;
-  std::unordered_map<int64_t, CommunicationTask> communication_tasks_;
-  std::unordered_map<int64_t, int32_t> mark_texts_;
+  NumberTable<Kernel> kernels_;
+  std::vector<store::TaskKindRow> kernel_kinds_;
+  std::unordered_multimap<uint64_t, int32_t> kind_of_hash_;
+  NumberTable<CommunicationTask> communication_tasks_;
+  NumberTable<int32_t> mark_texts_;
   std::unordered_map<int32_t, Metric> metrics_;
 };
 

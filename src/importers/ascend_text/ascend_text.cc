@@ -117,25 +117,27 @@ Result<ImportSummary> ImportWithTimeline(const AscendSpan& span, store::Store& s
   for (const SpanFile& file : span.timelines) SONDE_RETURN_IF_ERROR(stage.Read(file.path));
   stage.SetOrigin(SpanRank(span), "");
   SONDE_RETURN_IF_ERROR(stage.Arrange(0));
-  TraceRows rows(stage.names(), stage.issues(), stage.arrangement().track_count);
+  TraceRows rows(stage.names(), stage.issues(), stage.pool(), stage.arrangement().track_count);
   rows.rank = SpanRank(span);
   rows.source = span.timelines.front().relative;
   TextTrace trace{.rows = rows, .has_timeline = true};
-  text_import::RowsOfTimeline(stage, trace);
-  SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
-  SONDE_RETURN_IF_ERROR(SideFiles(span, trace, transaction).Run());
-  SONDE_RETURN_IF_ERROR(transaction.Commit());
-  return trace_events::Finish(
-      stage, store, options, [&](store::Transaction& other, ImportSummary& summary) -> Status {
-        summary.device_tasks = static_cast<int64_t>(rows.tasks.size());
-        summary.communication_ops = static_cast<int64_t>(rows.communications.size());
-        summary.memory_events = static_cast<int64_t>(rows.memory_events.size());
-        return rows.WriteBeside(other);
-      });
+  const auto prepare = [&]() -> Status {
+    text_import::RowsOfTimeline(stage, trace);
+    SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
+    SONDE_RETURN_IF_ERROR(SideFiles(span, trace, transaction).Run());
+    return transaction.Commit();
+  };
+  const auto more = [&](store::Transaction& transaction, ImportSummary& summary) -> Status {
+    summary.device_tasks = static_cast<int64_t>(rows.tasks.size());
+    summary.communication_ops = static_cast<int64_t>(rows.communications.size());
+    summary.memory_events = static_cast<int64_t>(rows.memory_events.size());
+    return rows.WriteBeside(transaction);
+  };
+  return trace_events::Finish(stage, store, options, more, prepare);
 }
 
 Result<ImportSummary> ImportTables(const AscendSpan& span, store::Store& store) {
-  TraceRows rows;
+  TraceRows rows(std::string(base::DirName(store.path())));
   rows.rank = SpanRank(span);
   rows.source = span.tables.empty() ? span.folder : span.tables.front().relative;
   TextTrace trace{.rows = rows};

@@ -230,20 +230,9 @@ class KernelRows {
 
   // Takes the event of the timeline with this name and start. Both files come from one number that
   // is rounded twice: they may differ by a nanosecond.
-  static int32_t TakeFromTimeline(std::multimap<TextTrace::Place, int32_t>& events, int64_t start,
-                                  int32_t name) {
+  static int32_t TakeFromTimeline(PlaceIndex& events, int64_t start, int32_t name) {
     constexpr int64_t kTolerance = 2;
-    const auto first = events.lower_bound({name, start - kTolerance});
-    auto best = events.end();
-    for (auto at = first; at != events.end() && at->first.first == name; ++at) {
-      if (at->first.second > start + kTolerance) break;
-      const int64_t distance = std::abs(at->first.second - start);
-      if (best == events.end() || distance < std::abs(best->first.second - start)) best = at;
-    }
-    if (best == events.end()) return store::kNone;
-    const int32_t index = best->second;
-    events.erase(best);
-    return index;
+    return events.TakeNearest(name, start, kTolerance);
   }
 
   int32_t StreamTrack(const CsvRow& row) {

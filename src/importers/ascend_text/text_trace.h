@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "importers/ascend/span.h"
+#include "importers/ascend_text/place_index.h"
 #include "importers/rows/trace_rows.h"
 #include "importers/trace_events/dialect.h"
 #include "importers/trace_events/stage.h"
@@ -24,9 +24,8 @@ struct TextTrace {
   int32_t device_process_id = store::kNone;  // of the device's streams
   int32_t device_id = store::kNone;          // of the streams
   // Tasks and communication operations of the timeline by name and start, not yet met in a table.
-  using Place = std::pair<int32_t, int64_t>;
-  std::multimap<Place, int32_t> tasks = {};
-  std::multimap<Place, int32_t> communications = {};
+  PlaceIndex tasks{rows.pool()};
+  PlaceIndex communications{rows.pool()};
   std::map<int32_t, int32_t> stream_tracks = {};  // by stream
 };
 

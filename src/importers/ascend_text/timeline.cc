@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
 #include "base/strings.h"
 #include "importers/ascend/groups.h"
@@ -9,6 +10,7 @@
 #include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
 #include "importers/mindspore/trace.h"
+#include "importers/rows/number_table.h"
 
 namespace sonde::importers::text_import {
 namespace {
@@ -34,13 +36,43 @@ bool IsKernelType(std::string_view type) {
   return false;
 }
 
+// Kinds of tracks whose slices mean something.
+enum class TrackKind : uint8_t { kOther, kThread, kModule, kCall, kStream, kGroup, kPlane, kMark };
+
+TrackKind TrackKindOf(std::string_view kind) {
+  if (kind == "thread") return TrackKind::kThread;
+  if (kind == "module") return TrackKind::kModule;
+  if (kind == "api") return TrackKind::kCall;
+  if (kind == "stream") return TrackKind::kStream;
+  if (kind == "communication_group") return TrackKind::kGroup;
+  if (kind == "communication_plane") return TrackKind::kPlane;
+  return kind == "mark" ? TrackKind::kMark : TrackKind::kOther;
+}
+
+constexpr std::string_view kStepPrefix = "ProfilerStep#";
+
+// Two numbers of 32 bits as one.
+int64_t Joined(int64_t a, int64_t b) {
+  return static_cast<int64_t>((static_cast<uint64_t>(a) << 32U) | static_cast<uint32_t>(b));
+}
+
 class TimelineRows {
  public:
   TimelineRows(EventStage& stage, TextTrace& trace)
-      : stage_(stage), trace_(trace), rows_(trace.rows) {}
+      : stage_(stage),
+        trace_(trace),
+        rows_(trace.rows),
+        op_category_(rows_.names.Find("cpu_op")),
+        annotation_category_(rows_.names.Find("user_annotation")),
+        kind_of_names_(rows_.pool()),
+        signature_of_texts_(rows_.pool()) {}
 
   void Run() {
     FindProcesses();
+    for (const TrackEntry& track : stage_.tracks().tracks) {
+      kinds_.push_back(track.kind < 0 ? TrackKind::kOther
+                                      : TrackKindOf(rows_.names.Text(track.kind)));
+    }
     rows_.first_mark = static_cast<int32_t>(stage_.instants().size());
     if (cpu_process_ >= 0) rows_.issues.Add(kLateTimes, rows_.source);
     for (int32_t id = 0; id < static_cast<int32_t>(stage_.slice_count()); ++id) Take(id);
@@ -49,9 +81,6 @@ class TimelineRows {
   }
 
  private:
-  std::string_view KindOf(const TrackEntry& track) const {
-    return track.kind < 0 ? std::string_view() : rows_.names.Text(track.kind);
-  }
   int32_t TrackId(int32_t place) const {
     return stage_.arrangement().track_ids[static_cast<size_t>(place)];
   }
@@ -89,34 +118,37 @@ class TimelineRows {
   void Take(int32_t id) {
     const StagedSlice& slice = stage_.Slice(id);
     const TrackEntry& track = stage_.TrackOf(slice);
-    const std::string_view kind = KindOf(track);
-    if (kind == "thread" && track.process == cpu_process_) {
-      TakeCpuOp(id, slice);
-    } else if (kind == "thread") {
-      TakeThread(id, slice);
-    } else if (kind == "module") {
-      rows_.ops.push_back({.slice_id = id, .scope = kScopeModule});
-    } else if (kind == "api") {
-      TakeCall(id);
-    } else if (kind == "stream") {
-      TakeTask(id, slice, track);
-    } else if (kind == "communication_group") {
-      TakeOperation(id, slice, track);
-    } else if (kind == "communication_plane") {
-      planes_.push_back(id);
-    } else if (kind == "mark") {
-      TakeMark(id, slice);
+    switch (kinds_[static_cast<size_t>(slice.track)]) {
+      case TrackKind::kThread:
+        return track.process == cpu_process_ ? TakeCpuOp(id, slice) : TakeThread(id, slice);
+      case TrackKind::kModule:
+        rows_.ops.push_back({.slice_id = id, .scope = kScopeModule});
+        break;
+      case TrackKind::kCall:
+        return TakeCall(id);
+      case TrackKind::kStream:
+        return TakeTask(id, slice, track);
+      case TrackKind::kGroup:
+        return TakeOperation(id, slice, track);
+      case TrackKind::kPlane:
+        planes_.push_back(id);
+        break;
+      case TrackKind::kMark:
+        return TakeMark(id, slice);
+      case TrackKind::kOther:
+        break;
     }
   }
 
   void TakeThread(int32_t id, const StagedSlice& slice) {
-    const std::string_view category =
-        slice.category < 0 ? std::string_view() : rows_.names.Text(slice.category);
-    if (category != "cpu_op" && category != "user_annotation") return;
+    if (slice.category < 0 ||
+        (slice.category != op_category_ && slice.category != annotation_category_)) {
+      return;
+    }
     const std::string_view name = slice.name < 0 ? "" : rows_.names.Text(slice.name);
     store::FrameworkOpRow op;
     op.slice_id = id;
-    const bool is_step = name.starts_with("ProfilerStep#");
+    const bool is_step = name.starts_with(kStepPrefix);
     const bool is_backward = Number(id, kForwardThread, 0) > 0;
     op.scope = is_step ? kScopeStep : is_backward ? kScopeBackward : kScopeOp;
     op.sequence_number = std::max<int64_t>(Number(id, kSequenceNumber), -1);
@@ -125,7 +157,7 @@ class TimelineRows {
     rows_.ops.push_back(op);
     if (!is_step) return;
     store::StepRow step;
-    step.step_id = base::ParseInt64(name.substr(13)).value_or(-1);
+    step.step_id = base::ParseInt64(name.substr(kStepPrefix.size())).value_or(-1);
     step.rank = rows_.rank;
     step.process_id = trace_.process_id;
     step.slice_id = id;
@@ -178,11 +210,19 @@ class TimelineRows {
 
   // Older profilers wrote shapes and types into each other's place.
   int32_t SignatureOf(int32_t id) {
-    if (Text(id, kInputDims) < 0 && Text(id, kInputType) < 0) return store::kNone;
-    const auto joined = [&](CapturedArgument argument) {
-      return rows_.names.Intern(JoinedLines(TextView(id, argument)));
-    };
-    return rows_.Signature(joined(kInputDims), joined(kInputType));
+    const int32_t dims = Text(id, kInputDims);
+    const int32_t types = Text(id, kInputType);
+    if (dims < 0 && types < 0) return store::kNone;
+    const auto [signature, is_new] = signature_of_texts_.Insert(Joined(dims, types), store::kNone);
+    if (is_new) {
+      const auto joined = [&](int32_t name) {
+        return rows_.names.Intern(
+            JoinedLines(name < 0 ? std::string_view() : rows_.names.Text(name)));
+      };
+      const int32_t joined_dims = joined(dims);
+      *signature = rows_.Signature(joined_dims, joined(types));
+    }
+    return *signature;
   }
 
   int32_t StackOf(int32_t text) {
@@ -210,27 +250,34 @@ class TimelineRows {
 
   void TakeTask(int32_t id, const StagedSlice& slice, const TrackEntry& track) {
     constexpr int64_t kNone32 = 4294967295;
-    store::TaskKindRow kind;
-    kind.name = slice.name;
-    kind.task_type = Text(id, kTaskType);
     const int64_t model = Number(id, kModelId);
-    kind.model_id = model == kNone32 ? -1 : model;
-    if (IsKernelType(TextView(id, kTaskType))) kind.core = kind.task_type;
     store::DeviceTaskRow task;
     task.slice_id = id;
     task.track_id = TrackId(slice.track);
     task.ts = slice.ts;
     task.dur = std::max<int64_t>(slice.dur, 0);
-    task.kind_id = rows_.Kind(kind);
+    task.kind_id = KindOfTask(slice.name, Text(id, kTaskType), model == kNone32 ? -1 : model);
     task.connection_id = Number(id, kConnectionId);
     task.queue_number = Number(id, kTaskId);
-    const auto index = static_cast<int32_t>(rows_.tasks.size());
-    task_of_slice_[id] = index;
-    trace_.tasks.emplace(TextTrace::Place(slice.name, task.ts), index);
+    trace_.tasks.Add(slice.name, task.ts, static_cast<int32_t>(rows_.tasks.size()));
     trace_.stream_tracks.try_emplace(track.stream_id, task.track_id);
     trace_.device_process_id = ProcessId(track.process);
     trace_.device_id = track.device_id;
     rows_.tasks.push_back(task);
+  }
+
+  int32_t KindOfTask(int32_t name, int32_t type, int64_t model) {
+    if (model < 0) {
+      if (const int32_t* known = kind_of_names_.Find(Joined(name, type))) return *known;
+    }
+    store::TaskKindRow kind;
+    kind.name = name;
+    kind.task_type = type;
+    kind.model_id = model;
+    if (type >= 0 && IsKernelType(rows_.names.Text(type))) kind.core = type;
+    const int32_t kind_id = rows_.Kind(kind);
+    if (model < 0) kind_of_names_.Insert(Joined(name, type), kind_id);
+    return kind_id;
   }
 
   void TakeOperation(int32_t id, const StagedSlice& slice, const TrackEntry& track) {
@@ -262,11 +309,10 @@ class TimelineRows {
       if (bytes > 0 && !__builtin_mul_overflow(op.count, bytes, &size)) op.size_bytes = size;
     }
     const auto index = static_cast<int32_t>(rows_.communications.size());
-    operation_of_slice_[id] = index;
     operations_of_thread_[{track.process,
                            stage_.tracks().threads[static_cast<size_t>(track.thread)].number}]
         .push_back(index);
-    trace_.communications.emplace(TextTrace::Place(op.name, op.ts), index);
+    trace_.communications.Add(op.name, op.ts, index);
     rows_.communications.push_back(op);
   }
 
@@ -329,21 +375,28 @@ class TimelineRows {
   // Which operator launched what, from the arrows between them.
   void Connect() {
     const int32_t category = rows_.names.Find("async_npu");
-    std::unordered_map<uint64_t, int32_t> begins;
+    if (category < 0) return;
+    NumberTable<int32_t> begins(rows_.pool());
     for (const FlowEnd& end : stage_.flow_ends()) {
-      if (end.category == category && end.phase == 's') begins.try_emplace(end.key, end.slice);
+      if (end.category == category && end.phase == 's') {
+        begins.Insert(static_cast<int64_t>(end.key), end.slice);
+      }
     }
     for (const FlowEnd& end : stage_.flow_ends()) {
       if (end.category != category || end.phase != 'f') continue;
-      const auto begin = begins.find(end.key);
-      if (begin == begins.end()) continue;
-      if (const auto task = task_of_slice_.find(end.slice); task != task_of_slice_.end()) {
-        rows_.tasks[static_cast<size_t>(task->second)].launch_slice_id = begin->second;
-      }
-      const auto operation = operation_of_slice_.find(end.slice);
-      if (operation == operation_of_slice_.end()) continue;
-      rows_.communications[static_cast<size_t>(operation->second)].launch_slice_id = begin->second;
+      const int32_t* begin = begins.Find(static_cast<int64_t>(end.key));
+      if (begin == nullptr) continue;
+      SetLaunch(rows_.tasks, end.slice, *begin);
+      SetLaunch(rows_.communications, end.slice, *begin);
     }
+  }
+
+  // Rows of the timeline lie in the order of their slices.
+  template <class Rows>
+  static void SetLaunch(Rows& rows, int32_t slice, int32_t launch) {
+    const auto row = std::lower_bound(rows.begin(), rows.end(), slice,
+                                      [](const auto& r, int32_t id) { return r.slice_id < id; });
+    if (row != rows.end() && row->slice_id == slice) row->launch_slice_id = launch;
   }
 
   struct Sum {
@@ -353,10 +406,13 @@ class TimelineRows {
   EventStage& stage_;
   TextTrace& trace_;
   TraceRows& rows_;
+  int32_t op_category_;
+  int32_t annotation_category_;
+  std::vector<TrackKind> kinds_;  // by place of the track
+  NumberTable<int32_t> kind_of_names_;
+  NumberTable<int32_t> signature_of_texts_;
   int32_t cpu_process_ = store::kNone;  // place of MindSpore's layer of CPU operators
   std::unordered_map<int32_t, int32_t> stacks_;
-  std::unordered_map<int32_t, int32_t> task_of_slice_;
-  std::unordered_map<int32_t, int32_t> operation_of_slice_;
   std::map<std::pair<int32_t, int64_t>, std::vector<int32_t>> operations_of_thread_;
   std::vector<int32_t> planes_;
   std::map<std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t, int64_t>, Sum> transfers_;

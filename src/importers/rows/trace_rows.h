@@ -8,7 +8,8 @@
 // Slices of a track that overlap without nesting go to another track of the same name and are
 // counted. device_task and communication_op are brought into the order of start and numbered too;
 // columns that refer to a task or operation hold the index of its row until then.
-// Memory: all rows at once, about 60 bytes a slice. Threads: one. Units: nanoseconds.
+// Memory: all rows at once, about 60 bytes a slice; what is too much lies in a file (pool).
+// Threads: one. Units: nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/host/spill.h"
 #include "base/status.h"
 #include "importers/importer.h"
 #include "store/import_issues.h"
@@ -72,41 +74,62 @@ struct GroupFact {
 
 class TraceRows {
  public:
-  TraceRows() : names(own_names_), issues(own_issues_) {}
+  // `spill_folder` is on a disk: for the rows that memory should not hold.
+  explicit TraceRows(const std::string& spill_folder = "/tmp")
+      : own_pool_({.folder = spill_folder}),
+        pool_(&own_pool_),
+        names(own_names_),
+        issues(own_issues_) {}
   // Beside another writer of the same store, which has written processes, threads, slices and the
   // tracks before `first_track`, and will write texts, issues and metadata: references to slices
   // are slice_ids then, and WriteBeside() ends the use.
-  TraceRows(store::NamePool& shared_names, store::ImportIssues& shared_issues, int32_t first_track)
-      : names(shared_names), issues(shared_issues), first_track_(first_track) {}
+  TraceRows(store::NamePool& shared_names, store::ImportIssues& shared_issues,
+            base::SpillPool* shared_pool, int32_t first_track)
+      : own_pool_(base::SpillPool::Options{}),
+        pool_(shared_pool),
+        names(shared_names),
+        issues(shared_issues),
+        first_track_(first_track) {}
   TraceRows(const TraceRows&) = delete;
   TraceRows& operator=(const TraceRows&) = delete;
 
+ private:
+  base::SpillPool own_pool_;  // before all that lies in it
+  base::SpillPool* pool_;
+  template <class Row>
+  using Rows = base::SpillVector<Row>;
+  template <class Row>
+  Rows<Row> NoRows() const {
+    return Rows<Row>(base::SpillAllocator<Row>(pool_));
+  }
+
+ public:
   store::NamePool& names;
   store::ImportIssues& issues;
 
   std::vector<store::ProcessRow> processes;
   std::vector<store::ThreadRow> threads;
   std::vector<store::TrackRow> tracks;
-  std::vector<store::SliceRow> slices;
-  std::vector<store::ArgsIntRow> args_int;
-  std::vector<store::ArgsDoubleRow> args_double;
-  std::vector<store::ArgsTextRow> args_text;
+  Rows<store::SliceRow> slices = NoRows<store::SliceRow>();
+  Rows<store::ArgsIntRow> args_int = NoRows<store::ArgsIntRow>();
+  Rows<store::ArgsDoubleRow> args_double = NoRows<store::ArgsDoubleRow>();
+  Rows<store::ArgsTextRow> args_text = NoRows<store::ArgsTextRow>();
   std::vector<store::OpSignatureRow> signatures;
-  std::vector<store::FrameworkOpRow> ops;
+  Rows<store::FrameworkOpRow> ops = NoRows<store::FrameworkOpRow>();
   std::vector<store::CallstackRow> callstacks;
-  std::vector<store::FlowRow> flows;
-  std::vector<store::CounterRow> counters;
+  Rows<store::FlowRow> flows = NoRows<store::FlowRow>();
+  Rows<store::CounterRow> counters = NoRows<store::CounterRow>();
   std::vector<store::TaskKindRow> kinds;
-  std::vector<store::DeviceTaskRow> tasks;
-  std::vector<store::DeviceTaskPmuRow> pmu;
-  std::vector<store::CommunicationOpRow> communications;
-  std::vector<store::CommunicationTransitRow> transits;
+  Rows<store::DeviceTaskRow> tasks = NoRows<store::DeviceTaskRow>();
+  Rows<store::DeviceTaskPmuRow> pmu = NoRows<store::DeviceTaskPmuRow>();
+  Rows<store::CommunicationOpRow> communications = NoRows<store::CommunicationOpRow>();
+  Rows<store::CommunicationTransitRow> transits = NoRows<store::CommunicationTransitRow>();
   std::vector<GroupFact> groups;
-  std::vector<store::MemoryEventRow> memory_events;
-  std::vector<store::MemoryBlockRow> memory_blocks;
+  Rows<store::MemoryEventRow> memory_events = NoRows<store::MemoryEventRow>();
+  Rows<store::MemoryBlockRow> memory_blocks = NoRows<store::MemoryBlockRow>();
   std::vector<store::StepRow> steps;
-  std::vector<store::MarkRow> marks;
-  std::vector<store::ApiCallRow> api_calls;
+  Rows<store::MarkRow> marks = NoRows<store::MarkRow>();
+  Rows<store::ApiCallRow> api_calls = NoRows<store::ApiCallRow>();
   std::vector<TextFact> metadata;
 
   // Each finds the row or appends it, and returns its number.
@@ -126,6 +149,9 @@ class TraceRows {
   int32_t first_mark = 0;  // marks before that the other writer of the store writes
   int32_t rank = -1;
   std::string source;  // file named in issues
+
+  // For tables that grow with the trace.
+  base::SpillPool* pool() { return pool_; }
 
   // Nests, numbers and orders; Write and WriteBeside do so themselves.
   void Arrange();

@@ -20,8 +20,9 @@ constexpr store::IssueKind kOverlap{
     "ranges of one track overlap without nesting; they were moved to a track beside it"};
 constexpr size_t kMaxSlices = std::numeric_limits<int32_t>::max();
 
-template <class Row>
-Status WriteRows(const std::vector<Row>& rows, store::Transaction& transaction) {
+template <class Rows>
+Status WriteRows(const Rows& rows, store::Transaction& transaction) {
+  using Row = typename Rows::value_type;
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<Row>::Open(transaction));
   for (const Row& row : rows) writer.Append(row);
   return writer.Close();
@@ -63,20 +64,28 @@ class FlatTracks {
   std::priority_queue<Free, std::vector<Free>, std::greater<>> free_;
 };
 
+// Most files hold their rows in order: sorting takes as much memory again.
+template <class Rows, class Before>
+void StableSort(Rows& rows, const Before& before) {
+  if (!std::is_sorted(rows.begin(), rows.end(), before)) {
+    std::stable_sort(rows.begin(), rows.end(), before);
+  }
+}
+
 // Order of rows by start, those of the same start in the order of the file.
-template <class Row>
-std::vector<int32_t> OrderByStart(const std::vector<Row>& rows) {
+template <class Rows>
+std::vector<int32_t> OrderByStart(const Rows& rows) {
   std::vector<int32_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+  StableSort(order, [&](int32_t a, int32_t b) {
     return rows[static_cast<size_t>(a)].ts < rows[static_cast<size_t>(b)].ts;
   });
   return order;
 }
 
-template <class Row>
-std::vector<Row> Taken(const std::vector<Row>& rows, const std::vector<int32_t>& order) {
-  std::vector<Row> out;
+template <class Rows>
+Rows Taken(const Rows& rows, const std::vector<int32_t>& order) {
+  Rows out(rows.get_allocator());
   out.reserve(rows.size());
   for (const int32_t index : order) out.push_back(rows[static_cast<size_t>(index)]);
   return out;
@@ -99,7 +108,7 @@ void TraceRows::NestSlices() {
   const auto row = [&](int32_t index) -> store::SliceRow& {
     return slices[static_cast<size_t>(index)];
   };
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+  StableSort(order, [&](int32_t a, int32_t b) {
     const store::SliceRow& x = row(a);
     const store::SliceRow& y = row(b);
     return std::tie(x.track_id, x.ts, y.dur) < std::tie(y.track_id, y.ts, x.dur);
@@ -126,7 +135,7 @@ void TraceRows::NestSlices() {
     open.push_back({end, index});
   }
   // Numbers in the order (track, depth, start).
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+  StableSort(order, [&](int32_t a, int32_t b) {
     const store::SliceRow& x = row(a);
     const store::SliceRow& y = row(b);
     return std::tie(x.track_id, x.depth, x.ts) < std::tie(y.track_id, y.depth, y.ts);
@@ -148,8 +157,7 @@ void TraceRows::OrderTasks() {
   for (store::DeviceTaskPmuRow& row : pmu) {
     row.task_id = task_place[static_cast<size_t>(row.task_id)];
   }
-  std::stable_sort(pmu.begin(), pmu.end(),
-                   [](const auto& a, const auto& b) { return a.task_id < b.task_id; });
+  StableSort(pmu, [](const auto& a, const auto& b) { return a.task_id < b.task_id; });
   const std::vector<int32_t> op_order = OrderByStart(communications);
   const std::vector<int32_t> op_place = Inverse(op_order);
   communications = Taken(communications, op_order);
@@ -159,17 +167,16 @@ void TraceRows::OrderTasks() {
   for (store::CommunicationTransitRow& row : transits) {
     row.communication_id = op_place[static_cast<size_t>(row.communication_id)];
   }
-  std::stable_sort(transits.begin(), transits.end(), [](const auto& a, const auto& b) {
-    return a.communication_id < b.communication_id;
-  });
+  StableSort(transits,
+             [](const auto& a, const auto& b) { return a.communication_id < b.communication_id; });
   const auto by_time = [](const auto& a, const auto& b) { return a.ts < b.ts; };
-  std::stable_sort(memory_events.begin(), memory_events.end(), by_time);
-  std::stable_sort(steps.begin(), steps.end(), by_time);
-  std::stable_sort(marks.begin(), marks.end(), by_time);
+  StableSort(memory_events, by_time);
+  StableSort(steps, by_time);
+  StableSort(marks, by_time);
   for (size_t i = 0; i < marks.size(); ++i) {
     marks[i].mark_id = first_mark + static_cast<int32_t>(i);
   }
-  std::stable_sort(counters.begin(), counters.end(), [](const auto& a, const auto& b) {
+  StableSort(counters, [](const auto& a, const auto& b) {
     return std::tie(a.track_id, a.ts) < std::tie(b.track_id, b.ts);
   });
 }
