@@ -107,7 +107,8 @@ def report(name, results, size):
 
 
 def run_shape(shape, megabytes, options, folder):
-    path = folder / f"{shape}.json"
+    # The name decides which importer reads it.
+    path = folder / ("trace.pt.trace.json" if shape == "kineto" else "trace_view.json")
     generate(shape, megabytes * 1e6, path)
     size = path.stat().st_size / 1e6
     load = os.getloadavg()[0]
