@@ -26,7 +26,7 @@ struct StagedSlice {
 struct SliceBlock {
   static constexpr uint32_t kShift = 12;
   static constexpr uint32_t kRows = 1U << kShift;
-  SliceBlock() {}  // NOLINT(modernize-use-equals-default): leaves the rows as they are
+  SliceBlock() {}  // with "= default" a new block would be filled with zeros
   uint32_t count = 0;
   std::array<StagedSlice, kRows> rows;
 };
