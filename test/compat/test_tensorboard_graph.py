@@ -9,6 +9,7 @@ import os
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
@@ -20,6 +21,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SONDE = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
 LAYERS = 3
+sys.path.insert(0, str(ROOT / "test" / "precision"))
+
+from parallel_model import layout_words, write_side  # noqa: E402
 
 
 def tensor(maximum, norm=1.0):
@@ -65,7 +69,7 @@ def write_rank(folder, rank, error):
 
 @pytest.fixture(scope="module", name="graphs")
 def make_graphs(tmp_path_factory):
-    """A log folder with one compared and one single graph."""
+    """A log folder with a compared graph, a single one, and one of merged ranks."""
     folder = tmp_path_factory.mktemp("graphs")
     for rank in range(2):
         write_rank(folder / f"target/step0/rank{rank}", rank, 1.0)
@@ -74,6 +78,13 @@ def make_graphs(tmp_path_factory):
     for name, words in (("compared", ["-gp", golden, "-oc"]), ("single", [])):
         command = [SONDE, "probe", "graph", "-tp", target, *words, "-o", folder / "log" / name]
         subprocess.run([str(word) for word in command], check=True, capture_output=True)
+    layouts = ((2, 2, 1, 1), (1, 2, 1, 1))
+    for side, layout in zip(("many", "few"), layouts):
+        write_side(folder / side, layout)
+    sides = ("-tp", folder / "many/step0", "-gp", folder / "few/step0")
+    command = [SONDE, "probe", "graph", *sides, *layout_words(*layouts)]
+    command += ["-oc", "-o", folder / "log" / "merged"]
+    subprocess.run([str(word) for word in command], check=True, capture_output=True)
     return folder / "log"
 
 
@@ -129,7 +140,7 @@ def serve(graphs, tmp_path_factory):
                 break
             except (urllib.error.URLError, ConnectionError):
                 time.sleep(0.2)
-        assert set(runs) == {"compared", "single"}
+        assert set(runs) == {"compared", "merged", "single"}
         yield port
     finally:
         server.terminate()
@@ -235,3 +246,62 @@ def test_configuration_and_changes(graphs, port):
     assert json.loads(row["matched_node_link"])[-1] == name
     assert row["modified"] == 1
     assert row["precision_index"] == 0
+
+
+def test_merged_ranks_expand_and_match(graphs, port):
+    viewer, database = connect(graphs, port, "merged")
+    assert viewer.config["isSingleGraph"] is False
+    for side in ("NPU", "Bench"):
+        nodes = nodes_of(database, side, 0)
+        expand_everything(viewer, nodes, side, 0)
+    nodes = nodes_of(database, "NPU", 0)
+    relations = viewer.post("loadGraphAllNodeList")
+    links = {name: json.loads(row["matched_node_link"]) for name, row in nodes.items()}
+    assert relations["npuMatchNodes"] == {n: link[-1] for n, link in links.items() if link}
+    assert set(relations["npuUnMatchNodes"]) == {n for n, link in links.items() if not link}
+    merged = [name for name, row in nodes.items() if row["parallel_merge_info"]]
+    assert merged
+    for name in merged[:5]:
+        details = viewer.post("getNodeInfo", nodeInfo={"nodeName": name, "nodeType": "NPU"})
+        lines = details["npu"]["parallel_merge_info"]
+        assert lines == json.loads(nodes[name]["parallel_merge_info"])
+
+
+def test_what_is_shown_can_be_asked_again(graphs, port):
+    viewer, database = connect(graphs, port, "compared")
+    for side in ("NPU", "Bench"):
+        node = {"nodeName": "root", "nodeType": side}
+        shown = viewer.post("changeNodeExpandState", nodeInfo=node)
+        assert viewer.post("updateHierarchyData", graphType=side).keys() == shown.keys()
+    # A micro step shows its own nodes only.
+    viewer.meta["microStep"] = 0
+    names = viewer.post("loadGraphAllNodeList")
+    rows = nodes_of(database, "NPU", 0)
+    of_step = {name for name, row in rows.items() if row["micro_step_id"] == 0}
+    assert set(names["npuNodeList"]) == of_step
+
+
+def test_matches_are_saved_and_read_again(graphs, port):
+    viewer, database = connect(graphs, port, "compared")
+    name = "Torch.mm.1.forward"
+    pair = {"npuNodeName": name, "benchNodeName": name}
+    viewer.post("deleteMatchNodes", **pair, isUnMatchChildren=False)
+    assert json.loads(nodes_of(database, "NPU", 0)[name]["matched_node_link"]) == []
+    viewer.post("addMatchNodes", **pair, isMatchChildren=False)
+    saved = viewer.post("saveMatchedRelations")
+    assert json.loads((graphs / "compared" / saved).read_text())[name] == name
+    viewer.post("deleteMatchNodes", **pair, isUnMatchChildren=False)
+    viewer.open()
+    viewer.post("addMatchNodesByConfig", configFile=saved)
+    assert json.loads(nodes_of(database, "NPU", 0)[name]["matched_node_link"])[-1] == name
+
+
+def test_verdicts_of_chosen_statistics(graphs, port):
+    """The viewer computes anew from the numbers that the database holds."""
+    viewer, _ = connect(graphs, port, "compared")
+    viewer.post("updatePrecisionError", filterValue=["0", "1", "2", "3"])
+    colours = {"#FFFCF3": {"value": [0, 0.5], "description": "x"},
+               "#FF704D": {"value": [0.5, 1], "description": "y"}}  # fmt: skip
+    viewer.post("updateColors", colors=json.dumps(colours))
+    viewer.open()
+    assert set(viewer.config["colors"]) == set(colours)

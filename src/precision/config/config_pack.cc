@@ -92,7 +92,7 @@ std::string CommandsOf(std::string_view script) {
   return out;
 }
 
-// From the first launcher to the next pipe; empty when there is none.
+// From the first launcher to the end of its line or to the next pipe; empty when there is none.
 std::string LaunchCommand(std::string_view commands) {
   size_t begin = std::string_view::npos;
   for (const std::string_view launcher : {"msrun", "torchrun", "-m torch.distributed.launch"}) {
@@ -106,7 +106,12 @@ std::string LaunchCommand(std::string_view commands) {
     }
   }
   if (begin == std::string_view::npos) return {};
-  return std::string(commands.substr(begin, commands.find('|', begin) - begin));
+  size_t end = std::min(commands.find_first_of("|\n", begin), commands.size());
+  // A line goes on behind a backslash.
+  while (end < commands.size() && commands[end] == '\n' && commands[end - 1] == '\\') {
+    end = std::min(commands.find_first_of("|\n", end + 1), commands.size());
+  }
+  return std::string(commands.substr(begin, end - begin));
 }
 
 // The texts of all variables of the script, the last of each.

@@ -1,6 +1,7 @@
 #include "precision/dump/json_scanner.h"
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 
@@ -11,8 +12,29 @@ namespace {
 
 constexpr bool IsBlank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-// Ends a literal: everything that can follow one in JSON.
-constexpr bool EndsLiteral(char c) { return IsBlank(c) || c == ',' || c == ']' || c == '}'; }
+// Which bytes end a literal: everything that can follow one in JSON.
+constexpr std::array<bool, 256> kEndsLiteral = [] {
+  std::array<bool, 256> ends = {};
+  for (const char c : {' ', '\n', '\r', '\t', ',', ']', '}'}) ends[static_cast<uint8_t>(c)] = true;
+  return ends;
+}();
+constexpr bool EndsLiteral(char c) { return kEndsLiteral[static_cast<uint8_t>(c)]; }
+
+// The first quote or backslash, eight bytes at a time; `end` when there is none.
+const char* FindQuoteOrSlash(const char* p, const char* end) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  constexpr uint64_t kHighs = kOnes * 0x80;
+  for (; end - p >= 8; p += 8) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, p, sizeof bytes);
+    // A byte that is zero behind the exclusive or borrows from its highest bit.
+    const uint64_t quote = bytes ^ (kOnes * '"');
+    const uint64_t slash = bytes ^ (kOnes * '\\');
+    if ((((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash)) & kHighs) break;
+  }
+  while (p != end && *p != '"' && *p != '\\') ++p;
+  return p;
+}
 
 std::optional<uint32_t> ParseHex4(std::string_view text, size_t position) {
   if (position + 4 > text.size()) return std::nullopt;
@@ -165,24 +187,16 @@ bool JsonScanner::NextElement() {
 
 std::string_view JsonScanner::RawString(bool* has_escape) {
   const char* const from = cursor_ + 1;
-  const char* p = from;
-  *has_escape = false;
-  while (true) {
-    p = static_cast<const char*>(std::memchr(p, '"', static_cast<size_t>(end_ - p)));
-    if (p == nullptr) {
-      Fail("a string has no end");
-      return {};
-    }
-    // A quote behind an odd number of backslashes belongs to the string.
-    const char* slash = p;
-    while (slash != from && slash[-1] == '\\') --slash;
-    if ((p - slash) % 2 == 0) break;
-    ++p;
+  const char* p = FindQuoteOrSlash(from, end_);
+  *has_escape = p != end_ && *p == '\\';
+  // A backslash takes what stands behind it.
+  while (p != end_ && *p == '\\') p = end_ - p < 2 ? end_ : FindQuoteOrSlash(p + 2, end_);
+  if (p == end_) {
+    Fail("a string has no end");
+    return {};
   }
   cursor_ = p + 1;
-  const std::string_view raw(from, static_cast<size_t>(p - from));
-  *has_escape = std::memchr(raw.data(), '\\', raw.size()) != nullptr;
-  return raw;
+  return {from, static_cast<size_t>(p - from)};
 }
 
 std::string_view JsonScanner::String() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/strings.h"
 #include "precision/dump/value.h"
 
 namespace sonde::precision {
@@ -110,6 +111,31 @@ TEST(ValueTest, EqualityIsThatOfTexts) {
   EXPECT_FALSE(SameText(Value::FromLiteral("0.0"), Value::FromLiteral("-0.0")));
   EXPECT_TRUE(SameText(Value(), Value::Null()));
   EXPECT_TRUE(SameText(Value::Text("True"), Value::Bool(true)));
+}
+
+// Quotes and backslashes are looked for eight bytes at a time.
+TEST(JsonScannerTest, StringsEndAtEveryPlace) {
+  for (size_t length = 0; length < 40; ++length) {
+    const std::string plain(length, 'x');
+    const std::string text =
+        base::Concat("[\"", plain, "\", \"", plain, "\\\"", plain, "\\\\\", 1]");
+    JsonScanner json(text, "test");
+    json.BeginArray();
+    ASSERT_TRUE(json.NextElement());
+    EXPECT_EQ(json.String(), plain);
+    ASSERT_TRUE(json.NextElement());
+    EXPECT_EQ(json.String(), base::Concat(plain, "\"", plain, "\\"));
+    ASSERT_TRUE(json.NextElement());
+    EXPECT_EQ(json.Literal(), "1");
+    EXPECT_FALSE(json.NextElement());
+    EXPECT_TRUE(json.status().ok());
+    for (const std::string& open : {base::Concat("\"", plain), base::Concat("\"", plain, "\\"),
+                                    base::Concat("\"", plain, "\\\"")}) {
+      JsonScanner broken(open, "test");
+      broken.String();
+      EXPECT_TRUE(broken.failed()) << open;
+    }
+  }
 }
 
 }  // namespace

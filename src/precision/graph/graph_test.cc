@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "precision/dump/json_scanner.h"
 #include "precision/graph/node_json.h"
 #include "precision/graph/node_result.h"
 #include "precision/graph/overflow.h"
@@ -305,6 +306,26 @@ TEST(OverflowTest, UndefinedBuffersDoNotCount) {
   EXPECT_EQ(LevelOf("Distributed.all_gather.0.forward", good + ", " + bad, good),
             Overflow::kMedium);
   EXPECT_EQ(LevelOf("Tensor.masked_fill_.0.forward", bad, bad), Overflow::kNone);
+}
+
+TEST(NodeJson, EveryByteIsEscapedWhereItStands) {
+  for (size_t before = 0; before < 20; ++before) {
+    for (int byte = 0; byte < 0x80; ++byte) {
+      const std::string plain(before, 'x');
+      std::string text = plain;
+      text.push_back(static_cast<char>(byte));
+      text += plain;
+      std::string out;
+      AppendAsciiJson(text, &out);
+      JsonScanner json(out, "test");
+      EXPECT_EQ(json.String(), text) << byte << " behind " << before;
+      const bool escaped = byte < 0x20 || byte == '"' || byte == '\\';
+      EXPECT_EQ(out.size() > text.size() + 2, escaped) << byte;
+    }
+    std::string out;
+    AppendAsciiJson(std::string(before, 'x') + "\u00e9", &out);
+    EXPECT_EQ(out, "\"" + std::string(before, 'x') + "\\u00e9\"");
+  }
 }
 
 }  // namespace

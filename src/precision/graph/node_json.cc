@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 
 #include "base/strings.h"
 #include "precision/dump/json_scanner.h"
@@ -42,6 +44,24 @@ constexpr std::array<bool, 256> kPlain = [] {
 }();
 
 bool IsPlain(char c) { return kPlain[static_cast<uint8_t>(c)]; }
+
+// How many bytes at the beginning are plain; looks at eight at a time.
+size_t PlainPrefix(std::string_view text) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  constexpr uint64_t kHighs = kOnes * 0x80;
+  size_t at = 0;
+  for (; at + 8 <= text.size(); at += 8) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, sizeof bytes);
+    // Differences borrow from the highest bit where a byte is below 0x20, or zero behind the
+    // exclusive or; bytes from 0x80 on have it anyway.
+    const uint64_t quote = (bytes ^ (kOnes * '"')) - kOnes;
+    const uint64_t slash = (bytes ^ (kOnes * '\\')) - kOnes;
+    if ((bytes | (bytes - kOnes * 0x20) | quote | slash) & kHighs) break;
+  }
+  while (at < text.size() && IsPlain(text[at])) ++at;
+  return at;
+}
 
 // A text of the dump as the database shows it: None is null, quotes are left out, numbers are cut.
 std::string ShownText(std::string_view text) {
@@ -121,10 +141,11 @@ class FieldWriter {
     out_->append(text);
     out_->push_back('"');
   }
-  // Key and opening quote; the text follows, then EndText().
-  std::string* BeginText(std::string_view key) {
-    AddKey(key);
-    out_->push_back('"');
+  // `opening`: key, colon and opening quote; the text follows, then EndText().
+  std::string* BeginText(std::string_view opening) {
+    if (!first_) out_->append(", ");
+    first_ = false;
+    out_->append(opening);
     return out_;
   }
   void EndText() { out_->push_back('"'); }
@@ -155,6 +176,16 @@ struct Present {
   }
 };
 
+// The statistic that a field of a tensor's record holds; null for other fields, and for statistics
+// that are no numbers.
+const Value* NumberOf(const DumpRow& row, std::string_view key) {
+  if (row.kind != LeafKind::kTensor) return nullptr;
+  for (size_t i = 0; i < kStatisticCount; ++i) {
+    if (key == kStatNames[i]) return row.stats[i].IsNumber() ? &row.stats[i] : nullptr;
+  }
+  return nullptr;
+}
+
 // The record's own fields in their order, then those that the reference adds.
 void AddDumpFields(const DumpRow& row, bool with_checksum, FieldWriter* fields) {
   Present present;
@@ -172,6 +203,8 @@ void AddDumpFields(const DumpRow& row, bool with_checksum, FieldWriter* fields) 
       } else if (name == "data_name" &&
                  (raw == "null" || raw == "\"\"" || raw == "\"None\"" || raw == "\"null\"")) {
         fields->AddPlain(name, "-1");
+      } else if (const Value* number = NumberOf(row, name)) {
+        fields->AddValue(name, *number);  // read already
       } else {
         fields->AddJson(name, raw);
       }
@@ -191,9 +224,10 @@ void AddDumpFields(const DumpRow& row, bool with_checksum, FieldWriter* fields) 
 }
 
 void AddMetrics(const NodeResults& results, size_t index, FieldWriter* fields) {
-  static constexpr std::array<std::string_view, kMaxCells> kStatisticKeys = {
-      "Max diff",       "Min diff",       "Mean diff",       "L2norm diff",
-      "MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"};
+  static constexpr std::array<std::string_view, kMaxCells> kStatisticOpenings = {
+      R"("Max diff": ")",        R"("Min diff": ")",       R"("Mean diff": ")",
+      R"("L2norm diff": ")",     R"("MaxRelativeErr": ")", R"("MinRelativeErr": ")",
+      R"("MeanRelativeErr": ")", R"("NormRelativeErr": ")"};
   static constexpr std::array<std::string_view, kTensorMetricCount> kTensorKeys = {
       "Cosine",
       "EucDist",
@@ -205,7 +239,7 @@ void AddMetrics(const NodeResults& results, size_t index, FieldWriter* fields) {
   const bool unmatched = IsAbsent(row);
   if (results.mode == Mode::kStatistics) {
     for (size_t i = 0; i < kMaxCells; ++i) {
-      std::string* const out = fields->BeginText(kStatisticKeys[i]);
+      std::string* const out = fields->BeginText(kStatisticOpenings[i]);
       if (unmatched) {
         out->push_back(' ');
       } else {
@@ -247,10 +281,9 @@ bool IsTensorOfOperation(const DumpApi& api, const DumpRow& row) {
 void AppendAsciiJson(std::string_view text, std::string* out) {
   out->push_back('"');
   for (size_t i = 0; i < text.size();) {
-    size_t end = i;
-    while (end < text.size() && IsPlain(text[end])) ++end;
-    out->append(text.substr(i, end - i));
-    i = end;
+    const size_t plain = PlainPrefix(text.substr(i));
+    out->append(text.substr(i, plain));
+    i += plain;
     if (i == text.size()) break;
     const char c = text[i];
     const auto byte = static_cast<uint8_t>(c);

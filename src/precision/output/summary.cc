@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/strings.h"
 #include "precision/output/result_table.h"
@@ -35,17 +36,30 @@ std::string CellText(const Cell& cell) {
   return out;
 }
 
-std::vector<std::string> SideBySideHeader(Mode mode) {
-  if (mode == Mode::kMd5) return {"parameter", "NPU MD5", "BENCH MD5", "Result"};
-  if (mode == Mode::kTensor) {
-    return {"parameter", "NPU l2norm", "Bench l2norm", "Cosine", "MaxAbsErr", "1/1000", "Result"};
+std::vector<std::string> SideBySideHeader(Mode mode, bool with_shapes) {
+  std::vector<std::string> out = {"parameter"};
+  const auto add = [&out](std::initializer_list<const char*> names) {
+    out.insert(out.end(), names.begin(), names.end());
+  };
+  if (with_shapes) add({"NPU shape", "Bench shape"});
+  if (mode == Mode::kMd5) {
+    add({"NPU MD5", "BENCH MD5", "Result"});
+  } else if (mode == Mode::kTensor) {
+    add({"NPU l2norm", "Bench l2norm", "Cosine", "MaxAbsErr", "1/1000", "Result"});
+  } else {
+    add({"NPU max", "Bench max", "NPU mean", "Bench mean", "NPU l2norm", "Bench l2norm",
+         "NormRelativeErr", "Result"});
   }
-  return {"parameter",  "NPU max",      "Bench max",       "NPU mean", "Bench mean",
-          "NPU l2norm", "Bench l2norm", "NormRelativeErr", "Result"};
+  return out;
 }
 
-std::vector<std::string> SideBySideRow(Mode mode, const ComparedRow& row, std::string_view api) {
+std::vector<std::string> SideBySideRow(Mode mode, const ComparedRow& row, std::string_view api,
+                                       bool with_shapes) {
   std::vector<std::string> out = {std::string(ShortName(row, api))};
+  if (with_shapes) {
+    out.emplace_back(OrNotAvailable(row.target->shape));
+    out.emplace_back(row.golden == nullptr ? "N/A" : OrNotAvailable(row.golden->shape));
+  }
   if (mode == Mode::kMd5) {
     out.push_back(ChecksumText(*row.target));
     out.push_back(row.golden == nullptr ? "N/A" : ChecksumText(*row.golden));
@@ -89,10 +103,13 @@ std::string AlignedTable(const std::vector<std::vector<std::string>>& lines) {
 }
 
 std::string SideBySide(const Comparison& comparison, const ComparedGroup& group) {
-  std::vector<std::vector<std::string>> lines = {SideBySideHeader(comparison.mode)};
+  const auto rows = std::span(comparison.rows).subspan(group.first_row, group.row_count);
+  const bool with_shapes = std::any_of(
+      rows.begin(), rows.end(), [](const ComparedRow& row) { return row.Has(Message::kShape); });
+  std::vector<std::vector<std::string>> lines = {SideBySideHeader(comparison.mode, with_shapes)};
   const size_t shown = std::min<size_t>(group.row_count, kMaxShownRows);
-  for (size_t i = group.first_row; i < group.first_row + shown; ++i) {
-    lines.push_back(SideBySideRow(comparison.mode, comparison.rows[i], group.api));
+  for (const ComparedRow& row : rows.first(shown)) {
+    lines.push_back(SideBySideRow(comparison.mode, row, group.api, with_shapes));
   }
   std::string out = AlignedTable(lines);
   if (shown < group.row_count) out += Concat("    (", Count(group.row_count - shown), " more)\n");
@@ -151,6 +168,20 @@ bool NameHolds(std::string_view name, std::initializer_list<std::string_view> wo
   });
 }
 
+// What the row's own messages suggest, behind what its place suggests.
+std::string_view AdviceOfMessages(const ComparedRow& row) {
+  if (row.Has(Message::kShape)) {
+    return " The runs worked on tensors of different shapes: compare the same request, batch and "
+           "step.";
+  }
+  if (row.Has(Message::kDtype)) return " The runs use different element types here.";
+  if (row.Has(Message::kScalarParameter)) return " An argument of the call differs.";
+  if (row.Has(Message::kOverflow)) {
+    return " Numbers overflow: sonde probe overflow_check finds the call where that begins.";
+  }
+  return "";
+}
+
 }  // namespace
 
 Summary Summarize(const Comparison& comparison, const ConstructFile* construct) {
@@ -159,7 +190,10 @@ Summary Summarize(const Comparison& comparison, const ConstructFile* construct) 
   FindFirstBad(comparison, &out);
   if (out.first_bad_group >= 0) {
     const std::string_view api = comparison.groups[static_cast<size_t>(out.first_bad_group)].api;
-    if (construct != nullptr) out.module = construct->ModuleOf(api);
+    if (construct != nullptr) {
+      out.module = construct->ModuleOf(api);
+      out.outside = out.module.empty() && construct->Find(api) != nullptr;
+    }
     if (out.module.empty() && IsModuleName(api)) out.module = api;
   }
   return out;
@@ -180,10 +214,12 @@ std::string SummaryText(const Comparison& comparison, const Summary& summary) {
   const ComparedRow& row = comparison.rows[static_cast<size_t>(summary.first_bad_row)];
   out += Concat("  first bad  ", row.target->name, "\n             ", FirstMessage(row), "\n");
   out += Concat("  module     ",
-                summary.module.empty() ? std::string_view("unknown (no construct.json names it)")
-                                       : std::string_view(summary.module),
+                !summary.module.empty() ? std::string_view(summary.module)
+                : summary.outside ? std::string_view("none, the call stands outside of all modules")
+                                  : std::string_view("unknown (no construct.json names it)"),
                 "\n");
   out += SideBySide(comparison, group);
+  out += Concat("  advice     ", Advise(comparison, summary).text, "\n");
   return out;
 }
 
@@ -206,6 +242,7 @@ Advice Advise(const Comparison& comparison, const Summary& summary) {
     out.text = base::Concat("This is a ", backward ? "backward" : "forward",
                             " API computation error. Check the computation implementation.");
   }
+  out.text += AdviceOfMessages(row);
   if (NameHolds(name, {"batch_norm"})) {
     out.text += " For batch_norm try training=False, affine=False and seed_all(mode=True).";
   } else if (NameHolds(name, {"conv2d", "conv3d", "matmul", "nll_loss", "layer_norm", "lstm"})) {

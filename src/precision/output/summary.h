@@ -28,6 +28,7 @@ struct Summary {
   int64_t first_bad_row = -1;
   // The module it ran in; empty when construct.json does not say.
   std::string module;
+  bool outside = false;  // construct.json knows the call, and no module around it
 };
 
 // `construct` may be null.

@@ -51,7 +51,8 @@ Status CheckLayout(const ParallelLayout& layout, size_t ranks) {
   if (layout.tensor < 1 || layout.pipeline < 1 || layout.virtual_pipeline < 1) {
     return InvalidArgumentError("--tp, --pp and --vpp must be positive");
   }
-  if (layout.rank_size % (layout.tensor * layout.pipeline) != 0) {
+  if (layout.tensor > layout.rank_size || layout.pipeline > layout.rank_size ||
+      layout.rank_size % (layout.tensor * layout.pipeline) != 0) {
     return InvalidArgumentError("--rank_size must be a multiple of tp times pp");
   }
   if (layout.virtual_pipeline > 1 && layout.pipeline < 2) {

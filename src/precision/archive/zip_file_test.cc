@@ -1,0 +1,50 @@
+#include "precision/archive/zip_file.h"
+
+#include <gtest/gtest.h>
+
+namespace sonde::precision {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> Members() {
+  return {{"env", "{}"}, {"folder/pip", std::string(5000, 'x')}, {"empty", ""}};
+}
+
+TEST(ZipFile, WhatWasPackedIsRead) {
+  const std::string file = MakeZip(Members());
+  const auto names = ZipNames(file);
+  ASSERT_TRUE(names.ok()) << names.status().message();
+  EXPECT_EQ(*names, (std::vector<std::string>{"env", "folder/pip", "empty"}));
+  for (const auto& [name, content] : Members()) {
+    const auto member = ReadZipMember(file, name);
+    ASSERT_TRUE(member.ok() && member->has_value()) << name;
+    EXPECT_EQ(**member, content);
+  }
+  const auto missing = ReadZipMember(file, "other");
+  ASSERT_TRUE(missing.ok());
+  EXPECT_FALSE(missing->has_value());
+}
+
+TEST(ZipFile, TruncatedAtEveryByteIsRefusedOrWhole) {
+  const std::string file = MakeZip({{"env", "{\"a\": 1}"}, {"pip", "x"}});
+  for (size_t size = 0; size < file.size(); ++size) {
+    EXPECT_FALSE(ZipNames(std::string_view(file).substr(0, size)).ok()) << size;
+  }
+}
+
+TEST(ZipFile, ChangedBytesNeverCrash) {
+  const std::string file = MakeZip(Members());
+  for (size_t at = 0; at < file.size(); ++at) {
+    if (at > 80 && at < 5000) continue;  // content
+    std::string changed = file;
+    changed[at] = static_cast<char>(~changed[at]);
+    const auto names = ZipNames(changed);
+    if (!names.ok()) continue;
+    for (const std::string& name : *names) {
+      const auto member = ReadZipMember(changed, name);
+      EXPECT_TRUE(member.ok() || !member.status().message().empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sonde::precision
