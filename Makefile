@@ -45,7 +45,7 @@ demo: build ## Train a small GPT on two ranks under Sonde, and show what Sonde f
 	@tools/demo.sh $(PRESET)
 
 .PHONY: demo-vllm
-demo-vllm: build ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, show what Sonde found
+demo-vllm: build ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, compare the numbers of two servers, show what Sonde found
 	@python=$$(setup/python.sh vllm) && python3 tools/demo_vllm.py build/$(PRESET)/bin/sonde "$$python" demo-vllm
 
 ##@ Tests

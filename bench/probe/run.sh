@@ -1,6 +1,7 @@
 #!/bin/bash
 # Precision dumps: statistics kernels, and a whole model per entry beside the reference. Usage: run.sh BUILD_FOLDER
-# The reference (mindstudio-probe 26.2.0) is measured, too, where MSPROBE_PYTHON names an interpreter that has it.
+# The reference (mindstudio-probe 26.2.0) is measured, too, where MSPROBE_PYTHON names an interpreter that has it; a vLLM
+# server where SONDE_VLLM_PYTHON names one with vLLM.
 set -euo pipefail
 root="$(cd "$(dirname "$0")/../.." && pwd)"
 build="$(cd "${1:-$root/build/release}" && pwd)"
@@ -24,3 +25,4 @@ for tool in "${tools[@]}"; do
   done
   echo "loaded, not dumping: $(model "$tool" mix statistics statistics "$work/$tool" off)"
 done
+[ -z "${SONDE_VLLM_PYTHON:-}" ] || "$python" "$root/bench/probe/decode.py" "$SONDE_VLLM_PYTHON" "$build"

@@ -30,7 +30,7 @@ class CopyVisitor : public PieceVisitor {
 TensorQueue::~TensorQueue() {
   if (!shared_) return;
   if (!IsParent()) {
-    (void)shared_.release();
+    [[maybe_unused]] const Shared* const left_as_it_is = shared_.release();
     return;
   }
   {

@@ -63,8 +63,8 @@ struct ApiCalls::Arguments {
 };
 
 ApiCalls& TheApiCalls() {
-  static ApiCalls calls;
-  return calls;
+  static ApiCalls* const calls = new ApiCalls;  // threads may call until the process is gone
+  return *calls;
 }
 
 bool ApiCalls::Init(const PythonCalls* calls, const ApiCallbacks& callbacks) {
