@@ -334,4 +334,27 @@ describe.skipIf(data === "")("page on a real capture", () => {
         .toMatch(/[\u4e00-\u9fff]/);
     }
   });
+
+  it("draws while the wheel turns, not only when it rests", async () => {
+    const { page } = opened;
+    await opened.go();
+    await page.getByTestId("timeline").waitFor();
+    await opened.settle();
+    const changed = await page.evaluate(async () => {
+      const canvas = document.querySelector<HTMLCanvasElement>("[data-testid=timeline]")!;
+      const box = canvas.getBoundingClientRect();
+      const before = canvas.toDataURL();
+      let drawn = 0;
+      for (let i = 0; i < 30; ++i) {
+        const at = { clientX: box.left + 600, clientY: box.top + 200 };
+        canvas.dispatchEvent(
+          new WheelEvent("wheel", { ...at, bubbles: true, cancelable: true, deltaY: -20, ctrlKey: true }),
+        );
+        await new Promise((done) => requestAnimationFrame(done));
+        if (canvas.toDataURL() !== before) ++drawn;
+      }
+      return drawn;
+    });
+    expect(changed).toBeGreaterThan(10);
+  });
 });

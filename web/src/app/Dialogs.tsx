@@ -99,6 +99,7 @@ function useCommands(): Command[] {
       { title: t("command.anchor"), run: actions.setAnchor },
       { title: t("command.alignleft"), run: () => void actions.alignAll("begin") },
       { title: t("command.alignright"), run: () => void actions.alignAll("end") },
+      { title: t("command.alignstarts"), run: actions.alignStarts },
       { title: t("command.offsets"), run: () => void actions.setOffsets({}) },
       { title: t("command.order"), run: () => store.set({ order: [] }) },
       { title: t("command.showall"), run: () => store.set({ hidden: [] }) },

@@ -167,6 +167,16 @@ export class Actions {
     }
   };
 
+  /** All traces begin together. */
+  alignStarts = () => {
+    const { session, offsets } = this.store.get();
+    const shown = session?.traces.filter(isShown) ?? [];
+    if (shown.length === 0) return;
+    const first = Math.min(...shown.map((trace) => trace.begin));
+    const moved = shown.map((trace) => [trace.id, (offsets[trace.id] ?? 0) + first - trace.begin]);
+    this.setOffsets(Object.fromEntries(moved)).then(this.fit, this.fail);
+  };
+
   setAnchor = () => this.store.set({ anchor: this.store.get().slice?.slice ?? null });
 
   /** Moves the selected slice's trace so that it begins, or ends, with the anchor. */

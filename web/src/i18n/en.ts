@@ -212,6 +212,7 @@ export const en = {
   "command.anchor": "Make the selected slice the base of alignment",
   "command.alignleft": "Align all ranks by the begin of this slice",
   "command.alignright": "Align all ranks by the end of this slice",
+  "command.alignstarts": "Let all traces begin together",
   "command.offsets": "Remove all time offsets",
   "command.order": "Lanes in their own order again",
   "key.cursor": "Next lane for the keys C, H, T, Enter",

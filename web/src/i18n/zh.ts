@@ -213,6 +213,7 @@ export const zh: Record<TextKey, string> = {
   "command.anchor": "将选中项设为对齐基准",
   "command.alignleft": "按此项的开始时间对齐所有卡",
   "command.alignright": "按此项的结束时间对齐所有卡",
+  "command.alignstarts": "所有数据从同一时刻开始",
   "command.offsets": "清除所有时间偏移",
   "command.order": "恢复泳道的默认顺序",
   "key.cursor": "选择泳道（供 C、H、T、回车使用）",

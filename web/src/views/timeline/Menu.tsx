@@ -62,6 +62,7 @@ export function Menu({ place, rows, width, height, onFold, onClose }: Properties
     [slice !== null, "command.anchor", actions.setAnchor],
     [Boolean(other), "menu.alignleft", () => actions.alignToAnchor("begin")],
     [Boolean(other), "menu.alignright", () => actions.alignToAnchor("end")],
+    [session.traces.length > 1, "command.alignstarts", actions.alignStarts],
     [slice !== null && session.traces.length > 1, "command.alignleft", () => void actions.alignAll("begin")],
     [slice !== null && session.traces.length > 1, "command.alignright", () => void actions.alignAll("end")],
     [Object.values(offsets).some((by) => by !== 0), "command.offsets", () => void actions.setOffsets({})],

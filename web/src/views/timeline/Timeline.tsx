@@ -1,4 +1,4 @@
-import { type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
 import type { SessionMessage, SliceRefMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
@@ -7,7 +7,7 @@ import { formatDuration, formatNumber } from "../../base/format";
 import { Canvas2dRenderer } from "../../render/canvas2d";
 import { Drawer } from "./Drawer";
 import { Overview } from "./Overview";
-import { GUTTER, RULER, counterAt, drawTimeline, placeOf } from "./draw";
+import { GUTTER, RULER, type Scene, counterAt, drawTimeline, placeOf } from "./draw";
 import { Feed, type Wish } from "./feed";
 import {
   DEPTH_HEIGHT,
@@ -106,33 +106,39 @@ export function Timeline() {
     if (wishes.length > 0 && size.width > 0) feed.want(wishes, timeWindow, plot);
   }, [feed, seen, timeWindow.begin, timeWindow.end, plot, size.width]); // eslint-disable-line react-hooks/exhaustive-deps
 
-  useEffect(() => {
+  // The newest state is drawn once a frame; a frame that is due is never put off by the next change.
+  const scene = useRef<Scene | null>(null);
+  const due = useRef(0);
+  useLayoutEffect(() => {
     if (size.width === 0) return;
     renderer.current ??= new Canvas2dRenderer(canvas.current!);
-    const frame = requestAnimationFrame(() =>
-      drawTimeline(renderer.current!, {
-        theme,
-        ...size,
-        scroll: top,
-        window: timeWindow,
-        zero: data.begin,
-        rows: seen,
-        allRows: rows,
-        feed,
-        session,
-        slice,
-        area,
-        marks,
-        hits: hits?.slices.slice(0, 4000) ?? [],
-        hit: hits?.slices[hit] ?? null,
-        hoverName: hover?.name ?? "",
-        pointer: pointer.current,
-        cursor,
-        anchor,
-      }),
-    );
-    return () => cancelAnimationFrame(frame);
+    scene.current = {
+      theme,
+      ...size,
+      scroll: top,
+      window: timeWindow,
+      zero: data.begin,
+      rows: seen,
+      allRows: rows,
+      feed,
+      session,
+      slice,
+      area,
+      marks,
+      hits: hits?.slices.slice(0, 4000) ?? [],
+      hit: hits?.slices[hit] ?? null,
+      hoverName: hover?.name ?? "",
+      pointer: pointer.current,
+      cursor,
+      anchor,
+    };
+    if (due.current !== 0) return;
+    due.current = requestAnimationFrame(() => {
+      due.current = 0;
+      drawTimeline(renderer.current!, scene.current!);
+    });
   });
+  useEffect(() => () => cancelAnimationFrame(due.current), []);
 
   // A slice that was jumped to comes into view.
   useEffect(() => {

@@ -142,6 +142,12 @@ describe("lanes", () => {
     expect(siblingsOf(rows, rows[4]!)).toEqual([]);
     expect(inOrder(["a", "b", "c"], (x) => x, ["c"])).toEqual(["c", "a", "b"]);
   });
+  it("name the folder where two traces have the same name", () => {
+    const [a, b] = [trace(0, 0, [track(0, "thread")]), trace(1, 0, [track(0, "thread")])];
+    const two = session({ ...a, name: "x.json", path: "/d/a/x.json" }, { ...b, name: "x.json", path: "/d/b/x.json" });
+    const labels = buildRows(two, none, t).filter((row) => row.kind === "trace");
+    expect(labels.map((row) => row.label)).toEqual(["Rank 0 · a/x.json", "Rank 0 · b/x.json"]);
+  });
   it("tell that they are a part only", () => {
     const part = { ...trace(0, 0, [track(0, "thread")]), state: "reading" };
     const rows = buildRows(session(part), none, t);

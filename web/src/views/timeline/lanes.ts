@@ -75,6 +75,8 @@ const FAMILY_OF_KIND: Record<string, string> = {
 export const FAMILIES = ["host", "api", "device", "communication", "overlap", "counter"] as const;
 
 export function familyOf(track: TrackMessage): string {
+  // Ranges of the user as a device saw them.
+  if (track.kind === "thread" && track.stream >= 0) return "device";
   return FAMILY_OF_KIND[track.kind] ?? "host";
 }
 
@@ -84,8 +86,11 @@ export function isCounter(track: TrackMessage): boolean {
 
 export const trackKey = (trace: number, track: number) => `${trace}:${track}`;
 
-export function traceLabel(trace: TraceMessage, t: Translate): string {
-  return trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ${trace.name}` : trace.name;
+/** With its folder where others have the same name. */
+export function traceLabel(trace: TraceMessage, t: Translate, others: readonly TraceMessage[] = []): string {
+  const twice = others.some((other) => other !== trace && other.name === trace.name && other.rank === trace.rank);
+  const name = twice ? trace.path.split("/").slice(-2).join("/") : trace.name;
+  return trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ${name}` : name;
 }
 
 export function trackLabel(track: TrackMessage, t: Translate): string {
@@ -247,7 +252,7 @@ export function buildRows(session: SessionMessage, choice: LaneChoice, t: Transl
       offset !== 0 ? t("lane.offset", (offset > 0 ? "+" : "") + formatDuration(offset)) : "",
     ];
     const note = notes.filter(Boolean).join(" · ");
-    const label = traceLabel(trace, t);
+    const label = traceLabel(trace, t, session.traces);
     if (builder.header("trace", `${trace.id}`, label, trace.id, "trace", 0, several && ready.length > 16, note))
       continue;
     for (const group of groupsOf(trace, t)) {
