@@ -357,4 +357,19 @@ describe.skipIf(data === "")("page on a real capture", () => {
     });
     expect(changed).toBeGreaterThan(10);
   });
+
+  it("comes back by a link to where one had scrolled", async () => {
+    const { page } = opened;
+    await opened.go();
+    await page.getByTestId("timeline").waitFor();
+    await opened.settle();
+    await page.mouse.move(700, 400);
+    await page.mouse.wheel(0, 240);
+    await expect.poll(() => page.url(), { timeout: 20_000 }).toContain("x.top=240");
+    const thumb = () => page.locator(".scrollbar div").evaluate((bar) => (bar as HTMLElement).style.top);
+    const before = await thumb();
+    await opened.go(page.url().split("#")[1]);
+    await page.getByTestId("timeline").waitFor();
+    await expect.poll(thumb, { timeout: 20_000 }).toBe(before);
+  });
 });

@@ -24,6 +24,7 @@ import { Menu, type MenuPlace } from "./Menu";
 import { type Gesture, gestureOf } from "./mouse";
 import { timelineKeys } from "./keys";
 import { COMPUTED } from "./overlap";
+import { useScroll } from "./useScroll";
 import { type TimeWindow, pan, spanOf, timeToX, xToTime, zoom } from "./viewport";
 
 interface Hover {
@@ -64,7 +65,7 @@ export function Timeline() {
   const box = useRef<HTMLDivElement>(null);
   const renderer = useRef<Canvas2dRenderer | null>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
-  const [scroll, setScroll] = useState(0);
+  const [scroll, setScroll] = useScroll();
   const [version, setVersion] = useState(0);
   const [hover, setHover] = useState<Hover | null>(null);
   const pointer = useRef<{ x: number; y: number } | null>(null);
