@@ -175,7 +175,7 @@ export function Timeline() {
     };
     window.addEventListener("sonde-reveal", reveal);
     return () => window.removeEventListener("sonde-reveal", reveal);
-  }, [store, t, size.height]);
+  }, [store, t, size.height, setScroll]);
 
   const rowAt = (y: number): Row | undefined =>
     seen.find((row) => y - RULER + top >= row.y && y - RULER + top < row.y + row.height);
@@ -340,7 +340,7 @@ export function Timeline() {
     };
     element.addEventListener("wheel", onWheel, { passive: false });
     return () => element.removeEventListener("wheel", onWheel);
-  }, [actions, plot, maxScroll]);
+  }, [actions, plot, maxScroll, setScroll]);
 
   useEffect(() => {
     const middle = () =>
