@@ -210,7 +210,7 @@ const MemberShapes::Edge* ArgumentSplitter::LearnEdge(uint32_t node, const char*
 bool ArgumentSplitter::TakePlainNumber(int32_t args_id, const MemberShapes::Edge& edge,
                                        const PlainNumber& number) {
   if (edge.slot >= 0) {
-    const auto slot = static_cast<size_t>(edge.slot);
+    const auto slot = static_cast<size_t>(static_cast<uint8_t>(edge.slot));
     if (captured_keys_[slot].second) return false;
     if (number.is_integer) {
       values_[slot] = number.integer;

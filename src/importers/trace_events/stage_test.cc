@@ -123,7 +123,7 @@ TEST_F(TraceImportTest, TakesArgumentsHoweverTheyAreWritten) {
     add(R"({ "a" : )" + n + R"( , "b":"y\"z" })", {R"(b y"z)"});
     add(R"({"b": [1, {"a": ")" + n + R"("}], "c": null, "d": true})", {"c null", "d true"});
     add(R"({"a":)" + n + R"(,"a": 0.5, "e": -12.125})", {"a 0.5", "e -12.125"});
-    add(R"({"\u0061":)" + n + R"(, "k)" + n + R"(": 1e3})", {});
+    add(base::Concat(R"({"\u0061":)", n, R"(, "k)", n, R"(": 1e3})"), {});
     add(R"({"e":1.50,"f":00,"g":-0,"h":12345678901234567890})",
         {"e 1.50", "f 00", "g -0", "h 12345678901234567890"});
     for (int key = 0; key < 40; ++key) {  // more ways than are kept
