@@ -1,9 +1,11 @@
 """`make demo-vllm`: a vLLM server on two tensor-parallel ranks under Sonde, some requests profiled
-over HTTP, and what Sonde found; then numbers of two servers that differ in a weight.
+over HTTP, and what Sonde found; then numbers of two servers that differ in a weight, and the page,
+unless OPEN=0.
 
 demo_vllm.py SONDE PYTHON FOLDER    SONDE: the command; PYTHON: an interpreter that has vLLM
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -56,7 +58,14 @@ def main():
     except ServerError as problem:
         sys.exit(f"demo-vllm: {problem}")
     say(f"sonde analyse {profiles}")
-    return subprocess.run([sonde, "analyse", profiles], check=False).returncode or compared
+    done = subprocess.run([sonde, "analyse", profiles], check=False)
+    if done.returncode != 0 or compared != 0:
+        return done.returncode or compared
+    if os.environ.get("OPEN", "1") == "0":
+        print(f"\nTo see it on a page: {sonde} view {profiles}")
+        return 0
+    say(f"sonde view {profiles}")
+    return subprocess.run([sonde, "view", profiles], check=False).returncode
 
 
 if __name__ == "__main__":

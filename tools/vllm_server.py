@@ -101,6 +101,20 @@ class Server:
             raise ServerError(f"{status}: {text}\n{self.last_lines()}")
         return json.loads(text)["choices"][0]["text"]
 
+    def abandon(self, path, body, pieces):
+        """Goes away after some pieces of a stream."""
+        data = json.dumps(body).encode()
+        head = (f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(data)}\r\n\r\n")  # fmt: skip
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
+            connection.sendall(head.encode() + data)
+            seen = b""
+            while seen.count(b"data: ") < pieces:
+                piece = connection.recv(65536)
+                if not piece:
+                    raise ServerError(f"the stream ended early\n{self.last_lines()}")
+                seen += piece
+
     def profile(self, action, body=None):
         """``action`` is start or stop; status, text and the seconds that it took."""
         started = time.monotonic()

@@ -80,6 +80,14 @@ class Schedule(ctypes.Structure):
     ]
 
 
+class _ArgsBuilder(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("overflowed", ctypes.c_uint32),
+        ("bytes", ctypes.c_ubyte * 2048),
+    ]
+
+
 class SessionConfig:
     """Where and what one session records; unset fields take the recorder's defaults.
 
@@ -170,6 +178,7 @@ class Recorder:
     def _declare(self) -> None:
         u32, u64, text = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
         config = ctypes.POINTER(_SessionConfig)
+        args = ctypes.POINTER(_ArgsBuilder)
         fast = {
             "sonde_intern": (u32, [text, ctypes.c_size_t]),
             "sonde_domain_create": (u32, [text]),
@@ -179,6 +188,13 @@ class Recorder:
             "sonde_range_end": (None, [u64]),
             "sonde_mark": (None, [u32, u32, u32]),
             "sonde_counter": (None, [u32, u32, ctypes.c_double]),
+            "sonde_flow_out": (None, [u32, u64]),
+            "sonde_flow_in": (None, [u32, u64]),
+            "sonde_args_init": (None, [args]),
+            "sonde_args_int": (None, [args, u32, ctypes.c_int64]),
+            "sonde_args_double": (None, [args, u32, ctypes.c_double]),
+            "sonde_args_text": (None, [args, u32, text, ctypes.c_size_t]),
+            "sonde_args_intern": (u32, [args]),
             "sonde_thread_name": (None, [text]),
             "sonde_step": (None, [ctypes.c_int64]),
             "sonde_schedule_action": (
@@ -234,6 +250,22 @@ class Recorder:
             self._names[text] = number
         return number
 
+    def args(self, values: dict[str, Any]) -> int:
+        """Number of an argument set: integers, floating point numbers and texts by name."""
+        builder = _ArgsBuilder()
+        place = ctypes.byref(builder)
+        self.fast.sonde_args_init(place)
+        for key, value in values.items():
+            name = self.intern(key)
+            if isinstance(value, int):
+                self.fast.sonde_args_int(place, name, value)
+            elif isinstance(value, float):
+                self.fast.sonde_args_double(place, name, value)
+            else:
+                data = str(value).encode("utf-8", "replace")
+                self.fast.sonde_args_text(place, name, data, len(data))
+        return self.fast.sonde_args_intern(place)
+
     def domain(self, name: str) -> int:
         """Number of a domain of markers, created on first use."""
         number = self._domains.get(name)
@@ -247,6 +279,10 @@ class Recorder:
     def features(self) -> int:
         """What is being recorded now: ``FEATURE_...`` bits, 0 for nothing."""
         return self._features.value & 0xFFFF
+
+    def features_word(self) -> int:
+        """The same with bits that tell one session from the next."""
+        return self._features.value
 
     def status(self) -> SessionStatus:
         """State, counts and step of the current or last session."""

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include "base/host/progress.h"
 #include "base/strings.h"
 #include "cli/analyse_rank.h"
+#include "cli/analyse_server.h"
 #include "cli/analyse_summary.h"
 #include "cli/command.h"
 #include "exporters/registry.h"
@@ -72,11 +74,30 @@ void SortByRank(std::vector<AnalysedRank>& ranks) {
   });
 }
 
+// After the ranks, whose captures a session shares.
+size_t AnalyseServers(const std::vector<TraceSource>& servers, const AnalyseOptions& options) {
+  size_t failed = 0;
+  for (const TraceSource& server : servers) {
+    const Result<std::string> summary = AnalyseServer(server, options);
+    if (summary.ok()) {
+      std::fprintf(stdout, "\n%s", summary->c_str());
+    } else {
+      PrintError(Concat(server.path, ": ", summary.status().message()));
+      ++failed;
+    }
+  }
+  return failed;
+}
+
 Result<int> Analyse(const Options& options) {
-  SONDE_ASSIGN_OR_RETURN(const std::vector<TraceSource> captures, FindCaptures(options.paths));
+  SONDE_ASSIGN_OR_RETURN(std::vector<TraceSource> captures, FindCaptures(options.paths));
+  std::vector<TraceSource> servers;
+  std::copy_if(captures.begin(), captures.end(), std::back_inserter(servers), IsServer);
+  std::erase_if(captures, IsServer);
   const int cores = base::AvailableThreads();
   int at_a_time = options.max_process_number > 0 ? options.max_process_number : cores;
-  at_a_time = std::min({at_a_time, cores, static_cast<int>(captures.size())});
+  at_a_time =
+      std::clamp(std::min(at_a_time, cores), 1, std::max(1, static_cast<int>(captures.size())));
   const AnalyseOptions rank_options{.export_types = options.export_types,
                                     .output_folder = options.output_folder,
                                     .threads = std::max(1, cores / at_a_time),
@@ -103,7 +124,10 @@ Result<int> Analyse(const Options& options) {
   SortByRank(ranks);
   const std::string summary = RenderSummary(ranks);
   std::fwrite(summary.data(), 1, summary.size(), stdout);
-  return failed == 0 ? kExitOk : kExitFailure;
+  AnalyseOptions server_options = rank_options;
+  server_options.threads = cores;
+  const size_t failed_servers = AnalyseServers(servers, server_options);
+  return failed == 0 && failed_servers == 0 ? kExitOk : kExitFailure;
 }
 
 CommandAction Declare(CLI::App& app) {

@@ -94,7 +94,8 @@ Result<std::unique_ptr<store::Store>> Open(const std::string& path) {
   }
   constexpr int kDepth = 3;
   std::vector<std::string> unread;
-  SONDE_ASSIGN_OR_RETURN(const auto sources, importers::FindTraces(path, kDepth, &unread));
+  SONDE_ASSIGN_OR_RETURN(auto found, importers::FindTraces(path, kDepth, &unread));
+  SONDE_ASSIGN_OR_RETURN(const auto sources, importers::WithoutParts(std::move(found)));
   if (sources.empty()) {
     std::vector<std::string> known;
     for (const importers::Importer& importer : importers::Importers()) {

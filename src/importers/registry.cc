@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <set>
 #include <utility>
 
 #include "base/files.h"
@@ -17,12 +18,15 @@
 #include "importers/chrome_trace/import.h"
 #include "importers/kineto/import.h"
 #include "importers/mindspore/import.h"
+#include "importers/server/server.h"
 #include "importers/stored/stored.h"
 
 namespace sonde::importers {
 namespace {
 
 constexpr std::array kImporters = {
+    Importer{"server", "sessions of a server", IsServerSession, ServerSessionRank,
+             ServerSessionStamp, ImportServerSession, /*is_ours=*/true, /*fills_memory=*/true},
     Importer{"capture", "captures of Sonde", IsCapture, CaptureRank, CaptureStamp, ImportCapture,
              /*is_ours=*/true, /*fills_memory=*/true},
     Importer{"stored", "stores of Sonde", IsStored, StoredRank, StoredStamp, /*import=*/nullptr,
@@ -192,6 +196,19 @@ Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_dep
   }
   if (unread != nullptr) *unread = std::move(others);
   return found;
+}
+
+Result<std::vector<TraceSource>> WithoutParts(std::vector<TraceSource> sources) {
+  std::set<std::string> parts;
+  for (const TraceSource& source : sources) {
+    if (source.importer->import != ImportServerSession) continue;
+    SONDE_ASSIGN_OR_RETURN(const auto captures, ServerSessionCaptures(source.path, nullptr));
+    parts.insert(captures.begin(), captures.end());
+  }
+  std::erase_if(sources, [&](const TraceSource& source) {
+    return parts.count(base::AbsolutePath(source.path)) > 0;
+  });
+  return sources;
 }
 
 std::string StorePath(const TraceSource& source) {

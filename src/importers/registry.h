@@ -33,6 +33,10 @@ struct TraceSource {
 Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_depth = 3,
                                             std::vector<std::string>* unread = nullptr);
 
+// The same without captures that are part of a session found among them: the rows of that hold
+// them all.
+Result<std::vector<TraceSource>> WithoutParts(std::vector<TraceSource> sources);
+
 // Where the store file of a trace of ours lies: <path>/SONDE/trace.duckdb of a span folder.
 std::string StorePath(const TraceSource& source);
 

@@ -25,6 +25,8 @@ constexpr std::array kRecipes = {
     Recipe{"communication", "communication operations with times and traffic", &CommunicationTable},
     Recipe{"communication_matrix", "traffic between ranks by kind", &CommunicationMatrixTable},
     Recipe{"top_modules", "modules of the model by time", &TopModulesTable},
+    Recipe{"serving_summary", "latencies, rates, batches and slow requests of a server",
+           &ServingSummaryTable},
 };
 
 }  // namespace

@@ -21,5 +21,6 @@ store::ResultTable MemorySummaryTable(const DeviceView& view);
 store::ResultTable CommunicationTable(const DeviceView& view);
 store::ResultTable CommunicationMatrixTable(const DeviceView& view);
 store::ResultTable TopModulesTable(const DeviceView& view);
+store::ResultTable ServingSummaryTable(const DeviceView& view);
 
 }  // namespace sonde::recipes

@@ -141,6 +141,7 @@ void Session::FindAll(const std::string& path, bool confined) {
   std::vector<std::string> unread;
   Result<std::vector<importers::TraceSource>> found =
       importers::FindTraces(path, kSearchDepth, &unread);
+  if (found.ok()) found = importers::WithoutParts(std::move(*found));
   Update([&] {
     if (!found.ok()) {
       message_.notes.emplace_back(found.status().message());

@@ -171,10 +171,13 @@ class Run:
 
         _analyse.run_in_background([path], on_end=report)
 
-    def continue_step(self) -> None:
-        """Recording began inside a server's step: its rest is marked. On the thread of the step."""
-        if self._server is not None and self._step_is_open:
-            _native.recorder().fast.sonde_step(self._step)
+    def window_began(self, path: str) -> None:
+        """The program's profiler began a capture. On the thread of a server's steps."""
+        if self._server is None:
+            return
+        if self._step_is_open:
+            _native.recorder().fast.sonde_step(self._step)  # its rest is marked
+        self._server.joins(path)
 
     def end(self) -> None:
         """At exit: completes the capture; waits for parsers in the background."""
@@ -255,8 +258,7 @@ class Run:
         """Told by the recorder of every session in this process, whoever starts it."""
         try:
             if event == _native.EVENT_START:
-                main = _metadata.role() == "main"
-                _report.note("capture" if main else "worker", _native.recorder().session_path())
+                self._note_capture(_native.recorder().session_path())
             requested = self._options.on_request and not self._recording.active
             if not requested:
                 return
@@ -267,6 +269,11 @@ class Run:
                 threading.Thread(target=self._parse_when_idle, daemon=True).start()
         except Exception as problem:  # noqa: BLE001: the caller is native code
             _report.say(f"recording may be incomplete: {problem}", error=True)
+
+    def _note_capture(self, path: str) -> None:
+        if self._server is not None and self._server.is_part(path):
+            return  # what the server itself sums up
+        _report.note("capture" if _metadata.role() == "main" else "worker", path)
 
     def _parse_when_idle(self) -> None:
         """After a request to stop: the files are whole when the recorder is idle again."""
@@ -320,9 +327,12 @@ class Run:
 
     # Steps
 
-    def _step_begins(self) -> None:
+    def _step_begins(self, number: Optional[int] = None) -> None:
+        """``number``: where somebody counts for all processes."""
         if not self._step_is_open and not self._yielded:
             self._step_is_open = True
+            if number is not None:
+                self._step = number
             if self._watching:
                 _native.recorder().slow.sonde_dynamic_step(self._step)
             _native.recorder().fast.sonde_step(self._step)

@@ -32,6 +32,9 @@ _LEVELS = {
 }
 
 
+_SERVING_DOMAIN = "sonde.serving"
+
+
 class TraceFolder:
     """What a server gets for ``torch.profiler.tensorboard_trace_handler``: the folder of its
     captures and the first part of their names. Nothing is written while the server waits."""
@@ -117,14 +120,15 @@ class TorchProfile(profile):
         # A server's steps are told by its own seams.
         self._marks_steps = self._marks_steps and not self.serves
         self._folder = on_trace_ready if isinstance(on_trace_ready, TraceFolder) else None
-        if self._folder is not None and self._folder.is_front_end and not with_stack:
-            self._disabled = "a front-end calls no operator"
+        if self._folder is not None and self._folder.is_front_end:
+            self._disabled = "a front-end calls no operator"  # its requests are told otherwise
 
     def _settings(self) -> Settings:
         settings = super()._settings()
         folder = self._folder.directory if self._folder is not None else None
         settings.directory = os.path.abspath(folder or self.options.save_path)
         settings.worker_name = self._folder.worker_name if self._folder is not None else None
+        settings.own_domains = [_SERVING_DOMAIN] if self.serves else []
         return settings
 
     def _warn_of_schedule(self, text: str) -> None:
@@ -146,7 +150,7 @@ class TorchProfile(profile):
 
     def _start(self) -> None:
         super()._start()
-        self.owner.continue_step()
+        self.owner.window_began(self.span_path)
 
     def _trace_ready(self) -> None:
         try:

@@ -21,6 +21,8 @@ class Settings:
     with_stack: bool = False
     with_modules: bool = False
     markers: bool = False
+    own_domains: list[str] = field(default_factory=list)  # kept with and without markers
+    operators: bool = True
     flops: bool = False  # ranges with the FLOPs of matrix products; needs markers
     host_systems: list[HostSystem] = field(default_factory=list)  # to sample
     gc_threshold_ms: Optional[float] = None
@@ -32,14 +34,15 @@ class Settings:
     config: dict[str, Any] = field(default_factory=dict)
 
     def features(self) -> int:
-        """Bits for the recorder. Operators are always on: without them there is no profile."""
-        bits = _native.FEATURE_RECORDING | _native.FEATURE_OPS
+        """Bits for the recorder."""
+        bits = _native.FEATURE_RECORDING
         for wanted, bit in (
+            (self.operators, _native.FEATURE_OPS),
             (self.record_shapes, _native.FEATURE_SHAPES),
             (self.profile_memory, _native.FEATURE_MEMORY),
             (self.with_stack, _native.FEATURE_STACKS),
             (self.with_modules, _native.FEATURE_MODULES),
-            (self.markers or self.host_systems, _native.FEATURE_MARKERS),
+            (self.markers or self.host_systems or self.own_domains, _native.FEATURE_MARKERS),
         ):
             if wanted:
                 bits |= bit
@@ -61,7 +64,7 @@ class Settings:
 
     def _domains(self) -> list[str]:
         """Domains to keep, none for all: those of the program, and ours for what was asked for."""
-        ours = [_host_system.DOMAIN] if self.host_systems else []
+        ours = [*self.own_domains, *([_host_system.DOMAIN] if self.host_systems else [])]
         if not self.markers:
             return ours
         if not self.domain_include:

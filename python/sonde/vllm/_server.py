@@ -1,8 +1,8 @@
 """Changes to the modules of vLLM, made as they are imported; called by ``sonde run``'s attach.
 
-Sessions need none: every version builds ``torch.profiler.profile`` with
-``torch.profiler.tensorboard_trace_handler``, and gets our stand-ins. What is changed here tells the
-rest: ``Worker.execute_model`` and ``sample_tokens`` are the two halves of an engine step.
+Sessions of the ranks need none: every version builds ``torch.profiler.profile`` with
+``torch.profiler.tensorboard_trace_handler``, and gets our stand-ins. What is changed tells the
+rest: steps and batches (``_worker``), scheduling (``_engine``), requests (``_front_end``).
 """
 
 import json
@@ -10,13 +10,16 @@ import os
 import sys
 from typing import Any, Callable
 
-from sonde import _native
+from sonde._inject import _report
 from sonde._inject._after_import import when_imported
 from sonde._inject._options import Options
-from sonde.vllm import _dump
+from sonde.vllm import _capture, _dump, _engine, _front_end, _session, _worker
 
 #: Set by the first process of a server for those that it starts.
 _MARK = "SONDE_SERVER"
+_SAID = "SONDE_SERVER_SAID"
+
+_OLDEST, _NEWEST = (0, 11), (0, 32)
 
 
 def is_server(command: list[str]) -> bool:
@@ -28,14 +31,56 @@ def is_server(command: list[str]) -> bool:
     return os.environ.get(_MARK) == "vllm"
 
 
-def install(options: Options, begin_step: Callable[[], None], end_step: Callable[[], None]) -> None:
+#: Modules that are changed and how. Several modules hold ``build_app``, by version.
+CHANGES: tuple[tuple[str, Callable[[Any], None]], ...] = (
+    ("vllm.distributed.device_communicators.cpu_communicator", _worker.change_shared_memory),
+    ("vllm.v1.core.sched.scheduler", _engine.change_scheduler),
+    ("vllm.v1.engine.core", _engine.change_core),
+    ("vllm.v1.engine.output_processor", _front_end.change_outputs),
+    ("vllm.v1.engine.async_llm", _front_end.change_async),
+    ("vllm.v1.engine.llm_engine", _front_end.change_offline),
+    ("vllm.entrypoints.launchers.app", _front_end.change_app),
+    ("vllm.entrypoints.openai.api_server", _front_end.change_app),
+)
+
+
+def install(options: Options, begin_step: _worker.BeginStep, end_step: Callable[[], None]) -> None:
     """Puts the changes in place; the functions are told of the engine steps of a worker."""
+    _say_version()
+    _session.name_server()
+    _capture.analyses = options.analyse
     _ask_for_routes(options)
     _dump.watch()
     when_imported(
-        "vllm.v1.worker.gpu_worker", lambda module: _change_worker(module, begin_step, end_step)
+        "vllm.v1.worker.gpu_worker",
+        lambda module: _worker.change_worker(module, begin_step, end_step),
     )
-    when_imported("vllm.distributed.device_communicators.cpu_communicator", _change_shared_memory)
+    for name, change in CHANGES:
+        when_imported(name, change)
+
+
+def joins(span: str) -> None:
+    """The capture of a rank began: it belongs to the server's session."""
+    session = _session.current(os.path.dirname(span))
+    if session is not None:
+        _session.add_capture(session, span)
+
+
+def is_part(span: str) -> bool:
+    """Whether a capture lies in the folder of a session: that of a process without a rank."""
+    return os.path.exists(os.path.join(os.path.dirname(span), _session.MARK_FILE))
+
+
+def _say_version() -> None:
+    """Once a server: versions that nobody has tried."""
+    if os.environ.get(_SAID):
+        return
+    os.environ[_SAID] = "1"
+    version = _version()
+    if not _OLDEST <= version <= _NEWEST:
+        known = " to ".join(".".join(map(str, numbers)) for numbers in (_OLDEST, _NEWEST))
+        shown = ".".join(map(str, version))
+        _report.say(f"vLLM {shown} is not known (known: {known}): something may be missing")
 
 
 def _ask_for_routes(options: Options) -> None:
@@ -73,48 +118,3 @@ def _version() -> tuple[int, ...]:
         if all(number.isdigit() for number in numbers):
             return tuple(int(number) for number in numbers)
     return (0, 13)
-
-
-def _change_worker(
-    module: Any, begin_step: Callable[[], None], end_step: Callable[[], None]
-) -> None:
-    """A step is ``execute_model`` and the ``sample_tokens`` that follows it; the empty one that
-    only frees a request's blocks is none."""
-    worker = module.Worker
-    execute, sample = worker.execute_model, getattr(worker, "sample_tokens", None)
-
-    def execute_model(self: Any, scheduler_output: Any, *args: Any, **kwargs: Any) -> Any:
-        if not getattr(scheduler_output, "total_num_scheduled_tokens", 0):
-            return execute(self, scheduler_output, *args, **kwargs)
-        begin_step()
-        output = execute(self, scheduler_output, *args, **kwargs)
-        if output is not None or sample is None:
-            end_step()
-        return output
-
-    worker.execute_model = execute_model
-    if sample is None:
-        return
-
-    def sample_tokens(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return sample(self, *args, **kwargs)
-        finally:
-            end_step()
-
-    worker.sample_tokens = sample_tokens
-
-
-def _change_shared_memory(module: Any) -> None:
-    """Collectives of a server on a CPU are operators that name no group: the groups go into the
-    captures' metadata as they are made."""
-    original = module._CPUSHMDistributed.__init__
-    groups: list[dict[str, Any]] = []
-
-    def __init__(self: Any, communicator: Any) -> None:
-        original(self, communicator)
-        name = getattr(communicator, "unique_name", "")
-        groups.append({"name": name, "ranks": [int(rank) for rank in communicator.ranks]})
-        _native.recorder().metadata("shared_memory_groups", _native.json_text(groups))
-
-    module._CPUSHMDistributed.__init__ = __init__

@@ -86,7 +86,8 @@ class Decoder {
         break;
       case RecordKind::kFlowOut:
       case RecordKind::kFlowIn:
-        stage_.flows.push_back({ts, ArgsAndLink(record), kNoNode, kind == RecordKind::kFlowOut});
+        stage_.flows.push_back(
+            {ts, ArgsAndLink(record), kNoNode, record.name, kind == RecordKind::kFlowOut});
         break;
       case RecordKind::kSpanBegin:
       case RecordKind::kSpanEnd:

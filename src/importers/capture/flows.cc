@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "importers/capture/issues.h"
+#include "importers/capture/serving.h"
 #include "importers/capture/trace.h"
 #include "store/table_writer.h"
 
@@ -112,7 +113,7 @@ class FlowWriter {
   void ForEachEnd(bool out, Take take) {
     for (const ThreadStage& stage : trace_.stages) {
       for (const FlowEnd& end : stage.flows) {
-        if (end.out != out) continue;
+        if (end.out != out || IsServingFlow(trace_.dictionary.Name(end.name))) continue;
         if (end.node == kNoNode) {
           trace_.issues.Add(kUnpairedFlow, "");  // outside of any range: nothing to point at
           continue;
@@ -139,12 +140,14 @@ class FlowWriter {
 
 }  // namespace
 
-Status WriteFlows(CaptureTrace& trace, store::Transaction& transaction) {
+Result<int64_t> WriteFlows(CaptureTrace& trace, store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<FlowRow>::Open(transaction));
   FlowWriter flows(trace, writer);
   flows.WriteBackward();
   flows.WriteUserFlows();
-  return writer.Close();
+  const auto count = static_cast<int64_t>(writer.rows());
+  SONDE_RETURN_IF_ERROR(writer.Close());
+  return count;
 }
 
 }  // namespace sonde::importers::capture_import

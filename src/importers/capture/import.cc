@@ -12,6 +12,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "importers/capture/issues.h"
+#include "importers/capture/serving.h"
 #include "importers/capture/trace.h"
 
 namespace sonde::importers {
@@ -156,8 +157,10 @@ Status Stage(CaptureTrace& trace) {
 }
 
 // Everything but the two large tables; interns texts, so it is one thread's work.
+// `serving`, where not null, gets what a server told; else its tables are made of this capture
+// alone.
 Status WriteSmallTables(CaptureTrace& trace, ArgumentTable& arguments, store::Store& store,
-                        ImportSummary& summary) {
+                        ServingEvents* serving, ImportSummary& summary) {
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
   const std::vector<StepRange> steps = FindSteps(trace);
   SONDE_RETURN_IF_ERROR(WriteThreads(trace, transaction));
@@ -166,7 +169,14 @@ Status WriteSmallTables(CaptureTrace& trace, ArgumentTable& arguments, store::St
   SONDE_ASSIGN_OR_RETURN(summary.communication_ops,
                          WriteCommunication(trace, arguments, steps, transaction));
   SONDE_ASSIGN_OR_RETURN(summary.memory_events, WriteMemory(trace, transaction));
-  SONDE_RETURN_IF_ERROR(WriteFlows(trace, transaction));
+  SONDE_ASSIGN_OR_RETURN(const int64_t flows, WriteFlows(trace, transaction));
+  if (serving != nullptr) {
+    *serving = FindServingEvents(trace);
+  } else if (ServingEvents events = FindServingEvents(trace); !events.empty()) {
+    const ServingRows rows =
+        MakeServingRows({std::move(events)}, static_cast<int32_t>(flows), trace.names);
+    SONDE_RETURN_IF_ERROR(WriteServingRows(rows, transaction));
+  }
   SONDE_RETURN_IF_ERROR(WriteMarks(trace, transaction));
   SONDE_RETURN_IF_ERROR(WriteSteps(trace, steps, transaction));
   SONDE_RETURN_IF_ERROR(WriteCallstacks(trace, transaction));
@@ -178,7 +188,7 @@ Status WriteSmallTables(CaptureTrace& trace, ArgumentTable& arguments, store::St
 }
 
 Status WriteAll(CaptureTrace& trace, ArgumentTable& arguments, store::Store& store,
-                const ImportOptions& options, ImportSummary& summary) {
+                const ImportOptions& options, ServingEvents* serving, ImportSummary& summary) {
   const Categories categories(trace.names);
   Status slices;
   Status ops;
@@ -198,7 +208,7 @@ Status WriteAll(CaptureTrace& trace, ArgumentTable& arguments, store::Store& sto
       return transaction.Commit();
     }();
   });
-  others = WriteSmallTables(trace, arguments, store, summary);
+  others = WriteSmallTables(trace, arguments, store, serving, summary);
   group.Wait();
   SONDE_RETURN_IF_ERROR(slices);
   SONDE_RETURN_IF_ERROR(ops);
@@ -266,10 +276,16 @@ Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::st
 
 Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store,
                                     const ImportOptions& options) {
+  return ImportPart(path, store, options, /*serving=*/nullptr);
+}
+
+Result<ImportSummary> ImportPart(const std::string& path, store::Store& store,
+                                 const ImportOptions& options,
+                                 capture_import::ServingEvents* serving) {
   SONDE_ASSIGN_OR_RETURN(const auto capture, LoadCapture(path));
   CaptureTrace& trace = capture->trace;
   ImportSummary summary;
-  SONDE_RETURN_IF_ERROR(WriteAll(trace, *capture->arguments, store, options, summary));
+  SONDE_RETURN_IF_ERROR(WriteAll(trace, *capture->arguments, store, options, serving, summary));
   summary.rank = trace.rank;
   summary.slices = trace.slices;
   summary.begin_ns = trace.begin_ns;

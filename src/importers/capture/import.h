@@ -32,4 +32,14 @@ Status RemoveRawRecords(const std::string& path);
 Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store,
                                     const ImportOptions& options);
 
+namespace capture_import {
+struct ServingEvents;
+}  // namespace capture_import
+
+// The same for a process of a server whose tables are made of several captures: what it told about
+// requests and engine steps goes into `serving` and not into the store.
+Result<ImportSummary> ImportPart(const std::string& path, store::Store& store,
+                                 const ImportOptions& options,
+                                 capture_import::ServingEvents* serving);
+
 }  // namespace sonde::importers

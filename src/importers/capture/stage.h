@@ -56,6 +56,7 @@ struct FlowEnd {
   int64_t ts;
   uint64_t key;
   int32_t node = kNoNode;  // the range open at that moment
+  uint32_t name = 0;
   bool out = false;
 };
 

@@ -108,7 +108,8 @@ Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arg
                                    const std::vector<StepRange>& steps,
                                    store::Transaction& transaction);
 Result<int64_t> WriteMemory(CaptureTrace& trace, store::Transaction& transaction);
-Status WriteFlows(CaptureTrace& trace, store::Transaction& transaction);
+// How many there were.
+Result<int64_t> WriteFlows(CaptureTrace& trace, store::Transaction& transaction);
 Status WriteMarks(CaptureTrace& trace, store::Transaction& transaction);
 Status WriteSteps(const CaptureTrace& trace, const std::vector<StepRange>& steps,
                   store::Transaction& transaction);

@@ -40,6 +40,9 @@ constexpr ReadStep kReadSteps[] = {
     &ReadTable<store::CommunicationGroupRow>,
     &ReadTable<store::MetadataRow>,
     &ReadTable<store::ImportIssueRow>,
+    &ReadTable<store::RequestRow>,
+    &ReadTable<store::EngineStepRow>,
+    &ReadTable<store::RequestStepRow>,
 };
 
 Result<std::shared_ptr<const store::RowTables>> ReadTables(const store::Store& store, int threads) {

@@ -1,0 +1,83 @@
+"""The capture of a process of a server that computes nothing: its ranges, counters and flows.
+
+Whatever fails costs one line: the server serves.
+"""
+
+import os
+from typing import Any, Optional
+
+from sonde import _analyse, _native
+from sonde._inject import _report
+from sonde.torch._recording import Recording, Settings
+from sonde.vllm import _marks
+
+
+def trace_folder(vllm_config: Any) -> Optional[str]:
+    """Where the server's configuration wants traces, None where it wants none."""
+    config = getattr(vllm_config, "profiler_config", None)
+    folder = getattr(config, "torch_profiler_dir", None) if config is not None else None
+    folder = folder or os.environ.get("VLLM_TORCH_PROFILER_DIR")
+    if not folder or "://" in folder:
+        return None
+    return os.path.abspath(os.path.expanduser(folder))
+
+
+#: Whether captures are parsed as soon as they are whole.
+analyses = True
+
+
+class ProcessCapture:
+    """Starts and stops; a second start or stop does nothing. One thread at a time."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._recording: Optional[Recording] = None
+        self.session: Optional[str] = None
+
+    def start(self, session: Optional[str]) -> None:
+        """Records into the folder of the session."""
+        self.session = session
+        if session is None or self._recording is not None:
+            return
+        if _native.recorder().status().state != _native.STATE_IDLE:
+            return  # a worker in this process records everything
+        settings = Settings(
+            operators=False,
+            markers=True,
+            domain_include=[_marks.DOMAIN],
+            directory=session,
+            worker_name=self._name,
+        )
+        recording = Recording(settings, lambda: {"server_part": self._name})
+        try:
+            recording.start()
+            self._recording = recording
+        except (_native.NativeError, OSError) as problem:
+            _report.say(f"{self._name} is not recorded: {problem}", error=True)
+
+    def stop(self) -> None:
+        """Ends the capture; it is safe on disk then."""
+        recording, self._recording = self._recording, None
+        if recording is None:
+            return
+        try:
+            recording.stop()
+        except (_native.NativeError, OSError) as problem:
+            _report.say(f"the recording of {self._name} is incomplete: {problem}", error=True)
+
+
+def analyse(session: Optional[str]) -> None:
+    """Makes the store of the whole server and the summary, in a process of low priority."""
+    if session is None or not analyses:
+        return
+
+    def report(status: int) -> None:
+        if status == 0:
+            _report.say(f"served: {session}")
+        else:
+            _report.say(f"not summed up, see {session}/logs/analyse.log", error=True)
+
+    try:
+        _analyse.run_in_background([session], on_end=report)
+    except (_native.NativeError, OSError) as problem:
+        _report.say(f"not summed up: {problem}", error=True)

@@ -1,0 +1,231 @@
+"""Changes to the front-end of a vLLM server (and of offline ``LLM``): requests from their arrival
+to the last byte, and the sessions.
+
+A request over HTTP is one range "request", which begins when its head has arrived and ends with
+the answer. Each output of the engine and each piece that is sent is a moment of it.
+"""
+
+import asyncio
+import contextvars
+import functools
+import time
+from typing import Any, Optional
+
+from sonde import _native
+from sonde._inject import _report
+from sonde.vllm import _marks, _session
+from sonde.vllm._capture import ProcessCapture, analyse, trace_folder
+
+_current: "contextvars.ContextVar[Optional[_HttpRequest]]" = contextvars.ContextVar(
+    "sonde_request", default=None
+)
+
+
+class _HttpRequest:
+    """One call of the API: its requests in the engine are known once the prompt is tokenized."""
+
+    def __init__(self, native: _native.Recorder) -> None:
+        self.arrival_ns = time.time_ns()
+        self.range = _marks.start(native, "request")
+        self.keys: list[int] = []
+
+
+class RequestTimes:
+    """ASGI middleware: arrival and end of requests, and each piece of a stream."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        native = _marks.recorder() if scope["type"] == "http" else None
+        if native is None or scope.get("method") != "POST":
+            await self._app(scope, receive, send)
+            return
+        request = _HttpRequest(native)
+        token = _current.set(request)
+        streams = False
+
+        async def our_send(message: Any) -> None:
+            nonlocal streams
+            await send(message)
+            if message["type"] == "http.response.start":
+                streams = _is_stream(message)
+            elif streams and message.get("body"):
+                _tell_sent(request)
+
+        try:
+            await self._app(scope, receive, our_send)
+        finally:
+            _current.reset(token)
+            _end(request)
+
+
+def _is_stream(message: Any) -> bool:
+    return any(
+        name.lower() == b"content-type" and value.startswith(b"text/event-stream")
+        for name, value in message.get("headers", ())
+    )
+
+
+def _tell_sent(request: _HttpRequest) -> None:
+    native = _marks.recorder()
+    if native is not None and request.keys:
+        with _marks.Range(native, "send") as mark:
+            for key in request.keys:
+                mark.arrives("sent", key)
+
+
+def _end(request: _HttpRequest) -> None:
+    native = _marks.recorder()
+    if native is None:
+        return
+    with _marks.Range(native, "answered") as mark:
+        for key in request.keys:
+            mark.arrives("answered", key)
+    _marks.end(native, request.range)
+
+
+def change_app(module: Any) -> None:
+    """The module that has ``build_app``."""
+    build = getattr(module, "build_app", None)
+    if build is None or hasattr(build, "sonde_times"):
+        return  # the place of another version
+
+    @functools.wraps(build)
+    def our_build(*args: Any, **kwargs: Any) -> Any:
+        app = build(*args, **kwargs)
+        try:
+            _watch(app)
+        except Exception as problem:  # noqa: BLE001: the server must serve
+            _report.say(f"arrivals of requests are not recorded: {problem}", error=True)
+        return app
+
+    our_build.sonde_times = True  # type: ignore[attr-defined]
+    module.build_app = our_build
+
+
+def _watch(app: Any) -> None:
+    """Puts our middleware around all others; the list of them may be closed already."""
+    if app.middleware_stack is None:
+        app.add_middleware(RequestTimes)
+    else:
+        app.middleware_stack = RequestTimes(app.middleware_stack)
+
+
+def change_outputs(module: Any) -> None:
+    """``vllm.v1.engine.output_processor``."""
+    processor, state = module.OutputProcessor, module.RequestState
+    add, make = processor.add_request, state.make_request_output
+
+    @functools.wraps(add)
+    def our_add(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        native = _marks.recorder()
+        if native is not None:
+            _tell_arrival(native, request)
+        return add(self, request, *args, **kwargs)
+
+    @functools.wraps(make)
+    def our_make(self: Any, new_token_ids: Any, *args: Any, **kwargs: Any) -> Any:
+        output = make(self, new_token_ids, *args, **kwargs)
+        native = _marks.recorder()
+        if native is not None:
+            reason = args[1] if len(args) > 1 else kwargs.get("finish_reason")
+            _tell_output(native, self.request_id, len(new_token_ids), reason)
+        return output
+
+    processor.add_request, state.make_request_output = our_add, our_make
+
+
+def _tell_arrival(native: _native.Recorder, request: Any) -> None:
+    key = _marks.request_key(request.request_id)
+    http = _current.get()
+    facts = {
+        "request": request.request_id,
+        "key": key,
+        "arrival_ns": int(request.arrival_time * 1e9),
+        "prompt_tokens": len(request.prompt_token_ids or ()),
+    }
+    if http is not None:
+        http.keys.append(key)
+        facts["arrival_ns"] = http.arrival_ns
+        facts["range"] = http.range
+    _marks.mark(native, "request arrived", facts)
+
+
+def _tell_output(native: _native.Recorder, name: str, tokens: int, reason: Any) -> None:
+    key = _marks.request_key(name)
+    if tokens:
+        with _marks.Range(native, "output") as mark:
+            mark.arrives(f"token {tokens}", key)
+    if reason is not None:
+        _marks.mark(native, "request ended", {"key": key, "reason": str(reason)})
+
+
+def change_async(module: Any) -> None:
+    """``vllm.v1.engine.async_llm``: the front-end of a server records when its engine does."""
+    front_end = module.AsyncLLM
+    start, stop = front_end.start_profile, front_end.stop_profile
+
+    @functools.wraps(start)
+    async def start_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = await start(self, *args, **kwargs)
+        await asyncio.to_thread(_begin, self, getattr(self, "profiler", None) is not None)
+        return result
+
+    @functools.wraps(stop)
+    async def stop_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await stop(self, *args, **kwargs)
+        finally:
+            await asyncio.to_thread(_finish, self)
+
+    front_end.start_profile, front_end.stop_profile = start_profile, stop_profile
+
+
+def change_offline(module: Any) -> None:
+    """``vllm.v1.engine.llm_engine``: the same of ``LLM`` in a program."""
+    front_end = module.LLMEngine
+    start, stop = front_end.start_profile, front_end.stop_profile
+
+    @functools.wraps(start)
+    def start_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = start(self, *args, **kwargs)
+        # The engine may be in this process, and is recorded with it then.
+        _begin(self, not hasattr(getattr(self, "engine_core", None), "engine_core"))
+        return result
+
+    @functools.wraps(stop)
+    def stop_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return stop(self, *args, **kwargs)
+        finally:
+            _finish(self)
+
+    front_end.start_profile, front_end.stop_profile = start_profile, stop_profile
+
+
+def _begin(front_end: Any, is_recorded: bool) -> None:
+    folder = trace_folder(getattr(front_end, "vllm_config", None))
+    if folder is None:
+        return
+    try:
+        session = _session.current(folder)
+    except OSError as problem:
+        _report.say(f"the front-end is not recorded: {problem}", error=True)
+        return
+    capture = front_end.__dict__.get("_sonde_capture")
+    if capture is None:
+        capture = front_end._sonde_capture = ProcessCapture("api")
+    if is_recorded:
+        capture.start(session)
+    else:
+        capture.session = session
+
+
+def _finish(front_end: Any) -> None:
+    capture = front_end.__dict__.get("_sonde_capture")
+    if capture is None:
+        return
+    capture.stop()
+    session, capture.session = capture.session, None
+    analyse(session)

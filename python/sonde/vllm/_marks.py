@@ -1,0 +1,103 @@
+"""What the processes of a server record besides operators: ranges, counters and flows.
+
+Everything lies in one domain. Requests and engine steps are told by flows, whose keys are numbers:
+a record of 32 bytes each, and names that are few ("sonde.decode 1"), so that a recording of any
+length needs no more memory. Texts and times of a request are argument sets, two a request. The
+importer makes the tables ``request``, ``engine_step`` and ``request_step`` of it.
+
+Threads: any. While nothing is recorded ``recorder()`` is None and nothing else is called.
+"""
+
+import hashlib
+from typing import Any, Optional, Union
+
+from sonde import _native
+
+DOMAIN = "sonde.serving"
+
+_STEP_BITS = 40
+_keys: dict[str, int] = {}
+_KEPT_KEYS = 10000
+
+
+def recorder() -> Optional[_native.Recorder]:
+    """The recorder while markers are recorded, else None."""
+    native = _native.loaded_recorder()
+    if native is not None and native.features() & _native.FEATURE_MARKERS:
+        return native
+    return None
+
+
+def request_key(name: str) -> int:
+    """The number of a request: the same in every process."""
+    key = _keys.get(name)
+    if key is None:
+        if len(_keys) >= _KEPT_KEYS:
+            _keys.clear()
+        digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
+        key = int.from_bytes(digest, "little") >> 1 or 1
+        _keys[name] = key
+    return key
+
+
+def step_key(engine: int, number: int) -> int:
+    """The number of an engine step in all processes of the server."""
+    return ((engine + 1) << _STEP_BITS) | number
+
+
+def step_number(key: int) -> int:
+    """The number in the key of a step."""
+    return key & ((1 << _STEP_BITS) - 1)
+
+
+def phases(output: Any) -> dict[str, tuple[str, int]]:
+    """The batch of a scheduler's output: phase and tokens by request. A request is in its prefill
+    while it has no output, as vLLM counts in the annotations of its traces."""
+    cached = output.scheduled_cached_reqs
+    told = dict(zip(cached.req_ids, cached.num_output_tokens))
+    return {
+        name: ("decode" if told.get(name) else "prefill", tokens)
+        for name, tokens in output.num_scheduled_tokens.items()
+    }
+
+
+class Range:
+    """A range on the calling thread, with what belongs to it."""
+
+    def __init__(self, native: _native.Recorder, name: str) -> None:
+        self._native = native
+        native.range_push(native.intern(name), native.domain(DOMAIN))
+
+    def __enter__(self) -> "Range":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._native.range_pop()
+
+    def arrives(self, what: str, key: int) -> None:
+        """The range has to do with this request or step."""
+        self._native.fast.sonde_flow_in(self._native.intern("sonde." + what), key)
+
+    def leaves(self, what: str, key: int) -> None:
+        """Others will refer to this range."""
+        self._native.fast.sonde_flow_out(self._native.intern("sonde." + what), key)
+
+
+def start(native: _native.Recorder, name: str) -> int:
+    """Begins a range that may end anywhere; its number."""
+    return native.fast.sonde_range_start(native.intern(name), native.domain(DOMAIN), 0)
+
+
+def end(native: _native.Recorder, number: int) -> None:
+    """Ends a range of ``start``."""
+    native.fast.sonde_range_end(number)
+
+
+def count(native: _native.Recorder, name: str, value: Union[int, float]) -> None:
+    """The value of a counter from now on."""
+    native.fast.sonde_counter(native.intern(name), native.domain(DOMAIN), value)
+
+
+def mark(native: _native.Recorder, name: str, facts: dict[str, Any]) -> None:
+    """This moment, with facts."""
+    native.fast.sonde_mark(native.intern(name), native.domain(DOMAIN), native.args(facts))

@@ -1,0 +1,140 @@
+#include "exporters/serving/serving.h"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <vector>
+
+#include "base/strings.h"
+
+namespace sonde::exporters {
+namespace {
+
+using base::Concat;
+using recipes::BatchKind;
+using recipes::Distribution;
+using recipes::ServingSummary;
+using recipes::SlowRequest;
+
+std::string Fixed(double value, int decimals) {
+  char buffer[400];
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
+  return {buffer, end.ptr};
+}
+
+std::string Ms(double ns) { return Fixed(ns / 1e6, 3); }
+
+// A first column to the left, then numbers to the right.
+std::string Line(std::string_view first, size_t width, std::initializer_list<std::string> cells) {
+  constexpr size_t kWidth = 11;
+  std::string line = Concat("  ", first);
+  if (first.size() < width) line.append(width - first.size(), ' ');
+  for (const std::string& cell : cells) {
+    line.append(cell.size() < kWidth ? kWidth - cell.size() : 1, ' ');
+    line += cell;
+  }
+  return line + "\n";
+}
+
+constexpr size_t kNameWidth = 22;
+
+void RenderTotals(const ServingSummary& summary, std::string& out) {
+  out += Concat("Served: ", std::to_string(summary.requests), " requests, ",
+                std::to_string(summary.whole_requests), " of them whole");
+  if (summary.failed_requests > 0) {
+    out += Concat(", ", std::to_string(summary.failed_requests), " failed");
+  }
+  out += Concat("; ", Fixed(static_cast<double>(summary.duration_ns) / 1e9, 2), " s\n");
+  out += Concat("  prompt tokens ", std::to_string(summary.prompt_tokens), ", of them cached ",
+                std::to_string(summary.cached_tokens), "; output tokens ",
+                std::to_string(summary.output_tokens), "\n");
+  out += Concat("  ", Fixed(summary.PerSecond(summary.whole_requests), 2), " requests/s, ",
+                Fixed(summary.PerSecond(summary.output_tokens), 2), " output tokens/s, ",
+                Fixed(summary.PerSecond(summary.output_tokens + summary.prompt_tokens), 2),
+                " tokens/s\n");
+}
+
+void RenderDistribution(const Distribution& one, std::string& out) {
+  if (one.count == 0) return;
+  out += Line(one.name, kNameWidth,
+              {std::to_string(one.count), Ms(one.mean_ns), Ms(one.p50_ns), Ms(one.p90_ns),
+               Ms(one.p99_ns), Ms(one.max_ns)});
+}
+
+void RenderLatencies(const ServingSummary& summary, std::string& out) {
+  out += "\n" + Line("ms", kNameWidth, {"count", "mean", "P50", "P90", "P99", "max"});
+  for (const Distribution& one : summary.latencies) RenderDistribution(one, out);
+  RenderDistribution(summary.interference, out);
+}
+
+void RenderBatches(const ServingSummary& summary, std::string& out) {
+  out += "\n" + Line("engine steps", kNameWidth, {"count", "requests", "tokens", "ms"});
+  for (const BatchKind& kind : summary.batches) {
+    out += Line(kind.name, kNameWidth,
+                {std::to_string(kind.steps), Fixed(kind.mean_requests, 2),
+                 Fixed(kind.mean_tokens, 2), Ms(kind.mean_ns)});
+  }
+  out += Concat("  at most ", std::to_string(summary.max_running), " running, ",
+                std::to_string(summary.max_waiting), " waiting; KV cache at most ",
+                Fixed(100 * summary.max_kv_cache_usage, 1), " % in use; ",
+                std::to_string(summary.preemptions), " preemptions\n");
+}
+
+void RenderSlowest(const ServingSummary& summary, size_t count, std::string& out) {
+  constexpr size_t kIdWidth = 44;
+  if (summary.slowest.empty()) return;
+  out += "\n" + Line("slowest requests", kIdWidth, {"ms", "tokens", "  why"});
+  for (size_t i = 0; i < std::min(count, summary.slowest.size()); ++i) {
+    const SlowRequest& request = summary.slowest[i];
+    std::string line =
+        Line(request.name, kIdWidth,
+             {Ms(static_cast<double>(request.e2e_ns)), std::to_string(request.output_tokens)});
+    line.pop_back();
+    out += Concat(line, "  ", request.reason, "\n");
+  }
+}
+
+std::string CsvCell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  return Concat("\"", base::ReplaceAll(text, "\"", "\"\""), "\"");
+}
+
+std::string Csv(const store::ResultTable& table) {
+  std::string out;
+  for (const store::ResultColumn& column : table.columns()) {
+    out += Concat(out.empty() ? "" : ",", column.name);
+  }
+  out += '\n';
+  for (size_t row = 0; row < table.rows(); ++row) {
+    for (size_t column = 0; column < table.columns().size(); ++column) {
+      if (column > 0) out += ',';
+      const auto& values = table.columns()[column].values;
+      if (std::holds_alternative<std::vector<double>>(values)) {
+        out += base::PythonDoubleText(table.Double(column, row));
+      } else {
+        out += CsvCell(table.Text(column, row));
+      }
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string RenderServing(const ServingSummary& summary, bool is_long) {
+  constexpr size_t kShort = 3;
+  std::string out;
+  RenderTotals(summary, out);
+  RenderLatencies(summary, out);
+  RenderBatches(summary, out);
+  RenderSlowest(summary, is_long ? summary.slowest.size() : kShort, out);
+  return out;
+}
+
+std::string ServingCsv(const ServingSummary& summary) {
+  return Csv(recipes::ServingTable(summary));
+}
+
+}  // namespace sonde::exporters

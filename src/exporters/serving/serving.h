@@ -1,0 +1,29 @@
+// The summary of a server's session as texts and tables for people.
+//
+// Pure, any thread; who has them writes serving_summary.txt, .csv and .xlsx of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recipes/serving_summary/serving_summary.h"
+#include "store/row_tables.h"
+
+namespace sonde::exporters {
+
+// What people read; with all of the slowest requests where `is_long`.
+std::string RenderServing(const recipes::ServingSummary& summary, bool is_long);
+
+std::string ServingCsv(const recipes::ServingSummary& summary);
+
+// A sheet of a workbook; the first row names the columns.
+struct Sheet {
+  std::string name;
+  std::vector<std::vector<std::string>> rows;
+};
+
+// The summary, the requests and the engine steps; moments in ms since the first of all.
+std::vector<Sheet> ServingSheets(const recipes::ServingSummary& summary,
+                                 const store::RowTables& tables);
+
+}  // namespace sonde::exporters

@@ -1,0 +1,241 @@
+// A session of three processes: front-end, engine and one rank, whose numbers are known.
+#include "importers/server/server.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <memory>
+
+#include "base/files.h"
+#include "base/test_folder.h"
+#include "importers/capture/testing/capture_builder.h"
+#include "importers/registry.h"
+
+namespace sonde::importers {
+namespace {
+
+using capture::RecordKind;
+using testing::ArgsBuilder;
+using testing::CaptureBuilder;
+
+constexpr int64_t kEpochNs = 1'700'000'000'000'000'000;  // tick t is 1 ns later
+constexpr uint8_t kDomain = 1;
+constexpr uint64_t kRequest = 12345;
+constexpr uint64_t kStep = (uint64_t{1} << 40U) | 7;  // step 7 of engine 0
+
+class Process {
+ public:
+  Process() {
+    capture_.Domain(kDomain, "sonde.serving");
+    capture_.Thread(1, 100, 0, "loop");
+  }
+  void Range(const char* name, uint64_t begin, uint64_t end) {
+    capture_.Add(1, {.kind = RecordKind::kRange,
+                     .begin = begin,
+                     .end = end,
+                     .name = capture_.Name(name),
+                     .domain = kDomain});
+  }
+  void Flow(RecordKind kind, uint64_t ticks, const char* name, uint64_t key) {
+    capture_.AddInstant(1, kind, ticks, capture_.Name(name), key);
+  }
+  void Span(uint64_t begin, uint64_t end, const char* name, uint64_t id) {
+    capture::Record record{};
+    record.ticks = begin;
+    record.dur_kind = capture::PackDurKind(0, RecordKind::kSpanBegin, kDomain);
+    record.name = capture_.Name(name);
+    record.link = static_cast<uint32_t>(id);
+    record.sequence = 0;
+    capture_.Add(1, record);
+    record.ticks = end;
+    record.dur_kind = capture::PackDurKind(0, RecordKind::kSpanEnd, 0);
+    record.name = 0;
+    capture_.Add(1, record);
+  }
+  void Mark(uint64_t ticks, const char* name, const ArgsBuilder& args) {
+    capture::Record record{};
+    record.ticks = ticks;
+    record.dur_kind = capture::PackDurKind(0, RecordKind::kMark, kDomain);
+    record.name = capture_.Name(name);
+    record.args = capture_.Args(args);
+    record.sequence = -1;
+    capture_.Add(1, record);
+  }
+  void Counter(uint64_t ticks, const char* name, double value) {
+    capture_.AddInstant(1, RecordKind::kCounter, ticks, capture_.Name(name),
+                        std::bit_cast<uint64_t>(value));
+  }
+  uint32_t Name(const char* text) { return capture_.Name(text); }
+  void Write(const std::string& folder) {
+    capture_.Flush(1);
+    capture_.ClockSample(0, 0, kEpochNs);
+    capture_.ClockSample(1'000'000, 1'000'000, kEpochNs + 1'000'000);
+    capture_.End(capture::StopReason::kStopped, 0);
+    ASSERT_TRUE(base::MakeDirectories(folder).ok());
+    ASSERT_TRUE(capture_.Write(folder).ok());
+  }
+  CaptureBuilder& capture() { return capture_; }
+
+ private:
+  CaptureBuilder capture_{kEpochNs};
+};
+
+class ServerSession : public ::testing::Test {
+ protected:
+  // One request of 9 prompt tokens and one token of output in one step.
+  void SetUp() override {
+    session_ = folder_.File("server_1_2_3");
+    ASSERT_TRUE(base::MakeDirectories(session_).ok());
+    ASSERT_TRUE(base::WriteFileAtomically(session_ + "/session.sonde_server", "x\n").ok());
+    WriteFrontEnd();
+    WriteEngine();
+    WriteRank();
+    ASSERT_TRUE(
+        base::WriteFileAtomically(session_ + "/rank0.capture", "../rank0_9_ascend_pt\n").ok());
+  }
+
+  void WriteFrontEnd() {
+    Process api;
+    api.Span(1'000, 90'000, "request", 5);
+    api.Mark(2'000, "request arrived",
+             ArgsBuilder()
+                 .Text(api.Name("request"), "cmpl-1")
+                 .Int(api.Name("key"), kRequest)
+                 .Int(api.Name("arrival_ns"), kEpochNs + 1'000)
+                 .Int(api.Name("prompt_tokens"), 9)
+                 .Int(api.Name("range"), 5));
+    api.Flow(RecordKind::kFlowIn, 60'500, "sonde.token 1", kRequest);
+    api.Range("output", 60'000, 61'000);
+    api.Mark(61'500, "request ended",
+             ArgsBuilder().Int(api.Name("key"), kRequest).Text(api.Name("reason"), "length"));
+    api.Flow(RecordKind::kFlowIn, 70'500, "sonde.sent", kRequest);
+    api.Range("send", 70'000, 71'000);
+    api.Flow(RecordKind::kFlowIn, 89'500, "sonde.answered", kRequest);
+    api.Range("answered", 89'000, 89'800);
+    api.Write(session_ + "/api_1");
+  }
+
+  void WriteEngine() {
+    Process engine;
+    engine.Mark(5'000, "request queued",
+                ArgsBuilder()
+                    .Text(engine.Name("request"), "cmpl-1")
+                    .Int(engine.Name("key"), kRequest)
+                    .Int(engine.Name("arrival_ns"), kEpochNs + 1'900)
+                    .Int(engine.Name("queued_ns"), kEpochNs + 5'000)
+                    .Int(engine.Name("prompt_tokens"), 9)
+                    .Int(engine.Name("output_tokens"), 0));
+    engine.Flow(RecordKind::kFlowOut, 11'000, "sonde.step", kStep);
+    engine.Flow(RecordKind::kFlowIn, 11'100, "sonde.prefill 9", kRequest);
+    engine.Flow(RecordKind::kFlowIn, 11'200, "sonde.cached 4", kRequest);
+    engine.Span(11'300, 51'000, "engine step", 6);
+    engine.Counter(11'400, "running requests", 1);
+    engine.Counter(11'500, "KV cache use", 0.25);
+    engine.Range("schedule", 10'000, 12'000);
+    engine.Flow(RecordKind::kFlowIn, 45'100, "sonde.update", kStep);
+    engine.Mark(46'000, "request finished",
+                ArgsBuilder()
+                    .Int(engine.Name("key"), kRequest)
+                    .Text(engine.Name("reason"), "length")
+                    .Int(engine.Name("preemptions"), 0));
+    engine.Flow(RecordKind::kFlowIn, 48'000, "sonde.output 1", kRequest);
+    engine.Range("update", 45'000, 50'000);
+    engine.Write(session_ + "/engine0_1");
+  }
+
+  void WriteRank() {
+    Process rank;
+    rank.capture().Metadata("rank", "0");
+    rank.Flow(RecordKind::kFlowIn, 20'100, "sonde.step", kStep);
+    rank.capture().Add(1, {.kind = RecordKind::kStep,
+                           .begin = 20'000,
+                           .end = 40'000,
+                           .name = rank.Name("ProfilerStep#7"),
+                           .sequence = 7});
+    rank.Write(folder_.File("rank0_9_ascend_pt"));
+  }
+
+  std::unique_ptr<store::Store> Import() {
+    auto imported = ImportTrace({session_, FindImporter(session_)}, folder_.File("t.duckdb"), {});
+    EXPECT_TRUE(imported.ok()) << imported.status().message();
+    return imported.ok() ? std::move(imported->store) : nullptr;
+  }
+  static int64_t Number(const store::Store& store, const std::string& sql) {
+    const auto result = store.Query(sql);
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    return result.ok() && result->rows() == 1 && !result->IsNull(0, 0) ? result->Int(0, 0) : -99;
+  }
+
+  base::TestFolder folder_;
+  std::string session_;
+};
+
+TEST_F(ServerSession, RequestHasTheMomentsOfAllProcesses) {
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  const auto after = [&](const char* moment) {
+    return Number(*store, std::string("SELECT ") + moment + " FROM request") - kEpochNs;
+  };
+  EXPECT_EQ(after("ts"), 1'000);
+  EXPECT_EQ(after("tokenized_ts"), 2'000);
+  EXPECT_EQ(after("queued_ts"), 5'000);
+  EXPECT_EQ(after("scheduled_ts"), 10'000);
+  EXPECT_EQ(after("first_token_ts"), 70'500);  // when it was sent
+  EXPECT_EQ(Number(*store, "SELECT dur FROM request"), 88'500);
+  EXPECT_EQ(Number(*store, "SELECT is_whole + prompt_tokens + cached_tokens FROM request"), 14);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM request WHERE name = 'cmpl-1' AND "
+                   "finish_reason = 'length'"),
+            1);
+}
+
+TEST_F(ServerSession, StepHasItsBatchAndItsRanks) {
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(Number(*store, "SELECT step_id FROM engine_step"), 7);
+  EXPECT_EQ(Number(*store, "SELECT dur FROM engine_step"), 41'000);
+  EXPECT_EQ(Number(*store, "SELECT schedule_ns + update_ns FROM engine_step"), 7'000);
+  EXPECT_EQ(Number(*store,
+                   "SELECT prefill_requests * 1000 + prefill_tokens * 100 + output_tokens "
+                   "* 10 + finished_requests FROM engine_step"),
+            1'911);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM engine_step WHERE kv_cache_usage = 0.25 AND "
+                   "running_requests = 1 AND prefix_hit_tokens = 4"),
+            1);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM request_step WHERE phase = 'prefill' AND tokens = "
+                   "9 AND sent_ts - output_ts = 22500"),
+            1);
+  EXPECT_EQ(
+      Number(*store,
+             "SELECT count(*) FROM engine_step e JOIN flow f ON f.slice_out = e.slice_id JOIN "
+             "step s ON s.slice_id = f.slice_in WHERE f.kind = 'engine_step' AND s.rank = 0"),
+      1);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM request r JOIN flow f ON f.slice_out = r.slice_id JOIN "
+                   "engine_step e ON e.slice_id = f.slice_in WHERE f.kind = 'request'"),
+            1);
+  EXPECT_EQ(Number(*store, "SELECT count(*) FROM process"), 3);
+}
+
+TEST_F(ServerSession, ItsRanksAreNotTwice) {
+  const auto found = FindTraces(folder_.path());
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->size(), 2U);
+  const auto sources = WithoutParts(*found);
+  ASSERT_TRUE(sources.ok());
+  ASSERT_EQ(sources->size(), 1U);
+  EXPECT_EQ((*sources)[0].path, session_);
+}
+
+TEST_F(ServerSession, MissingPartIsSaid) {
+  ASSERT_TRUE(base::RemoveTree(folder_.File("rank0_9_ascend_pt")).ok());
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(Number(*store, "SELECT count FROM import_issue WHERE code = 'server_part_missing'"), 1);
+  EXPECT_EQ(Number(*store, "SELECT count(*) FROM request"), 1);
+}
+
+}  // namespace
+}  // namespace sonde::importers

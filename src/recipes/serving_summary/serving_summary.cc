@@ -1,0 +1,138 @@
+#include "recipes/serving_summary/serving_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "base/strings.h"
+#include "recipes/serving_summary/slow_requests.h"
+
+namespace sonde::recipes {
+namespace {
+
+using store::EngineStepRow;
+using store::RequestRow;
+using store::RequestStepRow;
+
+// `values` ascending.
+double Quantile(const std::vector<int64_t>& values, double share) {
+  if (values.empty()) return 0;
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(std::floor(place));
+  const size_t above = std::min(below + 1, values.size() - 1);
+  const auto low = static_cast<double>(values[below]);
+  return low + (static_cast<double>(values[above]) - low) * (place - static_cast<double>(below));
+}
+
+Distribution Describe(std::string_view name, std::vector<int64_t> values) {
+  std::sort(values.begin(), values.end());
+  Distribution result;
+  result.name = name;
+  result.count = static_cast<int64_t>(values.size());
+  if (values.empty()) return result;
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  result.mean_ns = sum / static_cast<double>(values.size());
+  result.p50_ns = Quantile(values, 0.5);
+  result.p90_ns = Quantile(values, 0.9);
+  result.p99_ns = Quantile(values, 0.99);
+  result.max_ns = static_cast<double>(values.back());
+  return result;
+}
+
+// Pauses between pieces of output, of all requests.
+std::vector<int64_t> Pauses(std::span<const RequestStepRow> parts) {
+  std::map<int32_t, std::vector<int64_t>> moments;
+  for (const RequestStepRow& part : parts) {
+    const int64_t ts = part.sent_ts >= 0 ? part.sent_ts : part.output_ts;
+    if (part.output_tokens > 0 && ts >= 0) moments[part.request_id].push_back(ts);
+  }
+  std::vector<int64_t> pauses;
+  for (auto& [request, list] : moments) {
+    std::sort(list.begin(), list.end());
+    for (size_t i = 1; i < list.size(); ++i) pauses.push_back(list[i] - list[i - 1]);
+  }
+  return pauses;
+}
+
+void AddRequests(std::span<const RequestRow> requests, const store::RowTables& tables,
+                 ServingSummary& summary) {
+  std::vector<int64_t> ttft;
+  std::vector<int64_t> tpot;
+  std::vector<int64_t> e2e;
+  std::vector<int64_t> queue;
+  int64_t first_ns = INT64_MAX;
+  int64_t last_ns = 0;
+  for (const RequestRow& row : requests) {
+    ++summary.requests;
+    summary.preemptions += row.preemptions;
+    if (row.is_whole == 0) continue;
+    ++summary.whole_requests;
+    first_ns = std::min(first_ns, row.ts);
+    last_ns = std::max(last_ns, row.ts + row.dur);
+    summary.prompt_tokens += std::max<int64_t>(row.prompt_tokens, 0);
+    summary.cached_tokens += std::max<int64_t>(row.cached_tokens, 0);
+    summary.output_tokens += row.output_tokens;
+    const std::string_view reason = NameIn(tables, row.finish_reason);
+    if (reason == "abort" || reason == "error") ++summary.failed_requests;
+    if (row.ttft_ns >= 0) ttft.push_back(row.ttft_ns);
+    if (row.tpot_ns >= 0) tpot.push_back(row.tpot_ns);
+    if (row.queue_ns >= 0) queue.push_back(row.queue_ns);
+    e2e.push_back(row.dur);
+  }
+  if (last_ns > 0) summary.duration_ns = last_ns - first_ns;
+  summary.latencies = {Describe("TTFT", std::move(ttft)), Describe("TPOT", std::move(tpot)),
+                       Describe("ITL", Pauses(tables.Rows<RequestStepRow>())),
+                       Describe("E2E", std::move(e2e)), Describe("Queue", std::move(queue))};
+}
+
+void AddBatches(const std::vector<EngineStep>& steps, ServingSummary& summary) {
+  BatchKind kinds[] = {{"prefill only"}, {"decode only"}, {"mixed"}};
+  for (const EngineStep& step : steps) {
+    const EngineStepRow& row = *step.row;
+    ++summary.engine_steps;
+    summary.step_output_tokens += row.output_tokens;
+    summary.max_running = std::max<int64_t>(summary.max_running, row.running_requests);
+    summary.max_waiting = std::max<int64_t>(summary.max_waiting, row.waiting_requests);
+    summary.max_kv_cache_usage = std::max(summary.max_kv_cache_usage, row.kv_cache_usage);
+    BatchKind& kind = kinds[row.decode_requests == 0 ? 0 : row.prefill_requests == 0 ? 1 : 2];
+    ++kind.steps;
+    kind.mean_requests += row.prefill_requests + row.decode_requests;
+    kind.mean_tokens += row.prefill_tokens + row.decode_tokens;
+    kind.mean_ns += static_cast<double>(step.end_ns - step.begin_ns);
+  }
+  for (BatchKind& kind : kinds) {
+    if (kind.steps == 0) continue;
+    const auto steps_of_kind = static_cast<double>(kind.steps);
+    kind.mean_requests /= steps_of_kind;
+    kind.mean_tokens /= steps_of_kind;
+    kind.mean_ns /= steps_of_kind;
+    summary.batches.push_back(kind);
+  }
+}
+
+}  // namespace
+
+bool HasServing(const store::RowTables& tables) {
+  return !tables.Rows<RequestRow>().empty() || !tables.Rows<EngineStepRow>().empty();
+}
+
+ServingSummary SummariseServing(const store::RowTables& tables) {
+  ServingSummary summary;
+  AddRequests(tables.Rows<RequestRow>(), tables, summary);
+  const std::vector<EngineStep> steps = RunningSteps(tables.Rows<EngineStepRow>());
+  AddBatches(steps, summary);
+  std::vector<SlowRequest> all = ExplainRequests(tables, steps);
+  std::vector<int64_t> interference;
+  for (const SlowRequest& request : all) interference.push_back(request.interference_ns);
+  summary.interference = Describe("Prefill interference", std::move(interference));
+  constexpr size_t kShown = 10;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const SlowRequest& a, const SlowRequest& b) { return a.e2e_ns > b.e2e_ns; });
+  all.resize(std::min(all.size(), kShown));
+  summary.slowest = std::move(all);
+  return summary;
+}
+
+}  // namespace sonde::recipes

@@ -1,0 +1,92 @@
+// How well a server of language models served: latencies, rates, batches, slow requests and why.
+//
+// Definitions are those of `vllm bench serve`, on the server's side: TTFT from the arrival of a
+// request to its first token, TPOT the mean time of its further tokens, ITL the pause between two
+// pieces of output (of all requests together), E2E from arrival to the end. Quantiles interpolate
+// linearly. Only requests whose arrival and end were recorded count, except for ITL and batches.
+// An engine step runs from its begin, or the end of the step before where that is later (steps are
+// prepared ahead), to its end. Prefill interference of a request: the time that steps with prompts
+// of others took between two of its tokens, less a usual step without prompts where the step gave
+// it a token, too. Units: nanoseconds. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recipes/trace/device_view.h"
+#include "store/result_table.h"
+#include "store/row_tables.h"
+
+namespace sonde::recipes {
+
+struct Distribution {
+  std::string_view name;
+  int64_t count = 0;
+  double mean_ns = 0;
+  double p50_ns = 0;
+  double p90_ns = 0;
+  double p99_ns = 0;
+  double max_ns = 0;
+};
+
+// Engine steps of one composition.
+struct BatchKind {
+  std::string_view name;
+  int64_t steps = 0;
+  double mean_requests = 0;
+  double mean_tokens = 0;
+  double mean_ns = 0;
+};
+
+// Where the time of a request went; parts may overlap.
+struct SlowRequest {
+  std::string name;
+  int64_t e2e_ns = 0;
+  int64_t queue_ns = 0;
+  int64_t prefill_ns = 0;        // from the queue's end to the first token
+  int64_t interference_ns = 0;   // waiting for prompts of others
+  int64_t communication_ns = 0;  // of the ranks, in its steps
+  int64_t host_gap_ns = 0;       // no engine step was running
+  int64_t preemptions = 0;
+  int64_t prompt_tokens = 0;
+  int64_t output_tokens = 0;
+  std::string reason;  // in words
+};
+
+struct ServingSummary {
+  int64_t requests = 0;  // that took part in the recording
+  int64_t whole_requests = 0;
+  int64_t failed_requests = 0;  // aborted or ended by an error
+  int64_t duration_ns = 0;      // first arrival to last end, of whole requests
+  int64_t prompt_tokens = 0;    // of whole requests
+  int64_t output_tokens = 0;
+  int64_t cached_tokens = 0;
+  int64_t preemptions = 0;
+  int64_t engine_steps = 0;
+  int64_t step_output_tokens = 0;  // of all engine steps
+  int64_t max_running = 0;
+  int64_t max_waiting = 0;
+  double max_kv_cache_usage = 0;
+  std::vector<Distribution> latencies;  // TTFT, TPOT, ITL, E2E, queue
+  std::vector<BatchKind> batches;
+  Distribution interference;  // by request
+  std::vector<SlowRequest> slowest;
+
+  double PerSecond(int64_t count) const {
+    return duration_ns > 0 ? static_cast<double>(count) * 1e9 / static_cast<double>(duration_ns)
+                           : 0;
+  }
+};
+
+// Uses request, engine_step, request_step, communication_op and the names.
+ServingSummary SummariseServing(const store::RowTables& tables);
+
+// A row a number: section, name, statistic, value, unit.
+store::ResultTable ServingTable(const ServingSummary& summary);
+
+// Whether there is anything to sum up.
+bool HasServing(const store::RowTables& tables);
+
+}  // namespace sonde::recipes

@@ -1,0 +1,144 @@
+// Two requests in four engine steps, by hand: the second request's prompt holds up the first.
+#include "recipes/serving_summary/serving_summary.h"
+
+#include <gtest/gtest.h>
+
+#include "base/large_vector.h"
+
+namespace sonde::recipes {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int32_t kFirst = 0;
+constexpr int32_t kSecond = 1;
+constexpr int32_t kLength = 2;
+constexpr int32_t kAbort = 3;
+constexpr int32_t kPrefill = 4;
+constexpr int32_t kDecode = 5;
+
+template <class Row>
+void Add(store::RowTables& tables, std::initializer_list<Row> rows) {
+  tables.Add(base::LargeVector<Row>(rows.begin(), rows.end()));
+}
+
+store::EngineStepRow Step(int64_t id, int64_t begin_ms, int64_t end_ms, int32_t prefills,
+                          int32_t decodes) {
+  store::EngineStepRow row;
+  row.step_id = id;
+  row.ts = begin_ms * kMs;
+  row.dur = (end_ms - begin_ms) * kMs;
+  row.prefill_requests = prefills;
+  row.prefill_tokens = prefills * 100;
+  row.decode_requests = row.decode_tokens = decodes;
+  row.output_tokens = prefills + decodes;
+  row.running_requests = prefills + decodes;
+  return row;
+}
+
+store::RequestStepRow Part(int32_t request, int64_t step, int32_t phase, int64_t sent_ms) {
+  store::RequestStepRow row;
+  row.request_id = request;
+  row.step_id = step;
+  row.phase = phase;
+  row.tokens = row.output_tokens = 1;
+  row.sent_ts = row.output_ts = sent_ms * kMs;
+  return row;
+}
+
+class ServingSummaryTest : public ::testing::Test {
+ protected:
+  // Steps: prompt 10..30, decode 30..40, prompt of the second beside the first 40..140, decode of
+  // both 140..150. Times in ms.
+  void SetUp() override {
+    Add<store::NameRow>(tables_, {{kFirst, "first"},
+                                  {kSecond, "second"},
+                                  {kLength, "length"},
+                                  {kAbort, "abort"},
+                                  {kPrefill, "prefill"},
+                                  {kDecode, "decode"}});
+    Add<store::EngineStepRow>(tables_, {Step(1, 10, 30, 1, 0), Step(2, 25, 40, 0, 1),
+                                        Step(3, 40, 140, 1, 1), Step(4, 140, 150, 0, 2)});
+    Add<store::RequestRow>(tables_, {Request(kFirst, 0, 150, 30, kLength, 10, 4),
+                                     Request(kSecond, 20, 160, 140, kAbort, 40, 2)});
+    Add<store::RequestStepRow>(
+        tables_, {Part(0, 1, kPrefill, 30), Part(0, 2, kDecode, 40), Part(0, 3, kDecode, 140),
+                  Part(0, 4, kDecode, 150), Part(1, 3, kPrefill, 140), Part(1, 4, kDecode, 150)});
+  }
+
+  static store::RequestRow Request(int32_t name, int64_t begin_ms, int64_t end_ms, int64_t first_ms,
+                                   int32_t reason, int64_t scheduled_ms, int32_t tokens) {
+    store::RequestRow row;
+    row.request_id = name;
+    row.name = name;
+    row.ts = begin_ms * kMs;
+    row.dur = (end_ms - begin_ms) * kMs;
+    row.queued_ts = begin_ms * kMs;
+    row.scheduled_ts = scheduled_ms * kMs;
+    row.queue_ns = row.scheduled_ts - row.queued_ts;
+    row.first_token_ts = first_ms * kMs;
+    row.last_token_ts = 150 * kMs;
+    row.ttft_ns = row.first_token_ts - row.ts;
+    row.tpot_ns = (row.last_token_ts - row.first_token_ts) / (tokens - 1);
+    row.prompt_tokens = 100;
+    row.output_tokens = tokens;
+    row.finish_reason = reason;
+    row.is_whole = 1;
+    return row;
+  }
+
+  store::RowTables tables_;
+};
+
+TEST_F(ServingSummaryTest, CountsAndRates) {
+  const ServingSummary summary = SummariseServing(tables_);
+  EXPECT_EQ(summary.whole_requests, 2);
+  EXPECT_EQ(summary.failed_requests, 1);
+  EXPECT_EQ(summary.duration_ns, 160 * kMs);
+  EXPECT_EQ(summary.output_tokens, 6);
+  EXPECT_EQ(summary.step_output_tokens, 6);
+  EXPECT_DOUBLE_EQ(summary.PerSecond(summary.output_tokens), 37.5);
+  EXPECT_EQ(summary.max_running, 2);
+}
+
+TEST_F(ServingSummaryTest, LatenciesInterpolateLinearly) {
+  const ServingSummary summary = SummariseServing(tables_);
+  const Distribution& ttft = summary.latencies[0];
+  EXPECT_EQ(ttft.name, "TTFT");
+  EXPECT_DOUBLE_EQ(ttft.mean_ns, 75.0 * kMs);
+  EXPECT_DOUBLE_EQ(ttft.p90_ns, 30.0 * kMs + 0.9 * 90.0 * kMs);
+  const Distribution& itl = summary.latencies[2];  // 10, 100, 10 of the first, 10 of the second
+  EXPECT_EQ(itl.count, 4);
+  EXPECT_DOUBLE_EQ(itl.mean_ns, 32.5 * kMs);
+  EXPECT_DOUBLE_EQ(itl.p50_ns, 10.0 * kMs);
+}
+
+TEST_F(ServingSummaryTest, BatchesByWhatTheyHold) {
+  const ServingSummary summary = SummariseServing(tables_);
+  ASSERT_EQ(summary.batches.size(), 3U);
+  EXPECT_EQ(summary.batches[1].name, "decode only");
+  EXPECT_EQ(summary.batches[1].steps, 2);
+  // The second step was prepared while the first ran: it has the engine from 30 to 40.
+  EXPECT_DOUBLE_EQ(summary.batches[1].mean_ns, 10.0 * kMs);
+  EXPECT_DOUBLE_EQ(summary.batches[2].mean_tokens, 101);
+}
+
+TEST_F(ServingSummaryTest, ReasonsInWords) {
+  const ServingSummary summary = SummariseServing(tables_);
+  ASSERT_EQ(summary.slowest.size(), 2U);
+  const SlowRequest& first = summary.slowest[0];
+  EXPECT_EQ(first.name, "first");
+  EXPECT_EQ(first.interference_ns, 90 * kMs);  // 100 ms less a usual step
+  EXPECT_EQ(first.reason, "waited 90.0 ms for prefills of others");
+  EXPECT_EQ(summary.slowest[1].reason, "long prefill: 100.0 ms for 100 tokens");
+}
+
+TEST_F(ServingSummaryTest, NothingServedIsNoMistake) {
+  const store::RowTables empty;
+  EXPECT_FALSE(HasServing(empty));
+  const ServingSummary summary = SummariseServing(empty);
+  EXPECT_EQ(summary.requests, 0);
+  EXPECT_GT(ServingTable(summary).rows(), 10U);
+}
+
+}  // namespace
+}  // namespace sonde::recipes

@@ -1,0 +1,183 @@
+#include "recipes/serving_summary/slow_requests.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace sonde::recipes {
+namespace {
+
+using base::Concat;
+using store::EngineStepRow;
+using store::RequestRow;
+using store::RequestStepRow;
+
+std::string Ms(int64_t ns) {
+  const int64_t tenths = (ns + 50'000) / 100'000;
+  return Concat(std::to_string(tenths / 10), ".", std::to_string(tenths % 10), " ms");
+}
+
+// What a request did in one step.
+struct Part {
+  int64_t output_ts = -1;
+  int64_t output_tokens = 0;
+};
+
+class Explainer {
+ public:
+  Explainer(const store::RowTables& tables, const std::vector<EngineStep>& steps)
+      : tables_(tables), steps_(steps) {
+    FindUsualStep();
+    for (const RequestStepRow& row : tables.Rows<RequestStepRow>()) {
+      parts_[row.request_id][{row.engine, row.step_id}] = {row.output_ts, row.output_tokens};
+    }
+    CountCommunication();
+  }
+
+  SlowRequest Explain(const RequestRow& row) const {
+    SlowRequest request;
+    request.name = NameIn(tables_, row.name);
+    request.e2e_ns = row.dur;
+    request.queue_ns = std::max<int64_t>(row.queue_ns, 0);
+    if (row.scheduled_ts >= 0 && row.first_token_ts >= 0) {
+      request.prefill_ns = row.first_token_ts - row.scheduled_ts;
+    }
+    request.preemptions = row.preemptions;
+    request.prompt_tokens = std::max<int64_t>(row.prompt_tokens, 0);
+    request.output_tokens = row.output_tokens;
+    AddSteps(row, request);
+    request.reason = Reason(request);
+    return request;
+  }
+
+ private:
+  // Median of steps without prompts.
+  void FindUsualStep() {
+    std::vector<int64_t> durations;
+    for (const EngineStep& step : steps_) {
+      if (step.row->prefill_requests == 0) durations.push_back(step.end_ns - step.begin_ns);
+    }
+    if (durations.empty()) return;
+    const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+    std::nth_element(durations.begin(), middle, durations.end());
+    usual_ns_ = *middle;
+  }
+
+  // Mean over the ranks of a step.
+  void CountCommunication() {
+    std::map<int64_t, std::map<int32_t, int64_t>> sums;  // step, process
+    for (const store::CommunicationOpRow& row : tables_.Rows<store::CommunicationOpRow>()) {
+      if (row.step_id >= 0 && row.dur > 0) sums[row.step_id][row.process_id] += row.dur;
+    }
+    for (const auto& [step, processes] : sums) {
+      int64_t sum = 0;
+      for (const auto& [process, ns] : processes) sum += ns;
+      communication_ns_[step] = sum / static_cast<int64_t>(processes.size());
+    }
+  }
+
+  void AddSteps(const RequestRow& row, SlowRequest& request) const {
+    const auto parts = parts_.find(row.request_id);
+    if (parts == parts_.end()) return;
+    const int64_t begin_ns = row.scheduled_ts >= 0 ? row.scheduled_ts : row.ts;
+    const int64_t end_ns = row.last_token_ts >= 0 ? row.last_token_ts : row.ts + row.dur;
+    int64_t running_ns = 0;
+    int64_t last_end = begin_ns;
+    const auto first =
+        std::partition_point(steps_.begin(), steps_.end(), [&](const EngineStep& step) {
+          return step.row->engine < row.engine ||
+                 (step.row->engine == row.engine && step.end_ns <= begin_ns);
+        });
+    for (auto place = first; place != steps_.end(); ++place) {
+      const EngineStep& step = *place;
+      if (step.row->engine != row.engine || step.begin_ns >= end_ns) break;
+      const int64_t dur = std::min(step.end_ns, end_ns) - std::max(step.begin_ns, begin_ns);
+      running_ns += dur;
+      last_end = step.end_ns;
+      const auto part = parts->second.find({step.row->engine, step.row->step_id});
+      const bool takes_part = part != parts->second.end();
+      if (takes_part) {
+        const auto communication = communication_ns_.find(step.row->step_id);
+        if (communication != communication_ns_.end()) {
+          request.communication_ns += communication->second;
+        }
+      }
+      const bool after_first = row.first_token_ts >= 0 && step.begin_ns >= row.first_token_ts;
+      if (after_first && step.row->prefill_requests > 0) {
+        request.interference_ns += std::max<int64_t>(dur - (takes_part ? usual_ns_ : 0), 0);
+      }
+    }
+    const int64_t served_ns = std::min(last_end, end_ns) - begin_ns;
+    request.host_gap_ns = std::max<int64_t>(served_ns - running_ns, 0);
+  }
+
+  // The greatest part that is worth a word; a request without any is long because it is long.
+  static std::string Reason(const SlowRequest& request) {
+    constexpr int64_t kWorthNaming = 4;  // a quarter of the whole
+    struct Candidate {
+      int64_t ns;
+      std::string words;
+    };
+    std::vector<Candidate> candidates = {
+        {request.queue_ns, Concat("queued for ", Ms(request.queue_ns))},
+        {request.prefill_ns, Concat("long prefill: ", Ms(request.prefill_ns), " for ",
+                                    std::to_string(request.prompt_tokens), " tokens")},
+        {request.interference_ns,
+         Concat("waited ", Ms(request.interference_ns), " for prefills of others")},
+        {request.communication_ns, Concat("ranks communicated for ", Ms(request.communication_ns))},
+        {request.host_gap_ns, Concat("host gaps: no step ran for ", Ms(request.host_gap_ns))},
+    };
+    if (request.preemptions > 0) {
+      return Concat("preempted ", std::to_string(request.preemptions),
+                    request.preemptions == 1 ? " time" : " times");
+    }
+    const auto greatest =
+        std::max_element(candidates.begin(), candidates.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.ns < b.ns; });
+    if (greatest->ns * kWorthNaming >= request.e2e_ns) return greatest->words;
+    return Concat("many tokens: ", std::to_string(request.output_tokens));
+  }
+
+  const store::RowTables& tables_;
+  const std::vector<EngineStep>& steps_;
+  int64_t usual_ns_ = 0;
+  std::map<int32_t, std::map<std::pair<int32_t, int64_t>, Part>> parts_;
+  std::map<int64_t, int64_t> communication_ns_;
+};
+
+}  // namespace
+
+std::string_view NameIn(const store::RowTables& tables, int32_t id) {
+  const auto names = tables.Rows<store::NameRow>();
+  return id < 0 || static_cast<size_t>(id) >= names.size() ? std::string_view()
+                                                           : names[static_cast<size_t>(id)].name;
+}
+
+std::vector<EngineStep> RunningSteps(std::span<const EngineStepRow> rows) {
+  std::vector<EngineStep> steps;
+  for (const EngineStepRow& row : rows) {
+    if (row.dur >= 0) steps.push_back({&row, row.ts, row.ts + row.dur});
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const EngineStep& a, const EngineStep& b) {
+    return a.row->engine != b.row->engine ? a.row->engine < b.row->engine : a.end_ns < b.end_ns;
+  });
+  for (size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i].row->engine != steps[i - 1].row->engine) continue;
+    steps[i].begin_ns = std::max(steps[i].begin_ns, steps[i - 1].end_ns);
+  }
+  return steps;
+}
+
+std::vector<SlowRequest> ExplainRequests(const store::RowTables& tables,
+                                         const std::vector<EngineStep>& steps) {
+  const Explainer explainer(tables, steps);
+  std::vector<SlowRequest> requests;
+  for (const RequestRow& row : tables.Rows<RequestRow>()) {
+    if (row.is_whole != 0) requests.push_back(explainer.Explain(row));
+  }
+  return requests;
+}
+
+}  // namespace sonde::recipes

@@ -1,0 +1,198 @@
+"""Requests, engine steps and what they have to do with each other: what Sonde recorded beside what
+the client and vLLM's own counters say."""
+
+import csv
+import json
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from vllm_server import Server
+
+TOKENS = 12
+PROMPTS = ("def main():\n    import os\n", "class Queue:\n", "for line in file:\n", "import ")
+
+
+@pytest.fixture(scope="module", name="server")
+def serve(sonde, vllm_python, model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serving")
+    launcher = [sonde, "run", "--profile-save-path", folder / "profile", "--"]
+    options = ["--max-num-seqs", "2"]
+    with Server(vllm_python, model, folder / "log", launcher, options=options) as server:
+        server.profiles = folder / "profile"
+        server.ask(PROMPTS[0], TOKENS)
+        yield server
+
+
+def profiled(server, work):
+    """The result of `work`, profiled, and the folder of the session, summed up."""
+    before = set(server.profiles.glob("*server_*")) if server.profiles.exists() else set()
+    assert server.profile("start")[0] == 200
+    result = work()
+    assert server.profile("stop")[0] == 200
+    (session,) = set(server.profiles.glob("*server_*")) - before
+    end = time.monotonic() + 120
+    while f"served: {session}" not in server.log.read_text(errors="replace"):
+        assert time.monotonic() < end, server.last_lines()
+        time.sleep(0.2)
+    return result, session
+
+
+@pytest.fixture(scope="module", name="four")
+def ask_four(server):
+    """Four requests at once where two fit, with the counters of /metrics before and after."""
+
+    def work():
+        with ThreadPoolExecutor(len(PROMPTS)) as pool:
+            return list(pool.map(lambda prompt: server.ask(prompt, TOKENS), PROMPTS))
+
+    before = metrics(server)
+    _, session = profiled(server, work)
+    after = metrics(server)
+    return session, {name: after[name] - before.get(name, 0) for name in after}
+
+
+def metrics(server):
+    found = {}
+    for line in server.call("/metrics")[1].splitlines():
+        if line.startswith("vllm:") and " " in line:
+            name, value = line.rsplit(" ", 1)
+            key = name.split("{")[0] + ("/" + name.split('finished_reason="')[1].split('"')[0]
+                                        if "finished_reason" in name else "")  # fmt: skip
+            found[key] = found.get(key, 0) + float(value)
+    return found
+
+
+def test_requests(four, rows):
+    session, counters = four
+    found = rows(session, "SELECT * FROM request ORDER BY request_id")
+    assert len(found) == len(PROMPTS)
+    for row in found:
+        assert row["is_whole"] == 1 and row["finish_reason"] == "length"
+        assert row["output_tokens"] == TOKENS
+        moments = ["ts", "tokenized_ts", "queued_ts", "scheduled_ts", "first_token_ts",
+                   "last_token_ts"]  # fmt: skip
+        times = [row[moment] for moment in moments] + [row["ts"] + row["dur"]]
+        assert times == sorted(times), row
+        assert row["ttft_ns"] == row["first_token_ts"] - row["ts"]
+    assert counters["vllm:request_success_total/length"] == len(PROMPTS)
+    assert sum(row["prompt_tokens"] for row in found) == counters["vllm:prompt_tokens_total"]
+    assert sum(row["output_tokens"] for row in found) == counters["vllm:generation_tokens_total"]
+    # Two fit at a time: the others wait for one of them to end.
+    queued = sorted(row["queue_ns"] for row in found)
+    assert queued[2] > 10 * max(queued[1], 1) or queued[2] > 1e6
+
+
+def test_engine_steps(four, rows):
+    session, counters = four
+    steps = rows(session, "SELECT * FROM engine_step ORDER BY step_id")
+    numbers = [row["step_id"] for row in steps]
+    assert numbers == list(range(numbers[0], numbers[0] + len(steps)))
+    assert len(steps) == counters["vllm:iteration_tokens_total_count"]
+    tokens = sum(row["prefill_tokens"] + row["decode_tokens"] for row in steps)
+    assert tokens == counters["vllm:iteration_tokens_total_sum"]
+    assert sum(row["output_tokens"] for row in steps) == len(PROMPTS) * TOKENS
+    assert sum(row["finished_requests"] for row in steps) == len(PROMPTS)
+    assert max(row["running_requests"] for row in steps) == 2
+    assert max(row["waiting_requests"] for row in steps) >= 1
+    assert all(0 < row["kv_cache_usage"] < 1 for row in steps)
+    for row in steps:
+        assert row["schedule_ns"] > 0 and row["update_ns"] > 0
+        assert row["dur"] > row["schedule_ns"] + row["update_ns"]
+
+
+def test_who_took_part_in_what(four, rows):
+    session, _ = four
+    sql = (
+        "SELECT p.phase, count(*) AS n, sum(p.tokens) AS tokens, sum(p.output_tokens) AS out "
+        "FROM request_step p JOIN request r USING (request_id) JOIN engine_step s "
+        "USING (engine, step_id) GROUP BY p.phase ORDER BY p.phase"
+    )
+    decode, prefill = rows(session, sql)
+    assert (decode["n"], decode["tokens"]) == (len(PROMPTS) * (TOKENS - 1),) * 2
+    assert prefill["n"] == len(PROMPTS) and prefill["out"] == len(PROMPTS)
+    late = rows(session, "SELECT count(*) AS n FROM request_step p JOIN engine_step s USING "
+                         "(engine, step_id) WHERE p.output_tokens > 0 AND (p.output_ts > s.ts + "
+                         "s.dur OR p.sent_ts < p.output_ts OR p.sent_ts IS NULL)")  # fmt: skip
+    assert late[0]["n"] == 0
+
+
+def test_flows_from_request_to_rank(four, rows):
+    session, _ = four
+    sql = """SELECT count(*) AS n, count(DISTINCT s.step_id) AS steps
+        FROM engine_step s JOIN flow f ON f.kind = 'engine_step' AND f.slice_out = s.slice_id
+        JOIN step t ON t.slice_id = f.slice_in
+        JOIN process p ON p.process_id = t.process_id WHERE t.step_id = s.step_id AND p.rank = 0
+        AND t.ts >= s.ts AND t.ts + t.dur <= s.ts + s.dur"""
+    steps = rows(session, "SELECT count(*) AS n FROM engine_step")[0]["n"]
+    assert rows(session, sql) == [{"n": steps, "steps": steps}]
+    sql = """SELECT count(*) AS n FROM flow f JOIN request r ON r.slice_id = f.slice_out
+        JOIN engine_step s ON s.slice_id = f.slice_in WHERE f.kind = 'request'"""
+    assert rows(session, sql)[0]["n"] == len(PROMPTS) * TOKENS
+    names = rows(session, "SELECT DISTINCT k.name FROM counter c JOIN track k USING (track_id)")
+    assert {"running requests", "waiting requests", "KV cache use"} <= {r["name"] for r in names}
+
+
+def test_ranks_tell_their_batch_and_when_they_wait(four, rows):
+    session, _ = four
+    sql = """SELECT t.step_id, min(c.value) AS value FROM step t JOIN counter c ON c.ts >= t.ts AND
+        c.ts <= t.ts + t.dur JOIN track k USING (track_id) WHERE k.name = '{}' GROUP BY ALL"""
+    for phase in ("prefill", "decode"):
+        for what in ("requests", "tokens"):
+            told = {r["step_id"]: r["value"] for r in rows(session, sql.format(f"{phase} {what}"))}
+            found = rows(session, f"SELECT step_id, {phase}_{what} AS value FROM engine_step")
+            assert told == {row["step_id"]: row["value"] for row in found}
+    sql = "SELECT name, count(*) AS n FROM slice WHERE name IN ('idle', 'sample tokens') GROUP BY 1"
+    steps = rows(session, "SELECT count(*) AS n FROM engine_step")[0]["n"]
+    found = {row["name"]: row["n"] for row in rows(session, sql)}
+    assert found["sample tokens"] == steps
+    # One wait a call: two calls a step, and those of empty steps and of the profiler.
+    assert 2 * steps <= found["idle"] <= 4 * steps + 20
+
+
+def test_nothing_of_the_texts_is_stored(four):
+    session, _ = four
+    for path in [*session.rglob("*"), *session.parent.glob("rank*/SONDE/*")]:
+        if path.is_file() and path.suffix == ".sonde":
+            data = path.read_bytes()
+            assert not any(prompt.strip().encode() in data for prompt in PROMPTS if len(prompt) > 8)
+
+
+def test_files_of_the_summary(four, sonde):
+    session, _ = four
+    with (session / "serving_summary.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    value = {(row["name"], row["statistic"]): float(row["value"]) for row in table}
+    assert value["requests", "sum"] == len(PROMPTS)
+    assert value["output tokens", "sum"] == len(PROMPTS) * TOKENS
+    assert value["TTFT", "P50"] <= value["TTFT", "P99"] <= value["E2E", "max"]
+    assert (session / "serving_summary.xlsx").read_bytes().startswith(b"PK")
+    assert "slowest requests" in (session / "serving_summary.txt").read_text()
+    done = subprocess.run([sonde, "analyse", session], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"Served: {len(PROMPTS)} requests" in done.stdout
+
+
+def test_a_client_that_goes_away(server, rows):
+    def work():
+        body = {"model": "tiny", "prompt": "import ", "max_tokens": 400, "stream": True,
+                "ignore_eos": True}  # fmt: skip
+        server.abandon("/v1/completions", body, pieces=3)
+        time.sleep(0.5)
+
+    _, session = profiled(server, work)
+    (row,) = rows(session, "SELECT * FROM request")
+    assert row["finish_reason"] == "abort" and row["is_whole"] == 1
+    assert 3 <= row["output_tokens"] < 400
+
+
+def test_a_request_that_began_before(server, rows):
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(server.ask, "class ", 200)
+        time.sleep(0.3)
+        _, session = profiled(server, answer.result)
+    (row,) = rows(session, "SELECT * FROM request")
+    assert row["is_whole"] == 0 and row["finish_reason"] == "length"
+    assert row["ttft_ns"] is None and 0 < row["output_tokens"] < 200
+    assert json.loads(json.dumps(row))["ts"] > 0
