@@ -44,6 +44,7 @@ struct BatchKind {
 struct SlowRequest {
   std::string name;
   int64_t e2e_ns = 0;
+  int64_t front_end_ns = 0;  // from arrival until the engine had it
   int64_t queue_ns = 0;
   int64_t prefill_ns = 0;        // from the queue's end to the first token
   int64_t interference_ns = 0;   // waiting for prompts of others

@@ -40,6 +40,7 @@ class Explainer {
     SlowRequest request;
     request.name = NameIn(tables_, row.name);
     request.e2e_ns = row.dur;
+    if (row.queued_ts >= 0) request.front_end_ns = std::max<int64_t>(row.queued_ts - row.ts, 0);
     request.queue_ns = std::max<int64_t>(row.queue_ns, 0);
     if (row.scheduled_ts >= 0 && row.first_token_ts >= 0) {
       request.prefill_ns = row.first_token_ts - row.scheduled_ts;
@@ -121,6 +122,8 @@ class Explainer {
       std::string words;
     };
     std::vector<Candidate> candidates = {
+        {request.front_end_ns,
+         Concat("front-end: ", Ms(request.front_end_ns), " before the engine had it")},
         {request.queue_ns, Concat("queued for ", Ms(request.queue_ns))},
         {request.prefill_ns, Concat("long prefill: ", Ms(request.prefill_ns), " for ",
                                     std::to_string(request.prompt_tokens), " tokens")},
