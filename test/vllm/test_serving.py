@@ -90,7 +90,8 @@ def test_engine_steps(four, rows):
     numbers = [row["step_id"] for row in steps]
     assert numbers == list(range(numbers[0], numbers[0] + len(steps)))
     assert len(steps) == counters["vllm:iteration_tokens_total_count"]
-    tokens = sum(row["prefill_tokens"] + row["decode_tokens"] for row in steps)
+    # vLLM counts tokens of prompts and those that came out.
+    tokens = sum(row["prefill_tokens"] + row["output_tokens"] for row in steps)
     assert tokens == counters["vllm:iteration_tokens_total_sum"]
     assert sum(row["output_tokens"] for row in steps) == len(PROMPTS) * TOKENS
     assert sum(row["finished_requests"] for row in steps) == len(PROMPTS)
@@ -106,8 +107,8 @@ def test_who_took_part_in_what(four, rows):
     session, _ = four
     sql = (
         "SELECT p.phase, count(*) AS n, sum(p.tokens) AS tokens, sum(p.output_tokens) AS out "
-        "FROM request_step p JOIN request r USING (request_id) JOIN engine_step s "
-        "USING (engine, step_id) GROUP BY p.phase ORDER BY p.phase"
+        "FROM request_step p JOIN request r ON r.request_id = p.request_id JOIN engine_step s "
+        "ON s.engine = p.engine AND s.step_id = p.step_id GROUP BY p.phase ORDER BY p.phase"
     )
     decode, prefill = rows(session, sql)
     assert (decode["n"], decode["tokens"]) == (len(PROMPTS) * (TOKENS - 1),) * 2
