@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "probe/torch_file.h"
+#include "probe/tensor_file.h"
 
 namespace sonde::probe {
 namespace {
@@ -104,7 +104,7 @@ void TensorQueue::Run(Shared& shared) {
     if (shared.items.empty()) return;
     Item& item = shared.items.front();  // a deque does not move it while others are added
     lock.unlock();
-    Status status = WriteTorchFile(item.path, item.view, item.dtype);
+    Status status = WriteTensorFile(item.path, item.view, item.dtype);
     lock.lock();
     if (shared.status.ok()) shared.status = std::move(status);
     shared.bytes -= item.bytes;

@@ -29,7 +29,7 @@ class TensorQueue {
   TensorQueue& operator=(const TensorQueue&) = delete;
   ~TensorQueue();  // writes what waits
 
-  // `dtype` as WriteTorchFile() takes it.
+  // `dtype` as WriteTensorFile() takes it.
   void Add(std::string path, const TensorView& view, std::string_view dtype);
   // Everything lies in the files.
   Status Drain();

@@ -27,7 +27,8 @@ using base::Concat;
 
 // Where torch itself aligns the elements, so that a mapped file can be used in place.
 constexpr size_t kAlignment = 64;
-constexpr uint64_t kMaxBytes = std::numeric_limits<uint32_t>::max() - (1U << 20U);
+constexpr uint32_t kWide = 0xffffffff;  // the number is in the extra field
+constexpr uint16_t kZip64Version = 45;
 
 template <class T>
 void AppendLe(std::string& out, T value) {
@@ -135,46 +136,71 @@ std::string TensorPickle(const TensorView& view, std::string_view dtype) {
 struct Record {
   std::string name;
   uint32_t crc = 0;
-  uint32_t bytes = 0;
-  uint32_t offset = 0;
+  uint64_t bytes = 0;
+  uint64_t offset = 0;
+  bool is_wide = false;    // its size does not fit into 32 bits
+  bool lies_wide = false;  // nor does its offset
 };
 
 // What the local and the central header of a stored record share.
 void AppendCommonHeader(std::string& out, const Record& record, size_t extra_bytes) {
-  AppendLe<uint16_t>(out, 0);       // version needed
-  AppendLe<uint16_t>(out, 0x0800);  // names are UTF-8
-  AppendLe<uint16_t>(out, 0);       // stored
-  AppendLe<uint16_t>(out, 0);       // time
-  AppendLe<uint16_t>(out, 0x21);    // 1980-01-01: equal tensors give equal files
+  const bool is_zip64 = record.is_wide || record.lies_wide;
+  const uint32_t bytes = record.is_wide ? kWide : static_cast<uint32_t>(record.bytes);
+  AppendLe<uint16_t>(out, is_zip64 ? kZip64Version : 0);  // version needed
+  AppendLe<uint16_t>(out, 0x0800);                        // names are UTF-8
+  AppendLe<uint16_t>(out, 0);                             // stored
+  AppendLe<uint16_t>(out, 0);                             // time
+  AppendLe<uint16_t>(out, 0x21);  // 1980-01-01: equal tensors give equal files
   AppendLe(out, record.crc);
-  AppendLe(out, record.bytes);
-  AppendLe(out, record.bytes);
+  AppendLe(out, bytes);
+  AppendLe(out, bytes);
   AppendLe(out, static_cast<uint16_t>(record.name.size()));
   AppendLe(out, static_cast<uint16_t>(extra_bytes));
 }
 
+// The extra field that holds what is wide; empty for nothing.
+std::string WideField(const Record& record, bool with_offset) {
+  std::string numbers;
+  if (record.is_wide) {
+    AppendLe(numbers, record.bytes);
+    AppendLe(numbers, record.bytes);
+  }
+  if (with_offset && record.lies_wide) AppendLe(numbers, record.offset);
+  if (numbers.empty()) return numbers;
+  std::string field;
+  AppendLe<uint16_t>(field, 1);
+  AppendLe(field, static_cast<uint16_t>(numbers.size()));
+  return field.append(numbers);
+}
+
 class Archive {
  public:
+  // Sizes and offsets from `wide_from` on are written as zip64.
+  explicit Archive(uint64_t wide_from) : wide_from_(wide_from) {}
+
   // Appends the header of a record whose bytes the caller writes next; `aligned`: at kAlignment.
   void Begin(std::string& out, size_t position, std::string_view name, uint32_t crc, size_t bytes,
              bool aligned) {
     Record record = {.name = Concat("archive/", name),
                      .crc = crc,
-                     .bytes = static_cast<uint32_t>(bytes),
-                     .offset = static_cast<uint32_t>(position)};
-    const size_t data = position + kLocalHeaderBytes + record.name.size();
-    size_t extra = 0;
+                     .bytes = bytes,
+                     .offset = position,
+                     .is_wide = bytes >= wide_from_,
+                     .lies_wide = position >= wide_from_};
+    const std::string wide = WideField(record, false);
+    const size_t data = position + kLocalHeaderBytes + record.name.size() + wide.size();
+    size_t padding = 0;
     if (aligned) {
-      extra = kExtraHeaderBytes;
-      extra += (kAlignment - (data + extra) % kAlignment) % kAlignment;
+      padding = kExtraHeaderBytes;
+      padding += (kAlignment - (data + padding) % kAlignment) % kAlignment;
     }
     out.append("PK\x03\x04");
-    AppendCommonHeader(out, record, extra);
-    out.append(record.name);
+    AppendCommonHeader(out, record, wide.size() + padding);
+    out.append(record.name).append(wide);
     if (aligned) {
       out.append("FB");  // torch's mark for padding
-      AppendLe(out, static_cast<uint16_t>(extra - kExtraHeaderBytes));
-      out.append(extra - kExtraHeaderBytes, 'Z');
+      AppendLe(out, static_cast<uint16_t>(padding - kExtraHeaderBytes));
+      out.append(padding - kExtraHeaderBytes, 'Z');
     }
     records_.push_back(std::move(record));
   }
@@ -184,27 +210,47 @@ class Archive {
     out.append(text);
   }
   void End(std::string& out, size_t base) const {
-    const size_t begin = base + out.size();
+    const uint64_t begin = base + out.size();
     for (const Record& record : records_) {
+      const std::string wide = WideField(record, true);
       out.append("PK\x01\x02");
       AppendLe<uint16_t>(out, 0);  // made by
-      AppendCommonHeader(out, record, 0);
+      AppendCommonHeader(out, record, wide.size());
       out.append(10, '\0');  // comment, disk, attributes
-      AppendLe(out, record.offset);
-      out.append(record.name);
+      AppendLe(out, record.lies_wide ? kWide : static_cast<uint32_t>(record.offset));
+      out.append(record.name).append(wide);
     }
-    const size_t size = base + out.size() - begin;
+    const uint64_t size = base + out.size() - begin;
+    const bool is_wide = begin >= wide_from_;
+    if (is_wide) AppendWideEnd(out, begin, size);
     out.append("PK\x05\x06").append(4, '\0');
     AppendLe(out, static_cast<uint16_t>(records_.size()));
     AppendLe(out, static_cast<uint16_t>(records_.size()));
     AppendLe(out, static_cast<uint32_t>(size));
-    AppendLe(out, static_cast<uint32_t>(begin));
+    AppendLe(out, is_wide ? kWide : static_cast<uint32_t>(begin));
     AppendLe<uint16_t>(out, 0);
   }
 
  private:
   static constexpr size_t kLocalHeaderBytes = 30;
   static constexpr size_t kExtraHeaderBytes = 4;
+  static constexpr uint64_t kWideEndBytes = 44;  // behind its own length
+
+  // The directory's place with 64 bits, and where that is said.
+  void AppendWideEnd(std::string& out, uint64_t begin, uint64_t size) const {
+    const uint64_t count = records_.size();
+    out.append("PK\x06\x06");
+    AppendLe(out, kWideEndBytes);
+    AppendLe(out, kZip64Version);  // made by, needed
+    AppendLe(out, kZip64Version);
+    out.append(8, '\0');  // disks
+    for (const uint64_t number : {count, count, size, begin}) AppendLe(out, number);
+    out.append("PK\x06\x07").append(4, '\0');
+    AppendLe(out, begin + size);
+    AppendLe<uint32_t>(out, 1);
+  }
+
+  const uint64_t wide_from_;
   std::vector<Record> records_;
 };
 
@@ -268,14 +314,11 @@ std::span<const std::byte> RowMajorBytes(const TensorView& view,
 
 }  // namespace
 
-Status WriteTorchFile(const std::string& path, const TensorView& view, std::string_view dtype) {
-  if (view.Count() * view.element_bytes > kMaxBytes) {
-    return base::UnimplementedError(
-        Concat("'", path, "' is not written: the tensor has 4 GiB or more"));
-  }
+Status WriteTorchFile(const std::string& path, const TensorView& view, std::string_view dtype,
+                      uint64_t wide_from) {
   std::unique_ptr<std::byte[]> owner;
   const std::span<const std::byte> data = RowMajorBytes(view, owner);
-  Archive archive;
+  Archive archive(wide_from);
   std::string lead;
   archive.AddSmall(lead, 0, "data.pkl", TensorPickle(view, dtype));
   archive.AddSmall(lead, 0, "byteorder", "little");

@@ -5,6 +5,7 @@
 // Errors: Status; a file that could not be written whole is removed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,11 @@
 
 namespace sonde::probe {
 
-// `dtype` as torch names it without its module: "bfloat16". Tensors of 4 GiB and more are
-// kUnimplemented.
-Status WriteTorchFile(const std::string& path, const TensorView& view, std::string_view dtype);
+inline constexpr uint64_t kZip64From = 0xffffffff;
+
+// `dtype` as torch names it without its module: "bfloat16". `wide_from`: sizes and offsets from
+// which zip64 is used; smaller in tests.
+Status WriteTorchFile(const std::string& path, const TensorView& view, std::string_view dtype,
+                      uint64_t wide_from = kZip64From);
 
 }  // namespace sonde::probe

@@ -36,6 +36,37 @@ TEST(TorchFileTest, ElementsLieAlignedAndRowMajor) {
   EXPECT_EQ(text.substr(text.size() - 22, 4), "PK\x05\x06");
 }
 
+TEST(TorchFileTest, LargeSizesAndOffsetsAreZip64) {
+  const base::TestFolder folder;
+  const std::string path = base::JoinPath(folder.path(), "t.pt");
+  const std::vector<uint8_t> data(3000, 7);
+  const std::vector<int64_t> shape = {3000};
+  const std::vector<int64_t> strides = {1};
+  const TensorView view = {.data = data.data(),
+                           .type = ElementType::kUInt8,
+                           .element_bytes = 1,
+                           .shape = shape,
+                           .strides = strides};
+  ASSERT_TRUE(WriteTorchFile(path, view, "uint8", 2000).ok());
+  const std::string text = base::ReadFile(path).value();
+  const size_t end = text.size() - 22;
+  EXPECT_EQ(text.substr(end, 4), "PK\x05\x06");
+  EXPECT_EQ(base::LoadLe<uint32_t>(text.data() + end + 16), 0xffffffffU);
+  const size_t locator = end - 20;
+  ASSERT_EQ(text.substr(locator, 4), "PK\x06\x07");
+  const auto wide_end = base::LoadLe<uint64_t>(text.data() + locator + 8);
+  ASSERT_EQ(text.substr(wide_end, 4), "PK\x06\x06");
+  const auto directory = base::LoadLe<uint64_t>(text.data() + wide_end + 48);
+  ASSERT_EQ(text.substr(directory, 4), "PK\x01\x02");
+  // The elements' record: its sizes stand in the extra field, 64 bits each.
+  const size_t name = text.find("archive/data/0", directory);
+  ASSERT_NE(name, std::string::npos);
+  const char* extra = text.data() + name + 14;
+  EXPECT_EQ(base::LoadLe<uint16_t>(extra), 1U);
+  EXPECT_EQ(base::LoadLe<uint64_t>(extra + 4), 3000U);
+  EXPECT_EQ(base::LoadLe<uint64_t>(extra + 12), 3000U);
+}
+
 TEST(TorchFileTest, FailuresNameTheFile) {
   const float value = 1;
   const TensorView view = {.data = &value, .type = ElementType::kFloat32, .element_bytes = 4};

@@ -191,3 +191,35 @@ debugger.step()
         assert construct[outer] is None
         assert len(read_dump()["data"][outer]["input_args"]) == 1
     assert "Module.0.Hidden.backward.0" in read_dump()["data"]
+
+
+def test_numpy_files(run_program, read_dump):
+    done = run_program(
+        MODEL
+        + """
+import glob, numpy
+debugger = PrecisionDebugger("config.json")
+debugger.start()
+values = [torch.arange(6).reshape(2, 3).to(kind) for kind in (
+    torch.float32, torch.float16, torch.int64, torch.uint8, torch.bool, torch.complex64)]
+for value in values:
+    torch.clone(value.t())
+torch.clone(torch.tensor([1.5, 2], dtype=torch.bfloat16))
+torch.clone(torch.tensor(2.5))
+debugger.stop()
+debugger.step()
+folder = glob.glob("dump/step0/*/dump_tensor_data")[0]
+def load(number):
+    return numpy.load(f"{folder}/Torch.clone.{number}.forward.input.0.npy")
+for number, value in enumerate(values):
+    loaded = load(number)
+    assert loaded.dtype == value.numpy().dtype and (loaded == value.t().numpy()).all()
+assert load(len(values)).tolist() == [1.5, 2] and load(len(values) + 1).shape == ()
+print("loaded")
+""",
+        task="tensor",
+        tensor={"tensor_format": "npy"},
+    )
+    assert "loaded" in done.stdout
+    record = read_dump()["data"]["Torch.clone.0.forward"]["output"][0]
+    assert record["data_name"] == "Torch.clone.0.forward.output.0.npy"

@@ -285,6 +285,7 @@ RenderOptions ReadOptions(PyObject* setup) {
   options.slice = Setting(setup, "slice");
   options.summary =
       static_cast<SummaryMode>(g_calls.long_as_u64(g_calls.dict_get(setup, "summary")));
+  options.extension = Text(g_calls.dict_get(setup, "extension"));
   options.statistics.with_sums = g_calls.dict_get(setup, "with_sums") == g_calls.true_object;
   options.statistics.mean_rounds_sum =
       g_calls.dict_get(setup, "mean_rounds_sum") == g_calls.true_object;
@@ -314,7 +315,8 @@ __attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_api_f
 // [GIL] A new dict of functions over a new recorder, or nullptr with a Python exception; the text
 // of a failure that leaves no exception is in `problem`. `setup` is a dict: dtypes (list of
 // (torch.dtype, name, ElementType, bytes)), tensor_types, samples (list of tuples, as TensorSample;
-// may be empty), describe, describe_frame, slice, summary, with_sums, mean_rounds_sum.
+// may be empty), describe, describe_frame, slice, summary, extension,
+// with_sums, mean_rounds_sum.
 __attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_functions(
     sonde::adapt::PyObject* setup) {
   using namespace sonde::adapt;  // NOLINT(google-build-using-namespace): inside a function

@@ -3,7 +3,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "probe/json_text.h"
-#include "probe/torch_file.h"
+#include "probe/tensor_file.h"
 
 namespace sonde::adapt {
 namespace {
@@ -49,12 +49,12 @@ Status Recorder::Open(const DumpFiles& files) {
 }
 
 bool Recorder::Save(const std::string& name, const ReadTensor& tensor) {
-  const std::string path = JoinPath(files_.tensor_folder, name + ".pt");
+  const std::string path = JoinPath(files_.tensor_folder, Concat(name, options_.extension));
   if (queue_) {
     queue_->Add(path, tensor.view, tensor.dtype->name);
     return true;
   }
-  const Status status = probe::WriteTorchFile(path, tensor.view, tensor.dtype->name);
+  const Status status = probe::WriteTensorFile(path, tensor.view, tensor.dtype->name);
   Keep(status);
   return status.ok();
 }

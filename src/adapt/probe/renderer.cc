@@ -323,7 +323,7 @@ bool Renderer::TensorRecord(const ReadTensor& tensor, const Labels& labels, size
   // The reference leaves empty tensors out, too.
   if (*save_ && tensor.view.Count() > 0 && (*save_)(path_, tensor)) {
     AppendField(out, depth, "data_name");
-    AppendQuoted(out, path_ + ".pt");
+    AppendQuoted(out, base::Concat(path_, options_.extension));
   }
   if (options_.summary == SummaryMode::kCrc32) {
     AppendField(out, depth, "md5");

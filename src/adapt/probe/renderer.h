@@ -27,6 +27,7 @@ enum class SummaryMode : uint8_t { kStatistics, kCrc32, kXor, kNone, kCheck };
 struct RenderOptions {
   SummaryMode summary = SummaryMode::kStatistics;
   probe::StatisticsOptions statistics;
+  std::string extension = ".pt";  // of files of tensors
   PyObject* describe = nullptr;
   PyObject* slice = nullptr;  // called with every tensor and gives the one to record, if set
 };

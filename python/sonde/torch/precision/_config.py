@@ -52,6 +52,7 @@ class Config:
     slices: "list[dict[str, int]]" = field(default_factory=list)
     request_id: Optional[str] = None
     bench_path: Optional[str] = None
+    tensor_format: str = "pt"  # of tensors
     diff_nums: int = 1
     load: Optional[dict] = None
     weights: bool = False  # of a server, before they are packed
@@ -249,6 +250,8 @@ def _read_task(block: dict, config: Config) -> None:
         )
     config.request_id = request
     config.bench_path = _check_kind(block, "bench_path", str, "a string")
+    if block.get("tensor_format") is not None:
+        config.tensor_format = _choice(block["tensor_format"], "tensor_format", ["pt", "npy"])
     overflows = block.get("overflow_nums", 1)
     if isinstance(overflows, bool) or not isinstance(overflows, int):
         raise _errors.refuse("overflow_num is invalid")

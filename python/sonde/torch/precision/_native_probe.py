@@ -132,6 +132,7 @@ def functions(torch: Any, config: Config, slices: "list[dict]") -> "dict[str, An
         "describe_frame": _describe_frame,
         "slice": _slicer(torch, slices) if slices else None,
         "summary": _SUMMARIES[summary],
+        "extension": f".{config.tensor_format}",
         "with_sums": config.precision != "high",
         "mean_rounds_sum": _sums_are_rounded(torch),
     }
