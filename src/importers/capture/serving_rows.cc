@@ -189,7 +189,7 @@ class Builder {
     row.tokens = static_cast<int32_t>(flow.value);
     request.row_steps.push_back(rows_.request_steps.size());
     row_of_part_[{flow.key, place}] = rows_.request_steps.size();
-    if (step.slice_id >= 0) pending_flows_.push_back({flow.key, step.slice_id});
+    if (step.slice_id >= 0) pending_flows_.emplace_back(flow.key, step.slice_id);
     rows_.request_steps.push_back(row);
   }
 
