@@ -40,13 +40,13 @@ def dump(say, sonde, python, model, folder):
 
 def first_difference(folder):
     """File, name and differences of the first row that differs, None where none does."""
-    for path in sorted(folder.glob("*.csv")):
+    for path in sorted(folder.rglob("*.csv")):
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 found = {key: row[key] for key in DIFFERENCES if row.get(key) not in ("0.0", "0")}
                 found = {key: value for key, value in found.items() if value not in ("N/A", None)}
                 if found and row["Bench Name"] != "N/A":
-                    return path.name, row["NPU Name"], found
+                    return path, row["NPU Name"], found
     return None
 
 
@@ -69,7 +69,7 @@ def compare_two(say, sonde, python, model, folder):
         print("demo-vllm: no difference was found")
         return status or 1
     numbers = ", ".join(f"{key} {value}" for key, value in found[2].items())
-    print(f"\nThey first differ in {found[1]} ({numbers}): {folder / 'compared' / found[0]}")
+    print(f"\nThey first differ in {found[1]} ({numbers}): {found[0]}")
     return 0
 
 
