@@ -2,7 +2,6 @@
 the client and vLLM's own counters say."""
 
 import csv
-import json
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -190,10 +189,9 @@ def test_a_client_that_goes_away(server, rows):
 
 def test_a_request_that_began_before(server, rows):
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(server.ask, "class ", 200)
-        time.sleep(0.3)
+        answer = pool.submit(server.ask, "class ", 480)
+        time.sleep(0.1)
         _, session = profiled(server, answer.result)
     (row,) = rows(session, "SELECT * FROM request")
     assert row["is_whole"] == 0 and row["finish_reason"] == "length"
-    assert row["ttft_ns"] is None and 0 < row["output_tokens"] < 200
-    assert json.loads(json.dumps(row))["ts"] > 0
+    assert row["ttft_ns"] is None and 0 < row["output_tokens"] < 480
