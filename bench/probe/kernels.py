@@ -21,7 +21,7 @@ def main():
     config = _config.Config(dump_path="unused")
     functions = _native_probe.functions(torch, config, [])
     with tempfile.TemporaryDirectory() as folder:
-        functions["open"](folder, "dump.json", '{\n "data": {', None, False, False)
+        functions["open"](folder, "dump.json", '{\n "data": {', None, *[False] * 3, 0)
         print(f"{'type':10} {'MB':>5} {'Sonde GB/s':>11} {'torch x':>8} {'copy GB/s':>10}")
         for megabytes in (4, 64, 256):
             for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.int64):
