@@ -174,6 +174,11 @@ def test_files_of_the_summary(four, sonde):
     assert f"Served: {len(PROMPTS)} requests" in done.stdout
 
 
+# vLLM's front-end answers nothing while a fast engine keeps its queue of tokens full (tiny model,
+# free machine; the same without Sonde), so that a client that has left, or the start of a session,
+# may be noticed only after the request. What vLLM itself counted tells which it was.
+
+
 def test_a_client_that_goes_away(server, rows):
     def work():
         body = {"model": "tiny", "prompt": "import ", "max_tokens": 400, "stream": True,
@@ -181,17 +186,32 @@ def test_a_client_that_goes_away(server, rows):
         server.abandon("/v1/completions", body, pieces=3)
         time.sleep(0.5)
 
+    before = metrics(server)
     _, session = profiled(server, work)
+    after = metrics(server)
     (row,) = rows(session, "SELECT * FROM request")
-    assert row["finish_reason"] == "abort" and row["is_whole"] == 1
-    assert 3 <= row["output_tokens"] < 400
+    aborted = after["vllm:request_success_total/abort"] - before["vllm:request_success_total/abort"]
+    assert row["is_whole"] == 1 and row["finish_reason"] == ("abort" if aborted else "length")
+    assert 3 <= row["output_tokens"] <= (399 if aborted else 400)
 
 
 def test_a_request_that_began_before(server, rows):
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(server.ask, "class ", 480)
-        time.sleep(0.1)
-        _, session = profiled(server, answer.result)
-    (row,) = rows(session, "SELECT * FROM request")
+    for _ in range(5):
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(server.ask, "class ", 480)
+            time.sleep(0.1)
+            in_time = []
+
+            def work(answer=answer, in_time=in_time):
+                in_time.append(not answer.done())
+                return answer.result()
+
+            _, session = profiled(server, work)
+        found = rows(session, "SELECT * FROM request")
+        if in_time[0] and found:
+            break
+    else:
+        pytest.skip("vLLM's front-end never started a session before the request was over")
+    (row,) = found
     assert row["is_whole"] == 0 and row["finish_reason"] == "length"
     assert row["ttft_ns"] is None and 0 < row["output_tokens"] < 480
