@@ -5,6 +5,7 @@ PRESET chooses the build folder (default dev).
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,15 @@ def make_probe(tmp_path):
     """probe("graph", ...) runs `sonde probe graph ...`; ``good=True`` asserts that it succeeds."""
     assert SONDE.is_file(), f"{SONDE} is missing: make build"
 
+    # A machine's own python3 may have no packages to list.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
     def run(*words, good=True, cwd=tmp_path):
         command = [str(word) for word in (SONDE, "probe", *words)]
         done = subprocess.run(
-            command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False
-        )
+            command, cwd=cwd, env={**os.environ, "PATH": path},
+            capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
         if good:
             assert done.returncode == 0, done.stderr
         return done
