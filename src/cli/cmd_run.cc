@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/host/temporary.h"
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/run_dump.h"
@@ -112,9 +113,7 @@ using FileTime = std::filesystem::file_time_type;
 class RunListFile {
  public:
   static Result<RunListFile> Create() {
-    const char* folder = std::getenv("TMPDIR");
-    std::string path =
-        base::JoinPath(folder == nullptr || *folder == '\0' ? "/tmp" : folder, "sonde_run_XXXXXX");
+    std::string path = base::JoinPath(base::TemporaryRoot(), "sonde_run_XXXXXX");
     const int descriptor = mkstemp(path.data());
     if (descriptor < 0) return base::ErrnoStatus(errno, "write", path);
     close(descriptor);

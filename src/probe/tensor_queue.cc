@@ -3,30 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <utility>
 
+#include "probe/copy_visitor.h"
 #include "probe/tensor_file.h"
 
 namespace sonde::probe {
-namespace {
-
-class CopyVisitor : public PieceVisitor {
- public:
-  CopyVisitor(std::byte* to, size_t element_bytes) : to_(to), element_bytes_(element_bytes) {}
-  void Visit(const void* data, size_t count) override {
-    std::memcpy(to_, data, count * element_bytes_);
-    to_ += count * element_bytes_;
-  }
-
- private:
-  std::byte* to_;
-  size_t element_bytes_;
-};
-
-}  // namespace
-
 TensorQueue::~TensorQueue() {
   if (!shared_) return;
   if (!IsParent()) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <span>
@@ -19,6 +18,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "probe/checksum.h"
+#include "probe/copy_visitor.h"
 
 namespace sonde::probe {
 namespace {
@@ -287,19 +287,6 @@ Status WriteParts(const std::string& path, std::string& lead, std::span<const st
   if (!status.ok() && is_file) unlink(path.c_str());
   return status;
 }
-
-class CopyVisitor : public PieceVisitor {
- public:
-  CopyVisitor(std::byte* to, size_t element_bytes) : to_(to), element_bytes_(element_bytes) {}
-  void Visit(const void* data, size_t count) override {
-    std::memcpy(to_, data, count * element_bytes_);
-    to_ += count * element_bytes_;
-  }
-
- private:
-  std::byte* to_;
-  size_t element_bytes_;
-};
 
 // The elements side by side: the tensor's own memory, or a copy that `owner` keeps.
 std::span<const std::byte> RowMajorBytes(const TensorView& view,

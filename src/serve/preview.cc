@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "base/host/temporary.h"
 #include "base/strings.h"
 #include "importers/trace_events/scanner.h"
 
@@ -31,9 +32,7 @@ std::string TimelineOf(const std::string& path) {
 }  // namespace
 
 Result<std::shared_ptr<TemporaryFolder>> TemporaryFolder::Make() {
-  const char* parent = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
-  std::string path = base::JoinPath(parent != nullptr && *parent != '\0' ? parent : "/tmp",
-                                    "sonde-preview-XXXXXX");
+  std::string path = base::JoinPath(base::TemporaryRoot(), "sonde-preview-XXXXXX");
   if (::mkdtemp(path.data()) == nullptr) return base::ErrnoStatus(errno, "make a folder", path);
   return std::make_shared<TemporaryFolder>(path);
 }

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <limits>
 #include <optional>
@@ -16,6 +15,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/host/temporary.h"
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_lazy.h"
@@ -75,8 +75,7 @@ struct Config {
 
 std::string TemporaryDirectory(const StoreOptions& options) {
   if (!options.temporary_directory.empty()) return options.temporary_directory;
-  const char* directory = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
-  return directory != nullptr && *directory != '\0' ? directory : "/tmp";
+  return base::TemporaryRoot();
 }
 
 Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, bool read_only,

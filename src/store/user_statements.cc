@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <utility>
 
 #include "base/files.h"
+#include "base/host/temporary.h"
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_lazy.h"
@@ -41,9 +41,7 @@ std::string ViewOf(std::string_view name, std::span<const ColumnInfo> columns,
 
 // Statements are let into the folder of temporary files, closed or not: one of its own.
 std::string StatementFolder() {
-  const char* directory = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
-  return Concat(directory != nullptr && *directory != '\0' ? directory : "/tmp",
-                "/sonde-statements-", std::to_string(::getpid()));
+  return Concat(base::TemporaryRoot(), "/sonde-statements-", std::to_string(::getpid()));
 }
 
 // The stores are attached while that is allowed; then the door is closed for good.

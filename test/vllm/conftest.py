@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+ENTRY_POINT = "[vllm.general_plugins]\nsonde = sonde.vllm:register\n"
 sys.path.insert(0, str(ROOT / "tools"))
 
 
@@ -53,3 +54,14 @@ def make_model(vllm_python, tmp_path_factory):
                           timeout=300, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(name="installed")
+def pretend_installed(sonde, tmp_path):
+    """Environment in which the package and its entry point are found as if installed."""
+    metadata = tmp_path / "site" / "sonde-0.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sonde\nVersion: 0.0\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINT)
+    paths = [str(ROOT / "python"), str(metadata.parent), os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": ":".join(filter(None, paths)), "SONDE_HOME": str(sonde.parents[1])}

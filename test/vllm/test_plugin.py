@@ -1,26 +1,9 @@
 """The plug-in that an installed Sonde is to vLLM: no `sonde run`, only SONDE=1."""
 
 import json
-import os
 import time
-from pathlib import Path
 
-import pytest
 from vllm_server import Server
-
-PYTHON = Path(__file__).resolve().parents[2] / "python"
-ENTRY_POINT = "[vllm.general_plugins]\nsonde = sonde.vllm:register\n"
-
-
-@pytest.fixture(name="installed")
-def pretend_installed(sonde, tmp_path):
-    """Environment in which the package and its entry point are found as if installed."""
-    metadata = tmp_path / "site" / "sonde-0.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sonde\nVersion: 0.0\n")
-    (metadata / "entry_points.txt").write_text(ENTRY_POINT)
-    paths = [str(PYTHON), str(metadata.parent), os.environ.get("PYTHONPATH", "")]
-    return {"PYTHONPATH": ":".join(filter(None, paths)), "SONDE_HOME": str(sonde.parents[1])}
 
 
 def test_start_profile_is_ours(vllm_python, model, installed, tmp_path, rows):

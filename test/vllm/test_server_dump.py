@@ -9,20 +9,7 @@ import pytest
 from vllm_server import Server, ServerError
 
 ROOT = Path(__file__).resolve().parents[2]
-PYTHON = ROOT / "python"
-ENTRY_POINT = "[vllm.general_plugins]\nsonde = sonde.vllm:register\n"
 PROMPT = "def main():\n    import os\n"
-
-
-@pytest.fixture(name="installed")
-def pretend_installed(sonde, tmp_path):
-    """Environment in which the package and its entry point are found as if installed."""
-    metadata = tmp_path / "site" / "sonde-0.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sonde\nVersion: 0.0\n")
-    (metadata / "entry_points.txt").write_text(ENTRY_POINT)
-    paths = [str(PYTHON), str(metadata.parent), os.environ.get("PYTHONPATH", "")]
-    return {"PYTHONPATH": ":".join(filter(None, paths)), "SONDE_HOME": str(sonde.parents[1])}
 
 
 @pytest.fixture(name="dumped")

@@ -5,6 +5,7 @@
 
 #include "adapt/probe/api_wrapper.h"
 #include "adapt/probe/nesting.h"
+#include "adapt/probe/python_method.h"
 #include "base/strings.h"
 
 namespace sonde::adapt {
@@ -20,7 +21,6 @@ namespace {
 constexpr unsigned int kListFlag = 1U << 25;
 constexpr unsigned int kTupleFlag = 1U << 26;
 constexpr unsigned int kDictFlag = 1U << 29;
-constexpr int kFastCall = 0x80;  // METH_FASTCALL
 constexpr const char* kBackwardName = "sonde.probe.backward";
 
 // The probe is at work in this thread.
@@ -48,11 +48,7 @@ PyObject* OnBackward(PyObject* self, PyObject* const* args, intptr_t count) {
   return nullptr;
 }
 
-PyMethod g_on_backward = {.name = "on_backward",
-                          .function = reinterpret_cast<PyObject* (*)(PyObject*, PyObject*)>(
-                              reinterpret_cast<void (*)()>(OnBackward)),  // as the flag says
-                          .flags = kFastCall,
-                          .doc = nullptr};
+PyMethod g_on_backward = Method("on_backward", &OnBackward);
 
 }  // namespace
 

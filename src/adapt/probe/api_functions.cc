@@ -5,11 +5,10 @@
 
 #include "adapt/probe/api_calls.h"
 #include "adapt/probe/nesting.h"
+#include "adapt/probe/python_method.h"
 
 namespace sonde::adapt {
 namespace {
-
-constexpr int kFastCall = 0x80;  // METH_FASTCALL
 
 using Arguments = PyObject* const*;
 
@@ -77,15 +76,6 @@ PyObject* Leave(PyObject*, Arguments, intptr_t count) {
   if (!CheckCount(count, 0)) return nullptr;
   ThisNesting().is_busy = false;
   return Shared(Python().none);
-}
-
-using FastFunction = PyObject* (*)(PyObject*, Arguments, intptr_t);
-PyMethod Method(const char* name, FastFunction function) noexcept {
-  return {.name = name,
-          .function = reinterpret_cast<PyObject* (*)(PyObject*, PyObject*)>(
-              reinterpret_cast<void (*)()>(function)),  // the flag says what it takes
-          .flags = kFastCall,
-          .doc = nullptr};
 }
 
 // The interpreter keeps pointers to these.

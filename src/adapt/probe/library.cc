@@ -8,6 +8,7 @@
 
 #include "adapt/probe/api_calls.h"
 #include "adapt/probe/api_functions.h"
+#include "adapt/probe/python_method.h"
 #include "adapt/probe/recorder.h"
 #include "adapt/torch/python_frames.h"
 #include "adapt/torch/self_test.h"
@@ -16,8 +17,6 @@ namespace sonde::adapt {
 namespace {
 
 constexpr const char* kCapsuleName = "sonde.probe";
-constexpr int kFastCall = 0x80;  // METH_FASTCALL
-
 // Process-wide as the interpreter is; filled once by sonde_probe_functions().
 PythonCalls g_calls;
 
@@ -187,15 +186,6 @@ PyObject* TakeBad(PyObject* self, Arguments, intptr_t count) {
   PyObject* const answer = RecorderOf(self)->TakeBad() ? g_calls.true_object : g_calls.none;
   g_calls.retain(answer);
   return answer;
-}
-
-using FastFunction = PyObject* (*)(PyObject*, Arguments, intptr_t);
-PyMethod Method(const char* name, FastFunction function) noexcept {
-  return {.name = name,
-          .function = reinterpret_cast<PyObject* (*)(PyObject*, PyObject*)>(
-              reinterpret_cast<void (*)()>(function)),  // the flag says what it takes
-          .flags = kFastCall,
-          .doc = nullptr};
 }
 
 // The interpreter keeps pointers to these.

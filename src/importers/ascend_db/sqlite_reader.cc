@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/host/temporary.h"
 #include "base/strings.h"
 
 namespace sonde::importers {
@@ -35,9 +36,7 @@ std::string UriPath(const std::string& path) {
 
 // Database and log in a new folder, where SQLite may write.
 Result<std::string> CopyWithLog(const std::string& path) {
-  const char* temporary = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
-  std::string folder = base::JoinPath(
-      temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", "sonde_db_XXXXXX");
+  std::string folder = base::JoinPath(base::TemporaryRoot(), "sonde_db_XXXXXX");
   if (::mkdtemp(folder.data()) == nullptr) {
     return base::ErrnoStatus(errno, "make a temporary folder", folder);
   }
