@@ -287,10 +287,14 @@ Status Store::Publish() {
   }
   SONDE_RETURN_IF_ERROR(MakeMissingZoomIndex());
   SONDE_RETURN_IF_ERROR(Execute("CHECKPOINT store").Annotate("while writing the trace store"));
-  RemoveDatabaseFiles(path_);
-  const std::string zoom_path = ZoomIndex::PathFor(path_);
-  ::unlink(zoom_path.c_str());
-  if (zoom_ != nullptr) SONDE_RETURN_IF_ERROR(std::exchange(zoom_, nullptr)->Commit());
+  // Others may be about to open a store of this name: both files are replaced, never absent. An
+  // index that is not of the store beside it is known by its number.
+  if (zoom_ != nullptr) {
+    SONDE_RETURN_IF_ERROR(std::exchange(zoom_, nullptr)->Commit());
+  } else {
+    ::unlink(ZoomIndex::PathFor(path_).c_str());
+  }
+  ::unlink((path_ + ".wal").c_str());  // of a store that was here: not to be replayed on this one
   if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
     return base::ErrnoStatus(errno, "make the trace store", path_);
   }

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "base/files.h"
 #include "store/import_issues.h"
@@ -105,6 +107,26 @@ TEST_F(StoreTest, WritesPublishesAndReopens) {
   EXPECT_EQ(table->Int(3, 1), 2500);
   EXPECT_TRUE(table->IsNull(4, 0));
   EXPECT_EQ((*opened)->Names().value(), (std::vector<std::string>{"even", "odd"}));
+}
+
+// Two equal traces, or two programs that read the same one, share a store by its name.
+TEST_F(StoreTest, MadeAnewWhileOthersOpenIt) {
+  const auto make = [&] {
+    auto created = Store::Create(path_);
+    Fill(**created, 10);
+    return (*created)->Publish().ok();
+  };
+  ASSERT_TRUE(make());
+  std::atomic<bool> is_done = false;
+  std::thread maker([&] {
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(make());
+    is_done = true;
+  });
+  do {
+    const auto opened = Store::OpenReadOnly(path_);
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+  } while (!is_done);
+  maker.join();
 }
 
 TEST_F(StoreTest, ScanStreamsInOrder) {
