@@ -16,8 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / os.environ.get("PRESET", "dev")
 PACKAGE = ROOT / "python"
 os.environ["SONDE_HOME"] = str(BUILD)
-if str(PACKAGE) not in sys.path:
-    sys.path.insert(0, str(PACKAGE))
 
 
 def environment():

@@ -16,9 +16,8 @@ INJECT = ROOT / "python" / "sonde" / "_inject"
 
 # One copy of the libraries in this process, whatever else is built.
 os.environ["SONDE_HOME"] = str(BUILD)
-for folder in (ROOT / "python", ROOT / "test" / "torch"):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+if str(ROOT / "test" / "torch") not in sys.path:
+    sys.path.insert(0, str(ROOT / "test" / "torch"))
 
 
 class Finished:

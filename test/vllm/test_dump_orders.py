@@ -1,15 +1,10 @@
 """Which engine steps an order dumps; needs no vLLM."""
 
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-
-from sonde.vllm import _dump, _requests  # noqa: E402
-from sonde.vllm._dump_control import address_of  # noqa: E402
+from sonde.vllm import _dump, _requests
+from sonde.vllm._dump_control import address_of
 
 
 class Engine:

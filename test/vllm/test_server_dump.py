@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from sonde.vllm import _dump_control
 from vllm_server import Server, ServerError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,8 +99,6 @@ def test_requests_on_demand(dumped, tmp_path):
     """A server with a control address dumps what POST /dump asks for, on both ranks."""
     control = tmp_path / "control"
     environment = {"SONDE_CONTROL": f"unix:{control}"}
-    from sonde.vllm import _dump_control
-
     with dumped(settings(tmp_path, level="L0"), ranks=2, environment=environment) as server:
         text = server.ask(PROMPT, 3)
         assert not (tmp_path / "dump").exists()
