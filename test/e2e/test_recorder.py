@@ -173,10 +173,12 @@ def test_control_address(server):
 def test_killed_while_recording(server):
     process, path, captures = server
     assert ask(path, "POST", "/start_profile")[0] == 200
-    time.sleep(0.3)
+    (span,) = spans(captures)
+    deadline = time.monotonic() + 60
+    while len(read_capture(span)[1]) < 200 and time.monotonic() < deadline:
+        time.sleep(0.1)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    (span,) = spans(captures)
     facts, records = read_capture(span)
     assert (facts["end"], facts["dropped"]) == (0, 0)
     finished = [r for r in records if r["name"] == "request" and r["dur"] >= 0]

@@ -290,7 +290,7 @@ def test_host_systems_are_sampled(tmp_path, quiet, capsys):
     with st.profile(on_trace_ready=handler, experimental_config=switches) as prof:
         work()
         st_mstx.mark("not wanted")
-        time.sleep(0.35)
+        time.sleep(1)  # of ten samples a busy machine may miss some
     assert warned(capsys) == ["Parameter host_sys: osrt cannot be sampled and is left out."]
     capture = read(prof.span_path)
     counters = capture.of(capture_reader.COUNTER)
