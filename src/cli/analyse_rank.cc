@@ -153,6 +153,11 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
                          recipes::TraceData::Load(*imported.store, options.threads));
   if (data.slices.empty() && data.memory_events.empty() && data.marks.empty() &&
       data.counters.empty()) {
+    if (source.importer->is_ours && IsWhole(data)) {
+      AnalysedRank empty;
+      empty.is_empty = true;
+      return empty;
+    }
     std::string reason = "the capture holds no records";
     for (const recipes::ImportIssue& issue : data.issues) {
       if (issue.severity == "error") reason += Concat(": ", issue.advice);

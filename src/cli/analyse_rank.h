@@ -26,6 +26,7 @@ struct AnalyseOptions {
 };
 
 struct AnalysedRank {
+  bool is_empty = false;  // whole, but without a record: nothing was written
   recipes::RankSummary summary;
   std::string span_name;
   std::vector<std::string> written;  // folders and files that hold the deliverables

@@ -115,7 +115,10 @@ Result<int> Analyse(const Options& options) {
   if (failed == 0) progress.Finish();
   std::vector<AnalysedRank> ranks;
   for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i]->ok()) {
+    if (results[i]->ok() && (*results[i])->is_empty) {
+      PrintNotice(Concat(captures[i].path,
+                         ": nothing to analyse, the process did nothing that is recorded"));
+    } else if (results[i]->ok()) {
       ranks.push_back(std::move(**results[i]));
     } else {
       PrintError(Concat(captures[i].path, ": ", results[i]->status().message()));

@@ -182,6 +182,22 @@ void AnalyseCaptures(const Context& context, const RunOptions& options,
                     ": they stay in place; later: sonde analyse ", words[2]));
 }
 
+// The span folders that a forked child left, if it recorded anything.
+void AddCapturesOf(const ForkedProcess& child, FileTime run_start,
+                   std::vector<std::string>& captures) {
+  const auto entries = base::ListDirectory(child.folder);
+  if (!entries.ok()) return;
+  for (const base::DirectoryEntry& entry : *entries) {
+    if (entry.name.find(Concat("_", child.pid, "_")) == std::string::npos) continue;
+    const std::string path = base::JoinPath(child.folder, entry.name);
+    const std::string records = base::JoinPath(path, "SONDE");
+    if (!importers::IsCapture(records)) continue;
+    std::error_code error;
+    // Not that of an older process with the same number.
+    if (std::filesystem::last_write_time(records, error) >= run_start) captures.push_back(path);
+  }
+}
+
 // Span folders that helper processes of this run left. Theirs may be hundreds (a data loader starts
 // new ones for every epoch), so they are parsed only when the user asks for it.
 std::vector<std::string> WorkerCaptures(const RunList& list, FileTime run_start) {
@@ -190,17 +206,7 @@ std::vector<std::string> WorkerCaptures(const RunList& list, FileTime run_start)
     if (importers::IsCapture(base::JoinPath(path, "SONDE"))) found.push_back(path);
   }
   for (const ForkedProcess& child : list.forked) {
-    const auto entries = base::ListDirectory(child.folder);
-    if (!entries.ok()) continue;
-    for (const base::DirectoryEntry& entry : *entries) {
-      if (entry.name.find(Concat("_", child.pid, "_")) == std::string::npos) continue;
-      const std::string path = base::JoinPath(child.folder, entry.name);
-      const std::string records = base::JoinPath(path, "SONDE");
-      if (!importers::IsCapture(records)) continue;
-      std::error_code error;
-      // Not that of an older process with the same number.
-      if (std::filesystem::last_write_time(records, error) >= run_start) found.push_back(path);
-    }
+    if (child.is_helper) AddCapturesOf(child, run_start, found);
   }
   return found;
 }
@@ -211,7 +217,10 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
     PrintError(text.status().message());
     return;
   }
-  const RunList list = ParseRunList(*text);
+  RunList list = ParseRunList(*text);
+  for (const ForkedProcess& child : list.forked) {
+    if (!child.is_helper) AddCapturesOf(child, list_file.created(), list.captures);
+  }
   if (options.analyse.value_or(true)) AnalyseCaptures(context, options, list.captures);
   if (options.data_simplification.value_or(false)) RemoveRawRecords(list.captures);
   if (options.quiet.value_or(false)) return;

@@ -30,6 +30,9 @@ RunList ParseRunList(std::string_view text) {
     if (kind == "capture") AddOnce(list.captures, what);
     if (kind == "worker") AddOnce(list.workers, what);
     if (kind == "forked") list.forked.push_back({std::string(pid), std::string(what)});
+    if (kind == "process") {
+      for (ForkedProcess& child : list.forked) child.is_helper &= child.pid != pid;
+    }
     if (kind == "discarded") std::erase(list.captures, what);
     if (kind == "skipped") AddOnce(list.skipped, what);
     if (kind == "failed") AddOnce(list.failed, what);

@@ -13,6 +13,7 @@ namespace sonde::cli {
 struct ForkedProcess {
   std::string pid;
   std::string folder;
+  bool is_helper = true;  // until it has taken steps of its own
 };
 
 struct RunList {

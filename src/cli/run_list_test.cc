@@ -17,6 +17,8 @@ TEST(RunList, KeepsCapturesThatWereNotDiscarded) {
       "capture\t10\t/p/c_ascend_pt\n"
       "worker\t14\t/p/w_ascend_pt\n"
       "forked\t15\t/p\n"
+      "forked\t16\t/p\n"
+      "process\t16\t\n"
       "skipped\t12\tlauncher of torchrun\n"
       "skipped\t13\tlauncher of torchrun\n"
       "unknown\t1\tx\n"
@@ -24,7 +26,9 @@ TEST(RunList, KeepsCapturesThatWereNotDiscarded) {
       "capture\t10\t/p/cut off");
   EXPECT_THAT(list.captures, ElementsAre("/p/a b_ascend_pt", "/p/c_ascend_pt"));
   EXPECT_THAT(list.workers, ElementsAre("/p/w_ascend_pt"));
-  ASSERT_EQ(list.forked.size(), 1u);
+  ASSERT_EQ(list.forked.size(), 2u);
+  EXPECT_TRUE(list.forked[0].is_helper);
+  EXPECT_FALSE(list.forked[1].is_helper);
   EXPECT_EQ(list.forked[0].pid, "15");
   EXPECT_EQ(list.forked[0].folder, "/p");
   EXPECT_THAT(list.skipped, ElementsAre("launcher of torchrun"));

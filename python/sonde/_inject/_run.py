@@ -9,6 +9,7 @@ Threads: step callbacks come from the thread that trains; the end from the main 
 """
 
 import os
+import sys
 import threading
 import time
 from typing import Any, Callable, Optional
@@ -106,6 +107,8 @@ class Run:
         self._watching = False  # steps go to the recorder's watched file
         self._unwanted = False  # the rank is known and not chosen, or the program decides itself
         self._yielded = False  # a profiler of the program marks the steps
+        self._is_helper = False  # forked, and has taken no step of its own yet
+        self._helps_rank = False  # forked by a rank
         self._machine = self._make_machine()
 
     def _make_machine(self) -> _machine.Machine:
@@ -212,10 +215,13 @@ class Run:
             _analyse.run([path])
 
     def forked(self) -> None:
-        """In the child of a fork: a helper of this rank until it says otherwise."""
+        """In the child of a fork: a helper of this process until it takes steps of its own."""
         parent_rank, _ = _metadata.rank()
         _analyse.forget_background()
-        self._hooks.renew_lock()
+        if self._server is None:
+            self._hooks.renew()
+        self._is_helper = self._server is None
+        self._helps_rank = self._helps_rank or parent_rank >= 0
         self._pid = os.getpid()
         self._step_is_open = False
         _metadata.set_role("worker")
@@ -224,6 +230,21 @@ class Run:
         _metadata.write_process_facts()
         if recorder.features() != 0:
             _report.note("forked", self._settings.directory or "")
+
+    def _take_own_steps(self) -> None:
+        """A forked child trains or infers: a process like others, unless it does so for its rank
+        (is not one itself by a group of its own) or loads data."""
+        data = sys.modules.get("torch.utils.data")
+        if data is not None and data.get_worker_info() is not None:
+            return
+        if self._helps_rank and _metadata.role() != "main":
+            return
+        self._is_helper = False
+        if not self._helps_rank:
+            _metadata.set_role("main")
+        _metadata.write_process_facts()
+        if _native.recorder().features() != 0:
+            _report.note("process", "")
 
     # Operations of the schedule
 
@@ -329,6 +350,8 @@ class Run:
 
     def _step_begins(self, number: Optional[int] = None) -> None:
         """``number``: where somebody counts for all processes."""
+        if self._is_helper:
+            self._take_own_steps()
         if not self._step_is_open and not self._yielded:
             self._step_is_open = True
             if number is not None:

@@ -40,9 +40,14 @@ class StepHooks:
         self._hook_data_loader()
         self._hook_first_module()
 
-    def renew_lock(self) -> None:
-        """In the child of a fork, where another thread may have held the lock."""
+    def renew(self) -> None:
+        """In the child of a fork, whose steps are its own; a thread may have held the lock."""
         self._lock = threading.RLock()
+        self._optimizer_steps.clear()
+        self._rounds = 0
+        self._root = lambda: None
+        if self._first_call is None:
+            self._hook_first_module()
 
     # Optimizers
 
@@ -127,6 +132,8 @@ class StepHooks:
         self._root = weakref.ref(root)
         root_class = type(root)
         own = root_class.__dict__.get("__call__")
+        if getattr(own, "_sonde_steps", None) is self:
+            return  # a copy of the parent's, whose root was of this class, too
         thread = threading.local()
 
         @functools.wraps(own or self._torch.nn.Module.__call__)
@@ -147,6 +154,7 @@ class StepHooks:
 
         if own is None:
             call._sonde_passes_on = True  # type: ignore[attr-defined]
+        call._sonde_steps = self  # type: ignore[attr-defined]
         root_class.__call__ = call
 
     def _forward_begins(self) -> None:

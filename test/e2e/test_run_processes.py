@@ -1,0 +1,68 @@
+"""Programs that start processes of their own: each that trains is a capture like others."""
+
+import csv
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+
+# Two processes without torchrun; with "group" they form a group of two ranks.
+PROGRAM = """
+import sys
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def train(number, store):
+    if store:
+        dist.init_process_group("gloo", init_method=f"file://{store}", rank=number, world_size=2)
+    model = torch.nn.Linear(8, 8)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(4):
+        optimizer.zero_grad()
+        model(torch.ones(2, 8)).sum().backward()
+        if store:
+            dist.all_reduce(model.weight.grad)
+        optimizer.step()
+    if store:
+        dist.destroy_process_group()
+
+if __name__ == "__main__":
+    context = mp.get_context(sys.argv[1])
+    store = sys.argv[2] if len(sys.argv) > 2 else ""
+    children = [context.Process(target=train, args=(number, store)) for number in range(2)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    sys.exit(sum(child.exitcode for child in children))
+"""
+
+
+def recorded(run_sonde, tmp_path, *words):
+    program = tmp_path / "ranks.py"
+    program.write_text(PROGRAM)
+    done = run_sonde("run", "--profile-save-path", "out", "--", sys.executable, program, *words,
+                     timeout=240)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "error" not in done.stderr and "helper" not in done.stderr
+    return done, sorted((tmp_path / "out").glob("*/ASCEND_PROFILER_OUTPUT"))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_without_a_group(run_sonde, tmp_path, method):
+    done, outputs = recorded(run_sonde, tmp_path, method)
+    assert len(outputs) == 2, "and not the parent, which did nothing"
+    assert "nothing to analyse" in done.stderr
+    for output in outputs:
+        with (output / "step_trace_time.csv").open() as file:
+            assert [row["Step"] for row in csv.DictReader(file)] == ["0", "1", "2", "3"]
+
+
+def test_forked_ranks(run_sonde, tmp_path):
+    done, outputs = recorded(run_sonde, tmp_path, "fork", tmp_path / "store")
+    assert len(outputs) == 2
+    infos = [path.name for output in outputs for path in output.parent.glob("profiler_info_*.json")]
+    assert sorted(infos) == ["profiler_info_0.json", "profiler_info_1.json"]
+    assert "rank 0 " in done.stderr and "rank 1 " in done.stderr
