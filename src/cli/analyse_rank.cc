@@ -135,10 +135,31 @@ Status Simplify(const importers::TraceSource& source, const store::Store& store,
   return importers::RemoveRawRecords(source.path);
 }
 
+Result<AnalysedRank> SummariseOnly(const importers::TraceSource& source,
+                                   const std::string& span_folder, int threads) {
+  const auto ignore_notices = [](std::string_view) {};
+  SONDE_ASSIGN_OR_RETURN(const auto store,
+                         importers::OpenOrImport(source, {.threads = threads}, ignore_notices));
+  SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data, recipes::TraceData::Load(*store, threads));
+  AnalysedRank result;
+  result.summary = recipes::Summarise(recipes::DeviceView::Make(data));
+  result.span_name = base::BaseName(span_folder);
+  result.written.push_back(JoinPath(span_folder, kOutputFolder));
+  return result;
+}
+
 }  // namespace
+
+bool IsAnalysed(const std::string& span_folder) {
+  return base::PathExists(JoinPath(JoinPath(span_folder, kOutputFolder), kDoneFile));
+}
 
 Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
                                  const AnalyseOptions& options) {
+  const std::string span_folder = SpanFolder(source.path);
+  if (options.only_missing && options.output_folder.empty() && IsAnalysed(span_folder)) {
+    return SummariseOnly(source, span_folder, options.threads);
+  }
   // What other tools wrote is only read.
   if (!source.importer->is_ours && options.output_folder.empty()) {
     return base::InvalidArgumentError(
@@ -165,12 +186,12 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
     return base::CorruptDataError(std::move(reason));
   }
   const recipes::DeviceView view = recipes::DeviceView::Make(data);
-  RankExport rank_export(*imported.store, view, SpanFolder(source.path), options);
+  RankExport rank_export(*imported.store, view, span_folder, options);
   SONDE_RETURN_IF_ERROR(rank_export.RunAndPublish());
   SONDE_RETURN_IF_ERROR(Simplify(source, *imported.store, view, options));
   AnalysedRank result;
   result.summary = recipes::Summarise(view);
-  result.span_name = base::BaseName(SpanFolder(source.path));
+  result.span_name = base::BaseName(span_folder);
   result.written = rank_export.TakeWritten();
   return result;
 }

@@ -23,6 +23,8 @@ struct AnalyseOptions {
   // Remove the raw records of the capture when all is there; none: what its own settings say. Never
   // with an output folder, for a recording that has not ended, or where records were bad.
   std::optional<bool> data_simplification = std::nullopt;
+  // Deliverables that are there, beside the capture, stay as they are: only the summary is made.
+  bool only_missing = false;
 };
 
 struct AnalysedRank {
@@ -31,6 +33,9 @@ struct AnalysedRank {
   std::string span_name;
   std::vector<std::string> written;  // folders and files that hold the deliverables
 };
+
+// Whether the deliverables of a capture lie beside it, whole.
+bool IsAnalysed(const std::string& span_folder);
 
 Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
                                  const AnalyseOptions& options);

@@ -29,6 +29,7 @@ struct Options {
   int max_process_number = 0;  // 0: as many as fit
   std::string output_folder;
   std::optional<bool> data_simplification;
+  bool only_missing = false;
 };
 
 // A folder above the one that was meant is easily named: say where the traces were found.
@@ -101,7 +102,8 @@ Result<int> Analyse(const Options& options) {
   const AnalyseOptions rank_options{.export_types = options.export_types,
                                     .output_folder = options.output_folder,
                                     .threads = std::max(1, cores / at_a_time),
-                                    .data_simplification = options.data_simplification};
+                                    .data_simplification = options.data_simplification,
+                                    .only_missing = options.only_missing};
   std::vector<std::optional<Result<AnalysedRank>>> results(captures.size());
   base::ProgressBar progress("Parsing", captures.size());
   base::ParallelFor(captures.size(), {.max_threads = at_a_time}, [&](size_t begin, size_t end) {
@@ -150,6 +152,8 @@ CommandAction Declare(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   app.add_option("-o,--output", options->output_folder,
                  "Put the deliverables into DIR/<name of the capture> instead of beside it");
+  app.add_flag("--only-missing", options->only_missing,
+               "Leave captures as they are that have their deliverables; sum up all of them");
   app.add_flag_function(
       "--data-simplification,--data_simplification,!--no-data-simplification",
       [options](int64_t count) { options->data_simplification = count > 0; },

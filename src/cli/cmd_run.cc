@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/host/temporary.h"
 #include "base/strings.h"
+#include "cli/analyse_rank.h"
 #include "cli/command.h"
 #include "cli/run_dump.h"
 #include "cli/run_list.h"
@@ -143,10 +144,6 @@ std::string PythonPath(const std::string& folders) {
   return Concat(folders, ":", text);
 }
 
-bool IsAnalysed(const std::string& capture) {
-  return base::PathExists(base::JoinPath(capture, "ASCEND_PROFILER_OUTPUT/analyse.done"));
-}
-
 // --profile-data-simplification: the raw records go once their deliverables are there.
 void RemoveRawRecords(const std::vector<std::string>& captures) {
   for (const std::string& capture : captures) {
@@ -161,15 +158,16 @@ void RemoveRawRecords(const std::vector<std::string>& captures) {
   }
 }
 
-// Parses what the processes themselves did not; the summary goes to standard error, because
+// Parses what the processes themselves did not, and sums up all; to standard error, because
 // standard output is the program's.
 void AnalyseCaptures(const Context& context, const RunOptions& options,
                      const std::vector<std::string>& captures) {
-  std::vector<std::string> words = {context.layout.binary, "analyse"};
+  std::vector<std::string> words = {context.layout.binary, "analyse", "--only-missing"};
+  const size_t options_end = words.size();
   for (const std::string& capture : captures) {
-    if (base::IsDirectory(capture) && !IsAnalysed(capture)) words.push_back(capture);
+    if (base::IsDirectory(capture)) words.push_back(capture);
   }
-  if (words.size() == 2) return;
+  if (words.size() == options_end) return;
   for (const std::string& type : options.export_types) {
     words.insert(words.end(), {"--export-type", type});
   }
@@ -179,7 +177,7 @@ void AnalyseCaptures(const Context& context, const RunOptions& options,
   // The parser said itself what was wrong; here only what remains and how to go on.
   PrintError(Concat("the captures could not be parsed",
                     end.ok() ? "" : Concat(" (", end.status().message(), ")"),
-                    ": they stay in place; later: sonde analyse ", words[2]));
+                    ": they stay in place; later: sonde analyse ", words[options_end]));
 }
 
 // The span folders that a forked child left, if it recorded anything.

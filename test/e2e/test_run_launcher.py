@@ -168,7 +168,7 @@ def test_captures_are_named_and_discarded_ones_are_not(launch, tmp_path):
     for name in ("a", "b"):
         make_analysed_capture(tmp_path / name)
     notes = f"capture {tmp_path}/a\ncapture {tmp_path}/b\ndiscarded {tmp_path}/b"
-    done = launch("--", sys.executable, "-c", "pass", env={"TEST_NOTES": notes})
+    done = launch("--no-analyse", "--", sys.executable, "-c", "pass", env={"TEST_NOTES": notes})
     assert (done.returncode, done.stderr) == (0, f"sonde: recorded: {tmp_path}/a\n")
 
 

@@ -40,11 +40,11 @@ if __name__ == "__main__":
 """
 
 
-def recorded(run_sonde, tmp_path, *words):
+def recorded(run_sonde, tmp_path, *words, options=()):
     program = tmp_path / "ranks.py"
     program.write_text(PROGRAM)
-    done = run_sonde("run", "--profile-save-path", "out", "--", sys.executable, program, *words,
-                     timeout=240)  # fmt: skip
+    done = run_sonde("run", "--profile-save-path", "out", *options, "--",
+                     sys.executable, program, *words, timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "error" not in done.stderr and "helper" not in done.stderr
     return done, sorted((tmp_path / "out").glob("*/ASCEND_PROFILER_OUTPUT"))
@@ -66,3 +66,17 @@ def test_forked_ranks(run_sonde, tmp_path):
     infos = [path.name for output in outputs for path in output.parent.glob("profiler_info_*.json")]
     assert sorted(infos) == ["profiler_info_0.json", "profiler_info_1.json"]
     assert "rank 0 " in done.stderr and "rank 1 " in done.stderr
+
+
+def test_chosen_steps_of_forked_processes(run_sonde, tmp_path):
+    """Each parses its steps as soon as they are over; the end sums up all."""
+    options = ("--profile-step-start", 1, "--profile-step-end", 3)
+    done, outputs = recorded(run_sonde, tmp_path, "fork", options=options)
+    assert len(outputs) == 2
+    assert "ended after 0 steps" in done.stderr
+    rows = [line.split() for line in done.stderr.splitlines() if line.startswith("  process ")]
+    assert [row[2] for row in rows] == ["2", "2"], "steps of both in the summary"
+    times = [(output / "analyse.done").stat().st_mtime_ns for output in outputs]
+    again = run_sonde("analyse", "out", "--only-missing")
+    assert again.returncode == 0 and again.stdout in done.stderr
+    assert [(output / "analyse.done").stat().st_mtime_ns for output in outputs] == times

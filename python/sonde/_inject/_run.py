@@ -189,10 +189,9 @@ class Run:
         recorder = _native.recorder()
         if recorder.status().state == _native.STATE_PREPARED:
             self._recording.discard()
-            end = self._options.step_start
             _report.say(
-                f"the program ended after {self._step} steps, before step {end}: "
-                "nothing was recorded"
+                f"process {os.getpid()} ended after {self._step} steps, before step "
+                f"{self._options.step_start}: nothing of it was recorded"
             )
         elif recorder.features() != 0:
             self._end_recording()
