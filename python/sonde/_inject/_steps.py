@@ -32,6 +32,7 @@ class StepHooks:
         self._has_optimizer = False
         self._first_call: Optional[Any] = None  # the hook that waits for a module call
         self._root: Callable[[], Any] = lambda: None
+        self._inside = threading.local()  # a step of the root on this thread
         self._is_compiling = _compiling_test(torch)
 
     def install(self) -> None:
@@ -128,34 +129,41 @@ class StepHooks:
         self._first_call = hooks.register_module_forward_pre_hook(before_first_call)
 
     def _hook_root(self, root: Any) -> None:
-        """Makes a step of each further outermost call of the root module."""
+        """Makes a step of each further outermost call of the root module.
+
+        Both ways into a module are wrapped: who keeps its bound ``__call__`` over many calls, as
+        generation loops do, passes by the class, and a module that compiled itself by the other.
+        """
         self._root = weakref.ref(root)
-        root_class = type(root)
-        own = root_class.__dict__.get("__call__")
+        for name in ("__call__", "_call_impl"):
+            self._hook_method(type(root), name)
+
+    def _hook_method(self, root_class: Any, name: str) -> None:
+        own = root_class.__dict__.get(name)
         if getattr(own, "_sonde_steps", None) is self:
             return  # a copy of the parent's, whose root was of this class, too
-        thread = threading.local()
+        thread = self._inside
 
-        @functools.wraps(own or self._torch.nn.Module.__call__)
+        @functools.wraps(own or getattr(self._torch.nn.Module, name))
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
             # Looked up at each call: the adapter replaces the one of nn.Module while it records.
-            function = own or super(root_class, root_class).__call__
+            function = own or getattr(super(root_class, root_class), name)
             if self._is_compiling() or self._has_optimizer or module is not self._root():
                 return function(module, *args, **kwargs)
-            if getattr(thread, "inside", False):
+            if getattr(thread, "value", False):
                 return function(module, *args, **kwargs)
-            thread.inside = True
+            thread.value = True
             try:
                 self._forward_begins()
                 return function(module, *args, **kwargs)
             finally:
-                thread.inside = False
+                thread.value = False
                 self._forward_ended()
 
         if own is None:
             call._sonde_passes_on = True  # type: ignore[attr-defined]
         call._sonde_steps = self  # type: ignore[attr-defined]
-        root_class.__call__ = call
+        setattr(root_class, name, call)
 
     def _forward_begins(self) -> None:
         with self._lock:

@@ -1,4 +1,9 @@
-"""Inference: five calls of a root module, one of which fails; then one compiled as a whole."""
+"""Inference: five calls of a root module, one of which fails; then one compiled as a whole.
+
+With "bound" as argument the calls go by one bound method, as in loops that generate text.
+"""
+
+import sys
 
 import torch
 
@@ -18,9 +23,10 @@ class Root(torch.nn.Module):
 def main():
     torch.set_num_threads(1)
     model = Root()
+    call = model.__call__ if "bound" in sys.argv else lambda x: model(x)
     for index in range(5):
         try:
-            model(None if index == 2 else torch.ones(1, 4))
+            call(None if index == 2 else torch.ones(1, 4))
         except ValueError as problem:
             print(problem)
     whole = torch.compile(lambda x: model(x) + 1, backend="eager", fullgraph=True)
