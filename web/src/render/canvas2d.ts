@@ -1,3 +1,4 @@
+import { Pixels } from "./pixels";
 import type { Font, Renderer } from "./renderer";
 
 const FONTS: Record<Font, string> = {
@@ -26,23 +27,27 @@ class Widths {
 export class Canvas2dRenderer implements Renderer {
   private context: CanvasRenderingContext2D;
   private widths: Widths;
+  private picture: Pixels | null = null;
 
   constructor(private canvas: HTMLCanvasElement) {
     this.context = canvas.getContext("2d", { alpha: false })!;
     this.widths = new Widths(this.context);
   }
 
-  begin(width: number, height: number, ground: string) {
+  begin(width: number, height: number): Pixels {
     const ratio = window.devicePixelRatio || 1;
-    const w = Math.max(1, Math.round(width * ratio));
-    const h = Math.max(1, Math.round(height * ratio));
-    if (this.canvas.width !== w || this.canvas.height !== h) {
-      this.canvas.width = w;
-      this.canvas.height = h;
+    if (this.picture?.width !== width || this.picture.height !== height || this.picture.ratio !== ratio) {
+      this.picture = new Pixels(width, height, ratio);
+      this.canvas.width = this.picture.columns;
+      this.canvas.height = this.picture.rows;
     }
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.context.fillStyle = ground;
-    this.context.fillRect(0, 0, width, height);
+    return this.picture;
+  }
+
+  show(picture: Pixels) {
+    const bytes = new Uint8ClampedArray(picture.data.buffer);
+    this.context.putImageData(new ImageData(bytes, picture.columns, picture.rows), 0, 0);
   }
 
   rects(color: string, values: readonly number[]) {

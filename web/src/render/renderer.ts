@@ -1,7 +1,11 @@
+import type { Pixels } from "./pixels";
+
 /** What the timeline needs of a drawing surface. Units: CSS pixels. */
 export interface Renderer {
-  /** Begins a frame of this size on a plain ground. */
-  begin(width: number, height: number, ground: string): void;
+  /** Begins a frame of this size: the picture that is to be filled first. */
+  begin(width: number, height: number): Pixels;
+  /** Shows the picture; all that follows comes on top of it. */
+  show(picture: Pixels): void;
   /** Rectangles of one colour: x, y, width, height after another. */
   rects(color: string, values: readonly number[]): void;
   frame(color: string, x: number, y: number, width: number, height: number, thickness: number): void;

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 
 import { themes } from "../../theme/themes";
-import { barColor, counterAt, counterRange, placeOf, rulerText } from "./draw";
+import { counterAt, placeOf, rulerText } from "./draw";
 import type { Row } from "./lanes";
+import { barColor, counterRange } from "./paint";
 
 describe("drawing", () => {
   it("writes the ruler in the unit of its step", () => {

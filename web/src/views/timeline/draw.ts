@@ -1,13 +1,13 @@
 /** Draws the timeline with a Renderer from rows and fetched data. No state, no events. */
 import type { SessionMessage, SliceMessage, SliceRefMessage } from "../../api/messages";
-import { colorIndex } from "../../base/color";
 import { formatDuration, formatNumber } from "../../base/format";
 import { ticks } from "../../base/ticks";
 import type { Renderer } from "../../render/renderer";
 import type { Theme } from "../../theme/themes";
 import type { Area, Mark } from "../../app/state";
-import type { CounterData, Feed } from "./feed";
+import type { Feed } from "./feed";
 import type { Row } from "./lanes";
+import { counterRange, paintRows } from "./paint";
 import { type TimeWindow, timeToX } from "./viewport";
 
 export const GUTTER = 230;
@@ -37,45 +37,27 @@ export interface Scene {
   anchor: SliceRefMessage | null;
 }
 
-const OVERLAP_COLORS: Record<string, keyof Theme> = {
-  Computing: "computing",
-  Communication: "communication",
-  "Communication(Not Overlapped)": "exposed",
-  Free: "free",
-};
-
-/** The colour of a bar; the four kinds of time have their own, always the same. */
-export function barColor(theme: Theme, family: string, name: string | undefined): string {
-  if (name === undefined) return theme.pending;
-  const fixed = family === "overlap" ? OVERLAP_COLORS[name] : undefined;
-  return fixed ? (theme[fixed] as string) : theme.bars[colorIndex(name, theme.bars.length)]!;
-}
-
 export function drawTimeline(r: Renderer, s: Scene) {
-  r.begin(s.width, s.height, s.theme.background);
   const plot = s.width - GUTTER;
   const x = (ts: number) => GUTTER + timeToX(s.window, plot, ts);
   const grid = ticks(s.window.begin - s.zero, s.window.end - s.zero, plot);
+  const picture = r.begin(s.width, s.height);
+  const labels = paintRows(picture, s, grid.values);
+  r.show(picture);
   r.clip(GUTTER, RULER, plot, s.height - RULER, () => {
-    for (const value of grid.values)
-      r.line(s.theme.faint, [
-        Math.round(x(value + s.zero)) + 0.5,
-        RULER,
-        Math.round(x(value + s.zero)) + 0.5,
-        s.height,
-      ]);
-  });
-  r.rects(s.theme.panel, [0, 0, GUTTER, s.height]);
-  r.line(s.theme.line, [GUTTER + 0.5, 0, GUTTER + 0.5, s.height]);
-  r.clip(0, RULER, s.width, s.height - RULER, () => {
-    for (const row of s.rows) drawRow(r, s, row, x);
-  });
-  r.clip(GUTTER, RULER, plot, s.height - RULER, () => {
+    for (const label of labels) r.text(s.theme.barText, label.text, label.x, label.y, label.width);
+    for (const row of s.rows) {
+      if (row.kind === "track") drawSelected(r, s, row, RULER + row.y - s.scroll, x);
+      if (row.kind === "counter") drawRange(r, s, row, RULER + row.y - s.scroll);
+    }
     drawArea(r, s, x);
     drawFlows(r, s, x);
     drawMarks(r, s, x);
     if (s.pointer && s.pointer.x > GUTTER)
       r.line(s.theme.line, [s.pointer.x + 0.5, RULER, s.pointer.x + 0.5, s.height]);
+  });
+  r.clip(0, RULER, s.width, s.height - RULER, () => {
+    for (const row of s.rows) drawLabel(r, s, row);
   });
   drawRuler(r, s, grid.values, grid.step, x);
 }
@@ -101,73 +83,31 @@ export function rulerText(value: number, step: number): string {
   return `${(value / (size as number)).toFixed(digits)} ${unit}`;
 }
 
-function drawRow(r: Renderer, s: Scene, row: Row, x: (ts: number) => number) {
+function drawLabel(r: Renderer, s: Scene, row: Row) {
   const y = RULER + row.y - s.scroll;
   if (row.kind === "trace" || row.kind === "group") {
     const top = row.kind === "trace";
-    r.rects(top ? s.theme.panel : s.theme.background, [0, y, s.width, row.height]);
-    if (!top) r.rects(s.theme.panel, [0, y, GUTTER, row.height]);
-    r.text(s.theme.muted, row.folded ? "▸" : "▾", 10 + row.indent * 10, y + row.height / 2, 14, "small");
-    r.text(
-      top ? s.theme.text : s.theme.muted,
-      row.label,
-      26 + row.indent * 10,
-      y + row.height / 2,
-      (top ? 700 : GUTTER) - 40 - row.indent * 10,
-      "bold",
-    );
-    if (row.note !== "") r.text(s.theme.warning, row.note, GUTTER + 12, y + row.height / 2, 500, "small");
-    if (row.key === s.cursor) r.rects(s.theme.accent, [0, y, 3, row.height]);
-    r.line(s.theme.line, [0, y + row.height - 0.5, s.width, y + row.height - 0.5]);
+    const middle = y + row.height / 2;
+    const room = (top ? 700 : GUTTER) - 40 - row.indent * 10;
+    r.text(s.theme.muted, row.folded ? "▸" : "▾", 10 + row.indent * 10, middle, 14, "small");
+    r.text(top ? s.theme.text : s.theme.muted, row.label, 26 + row.indent * 10, middle, room, "bold");
+    if (row.note !== "") r.text(s.theme.warning, row.note, GUTTER + 12, middle, 500, "small");
     return;
   }
-  r.clip(GUTTER, Math.max(y, RULER), s.width - GUTTER, row.height, () => {
-    if (row.kind === "counter") drawCounter(r, s, row, y, x);
-    else drawTrack(r, s, row, y, x);
-  });
   const hover = s.pointer !== null && s.pointer.x < GUTTER && s.pointer.y >= y && s.pointer.y < y + row.height;
-  r.rects(hover ? s.theme.faint : s.theme.panel, [0, y, GUTTER - 0.5, row.height]);
-  if (row.key === s.cursor) r.rects(s.theme.accent, [0, y, 3, row.height]);
   const middle = y + Math.min(row.height, 22) / 2;
   r.text(s.theme.text, row.label, 26 + row.indent * 8, middle, GUTTER - 60 - row.indent * 8);
   if (hover || row.pinned)
     r.text(row.pinned ? s.theme.accent : s.theme.muted, row.pinned ? "★" : "☆", GUTTER - 18, middle, 16);
-  r.line(s.theme.faint, [0, y + row.height - 0.5, s.width, y + row.height - 0.5]);
 }
 
-function drawTrack(r: Renderer, s: Scene, row: Row, y: number, x: (ts: number) => number) {
-  const data = s.feed.track(row.trace, row.track);
-  if (!data) return;
-  const batches = new Map<string, number[]>();
-  const labels: [string, number, number, number][] = [];
-  const bright: number[] = [];
-  for (const lane of data.lanes) {
-    if (lane.depth >= row.depths) continue;
-    const top = y + 2 + lane.depth * row.bar;
-    const bar = row.bar > 8 ? row.bar - 2 : Math.max(1, row.bar - 0.5);
-    for (let i = 0; i < lane.begin.length; ++i) {
-      const from = lane.begin[i]!;
-      const unfinished = lane.dur[i]! < 0;
-      const to = unfinished ? s.window.end : from + lane.dur[i]!;
-      if (to < s.window.begin || from > s.window.end) continue;
-      const left = Math.max(x(from), GUTTER - 2);
-      const right = Math.min(x(to), s.width + 2);
-      const width = Math.max(right - left, 1);
-      const name = s.feed.name(row.trace, lane.name[i]!);
-      const color = barColor(s.theme, row.family, name);
-      let batch = batches.get(color);
-      if (!batch) batches.set(color, (batch = []));
-      // A hair of ground between neighbours.
-      batch.push(left, top, width > 3 ? width - 0.7 : width, bar);
-      if (width > 22 && bar > 11 && name !== undefined && lane.count[i] === 1)
-        labels.push([name, Math.max(left, GUTTER) + 4, top + bar / 2, right - Math.max(left, GUTTER) - 7]);
-      if (s.hoverName !== "" && name === s.hoverName && width > 2) bright.push(left, top + bar - 2, width, 2);
-    }
-  }
-  for (const [color, values] of batches) r.rects(color, values);
-  r.rects(s.theme.barText, bright);
-  for (const [name, at, middle, width] of labels) r.text(s.theme.barText, name, at, middle, width);
-  drawSelected(r, s, row, y, x);
+/** The value at the top of a counter's plot, on a ground of its own. */
+function drawRange(r: Renderer, s: Scene, row: Row, y: number) {
+  const data = s.feed.counter(row.trace, row.track);
+  if (!data || data.points.length === 0 || row.folded) return;
+  const text = formatNumber(counterRange(data, s.window)[1]);
+  r.rects(s.theme.panel, [GUTTER + 3, y + 3, text.length * 6 + 8, 13]);
+  r.text(s.theme.muted, text, GUTTER + 7, y + 9, 120, "small");
 }
 
 function drawSelected(r: Renderer, s: Scene, row: Row, y: number, x: (ts: number) => number) {
@@ -189,44 +129,11 @@ function drawSelected(r: Renderer, s: Scene, row: Row, y: number, x: (ts: number
   if (s.slice) outline(s.slice.slice, 2);
 }
 
-/** Lowest and highest value of the points in the window, zero included. */
-export function counterRange(data: CounterData, window: TimeWindow): [number, number] {
-  let low = 0;
-  let high = 0;
-  for (let i = 0; i < data.points.length; i += 4) {
-    if (data.points[i]! > window.end) break;
-    low = Math.min(low, data.points[i + 1]!);
-    high = Math.max(high, data.points[i + 2]!);
-  }
-  return [low, high === low ? low + 1 : high];
-}
-
 /** The value of a counter at a moment; null before its first. */
 export function counterAt(points: Float64Array, ts: number): number | null {
   let found: number | null = null;
   for (let i = 0; i < points.length && points[i]! <= ts; i += 4) found = points[i + 3]!;
   return found;
-}
-
-function drawCounter(r: Renderer, s: Scene, row: Row, y: number, x: (ts: number) => number) {
-  const data = s.feed.counter(row.trace, row.track);
-  if (!data || data.points.length === 0 || row.folded) return;
-  const [low, high] = counterRange(data, s.window);
-  const toY = (value: number) => y + row.height - 3 - ((value - low) / (high - low)) * (row.height - 8);
-  const p = data.points;
-  const fill: number[] = [];
-  const line: number[] = [];
-  for (let i = 0; i < p.length; i += 4) {
-    const left = Math.max(x(p[i]!), GUTTER - 2);
-    const right = Math.min(i + 4 < p.length ? x(p[i + 4]!) : s.width, s.width + 2);
-    if (right < GUTTER || left > s.width) continue;
-    const top = toY(p[i + 2]!);
-    fill.push(left, top, right - left, y + row.height - 3 - top);
-    line.push(left, toY(p[i + 2]!), left, toY(p[i + 3]!), right, toY(p[i + 3]!));
-  }
-  r.rects(s.theme.counter, fill);
-  r.line(s.theme.counterLine, line, 1.2);
-  r.text(s.theme.muted, formatNumber(high), GUTTER + 6, y + 9, 120, "small");
 }
 
 function drawArea(r: Renderer, s: Scene, x: (ts: number) => number) {

@@ -2,6 +2,7 @@
  * wish first, one request under way. Old data stays on screen until new has come. */
 import { type LaneRef, api } from "../../api/client";
 import type { LaneWindow } from "../../api/decode";
+import { colorIndex } from "../../base/color";
 import { COMPUTED, type Intervals, computedName, intervalsOf, laneOf } from "./overlap";
 import { type TimeWindow, spanOf } from "./viewport";
 
@@ -37,6 +38,7 @@ const key = (trace: number, track: number) => `${trace}:${track}`;
 export class Feed {
   private tracks = new Map<string, TrackData & { depths: number }>();
   private counters = new Map<string, CounterData>();
+  private hues = new Map<number, number[]>();
   private names = new Map<number, Map<number, string>>();
   private overlaps = new Map<number, Intervals[]>();
   private wanted: { wishes: Wish[]; window: TimeWindow; width: number } | null = null;
@@ -58,6 +60,17 @@ export class Feed {
 
   name(trace: number, id: number): string | undefined {
     return id < 0 ? (computedName(id) ?? "") : this.names.get(trace)?.get(id);
+  }
+
+  /** Which of so many colours a name has; -1 while it is not known. */
+  hue(trace: number, id: number, colors: number): number {
+    if (id < 0) return -1;
+    let hues = this.hues.get(trace);
+    if (!hues) this.hues.set(trace, (hues = []));
+    const found = hues[id];
+    if (found !== undefined) return found;
+    const name = this.names.get(trace)?.get(id);
+    return name === undefined ? -1 : (hues[id] = colorIndex(name, colors));
   }
 
   want(wishes: Wish[], window: TimeWindow, width: number) {
