@@ -1,5 +1,7 @@
 #include "serve/describe.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 
 namespace sonde::serve {
@@ -26,18 +28,29 @@ Status AddProcesses(const store::Store& store, TraceMessage& message) {
   return {};
 }
 
-Status AddTracks(const store::Store& store, TraceMessage& message) {
+struct LanesOfTrack {
+  int32_t depths = 0;
+  int64_t slices = 0;
+};
+
+Status AddTracks(const store::Store& store, const store::ZoomIndex& zoom, TraceMessage& message) {
+  std::map<int32_t, LanesOfTrack> lanes;
+  for (const store::ZoomFileLane& lane : zoom.lanes()) {
+    LanesOfTrack& of_track = lanes[lane.track_id];
+    of_track.depths = std::max(of_track.depths, lane.depth + 1);
+    of_track.slices += int64_t{lane.count};
+  }
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable rows,
       store.Query("SELECT t.track_id, coalesce(t.kind, ''), coalesce(t.name, ''), "
                   "coalesce(t.process_id, -1), coalesce(t.thread_id, -1), "
                   "coalesce(t.device_id, -1), coalesce(t.stream_id, -1), t.sort_index, "
-                  "coalesce(s.depths, 0), coalesce(s.n, c.n, 0) FROM track t "
-                  "LEFT JOIN (SELECT track_id, max(depth) + 1 AS depths, count(*) AS n "
-                  "FROM slice_ GROUP BY 1) s USING (track_id) "
+                  "coalesce(c.n, 0) FROM track t "
                   "LEFT JOIN (SELECT track_id, count(*) AS n FROM counter GROUP BY 1) c "
                   "USING (track_id) ORDER BY t.track_id"));
   for (size_t row = 0; row < rows.rows(); ++row) {
+    const auto found = lanes.find(Narrow(rows, 0, row));
+    const bool has_slices = found != lanes.end();
     message.tracks.push_back({.id = Narrow(rows, 0, row),
                               .kind = rows.Text(1, row),
                               .name = rows.Text(2, row),
@@ -46,27 +59,36 @@ Status AddTracks(const store::Store& store, TraceMessage& message) {
                               .device = Narrow(rows, 5, row),
                               .stream = Narrow(rows, 6, row),
                               .sort = Narrow(rows, 7, row),
-                              .depths = Narrow(rows, 8, row),
-                              .slices = rows.Int(9, row)});
+                              .depths = has_slices ? found->second.depths : 0,
+                              .slices = has_slices ? found->second.slices : rows.Int(8, row)});
   }
   return {};
 }
 
 }  // namespace
 
-Status DescribeTrace(const store::Store& store, TraceMessage& message) {
+Status DescribeTrace(const store::Store& store, const store::ZoomIndex& zoom,
+                     TraceMessage& message) {
   SONDE_RETURN_IF_ERROR(AddProcesses(store, message));
-  SONDE_RETURN_IF_ERROR(AddTracks(store, message));
+  SONDE_RETURN_IF_ERROR(AddTracks(store, zoom, message));
+  message.slices = 0;
+  message.begin = INT64_MAX;
+  message.end = INT64_MIN;
+  for (const store::ZoomFileLane& lane : zoom.lanes()) {
+    const auto [begin, end] = zoom.ExtentOf(lane);
+    message.slices += int64_t{lane.count};
+    message.begin = std::min(message.begin, begin);
+    message.end = std::max(message.end, end);
+  }
+  SONDE_ASSIGN_OR_RETURN(const ResultTable rows,
+                         store.Query("SELECT (SELECT count(*) FROM import_issue), "
+                                     "coalesce(min(ts), 0), coalesce(max(ts), 0) FROM counter"));
+  message.issues = Narrow(rows, 0, 0);
   // Counters may begin long before: they do not stretch the axis unless there is nothing else.
-  SONDE_ASSIGN_OR_RETURN(
-      const ResultTable rows,
-      store.Query("SELECT count(*), coalesce(min(ts), (SELECT min(ts) FROM counter), 0), "
-                  "coalesce(max(ts + greatest(dur, 0)), (SELECT max(ts) FROM counter), 0), "
-                  "(SELECT count(*) FROM import_issue) FROM slice_"));
-  message.slices = rows.Int(0, 0);
-  message.begin = rows.Int(1, 0);
-  message.end = rows.Int(2, 0);
-  message.issues = Narrow(rows, 3, 0);
+  if (message.slices == 0) {
+    message.begin = rows.Int(1, 0);
+    message.end = rows.Int(2, 0);
+  }
   return {};
 }
 

@@ -6,10 +6,13 @@
 #include "base/status.h"
 #include "serve/messages.h"
 #include "store/store.h"
+#include "store/zoom_index.h"
 
 namespace sonde::serve {
 
 // Fills processes, tracks, slices, issues, and begin and end in nanoseconds of the epoch.
-Status DescribeTrace(const store::Store& store, TraceMessage& message);
+// What concerns slices comes from the index: it takes no look at each of them.
+Status DescribeTrace(const store::Store& store, const store::ZoomIndex& zoom,
+                     TraceMessage& message);
 
 }  // namespace sonde::serve

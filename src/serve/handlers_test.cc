@@ -12,6 +12,7 @@
 #include "base/test_folder.h"
 #include "importers/capture/testing/capture_builder.h"
 #include "serve/preview.h"
+#include "serve/task_lanes.h"
 
 namespace sonde::serve {
 namespace {
@@ -287,6 +288,23 @@ TEST(Preview, IsATraceOfPieces) {
   // The last event is there: the whole span of time is seen.
   EXPECT_EQ(imported->summary.end_ns - imported->summary.begin_ns,
             (int64_t{events} - 1) * 10'000 + 5'000);
+}
+
+TEST(TaskLanes, DrawOneSliceAPixelAtMost) {
+  std::vector<store::ZoomSlice> tasks;
+  for (int32_t i = 0; i < 10; ++i) tasks.push_back({100 + i * 10, i == 4 ? 9 : 5, i, 7, 1});
+  std::vector<store::ZoomSlice> drawn;
+  DrawTasks(tasks, {122, 1000, 40}, drawn);
+  // The third reaches in; then two pixels of four, and the rest.
+  ASSERT_EQ(drawn.size(), 3U);
+  EXPECT_EQ(drawn[0].slice_id, 2);
+  EXPECT_EQ(drawn[1].slice_id, 4) << "the longest of its pixel";
+  EXPECT_EQ(drawn[1].count, 4U);
+  EXPECT_EQ(drawn[2].count, 3U);
+  drawn.clear();
+  DrawTasks(tasks, {0, 100, 1}, drawn);
+  DrawTasks({}, {0, 100, 1}, drawn);
+  EXPECT_TRUE(drawn.empty());
 }
 
 TEST_F(HandlersTest, SlowStatementBlocksNoPanAndCanBeCancelled) {

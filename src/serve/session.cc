@@ -9,6 +9,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "serve/describe.h"
+#include "serve/task_lanes.h"
 
 namespace sonde::serve {
 namespace {
@@ -31,6 +32,33 @@ const std::string& Trace::Name(int32_t name) const {
   static const std::string none;
   return name >= 0 && static_cast<size_t>(name) < names.size() ? names[static_cast<size_t>(name)]
                                                                : none;
+}
+
+Result<const store::UserStatements*> Trace::User() const {
+  const std::scoped_lock lock(user_mutex_);
+  if (user_ == nullptr) {
+    SONDE_ASSIGN_OR_RETURN(
+        user_, store::UserStatements::Open({{store->path(), rank}}, StatementThreads()));
+  }
+  return user_.get();
+}
+
+bool Trace::HasTaskLane(int32_t track) const {
+  return std::binary_search(task_tracks.begin(), task_tracks.end(), track);
+}
+
+Result<std::shared_ptr<const std::vector<store::ZoomSlice>>> Trace::Tasks(int32_t track) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = tasks_.find(track);
+    if (found != tasks_.end()) return found->second;
+  }
+  SONDE_ASSIGN_OR_RETURN(auto read, ReadTasks(*store, track));
+  const std::scoped_lock lock(mutex_);
+  auto& kept = tasks_[track];
+  if (kept == nullptr)
+    kept = std::make_shared<const std::vector<store::ZoomSlice>>(std::move(read));
+  return kept;
 }
 
 Result<std::shared_ptr<const CounterValues>> Trace::Counter(int32_t track) const {
@@ -253,15 +281,14 @@ Result<std::shared_ptr<Trace>> Session::Open(std::unique_ptr<store::Store> store
                                              TraceMessage& message) {
   auto trace = std::make_shared<Trace>();
   trace->id = message.id;
+  trace->rank = message.rank;
   trace->store = std::move(store);
-  SONDE_ASSIGN_OR_RETURN(
-      trace->user,
-      store::UserStatements::Open({{trace->store->path(), message.rank}}, StatementThreads()));
   SONDE_ASSIGN_OR_RETURN(trace->zoom, store::ZoomIndex::OpenOrBuild(*trace->store));
   SONDE_ASSIGN_OR_RETURN(trace->names, trace->store->Names());
   message.processes.clear();
   message.tracks.clear();
-  SONDE_RETURN_IF_ERROR(DescribeTrace(*trace->store, message));
+  SONDE_RETURN_IF_ERROR(DescribeTrace(*trace->store, trace->zoom, message));
+  SONDE_ASSIGN_OR_RETURN(trace->task_tracks, AddTaskLanes(*trace->store, message));
   trace->base_ns = BaseFor(message.begin);
   message.begin -= trace->base_ns;
   message.end -= trace->base_ns;

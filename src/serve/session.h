@@ -36,14 +36,22 @@ struct CounterValues {
 // One trace that can be shown.
 struct Trace {
   int32_t id = 0;
+  int32_t rank = -1;
   int64_t base_ns = 0;
-  std::shared_ptr<TemporaryFolder> folder;      // of a preview; outlives what lies in it
-  std::unique_ptr<store::Store> store;          // for statements of ours
-  std::unique_ptr<store::UserStatements> user;  // for statements of the user
+  std::shared_ptr<TemporaryFolder> folder;  // of a preview; outlives what lies in it
+  std::unique_ptr<store::Store> store;      // for statements of ours
   store::ZoomIndex zoom;
   std::vector<std::string> names;
+  std::vector<int32_t> task_tracks;  // streams whose tasks are slices of the host; ascending
 
   const std::string& Name(int32_t name) const;  // "" for none
+
+  // For statements of the user; opened with the first.
+  Result<const store::UserStatements*> User() const;
+
+  bool HasTaskLane(int32_t track) const;
+  // Of such a stream, kept once read.
+  Result<std::shared_ptr<const std::vector<store::ZoomSlice>>> Tasks(int32_t track) const;
 
   // Values of a counter, kept once read.
   Result<std::shared_ptr<const CounterValues>> Counter(int32_t track) const;
@@ -51,6 +59,9 @@ struct Trace {
  private:
   mutable std::mutex mutex_;
   mutable std::map<int32_t, std::shared_ptr<const CounterValues>> counters_;
+  mutable std::map<int32_t, std::shared_ptr<const std::vector<store::ZoomSlice>>> tasks_;
+  mutable std::mutex user_mutex_;  // held while it is opened
+  mutable std::unique_ptr<const store::UserStatements> user_;
 };
 
 class Session {

@@ -69,9 +69,16 @@ Result<Window> ParseWindow(const HttpRequest& request) {
 std::string AreaCondition(const Trace& trace, const std::vector<int32_t>& tracks,
                           const Window& window) {
   std::vector<std::string> ids;
-  for (const int32_t track : tracks) ids.push_back(std::to_string(track));
-  return Concat("track_id IN (", base::Join(ids, ","), ") AND ts < ",
-                std::to_string(window.end + trace.base_ns),
+  std::vector<std::string> streams;
+  for (const int32_t track : tracks) {
+    (trace.HasTaskLane(track) ? streams : ids).push_back(std::to_string(track));
+  }
+  std::string on_lanes = Concat("track_id IN (", ids.empty() ? "-1" : base::Join(ids, ","), ")");
+  if (!streams.empty()) {
+    on_lanes = Concat("(", on_lanes, " OR slice_id IN (SELECT slice_id FROM device_task_ WHERE ",
+                      "track_id IN (", base::Join(streams, ","), ")))");
+  }
+  return Concat(on_lanes, " AND ts < ", std::to_string(window.end + trace.base_ns),
                 " AND ts + greatest(dur, 0) >= ", std::to_string(window.begin + trace.base_ns));
 }
 

@@ -171,6 +171,16 @@ int64_t ZoomIndex::DurOf(const ZoomFileLane& lane, uint32_t dur, uint64_t index)
   return found != list.end() && found->index == index ? found->dur : int64_t{dur};
 }
 
+std::pair<int64_t, int64_t> ZoomIndex::ExtentOf(const ZoomFileLane& lane) const {
+  const auto slices = Array<ZoomFileSlice>(lane.slices, lane.count);
+  const ZoomFileSlice& last = slices.back();  // the file was refused if a lane has none
+  const int64_t dur = DurOf(lane, last.dur, lane.count - 1);
+  // Unsigned: a damaged file may say anything.
+  const uint64_t end =
+      static_cast<uint64_t>(last.ts) + static_cast<uint64_t>(std::max<int64_t>(dur, 0));
+  return {slices.front().ts, static_cast<int64_t>(end)};
+}
+
 void ZoomIndex::Query(int32_t track_id, int32_t depth, const ZoomWindow& window,
                       std::vector<ZoomSlice>& out) const {
   const ZoomFileLane* lane = FindLane(track_id, depth);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -59,6 +60,8 @@ class ZoomIndex {
 
   // By track and depth; track_id, depth and count are of use outside.
   std::span<const ZoomFileLane> lanes() const { return lanes_; }
+  // Begin of the first slice of a lane and end of the last; an unfinished one ends where it begins.
+  std::pair<int64_t, int64_t> ExtentOf(const ZoomFileLane& lane) const;
 
  private:
   template <class Item>

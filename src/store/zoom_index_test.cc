@@ -115,6 +115,9 @@ TEST_F(ZoomIndexTest, CountsAllSlicesOfAWholeLane) {
   for (const ZoomSlice& slice : drawn) counted += slice.count;
   EXPECT_EQ(counted, lane.size());
   EXPECT_LE(drawn.size(), 1601U);
+  const auto [begin, end] = index->ExtentOf(index->lanes().front());
+  EXPECT_EQ(begin, lane.front().ts);
+  EXPECT_EQ(end, lane.back().ts + lane.back().dur);
   drawn.clear();
   index->Query(0, 1, {0, INT64_MAX, 1}, drawn);
   index->Query(1, 0, {0, INT64_MAX, 1}, drawn);

@@ -277,9 +277,14 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await page.keyboard.press("l");
     const offset = () => /offset=1(?::|%3A)(-?\d+)/.exec(page.url())?.[1] ?? "";
     await expect.poll(offset, { timeout: 20_000 }).not.toBe("");
+    // Opened anew, so that nothing is on its way any more.
+    const link = `drawer=1&offset=1:${offset()}`;
+    await opened.go(`slice=1:${rows[0]![0]}&${link}`);
+    await times.waitFor();
     const aligned = await start();
-    await page.evaluate((hash) => (location.hash = hash), `slice=0:${base}&drawer=1&offset=1:${offset()}`);
-    await expect.poll(raw, { timeout: 20_000 }).not.toBe(recorded);
+    await opened.go(`slice=0:${base}&${link}`);
+    await times.waitFor();
+    expect(await raw()).not.toBe(recorded);
     expect(await start()).toBe(aligned);
   });
 

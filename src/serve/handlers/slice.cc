@@ -114,6 +114,21 @@ Status AddAllFlows(const Trace& trace, const std::string& id, SliceMessage& mess
   return {};
 }
 
+// The task on the lane of a stream that the slice is: an arrow leads there.
+Status AddTask(const Trace& trace, SliceMessage& message) {
+  if (trace.task_tracks.empty()) return {};
+  SONDE_ASSIGN_OR_RETURN(
+      const ResultTable rows,
+      trace.store->Query(Concat("SELECT track_id FROM device_task_ WHERE slice_id = ",
+                                std::to_string(message.slice.id), " LIMIT 1")));
+  if (rows.rows() == 0) return {};
+  SliceRefMessage task = message.slice;
+  task.track = static_cast<int32_t>(rows.Int(0, 0));
+  task.depth = 0;
+  if (trace.HasTaskLane(task.track)) message.flows.push_back({"task", true, std::move(task)});
+  return {};
+}
+
 Status AddSelf(const Trace& trace, SliceMessage& message) {
   const SliceRefMessage& slice = message.slice;
   const std::string begin = std::to_string(slice.ts + trace.base_ns);
@@ -158,6 +173,7 @@ Result<HttpAnswer> HandleSlice(Session& session, const HttpRequest& request) {
   SONDE_RETURN_IF_ERROR(AddStack(*trace, id, message));
   SONDE_RETURN_IF_ERROR(AddParents(*trace, id, message));
   SONDE_RETURN_IF_ERROR(AddAllFlows(*trace, std::to_string(id), message));
+  SONDE_RETURN_IF_ERROR(AddTask(*trace, message));
   return HttpAnswer{.body = ToJson(message)};
 }
 
