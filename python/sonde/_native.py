@@ -331,8 +331,10 @@ class Recorder:
         """Leaves a problem in the capture for whoever reads it."""
         self.slow.sonde_report_issue(text.encode("utf-8", "replace"))
 
-    def add_listener(self, listener: Callable[[int], None]) -> None:
-        """Has ``listener(event)`` called at each ``EVENT_...``, on the thread that causes it.
+    def add_listener(self, listener: Callable[[int, str], None]) -> None:
+        """Has ``listener(event, options)`` called at each ``EVENT_...``, where that is caused.
+
+        ``options``: the object that the session was started with, as JSON; "" for none.
 
         Not for EVENT_FORK_CHILD: Python cannot run inside fork(), where a request of another
         thread for the interpreter would never be answered.
@@ -341,7 +343,8 @@ class Recorder:
         """
 
         def call(event: int, config: Any, data: Any) -> None:
-            listener(event)
+            options = config.contents.options if config else None
+            listener(event, (options or b"").decode(errors="replace"))
 
         native = _LISTENER(call)
         self._listeners.append(native)

@@ -310,12 +310,21 @@ def test_run_offers_a_page(sonde, tmp_path):
                 return json.loads(ask(address, "/api/live")[1])
 
             until(lambda: any(known["state"] == "idle" for known in programs()))
-            assert ask(address, "/api/live/start", "POST", "{}")[0] == 200
+            chosen = '{"experimental_config": {"_profiler_level": "Level1"}, "with_stack": true}'
+            assert ask(address, "/api/live/start", "POST", chosen)[0] == 200
             until(lambda: programs()[0]["records"] > 100)
             status, text = ask(address, "/api/live/stop", "POST", "")
             assert status == 200, text
             (trace,) = json.loads(ask(address, "/api/session")[1])["traces"]
             assert (trace["state"], trace["slices"] > 50) == ("ready", True)
+            # What was chosen at the page is what the analysis goes by.
+            subprocess.run([sonde, "analyse", trace["path"]], check=True, capture_output=True)
+            (info,) = Path(trace["path"]).rglob("profiler_info*.json")
+            config = json.loads(info.read_text())["config"]
+            assert config["experimental_config"]["_profiler_level"] == "Level1"
+            assert config["common_config"]["with_stack"] is True
+            (kernels,) = Path(trace["path"]).rglob("kernel_details.csv")
+            assert ",OP State," in kernels.read_text().splitlines()[0]
             process.send_signal(signal.SIGTERM)
             process.wait(60)
             with pytest.raises(OSError):

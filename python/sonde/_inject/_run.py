@@ -8,6 +8,7 @@ then.
 Threads: step callbacks come from the thread that trains; the end from the main thread.
 """
 
+import json
 import os
 import sys
 import threading
@@ -21,6 +22,12 @@ from sonde._inject._steps import StepHooks
 from sonde.torch import _metadata
 from sonde.torch._recording import Recording, Settings
 
+_METRICS = {
+    "Level_none": "ACL_AICORE_NONE",
+    "Level0": "ACL_AICORE_NONE",
+    "Level1": "ACL_AICORE_PIPE_UTILIZATION",
+    "Level2": "ACL_AICORE_PIPE_UTILIZATION",
+}
 _IDLE_POLL_S = 0.02
 _TO_THE_END = 1000000  # active steps when no end is given, as in the trainer we follow
 
@@ -47,7 +54,6 @@ def _config(options: Options, schedule: Optional[_native.Schedule]) -> dict[str,
         steps = {name: getattr(schedule, name) for name in names}
     activities = ["ProfilerActivity.CPU"] if options.with_cpu else []
     level = LEVELS[options.level]
-    with_metrics = level in ("Level1", "Level2")
     return {
         "common_config": {
             "activities": [*activities, "ProfilerActivity.NPU"],
@@ -60,7 +66,7 @@ def _config(options: Options, schedule: Optional[_native.Schedule]) -> dict[str,
         },
         "experimental_config": {
             "_profiler_level": level,
-            "_aic_metrics": "ACL_AICORE_PIPE_UTILIZATION" if with_metrics else "ACL_AICORE_NONE",
+            "_aic_metrics": _METRICS[level],
             "_l2_cache": False,
             "_msprof_tx": False,
             "_mstx": options.mstx,
@@ -76,6 +82,29 @@ def _config(options: Options, schedule: Optional[_native.Schedule]) -> dict[str,
             "_sys_interconnection": False,
         },
     }
+
+
+def requested_config(config: dict[str, Any], options: str) -> dict[str, Any]:
+    """``config`` with what a request to start said otherwise, under the names of either file."""
+    try:
+        asked = json.loads(options or "{}")
+    except ValueError:
+        return config
+    switches = asked.get("experimental_config") if isinstance(asked, dict) else None
+    common, experimental = dict(config["common_config"]), dict(config["experimental_config"])
+    for name in ("record_shapes", "profile_memory", "with_stack", "with_modules"):
+        if isinstance(asked, dict) and isinstance(asked.get(name), bool):
+            common[name] = asked[name]
+    if isinstance(switches, dict):
+        for key in experimental:
+            value = switches.get(key, switches.get(key.lstrip("_")))
+            if isinstance(value, type(experimental[key])):
+                experimental[key] = value
+        if experimental["_profiler_level"] not in _METRICS:
+            experimental["_profiler_level"] = config["experimental_config"]["_profiler_level"]
+        if "_aic_metrics" not in switches and "aic_metrics" not in switches:
+            experimental["_aic_metrics"] = _METRICS[experimental["_profiler_level"]]
+    return {"common_config": common, "experimental_config": experimental}
 
 
 class Run:
@@ -99,6 +128,7 @@ class Run:
             directory=os.path.abspath(options.save_path),
             config=_config(options, self._native_schedule),
         )
+        self._defaults = self._settings.config  # of sessions that are requested
         self._recording = Recording(self._settings, self._facts)
         self._hooks = StepHooks(torch, self._step_begins, self._step_ends)
         self._step = 0
@@ -274,7 +304,7 @@ class Run:
         who = f"rank {rank}: " if rank >= 0 else ""
         _report.say(f"{who}{status.records:,} records{lost} in {path}")
 
-    def _session_event(self, event: int) -> None:
+    def _session_event(self, event: int, options: str) -> None:
         """Told by the recorder of every session in this process, whoever starts it."""
         try:
             if event == _native.EVENT_START:
@@ -283,6 +313,7 @@ class Run:
             if not requested:
                 return
             if event == _native.EVENT_PREPARE:
+                self._settings.config = requested_config(self._defaults, options)
                 self._recording.write_facts()
             elif event == _native.EVENT_STOP:
                 self._recording.write_facts()

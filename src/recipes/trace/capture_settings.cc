@@ -49,7 +49,11 @@ CaptureSettings CaptureSettings::FromTrace(const TraceData& data) {
   const JsonDocument config = Metadata(data, "profiler_config");
   const JsonValue common = config.root()["common_config"];
   const JsonValue experimental = config.root()["experimental_config"];
-  settings.level = LevelOf(TextOf(experimental["_profiler_level"]));
+  // A program without a config may have been asked for a level when recording began.
+  const JsonDocument asked = Metadata(data, "options");
+  const JsonValue levels =
+      config.root().IsObject() ? experimental : asked.root()["experimental_config"];
+  settings.level = LevelOf(TextOf(levels["_profiler_level"]));
   settings.export_types = TextsOf(experimental["_export_type"]);
   settings.data_simplification = BoolOr(experimental["_data_simplification"], false);
   settings.record_shapes = BoolOr(common["record_shapes"], true);

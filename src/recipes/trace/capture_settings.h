@@ -2,8 +2,8 @@
 //
 // The Python package writes "profiler_config" (the object "config" of profiler_info.json), "rank"
 // and others as JSON; a C++ program writes none of them. Without a config everything found in the
-// capture is delivered, at level 1. Values of the wrong type count as absent.
-// Pure, any thread.
+// capture is delivered, at the level that "options" names, else at level 1. Values of the wrong
+// type count as absent. Pure, any thread.
 #pragma once
 
 #include <cstdint>
