@@ -14,8 +14,8 @@ namespace {
 using base::Concat;
 
 constexpr std::string_view kProvided = "msprobe";
-constexpr std::array<std::string_view, 6> kTasks = {"statistics", "tensor",     "structure",
-                                                    "nan_check",  "diff_check", "overflow_check"};
+constexpr std::array<std::string_view, 7> kTasks = {
+    "statistics", "tensor", "structure", "nan_check", "diff_check", "overflow_check", "nan_watch"};
 constexpr std::array<std::string_view, 5> kLevels = {"L0", "L1", "L2", "mix", "debug"};
 
 template <size_t N>
@@ -36,10 +36,13 @@ Status CheckDump(const RunOptions& options) {
     return InvalidArgumentError(
         Concat("--provide must be ", kProvided, ", not '", *options.provide, "'"));
   }
-  if (options.control || options.step_start || options.step_end) {
+  if (options.step_start || options.step_end) {
     return InvalidArgumentError(
-        "--dump-config and --provide record values, not times: --control and the --profile-step "
-        "options do not go with them");
+        "--dump-config and --provide record values, not times: the --profile-step options do not "
+        "go with them");
+  }
+  if (options.provide && !options.dump_config && options.control) {
+    return InvalidArgumentError("--control goes with --dump-config, not with --provide alone");
   }
   if (!options.dump_config) return Status::Ok();
   const std::string& path = *options.dump_config;

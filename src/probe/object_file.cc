@@ -68,7 +68,7 @@ ObjectFile::Member& ObjectFile::Touch(const std::string& name) {
     members_.back().name = name;
   }
   Member& member = members_[entry->second];
-  if (member.is_written) {
+  if (member.is_written && !member.is_stale) {
     if (!member.is_kept) member.parts.clear();
     member.is_stale = is_stale_ = true;
   }

@@ -65,6 +65,18 @@ TEST_F(ObjectFileTest, AnOpenCallHoldsItsPlace) {
   EXPECT_LT(Read().find("Torch.x"), Read().find("\"b\""));
 }
 
+TEST_F(ObjectFileTest, AWrittenMemberBeginsAnewWithAllItsParts) {
+  ObjectFile file = Make();
+  file.SetPart("a", "input", "1");
+  file.SetPart("a", "output", "1");
+  file.Finish("a");
+  file.SetPart("a", "input", "2");
+  file.SetPart("a", "kwargs", "3");
+  file.Finish("a");
+  ASSERT_TRUE(file.Settle().ok());
+  EXPECT_NE(Read().find("{\n   \"input\": 2,\n   \"kwargs\": 3\n  }"), std::string::npos) << Read();
+}
+
 TEST_F(ObjectFileTest, ChangedAndRemovedMembers) {
   ObjectFile file = Make();
   for (const char* name : {"a", "b", "c"}) {

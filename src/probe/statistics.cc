@@ -66,7 +66,10 @@ Statistics OfFloats(const FloatMoments& moments, const TensorView& view,
   }
   if (options.mean_rounds_sum) sum = Round(sum, view.type);
   const float mean = sum / static_cast<float>(view.Count());
-  const float norm = std::sqrt(static_cast<float>(moments.sum_of_squares));
+  // The norm of a single element is its magnitude: no square that overflows.
+  const float norm = view.Count() == 1 && !moments.has_nan
+                         ? std::fabs(moments.max)
+                         : std::sqrt(static_cast<float>(moments.sum_of_squares));
   out.mean = Real(Round(mean, view.type));
   out.norm = Real(Round(norm, view.type));
   return out;

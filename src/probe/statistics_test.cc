@@ -75,6 +75,7 @@ TEST(StatisticsTest, NanSpreadsAndInfinitiesCancel) {
 TEST(StatisticsTest, OverflowsAndVanishesAsSinglePrecisionDoes) {
   EXPECT_EQ(Of<float>({1e30F, 1}, ElementType::kFloat32).norm.real, kInfinity);
   EXPECT_EQ(Of<float>({1e-30F, 0}, ElementType::kFloat32).norm.real, 0);
+  EXPECT_EQ(Of<float>({-1e30F}, ElementType::kFloat32).norm.real, static_cast<double>(1e30F));
   const float max = std::numeric_limits<float>::max();
   EXPECT_EQ(Of<float>({max, max}, ElementType::kFloat32).mean.real, kInfinity);
 }

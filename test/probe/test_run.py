@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from conftest import BUILD, ROOT
+from sonde._inject import _dump, _dump_control
 
 SONDE = BUILD / "bin" / "sonde"
 
@@ -29,6 +30,16 @@ model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
 with torch.no_grad():
     for _ in range(3):
         model(torch.ones(3, 4))
+"""
+ON_ORDER = """
+import sys
+import torch
+from torch import nn
+model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+with torch.no_grad():
+    for _ in sys.stdin:
+        model(torch.ones(3, 4))
+        print("done", flush=True)
 """
 OF_MSPROBE = """
 from msprobe.pytorch import PrecisionDebugger, seed_all
@@ -132,3 +143,58 @@ def test_unknown_package(run):
     done = run("print('ran')", "--provide", "other")
     assert done.returncode != 0
     assert "--provide must be msprobe" in done.stderr
+
+
+def test_only_the_ordered_steps(run, tmp_path):
+    """Nothing is recorded before `POST /dump`, and nothing after its steps."""
+    (tmp_path / "program.py").write_text(ON_ORDER)
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
+    variables["SONDE_HOME"] = str(BUILD)
+    address = f"unix:{tmp_path}/c"
+    options = ["--dump-config", "config.json", "--control", address]
+    with subprocess.Popen(
+        [str(SONDE), "run", *options, "--", sys.executable, "program.py"],
+        cwd=tmp_path,
+        env=variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+
+        def steps(count):
+            for _ in range(count):
+                program.stdin.write("one more\n")
+                program.stdin.flush()
+                assert program.stdout.readline() == "done\n"
+
+        steps(2)
+        assert not (tmp_path / "dump").exists()
+        assert _dump_control._post(address, '{"tokens": 1}') == 400
+        assert _dump_control._post(address, '{"next": 2}') == 200
+        steps(4)
+        assert _dump_control._post(address, "") == 200
+        steps(2)
+        program.stdin.close()
+        assert program.wait(60) == 0
+    assert sorted(os.listdir(tmp_path / "dump")) == ["step2", "step3", "step6"]
+    for step in ("step2", "step6"):
+        assert names(tmp_path, step) == ["Module.0.Linear.forward.0", "Module.1.ReLU.forward.0"]
+
+
+def test_orders_of_steps():
+    steps = _dump.Steps()
+    steps.order(_dump.read_order({}))
+    assert steps.wants()
+    steps.is_running = True  # an order that comes now is for the next one
+    steps.order(_dump.read_order({"next": 2}))
+    steps.steps, steps.is_running = 1, False
+    assert steps.wants()
+    steps.order(_dump.read_order({"next": 1, "from_step": 8}))
+    wanted = []
+    for number in range(2, 10):
+        steps.steps = number
+        wanted.append(steps.wants())
+    assert wanted == [True, False, False, False, False, True, False, False]
+    for wrong in ([], {"next": 0}, {"next": True}, {"ids": ["a"]}, {"from_step": -1}):
+        with pytest.raises(ValueError):
+            _dump.read_order(wrong)

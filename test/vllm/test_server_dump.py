@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from sonde.vllm import _dump_control
+from sonde._inject import _dump_control
 from vllm_server import Server, ServerError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,17 +1,53 @@
 """``sonde run --dump-config``: dumps a program that knows nothing of it.
 
 Recording begins with the first call of an outermost module and lasts to the end of the step: of
-that call where there is no optimizer, else until every optimizer has stepped.
+that call where there is no optimizer, else until every optimizer has stepped. With a control
+address (``--control``) nothing is recorded until ``POST /dump`` asks for steps.
 """
 
 import functools
 import os
 import threading
-from typing import Any
+from typing import Any, Optional
 
-from sonde._inject import _report
+from sonde._inject import _dump_control, _report
 from sonde._inject._steps import StepHooks
-from sonde.torch.precision import PrecisionDebugger
+from sonde.torch.precision import PrecisionDebugger, _config
+
+
+class Steps:
+    """The steps that orders ask for. Threads: ``order()`` from the control thread."""
+
+    def __init__(self) -> None:
+        self.steps = 0  # so far, recorded or not
+        self.is_running = False  # a step has begun
+        self._orders: list[tuple[int, int]] = []  # first step, step after the last
+
+    def order(self, order: "tuple[int, int]") -> None:
+        """So many steps, the first of them this one (as ``from_step``) or the next."""
+        count, first = order
+        begin = max(first - 1, self.steps + (1 if self.is_running else 0))
+        self._orders.append((begin, begin + count))
+
+    def wants(self) -> bool:
+        """Whether the step that begins is recorded."""
+        self._orders = [order for order in self._orders if order[1] > self.steps]
+        return any(begin <= self.steps for begin, _ in self._orders)
+
+
+def read_order(content: Any) -> "tuple[int, int]":
+    """Number of steps, and where they begin, of ``{"next": 2}``. Raises ``ValueError``."""
+    if not isinstance(content, dict):
+        raise ValueError("an order of a dump must be an object")
+    for key in content:
+        if key not in ("next", "from_step"):
+            raise ValueError(f"{key} is not known; known is next, a number of steps")
+    count, first = content.get("next", 1), content.get("from_step", 0)
+    if type(count) is not int or count < 1:
+        raise ValueError("next must be a number of at least 1")
+    if type(first) is not int or first < 0:
+        raise ValueError("from_step must be a number of at least 0")
+    return count, first
 
 
 class DumpRun:
@@ -19,7 +55,14 @@ class DumpRun:
 
     def __init__(self, torch: Any, config: str) -> None:
         self._torch = torch
-        self._debugger = PrecisionDebugger(config_path=config)
+        self._config = config
+        self._debugger: Optional[PrecisionDebugger] = None
+        self._steps = Steps()
+        self._is_waiting = bool(os.environ.get("SONDE_CONTROL"))
+        if self._is_waiting:
+            _config.read(config)  # refused before anything runs
+        else:
+            self._debugger = PrecisionDebugger(config_path=config)
         self._hooks = StepHooks(torch, lambda: None, self._step_ends)
         self._depth = threading.local()
         self._pid = os.getpid()
@@ -46,6 +89,10 @@ class DumpRun:
                 depth.open = False
 
         module_class.__call__ = call
+        if self._is_waiting:
+            rank, size = (int(os.environ.get(name, "") or 0) for name in ("RANK", "WORLD_SIZE"))
+            address = os.environ["SONDE_CONTROL"]
+            _dump_control.listen(address, rank, size, self._steps, read_order)
 
     def _begin(self, module: Any) -> None:
         """An outermost call begins: its modules are hooked, recording is on."""
@@ -54,19 +101,38 @@ class DumpRun:
         if self._is_recording and id(module) in self._roots:
             return
         try:
-            self._debugger.start(model=module)
+            if self._is_waiting and not self._is_recording:
+                is_first, self._steps.is_running = not self._steps.is_running, True
+                if not is_first or not self._steps.wants():
+                    return
+            self._start(module)
             self._roots.add(id(module))
             self._is_recording = True
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._fail(problem)
 
+    def _start(self, module: Any) -> None:
+        if self._debugger is None:
+            self._debugger = PrecisionDebugger(config_path=self._config)
+        if self._is_waiting and not self._is_recording:
+            self._debugger.set_init_step(self._steps.steps)
+        self._debugger.start(model=module)
+
     def _step_ends(self) -> None:
-        if not self._is_recording or os.getpid() != self._pid:
+        if os.getpid() != self._pid:
             return
-        self._is_recording = False
+        was_recording, self._is_recording = self._is_recording, False
+        if was_recording or self._steps.is_running:
+            self._steps.steps += 1
+            self._steps.is_running = False
+        if not was_recording or self._debugger is None:
+            return
         try:
             self._debugger.stop()
             self._debugger.step()
+            if self._is_waiting and not self._steps.wants():
+                self._debugger.rest()
+                self._roots.clear()
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._fail(problem)
 

@@ -11,9 +11,8 @@ import functools
 import os
 from typing import Any, Callable, Optional
 
-from sonde._inject import _report
+from sonde._inject import _dump_control, _report
 from sonde._inject._after_import import when_imported
-from sonde.vllm import _dump_control
 from sonde.vllm._requests import Selection, read_order
 
 _RUNNERS = ("vllm.v1.worker.gpu_model_runner", "vllm.v1.worker.gpu.model_runner")
@@ -172,7 +171,9 @@ class Dumper:
         if config.requests is not None:
             self._selection.order(read_order(config.requests))
         if control:
-            _dump_control.listen(control, vllm_config.parallel_config, self._selection)
+            parallel = vllm_config.parallel_config
+            rank, size = getattr(parallel, "rank", 0), parallel.world_size
+            _dump_control.listen(control, rank, size, self._selection, read_order)
         # Wrappers in the way of the compiler would change what it makes.
         if self._selection is None and not is_compiled:
             self._make()

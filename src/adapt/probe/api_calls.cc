@@ -17,23 +17,7 @@ struct BackwardCall {
 
 namespace {
 
-// Of types: instances of list, tuple, dict and of what inherits from them.
-constexpr unsigned int kListFlag = 1U << 25;
-constexpr unsigned int kTupleFlag = 1U << 26;
-constexpr unsigned int kDictFlag = 1U << 29;
 constexpr const char* kBackwardName = "sonde.probe.backward";
-
-// The probe is at work in this thread.
-class Busy {
- public:
-  explicit Busy(Nesting& nesting) : nesting_(nesting) { nesting_.is_busy = true; }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-  ~Busy() { nesting_.is_busy = false; }
-
- private:
-  Nesting& nesting_;
-};
 
 BackwardCall* BackwardOf(PyObject* capsule) {
   return static_cast<BackwardCall*>(TheApiCalls().python().capsule_get(capsule, kBackwardName));
@@ -89,6 +73,7 @@ PyObject* ApiCalls::Wrap(size_t index, PyObject* original) {
 void ApiCalls::Use(Recorder* recorder, uint64_t flags, bool is_general, bool places_unwanted) {
   recorder_ = recorder;
   flags_ = flags;
+  watches_backward_ = (flags & kNoBackward) == 0;
   is_general_ = is_general;
   places_unwanted_ = places_unwanted;
 }
@@ -167,6 +152,7 @@ PyObject* ApiCalls::Record(const ApiCall& call, const CallArguments& arguments,
     return CallOriginal(*python_, call, arguments.values, count_flags, arguments.names);
   };
   if (IsRefused(api, arguments.names)) return call_original();
+  if ((flags_ & kOnlyNan) != 0) return Watch(call, arguments, count_flags);
   base::NumberBuffer number;
   const std::string name =
       base::Concat(api.name, ".", base::FormatUint64(api.count, number), ".forward");
@@ -179,6 +165,7 @@ PyObject* ApiCalls::Record(const ApiCall& call, const CallArguments& arguments,
   PyObject* const result = call_original();
   nesting.depth = 0;
   if (result == nullptr) {
+    if (is_on_) api.count++;  // the next call gets an entry of its own
     PyObject* error[3] = {};
     python_->error_fetch(&error[0], &error[1], &error[2]);
     if (recorder_ != nullptr) recorder_->Finish(name);
@@ -315,7 +302,9 @@ PyObject* ApiCalls::Backward(const BackwardCall& call, PyObject* to_inputs, PyOb
   if (nesting.is_busy || recorder_ == nullptr) return none();
   const Busy busy(nesting);
   bool is_done = true;
-  if (!call.api->is_wanted) {
+  if ((flags_ & kOnlyNan) != 0 && !HasNan(to_inputs)) {
+    is_done = python_->error_occurred() == nullptr;
+  } else if (!call.api->is_wanted) {
     recorder_->Place(call.name);
   } else if (is_general_ || call.api->is_special) {
     const PyOwned text(*python_, python_->unicode(call.name.c_str()));

@@ -19,6 +19,11 @@
 
 namespace sonde::adapt {
 
+// Of types: instances of list, tuple, dict and of what inherits from them.
+inline constexpr unsigned int kListFlag = 1U << 25;
+inline constexpr unsigned int kTupleFlag = 1U << 26;
+inline constexpr unsigned int kDictFlag = 1U << 29;
+
 struct ApiCall;
 struct BackwardCall;
 
@@ -41,6 +46,7 @@ struct ApiCallbacks {
   PyObject* refused = nullptr;   // (name): "self" came as a keyword
   PyObject* idle = nullptr;      // (): many calls and nothing to record
   PyObject* is_grad_enabled = nullptr;
+  PyObject* has_nan = nullptr;  // (tensor) whose memory cannot be read here
   PyObject* tensor_class = nullptr;
 };
 
@@ -65,11 +71,17 @@ class ApiCalls {
   PyObject* Call(ApiCall& call, PyObject* const* args, size_t count_flags, PyObject* names);
   // Gradients pass through the node of a call's result.
   PyObject* Backward(const BackwardCall& call, PyObject* to_inputs, PyObject* to_outputs);
+  // Whether a tensor of this value, a container perhaps, holds NaN. An exception may be set.
+  bool HasNan(PyObject* value);
   const PythonCalls& python() const { return *python_; }
 
  private:
   struct Arguments;
   PyObject* Record(const ApiCall& call, const CallArguments& arguments, size_t count_flags);
+  PyObject* Watch(const ApiCall& call, const CallArguments& arguments, size_t count_flags);
+  bool TellOfNan(const Api& api, const CallArguments& arguments, PyObject* result);
+  bool ElementsHaveNan(PyObject* sequence, size_t level);
+  bool ValueHasNan(PyObject* value, size_t level);
   bool Before(const Api& api, const std::string& name, const CallArguments& arguments,
               Arguments* kept);
   bool After(const Api& api, const std::string& name, const CallArguments& arguments,
@@ -96,6 +108,7 @@ class ApiCalls {
   Recorder* recorder_ = nullptr;
   uint64_t flags_ = 0;
   bool is_general_ = true;
+  bool watches_backward_ = true;  // of those that look for NaN only
   bool places_unwanted_ = false;
   bool is_on_ = false;
   uint64_t idle_left_ = 0;  // 0: not counted

@@ -78,11 +78,19 @@ PyObject* Leave(PyObject*, Arguments, intptr_t count) {
   return Shared(Python().none);
 }
 
+// has_nan(value) -> whether a tensor in it does
+PyObject* HasNan(PyObject*, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 1)) return nullptr;
+  const bool found = TheApiCalls().HasNan(args[0]);
+  if (Python().error_occurred() != nullptr) return nullptr;
+  return Shared(found ? Python().true_object : Python().false_object);
+}
+
 // The interpreter keeps pointers to these.
-std::array<PyMethod, 7> g_methods = {
-    Method("add", &Add),       Method("wrap", &Wrap),   Method("set_wanted", &SetWanted),
-    Method("switch", &Switch), Method("reset", &Reset), Method("enter", &Enter),
-    Method("leave", &Leave),
+std::array<PyMethod, 8> g_methods = {
+    Method("add", &Add),       Method("wrap", &Wrap),      Method("set_wanted", &SetWanted),
+    Method("switch", &Switch), Method("reset", &Reset),    Method("enter", &Enter),
+    Method("leave", &Leave),   Method("has_nan", &HasNan),
 };
 
 }  // namespace
@@ -100,6 +108,7 @@ PyObject* MakeApiFunctions(const PythonCalls& calls, PyObject* setup) {
                                   .refused = setting("refused"),
                                   .idle = setting("idle"),
                                   .is_grad_enabled = setting("is_grad_enabled"),
+                                  .has_nan = setting("has_nan"),
                                   .tensor_class = setting("tensor_class")};
   if (!TheApiCalls().Init(&calls, callbacks)) return nullptr;
   PyObject* const functions = calls.dict_new();

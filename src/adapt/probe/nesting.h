@@ -19,6 +19,18 @@ struct Nesting {
 
 // Of the calling thread.
 Nesting& ThisNesting();
+// The probe is at work in this thread.
+class Busy {
+ public:
+  explicit Busy(Nesting& nesting) : nesting_(nesting) { nesting_.is_busy = true; }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+  ~Busy() { nesting_.is_busy = false; }
+
+ private:
+  Nesting& nesting_;
+};
+
 // [GIL] What threads left open in the step that ends is forgotten.
 void ForgetNesting();
 

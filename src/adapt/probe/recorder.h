@@ -27,6 +27,9 @@ inline constexpr uint64_t kInList = 8;  // the value is the only element of a li
 inline constexpr uint64_t kWhole = 16;  // the value is the whole member, not a part
 inline constexpr uint64_t kWithStack = 32;
 inline constexpr uint64_t kPlace = 64;  // the call ends: it takes its place in construct.json
+// Of all calls of functions: only those are told of whose results hold NaN.
+inline constexpr uint64_t kOnlyNan = 128;
+inline constexpr uint64_t kNoBackward = 256;  // with it: not of gradients
 
 struct DumpFiles {
   std::string folder;

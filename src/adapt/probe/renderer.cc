@@ -320,8 +320,8 @@ bool Renderer::TensorRecord(const ReadTensor& tensor, const Labels& labels, size
       if (!Plain(calls_.tuple_get(item, 1), depth + 1)) return false;
     }
   }
-  // The reference leaves empty tensors out, too.
-  if (*save_ && tensor.view.Count() > 0 && (*save_)(path_, tensor)) {
+  // The reference leaves out what has no memory; an empty part of a tensor has some.
+  if (*save_ && tensor.view.data != nullptr && (*save_)(path_, tensor)) {
     AppendField(out, depth, "data_name");
     AppendQuoted(out, base::Concat(path_, options_.extension));
   }

@@ -17,6 +17,7 @@ TensorReader::TensorReader(const PythonCalls& calls,
       name_requires_grad_(calls.intern("requires_grad")),
       name_data_ptr_(calls.intern("data_ptr")),
       name_stride_(calls.intern("stride")),
+      name_untyped_storage_(calls.intern("untyped_storage")),
       name_is_neg_(calls.intern("is_neg")),
       name_is_conj_(calls.intern("is_conj")) {}
 
@@ -43,6 +44,17 @@ bool TensorReader::Flag(PyObject* tensor, PyObject* name, bool* value) const {
   return true;
 }
 
+// Torch tells no address of an empty part of a tensor: it has that of the whole.
+bool TensorReader::ReadStorage(PyObject* tensor, ReadTensor* out) const {
+  const PyOwned storage(calls_, calls_.call_method(tensor, name_untyped_storage_, nullptr));
+  if (!storage) return false;
+  const PyOwned address(calls_, calls_.call_method(storage.get(), name_data_ptr_, nullptr));
+  if (!address) return false;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): Python has addresses as numbers.
+  out->view.data = reinterpret_cast<const void*>(calls_.long_as_u64(address.get()));
+  return true;
+}
+
 bool TensorReader::ReadLayout(PyObject* tensor, ReadTensor* out) const {
   size_t dims = 0;
   const PyOwned shape(calls_, calls_.get_attribute_object(tensor, name_shape_));
@@ -57,7 +69,7 @@ bool TensorReader::ReadLayout(PyObject* tensor, ReadTensor* out) const {
   if (!address) return false;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): Python has addresses as numbers.
   out->view.data = reinterpret_cast<const void*>(calls_.long_as_u64(address.get()));
-  return true;
+  return out->view.data != nullptr || ReadStorage(tensor, out);
 }
 
 bool TensorReader::Read(PyObject* tensor, ReadTensor* out) {

@@ -32,6 +32,7 @@ class TensorReader {
  private:
   bool ReadByPython(PyObject* tensor, ReadTensor* out) const;
   bool ReadLayout(PyObject* tensor, ReadTensor* out) const;
+  bool ReadStorage(PyObject* tensor, ReadTensor* out) const;
   bool Sizes(PyObject* tuple, std::array<int64_t, kMaxDims>& out, size_t* count) const;
   bool Flag(PyObject* tensor, PyObject* name, bool* value) const;
 
@@ -45,6 +46,7 @@ class TensorReader {
   PyObject* name_requires_grad_;
   PyObject* name_data_ptr_;
   PyObject* name_stride_;
+  PyObject* name_untyped_storage_;
   PyObject* name_is_neg_;
   PyObject* name_is_conj_;
 };

@@ -59,6 +59,7 @@ class Apis:
             "failed": self._failed,
             "refused": self._refused,
             "idle": self.remove,
+            "has_nan": self._has_nan,
             "is_grad_enabled": torch.is_grad_enabled,
             "tensor_class": torch.Tensor,
         }
@@ -221,10 +222,12 @@ class Apis:
         self, api: Api, name: str, args: tuple, kwargs: "dict[str, Any]", result: Any
     ) -> None:
         collector = self.collector
+        if collector.finds_nan:
+            self._found_nan(api, name, args, kwargs, result)
+            return
         if api.changes:
             changed = changed_values(api.changes, args, kwargs)
-            given = () if result is None else result if isinstance(result, tuple) else (result,)
-            collector.forward_outputs(name, (*given, *changed))
+            collector.forward_outputs(name, (*_as_given(result), *changed))
             return
         if not api.is_distributed:
             if api.is_masked and isinstance(result, tuple):
@@ -241,6 +244,33 @@ class Apis:
             kwargs.get("async_op") or short in ("isend", "irecv") or True in args
         ):
             self._pending[id(result)] = (result, later)
+
+    def _found_nan(
+        self, api: Api, name: str, args: tuple, kwargs: "dict[str, Any]", result: Any
+    ) -> None:
+        """A call whose results have NaN, or one whose results only this side knows."""
+        results = result
+        if api.changes:
+            results = (*_as_given(result), *changed_values(api.changes, args, kwargs))
+        elif api.is_distributed:
+            # What is still under way holds what was there before.
+            results = (*args, *kwargs.values()) if result is None else None
+        elif result is None and args:
+            results = args[0]
+        if not api.is_masked and not api.changes or self.functions["has_nan"](results):
+            self.collector.found_nan(name, args, kwargs, results)
+
+    def _has_nan(self, tensor: Any) -> bool:
+        """Of a tensor whose memory the native side cannot read."""
+        torch = self.torch
+        if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.device.type == "meta":
+            return False
+        values = tensor.detach()
+        if values.layout is torch.sparse_coo:
+            values = values._values()
+        elif values.layout is not torch.strided:
+            values = values.values()
+        return bool(torch.isnan(values).any())
 
     def _backward(self, _api: Api, name: str, gradients_in: Any, gradients_out: Any) -> None:
         self.collector.backward(name, gradients_in, gradients_out)
@@ -292,6 +322,10 @@ class Apis:
                     return
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self.collector.failed(problem)
+
+
+def _as_given(result: Any) -> tuple:
+    return () if result is None else result if isinstance(result, tuple) else (result,)
 
 
 def _module_if_loaded(name: str) -> Any:

@@ -14,6 +14,8 @@ from typing import Any, Callable, Optional
 
 from sonde.torch.precision import _errors, _native_probe
 from sonde.torch.precision._config import Config
+from sonde.torch.precision._difference import Difference
+from sonde.torch.precision._nan_watch import Finds, inputs_by_name
 from sonde.torch.precision._scope import Scope
 from sonde.torch.precision._values import Raw
 
@@ -38,6 +40,13 @@ class Collector:
         # Whether the probe is at work in this thread; see adapt/probe/nesting.h.
         self.enter: Callable[[], bool] = apis["enter"]
         self.leave: Callable[[], None] = apis["leave"]
+        self._stop_apis: Callable[[], None] = lambda: apis["switch"](False, 0)
+        self.model: Any = None  # where names of modules come from (nan_watch)
+        self._waiting: tuple[str, list] = ("", [])  # what open() gets when there is a find
+        self._finds = Finds(torch, apis["has_nan"])
+        self._difference: Optional[Difference] = None
+        if config.task == "diff_check":
+            self._difference = Difference(torch, config.bench_path or "")
         self.running = False
         self.nesting = Nesting()
         self.scope = Scope(config)
@@ -67,7 +76,8 @@ class Collector:
         self.backward_output = has_values and {"backward", "output"} <= modes
         self._watches = self.config.task == "overflow_check"
         self._marks_nan = self.config.task == "nan_check"
-        self._saves_all = self.config.task in ("tensor", "diff_check")
+        self.finds_nan = self.config.task == "nan_watch"
+        self._saves_all = self.config.task == "tensor"
         self._stack_flag = _native_probe.WITH_STACK if self.config.extra_info else 0
         self._filters = self.scope.filters
         given = set(self.config.data_mode)
@@ -85,6 +95,8 @@ class Collector:
             or self._filters
             or self._watches
             or self._marks_nan
+            or self.finds_nan
+            or self._difference is not None
             or self.config.tensor_list
         )
 
@@ -100,9 +112,16 @@ class Collector:
         self._begin_module: Callable[[str], None] = functions["begin_module"]
         self._end_module: Callable[[str], None] = functions["end_module"]
         flags = self._stack_flag | (_SAVE if self._saves_all else 0)
+        if self.finds_nan:
+            flags |= _native_probe.ONLY_NAN
+            flags |= 0 if self.backward_output else _native_probe.NO_BACKWARD
         functions["use"](flags, self._is_general, self.apis_in_construct)
 
     # The dump
+
+    def expect(self, folder: str, slices: "list[dict]") -> None:
+        """A step begins whose files are made when there is something to put into them."""
+        self._waiting = (folder, slices)
 
     def open(self, folder: str, slices: "list[dict]") -> None:
         """Makes the files of one step; continues if they are open."""
@@ -126,6 +145,13 @@ class Collector:
         waiting = config.async_dump_limit_mb << 20 if config.async_dump and tensors else 0
         self._functions["open"](folder, name, head, tensors, extra, extra, apis, waiting)
         self.folder = folder
+        if self._difference is not None:
+            self._difference.open(folder)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a step has begun."""
+        return self.folder is not None or bool(self._waiting[0])
 
     def flush(self) -> None:
         """Completes the files of the step so far."""
@@ -142,6 +168,7 @@ class Collector:
         self.flush()
         self._functions["close"]()
         self.folder = None
+        self._waiting = ("", [])
         self._backward_modules.clear()
         self._gradient_calls.clear()
         self._inputs_of.clear()
@@ -206,6 +233,8 @@ class Collector:
         if self._watches:
             self._inputs_of[name] = (args, kwargs)
         elif self.forward_input:
+            if self._difference is not None:
+                self._difference.inputs(name, args, kwargs)
             self._inputs(name, args, kwargs, self._flags(name) | self._stack_flag)
         elif self._stack_flag:
             self._stack(name)
@@ -225,6 +254,8 @@ class Collector:
         if self._watches:
             self._watch(name, "output", output)
             return
+        if self._difference is not None:
+            flags = self._compare(name, output)
         if parameters is None:
             keep = _native_probe.KEEP_PARTS if name.startswith("Distributed.") else 0
             if self._marks_nan:
@@ -235,6 +266,16 @@ class Collector:
         else:
             self._add(name, "output", "output", output, flags)
             self._add(name, "parameters", "parameters", parameters, flags | _FINISH)
+
+    def _compare(self, name: str, output: tuple) -> int:
+        """The task diff_check: tensors of a call that differs are saved, its inputs first."""
+        inputs = self._difference.differs(name, output) if self._difference is not None else None
+        if inputs is None:
+            return 0
+        self.overflows += 1
+        self._inputs(name, *inputs, _SAVE)
+        _errors.warning(f"{name} got the same inputs as in the other dump and gives other results")
+        return _SAVE
 
     def finish(self, name: str) -> None:
         """No outputs will come: the call raised."""
@@ -247,6 +288,9 @@ class Collector:
         if self._filters and not self.scope.wants(name):
             return
         flags = self._flags(name)
+        if self.finds_nan:
+            self.found_nan(name, _as_tuple(gradients_in), None, gradients_out)
+            return
         if self._watches:
             self._inputs_of[name] = (_as_tuple(gradients_in), None)
             self._watch(name, "output", _as_tuple(gradients_out))
@@ -272,6 +316,27 @@ class Collector:
         """Completes an entry of the task nan_check."""
         bad = 1 if self._functions["take_bad"]() else 0
         self._add(name, "is_nan", "", Raw(bad), _FINISH)
+
+    def found_nan(self, name: str, args: tuple, kwargs: Optional[dict], results: Any) -> None:
+        """The task nan_watch: a call with NaN in its results; without ``kwargs`` a backward."""
+        limit = self.config.overflow_nums
+        if not self.running or (limit != -1 and self.overflows >= limit):
+            return
+        if self._filters and not self.scope.wants(name):
+            return
+        self.overflows += 1
+        if self.overflows == limit:
+            self._stop_apis()
+        if self.folder is None:
+            self.open(*self._waiting)
+        if kwargs is None:
+            self._add(name, "input", "input", args, _SAVE)
+        else:
+            self._inputs(name, args, kwargs, _SAVE | self._stack_flag)
+        self._add(name, "output", "output", _as_tuple(results), _SAVE | _FINISH)
+        self.flush()
+        values = inputs_by_name(args, kwargs or {})
+        _errors.warning(self._finds.add(self.folder or "", name, values, self.model))
 
     def _watch(self, name: str, key: str, results: tuple) -> None:
         """The task overflow_check keeps only calls whose results have NaN or infinity."""

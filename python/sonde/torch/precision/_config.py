@@ -20,7 +20,9 @@ TASKS = [
     "exception_dump",
     "nan_check",
 ]
-FILE_TASKS = ("tensor", "statistics", "structure", "nan_check", "diff_check", "overflow_check")
+# Of the generation before, and of our own.
+MORE_TASKS = ("overflow_check", "nan_watch")
+FILE_TASKS = ("tensor", "statistics", "structure", "nan_check", "diff_check", *MORE_TASKS)
 LEVELS = ["L0", "L1", "L2", "mix", "debug"]
 SUMMARY_MODES = ["statistics", "md5", "xor"]
 DATA_MODES = ["all", "input", "output", "forward", "backward"]
@@ -64,7 +66,7 @@ class Config:
     @property
     def saves_tensors(self) -> bool:
         """Whether there is a folder of tensors beside the JSON files."""
-        return self.task in ("tensor", "diff_check", "overflow_check") or (
+        return self.task in ("tensor", "diff_check", *MORE_TASKS) or (
             self.task == "statistics" and bool(self.tensor_list)
         )
 
@@ -180,7 +182,7 @@ def check(
     step: Any = None,
 ) -> Config:
     """The same of what a file holds."""
-    if task is not None and task not in [*TASKS, "overflow_check"]:
+    if task is not None and task not in [*TASKS, *MORE_TASKS]:
         raise _errors.refuse(f"task must be one of {TASKS}")
     if dump_path is not None and not isinstance(dump_path, str):
         raise _errors.refuse("dump_path must be a string")
@@ -203,7 +205,7 @@ def check(
 
 def _read_common(content: dict, config: Config) -> None:
     task = content.get("task")
-    if task is not None and (not isinstance(task, str) or task not in [*TASKS, "overflow_check"]):
+    if task is not None and (not isinstance(task, str) or task not in [*TASKS, *MORE_TASKS]):
         raise _errors.refuse(f"task is invalid, it should be one of {TASKS}")
     config.task = task or config.task
     config.dump_path = _check_kind(content, "dump_path", str, "a string")
@@ -240,6 +242,8 @@ def _read_task(block: dict, config: Config) -> None:
     if mode not in SUMMARY_MODES:
         raise _errors.refuse(f"summary_mode is invalid, summary_mode is not in {SUMMARY_MODES}.")
     config.summary_mode = mode
+    if config.task == "nan_watch":
+        config.data_mode = ["forward"]  # hooks of gradients cost more than the rest
     if block.get("data_mode") is not None:
         config.data_mode = _data_mode(block)
     config.slices = _slices(block)
@@ -308,8 +312,7 @@ def _check_together(config: Config) -> None:
         raise ValueError("Processor not found for framework: pytorch, task: acc_check")
     if config.task == "exception_dump":
         raise _errors.refuse("task exception_dump is for MindSpore only")
-    if config.bench_path is not None and not os.path.isdir(config.bench_path):
-        raise _errors.refuse(f"bench_path {config.bench_path} does not exist")
+    _check_bench(config)
     if config.task == "structure" and config.level not in ("L0", "mix"):
         _errors.warning(
             f"When the task is set to structure, the level should be L0 or mix, "
@@ -322,6 +325,10 @@ def _check_together(config: Config) -> None:
         raise _errors.refuse(
             f"When the task is set to nan_check, the level must be L1, but got {config.level}."
         )
+    if config.task == "nan_watch" and config.level != "L1":
+        if config.level == "debug":
+            raise _errors.refuse("the task nan_watch does not go with the level debug")
+        config.level = "L1"  # modules are found without hooks
     modes = config.data_mode
     if config.task == "nan_check" and "input" in modes and "output" not in modes:
         raise _errors.refuse(
@@ -345,6 +352,20 @@ def _check_together(config: Config) -> None:
         config.tensor_list = []
     if not config.dump_path and not _loads_only(config):
         raise _errors.refuse("The dump_path not found.")
+
+
+def _check_bench(config: Config) -> None:
+    """A dump to compare with makes the task ``tensor`` another one."""
+    if config.bench_path is not None and config.task in ("tensor", "diff_check"):
+        if not os.path.isdir(config.bench_path):
+            raise _errors.refuse(f"bench_path {config.bench_path} does not exist")
+        config.task = "diff_check"
+    if config.task != "diff_check":
+        return
+    if config.bench_path is None:
+        raise _errors.refuse("diff_check needs bench_path, the dump to compare with")
+    if config.summary_mode != "md5":
+        raise _errors.refuse("diff_check needs the summary_mode md5, in both dumps")
 
 
 def _loads_only(config: Config) -> bool:

@@ -87,6 +87,12 @@ class PrecisionDebugger:
             cls._get().step()
 
     @classmethod
+    def rest(cls) -> None:
+        """Takes hooks and wrappers away until the next ``start()``: nothing is slowed down."""
+        with cls._lock:
+            cls._get().rest()
+
+    @classmethod
     def save(cls, variable: Any, name: str, save_backward: bool = True) -> None:
         """Records one value, and its gradient, at level ``debug``."""
         with cls._lock:

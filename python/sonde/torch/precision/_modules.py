@@ -2,6 +2,7 @@
 
 import functools
 import sys
+import weakref
 from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
@@ -94,7 +95,11 @@ class Modules:
         self._handles: list[Any] = []
         self._models: dict[int, Any] = {}  # keeps the ids unique
         self.prefixes: set[str] = set()  # that entries of modules begin with
-        self._graded: set[str] = set()  # prefixes whose parameters are hooked
+        # Modules whose parameters are hooked, by their prefixes: several models may share names.
+        self._graded: dict[str, weakref.ref] = {}
+        self._gradient_hooks: dict[tuple[str, str], Any] = {}
+        self._owners: dict[int, str] = {}  # of parameters: the prefix that hooked it first
+        self._shared: set[str] = set()  # prefixes with parameters that others have, too
         self.only: Optional[str] = None  # module_dump(): the prefix that is recorded alone
 
     def reset(self) -> None:
@@ -228,7 +233,7 @@ class Modules:
                 parameters = {
                     key: value for key, value in module._parameters.items() if value is not None
                 }
-                self._hook_gradients(prefix, parameters)
+                self._hook_gradients(prefix, module, parameters)
                 collector.forward_outputs(call.name, output, parameters)
             collector.end_module(call.name)
             if call.backward is not None and failure is None:
@@ -263,16 +268,27 @@ class Modules:
 
     # Gradients of parameters
 
-    def _hook_gradients(self, prefix: str, parameters: "dict[str, Any]") -> None:
-        if prefix in self._graded or not self.collector.hooks_gradients:
+    def _hook_gradients(self, prefix: str, module: Any, parameters: "dict[str, Any]") -> None:
+        known = self._graded.get(prefix)
+        if not self.collector.hooks_gradients:
             return
-        self._graded.add(prefix)
+        # Gradients of a shared parameter come in the order in which its modules were called last.
+        if known is not None and known() is module and prefix not in self._shared:
+            return
+        self._graded[prefix] = weakref.ref(module)
         wanted = {key: value for key, value in parameters.items() if value.requires_grad}
         for key, parameter in wanted.items():
             if not parameter.is_leaf:
                 continue
+            owner = self._owners.setdefault(id(parameter), prefix)
+            if owner != prefix:
+                self._shared.update((owner, prefix))
+            old = self._gradient_hooks.get((prefix, key))
+            if old is not None:
+                old.remove()
             hook = functools.partial(self._gradient, prefix, key, len(wanted))
-            parameter.register_post_accumulate_grad_hook(hook)
+            handle = parameter.register_post_accumulate_grad_hook(hook)
+            self._gradient_hooks[prefix, key] = handle
 
     def _gradient(self, prefix: str, key: str, count: int, parameter: Any) -> None:
         collector = self.collector

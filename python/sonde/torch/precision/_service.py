@@ -79,7 +79,7 @@ class Service:
         if config.level == "debug":
             return
         if self._has_ended():
-            self._sleep()
+            self.rest()
             return
         self._wake(model)
         if self._loader is not None and self._begin_loading(rank_id):
@@ -91,16 +91,18 @@ class Service:
             self.rank = rank_id if rank_id is not None else self.framework_rank()
         if config.rank and self.rank not in config.rank:
             self.switch(False)
-            self._sleep()
+            self.rest()
             return
         if self._first:
             self._first_start(model, token_range)
+        self.collector.model = model
         self.open(slices)
         self._token = 0
         self.switch(True)
         if token_range is None:
             _errors.info(f"Dump switch is turned on at step {self.step_number}. ")
-        _errors.info(f"Dump data will be saved in {self.step_folder()}.")
+        if not self.collector.finds_nan:
+            _errors.info(f"Dump data will be saved in {self.step_folder()}.")
 
     def _check_model(self, model: Any, token_range: Any) -> None:
         module_type = self.torch.nn.Module
@@ -128,7 +130,9 @@ class Service:
         steps = self.config.step
         if self._ended:
             return True
-        limit = self.config.overflow_nums if self.config.task == "overflow_check" else -1
+        limit = self.config.overflow_nums if self.config.task in _config.MORE_TASKS else -1
+        if self.config.task == "diff_check":
+            limit = self.config.diff_nums
         has_enough = limit != -1 and self.collector.overflows >= limit
         if has_enough or (steps and self.step_number > max(steps)):
             self.switch(False)
@@ -180,7 +184,7 @@ class Service:
 
     def _next_token(self, _module: Any, _args: Any) -> None:
         first, last = self._token_range or (0, 0)
-        if self._ended or self.collector.folder is None:
+        if self._ended or not self.collector.is_open:
             return
         self.switch(first <= self._token <= last)
         self._token += 1
@@ -211,7 +215,7 @@ class Service:
         self.loop += 1
         self._look_at_file()
         if self.config.step and self.step_number not in self.config.step:
-            self._sleep()
+            self.rest()
 
     def _begin_loading(self, rank_id: Optional[int]) -> bool:
         """Inputs come from another dump in this step; whether nothing is recorded."""
@@ -230,7 +234,7 @@ class Service:
         if config is None:
             return
         self.switch(False)
-        self._sleep()
+        self.rest()
         self._ended = False
         self.config = config
         self.collector = Collector(self.torch, config, self.apis.functions)
@@ -241,7 +245,7 @@ class Service:
 
     def skip_step(self) -> None:
         """A step of the program that is not recorded."""
-        self._sleep()
+        self.rest()
         self.loop += 1
 
     def _wake(self, model: Any) -> None:
@@ -257,7 +261,7 @@ class Service:
         if self.config.level in WITH_MODULES or self._loader is not None:
             self.modules.attach(model)
 
-    def _sleep(self) -> None:
+    def rest(self) -> None:
         """Nothing of us is left in the way of a program until a step is to be recorded."""
         if self.apis.installed:
             self.apis.remove()
@@ -278,6 +282,9 @@ class Service:
     def open(self, slices: list) -> None:
         """Makes the folder and files of this step."""
         folder = os.path.join(self.step_folder(), self._rank_folder())
+        if self.collector.finds_nan:
+            self.collector.expect(folder, slices)
+            return
         try:
             self.collector.open(folder, slices)
         except RuntimeError as problem:

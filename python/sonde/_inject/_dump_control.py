@@ -1,4 +1,5 @@
-"""``POST /dump`` on Sonde's control address: dumps requests of a running server.
+"""``POST /dump`` on Sonde's control address: dumps requests of a running server, or the next steps
+of another program.
 
 Rank 0 listens on the address itself and hands an order on to the other ranks, which listen on the
 next ports (``unix:PATH``: ``PATH.1`` and so on), so that all of them dump the same steps.
@@ -8,20 +9,21 @@ import http.client
 import json
 import os
 import socket
-from typing import Any
+from typing import Any, Callable
 
 from sonde import _native
 from sonde._inject import _report
-from sonde.vllm._requests import Selection, read_order
 
 # Ranks are at the same engine step or one apart: while requests run, an order counts from here on.
 _AHEAD = 3
 _TIMEOUT_S = 5
 
 
-def listen(address: str, parallel: Any, selection: Selection) -> None:
-    """Answers orders for ``selection``. Whatever fails costs one line."""
-    rank, size = getattr(parallel, "rank", 0), parallel.world_size
+def listen(
+    address: str, rank: int, size: int, selection: Any, read_order: "Callable[[Any], Any]"
+) -> None:
+    """Answers orders for ``selection``, which has ``steps``, ``is_running`` and ``order()``;
+    ``read_order`` checks them. Whatever fails costs one line."""
 
     def answer(body: str) -> "tuple[int, str]":
         try:

@@ -1,0 +1,73 @@
+"""The task ``nan_watch``: nothing is recorded until a call gives NaN; that call is dumped.
+
+Results are looked at by the native side (``adapt/probe/nan_watch.cc``), which calls here with
+what it found. The folder of the dump is made then. ``nan_watch.json`` in it tells of each find: the
+call, the modules around it, and which of its inputs held NaN already.
+"""
+
+import json
+import os
+import sys
+from typing import Any, Callable
+
+_FILE = "nan_watch.json"
+
+
+class Finds:
+    """What was found in one step's folder."""
+
+    def __init__(self, torch: Any, has_nan: Callable[[Any], bool]) -> None:
+        self._torch = torch
+        self._has_nan = has_nan
+        self._folder = ""
+        self._finds: list[dict] = []
+
+    def add(self, folder: str, name: str, values: "dict[str, Any]", model: Any) -> str:
+        """Notes one find and gives a line for people. Raises ``OSError``.
+
+        ``values``: inputs of the call by the names of their files.
+        """
+        modules = self._open_modules(model)
+        before = [key for key, value in values.items() if self._has_nan(value)]
+        find = {"name": name, "modules": modules, "inputs_with_nan": before}
+        if folder != self._folder:
+            self._folder, self._finds = folder, []
+        self._finds.append(find)
+        path = os.path.join(folder, _FILE)
+        with open(path + ".part", "w", encoding="utf-8") as file:
+            json.dump(self._finds, file, indent=1)
+        os.replace(path + ".part", path)
+        place = ""
+        if modules:
+            place = f" in {modules[0]['name'] or 'the model'} ({modules[0]['class']})"
+        cause = "its inputs held none"
+        if before:
+            cause = f"{', '.join(before)} held it before"
+            if not name.endswith("backward"):
+                cause += ' (from gradients? "data_mode": ["all"] watches them, too)'
+        return f"{name}{place} has NaN in its results; {cause}; see {folder}"
+
+    def _open_modules(self, model: Any) -> "list[dict[str, str]]":
+        """The modules whose code runs now, innermost first."""
+        found: list = []
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            owner = frame.f_locals.get("self")
+            if isinstance(owner, self._torch.nn.Module) and owner not in found[-1:]:
+                found.append(owner)
+            frame = frame.f_back
+        names: dict[int, str] = {}
+        models = model if isinstance(model, (list, tuple)) else [model]
+        for item in models:
+            if isinstance(item, self._torch.nn.Module):
+                names.update((id(module), name) for name, module in item.named_modules())
+        return [
+            {"name": names.get(id(module), ""), "class": type(module).__name__} for module in found
+        ]
+
+
+def inputs_by_name(args: tuple, kwargs: "dict[str, Any]") -> "dict[str, Any]":
+    """Arguments of a call as their files are named."""
+    values = {f"input.{index}": value for index, value in enumerate(args)}
+    values.update((f"kwargs.{key}", value) for key, value in kwargs.items())
+    return values
