@@ -55,8 +55,8 @@ class RankExport {
         types_(ExportTypes(options, view.settings)),
         threads_(options.threads) {}
 
-  // The store's file is for later questions: where nobody asks it now, it is made beside the
-  // deliverables.
+  // The store's file is for later questions: where nobody asks it now, it is made behind the
+  // deliverables, or beside them where they leave processors idle.
   Status RunAndPublish() {
     const bool is_asked = std::any_of(types_.begin(), types_.end(), [](const auto& type) {
       return exporters::FindExporter(type)->queries_store;
@@ -66,10 +66,19 @@ class RankExport {
       return Run(&store_);
     }
     Status published;
-    base::TaskGroup background(threads_);
-    background.Run([&] { published = store_.Publish(); });
+    std::optional<base::TaskGroup> background;
+    if (std::any_of(types_.begin(), types_.end(), [this](const auto& type) {
+          return exporters::LeavesIdle(*exporters::FindExporter(type), threads_);
+        })) {
+      background.emplace(threads_);
+      background->Run([&] { published = store_.Publish(); });
+    }
     const Status exported = Run(nullptr);
-    background.Wait();
+    if (background) {
+      background->Wait();
+    } else {
+      published = store_.Publish();
+    }
     SONDE_RETURN_IF_ERROR(exported);
     return published;
   }

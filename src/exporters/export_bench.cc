@@ -3,8 +3,8 @@
 // Usage: sonde_export_bench [OPS] [FOLDER]. The capture is that of
 // importers/capture/testing/training_capture.h at level 0 without shapes, as `sonde run` records by
 // default; BENCH_LEVEL=Level1 (with shapes) and OPS_MEMORY=1 widen it. Stages, as `sonde analyse`
-// has them: import (files to rows in memory), load (their order), view (device side), text (files,
-// while the store's file is made beside), commit (all is there), rest of the store.
+// has them: import (files to rows in memory), load (their order), view (device side), text (files),
+// commit (all is there), rest of the store.
 #include <time.h>
 
 #include <cstdio>
@@ -100,12 +100,15 @@ Status Round(const std::string& span, const std::string& form, int threads, int6
                                                 .threads = threads};
   Status published;
   sonde::base::TaskGroup background(threads);
-  background.Run([&] { published = imported.store->Publish(); });
-  SONDE_RETURN_IF_ERROR(sonde::exporters::FindExporter(form)->run(context));
+  const auto* const exporter = sonde::exporters::FindExporter(form);
+  const bool beside = sonde::exporters::LeavesIdle(*exporter, threads);
+  if (beside) background.Run([&] { published = imported.store->Publish(); });
+  SONDE_RETURN_IF_ERROR(exporter->run(context));
   watch.Lap(form.c_str());
   SONDE_RETURN_IF_ERROR(output.Commit());
   watch.Lap("commit");
   background.Wait();
+  if (!beside) published = imported.store->Publish();
   SONDE_RETURN_IF_ERROR(published);
   watch.Lap("rest of the store");
   watch.Finish(ops);

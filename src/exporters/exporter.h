@@ -20,8 +20,8 @@ struct ExportContext {
   std::string output_folder;        // becomes ASCEND_PROFILER_OUTPUT; "" where not wanted
   std::string span_name;            // name of the span folder, for file names
   int threads = 1;
-  // Of the rank, for what was imported and is kept as it was; null where its file is being made
-  // meanwhile: a capture holds nothing that `view` lacks.
+  // Of the rank, for what was imported and is kept as it was; null where its file is made
+  // later: a capture holds nothing that `view` lacks.
   const store::Store* store = nullptr;
 
   const recipes::TraceData& data() const { return *view.data; }
@@ -33,6 +33,7 @@ struct Exporter {
   bool in_output_folder;     // its files belong into ASCEND_PROFILER_OUTPUT
   Status (*run)(const ExportContext& context);
   bool queries_store = false;  // cannot do without ExportContext::store
+  bool is_serial = false;      // uses one thread, however many there are
 };
 
 }  // namespace sonde::exporters

@@ -11,5 +11,7 @@ namespace sonde::exporters {
 std::span<const Exporter> Exporters();
 // Null where there is none of that name.
 const Exporter* FindExporter(std::string_view name);
+// Whether an exporter that may use `threads` (0: all processors) leaves one for work beside it.
+bool LeavesIdle(const Exporter& exporter, int threads);
 
 }  // namespace sonde::exporters

@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/files.h"
+#include "base/host/parallel.h"
 #include "exporters/ascend_text/communication_json.h"
 #include "exporters/ascend_text/csv_files.h"
 #include "exporters/ascend_text/trace_view.h"
@@ -39,17 +41,10 @@ constexpr std::string_view kTimeline = "trace_view.json";
 // Whether the tables hold more than a set of tables without a timeline would give.
 bool HasTimeline(const ExportContext& context) { return !context.data().flows.empty(); }
 
-}  // namespace
-
-Status ExportAscendText(const ExportContext& context) {
+// The tables that the capture's settings ask for.
+FileSet TableFiles(const ExportContext& context) {
   const CaptureSettings& settings = context.view.settings;
   FileSet files(context.output_folder);
-  SONDE_ASSIGN_OR_RETURN(const bool is_kept, WriteSourceTexts(context));
-  if (is_kept && !HasTimeline(context)) return {};
-  if (!is_kept || !base::PathExists(base::JoinPath(context.output_folder, kTimeline))) {
-    AddTraceView(context, files);
-  }
-  if (is_kept) return files.Write(context.threads);
   if (settings.cpu_activity) AddOperatorDetails(context, files);
   if (settings.level != ProfilerLevel::kNone) {
     AddKernelDetails(context, files);
@@ -64,6 +59,27 @@ Status ExportAscendText(const ExportContext& context) {
     AddApiStatistic(context, files);
     AddCommunicationFiles(context, files);
   }
+  return files;
+}
+
+}  // namespace
+
+Status ExportAscendText(const ExportContext& context) {
+  FileSet files(context.output_folder);
+  SONDE_ASSIGN_OR_RETURN(const bool is_kept, WriteSourceTexts(context));
+  if (is_kept && !HasTimeline(context)) return {};
+  if (is_kept) {
+    if (!base::PathExists(base::JoinPath(context.output_folder, kTimeline))) {
+      AddTraceView(context, files);
+    }
+    return files.Write(context.threads);
+  }
+  FileSet tables(context.output_folder);
+  base::TaskGroup preparing(context.threads);
+  preparing.Run([&] { tables = TableFiles(context); });
+  AddTraceView(context, files);
+  preparing.Wait();
+  files.Append(std::move(tables));
   return files.Write(context.threads);
 }
 

@@ -282,5 +282,15 @@ TEST_F(AscendText, HeadersOfTheRealTool) {
   EXPECT_TRUE(real.starts_with(kernel.substr(0, kernel.size() - 1))) << kernel;
 }
 
+TEST(ExporterList, SaysWhoLeavesAProcessorIdle) {
+  const Exporter& text = *FindExporter("text");
+  EXPECT_FALSE(LeavesIdle(text, 1));
+  EXPECT_FALSE(LeavesIdle(text, 2));
+  EXPECT_TRUE(LeavesIdle(text, 3));
+  const Exporter& db = *FindExporter("db");
+  EXPECT_FALSE(LeavesIdle(db, 1));
+  EXPECT_TRUE(LeavesIdle(db, 2));
+}
+
 }  // namespace
 }  // namespace sonde::exporters

@@ -1,8 +1,10 @@
 #include "exporters/ascend_text/trace_view.h"
 
 #include <memory>
+#include <utility>
 
 #include "base/host/json_writer.h"
+#include "base/host/parallel.h"
 
 namespace sonde::exporters {
 namespace {
@@ -68,9 +70,15 @@ void AppendFlowEnd(const FlowEnd& end, int64_t id, LineBuffer& out) {
 
 TracePieces TraceViewPieces(const ExportContext& context) {
   const auto layers = std::make_shared<TracePieces>();
+  TracePieces device;
+  TracePieces host;
+  base::TaskGroup preparing(context.threads);
+  preparing.Run([&] { AddDeviceLayers(context, device); });
+  preparing.Run([&] { AddHostLayer(context, host); });
   AddPythonLayers(context, *layers);
-  AddDeviceLayers(context, *layers);
-  AddHostLayer(context, *layers);
+  preparing.Wait();
+  layers->Append(std::move(device));
+  layers->Append(std::move(host));
   TracePieces pieces;
   // The first event of the file stands without the separator before it.
   pieces.Add([layers](LineBuffer& out) {

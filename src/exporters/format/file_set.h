@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -31,6 +32,10 @@ class FileSet {
   // Nothing is written before Write(); what `piece` refers to must live until then.
   void Add(std::string name, size_t pieces, Piece piece) {
     files_.push_back({std::move(name), pieces, std::move(piece)});
+  }
+  // Takes the files of another set, to be written behind those of this one.
+  void Append(FileSet other) {
+    for (File& file : other.files_) files_.push_back(std::move(file));
   }
   Status Write(int threads);
 

@@ -28,6 +28,10 @@ class TracePieces {
     }
   }
   void Add(Format format) { pieces_.push_back(std::move(format)); }
+  // Takes the pieces of another one, behind those of this one.
+  void Append(TracePieces other) {
+    for (Format& format : other.pieces_) pieces_.push_back(std::move(format));
+  }
 
   size_t size() const { return pieces_.size(); }
   void Run(size_t index, LineBuffer& out) const { pieces_[index](out); }
