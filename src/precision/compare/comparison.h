@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/large_vector.h"
 #include "precision/compare/cell.h"
 #include "precision/dump/dump_file.h"
 
@@ -85,7 +86,7 @@ struct Comparison {
   Mode mode = Mode::kStatistics;
   bool cross_framework = false;
   Engine engine = Engine::kNone;  // otherwise the two sides are two engines of one model
-  std::vector<ComparedRow> rows;
+  base::LargeVector<ComparedRow> rows;
   std::vector<ComparedGroup> groups;
   uint32_t golden_only_begin = 0;  // rows from here on have no target
   std::vector<ExtraColumn> extra_columns;

@@ -34,6 +34,9 @@ std::string_view ReadParent(JsonScanner* json, TextArena* arena) {
 Result<std::unique_ptr<ConstructFile>> ConstructFile::Parse(std::string_view text,
                                                             std::string_view path) {
   std::unique_ptr<ConstructFile> file(new ConstructFile());
+  // An entry of the reference takes about 70 characters.
+  file->entries_.reserve(text.size() / 64);
+  file->index_.reserve(text.size() / 64);
   JsonScanner json(text, path);
   if (json.Peek() != Kind::kObject) json.Fail("expected an object");
   json.BeginObject();

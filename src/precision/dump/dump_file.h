@@ -18,6 +18,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/large_vector.h"
 #include "base/status.h"
 #include "precision/dump/text_arena.h"
 #include "precision/dump/value.h"
@@ -25,6 +26,7 @@
 namespace sonde::precision {
 
 enum class Section : uint8_t { kInput, kParameters, kOutput, kParametersGrad, kDebug };
+inline constexpr size_t kSectionCount = 5;
 
 enum class LeafKind : uint8_t {
   kNone,    // null
@@ -79,7 +81,7 @@ class DumpFile {
   bool has_md5() const { return has_md5_; }
 
   const std::vector<DumpApi>& apis() const { return apis_; }
-  const std::vector<DumpRow>& rows() const { return rows_; }
+  const base::LargeVector<DumpRow>& rows() const { return rows_; }
 
  private:
   friend class DumpReader;
@@ -96,7 +98,7 @@ class DumpFile {
   std::string dump_data_dir_;
   bool has_md5_ = false;
   std::vector<DumpApi> apis_;
-  std::vector<DumpRow> rows_;
+  base::LargeVector<DumpRow> rows_;
 };
 
 // The checksum cell of a row: the dumped one, else the CRC-32 of the value's text (as the reference

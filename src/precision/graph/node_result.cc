@@ -131,24 +131,23 @@ const DumpRow* AbsentRow() {
 
 // Rows of two calls, paired by their position in inputs, parameters, outputs and gradients.
 void PairRowsByPosition(const Graph& target, const Graph& golden, int32_t t, int32_t g,
-                        std::vector<ComparedRow>* rows) {
+                        base::LargeVector<ComparedRow>* rows) {
   const DumpFile& target_dump = *target.dump().dump;
   const DumpFile& golden_dump = *golden.dump().dump;
   const DumpApi& api = target_dump.apis()[static_cast<size_t>(t)];
-  std::unordered_map<int, std::vector<const DumpRow*>> sections;
-  const auto section_of = [](const DumpRow& row) { return static_cast<int>(row.section); };
+  // Rows of a call stand section by section: where each begins and ends.
+  std::array<std::pair<uint32_t, uint32_t>, kSectionCount> sections = {};
   if (g != kNoNode) {
     const DumpApi& other = golden_dump.apis()[static_cast<size_t>(g)];
     for (uint32_t r = other.first_row; r < other.first_row + other.row_count; ++r) {
-      sections[section_of(golden_dump.rows()[r])].push_back(&golden_dump.rows()[r]);
+      auto& [begin, end] = sections[static_cast<size_t>(golden_dump.rows()[r].section)];
+      if (begin == end) begin = r;
+      end = r + 1;
     }
   }
-  std::unordered_map<int, size_t> position;
   for (uint32_t r = api.first_row; r < api.first_row + api.row_count; ++r) {
-    const int section = section_of(target_dump.rows()[r]);
-    const std::vector<const DumpRow*>& candidates = sections[section];
-    const size_t at = position[section]++;
-    (*rows)[r].golden = at < candidates.size() ? candidates[at] : AbsentRow();
+    auto& [next, end] = sections[static_cast<size_t>(target_dump.rows()[r].section)];
+    (*rows)[r].golden = next < end ? &golden_dump.rows()[next++] : AbsentRow();
   }
 }
 

@@ -31,8 +31,8 @@ NodeMatches MatchGraphs(const Graph& target, const Graph& golden, const MatchOpt
 enum class Precision : uint8_t { kNone, kPass, kWarning, kError };
 
 struct NodeResults {
-  std::vector<Precision> precision;  // one a node
-  std::vector<ComparedRow> rows;     // one a row of the target dump
+  std::vector<Precision> precision;     // one a node
+  base::LargeVector<ComparedRow> rows;  // one a row of the target dump
   Mode mode = Mode::kStatistics;
 };
 

@@ -13,7 +13,7 @@ namespace sonde::precision::sqlite {
 namespace {
 
 constexpr size_t kFileHeaderBytes = 100;
-constexpr size_t kBufferBytes = size_t{1} << 20U;
+constexpr size_t kBufferBytes = size_t{1} << 18U;  // stays in the processor's cache
 // SQLite locks bytes here and keeps nothing on the page that holds them.
 constexpr uint32_t kLockPage = 0x40000000U / kPageBytes + 1;
 
@@ -110,7 +110,6 @@ Result<std::unique_ptr<PageFile>> PageFile::Create(const std::string& path) {
   std::unique_ptr<PageFile> file(new PageFile(path));
   file->descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file->descriptor_ < 0) return base::ErrnoStatus(errno, "create", path);
-  file->buffer_.reserve(kBufferBytes + kPageBytes);
   file->buffer_.assign(kPageBytes, '\0');
   return file;
 }
@@ -119,16 +118,7 @@ PageFile::~PageFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void PageFile::Flush() {
-  const off_t end = static_cast<off_t>(page_count_) * kPageBytes;
-  if (first_error_.ok()) {
-    first_error_ = WriteAt(descriptor_, buffer_, end - static_cast<off_t>(buffer_.size()), path_);
-  }
-  buffer_.clear();
-}
-
 uint32_t PageFile::TakeNumber() {
-  if (buffer_.size() >= kBufferBytes) Flush();
   if (++page_count_ == kLockPage) {
     buffer_.append(kPageBytes, '\0');
     ++page_count_;
@@ -136,16 +126,29 @@ uint32_t PageFile::TakeNumber() {
   return page_count_;
 }
 
+void PageFile::WriteBuffer(std::unique_lock<std::mutex> lock) {
+  std::string full = std::exchange(buffer_, std::exchange(spare_, {}));
+  const auto end = static_cast<off_t>(page_count_) * kPageBytes;
+  if (!first_error_.ok()) return;
+  lock.unlock();
+  Status written = WriteAt(descriptor_, full, end - static_cast<off_t>(full.size()), path_);
+  full.clear();
+  lock.lock();
+  if (first_error_.ok()) first_error_ = std::move(written);
+  spare_ = std::move(full);
+}
+
 uint32_t PageFile::Append(std::string_view page) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   const uint32_t number = TakeNumber();
   buffer_.append(page);
+  if (buffer_.size() >= kBufferBytes) WriteBuffer(std::move(lock));
   return number;
 }
 
 uint32_t PageFile::AppendOverflow(std::string_view rest) {
   constexpr size_t kRoom = kPageBytes - 4;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   uint32_t begin = 0;
   while (!rest.empty()) {
     const uint32_t number = TakeNumber();
@@ -159,6 +162,7 @@ uint32_t PageFile::AppendOverflow(std::string_view rest) {
     buffer_.append(part);
     buffer_.append(kRoom - part.size(), '\0');
   }
+  if (buffer_.size() >= kBufferBytes) WriteBuffer(std::move(lock));
   return begin;
 }
 
@@ -195,7 +199,7 @@ Status PageFile::WriteFirstPage(const std::vector<SchemaEntry>& schema) {
 }
 
 Status PageFile::Finish(const std::vector<SchemaEntry>& schema) {
-  Flush();
+  WriteBuffer(std::unique_lock<std::mutex>(mutex_));
   SONDE_RETURN_IF_ERROR(first_error_);
   SONDE_RETURN_IF_ERROR(WriteFirstPage(schema));
   const int code = ::close(std::exchange(descriptor_, -1));

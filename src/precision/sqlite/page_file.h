@@ -82,13 +82,15 @@ class PageFile {
  private:
   explicit PageFile(std::string path) : path_(std::move(path)) {}
   uint32_t TakeNumber();
-  void Flush();
+  // Writes what has gathered, and lets others gather meanwhile.
+  void WriteBuffer(std::unique_lock<std::mutex> lock);
   Status WriteFirstPage(const std::vector<SchemaEntry>& schema);
 
   std::string path_;
   int descriptor_ = -1;
   std::mutex mutex_;
-  std::string buffer_;       // pages that follow what is written
+  std::string buffer_;       // pages that follow what is handed over for writing
+  std::string spare_;        // the memory of a buffer that has been written
   uint32_t page_count_ = 1;  // page 1 is left free
   Status first_error_;
 };
