@@ -51,6 +51,15 @@ interface Properties {
   testId?: string;
 }
 
+/** The narrowest that a column may become: numbers fit, most texts too. Pixels. */
+export function leastWidth(column: GridColumn, at: number, rows: readonly Row[]): number {
+  const usual = Math.min(column.width ?? 84, 120);
+  if (column.kind !== "text") return usual;
+  const wide = (text: string) => text.length * 7 + (text.match(/[A-Z_]/g)?.length ?? 0) * 1.5;
+  const longest = Math.max(0, ...rows.slice(0, 60).map((row) => wide(String(row[at] ?? ""))));
+  return Math.min(230, Math.max(usual, Math.ceil(longest) + 22));
+}
+
 const isLeft = (kind: CellKind) => kind === "text" || kind === "boolean";
 
 /** A table of any length: only the rows that are seen exist. Headers sort, arrows and Enter work. */
@@ -73,9 +82,12 @@ export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1,
   const sort = lazy ? lazy.sort : own;
   const zero = useMemo(() => BigInt(base) + BigInt(Math.round(actions.data().begin)), [base, actions]);
   const shown = columns.map((column, i) => ({ ...column, at: i })).filter((column) => column.kind !== "hidden");
-  const template = shown
-    .map((c) => (c.width ? `minmax(${Math.min(c.width, 120)}px, ${c.width}fr)` : "minmax(84px, 110fr)"))
-    .join(" ");
+  const least = useMemo(
+    () => columns.map((column, at) => leastWidth(column, at, lazy ? [] : (rows as readonly Row[]))),
+    [columns, lazy, rows],
+  );
+  const template = shown.map((c) => `minmax(${least[c.at]}px, ${c.width ?? 110}fr)`).join(" ");
+  const minWidth = shown.reduce((sum, c) => sum + least[c.at]!, 10);
 
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setHeight(entry!.contentRect.height));
@@ -120,7 +132,7 @@ export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1,
   const visible = Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i);
   return (
     <div className="grid" data-testid={testId} data-rows={count} role="grid" aria-rowcount={count}>
-      <div className="grid-head" style={{ gridTemplateColumns: template }} role="row">
+      <div className="grid-head" style={{ gridTemplateColumns: template, minWidth }} role="row">
         {shown.map((column) => (
           <button
             key={column.at}
@@ -137,6 +149,7 @@ export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1,
       </div>
       <div
         className="grid-body"
+        style={{ minWidth }}
         ref={body}
         tabIndex={0}
         onScroll={(event) => setTop(event.currentTarget.scrollTop)}

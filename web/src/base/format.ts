@@ -71,5 +71,6 @@ export function formatShare(share: number, digits = 2): string {
 /** 1 MiB and more digits are kept: a number of a table, at most three decimals. */
 export function formatNumber(value: number): string {
   if (Number.isInteger(value)) return formatCount(value);
-  return value.toFixed(Math.abs(value) >= 1000 ? 1 : 3);
+  const digits = Number(value.toFixed(Math.abs(value) >= 1000 ? 1 : 3));
+  return Number.isInteger(digits) ? formatCount(digits) : String(digits);
 }
