@@ -21,6 +21,10 @@ using DoubleVector = hn::Vec<DoubleTag>;
 // So many vectors of each stream are summed in single precision before the total goes to double.
 constexpr size_t kRun = 32;
 
+// Bytes from where memory is read to where it is asked for: the processor does not look beyond the
+// end of a page by itself.
+constexpr size_t kAhead = 4096;
+
 // One of two independent streams, which hide the latency of addition, between two transfers.
 struct Stream {
   FloatVector sum = hn::Zero(FloatTag());
@@ -32,17 +36,28 @@ struct Stream {
   }
 };
 
-// Totals while they are spread over vectors. The extremes are of no use once there was NaN, which
-// shows in the squares: they have no other way to become NaN.
-struct Accumulator {
+// Two of them hide the latency of comparison.
+struct FloatExtremes {
   FloatVector max = hn::Set(FloatTag(), -__builtin_inff());
   FloatVector min = hn::Set(FloatTag(), __builtin_inff());
-  DoubleVector sum = hn::Zero(DoubleTag());
-  DoubleVector squares = hn::Zero(DoubleTag());
 
   HWY_INLINE void Extend(FloatVector v) {
     max = hn::Max(v, max);
     min = hn::Min(v, min);
+  }
+};
+
+// Totals while they are spread over vectors. The extremes are of no use once there was NaN, which
+// shows in the squares: they have no other way to become NaN.
+struct Accumulator {
+  FloatExtremes first;
+  FloatExtremes second;
+  DoubleVector sum = hn::Zero(DoubleTag());
+  DoubleVector squares = hn::Zero(DoubleTag());
+
+  HWY_INLINE void Extend(FloatVector a, FloatVector b) {
+    first.Extend(a);
+    second.Extend(b);
   }
   HWY_INLINE void Transfer(const Stream& a, const Stream& b) {
     sum = AddAsDouble(sum, hn::Add(a.sum, b.sum));
@@ -133,11 +148,11 @@ void AddFloats(const typename From::Element* data, size_t count, FloatMoments* t
     const size_t full = (count - i) / From::kStep;
     const size_t steps = full < kRun ? full : kRun;
     for (size_t step = 0; step < steps; step++, i += From::kStep) {
+      __builtin_prefetch(reinterpret_cast<const char*>(data + i) + kAhead);
       From::Load(data + i, a, b);
       first.Add(a);
       second.Add(b);
-      all.Extend(a);
-      all.Extend(b);
+      all.Extend(a, b);
     }
     all.Transfer(first, second);
   }
@@ -150,13 +165,12 @@ void AddFloats(const typename From::Element* data, size_t count, FloatMoments* t
     second.Add(b);
     all.Transfer(first, second);
     LoadTail<From>(data + i, count - i, data[i], a, b);
-    all.Extend(a);
-    all.Extend(b);
+    all.Extend(a, b);
   }
   totals->sum += hn::GetLane(hn::SumOfLanes(DoubleTag(), all.sum));
   totals->sum_of_squares += hn::GetLane(hn::SumOfLanes(DoubleTag(), all.squares));
-  const float max = hn::GetLane(hn::MaxOfLanes(FloatTag(), all.max));
-  const float min = hn::GetLane(hn::MinOfLanes(FloatTag(), all.min));
+  const float max = hn::GetLane(hn::MaxOfLanes(FloatTag(), hn::Max(all.first.max, all.second.max)));
+  const float min = hn::GetLane(hn::MinOfLanes(FloatTag(), hn::Min(all.first.min, all.second.min)));
   if (max > totals->max) totals->max = max;
   if (min < totals->min) totals->min = min;
   totals->has_nan = totals->sum_of_squares != totals->sum_of_squares;
