@@ -20,7 +20,12 @@ constexpr std::string_view kAbout =
 // Error texts are one line, whatever the parts they are made of.
 std::string OneLine(std::string_view text) {
   std::string line(base::Trim(text));
-  std::replace(line.begin(), line.end(), '\n', ' ');
+  // Messages quote what stands in files: nothing of it may move the terminal's cursor.
+  for (char& c : line) {
+    const bool is_blank = c == '\n' || c == '\r' || c == '\t';
+    const bool is_control = (c >= 0 && c < ' ') || c == '\x7f';
+    if (is_control) c = is_blank ? ' ' : '?';
+  }
   return line;
 }
 

@@ -110,6 +110,7 @@ TEST(Dispatch, WrongUsageNamesWhatWasMeant) {
   EXPECT_EQ(command.status, 2);
   EXPECT_EQ(command.err,
             "sonde: error: unknown command 'shwo'; did you mean 'show'? (see 'sonde --help')\n");
+  EXPECT_THAT(RunWords({"frob\x1bn\ticate"}).err, HasSubstr("unknown command 'frob?n icate'"));
   EXPECT_THAT(RunWords({"frobnicate"}).err, HasSubstr("unknown command 'frobnicate' (see"));
   const Outcome option = RunWords({"show", "--levle=3"});
   EXPECT_EQ(option.status, 2);
