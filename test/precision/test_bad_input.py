@@ -105,6 +105,14 @@ def test_deep_nesting(command, pair, fails):
     fails(words(command, pair), str(path), "deep")
 
 
+def test_a_module_tree_of_too_many_levels(pair, fails):
+    names = [f"Module.m{i}.M.forward.0" for i in range(10_000)]
+    tree = dict(zip(names, [None, *names]))
+    write_rank(pair[0], tree=tree)
+    fails(["graph", "-tp", pair[0]], str(pair[0]), "construct.json", "deeper than 1000")
+    fails(words("graph", pair), str(pair[0]), "construct.json", "deeper than 1000")
+
+
 @pytest.mark.parametrize("flag", ("-cm", "-am", "-dm", "-lm"))
 @pytest.mark.parametrize(
     "text", ("a: [b", "- 1\n- 2", "\ttab: x", "a: &x [*x]", "[" * 10_000, "a: {b: {c: {d: e}}}")

@@ -16,6 +16,7 @@ constexpr std::array<std::string_view, 12> kApiPrefixes = {
     "Tensor.",    "Torch.", "Functional.",     "NPU.",      "VF.", "Distributed.", "Aten.", "Mint.",
     "Primitive.", "Jit.",   "MintFunctional.", "MindSpeed."};
 constexpr std::string_view kListName = "Apis_Between_Modules";
+constexpr size_t kMaxLevels = 1000;
 constexpr std::string_view kGradientMark = ".parameters_grad";
 
 bool IsBackward(std::string_view name) { return name.find("backward") != std::string_view::npos; }
@@ -82,7 +83,10 @@ class GraphBuilder {
     MoveRecomputed(dump_, graph_);
     GroupLooseApis();
     AddGradients();
-    graph_->SetPostOrder();
+    if (graph_->SetPostOrder() > kMaxLevels) {
+      return base::CorruptDataError(
+          Concat("construct.json: nested deeper than ", std::to_string(kMaxLevels), " levels"));
+    }
     FindData();
     SetMicroSteps();
     return Status::Ok();
@@ -101,6 +105,8 @@ class GraphBuilder {
   const ConstructFile& tree() const { return *dump_.construct; }
 
   void AddNodes() {
+    graph_->nodes_.reserve(tree().entries().size() + 1);
+    graph_->index_.reserve(tree().entries().size() + 1);
     Add(kRootName);
     for (const ConstructEntry& entry : tree().entries()) {
       if (graph_->Find(entry.name) == kNoNode) Add(entry.name);
@@ -285,7 +291,8 @@ class GraphBuilder {
 };
 
 // Without recursion: a tree may be as deep as it has nodes.
-void Graph::SetPostOrder() {
+size_t Graph::SetPostOrder() {
+  size_t levels = 0;
   std::vector<std::pair<int32_t, size_t>> stack = {{root(), 0}};
   post_order_.reserve(nodes_.size());
   while (!stack.empty()) {
@@ -293,12 +300,14 @@ void Graph::SetPostOrder() {
     const std::vector<int32_t>& children = node(index).children;
     if (next < children.size()) {
       const int32_t child = children[next++];
+      levels = std::max(levels, stack.size());
       stack.emplace_back(child, 0);
     } else {
       post_order_.push_back(index);
       stack.pop_back();
     }
   }
+  return levels;
 }
 
 void Graph::TakeMicroSteps(const Graph& target, const std::vector<int32_t>& target_of) {

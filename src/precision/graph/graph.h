@@ -38,7 +38,8 @@ struct GraphNode {
 
 class Graph {
  public:
-  // Fails when construct.json is missing or empty: the dump's level must be L0 or mix.
+  // Fails when construct.json is missing or empty: the dump's level must be L0 or mix. Fails for
+  // more than a thousand levels: matched nodes name all that their partner lies in.
   static Result<Graph> Build(const DumpFolder& dump, const std::string& folder);
 
   const std::vector<GraphNode>& nodes() const { return nodes_; }
@@ -58,7 +59,7 @@ class Graph {
   friend class MergedGraphMaker;
   friend class RecomputeMover;
   Graph() = default;
-  void SetPostOrder();
+  size_t SetPostOrder();  // returns how many levels there are below the root
 
   std::vector<GraphNode> nodes_;
   std::unordered_map<std::string_view, int32_t, base::StringHash> index_;

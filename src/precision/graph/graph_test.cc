@@ -110,17 +110,28 @@ TEST(GraphTest, AMissingTreeNamesTheLevel) {
   EXPECT_NE(graph.status().message().find("level L0 or mix"), std::string::npos);
 }
 
-TEST(GraphTest, DeepTreesNeedNoRecursion) {
+// The construct.json of modules that lie each in the one before it.
+std::string Nested(int levels) {
   std::string construct = R"({"Module.0.M.forward.0": null)";
-  for (int i = 1; i < 20'000; ++i) {
+  for (int i = 1; i < levels; ++i) {
     construct += R"(, "Module.)" + std::to_string(i) + R"(.M.forward.0": "Module.)" +
                  std::to_string(i - 1) + R"(.M.forward.0")";
   }
-  const DumpFolder folder = Folder(construct + "}");
+  return construct + "}";
+}
+
+TEST(GraphTest, AThousandLevelsAndNoMore) {
+  const DumpFolder folder = Folder(Nested(1000));
   const Graph graph = Build(folder);
-  EXPECT_EQ(graph.post_order().size(), 20'001U);
+  EXPECT_EQ(graph.post_order().size(), 1001U);
   const NodeMatches matches = MatchGraphs(graph, graph, {});
   EXPECT_EQ(std::count(matches.begin(), matches.end(), kNoNode), 0);
+  for (const int levels : {1001, 20'000}) {
+    const DumpFolder deeper = Folder(Nested(levels));
+    const Result<Graph> refused = Graph::Build(deeper, "dump");
+    ASSERT_FALSE(refused.ok()) << levels;
+    EXPECT_NE(refused.status().message().find("deeper than 1000 levels"), std::string::npos);
+  }
 }
 
 TEST(GraphTest, MicroStepsBeginWithForwardAfterBackward) {
