@@ -1,24 +1,35 @@
 """Sonde and vLLM's own profiler on the same server program, the same model, the same requests.
 
-Two servers run at once, one with each profiler, and take turns request by request, so that what
-else the machine does meets both. A session is one request of TOKENS tokens; "off" is the same
-request while nothing is recorded. Times are medians over the rounds; memory is the resident size
-of the worker. vLLM's stop makes its files; Sonde's come after it, "files" is when they are there.
+Three servers run at once: one under Sonde, one with vLLM's profiler, one with neither ("bare"),
+and take turns request by request, so that what else the machine does meets all. A session is one
+request of TOKENS tokens; "off" is the same request while nothing is recorded. Times of tokens are
+CPU milliseconds of a step in the worker (step_times.py; the machine may be shared), medians;
+"held" is the longest time that another request's stream stood still around start and stop, less
+its usual distance. Sonde's files come after the stop: "files" is microseconds a slice from the
+stop until they are there. Memory is the worker's resident size at the end less before. "long" is
+one session of LONG engine steps.
 """
 
 import argparse
+import array
+import contextlib
 import json
 import statistics
 import subprocess
+import threading
 import time
+import urllib.request
 from pathlib import Path
 
 from vllm_server import Server
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 PROMPT = "def main():\n    import os\n"
 TOKENS = 64
-SPIN_S = 1.5  # the other server's worker polls for a second after its last message
+LONG = 10000
+REQUEST = 480  # tokens of one request at most
+SPIN_S = 1.2  # the worker polls for a second after its last message
 # Name, switches of `sonde run`, fields of vLLM's configuration.
 KINDS = (
     ("plain", ["--profile-level", "level0"], {"torch_profiler_with_stack": False}),
@@ -31,62 +42,193 @@ KINDS = (
 )
 
 
-def worker_memory(server):
-    """Resident megabytes of the largest process below the server: the worker."""
-    listing = subprocess.run(["ps", "-e", "-o", "pgid=,rss="], capture_output=True, text=True,
-                             check=True).stdout  # fmt: skip
-    sizes = [int(size) for group, size in map(str.split, listing.splitlines())
-             if int(group) == server.process.pid]  # fmt: skip
-    return max(sizes, default=0) / 1024
+def worker_of(server):
+    """Process number of the server's worker: by its title."""
+    listing = subprocess.run(["ps", "-e", "-o", "pid=,pgid=,args="], capture_output=True,
+                             text=True, check=True).stdout  # fmt: skip
+    for line in listing.splitlines():
+        pid, group, title = line.split(None, 2)
+        if int(group) == server.process.pid and "VLLM::Worker" in title:
+            return int(pid)
+    raise RuntimeError("the server has no worker")
 
 
-def request_ms(server):
-    """Milliseconds a token of one request."""
-    started = time.perf_counter()
-    server.ask(PROMPT, TOKENS)
-    return 1000 * (time.perf_counter() - started) / TOKENS
+def memory_mb(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("no resident size")
+
+
+def token_ms(server, tokens=TOKENS):
+    """CPU milliseconds of the worker for a step of one request: the median of its steps."""
+    before = server.times.stat().st_size
+    server.ask(PROMPT, tokens)
+    with server.times.open("rb") as file:
+        file.seek(before)
+        steps = array.array("q", file.read())
+    return statistics.median(steps) / 1e6
+
+
+class Stream:
+    """Another request, whose pieces are timed while something else goes on."""
+
+    def __init__(self, server):
+        self._server, self._times = server, []
+        self._thread = threading.Thread(target=self._read)
+
+    def _read(self):
+        body = json.dumps({"model": "tiny", "prompt": "class ", "max_tokens": REQUEST,
+                           "stream": True, "ignore_eos": True}).encode()  # fmt: skip
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self._server.port}/v1/completions", data=body,
+            headers={"Content-Type": "application/json"},
+        )  # fmt: skip
+        with urllib.request.urlopen(request, timeout=300) as answer:
+            for line in answer:
+                if line.startswith(b"data: {"):
+                    self._times.append(time.monotonic())
+
+    def __enter__(self):
+        self._thread.start()
+        while len(self._times) < 20 and self._thread.is_alive():
+            time.sleep(0.001)
+        return self
+
+    def __exit__(self, *_):
+        self._thread.join()
+
+    def held_ms(self, begin, end):
+        """Longest distance of two pieces that touches the time, less the usual one."""
+        pairs = list(zip(self._times, self._times[1:]))
+        usual = statistics.median(second - first for first, second in pairs)
+        touched = [second - first for first, second in pairs if second >= begin and first <= end]
+        return 1000 * (max(touched, default=0) - usual)
+
+
+def await_files(folder, before):
+    """Folders of the captures of ranks that came, once their files are there."""
+    spans = [path for path in set(folder.glob("*_ascend_pt")) - before]
+    while not all((span / "ASCEND_PROFILER_OUTPUT/analyse.done").exists() for span in spans):
+        time.sleep(0.02)
+    return spans
 
 
 def session(server, folder):
-    """Milliseconds a token, seconds of the stop, seconds until the files are there."""
-    before = set(folder.iterdir()) if folder.exists() else set()
+    """CPU milliseconds a token, seconds of the stop, of the files, and the captures."""
+    before = set(folder.glob("*_ascend_pt"))
     server.profile("start")
-    token = request_ms(server)
-    stopped = time.perf_counter()
+    token = token_ms(server)
     _, _, stop = server.profile("stop")
-    spans = [path for path in set(folder.iterdir()) - before if path.is_dir()]
-    while not all((span / "ASCEND_PROFILER_OUTPUT/analyse.done").exists() for span in spans):
-        time.sleep(0.02)
-    return token, stop, time.perf_counter() - stopped
+    stopped = time.perf_counter()
+    spans = await_files(folder, before)
+    return token, stop, time.perf_counter() - stopped, spans
 
 
-def measure(arguments, kind, ours, theirs):
+def held(server, folder):
+    """Milliseconds that another request stood still at the start and at the stop."""
+    before = set(folder.glob("*_ascend_pt"))
+    with Stream(server) as stream:
+        started = time.monotonic()
+        server.profile("start")
+        middle = time.monotonic()
+        time.sleep(0.1)
+        stopped = time.monotonic()
+        server.profile("stop")
+        end = time.monotonic()
+    await_files(folder, before)
+    return stream.held_ms(started, middle), stream.held_ms(stopped, end)
+
+
+def query(sonde, span, sql):
+    done = subprocess.run([sonde, "query", span, sql, "--format", "json"], capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    return json.loads(done.stdout)[0]["n"]
+
+
+def of_captures(sonde, spans, files_s):
+    """Microseconds of the files a slice, and bytes of the records an operator."""
+    slices = sum(query(sonde, span, "SELECT count(*) AS n FROM slice") for span in spans)
+    ops = sum(query(sonde, span, "SELECT count(*) AS n FROM framework_op") for span in spans)
+    size = sum(path.stat().st_size for span in spans for path in span.glob("SONDE/*.sonde"))
+    return 1e6 * files_s / slices, size / ops
+
+
+def offer_plugin(work):
+    """step_times.py as a plug-in that looks installed."""
+    metadata = work / "step_times-0.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: step_times\nVersion: 0.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[vllm.general_plugins]\nstep_times = step_times:register\n"
+    )
+
+
+def serve(stack, arguments, kind, ours, theirs):
     work = arguments.work / kind
     work.mkdir()
     launcher = [arguments.sonde, "run", *ours, "--profile-save-path", work / "sonde", "--"]
     config = {"profiler": "torch", "torch_profiler_dir": str(work / "vllm"), **theirs}
-    options = ["--profiler-config", json.dumps(config)]
-    rows = {"sonde": [], "vllm": []}
-    with Server(arguments.python, work.parent / "model", work / "sonde.log", launcher) as mine, \
-         Server(arguments.python, work.parent / "model", work / "vllm.log",
-                options=options) as peer:  # fmt: skip
-        servers = {"sonde": mine, "vllm": peer}
-        memory = {}
-        for name, server in servers.items():
-            for _ in range(3):
-                request_ms(server)
-            memory[name] = worker_memory(server)
+    options = {"sonde": {"launcher": launcher}, "bare": {},
+               "vllm": {"options": ["--profiler-config", json.dumps(config)]}}  # fmt: skip
+    servers = {}
+    for name in arguments.servers:
+        (work / name).mkdir(exist_ok=True)
+        times = work / f"{name}.times"
+        environment = {"PYTHONPATH": f"{HERE}:{arguments.work}", "STEP_TIMES": str(times)}
+        server = Server(arguments.python, arguments.model, work / f"{name}.log",
+                        environment=environment, **options[name])  # fmt: skip
+        servers[name] = stack.enter_context(server)
+        server.times = times
+        server.worker, server.folder = worker_of(server), work / name
+        for _ in range(3):
+            token_ms(server)
+        server.memory = memory_mb(server.worker)
+    return servers
+
+
+def measure(arguments, kind, ours, theirs):
+    with contextlib.ExitStack() as stack:
+        servers = serve(stack, arguments, kind, ours, theirs)
+        rows = {name: [] for name in servers}
         for _ in range(arguments.rounds):
             for name, server in servers.items():
                 time.sleep(SPIN_S)
-                off = request_ms(server)
-                rows[name].append((off, *session(server, work / name)))
-        for name, server in servers.items():
-            memory[name] = worker_memory(server) - memory[name]
-    for name, values in rows.items():
-        off, token, stop, files = (statistics.median(column) for column in zip(*values))
-        print(f"{kind:8} {name:6} {off:8.2f} {token:10.2f} {token / off:6.2f} x {stop:8.3f} "
-              f"{files:8.2f} {memory[name]:9.0f}", flush=True)  # fmt: skip
+                rows[name].append([token_ms(server)])
+            for name in [name for name in servers if name != "bare"]:
+                time.sleep(SPIN_S)
+                server = servers[name]
+                *times, spans = session(server, server.folder)
+                rows[name][-1] += times + [max(held(server, server.folder))]
+                rows[name][-1] += of_captures(arguments.sonde, spans, times[2]) if spans else ()
+        for name, values in rows.items():
+            columns = [statistics.median(column) for column in zip(*values)]
+            growth = memory_mb(servers[name].worker) - servers[name].memory
+            say(kind, name, columns, growth)
+
+
+def measure_long(arguments, kind, ours):
+    """One session of LONG engine steps; its files, of which there would be gigabytes, are not
+    made."""
+    with contextlib.ExitStack() as stack:
+        unparsed = argparse.Namespace(**{**vars(arguments), "servers": ["sonde"]})
+        servers = serve(stack, unparsed, f"{kind}_long", [*ours, "--no-analyse"], {})
+        server = servers["sonde"]
+        off = token_ms(server)
+        server.profile("start")
+        for _ in range(LONG // REQUEST):
+            server.ask(PROMPT, REQUEST)
+        token = token_ms(server, LONG % REQUEST)
+        _, _, stop = server.profile("stop")
+        say(f"{kind}, long", "sonde", [off, token, stop], memory_mb(server.worker) - server.memory)
+
+
+def say(kind, name, columns, growth):
+    names = ("off ms", "on ms", "stop s", "files s", "held ms", "us/slice", "bytes/op")
+    told = [f"{title} {value:.3f}" for title, value in zip(names, columns)]
+    if len(columns) > 1 and columns[0]:
+        told.append(f"on/off {columns[1] / columns[0]:.3f}")
+    print(f"{kind:13} {name:6} {'  '.join(told)}  MB {growth:+.0f}", flush=True)
 
 
 def main():
@@ -96,14 +238,20 @@ def main():
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--kinds", nargs="*", default=[kind for kind, _, _ in KINDS])
+    parser.add_argument("--servers", nargs="*", default=["sonde", "vllm", "bare"])
+    parser.add_argument("--long", action="store_true", help=f"also a session of {LONG} steps")
     arguments = parser.parse_args()
-    subprocess.run([arguments.python, ROOT / "examples/vllm/make_model.py",
-                    arguments.work / "model"], check=True, capture_output=True)  # fmt: skip
-    print("                 off ms/tok  recording          stop s  files s  worker MB")
+    arguments.model = arguments.work / "model"
+    offer_plugin(arguments.work)
+    subprocess.run([arguments.python, ROOT / "examples/vllm/make_model.py", arguments.model],
+                   check=True, capture_output=True)  # fmt: skip
     for kind, ours, theirs in KINDS:
         if kind in arguments.kinds:
             measure(arguments, kind, ours, theirs)
-    print("goals: stop 0.1 s (stacks 0.2), recording 1.05 x (shapes 1.10, stacks 1.25), 64 MB")
+            if arguments.long:
+                measure_long(arguments, kind, ours)
+    print("goals: stop 0.1 s (stacks 0.2, long 1), on/off 1.05 (shapes 1.10, stacks 1.25), sonde's "
+          "off/bare's 1.01, held 50 ms, 1 us/slice, 40 bytes/op, 64 MB")  # fmt: skip
 
 
 if __name__ == "__main__":
