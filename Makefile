@@ -27,6 +27,10 @@ setup: ## Install or fetch all that build, demo, tests and lint need; quick when
 	@setup/web.sh
 	@setup/python.sh test >/dev/null
 
+.PHONY: setup-vllm
+setup-vllm: ## Install a vLLM for the CPU, with which `make test` tests the real server too; quick when it is there
+	@setup/python.sh vllm >/dev/null
+
 .PHONY: setup-build
 setup-build:
 	@setup/debian.sh build test
