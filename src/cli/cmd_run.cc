@@ -85,6 +85,8 @@ void DeclareContent(CLI::App& app, RunOptions& options) {
   AddSwitch(app, options.with_modules, group, "profile-with-modules",
             "One range per nn.Module call (on)");
   AddSwitch(app, options.mstx, group, "profile-mstx", "Ranges and marks of the program (on)");
+  AddSwitch(app, options.request_text, group, "profile-request-text",
+            "Texts of the prompts and answers of a server (off)");
   app.add_option("--profile-gc-threshold-ms", options.gc_threshold_ms,
                  "Garbage collections at least this long; 0: all (default: none)")
       ->group(group);

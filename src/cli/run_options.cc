@@ -173,6 +173,7 @@ Status ReadVariables(const VariableGetter& get_variable, RunOptions& options) {
   reader.Read("SONDE_PROFILE_RECORD_SHAPES", options.record_shapes);
   reader.Read("SONDE_PROFILE_WITH_MODULES", options.with_modules);
   reader.Read("SONDE_PROFILE_MSTX", options.mstx);
+  reader.Read("SONDE_PROFILE_REQUEST_TEXT", options.request_text);
   reader.Read("SONDE_PROFILE_GC_THRESHOLD_MS", options.gc_threshold_ms);
   reader.Read("SONDE_PROFILE_SAVE_PATH", options.save_path);
   reader.Read("SONDE_PROFILE_ANALYSE", options.analyse);
@@ -230,6 +231,7 @@ EnvironmentVariables ToEnvironment(const RunOptions& options) {
   AddSwitch(out, "SONDE_PROFILE_RECORD_SHAPES", options.record_shapes);
   AddSwitch(out, "SONDE_PROFILE_WITH_MODULES", options.with_modules);
   AddSwitch(out, "SONDE_PROFILE_MSTX", options.mstx);
+  AddSwitch(out, "SONDE_PROFILE_REQUEST_TEXT", options.request_text);
   if (options.gc_threshold_ms) {
     out.emplace_back("SONDE_PROFILE_GC_THRESHOLD_MS",
                      base::PythonDoubleText(*options.gc_threshold_ms));

@@ -28,6 +28,7 @@ struct RunOptions {
   std::optional<bool> record_shapes;
   std::optional<bool> with_modules;
   std::optional<bool> mstx;
+  std::optional<bool> request_text;
   std::optional<double> gc_threshold_ms;
   std::optional<std::string> save_path;
   std::optional<bool> analyse;

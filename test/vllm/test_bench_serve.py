@@ -1,9 +1,10 @@
-"""`vllm bench serve --profile` beside our summary of the same requests: counts are equal; its times
-have the client and the connection on top."""
+"""`vllm bench serve --profile` beside our summary of the same requests: counts are equal. Its times
+have the client and the connection on top; a middleware of vLLM's own takes them in the server."""
 
 import csv
 import json
 import os
+import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -29,11 +30,40 @@ def bench(python, server, model, folder):
     return json.loads(result.read_text())
 
 
-def test_beside_vllm_bench_serve(sonde, vllm_python, model, tmp_path):
+def close(mine, theirs):
+    """Within 5 % or 0.2 ms (nanoseconds)."""
+    return abs(mine - theirs) <= max(0.05 * theirs, 200_000)
+
+
+def compare_streams(found, path):
+    """Our requests beside what the middleware saw; medians, since whoever shares the machine may
+    come between two looks at the clock."""
+    seen = [json.loads(line) for line in path.read_text().splitlines()]
+    streams = sorted((one for one in seen if one["sent"]), key=lambda one: one["begin"])
+    streams = streams[-REQUESTS:]  # the first one tested whether the server is there
+    assert len(found) == len(streams) == REQUESTS
+    for name in ("ttft", "tpot", "e2e"):
+        pairs = []
+        for row, stream in zip(found, streams):
+            first, last = stream["sent"][0], stream["sent"][-1]
+            theirs = {"ttft": first - stream["begin"], "e2e": last - stream["begin"],
+                      "tpot": (last - first) / (row["output_tokens"] - 1)}  # fmt: skip
+            mine = {**row, "e2e_ns": row["last_token_ts"] - row["ts"]}[f"{name}_ns"]
+            pairs.append((mine, theirs[name]))
+        mine, theirs = (statistics.median(column) for column in zip(*pairs))
+        print(f"{name}: ours {mine / 1e6:.3f} ms, as sent {theirs / 1e6:.3f} ms")
+        assert close(mine, theirs), (name, pairs)
+
+
+def test_beside_vllm_bench_serve(sonde, vllm_python, model, tmp_path, rows):
     launcher = [sonde, "run", "--profile-save-path", tmp_path / "profile", "--"]
     results = tmp_path / "results"
     results.mkdir()
-    with Server(vllm_python, model, tmp_path / "log", launcher) as server:
+    times = tmp_path / "times"
+    environment = {"PYTHONPATH": str(Path(__file__).parent), "STREAM_TIMES": str(times)}
+    options = ["--middleware", "stream_times.StreamTimes"]
+    with Server(vllm_python, model, tmp_path / "log", launcher, options=options,
+                environment=environment) as server:  # fmt: skip
         server.ask("import ", 4)
         told = bench(vllm_python, server, model, results)
         end = time.monotonic() + 120
@@ -52,7 +82,9 @@ def test_beside_vllm_bench_serve(sonde, vllm_python, model, tmp_path):
         for statistic, prefix in (("mean", "mean"), ("P50", "median"), ("P99", "p99")):
             mine, client = ours[name, statistic], told[f"{prefix}_{theirs}_ms"]
             print(f"{name} {statistic}: ours {mine:.3f} ms, client {client:.3f} ms")
-        # What the client waits for is what the server took, and its own work on top, which is
+        # What the client waits for is what the server took and its own work on top, which is
         # as much again where it has no core of its own.
         mine, client = ours[name, "mean"], told[f"mean_{theirs}_ms"]
         assert 0 < mine < 1.05 * client + 1, (name, mine, client)
+    sql = "SELECT ts, ttft_ns, tpot_ns, last_token_ts, output_tokens FROM request ORDER BY ts"
+    compare_streams(rows(summary.parent, sql), times)

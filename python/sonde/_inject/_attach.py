@@ -5,6 +5,7 @@ doing the program's work.
 """
 
 import atexit
+import functools
 import os
 import sys
 from typing import Any, Optional
@@ -60,8 +61,22 @@ def attach(torch: Any) -> None:
     _run = run
     if run.leaves_it_to_the_program:
         _stand_in.install(torch, options, run, serves=server is not None)
+    if server is None:
+        _await_server(torch, options, run)
     atexit.register(_end)
     os.register_at_fork(after_in_child=_forked)
+
+
+def _await_server(torch: Any, options: _options.Options, run: Run) -> None:
+    """The program may import a server later."""
+
+    def joins(server: Any) -> None:
+        run.joins_server(server)
+        if run.leaves_it_to_the_program:
+            _stand_in.install(torch, options, run, serves=True)
+
+    for server in _SERVERS:
+        server.when_served(functools.partial(joins, server))
 
 
 def _attach_dump(torch: Any, command: list[str]) -> None:

@@ -34,6 +34,7 @@ class Options:
     record_shapes: bool = False
     with_modules: bool = True
     mstx: bool = True
+    request_text: bool = False
     gc_threshold_ms: Optional[float] = None
     save_path: str = "./profile"
     analyse: bool = True
@@ -89,6 +90,7 @@ _TABLE: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("SONDE_PROFILE_RECORD_SHAPES", "record_shapes", _switch),
     ("SONDE_PROFILE_WITH_MODULES", "with_modules", _switch),
     ("SONDE_PROFILE_MSTX", "mstx", _switch),
+    ("SONDE_PROFILE_REQUEST_TEXT", "request_text", _switch),
     ("SONDE_PROFILE_GC_THRESHOLD_MS", "gc_threshold_ms", float),
     ("SONDE_PROFILE_SAVE_PATH", "save_path", str),
     ("SONDE_PROFILE_ANALYSE", "analyse", _switch),

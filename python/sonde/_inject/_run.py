@@ -171,6 +171,13 @@ class Run:
         elif self._server is None:
             self._guard_rank(self._start)
 
+    def joins_server(self, server: Any) -> None:
+        """The program turned out to have a server in it: what runs is recorded on until the
+        server's first session."""
+        self._server = server
+        server.install(self._options, self._step_begins, self._step_ends)
+        server.before_session(self.yield_to_program)
+
     @property
     def leaves_it_to_the_program(self) -> bool:
         """Whether a profiler of the program's own may decide when to record."""

@@ -156,7 +156,7 @@ class TorchProfile(profile):
         try:
             super()._trace_ready()
         finally:
-            if self.options.analyse:
+            if self.options.analyse and self.span_path:
                 self.owner.parse_window(self.span_path)
 
     @_console.guarded(default=_tables.AverageList([]))

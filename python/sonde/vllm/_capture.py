@@ -4,10 +4,11 @@ Whatever fails costs one line: the server serves.
 """
 
 import os
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from sonde import _analyse, _native
 from sonde._inject import _report
+from sonde._inject._options import Options
 from sonde.torch._recording import Recording, Settings
 from sonde.vllm import _marks
 
@@ -22,8 +23,11 @@ def trace_folder(vllm_config: Any) -> Optional[str]:
     return os.path.abspath(os.path.expanduser(folder))
 
 
-#: Whether captures are parsed as soon as they are whole.
-analyses = True
+#: The switches of this process.
+options = Options()
+
+#: Ends what else records this process.
+before_session: Optional[Callable[[], None]] = None
 
 
 class ProcessCapture:
@@ -39,6 +43,8 @@ class ProcessCapture:
         self.session = session
         if session is None or self._recording is not None:
             return
+        if before_session is not None:
+            before_session()
         if _native.recorder().status().state != _native.STATE_IDLE:
             return  # a worker in this process records everything
         settings = Settings(
@@ -68,7 +74,7 @@ class ProcessCapture:
 
 def analyse(session: Optional[str]) -> None:
     """Makes the store of the whole server and the summary, in a process of low priority."""
-    if session is None or not analyses:
+    if session is None or not options.analyse:
         return
 
     def report(status: int) -> None:

@@ -1,5 +1,5 @@
-"""Changes to the front-end of a vLLM server (and of offline ``LLM``): requests from their arrival
-to the last byte, and the sessions.
+"""Changes to the front-end of a vLLM server: requests from their arrival to the last byte, and the
+sessions.
 
 A request over HTTP is one range "request", which begins when its head has arrived and ends with
 the answer. Each output of the engine and each piece that is sent is a moment of it.
@@ -13,7 +13,7 @@ from typing import Any, Optional
 
 from sonde import _native
 from sonde._inject import _report
-from sonde.vllm import _marks, _session
+from sonde.vllm import _capture, _marks, _session
 from sonde.vllm._capture import ProcessCapture, analyse, trace_folder
 
 _current: "contextvars.ContextVar[Optional[_HttpRequest]]" = contextvars.ContextVar(
@@ -122,6 +122,9 @@ def change_outputs(module: Any) -> None:
         native = _marks.recorder()
         if native is not None:
             _tell_arrival(native, request)
+            if _capture.options.request_text:
+                prompt = args[0] if args else kwargs.get("prompt")
+                _marks.texts(native, "prompt", request.request_id, prompt)
         return add(self, request, *args, **kwargs)
 
     @functools.wraps(make)
@@ -131,6 +134,9 @@ def change_outputs(module: Any) -> None:
         if native is not None:
             reason = args[1] if len(args) > 1 else kwargs.get("finish_reason")
             _tell_output(native, self.request_id, len(new_token_ids), reason)
+            if reason is not None and _capture.options.request_text:
+                text = getattr(self.detokenizer, "output_text", None)
+                _marks.texts(native, "answer", self.request_id, text)
         return output
 
     processor.add_request, state.make_request_output = our_add, our_make
@@ -169,7 +175,7 @@ def change_async(module: Any) -> None:
     @functools.wraps(start)
     async def start_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = await start(self, *args, **kwargs)
-        await asyncio.to_thread(_begin, self, getattr(self, "profiler", None) is not None)
+        await asyncio.to_thread(begin, self, getattr(self, "profiler", None) is not None)
         return result
 
     @functools.wraps(stop)
@@ -177,34 +183,13 @@ def change_async(module: Any) -> None:
         try:
             return await stop(self, *args, **kwargs)
         finally:
-            await asyncio.to_thread(_finish, self)
+            await asyncio.to_thread(finish, self)
 
     front_end.start_profile, front_end.stop_profile = start_profile, stop_profile
 
 
-def change_offline(module: Any) -> None:
-    """``vllm.v1.engine.llm_engine``: the same of ``LLM`` in a program."""
-    front_end = module.LLMEngine
-    start, stop = front_end.start_profile, front_end.stop_profile
-
-    @functools.wraps(start)
-    def start_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = start(self, *args, **kwargs)
-        # The engine may be in this process, and is recorded with it then.
-        _begin(self, not hasattr(getattr(self, "engine_core", None), "engine_core"))
-        return result
-
-    @functools.wraps(stop)
-    def stop_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return stop(self, *args, **kwargs)
-        finally:
-            _finish(self)
-
-    front_end.start_profile, front_end.stop_profile = start_profile, stop_profile
-
-
-def _begin(front_end: Any, is_recorded: bool) -> None:
+def begin(front_end: Any, is_recorded: bool) -> None:
+    """The engine's session began: this process belongs to it."""
     folder = trace_folder(getattr(front_end, "vllm_config", None))
     if folder is None:
         return
@@ -222,7 +207,8 @@ def _begin(front_end: Any, is_recorded: bool) -> None:
         capture.session = session
 
 
-def _finish(front_end: Any) -> None:
+def finish(front_end: Any) -> None:
+    """The session is over: it is summed up."""
     capture = front_end.__dict__.get("_sonde_capture")
     if capture is None:
         return

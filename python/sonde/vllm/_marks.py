@@ -18,6 +18,7 @@ DOMAIN = "sonde.serving"
 _STEP_BITS = 40
 _keys: dict[str, int] = {}
 _KEPT_KEYS = 10000
+_TEXT_PART = 1500  # bytes; an argument set holds 2048
 
 
 def recorder() -> Optional[_native.Recorder]:
@@ -96,6 +97,14 @@ def end(native: _native.Recorder, number: int) -> None:
 def count(native: _native.Recorder, name: str, value: Union[int, float]) -> None:
     """The value of a counter from now on."""
     native.fast.sonde_counter(native.intern(name), native.domain(DOMAIN), value)
+
+
+def texts(native: _native.Recorder, what: str, request: str, text: Optional[str]) -> None:
+    """A text of a request, in as many moments as it needs."""
+    data = (text or "").encode("utf-8", "replace")
+    for part, begin in enumerate(range(0, len(data), _TEXT_PART)):
+        piece = data[begin : begin + _TEXT_PART].decode("utf-8", "replace")
+        mark(native, f"request {what}", {"request": request, "part": part, what: piece})
 
 
 def mark(native: _native.Recorder, name: str, facts: dict[str, Any]) -> None:

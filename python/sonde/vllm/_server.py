@@ -6,6 +6,7 @@ rest: steps and batches (``_worker``), scheduling (``_engine``), requests (``_fr
 """
 
 import json
+import multiprocessing
 import os
 import sys
 from typing import Any, Callable
@@ -13,7 +14,16 @@ from typing import Any, Callable
 from sonde._inject import _report
 from sonde._inject._after_import import when_imported
 from sonde._inject._options import Options
-from sonde.vllm import _capture, _dump, _engine, _front_end, _session, _worker
+from sonde.vllm import (
+    _capture,
+    _configuration,
+    _dump,
+    _engine,
+    _front_end,
+    _offline,
+    _session,
+    _worker,
+)
 
 #: Set by the first process of a server for those that it starts.
 _MARK = "SONDE_SERVER"
@@ -26,9 +36,22 @@ def is_server(command: list[str]) -> bool:
     """Whether this process belongs to a vLLM server; its children know from the environment."""
     words = [os.path.basename(word) for word in command[:3]]
     module = command[command.index("-m") + 1] if "-m" in command[:-1] else ""
-    if "vllm" in words[:2] or module.split(".")[0] == "vllm":
+    is_script = "vllm" in sys.modules and "RANK" not in os.environ  # LLM(...) in a program
+    if "vllm" in words[:2] or module.split(".")[0] == "vllm" or is_script:
         os.environ[_MARK] = "vllm"
     return os.environ.get(_MARK) == "vllm"
+
+
+def when_served(joins: Callable[[], None]) -> None:
+    """For a program that imported torch first: calls ``joins`` if it makes an ``LLM(...)``. Not
+    where a rank of a training job has one inside."""
+
+    def imported(_: Any) -> None:
+        if "RANK" not in os.environ:
+            os.environ[_MARK] = "vllm"
+            joins()
+
+    when_imported("vllm.v1.engine.llm_engine", imported)
 
 
 #: Modules that are changed and how. Several modules hold ``build_app``, by version.
@@ -38,7 +61,7 @@ CHANGES: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("vllm.v1.engine.core", _engine.change_core),
     ("vllm.v1.engine.output_processor", _front_end.change_outputs),
     ("vllm.v1.engine.async_llm", _front_end.change_async),
-    ("vllm.v1.engine.llm_engine", _front_end.change_offline),
+    ("vllm.v1.engine.llm_engine", _offline.change_offline),
     ("vllm.entrypoints.launchers.app", _front_end.change_app),
     ("vllm.entrypoints.openai.api_server", _front_end.change_app),
 )
@@ -48,7 +71,7 @@ def install(options: Options, begin_step: _worker.BeginStep, end_step: Callable[
     """Puts the changes in place; the functions are told of the engine steps of a worker."""
     _say_version()
     _session.name_server()
-    _capture.analyses = options.analyse
+    _capture.options = options
     _ask_for_routes(options)
     _dump.watch()
     when_imported(
@@ -57,6 +80,11 @@ def install(options: Options, begin_step: _worker.BeginStep, end_step: Callable[
     )
     for name, change in CHANGES:
         when_imported(name, change)
+
+
+def before_session(call: Callable[[], None]) -> None:
+    """What is called in this process before it joins a session."""
+    _capture.before_session = call
 
 
 def joins(span: str) -> None:
@@ -84,26 +112,28 @@ def _say_version() -> None:
 
 
 def _ask_for_routes(options: Options) -> None:
-    """``vllm serve`` has the profiling routes only where a profiler is configured."""
+    """A server has the profiling routes only where a profiler is configured."""
     words = sys.argv
-    if len(words) < 2 or words[1] != "serve":
+    if not _serves(words) or multiprocessing.parent_process() is not None:
+        return  # children have the words of the first process
+    given = " ".join(words)
+    if "--profiler-config" in given or "--profiler_config" in given:
+        _configuration.warn(given)
         return
-    if any(word.startswith(("--profiler-config", "--profiler_config")) for word in words):
-        return
-    if os.environ.get("VLLM_TORCH_PROFILER_DIR"):
-        return
-    folder = os.path.abspath(options.save_path)
+    fields = _configuration.of_environment()
+    _configuration.warn(" ".join(fields))
     if _version() < (0, 13):
-        os.environ["VLLM_TORCH_PROFILER_DIR"] = folder
-        return
-    config = {
-        "profiler": "torch",
-        "torch_profiler_dir": folder,
-        "torch_profiler_with_stack": options.with_stack,
-        "torch_profiler_record_shapes": options.record_shapes,
-        "torch_profiler_with_memory": options.with_memory,
-    }
-    words += ["--profiler-config", json.dumps(config)]
+        os.environ.setdefault(_configuration.FOLDER_VARIABLE, os.path.abspath(options.save_path))
+    elif not fields or _version() >= (0, 15):
+        fields = fields or _configuration.of_options(options)
+        words += ["--profiler-config", json.dumps(fields)]
+
+
+def _serves(words: list[str]) -> bool:
+    """``vllm serve ...`` or ``python -m vllm.entrypoints.openai.api_server ...``."""
+    if len(words) > 1 and words[1] == "serve":
+        return True
+    return words[:1] != [] and words[0].endswith("openai/api_server.py")
 
 
 def _version() -> tuple[int, ...]:

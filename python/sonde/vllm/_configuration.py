@@ -1,0 +1,86 @@
+"""The profiler's configuration of vLLM: made where the user gave none, from our own switches or
+from the variables of older versions; and what of it has no effect here.
+"""
+
+import os
+from typing import Any
+
+from sonde._inject import _report
+from sonde._inject._options import Options
+
+FOLDER_VARIABLE = "VLLM_TORCH_PROFILER_DIR"
+
+# Variables of vLLM before 0.13 (0.13 and 0.14 still read them) and what they are now.
+_SWITCHES = (
+    ("VLLM_TORCH_PROFILER_RECORD_SHAPES", "torch_profiler_record_shapes"),
+    ("VLLM_TORCH_PROFILER_WITH_PROFILE_MEMORY", "torch_profiler_with_memory"),
+    ("VLLM_TORCH_PROFILER_WITH_STACK", "torch_profiler_with_stack"),
+    ("VLLM_TORCH_PROFILER_WITH_FLOPS", "torch_profiler_with_flops"),
+    ("VLLM_TORCH_PROFILER_USE_GZIP", "torch_profiler_use_gzip"),
+    ("VLLM_TORCH_PROFILER_DUMP_CUDA_TIME_TOTAL", "torch_profiler_dump_cuda_time_total"),
+    ("VLLM_TORCH_PROFILER_DISABLE_ASYNC_LLM", "ignore_frontend"),
+)
+_NUMBERS = (
+    ("VLLM_PROFILER_DELAY_ITERS", "delay_iterations"),
+    ("VLLM_PROFILER_MAX_ITERS", "max_iterations"),
+)
+
+# Fields that cannot be honoured, and what there is instead.
+_WITHOUT_EFFECT = (
+    ("torch_profiler_use_gzip", "files are not compressed; `sonde analyse FOLDER --export-type "
+                                "kineto` writes the trace in vLLM's form"),
+    ("torch_profiler_dump_cuda_time_total", "operators are summed up in ASCEND_PROFILER_OUTPUT"),
+)  # fmt: skip
+
+
+def of_environment() -> dict[str, Any]:
+    """What the variables of older versions say, empty without them."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if not folder:
+        return {}
+    fields: dict[str, Any] = {"profiler": "torch", "torch_profiler_dir": folder}
+    for variable, field in _SWITCHES:
+        text = os.environ.get(variable, "").strip()
+        if text:
+            fields[field] = text.lower() not in ("0", "false")
+    for variable, field in _NUMBERS:
+        text = os.environ.get(variable, "").strip()
+        if text.isdigit():
+            fields[field] = int(text)
+        elif text:
+            _report.say(f"{variable}={text} is not possible and has no effect", error=True)
+    return fields
+
+
+def of_options(options: Options) -> dict[str, Any]:
+    """What the switches of ``sonde run`` say."""
+    return {
+        "profiler": "torch",
+        "torch_profiler_dir": os.path.abspath(options.save_path),
+        "torch_profiler_with_stack": options.with_stack,
+        "torch_profiler_record_shapes": options.record_shapes,
+        "torch_profiler_with_memory": options.with_memory,
+    }
+
+
+def fill(vllm_config: Any, options: Options) -> bool:
+    """Configures the profiler of a program that did not; whether that was so."""
+    fields = of_environment() or of_options(options)
+    config = getattr(vllm_config, "profiler_config", None)
+    if config is None:  # a version that reads the variable
+        if os.environ.get(FOLDER_VARIABLE):
+            return False
+        os.environ[FOLDER_VARIABLE] = fields["torch_profiler_dir"]
+        return True
+    if getattr(config, "profiler", None):
+        return False
+    for field, value in fields.items():
+        setattr(config, field, value)
+    return True
+
+
+def warn(given: str) -> None:
+    """One line for each field in a text of the user's that has no effect."""
+    for field, instead in _WITHOUT_EFFECT:
+        if field in given or field.replace("_", "-") in given:
+            _report.say(f"{field} has no effect: {instead}")

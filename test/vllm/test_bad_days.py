@@ -1,0 +1,98 @@
+"""What goes wrong around a server costs lines in its log and captures, never an answer."""
+
+import json
+import shutil
+import subprocess
+import time
+
+import pytest
+from vllm_server import Server
+
+TOKENS = 6
+
+
+@pytest.fixture(name="small_disk")
+def mount_small_disk(tmp_path):
+    """A file system of two megabytes."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "sonde_test", folder]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("a file system can be mounted by root only")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def profiled(server, tokens):
+    """A session; the text of the answer."""
+    assert server.profile("start")[0] == 200
+    text = server.ask("import ", tokens)
+    assert server.profile("stop")[0] == 200
+    return text
+
+
+def await_line(server, text):
+    end = time.monotonic() + 120
+    while text not in server.log.read_text(errors="replace"):
+        assert time.monotonic() < end, server.last_lines()
+        time.sleep(0.2)
+
+
+def test_a_full_disk_and_one_that_cannot_be_written(
+    sonde, vllm_python, model, small_disk, tmp_path, rows
+):
+    folder = small_disk / "profile"
+    launcher = [sonde, "run", "--profile-save-path", folder, "--"]
+    with Server(vllm_python, model, tmp_path / "log", launcher) as server:
+        text = server.ask("import ", 300)
+        assert profiled(server, 300) == text
+        await_line(server, "No space left on device")
+        # What has been written can be read on another disk.
+        kept = tmp_path / "kept"
+        shutil.copytree(next(folder.glob("rank0_*_ascend_pt")), kept / "rank0_1_2_ascend_pt")
+        done = subprocess.run([sonde, "analyse", kept], capture_output=True, text=True,
+                              check=False)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert rows(kept, "SELECT count(*) AS n FROM step")[0]["n"] > TOKENS
+
+        shutil.rmtree(folder)
+        subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+        assert profiled(server, TOKENS) == server.ask("import ", TOKENS)
+        await_line(server, "Read-only file system")
+        assert "not parsed" not in server.log.read_text(errors="replace")
+
+        subprocess.run(["mount", "-o", "remount,rw,size=200m", small_disk], check=True)
+        profiled(server, TOKENS)
+        (session,) = folder.glob("server_*")
+        await_line(server, f"served: {session}")
+        assert rows(session, "SELECT count(*) AS n FROM request WHERE is_whole = 1")[0]["n"] == 1
+
+
+def test_an_adapter_that_is_not_there(vllm_python, model, installed, tmp_path):
+    """The package is installed, its adapter is broken: the server is vLLM's own."""
+    libraries = tmp_path / "home" / "lib"
+    libraries.mkdir(parents=True)
+    (libraries / "libsonde_torch.so").write_text("no library")
+    folder = tmp_path / "traces"
+    config = {"profiler": "torch", "torch_profiler_dir": str(folder),
+              "torch_profiler_with_stack": False}  # fmt: skip
+    environment = {**installed, "SONDE": "1", "SONDE_HOME": str(libraries.parent)}
+    options = ["--profiler-config", json.dumps(config)]
+    with Server(vllm_python, model, tmp_path / "log", options=options,
+                environment=environment) as server:  # fmt: skip
+        profiled(server, TOKENS)
+        said = [line for line in server.log.read_text().splitlines() if "sonde: " in line]
+    assert list(folder.glob("*.pt.trace.json.gz")), "vLLM's own profiler"
+    assert said and all("this process is not recorded" in line for line in said), said
+
+
+def test_a_model_that_cannot_be_loaded(sonde, vllm_python, tmp_path):
+    """What vLLM says comes through, and its exit status."""
+    command = [sonde, "run", "--profile-save-path", tmp_path / "profile", "--",
+               vllm_python.replace("/python", "/vllm"), "serve", tmp_path / "nothing"]  # fmt: skip
+    environment = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([str(word) for word in command], env=environment, capture_output=True,
+                          text=True, timeout=300, check=False)  # fmt: skip
+    assert done.returncode not in (0, 255), done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("sonde: ")]
+    assert len(said) == 1 and "nothing" in said[0], said
