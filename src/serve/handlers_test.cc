@@ -1,6 +1,7 @@
 #include "serve/handlers.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <chrono>
 #include <cstring>
@@ -288,6 +289,32 @@ TEST(Preview, IsATraceOfPieces) {
   // The last event is there: the whole span of time is seen.
   EXPECT_EQ(imported->summary.end_ns - imported->summary.begin_ns,
             (int64_t{events} - 1) * 10'000 + 5'000);
+}
+
+TEST(Preview, OfAPackedTraceIsItsBegin) {
+  base::TestFolder folder;
+  std::string text = R"({"traceEvents":[)";
+  int events = 0;
+  for (; text.size() < (size_t{14} << 20U); ++events) {
+    text += Concat(events > 0 ? ",\n" : "", R"({"ph":"X","name":"op","pid":1,"tid":2,"ts":)",
+                   std::to_string(events * 10), R"(,"dur":5,"args":{"a":[{"b":1},{"c":"}, {"}]}})");
+  }
+  text += "]}";
+  const std::string path = folder.File("trace.json.gz");
+  gzFile packed = gzopen(path.c_str(), "wb1");
+  ASSERT_NE(packed, nullptr);
+  ASSERT_EQ(gzwrite(packed, text.data(), static_cast<unsigned>(text.size())),
+            static_cast<int>(text.size()));
+  ASSERT_EQ(gzclose(packed), Z_OK);
+  EXPECT_FALSE(WriteSample(path, folder.File("sample.json")).ok()) << "too small to gain";
+  ASSERT_TRUE(WriteSample(path, folder.File("sample.json"), 1).ok());
+  const auto found = importers::FindTraces(folder.File("sample.json"));
+  ASSERT_TRUE(found.ok() && found->size() == 1);
+  const auto imported = importers::ImportTrace(found->front(), folder.File("s.duckdb"), {});
+  ASSERT_TRUE(imported.ok()) << imported.status().message();
+  EXPECT_LT(imported->summary.slices, events);
+  EXPECT_GT(imported->summary.slices, events / 2);
+  EXPECT_TRUE(imported->summary.issues.empty());
 }
 
 TEST(TaskLanes, DrawOneSliceAPixelAtMost) {

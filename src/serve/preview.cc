@@ -7,6 +7,7 @@
 #include "base/host/temporary.h"
 #include "base/strings.h"
 #include "importers/trace_events/scanner.h"
+#include "importers/trace_events/source.h"
 
 namespace sonde::serve {
 namespace {
@@ -18,6 +19,9 @@ constexpr size_t kHeadBytes = size_t{4} << 20U;
 constexpr size_t kPieceBytes = size_t{512} << 10U;
 constexpr size_t kPieces = 12;
 constexpr size_t kTailBytes = size_t{1} << 20U;
+// Of a packed trace only the begin can be read at once; its text is longer by about so much.
+constexpr size_t kUnpackedBytes = size_t{10} << 20U;
+constexpr size_t kPackedShare = 12;
 
 // The text file that holds the timeline of a trace.
 std::string TimelineOf(const std::string& path) {
@@ -27,6 +31,25 @@ std::string TimelineOf(const std::string& path) {
     if (base::IsRegularFile(file)) return file;
   }
   return {};
+}
+
+Status WriteBeginOfPacked(const std::string& path, const std::string& sample) {
+  store::ImportIssues issues;  // the import tells them
+  SONDE_ASSIGN_OR_RETURN(const auto source,
+                         importers::trace_events::TextSource::Open(path, issues));
+  do {
+    SONDE_RETURN_IF_ERROR(source->Advance(source->window().begin));
+  } while (!source->window().last &&
+           source->window().end - source->window().begin < std::ptrdiff_t{kUnpackedBytes});
+  const char* const begin = source->window().begin;
+  const char* const end = source->window().end;
+  if (end - begin <= std::ptrdiff_t{kTailBytes}) return base::NotFoundError("no sample is needed");
+  const char* cut = importers::trace_events::FindEventBoundary(end - kTailBytes, end);
+  if (cut == nullptr) return base::NotFoundError("no events were found");
+  while (cut > begin && *(cut - 1) != '}') --cut;
+  return base::WriteFileAtomically(sample,
+                                   Concat(std::string_view(begin, static_cast<size_t>(cut - begin)),
+                                          *begin == '{' ? "\n]}" : "\n]"));
 }
 
 }  // namespace
@@ -42,8 +65,11 @@ TemporaryFolder::~TemporaryFolder() { base::RemoveTree(path_).IgnoreError(); }
 Status WriteSample(const std::string& path, const std::string& sample, size_t least_bytes) {
   SONDE_ASSIGN_OR_RETURN(const base::MappedFile file, base::MappedFile::Open(path));
   const std::string_view text = file.text();
-  const bool packed = text.starts_with("\x1f\x8b");
-  if (text.size() < least_bytes || text.size() <= kHeadBytes + kTailBytes || packed)
+  if (text.starts_with("\x1f\x8b")) {
+    if (text.size() >= least_bytes / kPackedShare) return WriteBeginOfPacked(path, sample);
+    return base::NotFoundError("no sample is needed");
+  }
+  if (text.size() < least_bytes || text.size() <= kHeadBytes + kTailBytes)
     return base::NotFoundError("no sample is needed");
   const char* const end = text.data() + text.size();
   const auto boundary = [&](size_t offset) {

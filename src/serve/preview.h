@@ -1,7 +1,7 @@
 // A provisional look at a large text trace while it is imported: its begin, its end and pieces in
-// between, read as a trace of their own.
+// between, read as a trace of their own; of one packed with gzip the begin.
 //
-// Threads: any. Errors: kNotFound where there is nothing to gain (a small, packed or binary trace),
+// Threads: any. Errors: kNotFound where there is nothing to gain (a small or binary trace),
 // else those of the import; the session then goes on without.
 #pragma once
 
@@ -28,7 +28,8 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Copies the begin, the end and some pieces in between, cut between events. kNotFound where the
+// Copies the begin, the end and some pieces in between, cut between events; of a packed file some
+// MB of its text, as a plain file. kNotFound where the
 // file is smaller than `least_bytes`, which is read about as fast as its sample, or no events are
 // found.
 inline constexpr size_t kSampledBytes = size_t{48} << 20U;

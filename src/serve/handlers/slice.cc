@@ -1,5 +1,7 @@
 // GET /api/slice?trace=&id=: everything that is known of one slice.
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "base/strings.h"
 #include "serve/handlers.h"
@@ -11,7 +13,7 @@ namespace {
 using base::Concat;
 using store::ResultTable;
 
-constexpr int kMaxAncestors = 200;
+constexpr size_t kMaxAncestors = 200;
 
 std::string CellText(const ResultTable& table, size_t column, size_t row) {
   const store::ResultColumn& values = table.columns()[column];
@@ -62,17 +64,22 @@ Status AddStack(const Trace& trace, int64_t id, SliceMessage& message) {
   return {};
 }
 
+// One look for each: a recursive statement would read all slices for each.
 Status AddParents(const Trace& trace, int64_t id, SliceMessage& message) {
+  std::vector<std::string> ids;
+  for (int64_t at = id; ids.size() < kMaxAncestors;) {
+    SONDE_ASSIGN_OR_RETURN(
+        const ResultTable rows,
+        trace.store->Query(Concat("SELECT coalesce(parent_id, -1) FROM slice_ WHERE slice_id = ",
+                                  std::to_string(at))));
+    at = rows.rows() == 0 ? -1 : rows.Int(0, 0);
+    if (at < 0) break;
+    ids.push_back(std::to_string(at));
+  }
+  if (ids.empty()) return {};
   SONDE_ASSIGN_OR_RETURN(
       message.ancestors,
-      ReadSlices(trace,
-                 Concat("WHERE slice_id IN (WITH RECURSIVE up(id, n) AS (SELECT parent_id, 0 "
-                        "FROM slice_ WHERE slice_id = ",
-                        std::to_string(id),
-                        " UNION ALL SELECT s.parent_id, n + 1 FROM up JOIN slice_ s ON "
-                        "s.slice_id = up.id WHERE up.id >= 0 AND n < ",
-                        std::to_string(kMaxAncestors),
-                        ") SELECT id FROM up WHERE id >= 0) ORDER BY depth")));
+      ReadSlices(trace, Concat("WHERE slice_id IN (", base::Join(ids, ","), ") ORDER BY depth")));
   return {};
 }
 
