@@ -44,7 +44,7 @@ constexpr std::array kImporters = {
              ImportChromeTrace, /*is_ours=*/false, /*fills_memory=*/false, HoldsChromeTrace},
 };
 
-constexpr int64_t kImportDatabaseBytes = int64_t{256} << 20U;
+constexpr int64_t kImportDatabaseBytes = int64_t{128} << 20U;
 
 Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& found,
               std::vector<std::string>& unread) {

@@ -8,7 +8,10 @@
 namespace sonde::store {
 namespace {
 
+// Blocks of texts: the first small, later ones of a size for which a spill pool is asked.
 constexpr size_t kBlockBytes = 64 << 10;
+constexpr size_t kLargeBlockBytes = size_t{2} << 20U;
+constexpr size_t kSmallBlocks = 32;
 
 // Length of the valid UTF-8 sequence at the begin of `text`, 0 where there is none.
 size_t ValidSequence(std::string_view text) {
@@ -59,7 +62,9 @@ std::string ToValidUtf8(std::string_view text) {
   return out;
 }
 
-NamePool::NamePool() : table_(1024) {}
+NamePool::NamePool(base::SpillPool* spill)
+    : table_(1024, base::SpillAllocator<Entry>(spill)),
+      texts_(base::SpillAllocator<std::string_view>(spill)) {}
 
 size_t NamePool::Slot(std::string_view text, uint32_t tag) const {
   const size_t mask = table_.size() - 1;
@@ -91,7 +96,7 @@ int32_t NamePool::Insert(std::string_view text, uint32_t tag) {
 }
 
 void NamePool::Grow() {
-  std::vector<Entry> old(table_.size() * 2);
+  base::SpillVector<Entry> old(table_.size() * 2, table_.get_allocator());
   old.swap(table_);
   const size_t mask = table_.size() - 1;
   for (const Entry& entry : old) {
@@ -105,9 +110,10 @@ void NamePool::Grow() {
 std::string_view NamePool::Keep(std::string_view text) {
   if (text.empty()) return {};
   if (text.size() > block_left_) {
-    block_left_ = std::max(kBlockBytes, text.size());
-    blocks_.push_back(std::make_unique<char[]>(block_left_));
-    block_next_ = blocks_.back().get();
+    const size_t usual = blocks_.size() < kSmallBlocks ? kBlockBytes : kLargeBlockBytes;
+    block_left_ = std::max(usual, text.size());
+    blocks_.emplace_back(base::SpillAllocator<char>(texts_.get_allocator())).resize(block_left_);
+    block_next_ = blocks_.back().data();
   }
   char* kept = block_next_;
   std::memcpy(kept, text.data(), text.size());

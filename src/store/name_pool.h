@@ -3,23 +3,24 @@
 // Invalid UTF-8 is replaced by U+FFFD at its first use, since the database takes only valid text;
 // two texts that become equal share a number. Cost: one hash and one comparison for a known text.
 // One thread at a time; each thread of a parallel import fills a pool of its own, MergeInto joins
-// them.
+// them. Memory: the texts, and about 40 bytes each; with a spill pool it may leave memory.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/hash.h"
+#include "base/host/spill.h"
 #include "store/store.h"
 
 namespace sonde::store {
 
 class NamePool {
  public:
-  NamePool();
+  // What becomes large lies in `spill`, which must outlive the pool; null: in plain memory.
+  explicit NamePool(base::SpillPool* spill = nullptr);
   NamePool(const NamePool&) = delete;
   NamePool& operator=(const NamePool&) = delete;
   NamePool(NamePool&&) = default;
@@ -51,9 +52,9 @@ class NamePool {
     uint32_t tag = 0;
     int32_t id = -1;
   };
-  std::vector<Entry> table_;  // open addressing; size a power of two
-  std::vector<std::string_view> texts_;
-  std::vector<std::unique_ptr<char[]>> blocks_;
+  base::SpillVector<Entry> table_;  // open addressing; size a power of two
+  base::SpillVector<std::string_view> texts_;
+  std::vector<base::SpillVector<char>> blocks_;
   size_t block_left_ = 0;
   char* block_next_ = nullptr;
 };

@@ -4,9 +4,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -18,8 +19,24 @@ namespace sonde::base {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20U;
+constexpr size_t kSpareBytes = size_t{16} << 20U;
+constexpr size_t kWorthShrinking = size_t{32} << 20U;
 
 size_t Rounded(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
+
+// Aligned to huge pages; null where there is none. Not from the heap, which keeps what it once had.
+void* MapPlain(size_t bytes) {
+  void* const map = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map == MAP_FAILED) return nullptr;
+  const auto place = reinterpret_cast<uintptr_t>(map);
+  const size_t before = Rounded(place) - place;
+  auto* const memory = static_cast<char*>(map) + before;
+  if (before > 0) munmap(map, before);
+  if (before < kHugePage) munmap(memory + bytes, kHugePage - before);
+  madvise(memory, bytes, MADV_HUGEPAGE);  // a hint: small pages do as well
+  return memory;
+}
 
 // A file without a name, on the disk of that folder.
 int OpenUnlinked(const std::string& folder) {
@@ -31,13 +48,22 @@ int OpenUnlinked(const std::string& folder) {
   return named;
 }
 
-// The second number of statm, in pages; 0 where that cannot be read.
-size_t ResidentBytes() {
+struct Resident {
+  size_t bytes = 0;
+  size_t of_files = 0;  // part of it
+};
+
+// The second and third number of statm, in pages; 0 where that cannot be read.
+Resident ResidentNow() {
   const Result<std::string> text = ReadFile("/proc/self/statm");
-  if (!text.ok()) return 0;
+  if (!text.ok()) return {};
   const std::vector<std::string_view> numbers = Split(*text, ' ');
-  const auto pages = numbers.size() > 1 ? ParseInt64(numbers[1]) : std::nullopt;
-  return pages ? static_cast<size_t>(*pages) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) : 0;
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto bytes = [&](size_t i) {
+    const auto pages = numbers.size() > i ? ParseInt64(numbers[i]) : std::nullopt;
+    return static_cast<size_t>(pages.value_or(0)) * page;
+  };
+  return {bytes(1), bytes(2)};
 }
 
 }  // namespace
@@ -45,6 +71,7 @@ size_t ResidentBytes() {
 SpillPool::~SpillPool() {
   CHECK(regions_.empty() && kept_bytes_ == 0, "memory of the pool is still in use");
   watcher_ = {};
+  for (const auto& [bytes, memory] : spares_) munmap(memory, bytes);
   if (file_ >= 0) close(file_);
 }
 
@@ -54,10 +81,20 @@ void* SpillPool::Allocate(size_t bytes) {
   if (kept_bytes_ + bytes > options_.keep_bytes) {
     if (void* memory = AllocateInFile(bytes)) return memory;
   }
-  void* memory = std::aligned_alloc(kHugePage, bytes);
+  void* memory = TakeSpare(bytes);
+  if (memory == nullptr) memory = MapPlain(bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  madvise(memory, bytes, MADV_HUGEPAGE);  // a hint: small pages do as well
   kept_bytes_ += bytes;
+  return memory;
+}
+
+// What was released a moment ago, and is of that size; null where there is none.
+void* SpillPool::TakeSpare(size_t bytes) {
+  const auto found = spares_.find(bytes);
+  if (found == spares_.end()) return nullptr;
+  void* memory = found->second;
+  spares_.erase(found);
+  spare_bytes_ -= bytes;
   return memory;
 }
 
@@ -80,8 +117,14 @@ void SpillPool::Release(void* memory, size_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto region = regions_.find(memory);
   if (region == regions_.end()) {
-    kept_bytes_ -= Rounded(bytes);
-    std::free(memory);
+    bytes = Rounded(bytes);
+    kept_bytes_ -= bytes;
+    if (spare_bytes_ + bytes <= kSpareBytes) {
+      spares_.emplace(bytes, memory);
+      spare_bytes_ += bytes;
+    } else {
+      munmap(memory, bytes);
+    }
     return;
   }
   munmap(memory, region->second.bytes);
@@ -102,9 +145,16 @@ void SpillPool::WatchSize(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any wake;
   std::unique_lock lock(mutex);
+  // What others hold of files does not leave with ours: only what came since is worth a round, for
+  // each page that is needed again costs a fault.
+  size_t stays = 0;
   while (!stop.stop_requested()) {
     wake.wait_for(lock, stop, std::chrono::milliseconds(5), [] { return false; });
-    if (ResidentBytes() > options_.resident_bytes) Shrink();
+    const Resident now = ResidentNow();
+    stays = std::min(stays, now.of_files);
+    if (now.bytes <= options_.resident_bytes || now.of_files < stays + kWorthShrinking) continue;
+    Shrink();
+    stays = ResidentNow().of_files;
   }
 }
 

@@ -48,12 +48,15 @@ class SpillPool {
     uint64_t offset;
   };
   void* AllocateInFile(size_t bytes);  // null where that is not possible
+  void* TakeSpare(size_t bytes);
   void WatchSize(const std::stop_token& stop);
   void Shrink();
 
   Options options_;
   mutable std::mutex mutex_;
   size_t kept_bytes_ = 0;
+  std::multimap<size_t, void*> spares_;  // plain memory for the next that asks, by size
+  size_t spare_bytes_ = 0;
   int file_ = -1;
   uint64_t file_end_ = 0;
   std::map<void*, Region> regions_;  // those in the file

@@ -12,6 +12,7 @@ namespace sonde::importers::trace_events {
 
 class SharedNames {
  public:
+  explicit SharedNames(base::SpillPool* spill) : pool_(spill) {}
   struct Entry {
     std::string_view text;  // the pool's copy
     int32_t id;

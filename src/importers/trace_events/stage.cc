@@ -15,8 +15,8 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-// Of staged events, in plain memory; a trace of 300 MB needs about as much.
-constexpr size_t kKeepBytes = size_t{128} << 20U;
+// Of staged events, in plain memory; a trace of 250 MB needs about as much.
+constexpr size_t kKeepBytes = size_t{96} << 20U;
 constexpr ptrdiff_t kPieceBytes = ptrdiff_t{4} << 20U;
 
 template <class T>
@@ -144,6 +144,7 @@ EventStage::EventStage(store::Store* store, const Dialect& dialect, const Import
       pool_({.folder = store != nullptr ? std::string(base::DirName(store->path())) : "/tmp",
              .keep_bytes = kKeepBytes}),
       arena_(&pool_),
+      names_(&pool_),
       staged_(&pool_, &arena_),
       arrangement_(&pool_) {}
 
