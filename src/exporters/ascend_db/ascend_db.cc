@@ -41,7 +41,9 @@ Status ExportAscendDb(const ExportContext& context) {
   if (is_done) return {};
   SONDE_RETURN_IF_ERROR(WriteProfilerDb(
       context.view, base::JoinPath(context.output_folder, ProfilerDbName(context.view.settings))));
-  return WriteAnalysisDb(context.view, base::JoinPath(context.output_folder, "analysis.db"));
+  const std::string analysis = base::JoinPath(context.output_folder, "analysis.db");
+  if (base::PathExists(analysis)) return {};  // the one of the imported text set
+  return WriteAnalysisDb(context.view, analysis);
 }
 
 }  // namespace sonde::exporters

@@ -1,5 +1,7 @@
 #include "exporters/source_files/source_files.h"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <limits>
 #include <map>
@@ -237,10 +239,11 @@ Result<bool> WriteSourceTexts(const ExportContext& context) {
     SONDE_RETURN_IF_ERROR(WriteCsv(*context.store, tables.front(), path));
   }
   if (files.empty()) return false;
-  // A text set may hold analysis.db too.
+  // A text set may hold analysis.db too; it takes the place of one that was computed.
   SONDE_ASSIGN_OR_RETURN(const TablesByFile databases, TablesOf(*context.store, "analysis.db"));
   for (const auto& [file, tables] : databases) {
     SONDE_ASSIGN_OR_RETURN(const std::string path, PathOf(context, file));
+    ::unlink(path.c_str());
     SONDE_RETURN_IF_ERROR(WriteDatabase(*context.store, tables, path));
   }
   SONDE_RETURN_IF_ERROR(WriteKept(context, /*metadata=*/false).status());

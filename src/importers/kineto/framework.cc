@@ -71,13 +71,13 @@ class OpFacts {
   int32_t Stack(int32_t slice_id) {
     const auto text = trace_.stage().Captured(slice_id, kCallStack);
     if (!text) return store::kNone;
-    const auto [place, is_new] =
-        stack_ids_.try_emplace(*text, static_cast<int32_t>(stack_ids_.size()));
+    const auto [place, is_new] = stack_ids_.try_emplace(*text, store::kNone);
     if (!is_new) return place->second;
     int32_t depth = 0;
     const std::string frames(trace_.NameOf(static_cast<int32_t>(*text)));
     for (const std::string_view frame : base::Split(frames, ';')) {
       if (base::Trim(frame).empty()) continue;
+      if (depth == 0) place->second = next_stack_++;  // one without frames is none
       stacks_->Append({place->second, depth++, trace_.names().Intern(base::Trim(frame))});
     }
     return place->second;
@@ -110,6 +110,7 @@ class OpFacts {
   std::map<std::pair<int64_t, int64_t>, int32_t> signature_ids_;
   std::vector<store::OpSignatureRow> signatures_;
   std::map<int64_t, int32_t> stack_ids_;
+  int32_t next_stack_ = 0;
   std::optional<store::TableWriter<store::CallstackRow>> stacks_;
 };
 

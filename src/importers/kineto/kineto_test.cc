@@ -118,6 +118,20 @@ TEST_F(KinetoTest, CutOffAnywhereItSaysSo) {
   }
 }
 
+// PyTorch writes an empty text for an operator that no Python code has called.
+TEST_F(KinetoTest, AStackWithoutFramesIsNone) {
+  Import(R"~({"schemaVersion": 1, "distributedInfo": {"rank": 3}, "traceEvents": [
+ {"ph":"X","cat":"cpu_op","name":"aten::a","pid":9,"tid":9,"ts":10,"dur":5,"args":{
+   "External id":1,"Call stack":""}},
+ {"ph":"X","cat":"cpu_op","name":"aten::b","pid":9,"tid":9,"ts":20,"dur":5,"args":{
+   "External id":2,"Call stack":"b.py(2): g"}}]})~");
+  EXPECT_EQ(Rows("name) FROM framework_op JOIN slice USING (slice_id) WHERE stack_id IS NULL"),
+            "aten::a\n");
+  EXPECT_EQ(Rows("name, frame) FROM framework_op JOIN slice USING (slice_id) JOIN callstack "
+                 "USING (stack_id)"),
+            "aten::b b.py(2): g\n");
+}
+
 TEST_F(KinetoTest, TakesGarbledBytes) {
   const std::string path = folder_.File("garbled.json");
   constexpr std::string_view kBytes("\0\"{}\\9\xff", 7);

@@ -184,6 +184,7 @@ void OrderSlices(TraceData& data, int threads) {
 void IndexStacks(TraceData& data) {
   int32_t stacks = 0;
   for (const auto& frame : data.frames) stacks = std::max(stacks, frame.stack_id + 1);
+  for (const auto& op : data.ops) stacks = std::max(stacks, op.stack_id + 1);
   data.stack_begin.assign(static_cast<size_t>(stacks) + 1, 0);
   for (const auto& frame : data.frames) ++data.stack_begin[static_cast<size_t>(frame.stack_id) + 1];
   for (size_t i = 1; i < data.stack_begin.size(); ++i) {
@@ -207,7 +208,11 @@ Status CheckIds(const TraceData& data) {
     }
   }
   for (const auto& row : data.ops) {
-    if (row.slice_id < 0 || row.slice_id >= slices) return corrupt("framework_op");
+    if (row.slice_id < 0 || row.slice_id >= slices ||
+        row.signature_id >= static_cast<int64_t>(data.signatures.size()) ||
+        row.stack_id >= static_cast<int64_t>(data.ops.size() + data.frames.size())) {
+      return corrupt("framework_op");
+    }
   }
   for (const auto& row : data.tasks) {
     if (row.kind_id < 0 || row.kind_id >= static_cast<int64_t>(data.kinds.size()) ||
