@@ -139,6 +139,29 @@ def test_wrong_configurations_before_anything_runs(run, tmp_path, content, text)
     assert text in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ('{"step": "3", "dump_path": "d"}', "step is invalid, it should be a list"),
+        ('{"task": "diff_check", "dump_path": "d"}', "diff_check needs bench_path"),
+    ],
+)
+def test_wrong_configurations_that_only_the_package_knows(run, tmp_path, content, text):
+    (tmp_path / "config.json").write_text(content)
+    done = run("import torch\nprint('ran')", "--dump-config", "config.json")
+    assert done.returncode == 2
+    assert "ran" not in done.stdout
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_rank_that_is_not_there(run, tmp_path):
+    (tmp_path / "config.json").write_text('{"rank": [5], "dump_path": "dump", "level": "L0"}')
+    done = run(INFERENCE, "--dump-config", "config.json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("rank [5] is to be recorded, but there is none") == 1
+
+
 def test_unknown_package(run):
     done = run("print('ran')", "--provide", "other")
     assert done.returncode != 0

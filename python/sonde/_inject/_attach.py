@@ -89,9 +89,14 @@ def _attach_dump(torch: Any, command: list[str]) -> None:
     if not config:
         return  # the program itself imports what --provide answers to
     from sonde._inject._dump import DumpRun
+    from sonde.torch.precision._errors import PathError, ProbeError, ScopeError
 
     try:
         DumpRun(torch, config).install()
+    except (PathError, ProbeError, ScopeError) as problem:
+        _report.say(f"nothing is run with this configuration: {problem}", error=True)
+        _report.note("failed", str(problem))
+        raise SystemExit(2) from None
     except Exception as problem:  # noqa: BLE001: the boundary to the user's program
         _report.say(f"nothing of this process is dumped: {problem}", error=True)
         _report.note("failed", str(problem))

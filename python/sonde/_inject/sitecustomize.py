@@ -53,7 +53,7 @@ def _attach(torch, finder):
         from sonde._inject import _attach as attaching
 
         attaching.attach(torch)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # the latter: it must not run as it is set up
         raise
     except BaseException as problem:  # the program must go on, whatever this is
         _complain(problem)

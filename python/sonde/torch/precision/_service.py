@@ -45,6 +45,7 @@ class Service:
         self._loader = Loader(self.torch, config.load) if config.load is not None else None
         self._ended = False
         self._first = True
+        self._has_told_of_rank = False
         self._token = 0
         self._token_range: Optional[tuple[int, int]] = None
         self._optimizer_hooks_on = False
@@ -90,6 +91,7 @@ class Service:
         if self._first:
             self.rank = rank_id if rank_id is not None else self.framework_rank()
         if config.rank and self.rank not in config.rank:
+            self._tell_of_rank()
             self.switch(False)
             self.rest()
             return
@@ -103,6 +105,19 @@ class Service:
             _errors.info(f"Dump switch is turned on at step {self.step_number}. ")
         if not self.collector.finds_nan:
             _errors.info(f"Dump data will be saved in {self.step_folder()}.")
+
+    def _tell_of_rank(self) -> None:
+        """Once, where no process has a rank that is to be recorded."""
+        dist = self.torch.distributed
+        is_parallel = dist.is_available() and dist.is_initialized()
+        size = dist.get_world_size() if is_parallel else 1
+        exists = self.rank is not None and min(self.config.rank) < size
+        if not exists and not self._has_told_of_rank:
+            self._has_told_of_rank = True
+            _errors.warning(
+                f"rank {self.config.rank} is to be recorded, but there is none: "
+                + (f"ranks are below {size}" if is_parallel else "this program has no ranks")
+            )
 
     def _check_model(self, model: Any, token_range: Any) -> None:
         module_type = self.torch.nn.Module
