@@ -111,12 +111,13 @@ class Service:
         dist = self.torch.distributed
         is_parallel = dist.is_available() and dist.is_initialized()
         size = dist.get_world_size() if is_parallel else 1
-        exists = self.rank is not None and min(self.config.rank) < size
+        is_given = self.rank != self.framework_rank()  # a rank of another numbering
+        exists = is_given or (self.rank is not None and min(self.config.rank) < size)
         if not exists and not self._has_told_of_rank:
             self._has_told_of_rank = True
             _errors.warning(
                 f"rank {self.config.rank} is to be recorded, but there is none: "
-                + (f"ranks are below {size}" if is_parallel else "this program has no ranks")
+                + (f"ranks of this group are below {size}" if is_parallel else "this program has no ranks")
             )
 
     def _check_model(self, model: Any, token_range: Any) -> None:
