@@ -117,7 +117,11 @@ class Service:
             self._has_told_of_rank = True
             _errors.warning(
                 f"rank {self.config.rank} is to be recorded, but there is none: "
-                + (f"ranks of this group are below {size}" if is_parallel else "this program has no ranks")
+                + (
+                    f"ranks of this group are below {size}"
+                    if is_parallel
+                    else "this program has no ranks"
+                )
             )
 
     def _check_model(self, model: Any, token_range: Any) -> None:
