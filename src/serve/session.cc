@@ -122,11 +122,15 @@ int64_t Session::WaitForChange(int64_t known) const {
 }
 
 void Session::Stop() {
-  const std::scoped_lock lock(mutex_);
-  stopped_ = true;
-  for (const auto& [id, statement] : statements_) statement->Cancel();
-  for (const auto& slot : slots_) slot->watch.Cancel();
-  changed_.notify_all();
+  std::map<std::string, std::shared_ptr<store::Cancellation>> running;
+  {
+    const std::scoped_lock lock(mutex_);
+    stopped_ = true;
+    running = statements_;
+    for (const auto& slot : slots_) slot->watch.Cancel();
+    changed_.notify_all();
+  }
+  for (const auto& [id, statement] : running) statement->Cancel();
 }
 
 bool Session::stopped() const {
@@ -424,10 +428,14 @@ void Session::EndStatement(const std::string& id) {
 }
 
 bool Session::CancelStatement(const std::string& id) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = statements_.find(id);
-  if (found == statements_.end()) return false;
-  found->second->Cancel();
+  std::shared_ptr<store::Cancellation> statement;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = statements_.find(id);
+    if (found == statements_.end()) return false;
+    statement = found->second;
+  }
+  statement->Cancel();
   return true;
 }
 

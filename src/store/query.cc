@@ -2,8 +2,10 @@
 #include <duckdb.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/strings.h"
@@ -95,10 +97,19 @@ Status Prepare(internal::Connection& connection, const std::string& sql, Prepare
 
 }  // namespace
 
+// The database forgets an interruption that comes right before it begins with the statement.
 void Cancellation::Cancel() {
-  const std::scoped_lock lock(mutex_);
-  cancelled_ = true;
-  if (connection_ != nullptr) duckdb_interrupt(connection_);
+  constexpr auto kAgain = std::chrono::milliseconds(2);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  do {
+    {
+      const std::scoped_lock lock(mutex_);
+      cancelled_ = true;
+      if (connection_ == nullptr) return;
+      duckdb_interrupt(connection_);
+    }
+    std::this_thread::sleep_for(kAgain);
+  } while (std::chrono::steady_clock::now() < end);
 }
 
 bool Cancellation::cancelled() const {
@@ -125,7 +136,9 @@ class Cursor {
       if (cancellation_->cancelled_) return Cancelled();
       cancellation_->connection_ = connection_->handle;
     }
-    SONDE_RETURN_IF_ERROR(Prepare(*connection_, sql, statement_));
+    if (Status status = Prepare(*connection_, sql, statement_); !status.ok()) {
+      return WasCancelled() ? Cancelled() : status;
+    }
     if (duckdb_execute_prepared_streaming(statement_.handle, &result_.handle) == DuckDBError) {
       if (WasCancelled()) return Cancelled();
       return StatementError(duckdb_result_error(&result_.handle), "the statement failed");

@@ -25,6 +25,7 @@ class Cancellation {
   Cancellation() = default;
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
+  // Waits until the statement has ended, which takes milliseconds, ten seconds at most.
   void Cancel();
   bool cancelled() const;
 
