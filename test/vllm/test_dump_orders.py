@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 
 import pytest
+from sonde._inject._dump_control import address_of
 from sonde.vllm import _dump, _requests
-from sonde.vllm._dump_control import address_of
 
 
 class Engine:
