@@ -5,6 +5,7 @@
 #include <array>
 #include <complex>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace sonde::probe {

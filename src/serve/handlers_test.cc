@@ -265,6 +265,16 @@ TEST_F(HandlersTest, WithoutProgramsThereIsNothingToRecord) {
 }
 
 // Begin, end and pieces in between, cut between events: a trace of its own.
+Result<importers::ImportedTrace> ImportSample(const std::string& path,
+                                              const base::TestFolder& folder) {
+  const std::string sample = folder.File("sample.json");
+  EXPECT_FALSE(WriteSample(path, sample).ok()) << "too small to gain";
+  SONDE_RETURN_IF_ERROR(WriteSample(path, sample, 1));
+  SONDE_ASSIGN_OR_RETURN(const auto found, importers::FindTraces(sample));
+  EXPECT_EQ(found.size(), 1U);
+  return importers::ImportTrace(found.front(), folder.File("s.duckdb"), {});
+}
+
 TEST(Preview, IsATraceOfPieces) {
   const base::TestFolder folder;
   std::string text = "[";
@@ -277,11 +287,7 @@ TEST(Preview, IsATraceOfPieces) {
   text += ']';
   const std::string path = folder.File("trace.json");
   ASSERT_TRUE(base::WriteFileAtomically(path, text).ok());
-  EXPECT_FALSE(WriteSample(path, folder.File("sample.json")).ok()) << "too small to gain";
-  ASSERT_TRUE(WriteSample(path, folder.File("sample.json"), 1).ok());
-  const auto found = importers::FindTraces(folder.File("sample.json"));
-  ASSERT_TRUE(found.ok() && found->size() == 1);
-  const auto imported = importers::ImportTrace(found->front(), folder.File("s.duckdb"), {});
+  const auto imported = ImportSample(path, folder);
   ASSERT_TRUE(imported.ok()) << imported.status().message();
   EXPECT_LT(imported->summary.slices, events);
   EXPECT_GT(imported->summary.slices, events / 3);
@@ -306,11 +312,7 @@ TEST(Preview, OfAPackedTraceIsItsBegin) {
   ASSERT_EQ(gzwrite(packed, text.data(), static_cast<unsigned>(text.size())),
             static_cast<int>(text.size()));
   ASSERT_EQ(gzclose(packed), Z_OK);
-  EXPECT_FALSE(WriteSample(path, folder.File("sample.json")).ok()) << "too small to gain";
-  ASSERT_TRUE(WriteSample(path, folder.File("sample.json"), 1).ok());
-  const auto found = importers::FindTraces(folder.File("sample.json"));
-  ASSERT_TRUE(found.ok() && found->size() == 1);
-  const auto imported = importers::ImportTrace(found->front(), folder.File("s.duckdb"), {});
+  const auto imported = ImportSample(path, folder);
   ASSERT_TRUE(imported.ok()) << imported.status().message();
   EXPECT_LT(imported->summary.slices, events);
   EXPECT_GT(imported->summary.slices, events / 2);

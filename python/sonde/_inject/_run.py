@@ -90,10 +90,12 @@ def requested_config(config: dict[str, Any], options: str) -> dict[str, Any]:
         asked = json.loads(options or "{}")
     except ValueError:
         return config
-    switches = asked.get("experimental_config") if isinstance(asked, dict) else None
+    if not isinstance(asked, dict):
+        return config
+    switches = asked.get("experimental_config")
     common, experimental = dict(config["common_config"]), dict(config["experimental_config"])
     for name in ("record_shapes", "profile_memory", "with_stack", "with_modules"):
-        if isinstance(asked, dict) and isinstance(asked.get(name), bool):
+        if isinstance(asked.get(name), bool):
             common[name] = asked[name]
     if isinstance(switches, dict):
         for key in experimental:

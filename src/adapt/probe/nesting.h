@@ -19,6 +19,7 @@ struct Nesting {
 
 // Of the calling thread.
 Nesting& ThisNesting();
+
 // The probe is at work in this thread.
 class Busy {
  public:

@@ -7,7 +7,8 @@ import { formatDuration, formatNumber } from "../../base/format";
 import { Canvas2dRenderer } from "../../render/canvas2d";
 import { Drawer } from "./Drawer";
 import { Overview } from "./Overview";
-import { GUTTER, RULER, type Scene, counterAt, drawTimeline, placeOf } from "./draw";
+import { counterAt, drawTimeline, placeOf } from "./draw";
+import { GUTTER, RULER, type Scene } from "./scene";
 import { Feed, type Wish } from "./feed";
 import {
   DEPTH_HEIGHT,

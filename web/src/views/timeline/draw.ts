@@ -1,41 +1,12 @@
 /** Draws the timeline with a Renderer from rows and fetched data. No state, no events. */
-import type { SessionMessage, SliceMessage, SliceRefMessage } from "../../api/messages";
+import type { SliceRefMessage } from "../../api/messages";
 import { formatDuration, formatNumber } from "../../base/format";
 import { ticks } from "../../base/ticks";
 import type { Renderer } from "../../render/renderer";
-import type { Theme } from "../../theme/themes";
-import type { Area, Mark } from "../../app/state";
-import type { Feed } from "./feed";
 import type { Row } from "./lanes";
 import { counterRange, paintRows } from "./paint";
-import { type TimeWindow, timeToX } from "./viewport";
-
-export const GUTTER = 230;
-export const RULER = 26;
-
-export interface Scene {
-  theme: Theme;
-  width: number;
-  height: number;
-  scroll: number;
-  window: TimeWindow;
-  zero: number;
-  rows: readonly Row[];
-  /** Also those that are scrolled away: arrows lead there. */
-  allRows: readonly Row[];
-  feed: Feed;
-  session: SessionMessage;
-  slice: SliceMessage | null;
-  area: Area | null;
-  marks: readonly Mark[];
-  hits: readonly SliceRefMessage[];
-  hit: SliceRefMessage | null;
-  hoverName: string;
-  pointer: { x: number; y: number } | null;
-  /** The lane that keys act on. */
-  cursor: string;
-  anchor: SliceRefMessage | null;
-}
+import { GUTTER, RULER, type Scene } from "./scene";
+import { timeToX } from "./viewport";
 
 export function drawTimeline(r: Renderer, s: Scene) {
   const plot = s.width - GUTTER;

@@ -4,9 +4,9 @@ import { Pixels, between, packed } from "../../render/pixels";
 import { colorIndex } from "../../base/color";
 import type { Theme } from "../../theme/themes";
 import type { LaneWindow } from "../../api/decode";
-import { GUTTER, RULER, type Scene } from "./draw";
 import type { CounterData } from "./feed";
 import type { Row } from "./lanes";
+import { GUTTER, RULER, type Scene } from "./scene";
 import { type TimeWindow, timeToX } from "./viewport";
 
 /** A name to be written on a bar: where, and how much room there is. */
