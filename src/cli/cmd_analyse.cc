@@ -53,11 +53,7 @@ Result<std::vector<TraceSource>> FindCaptures(const std::vector<std::string>& pa
   std::set<std::string> seen;
   for (const std::string& path : paths) {
     SONDE_ASSIGN_OR_RETURN(const auto traces, importers::FindTraces(path));
-    if (traces.empty()) {
-      return base::NotFoundError(Concat("no capture in '", path,
-                                        "': a capture is a folder <name>_ascend_pt with a "
-                                        "folder SONDE in it"));
-    }
+    if (traces.empty()) return importers::NothingToRead(path);
     SayWhatLiesDeeper(path, traces);
     for (const TraceSource& trace : traces) {
       if (seen.insert(base::AbsolutePath(trace.path)).second) found.push_back(trace);

@@ -12,6 +12,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "cli/command.h"
+#include "cli/line_editor.h"
 #include "cli/query_output.h"
 #include "importers/registry.h"
 #include "store/schema.h"
@@ -33,24 +34,52 @@ constexpr std::string_view kPromptHelp =
     "Type SQL and end it with ';'. Other words, alone on a line:\n"
     "  .tables   names of the tables\n"
     "  .schema   tables with their columns\n"
-    "  .quit     leave (also end of input)\n";
+    "  .help     these words\n"
+    "  .quit     leave (also Ctrl+D)\n";
 
-Result<std::unique_ptr<store::Store>> OpenTraces(
+struct Opened {
+  std::unique_ptr<store::Store> store;
+  bool is_whole = true;  // all that was found is in it
+};
+
+// Opens or imports every trace; which of them cannot be read is said, and fails where all cannot.
+Result<std::vector<std::unique_ptr<store::Store>>> OpenEach(
     const std::vector<importers::TraceSource>& sources) {
   const int threads = base::AvailableThreads();
   std::vector<std::unique_ptr<store::Store>> stores(sources.size());
-  SONDE_RETURN_IF_ERROR(
-      base::ParallelForStatus(sources.size(), {.max_threads = threads}, [&](size_t i) -> Status {
-        SONDE_ASSIGN_OR_RETURN(
-            stores[i],
-            importers::OpenOrImport(sources[i], {.threads = sources.size() > 1 ? 1 : threads},
-                                    [](std::string_view line) { PrintNotice(line); }));
-        return {};
-      }));
-  if (stores.size() == 1) return std::move(stores[0]);
+  std::vector<Status> statuses(sources.size());
+  base::ParallelFor(sources.size(), {.max_threads = threads}, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      auto store =
+          importers::OpenOrImport(sources[i], {.threads = sources.size() > 1 ? 1 : threads},
+                                  [](std::string_view line) { PrintNotice(line); });
+      if (store.ok()) stores[i] = std::move(*store);
+      statuses[i] = store.status();
+    }
+  });
+  const bool none = std::none_of(stores.begin(), stores.end(),
+                                 [](const auto& store) { return store != nullptr; });
+  if (none) return statuses.front();
+  for (const Status& status : statuses) {
+    if (!status.ok()) PrintError(Concat(status.message(), "; the others are asked without it"));
+  }
+  return stores;
+}
+
+Result<Opened> OpenTraces(const std::vector<importers::TraceSource>& sources) {
+  SONDE_ASSIGN_OR_RETURN(auto stores, OpenEach(sources));
+  Opened opened;
+  if (stores.size() == 1) {
+    opened.store = std::move(stores[0]);
+    return opened;
+  }
   std::vector<store::RankStore> ranks;
   std::map<std::string, size_t> seen;  // index by the path of the store
   for (size_t i = 0; i < sources.size(); ++i) {
+    if (stores[i] == nullptr) {
+      opened.is_whole = false;
+      continue;
+    }
     const auto [first, is_new] = seen.try_emplace(stores[i]->path(), i);
     if (!is_new) {
       PrintNotice(Concat("'", sources[i].path, "' is the same trace as '",
@@ -62,10 +91,12 @@ Result<std::unique_ptr<store::Store>> OpenTraces(
     ranks.push_back({stores[i]->path(), rank});
     stores[i].reset();
   }
-  return store::Store::OpenRanks(ranks, {.threads = threads});
+  SONDE_ASSIGN_OR_RETURN(opened.store,
+                         store::Store::OpenRanks(ranks, {.threads = base::AvailableThreads()}));
+  return opened;
 }
 
-// "4 PyTorch Kineto traces, 1 captures of Sonde".
+// "4 traces of the PyTorch profiler, 1 captures of Sonde".
 std::string Counted(const std::vector<importers::TraceSource>& sources) {
   std::string text;
   for (const importers::Importer& importer : importers::Importers()) {
@@ -83,31 +114,47 @@ std::string Named(std::vector<std::string> paths, const std::string& folder) {
   constexpr size_t kNamed = 5;
   const size_t more = paths.size() > kNamed ? paths.size() - kNamed : 0;
   paths.resize(paths.size() - more);
-  for (std::string& path : paths) path.erase(0, base::JoinPath(folder, "").size());
+  const std::string prefix = folder.ends_with('/') ? folder : folder + "/";
+  for (std::string& path : paths) {
+    if (path.starts_with(prefix)) path.erase(0, prefix.size());
+  }
   return Concat(base::Join(paths, ", "),
                 more > 0 ? Concat(" and ", std::to_string(more), " more") : "");
 }
 
-Result<std::unique_ptr<store::Store>> Open(const std::string& path) {
+Result<Opened> Open(const std::string& path) {
   if (base::IsRegularFile(path) && path.ends_with(".duckdb")) {
-    return store::Store::OpenReadOnly(path, {.threads = base::AvailableThreads()});
+    Opened opened;
+    SONDE_ASSIGN_OR_RETURN(opened.store,
+                           store::Store::OpenReadOnly(path, {.threads = base::AvailableThreads()}));
+    return opened;
   }
   constexpr int kDepth = 3;
   std::vector<std::string> unread;
   SONDE_ASSIGN_OR_RETURN(auto found, importers::FindTraces(path, kDepth, &unread));
   SONDE_ASSIGN_OR_RETURN(const auto sources, importers::WithoutParts(std::move(found)));
-  if (sources.empty()) {
-    std::vector<std::string> known;
-    for (const importers::Importer& importer : importers::Importers()) {
-      known.emplace_back(importer.what);
-    }
-    return base::NotFoundError(Concat("found nothing to read in '", path,
-                                      "'; known are store files (.duckdb), ",
-                                      base::Join(known, ", ")));
-  }
+  if (sources.empty()) return importers::NothingToRead(path);
   if (sources.size() > 1) PrintNotice(Concat("found in '", path, "': ", Counted(sources)));
   if (!unread.empty()) PrintNotice(Concat("no trace, not read: ", Named(unread, path)));
   return OpenTraces(sources);
+}
+
+// One line that says how much was wrong with the data, at every opening: a user should know before
+// she trusts the numbers. Nothing where all is as it should be.
+Status NotifyOfIssues(const store::Store& store) {
+  SONDE_ASSIGN_OR_RETURN(
+      const store::ResultTable issues,
+      store.Query("SELECT code, sum(count)::BIGINT FROM import_issue WHERE severity <> 'info' "
+                  "GROUP BY severity, code ORDER BY severity, code"));
+  std::string wrong;
+  for (size_t row = 0; row < issues.rows(); ++row) {
+    wrong += Concat(wrong.empty() ? "" : ", ", issues.Text(0, row), " (",
+                    std::to_string(issues.Int(1, row)), ")");
+  }
+  if (wrong.empty()) return {};
+  PrintNotice(Concat("not all is as it should be: ", wrong,
+                     "; the table import_issue says what that means"));
+  return {};
 }
 
 // Parquet is written by the database itself, under a temporary name first.
@@ -171,17 +218,35 @@ bool TakeDotCommand(std::string_view line, bool& leave) {
   return true;
 }
 
+// Lines of standard input; at a terminal with a prompt, and edited where it can do that.
+class PromptLines {
+ public:
+  using State = LineEditor::State;
+
+  State Read(const char* prompt, std::string& line) {
+    if (edits_) return terminal_.Read(prompt, line);
+    if (::isatty(STDIN_FILENO) == 1) std::fprintf(stderr, "%s", prompt);
+    return std::getline(std::cin, line) ? State::kDone : State::kEnd;
+  }
+
+ private:
+  const bool edits_ = TerminalLines::IsPossible();
+  TerminalLines terminal_;
+};
+
 // Statements from standard input, each ended by ';' at the end of a line. At a terminal an error is
 // shown and the prompt goes on; from a file or pipe it ends the run.
-Result<int> Prompt(const store::Store& store, QueryOptions options) {
+Status Prompt(const store::Store& store, QueryOptions options) {
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   if (terminal) std::fprintf(stderr, "%s", std::string(kPromptHelp).c_str());
+  PromptLines lines;
   std::string line;
   options.sql.clear();
   bool leave = false;
   while (!leave) {
-    if (terminal) std::fprintf(stderr, "%s", options.sql.empty() ? "sonde> " : "   ... ");
-    const bool more = static_cast<bool>(std::getline(std::cin, line));
+    const auto state = lines.Read(options.sql.empty() ? "sonde> " : "   ... ", line);
+    if (state == PromptLines::State::kCancelled) options.sql.clear();
+    const bool more = state != PromptLines::State::kEnd;
     if (more && options.sql.empty() && TakeDotCommand(line, leave)) continue;
     if (more) options.sql += line + "\n";
     const std::string_view statement = base::Trim(options.sql);
@@ -195,19 +260,20 @@ Result<int> Prompt(const store::Store& store, QueryOptions options) {
     }
     leave |= !more;
   }
-  return kExitOk;
+  return {};
 }
 
 // The tables of compared dumps have the columns of their comparison, so the file itself says which.
 Status PrintSchema(const std::string& path) {
   std::string text = store::SchemaText();
   if (!path.empty()) {
-    SONDE_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store, Open(path));
+    SONDE_ASSIGN_OR_RETURN(const Opened opened, Open(path));
     SONDE_ASSIGN_OR_RETURN(
         const store::ResultTable columns,
-        store->Query("SELECT table_name, column_name, data_type FROM information_schema.columns "
-                     "WHERE starts_with(table_name, 'precision_') AND table_schema = 'main' "
-                     "ORDER BY table_name, ordinal_position"));
+        opened.store->Query(
+            "SELECT table_name, column_name, data_type FROM information_schema.columns "
+            "WHERE starts_with(table_name, 'precision_') AND table_schema = 'main' "
+            "ORDER BY table_name, ordinal_position"));
     std::string table;
     for (size_t row = 0; row < columns.rows(); ++row) {
       if (columns.Text(0, row) != table) {
@@ -230,10 +296,12 @@ Result<int> Run(const Context& context, const QueryOptions& options) {
   if (options.format == "parquet" && (options.output.empty() || options.sql.empty())) {
     return WrongUsage(context, "--format parquet needs SQL and --output FILE");
   }
-  SONDE_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store, Open(options.path));
-  if (options.sql.empty()) return Prompt(*store, options);
-  SONDE_RETURN_IF_ERROR(RunStatement(*store, options));
-  return kExitOk;
+  SONDE_ASSIGN_OR_RETURN(const Opened opened, Open(options.path));
+  SONDE_RETURN_IF_ERROR(NotifyOfIssues(*opened.store));
+  SONDE_RETURN_IF_ERROR(options.sql.empty() ? Prompt(*opened.store, options)
+                                            : RunStatement(*opened.store, options));
+  // The numbers of a part must not pass for those of the whole.
+  return opened.is_whole ? kExitOk : kExitFailure;
 }
 
 CommandAction Declare(CLI::App& app) {

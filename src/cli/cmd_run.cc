@@ -104,6 +104,8 @@ void DeclareOutput(CLI::App& app, RunOptions& options) {
             "Remove the raw capture after parsing (off)");
   AddSwitch(app, options.analyse, group, "analyse",
             "Parse the captures into ASCEND_PROFILER_OUTPUT (on)");
+  AddSwitch(app, options.wait, group, "profile-wait",
+            "/stop_profile of a vLLM server answers when the files are there (off)");
   app.add_flag_function(
          "-q,--quiet", [&options](int64_t) { options.quiet = true; },
          "No lines on standard error except errors")

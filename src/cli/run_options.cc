@@ -177,6 +177,7 @@ Status ReadVariables(const VariableGetter& get_variable, RunOptions& options) {
   reader.Read("SONDE_PROFILE_GC_THRESHOLD_MS", options.gc_threshold_ms);
   reader.Read("SONDE_PROFILE_SAVE_PATH", options.save_path);
   reader.Read("SONDE_PROFILE_ANALYSE", options.analyse);
+  reader.Read("SONDE_PROFILE_WAIT", options.wait);
   reader.Read("SONDE_CONTROL", options.control);
   reader.Read("SONDE_QUIET", options.quiet);
   return reader.Take();
@@ -239,6 +240,7 @@ EnvironmentVariables ToEnvironment(const RunOptions& options) {
   out.emplace_back("SONDE_PROFILE_SAVE_PATH",
                    base::AbsolutePath(options.save_path.value_or(kDefaultSavePath)));
   AddSwitch(out, "SONDE_PROFILE_ANALYSE", options.analyse);
+  AddSwitch(out, "SONDE_PROFILE_WAIT", options.wait);
   if (options.control) {
     // Checked before, so the address itself is only a fallback.
     out.emplace_back("SONDE_CONTROL",

@@ -32,6 +32,7 @@ struct RunOptions {
   std::optional<double> gc_threshold_ms;
   std::optional<std::string> save_path;
   std::optional<bool> analyse;
+  std::optional<bool> wait;  // a server's answer to a stop, for the files
   std::optional<std::string> control;
   bool view = false;                       // a page that starts and stops recording
   std::optional<std::string> dump_config;  // file of the precision probe

@@ -126,19 +126,29 @@ TEST(RunOptions, EveryOptionHasItsVariable) {
   options.gc_threshold_ms = 1.5;
   options.save_path = "/out";
   options.analyse = false;
+  options.wait = true;
   options.control = "/run/a.sock";
   options.quiet = true;
   const EnvironmentVariables all = ToEnvironment(options);
-  const EnvironmentVariables wanted = {
-      {"SONDE_PROFILE_STEP_START", "0"},        {"SONDE_PROFILE_STEP_END", "8"},
-      {"SONDE_PROFILE_RANKS", "0,3"},           {"SONDE_PROFILE_LEVEL", "level1"},
-      {"SONDE_PROFILE_EXPORT_TYPE", "text,db"}, {"SONDE_PROFILE_DATA_SIMPLIFICATION", "1"},
-      {"SONDE_PROFILE_WITH_CPU", "0"},          {"SONDE_PROFILE_WITH_STACK", "1"},
-      {"SONDE_PROFILE_WITH_MEMORY", "1"},       {"SONDE_PROFILE_RECORD_SHAPES", "1"},
-      {"SONDE_PROFILE_WITH_MODULES", "0"},      {"SONDE_PROFILE_MSTX", "0"},
-      {"SONDE_PROFILE_REQUEST_TEXT", "1"},      {"SONDE_PROFILE_GC_THRESHOLD_MS", "1.5"},
-      {"SONDE_PROFILE_SAVE_PATH", "/out"},      {"SONDE_PROFILE_ANALYSE", "0"},
-      {"SONDE_CONTROL", "unix:/run/a.sock"},    {"SONDE_QUIET", "1"}};
+  const EnvironmentVariables wanted = {{"SONDE_PROFILE_STEP_START", "0"},
+                                       {"SONDE_PROFILE_STEP_END", "8"},
+                                       {"SONDE_PROFILE_RANKS", "0,3"},
+                                       {"SONDE_PROFILE_LEVEL", "level1"},
+                                       {"SONDE_PROFILE_EXPORT_TYPE", "text,db"},
+                                       {"SONDE_PROFILE_DATA_SIMPLIFICATION", "1"},
+                                       {"SONDE_PROFILE_WITH_CPU", "0"},
+                                       {"SONDE_PROFILE_WITH_STACK", "1"},
+                                       {"SONDE_PROFILE_WITH_MEMORY", "1"},
+                                       {"SONDE_PROFILE_RECORD_SHAPES", "1"},
+                                       {"SONDE_PROFILE_WITH_MODULES", "0"},
+                                       {"SONDE_PROFILE_MSTX", "0"},
+                                       {"SONDE_PROFILE_REQUEST_TEXT", "1"},
+                                       {"SONDE_PROFILE_GC_THRESHOLD_MS", "1.5"},
+                                       {"SONDE_PROFILE_SAVE_PATH", "/out"},
+                                       {"SONDE_PROFILE_ANALYSE", "0"},
+                                       {"SONDE_PROFILE_WAIT", "1"},
+                                       {"SONDE_CONTROL", "unix:/run/a.sock"},
+                                       {"SONDE_QUIET", "1"}};
   EXPECT_EQ(all, wanted);
   // The reference page names every one of them.
   const Result<std::string> page =

@@ -115,20 +115,11 @@ std::unique_ptr<store::Store> OpenCurrent(const std::string& path, int64_t stamp
   return std::move(*store);
 }
 
-// What a user should know before she trusts the numbers: choices that were made for her, and how
-// much was wrong.
-void NotifyOfIssues(const ImportSummary& summary,
-                    const std::function<void(std::string_view)>& notify) {
-  std::string wrong;
+// Choices that were made for the user; what was wrong is in the store, for whoever opens it.
+void NotifyOfChoices(const ImportSummary& summary,
+                     const std::function<void(std::string_view)>& notify) {
   for (const store::ImportIssue& issue : summary.issues) {
     if (issue.is_choice) notify(base::Concat(issue.source, ": ", issue.advice));
-    if (issue.severity == store::Severity::kInfo) continue;
-    wrong +=
-        base::Concat(wrong.empty() ? "" : ", ", issue.code, " (", std::to_string(issue.count), ")");
-  }
-  if (!wrong.empty()) {
-    notify(base::Concat("not all is as it should be: ", wrong,
-                        "; the table import_issue says what that means"));
   }
 }
 
@@ -211,6 +202,24 @@ Result<std::vector<TraceSource>> WithoutParts(std::vector<TraceSource> sources) 
   return sources;
 }
 
+Status NothingToRead(const std::string& path) {
+  const bool is_folder = base::IsDirectory(path);
+  if (!is_folder && !base::IsRegularFile(path)) {
+    return base::NotFoundError(base::Concat("'", path, "' is neither a file nor a folder"));
+  }
+  const auto entries = is_folder ? base::ListDirectory(path) : std::vector<base::DirectoryEntry>();
+  const bool is_empty =
+      is_folder ? entries.ok() && entries->empty() : base::FileSize(path).value_or(1) == 0;
+  if (is_empty) {
+    return base::NotFoundError(base::Concat("the ", is_folder ? "folder" : "file", " '", path,
+                                            "' is empty: there is nothing to read"));
+  }
+  std::vector<std::string> known;
+  for (const Importer& importer : kImporters) known.emplace_back(importer.what);
+  return base::NotFoundError(
+      base::Concat("found nothing to read in '", path, "'; known are ", base::Join(known, ", ")));
+}
+
 std::string StorePath(const TraceSource& source) {
   const std::string inside = base::JoinPath(source.path, "SONDE");
   return base::JoinPath(base::IsDirectory(inside) ? inside : source.path, "trace.duckdb");
@@ -262,7 +271,7 @@ Result<std::unique_ptr<store::Store>> OpenOrImport(
   SONDE_ASSIGN_OR_RETURN(const std::string path, FirstWritable(paths));
   notify(base::Concat("reading ", source.importer->what, " in '", source.path, "'"));
   SONDE_ASSIGN_OR_RETURN(ImportedTrace imported, ImportPublished(source, stamp, path, options));
-  NotifyOfIssues(imported.summary, notify);
+  NotifyOfChoices(imported.summary, notify);
   imported.store.reset();
   if (path == paths.back()) {
     PruneCache(std::string(base::DirName(path)), CacheLimit(), ::time(nullptr));

@@ -37,6 +37,9 @@ Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_dep
 // them all.
 Result<std::vector<TraceSource>> WithoutParts(std::vector<TraceSource> sources);
 
+// The error for a path in which FindTraces found none: what it is, and what can be read.
+Status NothingToRead(const std::string& path);
+
 // Where the store file of a trace of ours lies: <path>/SONDE/trace.duckdb of a span folder.
 std::string StorePath(const TraceSource& source);
 
@@ -58,8 +61,8 @@ Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::st
                                         const ImportOptions& options);
 
 // The store of a trace, opened for reading; made first where there is none, or where the files have
-// changed since. `notify` is told in one line each when an import begins, which of several forms it
-// took, and what was wrong.
+// changed since. `notify` is told in one line each when an import begins and which of several forms
+// it took; what was wrong is in the table import_issue.
 Result<std::unique_ptr<store::Store>> OpenOrImport(
     const TraceSource& source, const ImportOptions& options,
     const std::function<void(std::string_view)>& notify);

@@ -1,10 +1,10 @@
 // A JSON file that is one object, written member by member and valid after every member: the end of
 // the file is written again with each. Killing the process loses nothing that was finished.
 //
-// Members keep the order of their first appearance; one whose name begins with "Module." moves to
-// the end whenever it changes until it is finished. A member that has to wait for another's place
-// is written when that one is finished. Settle() writes the file anew, complete or not at all, only
-// if its order came out differently or a written member changed.
+// Members keep the order of their first appearance; one whose name begins with the moving prefix
+// moves to the end whenever it changes until it is finished. A member that has to wait for
+// another's place is written when that one is finished. Settle() writes the file anew, complete or
+// not at all, only if its order came out differently or a written member changed.
 // Memory: texts are held until they are written. Threads: one at a time. Errors: the first failure
 // to write is kept and ends writing; what is on disk stays valid.
 #pragma once
@@ -29,6 +29,8 @@ class ObjectFile {
     size_t depth = 0;             // of a member
     std::string tail = {};        // "\n }\n}", after the last member
     std::string empty_tail = {};  // "}\n}", without members
+    // Of members that move; empty for none.
+    std::string_view moving_prefix = {};
   };
 
   static Result<ObjectFile> Create(std::string path, Frame frame);
@@ -72,6 +74,9 @@ class ObjectFile {
 
   ObjectFile(std::string path, Frame frame, int descriptor);
   Member& Touch(const std::string& name);
+  bool Moves(const std::string& name) const {
+    return !frame_.moving_prefix.empty() && name.starts_with(frame_.moving_prefix);
+  }
   void WriteReady();
   void Write(Member& member);
   Status WriteAt(std::string_view text, uint64_t offset);

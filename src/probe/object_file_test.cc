@@ -11,8 +11,11 @@ namespace {
 class ObjectFileTest : public testing::Test {
  protected:
   ObjectFile Make() {
-    auto file = ObjectFile::Create(
-        path_, {.head = "{\n \"data\": {", .depth = 2, .tail = "\n }\n}", .empty_tail = "}\n}"});
+    auto file = ObjectFile::Create(path_, {.head = "{\n \"data\": {",
+                                           .depth = 2,
+                                           .tail = "\n }\n}",
+                                           .empty_tail = "}\n}",
+                                           .moving_prefix = "Module."});
     EXPECT_TRUE(file.ok()) << file.status().message();
     return std::move(*file);
   }
@@ -97,6 +100,17 @@ TEST_F(ObjectFileTest, ChangedAndRemovedMembers) {
   file.Finish("d");
   EXPECT_NE(Read().find(",\n  \"d\": 4\n }\n}"), std::string::npos);
   EXPECT_EQ(file.size(), 3U);
+}
+
+TEST_F(ObjectFileTest, WithoutAMovingPrefixPlacesAreKept) {
+  auto file = ObjectFile::Create(path_, {.head = "{", .depth = 1, .tail = "\n}"});
+  ASSERT_TRUE(file.ok());
+  for (const char* name : {"Module.a.backward.0", "Torch.x.0.backward", "Module.a.backward.0"}) {
+    file->SetValue(name, "null");
+    file->Finish(name);
+  }
+  ASSERT_TRUE(file->Settle().ok());
+  EXPECT_EQ(Read(), "{\n \"Module.a.backward.0\": null,\n \"Torch.x.0.backward\": null\n}");
 }
 
 TEST_F(ObjectFileTest, SettleWritesWhatWasNeverFinished) {

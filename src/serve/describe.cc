@@ -75,6 +75,7 @@ Status DescribeTrace(const store::Store& store, const store::ZoomIndex& zoom,
   message.begin = INT64_MAX;
   message.end = INT64_MIN;
   for (const store::ZoomFileLane& lane : zoom.lanes()) {
+    if (lane.ids != 0) continue;  // slices of the host, once more
     const auto [begin, end] = zoom.ExtentOf(lane);
     message.slices += int64_t{lane.count};
     message.begin = std::min(message.begin, begin);

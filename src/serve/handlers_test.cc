@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -12,8 +13,8 @@
 #include "base/strings.h"
 #include "base/test_folder.h"
 #include "importers/capture/testing/capture_builder.h"
+#include "importers/capture/testing/training_capture.h"
 #include "serve/preview.h"
-#include "serve/task_lanes.h"
 
 namespace sonde::serve {
 namespace {
@@ -107,6 +108,7 @@ TEST_F(HandlersTest, SessionTellsWhatWasFoundAndWhatNot) {
     EXPECT_EQ(trace.rank, i);
     EXPECT_EQ(trace.end - trace.begin, 1000);
   }
+  EXPECT_EQ(session.traces[0].slices, 3) << "tasks of the CPU are no slices of their own";
   EXPECT_EQ(session.traces[2].slices, 0);
   EXPECT_TRUE(session.traces[2].issues > 0 || !session.traces[2].message.empty());
   ASSERT_FALSE(session.notes.empty());
@@ -129,6 +131,31 @@ TEST_F(HandlersTest, WindowHoldsTheSlices) {
   std::memcpy(&dur, body.data() + 32, sizeof(dur));
   EXPECT_EQ(begin, static_cast<double>(session_->Describe().traces[0].begin));
   EXPECT_EQ(dur, 1000);
+}
+
+TEST_F(HandlersTest, TasksOfACpuHaveALaneOfTheirStream) {
+  const SessionMessage session = session_->Describe();
+  const auto& tracks = session.traces[0].tracks;
+  const auto stream = std::find_if(tracks.begin(), tracks.end(), [](const TrackMessage& track) {
+    return track.kind == "stream";
+  });
+  ASSERT_NE(stream, tracks.end());
+  EXPECT_EQ(stream->depths, 1);
+  EXPECT_EQ(stream->slices, 2) << "the innermost ops";
+  const std::string lane = Concat("0:", std::to_string(stream->id), ":1");
+  const auto answer = Ask("/api/window", All({{"lanes", lane}, {"pixel", "1"}}));
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  int32_t task = -1;
+  std::memcpy(&task, answer->body.data() + 24 + 2 * 16, sizeof(task));
+  // What is clicked there is the slice of the host; an arrow leads from it to the lane.
+  const std::string slice = Body("/api/slice", {{"trace", "0"}, {"id", std::to_string(task)}});
+  EXPECT_NE(slice.find(R"("name":"inner")"), std::string::npos) << slice;
+  EXPECT_NE(slice.find(Concat(R"("kind":"task","out":true,"slice":{"trace":0,"id":)",
+                              std::to_string(task), R"(,"track":)", std::to_string(stream->id))),
+            std::string::npos)
+      << slice;
+  const std::string area = Body("/api/area", All({{"lanes", lane}}));
+  EXPECT_NE(area.find(R"("slices":2)"), std::string::npos) << area;
 }
 
 TEST_F(HandlersTest, SliceHasSelfTimeAndParents) {
@@ -319,21 +346,23 @@ TEST(Preview, OfAPackedTraceIsItsBegin) {
   EXPECT_TRUE(imported->summary.issues.empty());
 }
 
-TEST(TaskLanes, DrawOneSliceAPixelAtMost) {
-  std::vector<store::ZoomSlice> tasks;
-  for (int32_t i = 0; i < 10; ++i) tasks.push_back({100 + i * 10, i == 4 ? 9 : 5, i, 7, 1});
-  std::vector<store::ZoomSlice> drawn;
-  DrawTasks(tasks, {122, 1000, 40}, drawn);
-  // The third reaches in; then two pixels of four, and the rest.
-  ASSERT_EQ(drawn.size(), 3U);
-  EXPECT_EQ(drawn[0].slice_id, 2);
-  EXPECT_EQ(drawn[1].slice_id, 4) << "the longest of its pixel";
-  EXPECT_EQ(drawn[1].count, 4U);
-  EXPECT_EQ(drawn[2].count, 3U);
-  drawn.clear();
-  DrawTasks(tasks, {0, 100, 1}, drawn);
-  DrawTasks({}, {0, 100, 1}, drawn);
-  EXPECT_TRUE(drawn.empty());
+TEST(Preview, OfACaptureIsItsBegin) {
+  const base::TestFolder folder;
+  CaptureBuilder capture;
+  const int64_t ops =
+      importers::testing::MakeTrainingCapture(capture, 400'000, {.with_shapes = false});
+  const std::string span = folder.File("host_1_1_ascend_pt");
+  ASSERT_TRUE(capture.Write(span).ok());
+  const std::string sample = folder.File("begin_1_1_ascend_pt");
+  EXPECT_EQ(WriteCaptureSample(span, sample).code(), StatusCode::kNotFound) << "too small";
+  const Status status = WriteCaptureSample(base::JoinPath(span, "SONDE"), sample, 1);
+  ASSERT_TRUE(status.ok()) << status.message();
+  const auto found = importers::FindTraces(sample);
+  ASSERT_TRUE(found.ok() && found->size() == 1U);
+  const auto imported = importers::ImportTrace(found->front(), folder.File("s.duckdb"), {});
+  ASSERT_TRUE(imported.ok()) << imported.status().message();
+  EXPECT_GT(imported->summary.slices, 100'000);
+  EXPECT_LT(imported->summary.slices, ops);
 }
 
 TEST_F(HandlersTest, SlowStatementBlocksNoPanAndCanBeCancelled) {

@@ -6,6 +6,8 @@
 #include "base/files.h"
 #include "base/host/temporary.h"
 #include "base/strings.h"
+#include "importers/ascend/span.h"
+#include "importers/ascend_db/sample.h"
 #include "importers/trace_events/scanner.h"
 #include "importers/trace_events/source.h"
 
@@ -22,8 +24,10 @@ constexpr size_t kTailBytes = size_t{1} << 20U;
 // Of a packed trace only the begin can be read at once; its text is longer by about so much.
 constexpr size_t kUnpackedBytes = size_t{10} << 20U;
 constexpr size_t kPackedShare = 12;
+// Of a capture: some 250 000 records.
+constexpr size_t kCaptureBytes = size_t{8} << 20U;
 
-// The text file that holds the timeline of a trace.
+// The text file that holds the timeline of a trace, "" where there is none.
 std::string TimelineOf(const std::string& path) {
   if (base::IsRegularFile(path)) return path;
   for (const char* inside : {"trace_view.json", "ASCEND_PROFILER_OUTPUT/trace_view.json"}) {
@@ -97,12 +101,66 @@ Status WriteSample(const std::string& path, const std::string& sample, size_t le
   return out.Commit();
 }
 
+Status WriteCaptureSample(const std::string& path, const std::string& sample, size_t least_bytes) {
+  const std::string inside = base::JoinPath(path, "SONDE");
+  const std::string from = base::IsDirectory(inside) ? inside : path;
+  const std::string to = base::JoinPath(sample, "SONDE");
+  SONDE_ASSIGN_OR_RETURN(const auto entries, base::ListDirectory(from));
+  std::string first;  // segment
+  uint64_t recorded = 0;
+  for (const auto& entry : entries) {
+    if (!entry.name.starts_with("events_")) continue;
+    if (first.empty() || entry.name < first) first = entry.name;
+    recorded += base::FileSize(base::JoinPath(from, entry.name)).value_or(0);
+  }
+  if (recorded < least_bytes || recorded <= kCaptureBytes) {
+    return base::NotFoundError("no sample is needed");
+  }
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(to));
+  const auto copy = [&](const std::string& name, size_t most) -> Status {
+    SONDE_ASSIGN_OR_RETURN(const auto file, base::MappedFile::Open(base::JoinPath(from, name)));
+    return base::WriteFileAtomically(base::JoinPath(to, name), file.text().substr(0, most));
+  };
+  for (const auto& entry : entries) {
+    if (entry.name.starts_with("dictionary_")) {
+      SONDE_RETURN_IF_ERROR(copy(entry.name, std::string_view::npos));
+    }
+  }
+  return copy(first, kCaptureBytes);
+}
+
+namespace {
+
+// Writes the sample of a trace into the folder, and says where it is.
+Result<std::string> WriteAnySample(const importers::TraceSource& source,
+                                   const TemporaryFolder& folder) {
+  const std::string_view importer = source.importer->name;
+  const auto beside = [&](const std::string& path) {
+    return base::JoinPath(folder.path(), base::BaseName(path));
+  };
+  if (importer == "capture") {
+    std::string sample = base::JoinPath(folder.path(), "begin_1_1_ascend_pt");
+    SONDE_RETURN_IF_ERROR(WriteCaptureSample(source.path, sample));
+    return sample;
+  }
+  if (importer == "ascend_db") {
+    const importers::AscendSpan span = importers::FindSpan(source.path);
+    if (span.databases.empty()) return base::NotFoundError("no database");
+    const std::string& database = span.databases.front().path;
+    SONDE_RETURN_IF_ERROR(importers::WriteDbSample(database, beside(database)));
+    return beside(database);
+  }
+  const std::string timeline = TimelineOf(source.path);
+  if (timeline.empty()) return base::NotFoundError("no timeline in one file");
+  SONDE_RETURN_IF_ERROR(WriteSample(timeline, beside(timeline)));
+  return beside(timeline);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<store::Store>> MakePreview(const importers::TraceSource& source,
                                                   const TemporaryFolder& folder) {
-  const std::string timeline = TimelineOf(source.path);
-  if (timeline.empty()) return base::NotFoundError("no timeline in text form");
-  const std::string sample = base::JoinPath(folder.path(), base::BaseName(timeline));
-  SONDE_RETURN_IF_ERROR(WriteSample(timeline, sample));
+  SONDE_ASSIGN_OR_RETURN(const std::string sample, WriteAnySample(source, folder));
   SONDE_ASSIGN_OR_RETURN(const auto found, importers::FindTraces(sample));
   if (found.empty()) return base::NotFoundError("the sample is no trace");
   SONDE_ASSIGN_OR_RETURN(

@@ -9,7 +9,6 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "serve/describe.h"
-#include "serve/task_lanes.h"
 
 namespace sonde::serve {
 namespace {
@@ -44,44 +43,10 @@ Result<const store::UserStatements*> Trace::User() const {
 }
 
 bool Trace::HasTaskLane(int32_t track) const {
-  return std::binary_search(task_tracks.begin(), task_tracks.end(), track);
-}
-
-Result<std::shared_ptr<const std::vector<store::ZoomSlice>>> Trace::Tasks(int32_t track) const {
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = tasks_.find(track);
-    if (found != tasks_.end()) return found->second;
-  }
-  SONDE_ASSIGN_OR_RETURN(auto read, ReadTasks(*store, track));
-  const std::scoped_lock lock(mutex_);
-  auto& kept = tasks_[track];
-  if (kept == nullptr)
-    kept = std::make_shared<const std::vector<store::ZoomSlice>>(std::move(read));
-  return kept;
-}
-
-Result<std::shared_ptr<const CounterValues>> Trace::Counter(int32_t track) const {
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = counters_.find(track);
-    if (found != counters_.end()) return found->second;
-  }
-  auto values = std::make_shared<CounterValues>();
-  SONDE_RETURN_IF_ERROR(
-      store->Scan(Concat("SELECT ts, value FROM counter WHERE track_id = ", std::to_string(track),
-                         " ORDER BY ts"),
-                  [&](const store::Chunk& chunk) -> Status {
-                    const auto ts = chunk.Values<int64_t>(0);
-                    const auto value = chunk.Values<double>(1);
-                    values->ts.insert(values->ts.end(), ts.begin(), ts.end());
-                    values->values.insert(values->values.end(), value.begin(), value.end());
-                    return {};
-                  }));
-  const std::scoped_lock lock(mutex_);
-  std::shared_ptr<const CounterValues>& kept = counters_[track];
-  if (kept == nullptr) kept = std::move(values);
-  return kept;
+  const auto lanes = zoom.lanes();
+  return std::any_of(lanes.begin(), lanes.end(), [&](const store::ZoomFileLane& lane) {
+    return lane.track_id == track && lane.ids != 0;
+  });
 }
 
 Session::Session(std::string version, std::vector<std::string> paths,
@@ -292,7 +257,6 @@ Result<std::shared_ptr<Trace>> Session::Open(std::unique_ptr<store::Store> store
   message.processes.clear();
   message.tracks.clear();
   SONDE_RETURN_IF_ERROR(DescribeTrace(*trace->store, trace->zoom, message));
-  SONDE_ASSIGN_OR_RETURN(trace->task_tracks, AddTaskLanes(*trace->store, message));
   trace->base_ns = BaseFor(message.begin);
   message.begin -= trace->base_ns;
   message.end -= trace->base_ns;

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "importers/import_watch.h"
 #include "importers/registry.h"
+#include "serve/counters.h"
 #include "serve/messages.h"
 #include "serve/preview.h"
 #include "store/store.h"
@@ -28,11 +29,6 @@ namespace sonde::serve {
 
 class Live;
 
-struct CounterValues {
-  std::vector<int64_t> ts;  // ascending, nanoseconds of the epoch
-  std::vector<double> values;
-};
-
 // One trace that can be shown.
 struct Trace {
   int32_t id = 0;
@@ -42,24 +38,18 @@ struct Trace {
   std::unique_ptr<store::Store> store;      // for statements of ours
   store::ZoomIndex zoom;
   std::vector<std::string> names;
-  std::vector<int32_t> task_tracks;  // streams whose tasks are slices of the host; ascending
 
   const std::string& Name(int32_t name) const;  // "" for none
 
   // For statements of the user; opened with the first.
   Result<const store::UserStatements*> User() const;
 
+  // Whether the lane of a stream shows slices of the host: where the CPU is the device.
   bool HasTaskLane(int32_t track) const;
-  // Of such a stream, kept once read.
-  Result<std::shared_ptr<const std::vector<store::ZoomSlice>>> Tasks(int32_t track) const;
 
-  // Values of a counter, kept once read.
-  Result<std::shared_ptr<const CounterValues>> Counter(int32_t track) const;
+  Counters counters;
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::map<int32_t, std::shared_ptr<const CounterValues>> counters_;
-  mutable std::map<int32_t, std::shared_ptr<const std::vector<store::ZoomSlice>>> tasks_;
   mutable std::mutex user_mutex_;  // held while it is opened
   mutable std::unique_ptr<const store::UserStatements> user_;
 };

@@ -12,7 +12,7 @@
 namespace sonde::store {
 
 // Raised when a table or column changes meaning; a store of another version is imported again.
-inline constexpr int kSchemaVersion = 4;
+inline constexpr int kSchemaVersion = 5;
 
 struct ColumnInfo {
   std::string_view name;

@@ -287,7 +287,7 @@ Status Store::Publish() {
     SONDE_RETURN_IF_ERROR(MakeFile());
     SONDE_RETURN_IF_ERROR(rows_->Write(options_.threads, [this] { return BeginInFile(); }));
   }
-  SONDE_RETURN_IF_ERROR(MakeMissingZoomIndex());
+  SONDE_RETURN_IF_ERROR(FinishZoomIndex());
   SONDE_RETURN_IF_ERROR(Execute("CHECKPOINT store").Annotate("while writing the trace store"));
   // Others may be about to open a store of this name: both files are replaced, never absent. An
   // index that is not of the store beside it is known by its number.
@@ -309,29 +309,24 @@ Status Store::MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_s
   SONDE_ASSIGN_OR_RETURN(ZoomWriter writer,
                          ZoomWriter::Create(ZoomIndex::PathFor(path_), store_id_));
   add_slices(writer);
-  SONDE_RETURN_IF_ERROR(writer.Finish().Annotate("while making the zoom index"));
   zoom_ = std::make_unique<ZoomWriter>(std::move(writer));
   return {};
 }
 
-// Stores without slices need none.
-Status Store::MakeMissingZoomIndex() {
-  if (zoom_ != nullptr) return {};
-  if (rows_ != nullptr) {
-    const auto slices = rows_->Rows<SliceRow>();
-    if (slices.empty()) return {};
-    const bool in_order = std::is_sorted(
-        slices.begin(), slices.end(),
-        [](const SliceRow& a, const SliceRow& b) { return a.slice_id < b.slice_id; });
-    if (in_order) {
-      return MakeZoomIndex([&](ZoomWriter& writer) {
-        for (const SliceRow& row : slices) writer.Add(row);
-      });
-    }
-  } else {
-    SONDE_ASSIGN_OR_RETURN(const ResultTable any, Query("SELECT slice_id FROM slice_ LIMIT 1"));
-    if (any.rows() == 0) return {};
+// With what was added by MakeZoomIndex, or lies in memory, or else in the tables. Stores without
+// slices need none.
+Status Store::FinishZoomIndex() {
+  if (zoom_ == nullptr && rows_ != nullptr && !rows_->Rows<SliceRow>().empty()) {
+    SONDE_RETURN_IF_ERROR(MakeZoomIndex([&](ZoomWriter& writer) {
+      for (const SliceRow& row : rows_->Rows<SliceRow>()) writer.Add(row);
+    }));
   }
+  if (zoom_ != nullptr) {
+    SONDE_RETURN_IF_ERROR(ZoomIndex::AddTasks(*this, *zoom_, false));
+    if (zoom_->in_order()) return zoom_->Finish().Annotate("while making the zoom index");
+  }
+  SONDE_ASSIGN_OR_RETURN(const ResultTable any, Query("SELECT slice_id FROM slice_ LIMIT 1"));
+  if (any.rows() == 0) return {};
   SONDE_ASSIGN_OR_RETURN(ZoomWriter writer, ZoomIndex::Make(*this, ZoomIndex::PathFor(path_)));
   zoom_ = std::make_unique<ZoomWriter>(std::move(writer));
   return {};

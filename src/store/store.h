@@ -128,7 +128,7 @@ class Store {
  private:
   Store(std::string path, std::string temporary_path, std::unique_ptr<internal::Database> database);
   Status MakeFile();
-  Status MakeMissingZoomIndex();
+  Status FinishZoomIndex();
   Result<Transaction> BeginInFile();
   std::string path_;
   std::string temporary_path_;                    // empty once published or when read-only
@@ -136,7 +136,7 @@ class Store {
   int64_t source_stamp_ = 0;
   int64_t store_id_ = 0;
   std::string temporary_directory_;
-  std::unique_ptr<ZoomWriter> zoom_;  // complete, not yet under its name
+  std::unique_ptr<ZoomWriter> zoom_;  // not yet under its name
   StoreOptions options_;
   std::shared_ptr<RowTables> rows_;
 };

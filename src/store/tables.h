@@ -240,16 +240,17 @@
   C(ts, Int64, "ns", "begin", "steps")                 \
   C(dur, Int64, "ns", "duration; -1 unfinished", "steps")
 
-#define SONDE_COLUMNS_MARK(C)                                                  \
-  C(mark_id, Int32, "", "number of the mark, in the order of time", "mstx")    \
-  C(ts, Int64, "ns", "begin", "mstx")                                          \
-  C(dur, Int64, "ns", "duration; 0 for an instant, -1 unfinished", "mstx")     \
-  C(track_id, Ref, "", "its track", "mstx")                                    \
-  C(domain, Name, "", "mstx domain; \"default\" where none was given", "mstx") \
-  C(message, Name, "", "text of the mark", "mstx")                             \
-  C(kind, Name, "", "marker, push_pop or start_end", "mstx")                   \
-  C(slice_id, Ref, "", "its slice (ranges)", "mstx")                           \
-  C(end_thread_id, Ref, "", "thread on which it ended, where that is another", "mstx")
+#define SONDE_COLUMNS_MARK(C)                                                          \
+  C(mark_id, Int32, "", "number of the mark, in the order of time", "mstx")            \
+  C(ts, Int64, "ns", "begin", "mstx")                                                  \
+  C(dur, Int64, "ns", "duration; 0 for an instant, -1 unfinished", "mstx")             \
+  C(track_id, Ref, "", "its track", "mstx")                                            \
+  C(domain, Name, "", "mstx domain; \"default\" where none was given", "mstx")         \
+  C(message, Name, "", "text of the mark", "mstx")                                     \
+  C(kind, Name, "", "marker, push_pop or start_end", "mstx")                           \
+  C(slice_id, Ref, "", "its slice (ranges)", "mstx")                                   \
+  C(end_thread_id, Ref, "", "thread on which it ended, where that is another", "mstx") \
+  C(args_id, Ref, "", "its argument set (instants of trace events)", "mstx")
 
 #define SONDE_COLUMNS_API_CALL(C)                                            \
   C(slice_id, Int32, "", "its slice", "level1")                              \

@@ -34,6 +34,17 @@ inline NaiveLanes LanesOf(const Store& store) {
     lanes[{number(0), number(1)}].push_back(
         {rows->Int(2, i), rows->Int(3, i), number(4), number(5)});
   }
+  // Streams without slices of their own show those that their tasks are, by the tasks' names: a
+  // launch of MindSpore's runtime is called otherwise than its kernel.
+  const auto tasks = store.Query(
+      "SELECT d.track_id, s.ts, s.dur, slice_id, k.name FROM device_task_ d JOIN slice_ s "
+      "USING (slice_id) JOIN task_kind_ k USING (kind_id) WHERE d.track_id NOT IN (SELECT track_id "
+      "FROM slice_) ORDER BY d.task_id");
+  EXPECT_TRUE(tasks.ok()) << tasks.status().message();
+  for (size_t i = 0; tasks.ok() && i < tasks->rows(); ++i) {
+    const auto number = [&](size_t column) { return static_cast<int32_t>(tasks->Int(column, i)); };
+    lanes[{number(0), 0}].push_back({tasks->Int(1, i), tasks->Int(2, i), number(3), number(4)});
+  }
   return lanes;
 }
 
@@ -50,8 +61,8 @@ inline void CheckDrawing(const std::vector<NaiveSlice>& slices, const ZoomWindow
   uint64_t counted = 0;
   for (size_t i = 0; i < drawn.size(); ++i) {
     const ZoomSlice& slice = drawn[i];
-    while (at < slices.size() && slices[at].slice_id < slice.slice_id) ++at;
-    ASSERT_TRUE(at < slices.size() && slices[at].slice_id == slice.slice_id);
+    while (at < slices.size() && slices[at].slice_id != slice.slice_id) ++at;
+    ASSERT_LT(at, slices.size());
     ASSERT_TRUE(slices[at].ts == slice.ts && slices[at].dur == slice.dur &&
                 slices[at].name == slice.name);
     ASSERT_LT(slice.ts, window.end_ns);

@@ -1,6 +1,7 @@
 // Layout of the file of a zoom index, as it lies in memory (little endian, checked by the magic):
 //
-//   for every lane: its slices (ZoomFileSlice), its long durations, its levels (ZoomFileBucket)
+//   for every lane: its slices (ZoomFileSlice), its long durations, its slice_ids where they do not
+//   follow each other (int32), its levels (ZoomFileBucket)
 //   table of lanes (ZoomFileLane) | table of levels (ZoomFileLevel) | ZoomFileTail
 //
 // All parts begin at multiples of 8. The tail stands at the end, since what it says is known last.
@@ -35,10 +36,11 @@ struct ZoomFileBucket {
 struct ZoomFileLane {
   int32_t track_id;
   int32_t depth;
-  int32_t first_slice;  // the slice_ids of a lane follow each other
+  int32_t first_slice;  // the slice_ids of a lane follow each other, unless they are listed
   uint32_t count;
   uint64_t slices;  // place in the file
   uint64_t long_durs;
+  uint64_t ids;  // 0: not listed
   uint32_t long_dur_count;
   uint32_t level_count;
   uint64_t first_level;  // in the table of levels
@@ -49,7 +51,7 @@ struct ZoomFileLevel {
   uint64_t count;
 };
 struct ZoomFileTail {
-  static constexpr uint64_t kMagic = 0x32786d6f6f7a4e53;
+  static constexpr uint64_t kMagic = 0x33786d6f6f7a4e53;
   uint64_t magic = kMagic;
   int64_t store_id = 0;  // of the store that it belongs to
   uint64_t file_bytes = 0;
@@ -61,6 +63,6 @@ struct ZoomFileTail {
   uint32_t tail_crc = 0;    // of the fields above
 };
 static_assert(sizeof(ZoomFileSlice) == 16 && sizeof(ZoomFileBucket) == 24 &&
-              sizeof(ZoomFileLane) == 48 && sizeof(ZoomFileTail) == 64);
+              sizeof(ZoomFileLane) == 56 && sizeof(ZoomFileTail) == 64);
 
 }  // namespace sonde::store

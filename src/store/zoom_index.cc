@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <unordered_map>
 #include <utility>
 
 #include "base/crc32c.h"
@@ -69,14 +70,56 @@ std::string ZoomIndex::PathFor(const std::string& store_path) {
   return base::Concat(stem, ".zoom");
 }
 
+// A look for each stream, in the order in which the tasks are stored: to sort all would take
+// longer.
+Status ZoomIndex::AddTasks(const Store& store, ZoomWriter& writer, bool sort) {
+  SONDE_ASSIGN_OR_RETURN(const ResultTable streams,
+                         store.Query("SELECT DISTINCT track_id FROM device_task_ "
+                                     "WHERE slice_id >= 0 AND track_id >= 0 ORDER BY track_id"));
+  if (streams.rows() == 0) return {};
+  std::unordered_map<int32_t, int32_t> names;
+  SONDE_ASSIGN_OR_RETURN(const ResultTable kinds,
+                         store.Query("SELECT kind_id, coalesce(name, -1) FROM task_kind_"));
+  for (size_t row = 0; row < kinds.rows(); ++row) {
+    names[static_cast<int32_t>(kinds.Int(0, row))] = static_cast<int32_t>(kinds.Int(1, row));
+  }
+  for (size_t stream = 0; stream < streams.rows(); ++stream) {
+    const auto track = static_cast<int32_t>(streams.Int(0, stream));
+    if (writer.HasTrack(track)) continue;
+    SONDE_RETURN_IF_ERROR(store.Scan(
+        base::Concat("SELECT slice_id, ts, dur, coalesce(kind_id, -1)::INTEGER FROM device_task_ "
+                     "WHERE slice_id >= 0 AND track_id = ",
+                     std::to_string(track), sort ? " ORDER BY ts, task_id" : ""),
+        [&](const Chunk& chunk) -> Status {
+          const auto ids = chunk.Values<int32_t>(0);
+          const auto ts = chunk.Values<int64_t>(1);
+          const auto dur = chunk.Values<int64_t>(2);
+          const auto kind = chunk.Values<int32_t>(3);
+          for (size_t row = 0; row < chunk.rows(); ++row) {
+            const auto name = names.find(kind[row]);
+            writer.AddTask({.slice_id = ids[row],
+                            .ts = ts[row],
+                            .dur = dur[row],
+                            .track_id = track,
+                            .name = name == names.end() ? kNone : name->second,
+                            .depth = 0});
+          }
+          return {};
+        }));
+  }
+  return {};
+}
+
 // Slices are stored in the order of their numbers, if one writer wrote them; where that does not
 // hold, the database brings them into order first.
 Result<ZoomWriter> ZoomIndex::Make(const Store& store, const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(ZoomWriter writer, ZoomWriter::Create(path, store.store_id()));
   SONDE_RETURN_IF_ERROR(ScanInto(store, false, writer));
+  SONDE_RETURN_IF_ERROR(AddTasks(store, writer, false));
   if (!writer.in_order()) {
     SONDE_ASSIGN_OR_RETURN(writer, ZoomWriter::Create(path, store.store_id()));
     SONDE_RETURN_IF_ERROR(ScanInto(store, true, writer));
+    SONDE_RETURN_IF_ERROR(AddTasks(store, writer, true));
   }
   SONDE_RETURN_IF_ERROR(writer.Finish().Annotate("while making the zoom index"));
   return writer;
@@ -145,6 +188,7 @@ bool ZoomIndex::Fits() const {
   const bool lanes_fit = std::all_of(lanes_.begin(), lanes_.end(), [&](const ZoomFileLane& lane) {
     return lane.count > 0 && inside(lane.slices, lane.count, sizeof(ZoomFileSlice)) &&
            inside(lane.long_durs, lane.long_dur_count, sizeof(ZoomFileLongDur)) &&
+           (lane.ids == 0 || inside(lane.ids, lane.count, sizeof(int32_t))) &&
            lane.first_level <= levels_.size() &&
            lane.level_count <= levels_.size() - lane.first_level;
   });
@@ -169,6 +213,12 @@ int64_t ZoomIndex::DurOf(const ZoomFileLane& lane, uint32_t dur, uint64_t index)
       std::lower_bound(list.begin(), list.end(), index,
                        [](const ZoomFileLongDur& d, uint64_t i) { return d.index < i; });
   return found != list.end() && found->index == index ? found->dur : int64_t{dur};
+}
+
+int32_t ZoomIndex::IdOf(const ZoomFileLane& lane, uint64_t index) const {
+  if (lane.ids == 0) return static_cast<int32_t>(lane.first_slice + static_cast<int64_t>(index));
+  // A bucket of a damaged file may name any.
+  return index < lane.count ? Array<int32_t>(lane.ids, lane.count)[index] : kNone;
 }
 
 std::pair<int64_t, int64_t> ZoomIndex::ExtentOf(const ZoomFileLane& lane) const {
@@ -196,8 +246,7 @@ void ZoomIndex::Query(int32_t track_id, int32_t depth, const ZoomWindow& window,
     const int64_t dur = DurOf(*lane, before.dur, first - 1);
     const uint64_t end = static_cast<uint64_t>(before.ts) + static_cast<uint64_t>(dur);
     if (dur < 0 || static_cast<int64_t>(end) > window.begin_ns) {
-      const auto id = static_cast<int32_t>(lane->first_slice + static_cast<int64_t>(first) - 1);
-      out.push_back({before.ts, dur, id, before.name, 1});
+      out.push_back({before.ts, dur, IdOf(*lane, first - 1), before.name, 1});
     }
   }
   const ZoomFileLevel* coarsest = nullptr;
@@ -216,8 +265,7 @@ void ZoomIndex::QuerySlices(const ZoomFileLane& lane, size_t first, const ZoomWi
   const auto slices = Array<ZoomFileSlice>(lane.slices, lane.count);
   Drawing drawing(window, out);
   for (size_t i = first; i < slices.size() && slices[i].ts < window.end_ns; ++i) {
-    const auto id = static_cast<int32_t>(lane.first_slice + static_cast<int64_t>(i));
-    drawing.Add({slices[i].ts, DurOf(lane, slices[i].dur, i), id, slices[i].name, 1});
+    drawing.Add({slices[i].ts, DurOf(lane, slices[i].dur, i), IdOf(lane, i), slices[i].name, 1});
   }
 }
 
@@ -230,9 +278,8 @@ void ZoomIndex::QueryLevel(const ZoomFileLane& lane, const ZoomFileLevel& level,
                        [](const ZoomFileBucket& bucket, int64_t ts) { return bucket.ts < ts; });
   Drawing drawing(window, out);
   for (auto bucket = first; bucket != buckets.end() && bucket->ts < window.end_ns; ++bucket) {
-    const auto id = static_cast<int32_t>(lane.first_slice + int64_t{bucket->index});
-    drawing.Add(
-        {bucket->ts, DurOf(lane, bucket->dur, bucket->index), id, bucket->name, bucket->count});
+    drawing.Add({bucket->ts, DurOf(lane, bucket->dur, bucket->index), IdOf(lane, bucket->index),
+                 bucket->name, bucket->count});
   }
 }
 

@@ -5,8 +5,9 @@
 // and levels of buckets, each 4 times as wide as those below, that hold their longest slice and how
 // many they are (zoom_format.h). Derived data: Store::Publish makes it together with the database;
 // it is made again when it is missing, damaged, or belongs to another database. Cost: about 28
-// bytes a slice; a query reads one level in order, a few buckets for each pixel. Threads: an open
-// index may be asked from any.
+// bytes a slice; a query reads one level in order, a few buckets for each pixel. Where a CPU is the
+// device, its tasks are slices of the host: they are shown once more in a lane of their stream.
+// Threads: an open index may be asked from any.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,9 @@ class ZoomIndex {
  public:
   // The file of a store: "<name>.zoom" for "<name>.duckdb".
   static std::string PathFor(const std::string& store_path);
+  // Lanes for streams that have tasks but no slices of their own, from the tables of a store that
+  // can be queried. After all slices. `sort`: where the rows of a stream are not in order.
+  static Status AddTasks(const Store& store, ZoomWriter& writer, bool sort);
   // From the tables of a store that can be queried; the caller commits.
   static Result<ZoomWriter> Make(const Store& store, const std::string& path);
   // The same; complete under its name, or not at all.
@@ -58,7 +62,8 @@ class ZoomIndex {
   void Query(int32_t track_id, int32_t depth, const ZoomWindow& window,
              std::vector<ZoomSlice>& out) const;
 
-  // By track and depth; track_id, depth and count are of use outside.
+  // By track and depth; track_id, depth and count are of use outside, and whether `ids` is 0: else
+  // its slices are tasks, which are in a lane of the host as well.
   std::span<const ZoomFileLane> lanes() const { return lanes_; }
   // Begin of the first slice of a lane and end of the last; an unfinished one ends where it begins.
   std::pair<int64_t, int64_t> ExtentOf(const ZoomFileLane& lane) const;
@@ -70,6 +75,7 @@ class ZoomIndex {
   }
   const ZoomFileLane* FindLane(int32_t track_id, int32_t depth) const;
   int64_t DurOf(const ZoomFileLane& lane, uint32_t dur, uint64_t index) const;
+  int32_t IdOf(const ZoomFileLane& lane, uint64_t index) const;
   void QuerySlices(const ZoomFileLane& lane, size_t first, const ZoomWindow& window,
                    std::vector<ZoomSlice>& out) const;
   void QueryLevel(const ZoomFileLane& lane, const ZoomFileLevel& level, const ZoomWindow& window,

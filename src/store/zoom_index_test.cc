@@ -63,6 +63,52 @@ class ZoomIndexTest : public ::testing::Test {
   }
   std::string Path() const { return ZoomIndex::PathFor(store_->path()); }
 
+  // A store with two lanes of track 1, of which every third slice is a task of stream 7. They are
+  // stored in the order of time, or those of the first lane first. Returns them in that of time.
+  std::vector<NaiveSlice> MakeTasks(bool in_order) {
+    store_ = std::move(*Store::Create(folder_.File("s.duckdb")));
+    std::vector<SliceRow> rows;
+    for (int32_t id = 0; id < 10'000; ++id) {
+      rows.push_back({.slice_id = id,
+                      .ts = 1'000 + id % 5'000 * 900 + id / 5'000 * 450,
+                      .dur = 100 + id % 300,
+                      .track_id = 1,
+                      .name = id % 10,
+                      .depth = id / 5'000});
+    }
+    std::vector<SliceRow> tasks;
+    for (size_t i = 0; i < rows.size(); i += 3) tasks.push_back(rows[i]);
+    const auto by_time = [](const SliceRow& a, const SliceRow& b) { return a.ts < b.ts; };
+    if (in_order) std::sort(tasks.begin(), tasks.end(), by_time);
+    for (SliceRow& task : tasks) task.track_id = 7;
+    tasks.push_back(rows[0]);  // a stream that has slices keeps them
+    WriteTasks(rows, tasks);
+    tasks.pop_back();
+    std::sort(tasks.begin(), tasks.end(), by_time);
+    std::vector<NaiveSlice> made;
+    for (const SliceRow& row : tasks) made.push_back({row.ts, row.dur, row.slice_id, row.name});
+    return made;
+  }
+
+  void WriteTasks(const std::vector<SliceRow>& rows, const std::vector<SliceRow>& tasks) {
+    auto transaction = store_->Begin();
+    auto slices = TableWriter<SliceRow>::Open(*transaction);
+    for (const SliceRow& row : rows) slices->Append(row);
+    auto kinds = TableWriter<TaskKindRow>::Open(*transaction);
+    for (int32_t name = 0; name < 10; ++name) kinds->Append({.kind_id = name + 50, .name = name});
+    auto device = TableWriter<DeviceTaskRow>::Open(*transaction);
+    for (const SliceRow& row : tasks) {
+      device->Append({.slice_id = row.slice_id,
+                      .track_id = row.track_id,
+                      .ts = row.ts,
+                      .dur = row.dur,
+                      .kind_id = row.name + 50});
+    }
+    ASSERT_TRUE(slices->Close().ok() && kinds->Close().ok() && device->Close().ok());
+    ASSERT_TRUE(transaction->Commit().ok());
+    ASSERT_TRUE(store_->Publish().ok());
+  }
+
   void Check(uint64_t seed) {
     const auto index = ZoomIndex::Open(Path(), *store_);
     ASSERT_TRUE(index.ok()) << index.status().message();
@@ -164,6 +210,28 @@ TEST_F(ZoomIndexTest, DamagedFilesAreRefusedAndMadeAgain) {
     for (int64_t pixel = 1; pixel < 100'000'000; pixel *= 7) {
       index->Query(0, 0, {0, pixel * 1600, pixel}, drawn);
       index->Query(0, 1, {-pixel, INT64_MAX, pixel}, drawn);
+    }
+  }
+}
+
+TEST_F(ZoomIndexTest, StreamsWithoutSlicesShowTheirTasks) {
+  for (const bool in_order : {true, false}) {
+    SCOPED_TRACE(in_order ? "in order" : "in any order");
+    const std::vector<NaiveSlice> tasks = MakeTasks(in_order);
+    ASSERT_FALSE(HasFatalFailure());
+    const auto index = ZoomIndex::Open(Path(), *store_);
+    ASSERT_TRUE(index.ok()) << index.status().message();
+    ASSERT_EQ(index->lanes().size(), 3U);
+    EXPECT_EQ(index->lanes().front().ids, 0U);
+    EXPECT_EQ(index->lanes().back().track_id, 7);
+    EXPECT_NE(index->lanes().back().ids, 0U);
+    for (int64_t pixel = 1; pixel < 10'000; pixel *= 3) {
+      const ZoomWindow window{700'000, 700'000 + pixel * 1600, pixel};
+      std::vector<ZoomSlice> drawn;
+      index->Query(7, 0, window, drawn);
+      EXPECT_FALSE(drawn.empty());
+      CheckDrawing(tasks, window, drawn);
+      ASSERT_FALSE(HasFatalFailure()) << "pixel " << pixel;
     }
   }
 }

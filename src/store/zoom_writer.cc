@@ -44,7 +44,7 @@ void ZoomWriter::BeginLane(const SliceRow& row) {
   lane_ = {};
   lane_.track_id = row.track_id;
   lane_.depth = row.depth;
-  lane_.first_slice = static_cast<int32_t>(next_slice_);
+  lane_.first_slice = row.slice_id;
   Align();
   lane_.slices = file_.bytes_written();
   first_ts_ = row.ts;
@@ -59,12 +59,23 @@ void ZoomWriter::EndLane() {
   lane_.long_durs = file_.bytes_written();
   lane_.long_dur_count = static_cast<uint32_t>(long_durs_.size());
   Append(long_durs_);
+  if (!ids_.empty()) {
+    lane_.ids = file_.bytes_written();
+    Append(ids_);
+    Align();
+  }
   lane_.first_level = levels_.size();
   WriteLevels();
   lane_.level_count = static_cast<uint32_t>(levels_.size() - lane_.first_level);
   lanes_.push_back(lane_);
   lane_.count = 0;
   long_durs_.clear();
+  ids_.clear();
+}
+
+bool ZoomWriter::HasTrack(int32_t track_id) const {
+  const auto is_it = [&](const ZoomFileLane& lane) { return lane.track_id == track_id; };
+  return (lane_.count > 0 && is_it(lane_)) || std::any_of(lanes_.begin(), lanes_.end(), is_it);
 }
 
 void ZoomWriter::FlushSlices() {

@@ -1,8 +1,8 @@
 // Writes the file of a zoom index (zoom_format.h) from slices in the order of the store.
 //
-// Memory: a few MB whatever the number of slices: what a level is made from is read back from the
-// file. Cost: about 0.03 us a slice. Errors: Status; slices out of order end in kCorruptData.
-// One thread.
+// Memory: a few MB whatever the number of slices, and 4 bytes for each task of the lane at hand:
+// what a level is made from is read back from the file. Cost: about 0.03 us a slice. Errors:
+// Status; slices out of order end in kCorruptData. One thread.
 #pragma once
 
 #include <array>
@@ -26,16 +26,39 @@ class ZoomWriter {
   // Rows by slice_id, from 0 on without gaps, a lane after another. The first failure is kept, and
   // returned by Finish.
   void Add(const SliceRow& row) {
+    in_order_ &= row.slice_id == next_slice_;
+    ++next_slice_;
+    Put(row);
+  }
+  // A slice that is shown once more, in a lane of tasks (row.track_id, depth 0). After all slices,
+  // a lane after another, in the order of ts.
+  void AddTask(const SliceRow& row) {
+    Put(row);
+    ids_.push_back(row.slice_id);
+  }
+  // Whether all came as they should.
+  bool in_order() const { return in_order_; }
+  int64_t slices() const { return next_slice_; }
+  // Whether a lane of this track has begun.
+  bool HasTrack(int32_t track_id) const;
+
+  Status Finish();
+  Status Commit() { return file_.Commit(); }
+
+ private:
+  static constexpr size_t kBlock = 4096;
+  explicit ZoomWriter(base::AtomicFile file, int64_t store_id);
+
+  void Put(const SliceRow& row) {
     if (row.track_id != lane_.track_id || row.depth != lane_.depth || lane_.count == 0) {
       BeginLane(row);
     }
     const uint64_t place = static_cast<uint64_t>(row.ts) - static_cast<uint64_t>(first_ts_);
-    in_order_ &= row.slice_id == next_slice_ && row.ts >= last_ts_;
+    in_order_ &= row.ts >= last_ts_;
     const uint64_t change = place ^ last_place_;
     if (change != 0) ++changes_[static_cast<size_t>(std::bit_width(change)) - 1];
     last_place_ = place;
     last_ts_ = row.ts;
-    ++next_slice_;
     uint32_t dur = static_cast<uint32_t>(row.dur);
     if (row.dur < 0 || row.dur >= int64_t{kZoomLongDur}) {
       dur = kZoomLongDur;
@@ -45,16 +68,6 @@ class ZoomWriter {
     slices_.push_back({row.ts, dur, row.name});
     if (slices_.size() == kBlock) FlushSlices();
   }
-  bool in_order() const { return in_order_; }
-  int64_t slices() const { return next_slice_; }
-
-  Status Finish();
-  Status Commit() { return file_.Commit(); }
-
- private:
-  static constexpr size_t kBlock = 4096;
-  explicit ZoomWriter(base::AtomicFile file, int64_t store_id);
-
   void BeginLane(const SliceRow& row);
   void EndLane();
   void FlushSlices();
@@ -83,6 +96,7 @@ class ZoomWriter {
   std::array<uint64_t, 64> changes_ = {};
   std::vector<ZoomFileSlice> slices_;  // not yet in the file
   std::vector<ZoomFileLongDur> long_durs_;
+  std::vector<int32_t> ids_;  // of a lane of tasks
   std::vector<ZoomFileLane> lanes_;
   std::vector<ZoomFileLevel> levels_;
 };

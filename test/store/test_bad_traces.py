@@ -86,6 +86,27 @@ def test_numbers_that_do_not_fit(tmp_path):
     assert issues(path) == {"trace_bad_time": 10}
 
 
+def test_every_opening_says_how_much_is_wrong(tmp_path):
+    """One line, from the store itself too; what is only information says nothing."""
+    path = write(tmp_path / "a.json", [event(dur=-5), event(ts="noon"), event(ph="B")])
+    line = (
+        "sonde: not all is as it should be: trace_bad_time (1), trace_negative_duration (1); "
+        "the table import_issue says what that means"
+    )
+    first = run(path).stderr.splitlines()
+    assert first[0].startswith("sonde: reading ") and first[1:] == [line]
+    (store,) = (tmp_path / "cache").rglob("*.duckdb")
+    for again in (path, path, store):
+        assert run(again).stderr.splitlines() == [line]
+    many = tmp_path / "many"
+    for rank in range(2):
+        (many / f"{rank}").mkdir(parents=True)
+        write(many / f"{rank}" / "a.json", [event(dur=-5, name=f"rank {rank}")])
+    assert run(many).returncode == 0
+    said = run(many).stderr
+    assert said.count("trace_negative_duration (2)") == 1 and said.count("not all is") == 1
+
+
 def test_negative_durations(tmp_path):
     path = write(tmp_path / "a.json", [event(dur=-5), event(ts=9, dur="-0.5"), event(ts=20)])
     assert [r["dur"] for r in rows(path, "SELECT dur FROM slice ORDER BY ts")] == [0, 0, 1000]
@@ -223,8 +244,11 @@ def test_nothing_there(tmp_path):
             assert count(folder / name) == 0
     refused(tmp_path / "not there", "not there")
     (tmp_path / "hollow").mkdir()
-    refused(tmp_path / "hollow", "hollow")
-    refused("/dev/null")
+    refused(tmp_path / "hollow", "hollow", "empty")
+    refused(tmp_path / "empty_json" / "empty.json", "empty: there is nothing to read")
+    refused("/dev/null", "neither a file nor a folder")
+    (tmp_path / "notes.txt").write_text("hello")
+    refused(tmp_path / "notes.txt", "found nothing to read", "trace events")
 
 
 def test_a_folder_instead_of_a_file(tmp_path):

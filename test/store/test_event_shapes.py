@@ -153,7 +153,22 @@ def test_what_is_left_out_is_counted(shape, query):
     assert issues.get("trace_phase_not_imported", 0) == len(reading.of("NODvVP()c="))
     begun = sum(1 for _, _, dur in reading.slices if dur == -1)
     assert issues.get("trace_unfinished_range", 0) == begun
-    assert ("trace_keys_not_imported" in issues) == any("tts" in e for e in reading.events)
+    assert "trace_keys_not_imported" not in issues
+
+
+def test_arguments_of_begin_and_end_are_one_set(tmp_path, query, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    name, text = SHAPES["chrome_array"]
+    (tmp_path / name).write_text(text)
+    rows = query(
+        tmp_path / name,
+        "SELECT name, key, value FROM slice JOIN args USING (args_id) ORDER BY ALL",
+    )
+    assert [(r["name"], r["key"], r["value"]) for r in rows] == [
+        ("Draw", "tdur", "20"), ("Draw", "tts", "110"),
+        ("Paint", "end_tts", "99"), ("Paint", "tiles", "4"), ("Paint", "tts", "95"),
+        ("Run", "end_tts", "100"), ("Run", "src", "a.cc"), ("Run", "tts", "90"),
+    ]  # fmt: skip
 
 
 def test_devices_of_kineto(tmp_path, query, monkeypatch):
@@ -193,3 +208,34 @@ def test_every_exporter_takes_it(shape, tmp_path, query):
     written = {p.name for p in (tmp_path / "out").rglob("*") if p.is_file()}
     assert "trace_view.json" in written and "slice.parquet" in written
     assert any(name.startswith("ascend_pytorch_profiler") for name in written)
+
+
+def test_marks_and_facts_of_processes(tmp_path, query, monkeypatch):
+    """A mark of a thread without slices says where it belongs, and what it was told."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    events = [
+        {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "Browser"}},
+        {"ph": "M", "name": "num_cpus", "pid": 7, "tid": 0, "args": {"number": 4}},
+        {"ph": "i", "name": "alone", "pid": 7, "tid": 9, "ts": 5, "args": {"a": 1, "b": "x"}},
+        {"ph": "X", "name": "f", "pid": 7, "tid": 8, "ts": 1, "dur": 9},
+        {"ph": "i", "name": "inside", "pid": 7, "tid": 8, "ts": 5, "s": "t"},
+        {"ph": "i", "name": "of none", "pid": "", "tid": "", "ts": 6, "s": "g"},
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({"traceEvents": events, "otherData": {"v": 1}}))
+    marks = query(
+        tmp_path / "a.json",
+        "SELECT message AS m, p.pid AS pid, h.tid AS tid, "
+        "(SELECT string_agg(key || '=' || value ORDER BY key) FROM args a "
+        "WHERE a.args_id = mark.args_id) AS args FROM mark LEFT JOIN track t USING (track_id) "
+        "LEFT JOIN process p ON p.process_id = t.process_id "
+        "LEFT JOIN thread h ON h.thread_id = t.thread_id ORDER BY m",
+    )
+    assert [(r["m"], r["pid"], r["tid"], r["args"]) for r in marks] == [
+        ("alone", 7, 9, "a=1,b=x"), ("inside", 7, 8, None), ("of none", None, None, None),
+    ]  # fmt: skip
+    facts = query(
+        tmp_path / "a.json",
+        "SELECT key, value, p.name AS process FROM metadata LEFT JOIN process p USING (process_id)",
+    )
+    found = {r["key"]: (json.loads(r["value"]), r["process"]) for r in facts}
+    assert found == {"num_cpus": ({"number": 4}, "Browser"), "otherData": ({"v": 1}, None)}

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +112,34 @@ def test_prompt_goes_on_after_an_error(span):
     assert b"sonde>" in err and b"sonde: error: " in err
 
 
+def test_lines_are_edited_at_a_terminal(span):
+    """Backspace, arrows, lines before, Ctrl+C within a statement, Ctrl+D."""
+    leader, follower = pty.openpty()
+    environment = os.environ | {"TERM": "xterm"}
+    with subprocess.Popen(
+        [SONDE, "query", str(span), "--format", "csv"], stdin=follower, stdout=subprocess.PIPE,
+        stderr=follower, env=environment,
+    ) as process:  # fmt: skip
+        os.close(follower)
+        shown = b""
+        for prompt, keys in [
+            (b"sonde> ", b"SELECT 4x\x7f1 + 1 AS a;\x1b[D\x7fb\x1b[F\r"),
+            (b"sonde> ", b"\x1b[A\x01\x1b[3~s\r"),
+            (b"sonde> ", b"SELECT\r"),
+            (b"   ... ", b"\x03"),
+            (b"sonde> ", b"SELECT 7 AS c;\r"),
+            (b"sonde> ", b"\x04"),
+        ]:
+            shown = b""
+            while not shown.endswith(b"\r" + prompt + b"\x1b[K\r\x1b[7C"):  # of an empty line
+                shown += os.read(leader, 65536)
+            os.write(leader, keys)
+        out = process.stdout.read()
+        assert process.wait(timeout=120) == 0
+    os.close(leader)
+    assert out.split() == [b"b", b"42", b"b", b"42", b"c", b"7"]
+
+
 def test_schema_needs_no_trace():
     done = run("--schema")
     assert done.returncode == 0
@@ -164,3 +193,22 @@ def test_damaged_store_is_refused_or_read(span, tmp_path):
         file.write_bytes(content[:cut])
         done = run(file, COUNTS)
         assert done.returncode in (0, 1) and len(done.stderr.splitlines()) <= 1, done.stderr
+
+
+def test_one_of_several_cannot_be_read(span, tmp_path):
+    """The others are asked, but the status says that this is not all."""
+    both = tmp_path / "both"
+    shutil.copytree(span, both / "rank0_ascend_pt", ignore=shutil.ignore_patterns("*.duckdb"))
+    other = both / "rank1_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    other.mkdir(parents=True)
+    (other / "ascend_pytorch_profiler_1.db").write_bytes(b"no database" * 1000)
+    done = run(both, "SELECT count(*) FROM slice", "--format", "csv")
+    expected = run(span, "SELECT count(*) FROM slice", "--format", "csv")
+    assert (done.returncode, done.stdout) == (1, expected.stdout), done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("sonde: error: ")]
+    assert len(errors) == 1
+    assert "ascend_pytorch_profiler_1.db" in errors[0]
+    shutil.rmtree(both / "rank0_ascend_pt")
+    done = run(both, "SELECT 1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "ascend_pytorch_profiler_1.db" in done.stderr.splitlines()[-1]

@@ -33,11 +33,12 @@ Status Recorder::Open(const DumpFiles& files) {
   if (!files.tensor_folder.empty()) {
     SONDE_RETURN_IF_ERROR(base::MakeDirectories(files.tensor_folder));
   }
-  SONDE_ASSIGN_OR_RETURN(
-      data_,
-      probe::ObjectFile::Create(
-          JoinPath(files.folder, files.main_file),
-          {.head = files.head, .depth = kMemberDepth, .tail = "\n }\n}", .empty_tail = "}\n}"}));
+  SONDE_ASSIGN_OR_RETURN(data_, probe::ObjectFile::Create(JoinPath(files.folder, files.main_file),
+                                                          {.head = files.head,
+                                                           .depth = kMemberDepth,
+                                                           .tail = "\n }\n}",
+                                                           .empty_tail = "}\n}",
+                                                           .moving_prefix = "Module."}));
   if (files.with_construct) {
     SONDE_RETURN_IF_ERROR(
         construct_.Open(JoinPath(files.folder, "construct.json"), files.with_apis));

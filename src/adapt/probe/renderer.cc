@@ -235,6 +235,7 @@ bool Renderer::Described(PyObject* value, Place place) {
   PyObject* const content = calls_.tuple_get(answer.get(), 1);
   if (kind == "plain") return Plain(content, place.depth);
   if (kind == "tensor") return DescribedTensor(answer.get(), place);
+  if (kind == "array") return DescribedArray(answer.get(), place.depth);
   if (kind != "walk") return Fail("describe() returned an unknown kind");
   return Value(content, {.depth = place.depth, .level = place.level + 1});
 }
@@ -251,6 +252,17 @@ bool Renderer::DescribedTensor(PyObject* answer, Place place) {
   PyObject* const dtype = calls_.tuple_get(answer, 4);
   if (dtype != calls_.none && !TextOf(calls_, dtype, &labels.dtype)) return Fail("dtype: no text");
   return TensorRecord(tensor, labels, place.depth);
+}
+
+bool Renderer::DescribedArray(PyObject* answer, size_t depth) {
+  if (calls_.tuple_size(answer) != 3) return Fail("describe() returned an array of other shape");
+  PyObject* const record = calls_.tuple_get(answer, 1);
+  ReadTensor tensor;
+  if (*save_ && reader_.Read(calls_.tuple_get(answer, 2), &tensor) && (*save_)(path_, tensor)) {
+    const PyOwned name(calls_, calls_.unicode(base::Concat(path_, options_.extension).c_str()));
+    if (!name || calls_.dict_set(record, "data_name", name.get()) != 0) return false;
+  }
+  return Plain(record, depth);
 }
 
 bool Renderer::Tensor(PyObject* tensor, Place place) {

@@ -5,6 +5,8 @@
 // Python function `describe(value, key)`, which returns None (rendered as null) or a tuple:
 //   ("plain", value)             a value of JSON types, rendered as it is
 //   ("walk", container)          a dict, list or tuple to render in its place
+//   ("array", record, tensor)    a dict of JSON types; the tensor is saved, if tensors are, and the
+//                                dict then gets the name of its file
 //   ("tensor", tensor, type, extra, dtype)   a tensor in host memory to render in its place; `type`
 //                                is the text of its record, `extra` a dict of further fields or
 //                                None, `dtype` a text that replaces that of the tensor or None
@@ -71,6 +73,7 @@ class Renderer {
   bool Dict(PyObject* dict, Place place);
   bool Described(PyObject* value, Place place);
   bool DescribedTensor(PyObject* answer, Place place);
+  bool DescribedArray(PyObject* answer, size_t depth);
   bool Tensor(PyObject* tensor, Place place);
   bool Plain(PyObject* value, size_t depth);
   bool PlainEntries(PyObject* value, size_t depth, bool is_dict);

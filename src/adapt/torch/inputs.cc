@@ -213,26 +213,28 @@ uint32_t InputsCache::Intern(const InputsConfig& config, const TorchValue* value
   if (length == 0) [[unlikely]] {
     return 0;
   }
-  const uint64_t hash = base::HashBytes(bytes, length);
-  Slot* pair = &slots_[(hash % (kSlots / 2)) * 2];
-  const size_t compared = std::min(length, kCopyBytes);
-  for (Slot* slot : {pair, pair + 1}) {
-    if (slot->hash == hash && slot->length == length &&
-        std::memcmp(slot->bytes, bytes, compared) == 0) [[likely]] {
-      return slot->id;
-    }
+  const uint64_t hash = base::HashBytes(bytes, length) | 1;
+  const auto number = static_cast<uint32_t>((hash >> 32) % kLines);
+  Slot* slot = lines_[number].slots;
+  Slot* const end = slot + kWays;
+  while (slot != end && slot->hash != hash) slot++;
+  if (slot == end) [[unlikely]] {
+    slot = AddSlot(&lines_[number], hash, bytes, length);
   }
-  return AddSlot((hash >> 32) % 2 == 0 ? pair : pair + 1, hash, bytes, length);
+  if (last_->next_line != number) last_->next_line = number;
+  last_ = slot;
+  __builtin_prefetch(&lines_[slot->next_line], 1);
+  return slot->id;
 }
 
-uint32_t InputsCache::AddSlot(Slot* slot, uint64_t hash, const unsigned char* bytes,
-                              size_t length) {
+// The set that came longest ago gives way.
+InputsCache::Slot* InputsCache::AddSlot(Line* line, uint64_t hash, const unsigned char* bytes,
+                                        size_t length) {
   if (key_ == 0) key_ = sonde_intern(capture::kKeyInputs, sizeof(capture::kKeyInputs) - 1);
-  slot->id = InternBytes(key_, bytes, length);
-  slot->hash = hash;
-  slot->length = static_cast<uint32_t>(length);
-  std::memcpy(slot->bytes, bytes, std::min(length, kCopyBytes));
-  return slot->id;
+  const uint32_t id = InternBytes(key_, bytes, length);
+  std::copy_backward(line->slots, line->slots + kWays - 1, line->slots + kWays);
+  line->slots[0] = {hash, id, 0};
+  return &line->slots[0];
 }
 
 }  // namespace sonde::adapt

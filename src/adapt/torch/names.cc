@@ -43,32 +43,23 @@ NameInfo ClassifyName(const char* text, size_t length, bool schema, uint8_t scop
   return info;
 }
 
-NameInfo NameCache::AddSchema(SchemaSlot* slot, const void* schema, const char* text,
-                              size_t length) {
-  slot->info = ClassifyName(text, length, true, kScopeFunction);
-  slot->schema = schema;
-  slot->text = text;
-  slot->length = length;
-  slot->tail = Tail(text, length);
-  return slot->info;
+NameInfo NameCache::Text(const char* text, size_t length, bool schema, uint8_t scope) {
+  const uint64_t seed = (uint64_t{scope} << 1) | static_cast<uint64_t>(schema);
+  const uint64_t identity = base::HashBytes(text, length, seed);
+  Line& line = texts_[identity % kTextLines];
+  for (const Slot& slot : line.slots) {
+    if (slot.identity == identity) [[likely]] {
+      return slot.info;
+    }
+  }
+  return Add(&line, identity, ClassifyName(text, length, schema, scope));
 }
 
-NameInfo NameCache::Text(const char* text, size_t length, bool schema, uint8_t scope) {
-  const uint64_t hash = base::HashBytes(text, length);
-  TextSlot& slot = texts_[hash % kTextSlots];
-  const size_t compared = std::min(length, kTextCopy);
-  if (slot.hash == hash && slot.length == length && slot.scope == scope &&
-      slot.schema == static_cast<uint8_t>(schema) && std::memcmp(slot.text, text, compared) == 0)
-      [[likely]] {
-    return slot.info;
-  }
-  slot.info = ClassifyName(text, length, schema, scope);
-  slot.hash = hash;
-  slot.length = static_cast<uint32_t>(length);
-  slot.scope = scope;
-  slot.schema = static_cast<uint8_t>(schema);
-  std::memcpy(slot.text, text, compared);
-  return slot.info;
+// The name that came longest ago gives way.
+NameInfo NameCache::Add(Line* line, uint64_t identity, NameInfo info) {
+  std::copy_backward(line->slots, line->slots + kWays - 1, line->slots + kWays);
+  line->slots[0] = {identity, info};
+  return info;
 }
 
 }  // namespace sonde::adapt

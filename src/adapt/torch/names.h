@@ -1,9 +1,9 @@
 // Names of operators and ranges to dictionary ids, per thread, without allocation once seen.
 //
 // An operator's name belongs to its schema: the cache is keyed by the schema's address. A schema
-// may be freed (custom operators can be unloaded) and another one appear at its address, so a hit
-// also compares the address, length and last characters of the name. Names of ranges live only
-// as long as the range: they are keyed by a hash of the text, and compared with a copy.
+// may be freed (custom operators can be unloaded) and another one appear at its address, so the key
+// also holds the address, length and last characters of the name. Names of ranges live only as long
+// as the range: they are keyed by a hash of the text. The 64 bits of a key decide (as inputs.h).
 // A name decides the record kind of a range (an optimizer step, a data loader, a collective ...).
 // Threads: one cache per thread. Cost of a hit: 2 ns for operators, about 8 ns for ranges.
 #ifndef SONDE_ADAPT_TORCH_NAMES_H_
@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "adapt/torch/layout.h"
+#include "base/hash.h"
 #include "capture/format.h"
 
 namespace sonde::adapt {
@@ -30,37 +31,35 @@ class NameCache {
  public:
   // `schema`: address of a FunctionSchema that begins with its name.
   NameInfo Schema(const void* schema, bool old_strings) {
-    SchemaSlot& slot = schemas_[(reinterpret_cast<uintptr_t>(schema) >> 6) % kSchemaSlots];
     const char* text = ReadAt<const char*>(schema, 0);
     const size_t length =
         old_strings ? ReadAt<size_t>(text - kOldStringLength, 0) : ReadAt<size_t>(schema, 8);
-    if (slot.schema == schema && slot.text == text && slot.length == length &&
-        slot.tail == Tail(text, length)) [[likely]] {
-      return slot.info;
+    const auto address = reinterpret_cast<uintptr_t>(schema);
+    const uint64_t identity = base::HashCombine(
+        base::HashCombine(address, reinterpret_cast<uintptr_t>(text) + length), Tail(text, length));
+    Line& line = schemas_[(address >> 6) % kSchemaLines];
+    for (const Slot& slot : line.slots) {
+      if (slot.identity == identity) [[likely]] {
+        return slot.info;
+      }
     }
-    return AddSchema(&slot, schema, text, length);
+    return Add(&line, identity, ClassifyName(text, length, true, kScopeFunction));
   }
   NameInfo Text(const char* text, size_t length, bool schema, uint8_t scope);
 
  private:
-  static constexpr size_t kSchemaSlots = 1024;
-  static constexpr size_t kTextSlots = 512;
-  static constexpr size_t kTextCopy = 88;
+  static constexpr size_t kSchemaLines = 256;
+  static constexpr size_t kTextLines = 128;
+  static constexpr size_t kWays = 4;
 
-  struct SchemaSlot {
-    const void* schema;
-    const char* text;
-    size_t length;
-    uint64_t tail;
+  // identity 0: free. One line of the processor's cache holds all places that a name may have:
+  // between two operators the program's own work empties the near caches.
+  struct Slot {
+    uint64_t identity;
     NameInfo info;
   };
-  struct TextSlot {
-    uint64_t hash;
-    uint32_t length;
-    uint8_t scope;
-    uint8_t schema;
-    NameInfo info;
-    char text[kTextCopy];  // longer names: the hash decides about the rest
+  struct alignas(64) Line {
+    Slot slots[kWays];
   };
 
   static uint64_t Tail(const char* text, size_t length) {
@@ -72,10 +71,10 @@ class NameCache {
     }
     return tail;
   }
-  NameInfo AddSchema(SchemaSlot* slot, const void* schema, const char* text, size_t length);
+  static NameInfo Add(Line* line, uint64_t identity, NameInfo info);
 
-  SchemaSlot schemas_[kSchemaSlots] = {};
-  TextSlot texts_[kTextSlots] = {};
+  Line schemas_[kSchemaLines] = {};
+  Line texts_[kTextLines] = {};
 };
 
 }  // namespace sonde::adapt

@@ -41,9 +41,9 @@ Status ExportAscendDb(const ExportContext& context) {
   if (is_done) return {};
   SONDE_RETURN_IF_ERROR(WriteProfilerDb(
       context.view, base::JoinPath(context.output_folder, ProfilerDbName(context.view.settings))));
-  const std::string analysis = base::JoinPath(context.output_folder, "analysis.db");
-  if (base::PathExists(analysis)) return {};  // the one of the imported text set
-  return WriteAnalysisDb(context.view, analysis);
+  SONDE_ASSIGN_OR_RETURN(const bool has_analysis, WriteSourceAnalysis(context));
+  if (has_analysis) return {};
+  return WriteAnalysisDb(context.view, base::JoinPath(context.output_folder, "analysis.db"));
 }
 
 }  // namespace sonde::exporters

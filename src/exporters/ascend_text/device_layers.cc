@@ -87,17 +87,19 @@ struct TaskFragments {
     }
     for (size_t i = 0; i < data.tracks.size(); ++i) {
       const store::TrackRow& track = data.tracks[i];
+      // Operators may lie on the track of their tasks: both are asked for then.
+      flow_row.push_back(Row(data.PidOf(track.process_id), rows.OfTrack(track.track_id)));
       const bool is_stream = view.device_of_track[i] < view.devices.size();
-      const int64_t pid = is_stream
-                              ? DevicePid(view.devices[view.device_of_track[i]], Layer::kHardware)
-                              : data.PidOf(track.process_id);
-      const int64_t tid = is_stream ? track.stream_id : rows.OfTrack(track.track_id);
-      (is_stream ? hardware : flow_row).resize(i + 1);
-      (is_stream ? hardware : flow_row)[i] = base::Concat(
-          R"(,"pid":)", std::to_string(pid), R"(,"tid":)", std::to_string(tid), R"(,"ts":")");
+      hardware.push_back(
+          is_stream ? Row(DevicePid(view.devices[view.device_of_track[i]], Layer::kHardware),
+                          track.stream_id)
+                    : std::string());
     }
-    hardware.resize(data.tracks.size());
-    flow_row.resize(data.tracks.size());
+  }
+
+  static std::string Row(int64_t pid, int64_t tid) {
+    return base::Concat(R"(,"pid":)", std::to_string(pid), R"(,"tid":)", std::to_string(tid),
+                        R"(,"ts":")");
   }
 
   static std::string_view TaskType(const TraceData& data, const store::TaskKindRow& kind) {

@@ -77,7 +77,7 @@ void RenderBatches(const ServingSummary& summary, std::string& out) {
   }
   out += Concat("  at most ", std::to_string(summary.max_running), " running, ",
                 std::to_string(summary.max_waiting), " waiting; KV cache at most ",
-                Fixed(100 * summary.max_kv_cache_usage, 1), " % in use; ",
+                Fixed(100 * summary.max_kv_cache_usage, 2), " % in use; ",
                 std::to_string(summary.preemptions), " preemptions\n");
 }
 

@@ -231,6 +231,18 @@ Result<bool> WriteSourceDatabases(const ExportContext& context) {
   return true;
 }
 
+// Where both forms are asked for, each writes the same file.
+Result<bool> WriteSourceAnalysis(const ExportContext& context) {
+  if (context.store == nullptr) return false;
+  SONDE_ASSIGN_OR_RETURN(const TablesByFile files, TablesOf(*context.store, "analysis.db"));
+  for (const auto& [file, tables] : files) {
+    SONDE_ASSIGN_OR_RETURN(const std::string path, PathOf(context, file));
+    ::unlink(path.c_str());
+    SONDE_RETURN_IF_ERROR(WriteDatabase(*context.store, tables, path));
+  }
+  return !files.empty();
+}
+
 Result<bool> WriteSourceTexts(const ExportContext& context) {
   if (context.store == nullptr) return false;
   SONDE_ASSIGN_OR_RETURN(const TablesByFile files, TablesOf(*context.store, ".csv"));
@@ -239,13 +251,7 @@ Result<bool> WriteSourceTexts(const ExportContext& context) {
     SONDE_RETURN_IF_ERROR(WriteCsv(*context.store, tables.front(), path));
   }
   if (files.empty()) return false;
-  // A text set may hold analysis.db too; it takes the place of one that was computed.
-  SONDE_ASSIGN_OR_RETURN(const TablesByFile databases, TablesOf(*context.store, "analysis.db"));
-  for (const auto& [file, tables] : databases) {
-    SONDE_ASSIGN_OR_RETURN(const std::string path, PathOf(context, file));
-    ::unlink(path.c_str());
-    SONDE_RETURN_IF_ERROR(WriteDatabase(*context.store, tables, path));
-  }
+  SONDE_RETURN_IF_ERROR(WriteSourceAnalysis(context).status());
   SONDE_RETURN_IF_ERROR(WriteKept(context, /*metadata=*/false).status());
   return true;
 }

@@ -70,6 +70,10 @@ std::string HexLiteral(const void* data, size_t size) {
 
 }  // namespace
 
+std::string SqliteUri(const std::string& path) {
+  return Concat("file:", UriPath(path), "?mode=ro&immutable=1");
+}
+
 std::string SqlName(std::string_view name) {
   return Concat("\"", base::ReplaceAll(name, "\"", "\"\""), "\"");
 }
@@ -162,7 +166,7 @@ Result<SqliteReader> SqliteReader::Open(const std::string& path) {
     SONDE_ASSIGN_OR_RETURN(folder, CopyWithLog(path));
   }
   const std::string uri = folder.empty()
-                              ? Concat("file:", UriPath(path), "?mode=ro&immutable=1")
+                              ? SqliteUri(path)
                               : Concat("file:", UriPath(base::JoinPath(folder, "copy.db")));
   sqlite3* database = nullptr;
   const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |

@@ -89,6 +89,9 @@ class SqliteReader {
   std::vector<SqliteObject> objects_;
 };
 
+// A database that is only read, as SQLite names it: no lock, no journal.
+std::string SqliteUri(const std::string& path);
+
 // A name in double quotes, for SQL.
 std::string SqlName(std::string_view name);
 

@@ -125,15 +125,21 @@ Result<ImportSummary> ImportWithTimeline(const AscendSpan& span, store::Store& s
     text_import::RowsOfTimeline(stage, trace);
     SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
     SONDE_RETURN_IF_ERROR(SideFiles(span, trace, transaction).Run());
+    rows.Order();
     return transaction.Commit();
   };
-  const auto more = [&](store::Transaction& transaction, ImportSummary& summary) -> Status {
-    summary.device_tasks = static_cast<int64_t>(rows.tasks.size());
-    summary.communication_ops = static_cast<int64_t>(rows.communications.size());
-    summary.memory_events = static_cast<int64_t>(rows.memory_events.size());
-    return rows.WriteBeside(transaction);
+  const auto more = [&](store::Transaction& transaction, ImportSummary&) {
+    return rows.WriteShared(transaction);
   };
-  return trace_events::Finish(stage, store, options, more, prepare);
+  const auto beside = [&](store::Transaction& transaction) { return rows.WriteOwn(transaction); };
+  SONDE_ASSIGN_OR_RETURN(
+      ImportSummary summary,
+      trace_events::Finish(stage, store, options,
+                           {.prepare = prepare, .more = more, .beside = beside}));
+  summary.device_tasks = static_cast<int64_t>(rows.tasks.size());
+  summary.communication_ops = static_cast<int64_t>(rows.communications.size());
+  summary.memory_events = static_cast<int64_t>(rows.memory_events.size());
+  return summary;
 }
 
 Result<ImportSummary> ImportTables(const AscendSpan& span, store::Store& store) {

@@ -200,7 +200,10 @@ class TimelineRows {
     kind.core = rows_.names.Intern("CPU");
     store::DeviceTaskRow task;
     task.slice_id = id;
-    task.track_id = TrackId(slice.track);
+    const TrackEntry& track = stage_.TrackOf(slice);
+    task.track_id =
+        rows_.CpuStream(ProcessId(track.process),
+                        stage_.arrangement().thread_ids[static_cast<size_t>(track.thread)]);
     task.ts = slice.ts;
     task.dur = std::max<int64_t>(slice.dur, 0);
     task.kind_id = rows_.Kind(kind);
@@ -377,18 +380,18 @@ class TimelineRows {
     const int32_t category = rows_.names.Find("async_npu");
     if (category < 0) return;
     NumberTable<int32_t> begins(rows_.pool());
-    for (const FlowEnd& end : stage_.flow_ends()) {
+    stage_.flow_ends().ForEach([&](uint32_t, const FlowEnd& end) {
       if (end.category == category && end.phase == 's') {
         begins.Insert(static_cast<int64_t>(end.key), end.slice);
       }
-    }
-    for (const FlowEnd& end : stage_.flow_ends()) {
-      if (end.category != category || end.phase != 'f') continue;
+    });
+    stage_.flow_ends().ForEach([&](uint32_t, const FlowEnd& end) {
+      if (end.category != category || end.phase != 'f') return;
       const int32_t* begin = begins.Find(static_cast<int64_t>(end.key));
-      if (begin == nullptr) continue;
+      if (begin == nullptr) return;
       SetLaunch(rows_.tasks, end.slice, *begin);
       SetLaunch(rows_.communications, end.slice, *begin);
-    }
+    });
   }
 
   // Rows of the timeline lie in the order of their slices.

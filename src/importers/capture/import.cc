@@ -118,11 +118,18 @@ void TakeIssues(CaptureTrace& trace) {
   }
 }
 
+std::optional<int64_t> SharedOffset(const Dictionary& dictionary, ClockOffsets* clocks) {
+  const std::string_view boot = MetadataOf(dictionary, "boot_id");
+  const std::optional<int64_t> own = TickClock::OffsetOf(dictionary.clocks);
+  if (clocks == nullptr || boot.empty() || !own) return std::nullopt;
+  return clocks->try_emplace(std::string(boot), *own).first->second;
+}
+
 // Threads, nested and numbered.
-Status Stage(CaptureTrace& trace) {
+Status Stage(CaptureTrace& trace, ClockOffsets* clocks) {
   const Dictionary& dictionary = trace.dictionary;
   const TickClock clock(dictionary.clocks, dictionary.clock_kind, dictionary.created_realtime_ns,
-                        trace.issues);
+                        trace.issues, SharedOffset(dictionary, clocks));
   for (const ThreadSlots& slots : trace.slots.threads) {
     trace.stages.push_back(Decode(slots, clock, trace.issues));
     trace.stages.back().thread_id = static_cast<int32_t>(trace.stages.size()) - 1;
@@ -255,7 +262,8 @@ Status RemoveRawRecords(const std::string& path) {
   return {};
 }
 
-Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::string& path) {
+Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::string& path,
+                                                                   ClockOffsets* clocks) {
   SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
   auto capture = std::make_unique<LoadedCapture>();
   CaptureTrace& trace = capture->trace;
@@ -270,19 +278,20 @@ Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::st
   TakeNames(trace);
   TakeIssues(trace);
   capture->arguments.emplace(trace.dictionary, trace.names, trace.issues);
-  SONDE_RETURN_IF_ERROR(Stage(trace));
+  SONDE_RETURN_IF_ERROR(Stage(trace, clocks));
   return capture;
 }
 
 Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store,
                                     const ImportOptions& options) {
-  return ImportPart(path, store, options, /*serving=*/nullptr);
+  return ImportPart(path, store, options, /*serving=*/nullptr, /*clocks=*/nullptr);
 }
 
 Result<ImportSummary> ImportPart(const std::string& path, store::Store& store,
                                  const ImportOptions& options,
-                                 capture_import::ServingEvents* serving) {
-  SONDE_ASSIGN_OR_RETURN(const auto capture, LoadCapture(path));
+                                 capture_import::ServingEvents* serving,
+                                 capture_import::ClockOffsets* clocks) {
+  SONDE_ASSIGN_OR_RETURN(const auto capture, LoadCapture(path, clocks));
   CaptureTrace& trace = capture->trace;
   ImportSummary summary;
   SONDE_RETURN_IF_ERROR(WriteAll(trace, *capture->arguments, store, options, serving, summary));

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "importers/capture/tick_clock.h"
 #include "importers/importer.h"
 #include "store/store.h"
 
@@ -37,9 +38,11 @@ struct ServingEvents;
 }  // namespace capture_import
 
 // The same for a process of a server whose tables are made of several captures: what it told about
-// requests and engine steps goes into `serving` and not into the store.
+// requests and engine steps goes into `serving` and not into the store, and the captures with the
+// same `clocks` are tied to real time alike. Both may be null.
 Result<ImportSummary> ImportPart(const std::string& path, store::Store& store,
                                  const ImportOptions& options,
-                                 capture_import::ServingEvents* serving);
+                                 capture_import::ServingEvents* serving,
+                                 capture_import::ClockOffsets* clocks);
 
 }  // namespace sonde::importers

@@ -56,11 +56,11 @@ struct RequestFact {
   std::string name;
   std::string reason;
   int64_t arrival_ns = -1;
-  int64_t queued_ns = -1;
   int64_t prompt_tokens = -1;
   int64_t output_tokens = -1;  // before the recording
   int64_t preemptions = -1;
   int32_t slice_id = -1;
+  bool is_queued = false;  // at this moment; else the engine had it before the recording
 };
 
 struct ServingRange {

@@ -141,8 +141,8 @@ class Finder {
     if (field.type != capture::ArgType::kInt64 || field.payload.size() != 8) return;
     const auto value = base::LoadLe<int64_t>(field.payload.data());
     if (key == "key") fact.key = static_cast<uint64_t>(value);
-    if (key == "arrival_ns") fact.arrival_ns = value;
-    if (key == "queued_ns") fact.queued_ns = value;
+    if (key == "age_ns") fact.arrival_ns = fact.ts - value;
+    if (key == "queued") fact.is_queued = value != 0;
     if (key == "prompt_tokens") fact.prompt_tokens = value;
     if (key == "output_tokens") fact.output_tokens = value;
     if (key == "preemptions") fact.preemptions = value;

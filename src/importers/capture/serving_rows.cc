@@ -104,7 +104,7 @@ class Builder {
   // queueing; it may have told of one already.
   static void TakeQueued(const RequestFact& fact, Request& request) {
     store::RequestRow& row = request.row;
-    if (fact.queued_ns >= 0) row.queued_ts = fact.queued_ns;
+    if (fact.is_queued) row.queued_ts = fact.ts;
     if (row.queued_ts < 0) request.before = std::max<int64_t>(fact.output_tokens, 0);
     if (request.has_front_end) return;
     row.ts = fact.arrival_ns;

@@ -52,14 +52,6 @@ std::vector<ClockSampleEntry> Usable(std::vector<ClockSampleEntry> samples) {
   return kept;
 }
 
-// Real time minus monotonic time, from the tightest sample.
-int64_t RealtimeOffset(const std::vector<ClockSampleEntry>& samples) {
-  const auto best = std::min_element(
-      samples.begin(), samples.end(),
-      [](const auto& a, const auto& b) { return a.uncertainty_ns < b.uncertainty_ns; });
-  return Difference(best->realtime_ns, best->monotonic_raw_ns);
-}
-
 double OnlyRate(ClockKind kind) {
   if (kind == ClockKind::kMonotonicRawNs) return 1;
   return 1e9 / base::MeasureTscHz();
@@ -67,29 +59,39 @@ double OnlyRate(ClockKind kind) {
 
 }  // namespace
 
+// From the tightest sample.
+std::optional<int64_t> TickClock::OffsetOf(const std::vector<ClockSampleEntry>& samples) {
+  if (samples.empty()) return std::nullopt;
+  const auto best = std::min_element(
+      samples.begin(), samples.end(),
+      [](const auto& a, const auto& b) { return a.uncertainty_ns < b.uncertainty_ns; });
+  return Difference(best->realtime_ns, best->monotonic_raw_ns);
+}
+
 TickClock::TickClock(std::vector<ClockSampleEntry> samples, ClockKind kind,
-                     int64_t created_realtime_ns, store::ImportIssues& issues) {
+                     int64_t created_realtime_ns, store::ImportIssues& issues,
+                     std::optional<int64_t> offset) {
   samples = Usable(std::move(samples));
+  if (!offset) offset = OffsetOf(samples);
+  const auto at = [&](const ClockSampleEntry& sample) {
+    return Clamp(Difference(sample.monotonic_raw_ns, Difference(0, *offset)));
+  };
   // Half of the range, so that ticks before the piece, which wrap around, are not inside.
   constexpr uint64_t kForever = uint64_t{1} << 63U;
   if (samples.size() < 2) {
     if (samples.empty()) issues.Add(kNoClock, "");
     if (samples.size() == 1 && kind == ClockKind::kTsc) issues.Add(kGuessedClock, "");
     const uint64_t begin = samples.empty() ? 0 : samples[0].ticks;
-    const int64_t begin_ns = samples.empty() ? created_realtime_ns : samples[0].realtime_ns;
-    pieces_.push_back({begin, kForever, Clamp(begin_ns), OnlyRate(kind), kLimitNs});
+    const int64_t begin_ns = samples.empty() ? Clamp(created_realtime_ns) : at(samples[0]);
+    pieces_.push_back({begin, kForever, begin_ns, OnlyRate(kind), kLimitNs});
     return;
   }
-  const int64_t offset = RealtimeOffset(samples);
   for (size_t i = 0; i + 1 < samples.size(); ++i) {
     const ClockSampleEntry& a = samples[i];
     const ClockSampleEntry& b = samples[i + 1];
     const bool last = i + 2 == samples.size();
     const double rate = static_cast<double>(Difference(b.monotonic_raw_ns, a.monotonic_raw_ns)) /
                         static_cast<double>(b.ticks - a.ticks);
-    const auto at = [&](const ClockSampleEntry& sample) {
-      return Clamp(Difference(sample.monotonic_raw_ns, Difference(0, offset)));
-    };
     pieces_.push_back(
         {a.ticks, last ? kForever : b.ticks - a.ticks, at(a), rate, last ? kLimitNs : at(b)});
   }

@@ -20,6 +20,7 @@
 #include "importers/capture/shared_memory.h"
 #include "importers/capture/slots.h"
 #include "importers/capture/stage.h"
+#include "importers/capture/tick_clock.h"
 #include "store/name_pool.h"
 #include "store/store.h"
 
@@ -64,7 +65,10 @@ struct LoadedCapture {
   CaptureTrace trace;
   std::optional<ArgumentTable> arguments;  // refers to the trace: hence the fixed place
 };
-Result<std::unique_ptr<LoadedCapture>> LoadCapture(const std::string& path);
+// `clocks`, where not null, ties its clock to real time as the captures before it, and is told of
+// the first one of a boot.
+Result<std::unique_ptr<LoadedCapture>> LoadCapture(const std::string& path,
+                                                   ClockOffsets* clocks = nullptr);
 
 struct StepRange {
   int64_t ts;

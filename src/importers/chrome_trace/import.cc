@@ -28,7 +28,7 @@ Result<ImportSummary> ImportChromeTrace(const std::string& path, store::Store& s
   trace_events::EventStage stage(store, dialect, options);
   SONDE_RETURN_IF_ERROR(stage.Read(path));
   SONDE_RETURN_IF_ERROR(stage.Arrange(0));
-  return trace_events::Finish(stage, store, options, nullptr);
+  return trace_events::Finish(stage, store, options, {});
 }
 
 }  // namespace sonde::importers

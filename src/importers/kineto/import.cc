@@ -118,10 +118,10 @@ Result<ImportSummary> ImportKineto(const std::string& path, store::Store& store,
   if (rank < 0) rank = RankOfName(path);
   stage.SetOrigin(rank, HostOf(stage));
   SONDE_RETURN_IF_ERROR(stage.Arrange(BaseOf(stage)));
-  return trace_events::Finish(stage, store, options,
-                              [&](store::Transaction& transaction, ImportSummary& summary) {
-                                return WriteTables(stage, transaction, summary);
-                              });
+  const auto more = [&](store::Transaction& transaction, ImportSummary& summary) {
+    return WriteTables(stage, transaction, summary);
+  };
+  return trace_events::Finish(stage, store, options, {.more = more});
 }
 
 }  // namespace sonde::importers

@@ -85,9 +85,9 @@ class Blocks {
 
 Result<int64_t> WriteMemory(const KinetoTrace& trace, store::Transaction& transaction) {
   std::vector<const InstantEvent*> instants;
-  for (const InstantEvent& instant : trace.stage().instants()) {
+  trace.stage().instants().ForEach([&](uint32_t, const InstantEvent& instant) {
     if (instant.taken) instants.push_back(&instant);
-  }
+  });
   std::stable_sort(instants.begin(), instants.end(),
                    [](const InstantEvent* a, const InstantEvent* b) { return a->ts < b->ts; });
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<MemoryEventRow>::Open(transaction));

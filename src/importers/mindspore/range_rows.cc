@@ -38,7 +38,8 @@ void RangeRows::AddLaunch(int32_t slice, std::string_view kernel) {
   kind.core = rows_.names.Intern("CPU");
   store::DeviceTaskRow task;
   task.slice_id = slice;
-  task.track_id = row.track_id;
+  const store::TrackRow& track = rows_.tracks[static_cast<size_t>(row.track_id)];
+  task.track_id = rows_.CpuStream(track.process_id, track.thread_id);
   task.ts = row.ts;
   task.dur = row.dur;
   task.kind_id = rows_.Kind(kind);

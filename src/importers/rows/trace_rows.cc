@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/host/json_writer.h"
+#include "base/strings.h"
 
 namespace sonde::importers {
 namespace {
@@ -63,6 +64,17 @@ int32_t TraceRows::Track(const TrackKey& key) {
   return found->second;
 }
 
+int32_t TraceRows::CpuStream(int32_t process_id, int32_t thread_id) {
+  const auto count = static_cast<int32_t>(cpu_stream_of_thread_.size());
+  const int32_t stream = cpu_stream_of_thread_.try_emplace(thread_id, count).first->second;
+  const std::string name = base::Concat("Stream ", std::to_string(stream));
+  return Track({.kind = "stream",
+                .name = name,
+                .process_id = process_id,
+                .thread_id = thread_id,
+                .stream_id = stream});
+}
+
 int32_t TraceRows::Kind(const store::TaskKindRow& kind) {
   std::vector<int64_t> columns;
   bool is_first = true;
@@ -81,16 +93,18 @@ int32_t TraceRows::Kind(const store::TaskKindRow& kind) {
 
 int32_t TraceRows::Signature(int32_t shapes, int32_t types) {
   if (shapes == store::kNone && types == store::kNone) return store::kNone;
+  const auto both =
+      static_cast<int64_t>((static_cast<uint64_t>(shapes) << 32U) | static_cast<uint32_t>(types));
   const auto [found, is_new] =
-      signature_of_texts_.try_emplace({shapes, types}, static_cast<int32_t>(signatures.size()));
+      signature_of_texts_.Insert(both, static_cast<int32_t>(signatures.size()));
   if (is_new) {
     store::OpSignatureRow row;
-    row.signature_id = found->second;
+    row.signature_id = *found;
     row.input_shapes = shapes;
     row.input_types = types;
     signatures.push_back(row);
   }
-  return found->second;
+  return *found;
 }
 
 int32_t TraceRows::AddSlice(int32_t track_id, int64_t ts, int64_t dur, int32_t name,

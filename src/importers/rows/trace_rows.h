@@ -22,6 +22,7 @@
 #include "base/host/spill.h"
 #include "base/status.h"
 #include "importers/importer.h"
+#include "importers/rows/number_table.h"
 #include "store/import_issues.h"
 #include "store/name_pool.h"
 #include "store/rows.h"
@@ -82,7 +83,7 @@ class TraceRows {
         issues(own_issues_) {}
   // Beside another writer of the same store, which has written processes, threads, slices and the
   // tracks before `first_track`, and will write texts, issues and metadata: references to slices
-  // are slice_ids then, and WriteBeside() ends the use.
+  // are slice_ids then, and Order(), WriteShared() and WriteOwn() end the use.
   TraceRows(store::NamePool& shared_names, store::ImportIssues& shared_issues,
             base::SpillPool* shared_pool, int32_t first_track)
       : own_pool_(base::SpillPool::Options{}),
@@ -136,6 +137,8 @@ class TraceRows {
   int32_t Process(int64_t pid);
   int32_t Thread(int32_t process_id, int64_t tid);
   int32_t Track(const TrackKey& key);
+  // The stream that stands for a thread where the CPU is the device, numbered from 0.
+  int32_t CpuStream(int32_t process_id, int32_t thread_id);
   int32_t Kind(const store::TaskKindRow& kind);  // kind_id is set
   int32_t Signature(int32_t shapes, int32_t types);
 
@@ -153,20 +156,23 @@ class TraceRows {
   // For tables that grow with the trace.
   base::SpillPool* pool() { return pool_; }
 
-  // Nests, numbers and orders; Write and WriteBeside do so themselves.
+  // Nests, numbers and orders; Write does so itself.
   void Arrange();
 
   // Nests, numbers and writes everything into the transaction; fills the summary. Ends the use of
   // the object.
   Result<ImportSummary> Write(store::Transaction& transaction);
-  Status WriteBeside(store::Transaction& transaction);
+  // Beside another writer, after Order(), which is for both: rows of tables that the other one
+  // fills too, and those of all others. These two may run at once.
+  void Order();
+  Status WriteShared(store::Transaction& transaction) const;
+  Status WriteOwn(store::Transaction& transaction) const;
 
  private:
   void NestSlices();
   void OrderTasks();
   void Translate();
-  Status WriteTables(store::Transaction& transaction);
-  Status WriteFacts(store::Transaction& transaction);
+  Status WriteFacts(store::Transaction& transaction) const;
 
   store::NamePool own_names_;
   store::ImportIssues own_issues_;
@@ -175,9 +181,10 @@ class TraceRows {
   std::map<int64_t, int32_t> process_of_pid_;
   std::map<std::pair<int32_t, int64_t>, int32_t> thread_of_tid_;
   std::map<TrackId, int32_t> track_of_key_;
+  std::map<int32_t, int32_t> cpu_stream_of_thread_;
   std::map<std::vector<int64_t>, int32_t> kind_of_columns_;
-  std::map<std::pair<int32_t, int32_t>, int32_t> signature_of_texts_;
-  std::vector<int32_t> slice_number_;  // by index
+  NumberTable<int32_t> signature_of_texts_{pool_};  // both names as one number
+  std::vector<int32_t> slice_number_;               // by index
 };
 
 }  // namespace sonde::importers

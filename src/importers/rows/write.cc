@@ -210,9 +210,7 @@ void TraceRows::Translate() {
   for (size_t i = 0; i < flows.size(); ++i) flows[i].flow_id = static_cast<int32_t>(i);
 }
 
-// What another writer of the store does not write.
-Status TraceRows::WriteTables(store::Transaction& transaction) {
-  SONDE_RETURN_IF_ERROR(WriteRows(tracks, transaction));
+Status TraceRows::WriteOwn(store::Transaction& transaction) const {
   SONDE_RETURN_IF_ERROR(WriteRows(signatures, transaction));
   SONDE_RETURN_IF_ERROR(WriteRows(ops, transaction));
   SONDE_RETURN_IF_ERROR(WriteRows(callstacks, transaction));
@@ -238,7 +236,7 @@ Status TraceRows::WriteTables(store::Transaction& transaction) {
   return group_rows.Close();
 }
 
-Status TraceRows::WriteFacts(store::Transaction& transaction) {
+Status TraceRows::WriteFacts(store::Transaction& transaction) const {
   SONDE_ASSIGN_OR_RETURN(auto facts, store::TableWriter<store::MetadataRow>::Open(transaction));
   for (const TextFact& fact : metadata) {
     const std::string key = store::ToValidUtf8(fact.key);
@@ -248,14 +246,17 @@ Status TraceRows::WriteFacts(store::Transaction& transaction) {
   return facts.Close();
 }
 
-Status TraceRows::WriteBeside(store::Transaction& transaction) {
+Status TraceRows::WriteShared(store::Transaction& transaction) const {
+  SONDE_RETURN_IF_ERROR(WriteRows(tracks, transaction));
+  SONDE_RETURN_IF_ERROR(WriteRows(marks, transaction));
+  return WriteFacts(transaction);
+}
+
+void TraceRows::Order() {
   OrderTasks();
   const auto by_slice = [](const auto& a, const auto& b) { return a.slice_id < b.slice_id; };
   std::sort(ops.begin(), ops.end(), by_slice);
   std::sort(api_calls.begin(), api_calls.end(), by_slice);
-  SONDE_RETURN_IF_ERROR(WriteRows(marks, transaction));
-  SONDE_RETURN_IF_ERROR(WriteTables(transaction));
-  return WriteFacts(transaction);
 }
 
 void TraceRows::Arrange() {
@@ -276,9 +277,8 @@ Result<ImportSummary> TraceRows::Write(store::Transaction& transaction) {
   SONDE_RETURN_IF_ERROR(WriteRows(args_double, transaction));
   SONDE_RETURN_IF_ERROR(WriteRows(args_text, transaction));
   SONDE_RETURN_IF_ERROR(WriteRows(flows, transaction));
-  SONDE_RETURN_IF_ERROR(WriteRows(marks, transaction));
-  SONDE_RETURN_IF_ERROR(WriteTables(transaction));
-  SONDE_RETURN_IF_ERROR(WriteFacts(transaction));
+  SONDE_RETURN_IF_ERROR(WriteShared(transaction));
+  SONDE_RETURN_IF_ERROR(WriteOwn(transaction));
   SONDE_RETURN_IF_ERROR(issues.Write(transaction, names));
   SONDE_RETURN_IF_ERROR(names.Write(transaction));
   ImportSummary summary;

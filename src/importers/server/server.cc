@@ -10,8 +10,10 @@
 #include "importers/capture/import.h"
 #include "importers/capture/serving.h"
 #include "importers/server/merge.h"
+#include "importers/server/request_slices.h"
 #include "store/import_issues.h"
 #include "store/row_tables.h"
+#include "store/table_writer.h"
 
 namespace sonde::importers {
 namespace {
@@ -53,7 +55,7 @@ class SessionImport {
     SONDE_ASSIGN_OR_RETURN(const auto part,
                            store::Store::Create(Concat(store_.path(), ".part"), part_options));
     ServingEvents events;
-    const auto imported = ImportPart(path, *part, options_, &events);
+    const auto imported = ImportPart(path, *part, options_, &events, &clocks_);
     if (!imported.ok()) {
       issues_.AddText(kPartUnreadable, path, imported.status().message());
       return {};
@@ -76,6 +78,7 @@ class SessionImport {
     const capture_import::ServingRows rows =
         capture_import::MakeServingRows(parts_, next_flow, names_);
     SONDE_RETURN_IF_ERROR(capture_import::WriteServingRows(rows, transaction));
+    SONDE_RETURN_IF_ERROR(WriteRequestTrack(rows.requests, transaction));
     SONDE_RETURN_IF_ERROR(issues_.Write(transaction, names_));
     SONDE_RETURN_IF_ERROR(names_.Write(transaction));
     SONDE_RETURN_IF_ERROR(transaction.Commit());
@@ -84,6 +87,31 @@ class SessionImport {
   }
 
  private:
+  Status WriteRequestTrack(const std::vector<store::RequestRow>& requests,
+                           store::Transaction& transaction) {
+    if (requests.empty()) return {};
+    const server::RequestTrack track = server::MakeRequestTrack(
+        requests, FrontEnd(), static_cast<int32_t>(merger_.Next(server::IdSpace::kTrack)),
+        static_cast<int32_t>(merger_.Next(server::IdSpace::kSlice)), names_);
+    SONDE_ASSIGN_OR_RETURN(auto tracks, store::TableWriter<store::TrackRow>::Open(transaction));
+    tracks.Append(track.track);
+    SONDE_RETURN_IF_ERROR(tracks.Close());
+    SONDE_ASSIGN_OR_RETURN(auto slices, store::TableWriter<store::SliceRow>::Open(transaction));
+    for (const store::SliceRow& row : track.slices) slices.Append(row);
+    summary_.slices += static_cast<int64_t>(track.slices.size());
+    return slices.Close();
+  }
+
+  // The process in which requests arrive; the first one where that was not recorded.
+  int32_t FrontEnd() const {
+    for (const ServingEvents& part : parts_) {
+      for (const capture_import::RequestFact& fact : part.facts) {
+        if (fact.moment == capture_import::RequestMoment::kArrived) return part.process_id;
+      }
+    }
+    return parts_.front().process_id;
+  }
+
   void Cover(const ImportSummary& part) {
     summary_.slices += part.slices;
     summary_.device_tasks += part.device_tasks;
@@ -103,6 +131,9 @@ class SessionImport {
   store::ImportIssues issues_;
   server::Merger merger_;
   std::vector<ServingEvents> parts_;
+  // The processes took down the time of day at moments of their own, and it may have been set
+  // since.
+  capture_import::ClockOffsets clocks_;
   ImportSummary summary_;
 };
 

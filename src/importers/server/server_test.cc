@@ -66,10 +66,12 @@ class Process {
                         std::bit_cast<uint64_t>(value));
   }
   uint32_t Name(const char* text) { return capture_.Name(text); }
-  void Write(const std::string& folder) {
+  // `late_ns`: the time of day was set forward by so much before this process looked at it.
+  void Write(const std::string& folder, int64_t late_ns = 0) {
     capture_.Flush(1);
-    capture_.ClockSample(0, 0, kEpochNs);
-    capture_.ClockSample(1'000'000, 1'000'000, kEpochNs + 1'000'000);
+    capture_.Metadata("boot_id", "\"b1\"");
+    capture_.ClockSample(0, 0, kEpochNs + late_ns);
+    capture_.ClockSample(1'000'000, 1'000'000, kEpochNs + late_ns + 1'000'000);
     capture_.End(capture::StopReason::kStopped, 0);
     ASSERT_TRUE(base::MakeDirectories(folder).ok());
     ASSERT_TRUE(capture_.Write(folder).ok());
@@ -101,7 +103,7 @@ class ServerSession : public ::testing::Test {
              ArgsBuilder()
                  .Text(api.Name("request"), "cmpl-1")
                  .Int(api.Name("key"), kRequest)
-                 .Int(api.Name("arrival_ns"), kEpochNs + 1'000)
+                 .Int(api.Name("age_ns"), 1'000)
                  .Int(api.Name("prompt_tokens"), 9)
                  .Int(api.Name("range"), 5));
     api.Flow(RecordKind::kFlowIn, 60'500, "sonde.token 1", kRequest);
@@ -121,8 +123,8 @@ class ServerSession : public ::testing::Test {
                 ArgsBuilder()
                     .Text(engine.Name("request"), "cmpl-1")
                     .Int(engine.Name("key"), kRequest)
-                    .Int(engine.Name("arrival_ns"), kEpochNs + 1'900)
-                    .Int(engine.Name("queued_ns"), kEpochNs + 5'000)
+                    .Int(engine.Name("age_ns"), 3'100)
+                    .Int(engine.Name("queued"), 1)
                     .Int(engine.Name("prompt_tokens"), 9)
                     .Int(engine.Name("output_tokens"), 0));
     engine.Flow(RecordKind::kFlowOut, 11'000, "sonde.step", kStep);
@@ -143,7 +145,7 @@ class ServerSession : public ::testing::Test {
     engine.Write(session_ + "/engine0_1");
   }
 
-  void WriteRank() {
+  void WriteRank(int64_t late_ns = 0) {
     Process rank;
     rank.capture().Metadata("rank", "0");
     rank.Flow(RecordKind::kFlowIn, 20'100, "sonde.step", kStep);
@@ -152,7 +154,7 @@ class ServerSession : public ::testing::Test {
                            .end = 40'000,
                            .name = rank.Name("ProfilerStep#7"),
                            .sequence = 7});
-    rank.Write(folder_.File("rank0_9_ascend_pt"));
+    rank.Write(folder_.File("rank0_9_ascend_pt"), late_ns);
   }
 
   std::unique_ptr<store::Store> Import() {
@@ -217,6 +219,41 @@ TEST_F(ServerSession, StepHasItsBatchAndItsRanks) {
                    "engine_step e ON e.slice_id = f.slice_in WHERE f.kind = 'request'"),
             1);
   EXPECT_EQ(Number(*store, "SELECT count(*) FROM process"), 3);
+}
+
+TEST_F(ServerSession, RequestIsATrackWithItsPhases) {
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  const std::string slices =
+      " FROM slice s JOIN track t USING (track_id) JOIN request r ON true WHERE t.name = "
+      "'Requests' AND t.process_id = 0 AND ";
+  EXPECT_EQ(Number(*store, "SELECT count(*)" + slices +
+                               "s.name = r.name AND s.depth = 0 AND s.ts = r.ts AND s.dur = r.dur"),
+            1);
+  // One token: there is nothing to decode after the prefill.
+  const auto duration = [&](const std::string& name) {
+    return Number(*store, "SELECT s.dur" + slices + "s.depth = 1 AND s.name = '" + name + "'");
+  };
+  EXPECT_EQ(duration("tokenize"), 1'000);
+  EXPECT_EQ(duration("queue"), 5'000);
+  EXPECT_EQ(duration("prefill"), 60'500);
+  EXPECT_EQ(duration("decode"), -99);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM slice s JOIN slice p ON p.slice_id = s.parent_id "
+                   "WHERE s.name = 'queue' AND p.name = 'cmpl-1'"),
+            1);
+  EXPECT_EQ(Number(*store, "SELECT count(*) - count(DISTINCT slice_id) FROM slice"), 0);
+}
+
+TEST_F(ServerSession, TimeOfDaySetWhileItRanDoesNotMoveProcessesApart) {
+  ASSERT_TRUE(base::RemoveTree(folder_.File("rank0_9_ascend_pt")).ok());
+  WriteRank(/*late_ns=*/3'600'000'000'000);
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM engine_step e JOIN step s USING (step_id) WHERE s.rank = "
+                   "0 AND s.ts - e.ts = 10000 AND s.ts + s.dur < e.ts + e.dur"),
+            1);
 }
 
 TEST_F(ServerSession, ItsRanksAreNotTwice) {

@@ -51,19 +51,20 @@ bool IsNumberText(std::string_view text) {
 }  // namespace
 
 int32_t CapturedArguments::Add(uint32_t mask, std::span<const int64_t> values) {
-  const auto index = static_cast<int32_t>(words_.size());
-  words_.push_back(mask);
+  const auto count = static_cast<uint32_t>(std::popcount(mask));
+  auto [index, word] = words_.Add(1 + 2 * count);
+  *word++ = mask;
   for (uint32_t left = mask; left != 0; left &= left - 1) {
     const auto value = static_cast<uint64_t>(values[static_cast<size_t>(std::countr_zero(left))]);
-    words_.push_back(static_cast<uint32_t>(value));
-    words_.push_back(static_cast<uint32_t>(value >> 32U));
+    *word++ = static_cast<uint32_t>(value);
+    *word++ = static_cast<uint32_t>(value >> 32U);
   }
   return index;
 }
 
 std::optional<int64_t> CapturedArguments::Get(int32_t index, size_t key) const {
   if (index < 0) return std::nullopt;
-  const uint32_t* words = words_.data() + index;
+  const uint32_t* words = words_.At(index);
   const uint32_t bit = 1U << key;
   if ((words[0] & bit) == 0) return std::nullopt;
   const uint32_t* value = words + 1 + 2 * std::popcount(words[0] & (bit - 1));
@@ -71,8 +72,8 @@ std::optional<int64_t> CapturedArguments::Get(int32_t index, size_t key) const {
 }
 
 ArgumentSplitter::ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
-                                   std::atomic<int32_t>& next_id, base::SpillPool* pool)
-    : names_(names), next_id_(next_id), known_(4096), next_bypass_(kBypassSets), captured_(pool) {
+                                   std::atomic<int32_t>& next_id, BlockArena* arena)
+    : names_(names), next_id_(next_id), known_(4096), next_bypass_(kBypassSets), captured_(arena) {
   CHECK(keys.size() <= kMaxCapturedKeys);
   for (const CapturedKey& key : keys) captured_keys_.emplace_back(key.key, key.is_text);
 }
@@ -228,8 +229,13 @@ bool ArgumentSplitter::TakePlainNumber(int32_t args_id, const MemberShapes::Edge
 
 void ArgumentSplitter::TakeMember(int32_t args_id, const MemberShapes::Edge& edge,
                                   const JsonValue& value) {
-  if (edge.slot >= 0) Capture(edge.slot, value);
-  if (args_id >= 0) StoreValue(args_id, edge.key, value);
+  int32_t text = store::kNone;
+  if (edge.slot >= 0) text = Capture(edge.slot, value);
+  if (text >= 0 && value.is_string) {
+    if (args_id >= 0) texts_->Append({args_id, edge.key, kText, text});
+  } else if (args_id >= 0) {
+    StoreValue(args_id, edge.key, value);
+  }
 }
 
 int32_t ArgumentSplitter::InternText(const JsonValue& value) {
@@ -265,16 +271,19 @@ void ArgumentSplitter::StoreValue(int32_t args_id, int32_t key, const JsonValue&
   }
 }
 
-void ArgumentSplitter::Capture(int8_t slot, const JsonValue& value) {
+int32_t ArgumentSplitter::Capture(int8_t slot, const JsonValue& value) {
   const auto index = static_cast<size_t>(static_cast<uint8_t>(slot));
+  int32_t text = store::kNone;
   if (captured_keys_[index].second) {
-    values_[index] = InternText(value);
+    text = InternText(value);
+    values_[index] = text;
   } else {
     const auto integer = base::ParseInt64(value.text);
-    if (!integer) return;
+    if (!integer) return text;
     values_[index] = *integer;
   }
   mask_ |= 1U << index;
+  return text;
 }
 
 }  // namespace sonde::importers::trace_events

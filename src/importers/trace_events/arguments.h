@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/host/spill.h"
 #include "base/status.h"
 #include "importers/trace_events/dialect.h"
+#include "importers/trace_events/event_blocks.h"
 #include "importers/trace_events/member_shapes.h"
 #include "importers/trace_events/members.h"
 #include "importers/trace_events/plain_number.h"
@@ -29,13 +29,12 @@ namespace sonde::importers::trace_events {
 // Captured values of argument sets: a mask of those present, then the values.
 class CapturedArguments {
  public:
-  explicit CapturedArguments(base::SpillPool* pool)
-      : words_(base::SpillAllocator<uint32_t>(pool)) {}
+  explicit CapturedArguments(BlockArena* arena) : words_(arena) {}
   int32_t Add(uint32_t mask, std::span<const int64_t> values);
   std::optional<int64_t> Get(int32_t index, size_t key) const;
 
  private:
-  base::SpillVector<uint32_t> words_;
+  WordBlocks words_;
 };
 
 class ArgumentSplitter {
@@ -47,7 +46,7 @@ class ArgumentSplitter {
 
   // `next_id` counts the sets of all splitters of an import.
   ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
-                   std::atomic<int32_t>& next_id, base::SpillPool* pool);
+                   std::atomic<int32_t>& next_id, BlockArena* arena);
 
   // Without it nothing is stored; captured values are kept all the same.
   Status Open(store::Transaction& transaction);
@@ -73,7 +72,8 @@ class ArgumentSplitter {
   void TakeMember(int32_t args_id, const MemberShapes::Edge& edge, const JsonValue& value);
   void StoreValue(int32_t args_id, int32_t key, const JsonValue& value);
   void StoreText(int32_t args_id, int32_t key, int16_t form, const JsonValue& value);
-  void Capture(int8_t slot, const JsonValue& value);
+  // The text's id, kNone of a number.
+  int32_t Capture(int8_t slot, const JsonValue& value);
   int32_t InternText(const JsonValue& value);
   Known* Find(uint64_t hash, uint64_t check);
   void Grow();

@@ -37,6 +37,7 @@ Status Arranger::Run() {
     return base::OutOfRangeError("the trace holds more slices than a store can number (2^30)");
   }
   EdgePairs(stage_).Run();
+  AddTracksOfMarks();
   AddBase();
   BucketByTrack();
   CollectMoments();
@@ -48,6 +49,18 @@ Status Arranger::Run() {
   NumberTracks();
   NumberSlices();
   return {};
+}
+
+// A mark of a thread that runs no slice needs a track to say where it belongs. Kineto writes some
+// that are of no thread: they stay without one.
+void Arranger::AddTracksOfMarks() {
+  stage_.instants().ForEach([&](uint32_t, const InstantEvent& instant) {
+    const ThreadEntry& thread = stage_.tracks_.threads[static_cast<size_t>(instant.thread)];
+    if (instant.taken || thread.tracks[0] >= 0) return;
+    const ProcessEntry& process = stage_.tracks_.processes[static_cast<size_t>(thread.process)];
+    if (thread.tid.empty() && process.pid.empty()) return;
+    stage_.tracks_.Track(instant.thread, 0);
+  });
 }
 
 // Adds the file's base time, and finds the first and last moment.
@@ -62,15 +75,15 @@ void Arranger::AddBase() {
     last = std::max(last, slice.ts + std::max<int64_t>(slice.dur, 0));
   });
   const auto take = [&](auto& events) {
-    for (auto& event : events) {
+    events.ForEach([&](uint32_t, auto& event) {
       event.ts += base;
       first = std::min(first, event.ts);
       last = std::max(last, event.ts);
-    }
+    });
   };
   take(staged.instants);
   take(staged.counters);
-  for (FlowEnd& flow : staged.flows) flow.ts += base;
+  staged.flows.ForEach([&](uint32_t, FlowEnd& flow) { flow.ts += base; });
   if (first <= last) {
     stage_.first_ns_ = first;
     stage_.last_ns_ = last;
@@ -80,32 +93,29 @@ void Arranger::AddBase() {
 void Arranger::BucketByTrack() {
   const size_t tracks = stage_.tracks_.tracks.size();
   begins_.assign(tracks + 1, 0);
-  uint32_t places = 0;
-  slices_.ForEach([&](uint32_t place, const StagedSlice& slice) {
-    ++begins_[static_cast<size_t>(slice.track) + 1];
-    places = place + 1;
-  });
+  slices_.ForEach(
+      [&](uint32_t, const StagedSlice& slice) { ++begins_[static_cast<size_t>(slice.track) + 1]; });
   std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
   std::vector<size_t> next(begins_.begin(), begins_.end() - 1);
   order_.resize(slices_.size());
   slices_.ForEach([&](uint32_t place, const StagedSlice& slice) {
     order_[next[static_cast<size_t>(slice.track)]++] = place;
   });
-  parent_.assign(places, kNoPlace);
-  depth_.assign(places, 0);
+  parent_.assign(slices_.places(), kNoPlace);
+  depth_.assign(slices_.places(), 0);
   lanes_.resize(tracks);
 }
 
 void Arranger::CollectMoments() {
   const Staged& staged = stage_.staged_;
   moments_.reserve(staged.flows.size() + staged.instants.size());
-  for (uint32_t i = 0; i < staged.flows.size(); ++i) {
-    const FlowEnd& flow = staged.flows[i];
-    moments_.push_back({flow.ts, flow.thread, i, true, flow.enclosing});
-  }
-  for (uint32_t i = 0; i < staged.instants.size(); ++i) {
-    moments_.push_back({staged.instants[i].ts, staged.instants[i].thread, i, false, true});
-  }
+  staged.flows.ForEach([&](uint32_t place, const FlowEnd& flow) {
+    if (flow.of_span) return;
+    moments_.push_back({flow.ts, flow.thread, place, true, flow.enclosing});
+  });
+  staged.instants.ForEach([&](uint32_t place, const InstantEvent& instant) {
+    moments_.push_back({instant.ts, instant.thread, place, false, true});
+  });
   const auto before = [](const Moment& a, const Moment& b) {
     return a.thread != b.thread ? a.thread < b.thread : a.ts < b.ts;
   };
@@ -213,8 +223,8 @@ void Arranger::TakeMoments(size_t& next, size_t end, int64_t until, uint32_t nex
 
 // Keeps the place; NumberSlices turns it into a slice_id.
 void Arranger::Bind(const Moment& moment, uint32_t place) {
-  int32_t& slice = moment.is_flow ? stage_.staged_.flows[moment.index].slice
-                                  : stage_.staged_.instants[moment.index].slice;
+  int32_t& slice = moment.is_flow ? stage_.staged_.flows[moment.place].slice
+                                  : stage_.staged_.instants[moment.place].slice;
   slice = place == kNoPlace ? store::kNone : static_cast<int32_t>(place);
 }
 
@@ -255,9 +265,9 @@ void Arranger::NumberTracks() {
     if (track.thread >= 0) thread_used[static_cast<size_t>(track.thread)] = true;
     process_used[static_cast<size_t>(track.process)] = true;
   }
-  for (const InstantEvent& instant : stage_.staged_.instants) {
+  stage_.instants().ForEach([&](uint32_t, const InstantEvent& instant) {
     thread_used[static_cast<size_t>(instant.thread)] = true;
-  }
+  });
   for (size_t i = 0; i < thread_used.size(); ++i) {
     if (thread_used[i]) process_used[static_cast<size_t>(table.threads[i].process)] = true;
   }
@@ -328,12 +338,11 @@ void Arranger::NumberSlices() {
     out.parents[id] = parent == kNoPlace ? store::kNone : id_of_place[parent];
   }
   parent_.clear();
-  for (FlowEnd& flow : stage_.staged_.flows) {
-    if (flow.slice >= 0) flow.slice = id_of_place[static_cast<size_t>(flow.slice)];
-  }
-  for (InstantEvent& instant : stage_.staged_.instants) {
-    if (instant.slice >= 0) instant.slice = id_of_place[static_cast<size_t>(instant.slice)];
-  }
+  const auto translate = [&](uint32_t, auto& event) {
+    if (event.slice >= 0) event.slice = id_of_place[static_cast<size_t>(event.slice)];
+  };
+  stage_.staged_.flows.ForEach(translate);
+  stage_.staged_.instants.ForEach(translate);
 }
 
 Status EventStage::Arrange(int64_t base_ns) {

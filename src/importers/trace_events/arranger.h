@@ -23,12 +23,13 @@ class Arranger {
   struct Moment {
     int64_t ts;
     int32_t thread;
-    uint32_t index;
+    uint32_t place;
     bool is_flow;
     bool enclosing;
   };
 
   int64_t EndOf(const StagedSlice& slice) const;
+  void AddTracksOfMarks();
   void AddBase();
   void BucketByTrack();
   void CollectMoments();
@@ -43,7 +44,7 @@ class Arranger {
   void NumberSlices();
 
   EventStage& stage_;
-  SliceBlocks& slices_;
+  Blocks<StagedSlice>& slices_;
   base::SpillVector<uint32_t> order_;         // places, by track, in the order of begin
   std::vector<size_t> begins_;                // of the tracks in order_
   base::SpillVector<uint32_t> parent_;        // by place

@@ -1,10 +1,12 @@
 #include "importers/trace_events/collector.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/strings.h"
 #include "importers/import_watch.h"
 #include "importers/trace_events/issues.h"
+#include "importers/trace_events/plain_number.h"
 
 namespace sonde::importers::trace_events {
 namespace {
@@ -29,6 +31,26 @@ uint64_t FlowKey(const TraceEvent& event) {
   return base::HashString(event.id, base::HashString(event.name, base::HashString(event.category)));
 }
 
+// Tells most texts of few letters apart.
+size_t Glance(std::string_view a, std::string_view b) {
+  const auto letter = [](std::string_view text, size_t from_end) {
+    return text.size() < from_end ? 0U : static_cast<uint8_t>(text[text.size() - from_end]);
+  };
+  return a.size() + letter(a, 1) + 3U * letter(a, 2) + 5U * letter(b, 1) + 7U * b.size();
+}
+
+// The decimal number that `text` is, a part of `object`; its usual forms without more ado.
+bool ParseDouble(std::string_view text, std::string_view object, double& number) {
+  const char* const end = text.data() + text.size();
+  const PlainNumber plain = ReadPlainNumber(text.data(), object.data() + object.size());
+  if (plain.behind == end) {
+    number = plain.is_integer ? static_cast<double>(plain.integer) : plain.fraction;
+    return true;
+  }
+  const auto result = std::from_chars(text.data(), end, number);
+  return result.ec == std::errc() && result.ptr == end;
+}
+
 void Join(std::string_view a, std::string_view b, std::string& out) {
   out.assign(a);
   out += '\0';
@@ -41,12 +63,10 @@ Collector::Collector(EventStage& stage, uint32_t number)
     : stage_(stage),
       number_(number),
       names_(stage.names_),
-      splitter_(stage.dialect_.captured_keys(), names_, stage.next_args_id_, &stage.pool_),
-      staged_(&stage.pool_, &stage.arena_) {}
+      splitter_(stage.dialect_.captured_keys(), names_, stage.next_args_id_, &stage.arena_),
+      staged_(&stage.arena_) {}
 
-Staged Collector::TakeStaged() {
-  return std::exchange(staged_, Staged(&stage_.pool_, &stage_.arena_));
-}
+Staged Collector::TakeStaged() { return std::exchange(staged_, Staged(&stage_.arena_)); }
 
 void Collector::TakeMetadata(std::string_view key, std::string_view json) {
   metadata_.emplace_back(key, json);
@@ -94,7 +114,7 @@ Status Collector::TakeEvents(std::span<const TraceEvent> events) {
         TakeFlow(event);
         break;
       case 'M':
-        TakeNames(event);
+        TakeMetadataEvent(event);
         break;
       default:
         Count(kOtherPhase, event);
@@ -111,28 +131,28 @@ bool Collector::TimeFits(const TraceEvent& event) {
   return false;
 }
 
-int32_t Collector::ThreadOf(const TraceEvent& event) {
-  if (last_thread_ >= 0 && event.tid == last_tid_ && event.pid == last_pid_) return last_thread_;
+Collector::RecentThread& Collector::Thread(const TraceEvent& event) {
+  RecentThread& recent = recent_threads_[Glance(event.pid, event.tid) % kRecent];
+  if (recent.thread >= 0 && event.tid == recent.tid && event.pid == recent.pid) return recent;
   Join(event.pid, event.tid, key_);
   auto found = threads_.find(std::string_view(key_));
   if (found == threads_.end()) {
     found = threads_.emplace(key_, stage_.tracks_.Thread(event.pid, event.tid)).first;
   }
-  last_pid_ = event.pid;
-  last_tid_ = event.tid;
-  last_thread_ = found->second;
-  return last_thread_;
+  const auto [lanes, is_new] = lanes_.try_emplace(found->second);
+  if (is_new) lanes->second.fill(-1);
+  recent.pid = event.pid;
+  recent.tid = event.tid;
+  recent.thread = found->second;
+  recent.lanes = &lanes->second;
+  return recent;
 }
 
-int32_t Collector::TrackOf(int32_t thread, uint8_t lane) {
-  if (thread != last_lanes_thread_) {
-    const auto [place, is_new] = lanes_.try_emplace(thread);
-    if (is_new) place->second.fill(-1);
-    last_lanes_thread_ = thread;
-    last_lanes_ = &place->second;
-  }
-  int32_t& track = (*last_lanes_)[lane];
-  if (track < 0) track = stage_.tracks_.Track(thread, lane);
+int32_t Collector::TrackOf(const TraceEvent& event) {
+  const RecentThread& thread = Thread(event);
+  const uint8_t lane = stage_.dialect_.LaneOf(event);
+  int32_t& track = (*thread.lanes)[lane];
+  if (track < 0) track = stage_.tracks_.Track(thread.thread, lane);
   return track;
 }
 
@@ -160,7 +180,7 @@ void Collector::TakeSlice(const TraceEvent& event) {
   const ArgumentSplitter::Ids ids = Arguments(event);
   staged_.slices.Append({.ts = event.ts_ns,
                          .dur = dur,
-                         .track = TrackOf(ThreadOf(event), stage_.dialect_.LaneOf(event)),
+                         .track = TrackOf(event),
                          .name = names_.Intern(event.name),
                          .category = Category(event.category),
                          .args_id = ids.args_id,
@@ -168,49 +188,67 @@ void Collector::TakeSlice(const TraceEvent& event) {
                          .reader = number_});
 }
 
-void Collector::TakeEdge(const TraceEvent& event, char phase) {
+RangeEdge Collector::EdgeOf(const TraceEvent& event, char phase) {
   const ArgumentSplitter::Ids ids = Arguments(event);
-  const bool is_named = phase == 'B' || !event.name.empty();
-  staged_.edges.push_back({.ts = event.ts_ns,
-                           .key = 0,
-                           .thread = ThreadOf(event),
-                           .name = is_named ? names_.Intern(event.name) : store::kNone,
-                           .category = Category(event.category),
-                           .args_id = ids.args_id,
-                           .captured = ids.captured,
-                           .reader = number_,
-                           .phase = phase,
-                           .lane = stage_.dialect_.LaneOf(event),
-                           .only_beside = event.only_beside});
+  const bool begins = phase == 'B' || phase == 'b';
+  return {.ts = event.ts_ns,
+          .key = 0,
+          .thread = ThreadOf(event),
+          .name = begins || !event.name.empty() ? names_.Intern(event.name) : store::kNone,
+          .category = Category(event.category),
+          .args_id = ids.args_id,
+          .captured = ids.captured,
+          .reader = number_,
+          .phase = phase,
+          .lane = 0};
+}
+
+void Collector::TakeEdge(const TraceEvent& event, char phase) {
+  RangeEdge edge = EdgeOf(event, phase);
+  edge.lane = stage_.dialect_.LaneOf(event);
+  staged_.edges.Append(edge);
 }
 
 void Collector::TakeAsync(const TraceEvent& event, char phase) {
-  const ArgumentSplitter::Ids ids = Arguments(event);
-  const bool is_named = phase == 'b' || !event.name.empty();
-  const uint64_t owner = base::HashString(event.scope, base::HashString(event.category));
-  staged_.edges.push_back({.ts = event.ts_ns,
-                           .key = base::HashString(event.id, owner),
-                           .thread = ThreadOf(event),
-                           .name = is_named ? names_.Intern(event.name) : store::kNone,
-                           .category = Category(event.category),
-                           .args_id = ids.args_id,
-                           .captured = ids.captured,
-                           .reader = number_,
-                           .phase = phase,
-                           .lane = 0,
-                           .only_beside = event.only_beside});
+  RangeEdge edge = EdgeOf(event, phase);
+  edge.key =
+      base::HashString(event.id, base::HashString(event.scope, base::HashString(event.category)));
+  staged_.edges.Append(edge);
 }
 
 void Collector::TakeInstant(const TraceEvent& event) {
   const ArgumentSplitter::Ids ids = Arguments(event);
-  staged_.instants.push_back({.ts = event.ts_ns,
-                              .thread = ThreadOf(event),
-                              .name = names_.Intern(event.name),
-                              .category = Category(event.category),
-                              .args_id = ids.args_id,
-                              .captured = ids.captured,
-                              .reader = number_,
-                              .taken = stage_.dialect_.TakesInstant(event)});
+  staged_.instants.Append({.ts = event.ts_ns,
+                           .thread = ThreadOf(event),
+                           .name = names_.Intern(event.name),
+                           .category = Category(event.category),
+                           .args_id = ids.args_id,
+                           .captured = ids.captured,
+                           .reader = number_,
+                           .taken = stage_.dialect_.TakesInstant(event)});
+}
+
+Collector::CounterSeries& Collector::SeriesOf(const TraceEvent& event) {
+  RecentSeries& recent = recent_series_[Glance(event.pid, event.name) % kRecent];
+  if (recent.series != nullptr && recent.name == event.name && recent.pid == event.pid &&
+      recent.id == event.id) {
+    return *recent.series;
+  }
+  Join(event.pid, event.name, key_);
+  if (!event.id.empty()) key_.append("\0", 1).append(event.id);
+  recent = {std::string(event.pid), std::string(event.name), std::string(event.id),
+            &counters_[key_]};
+  return *recent.series;
+}
+
+void Collector::AddSeries(CounterSeries& series, const TraceEvent& event, std::string_view key) {
+  std::string name(event.name);
+  if (!event.id.empty()) name += base::Concat("[", event.id, "]");
+  Join(event.pid, event.name, key_);
+  if (!event.id.empty()) key_.append("\0", 1).append(event.id);
+  const int32_t track = stage_.tracks_.CounterTrack(
+      event.pid, names_.Intern(base::Concat(name, " ", key)), key_ + '\0' + std::string(key));
+  series.tracks.emplace_back(key, track);
 }
 
 void Collector::TakeCounter(const TraceEvent& event) {
@@ -218,67 +256,68 @@ void Collector::TakeCounter(const TraceEvent& event) {
     Count(kBadCounter, event);
     return;
   }
-  Join(event.pid, event.name, key_);
-  if (!event.id.empty()) key_.append("\0", 1).append(event.id);
-  auto found = counters_.find(std::string_view(key_));
-  if (found == counters_.end()) found = counters_.emplace(key_, CounterSeries()).first;
-  auto& series = found->second.tracks;
+  CounterSeries& series = SeriesOf(event);
+  auto& tracks = series.tracks;
   size_t place = 0;
   bool fine = true;
   ForEachMember(event.args, [&](std::string_view key, bool, const JsonValue& value) {
     double number = 0;
-    const char* const end = value.text.data() + value.text.size();
-    const auto result = std::from_chars(value.text.data(), end, number);
-    if (result.ec != std::errc() || result.ptr != end) {
+    if (!ParseDouble(value.text, event.args, number)) {
       fine = false;
       return;
     }
-    if (place >= series.size() || series[place].first != key) {
-      for (place = 0; place < series.size() && series[place].first != key;) ++place;
-      if (place == series.size()) {
-        std::string name(event.name);
-        if (!event.id.empty()) name += base::Concat("[", event.id, "]");
-        series.emplace_back(
-            key, stage_.tracks_.CounterTrack(event.pid, names_.Intern(base::Concat(name, " ", key)),
-                                             key_ + '\0' + std::string(key)));
-      }
+    if (place >= tracks.size() || tracks[place].first != key) {
+      for (place = 0; place < tracks.size() && tracks[place].first != key;) ++place;
+      if (place == tracks.size()) AddSeries(series, event, key);
     }
-    staged_.counters.push_back({event.ts_ns, number, series[place].second});
+    staged_.counters.Append({event.ts_ns, number, tracks[place].second});
     ++place;
   });
   if (!fine) Count(kBadCounter, event);
 }
 
 void Collector::TakeFlow(const TraceEvent& event) {
-  staged_.flows.push_back({.ts = event.ts_ns,
-                           .key = FlowKey(event),
-                           .number = NumberOf(event.id),
-                           .thread = ThreadOf(event),
-                           .category = Category(event.category),
-                           .phase = event.phase,
-                           .enclosing = event.phase != 'f' || event.bind == "e"});
+  staged_.flows.Append({.ts = event.ts_ns,
+                        .key = FlowKey(event),
+                        .number = NumberOf(event.id),
+                        .thread = ThreadOf(event),
+                        .category = Category(event.category),
+                        .phase = event.phase,
+                        .enclosing = event.phase != 'f' || event.bind == "e",
+                        .of_span = false});
 }
 
 // Arrows without events of their own: those with one bind_id join the slices that name it.
 void Collector::TakeBoundFlow(const TraceEvent& event) {
   if (!event.flow_in && !event.flow_out) return;
   constexpr uint64_t kBound = 1;  // apart from the keys of other flows
-  staged_.flows.push_back({.ts = event.ts_ns,
-                           .key = base::HashString(event.bind_id, kBound),
-                           .number = NumberOf(event.bind_id),
-                           .thread = ThreadOf(event),
-                           .category = Category(event.category),
-                           .phase = !event.flow_in   ? 's'
-                                    : event.flow_out ? 't'
-                                                     : 'f',
-                           .enclosing = false});
+  constexpr std::string_view kOfSpans = "bneSTF";
+  staged_.flows.Append({.ts = event.ts_ns,
+                        .key = base::HashString(event.bind_id, kBound),
+                        .number = NumberOf(event.bind_id),
+                        .thread = ThreadOf(event),
+                        .category = Category(event.category),
+                        .phase = !event.flow_in   ? 's'
+                                 : event.flow_out ? 't'
+                                                  : 'f',
+                        .enclosing = false,
+                        .of_span = kOfSpans.find(event.phase) != std::string_view::npos});
 }
 
-// Names, labels and order of processes and threads.
+// Names, labels and order of processes and threads; what else a process says about itself.
+void Collector::TakeMetadataEvent(const TraceEvent& event) {
+  static constexpr std::array<std::string_view, 5> kNames = {
+      "process_name", "process_labels", "process_sort_index", "thread_name", "thread_sort_index"};
+  if (event.args.empty()) return;
+  if (std::find(kNames.begin(), kNames.end(), event.name) != kNames.end()) return TakeNames(event);
+  constexpr size_t kMaxFacts = 10000;  // they stay in memory
+  if (facts_.size() == kMaxFacts) return Count(kOtherPhase, event);
+  facts_.push_back({stage_.tracks_.Process(event.pid), event.position, std::string(event.name),
+                    std::string(event.args)});
+}
+
 void Collector::TakeNames(const TraceEvent& event) {
   const bool of_process = event.name.starts_with("process_");
-  const bool of_thread = event.name.starts_with("thread_");
-  if (event.args.empty() || (!of_process && !of_thread)) return;
   TrackTable& table = stage_.tracks_;
   const auto text = FindMember(event.args, event.name.ends_with("_labels") ? "labels" : "name");
   const auto sort = FindMember(event.args, "sort_index");

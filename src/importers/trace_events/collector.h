@@ -27,23 +27,45 @@ class Collector : public EventSink {
   const CapturedArguments& captured() const { return splitter_.captured(); }
   int64_t bad_sets() const { return splitter_.bad_sets(); }
   std::vector<std::pair<std::string, std::string>>& metadata() { return metadata_; }
+  std::vector<ProcessFact>& facts() { return facts_; }
 
  private:
+  using Lanes = std::array<int32_t, kMaxLanes>;  // tracks
   struct CounterSeries {
     std::vector<std::pair<std::string, int32_t>> tracks;  // by key, in the order of the arguments
   };
+  // What was met last of those whose texts look alike at a glance.
+  struct RecentThread {
+    std::string pid;
+    std::string tid;
+    int32_t thread = -1;
+    Lanes* lanes = nullptr;
+  };
+  struct RecentSeries {
+    std::string pid;
+    std::string name;
+    std::string id;
+    CounterSeries* series = nullptr;
+  };
+  static constexpr size_t kRecent = 32;
 
   void TakeSlice(const TraceEvent& event);
+  // Without what tells it from others: lane, or key.
+  RangeEdge EdgeOf(const TraceEvent& event, char phase);
   void TakeEdge(const TraceEvent& event, char phase);
   void TakeAsync(const TraceEvent& event, char phase);
   void TakeInstant(const TraceEvent& event);
   void TakeCounter(const TraceEvent& event);
   void TakeFlow(const TraceEvent& event);
   void TakeBoundFlow(const TraceEvent& event);
+  void TakeMetadataEvent(const TraceEvent& event);
   void TakeNames(const TraceEvent& event);
   bool TimeFits(const TraceEvent& event);
-  int32_t ThreadOf(const TraceEvent& event);
-  int32_t TrackOf(int32_t thread, uint8_t lane);
+  RecentThread& Thread(const TraceEvent& event);
+  int32_t ThreadOf(const TraceEvent& event) { return Thread(event).thread; }
+  int32_t TrackOf(const TraceEvent& event);
+  CounterSeries& SeriesOf(const TraceEvent& event);
+  void AddSeries(CounterSeries& series, const TraceEvent& event, std::string_view key);
   int32_t Category(std::string_view category);
   ArgumentSplitter::Ids Arguments(const TraceEvent& event);
   void Count(const store::IssueKind& kind, const TraceEvent& event) {
@@ -57,15 +79,13 @@ class Collector : public EventSink {
   store::ImportIssues issues_;
   Staged staged_;
   std::vector<std::pair<std::string, std::string>> metadata_;
-  std::string last_pid_;
-  std::string last_tid_;
-  int32_t last_thread_ = -1;
+  std::vector<ProcessFact> facts_;
+  std::array<RecentThread, kRecent> recent_threads_;
   std::unordered_map<std::string, int32_t, base::StringHash, std::equal_to<>> threads_;
-  std::unordered_map<int32_t, std::array<int32_t, kMaxLanes>> lanes_;
-  int32_t last_lanes_thread_ = -1;
-  std::array<int32_t, kMaxLanes>* last_lanes_ = nullptr;
+  std::unordered_map<int32_t, Lanes> lanes_;
   std::string last_category_text_;
   int32_t last_category_ = store::kNone;
+  std::array<RecentSeries, kRecent> recent_series_;
   std::unordered_map<std::string, CounterSeries, base::StringHash, std::equal_to<>> counters_;
   std::string key_;  // scratch
 };

@@ -6,6 +6,7 @@
 #include <map>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "importers/trace_events/issues.h"
 
@@ -19,12 +20,12 @@ constexpr int64_t kOpenEnd = std::numeric_limits<int64_t>::max();
 void EdgePairs::Run() {
   Edges nested;
   Edges spans;
-  for (const RangeEdge& edge : stage_.staged_.edges) {
+  std::as_const(stage_.staged_.edges).ForEach([&](uint32_t, const RangeEdge& edge) {
     (edge.phase == 'B' || edge.phase == 'E' ? nested : spans).push_back(&edge);
-  }
+  });
   PairNested(nested);
   PairSpans(spans);
-  stage_.staged_.edges = {};
+  stage_.staged_.edges.Clear();
 }
 
 int32_t EdgePairs::ProcessOf(const RangeEdge& edge) const {
@@ -118,23 +119,21 @@ void EdgePairs::CloseGroup(Edges* alone) {
   open_names_.clear();
 }
 
-// The arguments of begin and end are one set in Chrome's format; here the begin's come first,
-// unless they are but its thread clock.
+// The arguments of begin and end are one set.
 void EdgePairs::Add(const Range& range, int32_t track) {
   const RangeEdge& begin = *range.begin;
-  const bool end_has_arguments = range.end != nullptr && range.end->args_id >= 0;
-  const bool begin_has_none = (begin.args_id < 0 && begin.captured < 0) || begin.only_beside;
-  const bool use_end = end_has_arguments && begin_has_none;
-  if (end_has_arguments && begin.args_id >= 0) {
-    stage_.issues_.Add(begin.only_beside ? kUnreadKeys : kTwoArgumentSets, stage_.path_);
-  }
+  const bool use_end = range.end != nullptr && begin.args_id < 0 && begin.captured < 0;
   const RangeEdge& described = use_end ? *range.end : begin;
+  int32_t args_id = described.args_id;
+  if (range.end != nullptr && begin.args_id >= 0 && range.end->args_id >= 0) {
+    args_id = stage_.JoinArguments(begin.args_id, range.end->args_id);
+  }
   stage_.staged_.slices.Append({.ts = begin.ts,
                                 .dur = range.end == nullptr ? -1 : range.end->ts - begin.ts,
                                 .track = track,
                                 .name = begin.name,
                                 .category = begin.category,
-                                .args_id = described.args_id,
+                                .args_id = args_id,
                                 .captured = described.captured,
                                 .reader = described.reader});
 }

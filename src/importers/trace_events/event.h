@@ -18,7 +18,6 @@ struct TraceEvent {
   bool flow_in = false;       // an arrow of `bind_id` ends at this event
   bool flow_out = false;      // one begins here
   bool has_more = false;      // thread clock or stack frames that nothing takes
-  bool only_beside = false;   // `args` holds nothing but these
   int64_t ts_ns = 0;          // from decimal microseconds, beyond the third rounded half to even
   int64_t dur_ns = 0;         // the same; negative where the file says so
   std::string_view name;      //
@@ -30,7 +29,7 @@ struct TraceEvent {
   std::string_view bind_id;   // of arrows that are told by the events at their ends
   std::string_view scope;     // "s" of an instant, "scope" of an asynchronous event
   std::string_view args;      // JSON text of the object with its braces, "" where there is none;
-                              // of slices with thread clock and stack frames
+                              // with thread clock and stack frames where the phase has a place
   uint64_t position = 0;      // of its '{' in the (unpacked) file
 };
 

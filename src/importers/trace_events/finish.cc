@@ -1,5 +1,8 @@
 #include "importers/trace_events/finish.h"
 
+#include <deque>
+#include <utility>
+
 #include "base/host/parallel.h"
 #include "importers/import_watch.h"
 #include "store/table_writer.h"
@@ -9,6 +12,12 @@ namespace {
 
 Status WriteMetadata(const EventStage& stage, store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::MetadataRow>::Open(transaction));
+  for (const ProcessFact& fact : stage.facts()) {
+    const std::string key = store::ToValidUtf8(fact.key);
+    const std::string value = store::ToValidUtf8(fact.json);
+    const auto process = static_cast<size_t>(fact.process);
+    writer.Append({stage.arrangement().process_ids[process], key, value});
+  }
   for (const auto& [key, value] : stage.metadata()) {
     const std::string valid_key = store::ToValidUtf8(key);
     const std::string valid_value = store::ToValidUtf8(value);
@@ -26,44 +35,82 @@ Status WriteSlices(const EventStage& stage, store::Store& store) {
   return transaction.Commit();
 }
 
-Status WriteCounters(const EventStage& stage, store::Store& store) {
+template <class Write>
+Status InTransaction(store::Store& store, const Write& write) {
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
-  SONDE_RETURN_IF_ERROR(stage.WriteCounters(transaction));
+  SONDE_RETURN_IF_ERROR(write(transaction));
   return transaction.Commit();
 }
 
-Status WriteRest(EventStage& stage, store::Store& store, const WriteMore& more,
-                 ImportSummary& summary) {
-  SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
-  SONDE_RETURN_IF_ERROR(stage.WriteRest(transaction));
-  if (more) SONDE_RETURN_IF_ERROR(more(transaction, summary));
-  SONDE_RETURN_IF_ERROR(WriteMetadata(stage, transaction));
-  SONDE_RETURN_IF_ERROR(stage.issues().Write(transaction, stage.names()));
-  SONDE_RETURN_IF_ERROR(stage.names().Write(transaction));
-  return transaction.Commit();
-}
+// The parts of a store, large ones beside each other.
+class Writer {
+ public:
+  Writer(EventStage& stage, store::Store& store, int threads)
+      : stage_(stage), store_(store), flows_(threads), group_(threads) {}
+
+  Status Run(const FinishSteps& steps, ImportSummary& summary) {
+    stage_.NameFlows();
+    flows_.Run([this] {
+      flows_written_ = InTransaction(store_, [this](store::Transaction& transaction) {
+        return stage_.WriteFlows(transaction);
+      });
+    });
+    Start([this] { return WriteSlices(stage_, store_); });
+    Start([this] {
+      return InTransaction(store_, [this](store::Transaction& transaction) {
+        return stage_.WriteCounters(transaction);
+      });
+    });
+    Start([this] { return stage_.Commit(); });
+    Status status = steps.prepare ? steps.prepare() : Status();
+    if (status.ok() && steps.beside) {
+      Start([this, &steps] { return InTransaction(store_, steps.beside); });
+    }
+    if (status.ok()) status = WriteRest(steps.more, summary);
+    flows_.Wait();
+    group_.Wait();
+    SONDE_RETURN_IF_ERROR(status);
+    for (const Status& written : beside_) SONDE_RETURN_IF_ERROR(written);
+    return {};
+  }
+
+ private:
+  void Start(std::function<Status()> write) {
+    Status& written = beside_.emplace_back();
+    group_.Run([&written, write = std::move(write)] { written = write(); });
+  }
+
+  Status WriteRest(const WriteMore& more, ImportSummary& summary) {
+    return InTransaction(store_, [&](store::Transaction& transaction) -> Status {
+      SONDE_RETURN_IF_ERROR(stage_.WriteRest(transaction));
+      if (more) SONDE_RETURN_IF_ERROR(more(transaction, summary));
+      SONDE_RETURN_IF_ERROR(WriteMetadata(stage_, transaction));
+      flows_.Wait();
+      SONDE_RETURN_IF_ERROR(flows_written_);
+      stage_.CountFlows();
+      SONDE_RETURN_IF_ERROR(stage_.issues().Write(transaction, stage_.names()));
+      return stage_.names().Write(transaction);
+    });
+  }
+
+  EventStage& stage_;
+  store::Store& store_;
+  Status flows_written_;
+  std::deque<Status> beside_;  // of what runs in the group
+  base::TaskGroup flows_;
+  base::TaskGroup group_;
+};
 
 }  // namespace
 
 Result<ImportSummary> Finish(EventStage& stage, store::Store& store, const ImportOptions& options,
-                             const WriteMore& more, const std::function<Status()>& prepare) {
+                             const FinishSteps& steps) {
   if (options.watch != nullptr) {
     if (options.watch->cancelled()) return base::CancelledError("the import was cancelled");
     options.watch->ExpectRows(static_cast<uint64_t>(stage.slice_count()));
   }
   ImportSummary summary;
-  Status beside;  // what needs no new texts
-  base::TaskGroup group(options.threads);
-  group.Run([&] {
-    beside = WriteSlices(stage, store);
-    if (beside.ok()) beside = WriteCounters(stage, store);
-    if (beside.ok()) beside = stage.Commit();
-  });
-  Status rest = prepare ? prepare() : Status();
-  if (rest.ok()) rest = WriteRest(stage, store, more, summary);
-  group.Wait();
-  SONDE_RETURN_IF_ERROR(beside);
-  SONDE_RETURN_IF_ERROR(rest);
+  SONDE_RETURN_IF_ERROR(Writer(stage, store, options.threads).Run(steps, summary));
   summary.rank = stage.rank();
   summary.slices = stage.slice_count();
   summary.begin_ns = stage.first_ns();

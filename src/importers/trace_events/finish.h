@@ -13,11 +13,19 @@ namespace sonde::importers::trace_events {
 // Fills the tables that the format knows more about; may intern texts. May count into the summary.
 using WriteMore = std::function<Status(store::Transaction& transaction, ImportSummary& summary)>;
 
-// Writes what `stage` holds and what `more` adds (may be null), then metadata, issues and texts.
-// `prepare` (may be null) comes before everything but the slices, which are written beside it: it
-// must leave slices and the numbers of tracks as they are.
+// What the format adds; each may be null.
+struct FinishSteps {
+  // Comes before the others, beside the writing of slices, flows and counters: it must leave these
+  // and the numbers of tracks as they are.
+  std::function<Status()> prepare = nullptr;
+  // Then this, in the transaction of the texts.
+  WriteMore more = nullptr;
+  // Beside `more`, after `prepare`: neither interns texts nor counts issues.
+  std::function<Status(store::Transaction& transaction)> beside = nullptr;
+};
+
+// Writes what `stage` holds and what the steps add, then metadata, issues and texts.
 Result<ImportSummary> Finish(EventStage& stage, store::Store& store, const ImportOptions& options,
-                             const WriteMore& more,
-                             const std::function<Status()>& prepare = nullptr);
+                             const FinishSteps& steps);
 
 }  // namespace sonde::importers::trace_events

@@ -40,10 +40,10 @@ inline constexpr IssueKind kHugeValue{
 inline constexpr IssueKind kOtherPhase{
     "trace_phase_not_imported", Severity::kInfo,
     "events of other kinds than slices, counters, flows, instants and names were left out"};
-inline constexpr IssueKind kUnreadKeys{
-    "trace_keys_not_imported", Severity::kInfo,
-    "a thread clock (\"tts\") or stack frames (\"sf\", \"stack\") of an event that begins no slice "
-    "were left out; those of slices are arguments"};
+inline constexpr IssueKind kUnreadKeys{"trace_keys_not_imported", Severity::kInfo,
+                                       "a thread clock (\"tts\") or stack frames (\"sf\", "
+                                       "\"stack\") of an arrow or a counter were left "
+                                       "out; those of slices and marks are arguments"};
 inline constexpr IssueKind kNoDuration{
     "trace_without_duration", Severity::kWarning,
     "a complete event (\"X\") without a duration was taken as one of no duration"};
@@ -55,9 +55,6 @@ inline constexpr IssueKind kUnbalanced{
 inline constexpr IssueKind kUnfinished{
     "trace_unfinished_range", Severity::kInfo,
     "a range (\"B\", \"b\") has no end: it had not ended when recording ended"};
-inline constexpr IssueKind kTwoArgumentSets{
-    "trace_end_arguments", Severity::kInfo,
-    "the begin and the end of a range both have arguments; those of the end were left out"};
 inline constexpr IssueKind kOverlap{
     "trace_overlap", Severity::kInfo,
     "a slice begins inside of another of its thread and ends behind it; it was moved to a track "
@@ -66,8 +63,9 @@ inline constexpr IssueKind kUnpairedFlow{
     "trace_flow_unpaired", Severity::kInfo,
     "an end of a flow has no other end (Kineto writes many of these) and was left out"};
 inline constexpr IssueKind kUnboundFlow{
-    "trace_flow_without_slice", Severity::kWarning,
-    "a flow points to a moment in which its thread runs no slice; that end is unknown"};
+    "trace_flow_without_slice", Severity::kInfo,
+    "a flow points to a moment in which its thread runs no slice (usual in Ascend's level 0); that "
+    "end is unknown"};
 inline constexpr IssueKind kBadCounter{"trace_bad_counter", Severity::kWarning,
                                        "a value of a counter that is no number was left out"};
 inline constexpr IssueKind kBadArguments{

@@ -130,7 +130,6 @@ bool LooksLikeEvent(const char* p, const char* end) {
 
 ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& event,
                               const char*& behind) {
-  event = TraceEvent();
   bad_time_ = false;
   beside_.clear();
   const char* p = begin + 1;
@@ -167,7 +166,7 @@ ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& ev
     p = ReadValue(p, end, value);
     if (p == nullptr) return ScanResult::kIncomplete;
     if (p == at) return ScanResult::kBad;
-    if (field == Field::kBeside) TakeBeside(key_text, value);
+    if (field == Field::kBeside) beside_.emplace_back(key_text, value);
     TakeField(field, value, event);
   }
   behind = p + 1;
@@ -287,31 +286,28 @@ void EventScanner::TakeField(Field field, const Value& value, TraceEvent& event)
   }
 }
 
-void EventScanner::TakeBeside(std::string_view key, const Value& value) {
-  beside_ += beside_.empty() ? "\"" : ", \"";
-  beside_ += key;
-  beside_ += value.is_string ? "\": \"" : "\": ";
-  beside_ += value.text;
-  if (value.is_string) beside_ += '"';
-}
-
-// What stands beside the arguments joins them where the event becomes a slice.
+// What stands beside the arguments joins them where the event has a place for arguments. Those of
+// an end will join those of its begin, and so have names of their own.
 void EventScanner::JoinBeside(TraceEvent& event) {
-  const bool begins =
-      event.phase == 'X' || event.phase == 'B' || event.phase == 'b' || event.phase == 'S';
-  if (!begins) {
-    event.has_more = true;
+  constexpr std::string_view kWithArguments = "XBEbSeFiIRnTp";
+  if (kWithArguments.find(event.phase) == std::string_view::npos) {
+    event.has_more = event.phase != 'M';
     return;
   }
+  const bool is_end = event.phase == 'E' || event.phase == 'e' || event.phase == 'F';
   std::string& joined = texts_.emplace_back("{");
-  event.only_beside = event.args.empty() ||
-                      SkipSpace(event.args.data() + 1, event.args.data() + event.args.size()) ==
-                          event.args.data() + event.args.size() - 1;
-  if (!event.only_beside) {
-    joined += event.args.substr(1, event.args.size() - 2);
-    joined += ", ";
+  const bool has_none = event.args.empty() ||
+                        SkipSpace(event.args.data() + 1, event.args.data() + event.args.size()) ==
+                            event.args.data() + event.args.size() - 1;
+  if (!has_none) joined += event.args.substr(1, event.args.size() - 2);
+  for (const auto& [key, value] : beside_) {
+    joined += joined.size() == 1 ? "\"" : ", \"";
+    if (is_end) joined += "end_";
+    joined += key;
+    joined += value.is_string ? "\": \"" : "\": ";
+    joined += value.text;
+    if (value.is_string) joined += '"';
   }
-  joined += beside_;
   joined += '}';
   event.args = joined;
 }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "importers/trace_events/event.h"
 
@@ -45,8 +47,8 @@ enum class EventField : uint8_t {
 
 class EventScanner {
  public:
-  // `begin` is at '{'. On kEvent `behind` is the place behind its '}'; the texts of `event` refer
-  // to the scanned text, or live until ForgetTexts.
+  // `begin` is at '{', `event` as it is made. On kEvent `behind` is the place behind its '}'; the
+  // texts of `event` refer to the scanned text, or live until ForgetTexts.
   ScanResult Scan(const char* begin, const char* end, TraceEvent& event, const char*& behind);
   EventProblem problem() const { return problem_; }
 
@@ -67,15 +69,14 @@ class EventScanner {
   void TakeField(EventField field, const Value& value, TraceEvent& event);
   std::string_view Text(const Value& value);
   void TakeTime(const Value& value, int64_t& ns, bool& has);
-  void TakeBeside(std::string_view key, const Value& value);
   void JoinBeside(TraceEvent& event);
   void Finish(TraceEvent& event);
 
   EventProblem problem_ = EventProblem::kNone;
   bool bad_time_ = false;
   int64_t mended_ = 0;
-  std::string beside_;             // members of an object
-  std::deque<std::string> texts_;  // unescaped ones
+  std::vector<std::pair<std::string_view, Value>> beside_;  // key and value of kBeside
+  std::deque<std::string> texts_;                           // unescaped ones
 };
 
 // The first place in [p, end) where an event object may begin: '{' followed by a key that events

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <optional>
 
 #include "base/files.h"
@@ -18,16 +19,6 @@ namespace {
 // Of staged events, in plain memory; a trace of 250 MB needs about as much.
 constexpr size_t kKeepBytes = size_t{96} << 20U;
 constexpr ptrdiff_t kPieceBytes = ptrdiff_t{4} << 20U;
-
-template <class T>
-void Move(base::SpillVector<T>& from, base::SpillVector<T>& to) {
-  if (to.empty()) {
-    to = std::move(from);
-  } else {
-    to.insert(to.end(), from.begin(), from.end());
-  }
-  from = base::SpillVector<T>(to.get_allocator());
-}
 
 // The events of a plain file, cut in pieces that several readers take in turn.
 class PieceRun {
@@ -116,13 +107,6 @@ class PieceRun {
 
 }  // namespace
 
-Staged::Staged(base::SpillPool* pool, SliceArena* arena)
-    : slices(arena),
-      instants(base::SpillAllocator<InstantEvent>(pool)),
-      counters(base::SpillAllocator<CounterValue>(pool)),
-      flows(base::SpillAllocator<FlowEnd>(pool)),
-      edges(base::SpillAllocator<RangeEdge>(pool)) {}
-
 Arrangement::Arrangement(base::SpillPool* pool)
     : by_slice(base::SpillAllocator<uint32_t>(pool)),
       parents(base::SpillAllocator<int32_t>(pool)),
@@ -131,10 +115,10 @@ Arrangement::Arrangement(base::SpillPool* pool)
 
 void Staged::Append(Staged&& later) {
   slices.Append(std::move(later.slices));
-  Move(later.instants, instants);
-  Move(later.counters, counters);
-  Move(later.flows, flows);
-  Move(later.edges, edges);
+  instants.Append(std::move(later.instants));
+  counters.Append(std::move(later.counters));
+  flows.Append(std::move(later.flows));
+  edges.Append(std::move(later.edges));
 }
 
 EventStage::EventStage(store::Store* store, const Dialect& dialect, const ImportOptions& options)
@@ -145,7 +129,8 @@ EventStage::EventStage(store::Store* store, const Dialect& dialect, const Import
              .keep_bytes = kKeepBytes}),
       arena_(&pool_),
       names_(&pool_),
-      staged_(&pool_, &arena_),
+      staged_(&arena_),
+      joined_arguments_(base::SpillAllocator<JoinedArguments>(&pool_)),
       arrangement_(&pool_) {}
 
 EventStage::~EventStage() = default;
@@ -163,7 +148,7 @@ Status EventStage::Read(const std::string& path) {
     collectors_.clear();
     transactions_.clear();
     tracks_.Clear();
-    staged_ = Staged(&pool_, &arena_);
+    staged_ = Staged(&arena_);
     issues_ = {};
     metadata_.clear();
     SONDE_RETURN_IF_ERROR(ReadPieces(path, 1, cut_wrongly));
@@ -171,8 +156,11 @@ Status EventStage::Read(const std::string& path) {
   for (size_t i = first; i < collectors_.size(); ++i) {
     Collector& collector = *collectors_[i];
     collector.issues().MergeInto(issues_);
+    std::move(collector.facts().begin(), collector.facts().end(), std::back_inserter(facts_));
     if (collector.bad_sets() > 0) issues_.Add(kBadArguments, path, -1, collector.bad_sets());
   }
+  std::sort(facts_.begin(), facts_.end(),
+            [](const ProcessFact& a, const ProcessFact& b) { return a.position < b.position; });
   for (auto& fact : collectors_[first]->metadata()) metadata_.push_back(std::move(fact));
   return {};
 }
@@ -215,7 +203,7 @@ Status EventStage::ReadPieces(const std::string& path, int threads, bool& cut_wr
 Status EventStage::Commit() {
   for (auto& collector : collectors_) SONDE_RETURN_IF_ERROR(collector->Close());
   for (auto& transaction : transactions_) SONDE_RETURN_IF_ERROR(transaction->Commit());
-  return {};
+  return joined_arguments_.empty() ? Status() : WriteJoinedArguments();
 }
 
 std::optional<int64_t> EventStage::Captured(int32_t slice_id, size_t key) const {

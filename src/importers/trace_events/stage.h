@@ -12,7 +12,6 @@
 // file; Arrange adds the base. Threads: Read uses up to options.threads; else one at a time.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -29,97 +28,13 @@
 #include "importers/importer.h"
 #include "importers/trace_events/arguments.h"
 #include "importers/trace_events/dialect.h"
+#include "importers/trace_events/event_blocks.h"
 #include "importers/trace_events/shared_names.h"
-#include "importers/trace_events/slice_blocks.h"
+#include "importers/trace_events/staged_events.h"
 #include "store/import_issues.h"
 #include "store/store.h"
 
 namespace sonde::importers::trace_events {
-
-struct ProcessEntry {
-  std::string pid;  // as written
-  int32_t name = store::kNone;
-  int32_t labels = store::kNone;
-  int64_t sort_index = 0;
-  int64_t number = 0;  // pid as number; those that are texts get negative ones
-};
-
-struct ThreadEntry {
-  int32_t process = 0;
-  std::string tid;
-  int32_t name = store::kNone;
-  int64_t sort_index = 0;
-  int64_t number = 0;
-  std::array<int32_t, kMaxLanes> tracks;  // by lane, -1 none
-};
-
-struct TrackEntry {
-  int32_t process = store::kNone;
-  int32_t thread = store::kNone;
-  uint8_t lane = 0;
-  bool is_overflow = false;  // for slices that do not nest with those of the lane
-  bool is_counter = false;
-  bool is_span = false;  // of asynchronous ranges
-  int32_t kind = store::kNone;
-  int32_t name = store::kNone;
-  int32_t device_id = store::kNone;
-  int32_t stream_id = store::kNone;
-};
-
-struct InstantEvent {
-  int64_t ts;
-  int32_t thread;
-  int32_t name;
-  int32_t category;
-  int32_t args_id;
-  int32_t captured;
-  uint32_t reader;               // whose captured values
-  bool taken;                    // by the dialect
-  int32_t slice = store::kNone;  // slice_id of the innermost slice of lane 0 open then
-};
-
-struct CounterValue {
-  int64_t ts;
-  double value;
-  int32_t track;
-};
-
-struct FlowEnd {
-  int64_t ts;
-  uint64_t key;    // hash of category, name and id
-  int64_t number;  // the id, for people
-  int32_t thread;
-  int32_t category;
-  char phase;      // s t f
-  bool enclosing;  // binds to the slice that is open, else to the next
-  int32_t slice = store::kNone;
-};
-
-// The begin or end of a range that is told in two events.
-struct RangeEdge {
-  int64_t ts;
-  uint64_t key;  // of asynchronous ones
-  int32_t thread;
-  int32_t name;
-  int32_t category;
-  int32_t args_id;
-  int32_t captured;
-  uint32_t reader;
-  char phase;  // B E b e
-  uint8_t lane;
-  bool only_beside;  // the arguments are but thread clock and stack frames
-};
-
-// What one piece of the file gave.
-struct Staged {
-  Staged(base::SpillPool* pool, SliceArena* arena);
-  SliceBlocks slices;
-  base::SpillVector<InstantEvent> instants;
-  base::SpillVector<CounterValue> counters;
-  base::SpillVector<FlowEnd> flows;
-  base::SpillVector<RangeEdge> edges;
-  void Append(Staged&& later);
-};
 
 // Processes, threads and tracks, for all readers of a file.
 class TrackTable {
@@ -173,10 +88,15 @@ class EventStage {
   // May be called for several files, which are one trace.
   Status Read(const std::string& path);
   Status Arrange(int64_t base_ns);
-  // These intern nothing: they may run beside WriteRest, with transactions of their own.
+  // What flows are called, before WriteFlows.
+  void NameFlows();
+  // These intern nothing and count no issues: they may run beside WriteRest, with transactions of
+  // their own. What is wrong with the flows CountFlows adds to the issues afterwards.
+  Status WriteFlows(store::Transaction& transaction);
   Status WriteSlices(store::Transaction& transaction, store::ZoomWriter& zoom) const;
   Status WriteCounters(store::Transaction& transaction) const;
-  // Processes, threads, tracks, flows and marks.
+  void CountFlows();
+  // Processes, threads, tracks and marks.
   Status WriteRest(store::Transaction& transaction);
   // Of the arguments; beside all else.
   Status Commit();
@@ -189,6 +109,7 @@ class EventStage {
 
   // What stood beside the events of the file, in order; values are JSON.
   const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
+  const std::vector<ProcessFact>& facts() const { return facts_; }
   store::NamePool& names() { return names_.pool(); }
   // For tables that grow with the trace.
   base::SpillPool* pool() { return &pool_; }
@@ -214,9 +135,9 @@ class EventStage {
   // The value of a captured argument (Dialect::captured_keys).
   std::optional<int64_t> Captured(int32_t slice_id, size_t key) const;
   std::optional<int64_t> Captured(const InstantEvent& instant, size_t key) const;
-  base::SpillVector<InstantEvent>& instants() { return staged_.instants; }
+  const Blocks<InstantEvent>& instants() const { return staged_.instants; }
   int32_t rank() const { return rank_; }
-  const base::SpillVector<FlowEnd>& flow_ends() const { return staged_.flows; }
+  const Blocks<FlowEnd>& flow_ends() const { return staged_.flows; }
   int64_t first_ns() const { return first_ns_; }
   int64_t last_ns() const { return last_ns_; }
 
@@ -225,9 +146,11 @@ class EventStage {
   friend class Arranger;
   friend class EdgePairs;
   Status ReadPieces(const std::string& path, int threads, bool& cut_wrongly);
+  // The number of the set that both become together.
+  int32_t JoinArguments(int32_t begin, int32_t end);
+  Status WriteJoinedArguments();
   Status WriteThreads(store::Transaction& transaction);
   Status WriteTracks(store::Transaction& transaction);
-  Status WriteFlows(store::Transaction& transaction);
   Status WriteMarks(store::Transaction& transaction);
 
   store::Store* store_;
@@ -235,16 +158,21 @@ class EventStage {
   ImportOptions options_;
   std::string path_;
   base::SpillPool pool_;  // before all that lies in it
-  SliceArena arena_;
+  BlockArena arena_;
   SharedNames names_;
   TrackTable tracks_;
   std::atomic<int32_t> next_args_id_ = 0;
   store::ImportIssues issues_;
   std::vector<std::pair<std::string, std::string>> metadata_;
+  std::vector<ProcessFact> facts_;
   std::vector<std::unique_ptr<store::Transaction>> transactions_;
   std::vector<std::unique_ptr<Collector>> collectors_;
   Staged staged_;
+  base::SpillVector<JoinedArguments> joined_arguments_;
   Arrangement arrangement_;
+  std::unordered_map<int32_t, int32_t> flow_kinds_;  // names, by that of the category
+  int64_t unpaired_flows_ = 0;
+  int64_t unbound_flows_ = 0;
   int32_t rank_ = store::kNone;
   int32_t host_ = store::kNone;
   int64_t base_ns_ = 0;

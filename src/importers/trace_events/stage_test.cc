@@ -150,13 +150,23 @@ TEST_F(TraceImportTest, ThreadClockAndStackFramesAreArguments) {
              {"ph":"B","name":"b","ts":3,"pid":1,"tid":1,"tts":8,"args":{"a":1}},
              {"ph":"E","name":"b","ts":4,"pid":1,"tid":1,"tts":9},
              {"ph":"B","name":"c","ts":5,"pid":1,"tid":1,"tts":10},
-             {"ph":"E","name":"c","ts":6,"pid":1,"tid":1,"args":{"end":2}},
+             {"ph":"E","name":"c","ts":6,"pid":1,"tid":1,"args":{"end":2,"tts":11}},
              {"ph":"b","id":1,"name":"d","ts":7,"pid":1,"tid":1,"stack":["f","g"],"args":{}},
              {"ph":"e","id":1,"name":"d","ts":8,"pid":1,"tid":1}])");
   EXPECT_EQ(Rows("SELECT name, key, value FROM slice JOIN args USING (args_id) ORDER BY name, key"),
-            "b a 1\nb tts 8\nc end 2\nd stack [\"f\",\"g\"]\nx sf 12\nx tdur 2.5\nx tts 7\n");
-  EXPECT_EQ(Issues("trace_keys_not_imported"), 2);  // an end's, and a begin's beside an end's set
-  EXPECT_EQ(Issues("trace_end_arguments"), 0);
+            "b a 1\nb end_tts 9\nb tts 8\nc end 2\nc tts 11\nd stack [\"f\",\"g\"]\nx sf 12\n"
+            "x tdur 2.5\nx tts 7\n");
+  EXPECT_EQ(Issues("trace_keys_not_imported"), 0);
+}
+
+TEST_F(TraceImportTest, ArrowsOfAsynchronousEventsBindToNoThread) {
+  Import(R"([{"ph":"b","id":1,"cat":"c","name":"d","ts":1,"pid":1,"tid":1,"bind_id":"0x5",
+              "flow_out":true},
+             {"ph":"X","name":"x","ts":4,"dur":3,"pid":1,"tid":1},
+             {"ph":"X","name":"y","ts":8,"dur":3,"pid":1,"tid":1,"bind_id":"0x5","flow_in":true},
+             {"ph":"e","id":1,"cat":"c","name":"d","ts":9,"pid":1,"tid":1}])");
+  EXPECT_EQ(Rows("SELECT count(slice_out), max(name) FROM flow JOIN slice ON slice_id = slice_in"),
+            "0 y\n");
 }
 
 TEST_F(TraceImportTest, BindsFlowsAndTakesCountersAndInstants) {
@@ -205,6 +215,50 @@ std::string LargeTrace(bool nested_events) {
     text += "}}";
   }
   return text + "]";
+}
+
+// Flows over many pieces, two ends of one number at the same moment, and a counter with them.
+TEST_F(TraceImportTest, TwoReadersGiveTheSameFlowsAndCounters) {
+  std::string text = "[";
+  constexpr int kEvents = 60000;
+  for (int i = 0; i < kEvents; ++i) {
+    const std::string ts = std::to_string(i * 10);
+    const std::string id = std::to_string((i % 3 == 0 ? kEvents - i : i) / 4);
+    text += base::Concat(i > 0 ? ",\n" : "", R"({"ph":"X","name":"a","ts":)", ts,
+                         R"(,"dur":8,"pid":1,"tid":)", std::to_string(i % 2), "},", R"({"ph":")",
+                         i % 2 == 0 ? "s" : "f", R"(","name":"f","cat":"x","id":)");
+    text += base::Concat(id, R"(,"ts":)", ts, R"(,"pid":1,"tid":)", std::to_string(i % 2), "},",
+                         R"({"ph":"C","name":"c","pid":1,"ts":)", ts, R"(,"args":{"v":)",
+                         std::to_string(i) + "." + std::to_string(i % 7) + "}}");
+  }
+  std::string results[2];
+  for (const int threads : {1, 2}) {
+    Import(text + "]", threads);
+    EXPECT_EQ(Rows("SELECT count(*) FROM counter"), "60000\n");
+    results[threads - 1] =
+        Rows("SELECT flow_id, key, slice_out, slice_in FROM flow ORDER BY flow_id") +
+        Rows("SELECT ts, value::VARCHAR FROM counter") +
+        Rows("SELECT code, count FROM import_issue ORDER BY code");
+  }
+  EXPECT_GT(results[0].size(), 1000000U);
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST_F(TraceImportTest, CountersTakeNumbersInEveryForm) {
+  Import(R"([{"ph":"C","name":"m","ts":1,"pid":1,"args":{"v":-3}},
+             {"ph":"C","name":"m","ts":2,"pid":1,"args":{"v":0.125}},
+             {"ph":"C","name":"m","ts":3,"pid":1,"args":{"v":1e3}},
+             {"ph":"C","name":"m","ts":4,"pid":1,"args":{"v":123456789012345678901}},
+             {"ph":"C","name":"m","ts":5,"pid":1,"args":{"v":"7"}},
+             {"ph":"C","name":"m","ts":6,"pid":1,"args":{"v":0.12345678901234567}},
+             {"ph":"C","name":"m","ts":7,"pid":1,"args":{"v":"7 MB"}},
+             {"ph":"C","name":"m","ts":8,"pid":2,"args":{"v":1}},
+             {"ph":"C","name":"m","ts":9,"pid":1,"id":"2","args":{"v":2}}])");
+  EXPECT_EQ(Rows("SELECT ts, value::VARCHAR FROM counter ORDER BY ts"),
+            "1000 -3.0\n2000 0.125\n3000 1000.0\n4000 1.2345678901234568e+20\n5000 7.0\n"
+            "6000 0.12345678901234566\n8000 1.0\n9000 2.0\n");
+  EXPECT_EQ(Rows("SELECT count(DISTINCT track_id) FROM counter"), "3\n");
+  EXPECT_EQ(Issues("trace_bad_counter"), 1);
 }
 
 TEST_F(TraceImportTest, TwoReadersGiveTheSameAsOne) {

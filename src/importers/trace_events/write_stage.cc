@@ -20,17 +20,17 @@ namespace {
 class FlowPairs {
  public:
   struct Flow {
-    int64_t ts;  // of its begin
-    const FlowEnd* from;
-    const FlowEnd* to;
+    int64_t ts;     // of its begin
+    uint32_t from;  // places, which tell the order in the file
+    uint32_t to;
   };
 
-  FlowPairs(const base::SpillVector<FlowEnd>& list, base::SpillPool* pool)
-      : flows_(base::SpillAllocator<Flow>(pool)) {
+  FlowPairs(const Blocks<FlowEnd>& list, base::SpillPool* pool)
+      : list_(list), flows_(base::SpillAllocator<Flow>(pool)) {
     // Ends of one key form a chain from the last to the first of the file; a table holds the last.
     const base::SpillAllocator<uint32_t> memory(pool);
     base::SpillVector<uint32_t> last(std::bit_ceil(list.size() * 2 + 1), kNoEnd, memory);
-    base::SpillVector<uint32_t> before(list.size(), kNoEnd, memory);
+    base::SpillVector<uint32_t> before(list.places(), kNoEnd, memory);
     const auto place = [&](uint64_t key) {
       size_t slot = base::HashInt(key) & (last.size() - 1);
       while (last[slot] != kNoEnd && list[last[slot]].key != key) {
@@ -38,22 +38,20 @@ class FlowPairs {
       }
       return slot;
     };
-    for (uint32_t i = 0; i < list.size(); ++i) {
-      uint32_t& of_key = last[place(list[i].key)];
-      before[i] = std::exchange(of_key, i);
-    }
-    std::vector<const FlowEnd*> ends;
-    for (uint32_t i = 0; i < list.size(); ++i) {
-      if (before[i] != kNoEnd) continue;  // a key is taken at its first end
+    list.ForEach([&](uint32_t i, const FlowEnd& end) {
+      before[i] = std::exchange(last[place(end.key)], i);
+    });
+    std::vector<uint32_t> ends;
+    list.ForEach([&](uint32_t i, const FlowEnd& end) {
+      if (before[i] != kNoEnd) return;  // a key is taken at its first end
       ends.clear();
-      for (uint32_t at = last[place(list[i].key)]; at != kNoEnd; at = before[at]) {
-        ends.push_back(&list[at]);
-      }
-      std::sort(ends.begin(), ends.end(), [](const FlowEnd* a, const FlowEnd* b) {
-        return std::tuple(a->ts, Rank(a->phase), a) < std::tuple(b->ts, Rank(b->phase), b);
+      for (uint32_t at = last[place(end.key)]; at != kNoEnd; at = before[at]) ends.push_back(at);
+      std::sort(ends.begin(), ends.end(), [&](uint32_t a, uint32_t b) {
+        return std::tuple(list[a].ts, Rank(list[a].phase), a) <
+               std::tuple(list[b].ts, Rank(list[b].phase), b);
       });
       TakeGroup(ends);
-    }
+    });
     const auto by_time = [](const Flow& a, const Flow& b) {
       return std::tie(a.ts, a.from, a.to) < std::tie(b.ts, b.from, b.to);
     };
@@ -69,22 +67,24 @@ class FlowPairs {
   static constexpr uint32_t kNoEnd = UINT32_MAX;
   static int32_t Rank(char phase) { return phase == 's' ? 0 : phase == 't' ? 1 : 2; }
 
-  void TakeGroup(const std::vector<const FlowEnd*>& ends) {
+  void TakeGroup(const std::vector<uint32_t>& ends) {
     const auto first =
-        std::find_if(ends.begin(), ends.end(), [](const FlowEnd* e) { return e->phase == 's'; });
+        std::find_if(ends.begin(), ends.end(), [&](uint32_t i) { return list_[i].phase == 's'; });
     if (first == ends.end()) {
       unpaired_ += static_cast<int64_t>(ends.size());
       return;
     }
     const size_t before = flows_.size();
-    const FlowEnd* from = *first;
-    for (const FlowEnd* end : ends) {
-      if (end->phase != 's') flows_.push_back({from->ts, from, end});
-      if (end->phase != 'f') from = end;
+    uint32_t from = *first;
+    for (const uint32_t end : ends) {
+      const char phase = list_[end].phase;
+      if (phase != 's') flows_.push_back({list_[from].ts, from, end});
+      if (phase != 'f') from = end;
     }
     if (flows_.size() == before) ++unpaired_;
   }
 
+  const Blocks<FlowEnd>& list_;
   base::SpillVector<Flow> flows_;
   int64_t unpaired_ = 0;
 };
@@ -111,7 +111,6 @@ int32_t NumberAt(const std::vector<int32_t>& numbers, int32_t place) {
 Status EventStage::WriteRest(store::Transaction& transaction) {
   SONDE_RETURN_IF_ERROR(WriteThreads(transaction));
   SONDE_RETURN_IF_ERROR(WriteTracks(transaction));
-  SONDE_RETURN_IF_ERROR(WriteFlows(transaction));
   return WriteMarks(transaction);
 }
 
@@ -179,43 +178,57 @@ Status EventStage::WriteSlices(store::Transaction& transaction, store::ZoomWrite
   return writer.Close();
 }
 
+void EventStage::NameFlows() {
+  int32_t last = store::kNone - 1;
+  flow_ends().ForEach([&](uint32_t, const FlowEnd& end) {
+    if (end.category == last) return;
+    last = end.category;
+    const auto [kind, is_new] = flow_kinds_.try_emplace(last);
+    if (!is_new) return;
+    const std::string_view category = last < 0 ? std::string_view() : names().Text(last);
+    kind->second = names().Intern(dialect_.FlowKind(category));
+  });
+}
+
 Status EventStage::WriteFlows(store::Transaction& transaction) {
   FlowPairs pairs(staged_.flows, pool());
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::FlowRow>::Open(transaction));
   int32_t id = 0;
-  int64_t unbound = 0;
   for (const FlowPairs::Flow& flow : pairs.flows()) {
-    const int32_t category = flow.from->category;
-    const char* kind =
-        dialect_.FlowKind(category < 0 ? std::string_view() : names().Text(category));
-    unbound += (flow.from->slice < 0 ? 1 : 0) + (flow.to->slice < 0 ? 1 : 0);
+    const FlowEnd& from = staged_.flows[flow.from];
+    const FlowEnd& to = staged_.flows[flow.to];
+    unbound_flows_ += (from.slice < 0 ? 1 : 0) + (to.slice < 0 ? 1 : 0);
     writer.Append({.flow_id = id++,
-                   .kind = names().Intern(kind),
-                   .key = flow.from->number,
-                   .slice_out = flow.from->slice,
-                   .slice_in = flow.to->slice});
+                   .kind = flow_kinds_.at(from.category),
+                   .key = from.number,
+                   .slice_out = from.slice,
+                   .slice_in = to.slice});
   }
-  if (pairs.unpaired() > 0) issues_.Add(kUnpairedFlow, path_, -1, pairs.unpaired());
-  if (unbound > 0) issues_.Add(kUnboundFlow, path_, -1, unbound);
+  unpaired_flows_ = pairs.unpaired();
   return writer.Close();
+}
+
+void EventStage::CountFlows() {
+  if (unpaired_flows_ > 0) issues_.Add(kUnpairedFlow, path_, -1, unpaired_flows_);
+  if (unbound_flows_ > 0) issues_.Add(kUnboundFlow, path_, -1, unbound_flows_);
 }
 
 Status EventStage::WriteCounters(store::Transaction& transaction) const {
   SONDE_ASSIGN_OR_RETURN(auto counters, store::TableWriter<store::CounterRow>::Open(transaction));
-  for (const CounterValue& value : staged_.counters) {
+  staged_.counters.ForEach([&](uint32_t, const CounterValue& value) {
     counters.Append({.ts = value.ts,
                      .track_id = arrangement_.track_ids[static_cast<size_t>(value.track)],
                      .value = value.value});
-  }
+  });
   return counters.Close();
 }
 
 // Instants that the dialect did not take.
 Status EventStage::WriteMarks(store::Transaction& transaction) {
   std::vector<const InstantEvent*> marks;
-  for (const InstantEvent& instant : staged_.instants) {
+  std::as_const(staged_).instants.ForEach([&](uint32_t, const InstantEvent& instant) {
     if (!instant.taken) marks.push_back(&instant);
-  }
+  });
   std::stable_sort(marks.begin(), marks.end(),
                    [](const InstantEvent* a, const InstantEvent* b) { return a->ts < b->ts; });
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::MarkRow>::Open(transaction));
@@ -230,7 +243,8 @@ Status EventStage::WriteMarks(store::Transaction& transaction) {
                    .track_id = NumberAt(arrangement_.track_ids, track),
                    .domain = instant->category >= 0 ? instant->category : domain,
                    .message = instant->name,
-                   .kind = kind});
+                   .kind = kind,
+                   .args_id = instant->args_id});
   }
   return writer.Close();
 }

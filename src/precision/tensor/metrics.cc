@@ -227,7 +227,13 @@ Sums SumAll(const Tensor& target, const Tensor& golden) {
   base::ParallelFor(sums.size(), [&](size_t from, size_t to) {
     for (size_t i = from; i < to; ++i) {
       const int64_t begin = static_cast<int64_t>(i) * kPiece;
-      sums[i] = piece(target, golden, begin, std::min(begin + kPiece, count));
+      const int64_t end = std::min(begin + kPiece, count);
+      sums[i] = piece(target, golden, begin, end);
+      // A file may be larger than the memory. Small ones are unmapped soon anyway.
+      if (sums.size() > 1) {
+        target.Release(begin, end);
+        golden.Release(begin, end);
+      }
     }
   });
   Sums out;

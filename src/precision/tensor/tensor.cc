@@ -186,6 +186,13 @@ void Tensor::ReadFloats(int64_t begin, size_t count, float* out) const {
        [this](const std::byte* in, size_t n, float* to) { ConvertToFloat(dtype_, in, n, to); });
 }
 
+void Tensor::Release(int64_t begin, int64_t end) const {
+  if (!packed_ || file_ == nullptr || owned_ != nullptr) return;
+  const auto width = static_cast<int64_t>(DtypeSize(dtype_));
+  file_->Forget(static_cast<size_t>(first_ + begin * width - file_->data()),
+                static_cast<size_t>((end - begin) * width));
+}
+
 void Tensor::ReadDoubles(int64_t begin, size_t count, double* out) const {
   Read(begin, count, out,
        [this](const std::byte* in, size_t n, double* to) { ConvertToDouble(dtype_, in, n, to); });

@@ -41,6 +41,10 @@ class Tensor {
   // The bytes in place when the tensor is packed and aligned for T of its dtype, else null.
   const std::byte* PackedData() const { return packed_ ? first_ : nullptr; }
 
+  // Gives the memory behind elements [begin, end) of a packed tensor of a file back to the system;
+  // it is read again when touched. Others stay as they are.
+  void Release(int64_t begin, int64_t end) const;
+
   // A copy whose rows (first axis) from `rows` on are zero; the tensor itself when it has no more.
   Tensor WithZerosFrom(int64_t rows) const;
 

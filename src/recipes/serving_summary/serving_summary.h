@@ -44,10 +44,12 @@ struct BatchKind {
 struct SlowRequest {
   std::string name;
   int64_t e2e_ns = 0;
-  int64_t front_end_ns = 0;  // from arrival until the engine had it
+  int64_t front_end_ns = 0;  // from arrival until it was tokenized and sent to the engine
+  int64_t hand_over_ns = 0;  // until the engine took it, between two of its steps
   int64_t queue_ns = 0;
   int64_t prefill_ns = 0;        // from the queue's end to the first token
   int64_t interference_ns = 0;   // waiting for prompts of others
+  int64_t long_step_ns = 0;      // the longest of its steps without prompts
   int64_t communication_ns = 0;  // of the ranks, in its steps
   int64_t host_gap_ns = 0;       // no engine step was running
   int64_t preemptions = 0;

@@ -132,6 +132,38 @@ TEST_F(ServingSummaryTest, ReasonsInWords) {
   EXPECT_EQ(summary.slowest[1].reason, "long prefill: 100.0 ms for 100 tokens");
 }
 
+// Code was compiled in the fourth step; the second request came meanwhile.
+TEST(SlowRequests, StepsThatTakeLong) {
+  store::RowTables tables;
+  Add<store::NameRow>(tables, {{kFirst, "first"}, {kSecond, "second"}});
+  Add<store::EngineStepRow>(
+      tables, {Step(1, 0, 10, 1, 0), Step(2, 10, 20, 0, 1), Step(3, 20, 30, 0, 1),
+               Step(4, 30, 1'230, 0, 1), Step(5, 1'230, 1'240, 1, 0), Step(6, 1'240, 1'250, 0, 1)});
+  Add<store::RequestStepRow>(tables, {Part(0, 1, kPrefill, 10), Part(0, 2, kDecode, 20),
+                                      Part(0, 3, kDecode, 30), Part(0, 4, kDecode, 1'230),
+                                      Part(1, 5, kPrefill, 1'240), Part(1, 6, kDecode, 1'250)});
+  store::RequestRow first;
+  first.request_id = first.name = kFirst;
+  first.ts = first.tokenized_ts = first.queued_ts = first.scheduled_ts = 0;
+  first.first_token_ts = 10 * kMs;
+  first.last_token_ts = first.dur = 1'230 * kMs;
+  first.is_whole = 1;
+  store::RequestRow second = first;
+  second.request_id = second.name = kSecond;
+  second.ts = 100 * kMs;
+  second.tokenized_ts = 110 * kMs;
+  second.queued_ts = second.scheduled_ts = 1'230 * kMs;
+  second.first_token_ts = 1'240 * kMs;
+  second.last_token_ts = 1'250 * kMs;
+  second.dur = 1'150 * kMs;
+  Add<store::RequestRow>(tables, {first, second});
+  const ServingSummary summary = SummariseServing(tables);
+  ASSERT_EQ(summary.slowest.size(), 2U);
+  EXPECT_EQ(summary.slowest[0].reason, "one step took 1200.0 ms, usual are 10.0 ms");
+  EXPECT_EQ(summary.slowest[1].reason,
+            "the engine was busy for 1120.0 ms before it took the request");
+}
+
 TEST_F(ServingSummaryTest, NothingServedIsNoMistake) {
   const store::RowTables empty;
   EXPECT_FALSE(HasServing(empty));

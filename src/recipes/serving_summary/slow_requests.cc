@@ -40,7 +40,11 @@ class Explainer {
     SlowRequest request;
     request.name = NameIn(tables_, row.name);
     request.e2e_ns = row.dur;
-    if (row.queued_ts >= 0) request.front_end_ns = std::max<int64_t>(row.queued_ts - row.ts, 0);
+    const int64_t sent_ts = row.tokenized_ts >= 0 ? row.tokenized_ts : row.queued_ts;
+    if (sent_ts >= 0) request.front_end_ns = std::max<int64_t>(sent_ts - row.ts, 0);
+    if (row.queued_ts >= 0) {
+      request.hand_over_ns = std::max<int64_t>(row.queued_ts - sent_ts, 0);
+    }
     request.queue_ns = std::max<int64_t>(row.queue_ns, 0);
     if (row.scheduled_ts >= 0 && row.first_token_ts >= 0) {
       request.prefill_ns = row.first_token_ts - row.scheduled_ts;
@@ -104,6 +108,9 @@ class Explainer {
         if (communication != communication_ns_.end()) {
           request.communication_ns += communication->second;
         }
+        if (step.row->prefill_requests == 0) {
+          request.long_step_ns = std::max(request.long_step_ns, dur);
+        }
       }
       const bool after_first = row.first_token_ts >= 0 && step.begin_ns >= row.first_token_ts;
       if (after_first && step.row->prefill_requests > 0) {
@@ -115,7 +122,7 @@ class Explainer {
   }
 
   // The greatest part that is worth a word; a request without any is long because it is long.
-  static std::string Reason(const SlowRequest& request) {
+  std::string Reason(const SlowRequest& request) const {
     constexpr int64_t kWorthNaming = 4;  // a quarter of the whole
     struct Candidate {
       int64_t ns;
@@ -123,12 +130,16 @@ class Explainer {
     };
     std::vector<Candidate> candidates = {
         {request.front_end_ns,
-         Concat("front-end: ", Ms(request.front_end_ns), " before the engine had it")},
+         Concat("front-end: ", Ms(request.front_end_ns), " until it was tokenized")},
+        {request.hand_over_ns, Concat("the engine was busy for ", Ms(request.hand_over_ns),
+                                      " before it took the request")},
         {request.queue_ns, Concat("queued for ", Ms(request.queue_ns))},
         {request.prefill_ns, Concat("long prefill: ", Ms(request.prefill_ns), " for ",
                                     std::to_string(request.prompt_tokens), " tokens")},
         {request.interference_ns,
          Concat("waited ", Ms(request.interference_ns), " for prefills of others")},
+        {request.long_step_ns - usual_ns_,
+         Concat("one step took ", Ms(request.long_step_ns), ", usual are ", Ms(usual_ns_))},
         {request.communication_ns, Concat("ranks communicated for ", Ms(request.communication_ns))},
         {request.host_gap_ns, Concat("host gaps: no step ran for ", Ms(request.host_gap_ns))},
     };

@@ -123,7 +123,6 @@ Status AddAllFlows(const Trace& trace, const std::string& id, SliceMessage& mess
 
 // The task on the lane of a stream that the slice is: an arrow leads there.
 Status AddTask(const Trace& trace, SliceMessage& message) {
-  if (trace.task_tracks.empty()) return {};
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable rows,
       trace.store->Query(Concat("SELECT track_id FROM device_task_ WHERE slice_id = ",

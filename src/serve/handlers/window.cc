@@ -8,7 +8,6 @@
 
 #include "serve/handlers.h"
 #include "serve/slices.h"
-#include "serve/task_lanes.h"
 
 namespace sonde::serve {
 namespace {
@@ -54,14 +53,9 @@ Result<HttpAnswer> HandleWindow(Session& session, const HttpRequest& request) {
     SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(lane.trace));
     for (int32_t depth = 0; depth < std::min(lane.depths, 2500); ++depth) {
       slices.clear();
-      const store::ZoomWindow drawn = {window.begin + trace->base_ns, window.end + trace->base_ns,
-                                       pixel};
-      if (depth == 0 && trace->HasTaskLane(lane.track)) {
-        SONDE_ASSIGN_OR_RETURN(const auto tasks, trace->Tasks(lane.track));
-        DrawTasks(*tasks, drawn, slices);
-      } else {
-        trace->zoom.Query(lane.track, depth, drawn, slices);
-      }
+      trace->zoom.Query(lane.track, depth,
+                        {window.begin + trace->base_ns, window.end + trace->base_ns, pixel},
+                        slices);
       AppendLane(*trace, lane, depth, slices, answer.body);
       ++count;
     }

@@ -1,0 +1,27 @@
+// A small database that stands for a large one: rows from the begin of its tables, from their end
+// and from places in between, the same shares of each, so that what belongs together is there
+// together. Texts are copied all.
+//
+// Threads: any, distinct samples. Reads without touching the database or anything beside it.
+// Errors: kNotFound where there is nothing to gain (a database smaller than `least_bytes`, or one
+// with a log that is not empty), else SQLite's own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace sonde::importers {
+
+// Below it a database is imported about as fast as its sample.
+inline constexpr size_t kSampledDbBytes = size_t{24} << 20U;
+// Of all tables together.
+inline constexpr int64_t kSampledDbRows = 150'000;
+
+// Makes the file `sample`; it is of use where this returns no error.
+Status WriteDbSample(const std::string& path, const std::string& sample,
+                     size_t least_bytes = kSampledDbBytes, int64_t rows = kSampledDbRows);
+
+}  // namespace sonde::importers
