@@ -33,10 +33,16 @@ export class Opened {
     await this.page.goto(this.address + (hash ? `#${hash}` : ""));
   }
 
-  /** Waits until no request is under way and the frame is drawn. */
+  /** Waits until the page has not changed for a while: its answers have come, and the frame is drawn. */
   async settle() {
     await this.page.waitForLoadState("domcontentloaded");
-    await this.page.waitForTimeout(400);
+    let before = "";
+    for (let still = 0; still < 2;) {
+      await this.page.waitForTimeout(250);
+      const now = await this.page.evaluate(() => document.body.innerHTML);
+      still = now === before ? still + 1 : 0;
+      before = now;
+    }
   }
 
   async shot(name: string) {

@@ -1,4 +1,7 @@
-import "./app.css";
+import "./styles/base.css";
+import "./styles/timeline.css";
+import "./styles/tables.css";
+import "./styles/views.css";
 
 import { createRoot } from "react-dom/client";
 

@@ -3,11 +3,13 @@ import { useMemo, useState } from "react";
 import { api } from "../api/client";
 import type { ColumnMessage, TableMessage } from "../api/messages";
 import { formatCount } from "../base/format";
+import type { Language } from "../i18n";
+import { word } from "../i18n/words";
 import { useApp, useAppState } from "./context";
 import { type CellKind, Grid, type GridColumn } from "./Grid";
 import { jump, targetOf } from "./jump";
 import { type Sort, WHOLE, groupStatement, rowsStatement } from "./pages";
-import { filterRows, groupRows } from "./rows";
+import { type Row, filterRows, groupRows } from "./rows";
 import { usePages, useTable } from "./useTable";
 
 /** Units are in the names: _ns are durations, unless they are moments. */
@@ -22,7 +24,8 @@ export function kindOf(name: string, type: string): CellKind {
 /** Numbers that lead to the timeline, and say nothing to people. */
 const QUIET = /^((owner_|launch_)?slice_id|task_id|pointer|request_id)$/;
 
-const labelOf = (name: string) => name.replace(/_(ns|bytes)$/, "").replaceAll("_", " ");
+const labelOf = (language: Language, name: string) =>
+  word(language, name.replace(/_(ns|bytes)$/, "").replaceAll("_", " "));
 
 interface Properties {
   /** All rows; or the first of them, where `sql` gives the others. */
@@ -39,6 +42,7 @@ interface Properties {
 /** An answer of the server with filter, groups, choice of columns and export; rows lead to the timeline. */
 export function DataTable({ table, trace, sql, testId, name, plain = false }: Properties) {
   const { store, actions, t } = useApp();
+  const language = useAppState((s) => s.language);
   const session = useAppState((s) => s.session)!;
   const filter = useAppState((s) => s.detail[`f.${name}`] ?? "");
   const hiddenText = useAppState((s) => s.detail[`c.${name}`]);
@@ -81,7 +85,7 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
     if (!table) return null;
     if (by < 0) {
       const columns = table.columns.map((c, i): GridColumn => ({
-        name: plain ? c.name : labelOf(c.name),
+        name: plain ? c.name : labelOf(language, c.name),
         title: c.name,
         kind: hidden.has(c.name) ? "hidden" : kinds[i]!,
         ...(kinds[i] === "text" ? { width: widthOf(c) } : kinds[i] === "moment" ? { width: 150 } : {}),
@@ -89,13 +93,15 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
       return { rows: pages ?? filterRows(table.rows, names, filter), columns };
     }
     const columns: GridColumn[] = [
-      { name: labelOf(names[by]!), kind: kinds[by]!, width: 320 },
+      { name: labelOf(language, names[by]!), kind: kinds[by]!, width: 320 },
       { name: t("column.count"), kind: "integer" },
     ];
-    names.forEach((column, i) => sums[i] && columns.push({ name: labelOf(column), title: column, kind: kinds[i]! }));
+    names.forEach(
+      (column, i) => sums[i] && columns.push({ name: labelOf(language, column), title: column, kind: kinds[i]! }),
+    );
     const rows = pages ? (grouped?.rows ?? []) : groupRows(filterRows(table.rows, names, filter), by, sums);
     return { rows, columns };
-  }, [table, names, kinds, sums, hidden, pages, grouped, filter, by, plain, t]);
+  }, [table, names, kinds, sums, hidden, pages, grouped, filter, by, plain, t, language]);
   const keep = (key: string, value: string | undefined) => {
     const detail = { ...store.get().detail };
     if (value === undefined || value === "") delete detail[key];
@@ -119,6 +125,13 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
     } finally {
       setExporting(false);
     }
+  };
+  const lead = (row: Row) => {
+    if (by >= 0 || !table) return;
+    const target = targetOf(table.columns, row, trace, session);
+    if (target) jump(target, store, actions);
+    else if (trace < 0 && names.some((column) => column === "slice_id" || column === "ts"))
+      store.set({ error: t("tables.norank") });
   };
   const rowCount = view ? ("count" in view.rows ? view.rows.count : view.rows.length) : 0;
   return (
@@ -188,7 +201,7 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
           columns={view.columns}
           rows={view.rows}
           {...(by < 0 ? { sort, onSort: setSort } : {})}
-          onRow={(row) => by < 0 && table && jump(targetOf(table.columns, row, trace, session), store, actions)}
+          onRow={lead}
         />
       )}
     </div>

@@ -4,9 +4,9 @@ import { api } from "../api/client";
 import type { TableMessage } from "../api/messages";
 import { views } from "../views/list";
 import { keyHelp } from "../views/timeline/keys";
-import { groupsOf, trackKey } from "../views/timeline/lanes";
+import { groupsOf, trackKey, trackLabel } from "../views/timeline/lanes";
+import { formatCount } from "../base/format";
 import { useApp, useAppState } from "./context";
-import { Grid } from "./Grid";
 import { OffsetInput } from "./OffsetInput";
 import { TraceList } from "./Opening";
 import { OpenPath } from "./OpenPath";
@@ -110,13 +110,13 @@ function useCommands(): Command[] {
       { title: t("app.help"), run: () => store.set({ dialog: "help" }) },
     ];
     for (const trace of lanes) {
-      for (const track of trace.tracks) {
-        if (track.slices === 0) continue;
-        const rank = trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ` : "";
-        commands.push({
-          title: `★ ${rank}${track.name}`,
-          run: () => actions.toggle("pinned", trackKey(trace.id, track.id)),
-        });
+      const rank = trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ` : lanes.length > 1 ? `${trace.name} · ` : "";
+      for (const group of groupsOf(trace, t)) {
+        for (const track of group.tracks) {
+          const name = `${rank}${group.label} · ${trackLabel(track, t)}`;
+          commands.push({ title: `→ ${name}`, run: () => actions.showLane(trace, track, group.key) });
+          commands.push({ title: `★ ${name}`, run: () => actions.toggle("pinned", trackKey(trace.id, track.id)) });
+        }
       }
     }
     return commands;
@@ -212,15 +212,19 @@ function Traces() {
       {issues && issues.rows.length > 0 && (
         <div className="issues">
           <h3>{t("table.issues")}</h3>
-          <Grid
-            testId="issues"
-            columns={issues.columns.map((c) => ({
-              name: c.name,
-              kind: c.type === "integer" ? "integer" : "text",
-              ...(c.name === "advice" ? { width: 500 } : { width: 140 }),
-            }))}
-            rows={issues.rows}
-          />
+          <ul data-testid="issues">
+            {issues.rows.map(([severity, code, count, source, advice], i) => (
+              <li key={i}>
+                <span className={severity === "info" ? "muted" : "warn"}>{String(severity)}</span>
+                <span>
+                  {String(advice)}
+                  <small>
+                    {String(code)} · {formatCount(Number(count))} × · {String(source)}
+                  </small>
+                </span>
+              </li>
+            ))}
+          </ul>
         </div>
       )}
     </Dialog>

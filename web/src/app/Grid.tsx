@@ -33,7 +33,8 @@ export function cellText(kind: CellKind, cell: Cell, zero = 0n): string {
   if (cell === null) return "";
   if (kind === "moment" && /^-?\d+$/.test(String(cell))) return formatMoment(Number(BigInt(String(cell)) - zero));
   if (typeof cell !== "number" || kind === "text") return String(cell);
-  if (kind === "duration") return formatDuration(cell);
+  // What had not ended when the recording did.
+  if (kind === "duration") return cell === -1 ? "–" : formatDuration(cell);
   if (kind === "bytes") return formatBytes(cell);
   if (kind === "share") return formatShare(cell);
   if (kind === "integer") return Math.abs(cell) < 1e15 ? formatCount(cell) : String(cell);
@@ -51,12 +52,13 @@ interface Properties {
   testId?: string;
 }
 
-/** The narrowest that a column may become: numbers fit, most texts too. Pixels. */
-export function leastWidth(column: GridColumn, at: number, rows: readonly Row[]): number {
+/** The narrowest that a column may become: numbers and headers fit, most texts too. Pixels. */
+export function leastWidth(column: GridColumn, at: number, rows: readonly Row[], zero = 0n): number {
   const usual = Math.min(column.width ?? 84, 120);
-  if (column.kind !== "text") return usual;
-  const wide = (text: string) => text.length * 7 + (text.match(/[A-Z_]/g)?.length ?? 0) * 1.5;
-  const longest = Math.max(0, ...rows.slice(0, 60).map((row) => wide(String(row[at] ?? ""))));
+  const wide = (text: string) => text.length * 7 + (text.match(/[A-Z_0-9]/g)?.length ?? 0) * 1.5;
+  const texts = rows.slice(0, 60).map((row) => cellText(column.kind, row[at] ?? null, zero));
+  // Two letters more: a sorted column has an arrow.
+  const longest = Math.max(wide(`${column.name}  `) * 0.92, ...texts.map(wide));
   return Math.min(230, Math.max(usual, Math.ceil(longest) + 22));
 }
 
@@ -71,6 +73,7 @@ export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1,
   const own = onSort ? (given ?? null) : kept;
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(300);
+  const [bar, setBar] = useState(0);
   const [current, setCurrent] = useState(selected);
   const body = useRef<HTMLDivElement>(null);
   const sorted = useMemo(
@@ -83,14 +86,19 @@ export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1,
   const zero = useMemo(() => BigInt(base) + BigInt(Math.round(actions.data().begin)), [base, actions]);
   const shown = columns.map((column, i) => ({ ...column, at: i })).filter((column) => column.kind !== "hidden");
   const least = useMemo(
-    () => columns.map((column, at) => leastWidth(column, at, lazy ? [] : (rows as readonly Row[]))),
-    [columns, lazy, rows],
+    () => columns.map((column, at) => leastWidth(column, at, lazy ? [] : (rows as readonly Row[]), zero)),
+    [columns, lazy, rows, zero],
   );
   const template = shown.map((c) => `minmax(${least[c.at]}px, ${c.width ?? 110}fr)`).join(" ");
-  const minWidth = shown.reduce((sum, c) => sum + least[c.at]!, 10);
+  const minWidth = shown.reduce((sum, c) => sum + least[c.at]!, bar);
 
   useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setHeight(entry!.contentRect.height));
+    // Headers stand above their columns whatever the browser's scroll bar takes from these.
+    const observer = new ResizeObserver(([entry]) => {
+      const { offsetWidth, clientWidth } = entry!.target as HTMLElement;
+      setHeight(entry!.contentRect.height);
+      setBar(offsetWidth - clientWidth);
+    });
     observer.observe(body.current!);
     return () => observer.disconnect();
   }, []);
@@ -132,7 +140,7 @@ export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1,
   const visible = Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i);
   return (
     <div className="grid" data-testid={testId} data-rows={count} role="grid" aria-rowcount={count}>
-      <div className="grid-head" style={{ gridTemplateColumns: template, minWidth }} role="row">
+      <div className="grid-head" style={{ gridTemplateColumns: template, minWidth, paddingRight: bar }} role="row">
         {shown.map((column) => (
           <button
             key={column.at}

@@ -2,6 +2,7 @@ import { useEffect, useState } from "react";
 
 import { api } from "../api/client";
 import { formatBytes, formatShare } from "../base/format";
+import { word } from "../i18n/words";
 import { useApp, useAppState } from "./context";
 import { OpenPath } from "./OpenPath";
 import { isShown } from "./traces";
@@ -66,6 +67,7 @@ export function useProgress(): Map<number, number> {
 
 export function TraceList() {
   const { t } = useApp();
+  const language = useAppState((s) => s.language);
   const session = useAppState((s) => s.session);
   const shares = useProgress();
   return (
@@ -87,7 +89,7 @@ export function TraceList() {
               {trace.path}
             </span>
             <small>
-              {trace.message || trace.format}
+              {trace.message || word(language, trace.format)}
               {trace.size_bytes > 0 ? ` · ${formatBytes(trace.size_bytes)}` : ""}
             </small>
           </li>

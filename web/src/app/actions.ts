@@ -1,6 +1,6 @@
 /** What the user can do with the timeline, independent of keys, mouse and palette. */
 import { api } from "../api/client";
-import type { SessionMessage, SliceRefMessage } from "../api/messages";
+import type { SessionMessage, SliceRefMessage, TraceMessage, TrackMessage } from "../api/messages";
 import { type TimeWindow, focusOn } from "../views/timeline/viewport";
 import type { Store } from "./state";
 import { isShown } from "./traces";
@@ -62,6 +62,21 @@ export class Actions {
       folded: folded.filter((k) => k !== key),
     });
     window.dispatchEvent(new CustomEvent("sonde-reveal", { detail: slice }));
+  };
+
+  /** Brings a lane into view, wherever it is folded or hidden, and lets keys act on it. */
+  showLane = (trace: TraceMessage, track: TrackMessage, groupKey: string) => {
+    const key = `${trace.id}:${track.id}`;
+    const { folded, hidden } = this.store.get();
+    // Counters start folded where they are many: "+" unfolds them.
+    const owners = [String(trace.id), groupKey];
+    const unfolded = groupKey.endsWith("/counter") ? [`+${groupKey}`] : [];
+    this.store.set({
+      view: "timeline",
+      cursor: key,
+      hidden: hidden.filter((k) => k !== key),
+      folded: [...folded.filter((k) => !owners.includes(k)), ...unfolded],
+    });
   };
 
   deselect = () => this.store.set({ selection: null, slice: null });

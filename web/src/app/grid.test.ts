@@ -9,5 +9,9 @@ describe("columns", () => {
     expect(leastWidth(text, 0, [["hcom allreduce."], [null]])).toBe(15 * 7 + 22);
     expect(leastWidth(text, 0, [["x".repeat(500)]])).toBe(230);
     expect(leastWidth({ name: "dur", kind: "duration", width: 100 }, 0, [[1]])).toBe(100);
+    expect(leastWidth({ name: "Communication, alone", kind: "duration" }, 0, [[1]])).toBeGreaterThan(150);
+    expect(leastWidth({ name: "ts", kind: "moment" }, 0, [["123456789012"]])).toBe(
+      "123456.789012 ms".length * 7 + 12 * 1.5 + 22,
+    );
   });
 });

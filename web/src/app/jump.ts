@@ -38,8 +38,7 @@ export function targetOf(
   return { trace: owner, ts: Number(BigInt(String(ts)) - BigInt(session.base)) + api.offsetOf(owner) };
 }
 
-export function jump(target: Target | null, store: Store, actions: Actions) {
-  if (!target) return;
+export function jump(target: Target, store: Store, actions: Actions) {
   store.set({ view: "timeline" });
   if (target.slice !== undefined) void actions.select(target.trace, target.slice, true);
   else if (target.ts !== undefined) {

@@ -16,3 +16,14 @@ export function isReady(trace: TraceMessage): boolean {
 export function isPart(trace: TraceMessage): boolean {
   return trace.state === "reading" && trace.tracks.length > 0;
 }
+
+/** Nanoseconds between the first begin and the last, where traces lie so far apart that none of them could be
+ * seen beside the others: clocks that have nothing to do with each other. 0: they do. */
+export function farApart(traces: readonly TraceMessage[]): number {
+  const shown = traces.filter((trace) => isShown(trace) && trace.end > trace.begin);
+  if (shown.length < 2) return 0;
+  const begins = shown.map((trace) => trace.begin);
+  const apart = Math.max(...begins) - Math.min(...begins);
+  const longest = Math.max(...shown.map((trace) => trace.end - trace.begin));
+  return apart > 50 * longest ? apart : 0;
+}

@@ -9,6 +9,17 @@ export function colorIndex(text: string, colors: number): number {
   return (hash >>> 0) % colors;
 }
 
+/** So much of `b` in `a`, both "#rrggbb"; share 0 to 1. */
+export function mix(a: string, b: string, share: number): string {
+  const channel = (at: number) => {
+    const [from, to] = [a, b].map((color) => parseInt(color.slice(at, at + 2), 16)) as [number, number];
+    return Math.round(from + (to - from) * share)
+      .toString(16)
+      .padStart(2, "0");
+  };
+  return `#${channel(1)}${channel(3)}${channel(5)}`;
+}
+
 /** "#rrggbb" -> relative luminance of WCAG. */
 export function luminance(color: string): number {
   const channel = (at: number) => {

@@ -9,6 +9,7 @@ describe("format", () => {
     expect(formatDuration(1234)).toBe("1.234 µs");
     expect(formatDuration(12_345_678)).toBe("12.35 ms");
     expect(formatDuration(-2_500_000_000)).toBe("-2.500 s");
+    expect(formatDuration(216_000e9)).toBe("2.500 d");
   });
   it("writes moments to the nanosecond", () => {
     expect(formatMoment(159_964_123)).toBe("159.964123 ms");

@@ -1,6 +1,7 @@
 /** Numbers and times for people. Times are nanoseconds. */
 
 const UNITS: readonly [string, number][] = [
+  ["d", 86_400e9],
   ["s", 1e9],
   ["ms", 1e6],
   ["µs", 1e3],

@@ -1,5 +1,7 @@
 import { useApp, useAppState } from "../../app/context";
+import { contrast, mix } from "../../base/color";
 import { formatBytes, formatDuration } from "../../base/format";
+import type { Theme } from "../../theme/themes";
 import type { Link, Matrix } from "./matrix";
 
 const KINDS = ["bytes", "time", "bandwidth"] as const;
@@ -18,6 +20,26 @@ export function textOf(value: number, kind: Kind): string {
   return kind === "bytes" ? formatBytes(value) : formatDuration(value);
 }
 
+/** The unit in which the largest value of a matrix is short, and what of it a value is. */
+export function scaleOf(most: number, kind: Kind): [string, number] {
+  const text = textOf(most, kind);
+  const unit = text.split(" ").at(-1)!;
+  return [unit, most / Math.max(Number.parseFloat(text), 1e-12)];
+}
+
+/** Four digits at most: eight ranks fit beside each other. */
+export function shortText(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+/** Ground and text of a cell whose value is such a share of the largest. */
+export function heatColors(theme: Theme, share: number): { background: string; color: string } {
+  const background = mix(theme.background, theme.communication, 0.75 * share);
+  // One of these can be read on any ground.
+  const [dark, light] = ["#000000", "#ffffff"];
+  return { background, color: contrast(dark, background) > contrast(light, background) ? dark : light };
+}
+
 /** Traffic from each rank to each other one. */
 export function HeatMap({ matrix }: { matrix: Matrix }) {
   const { store, t, theme } = useApp();
@@ -26,6 +48,7 @@ export function HeatMap({ matrix }: { matrix: Matrix }) {
   const { ranks, links } = matrix;
   if (ranks.length === 0) return <p className="hint">{t("communication.nomatrix")}</p>;
   const most = Math.max(1e-9, ...[...links.values()].map((link) => valueOf(link, kind)));
+  const [unit, size] = scaleOf(most, kind);
   return (
     <>
       <div className="toolbar">
@@ -45,7 +68,7 @@ export function HeatMap({ matrix }: { matrix: Matrix }) {
           <tbody>
             <tr>
               <th>
-                {t("communication.from")} \ {t("communication.to")}
+                {t("communication.from")} \ {t("communication.to")} · {unit}
               </th>
               {ranks.map((to) => (
                 <th key={to}>{to}</th>
@@ -57,18 +80,17 @@ export function HeatMap({ matrix }: { matrix: Matrix }) {
                 {ranks.map((to) => {
                   const link = links.get(`${from}:${to}`);
                   const value = link ? valueOf(link, kind) : 0;
-                  const heat = Math.round((75 * value) / most);
                   return (
                     <td
                       key={to}
-                      style={{ background: `color-mix(in srgb, ${theme.communication} ${heat}%, transparent)` }}
+                      style={heatColors(theme, value / most)}
                       title={
                         link
                           ? `${from} → ${to}: ${KINDS.map((name) => textOf(valueOf(link, name), name)).join(", ")}`
                           : ""
                       }
                     >
-                      {link && ranks.length <= MOST_TEXTS ? textOf(value, kind) : ""}
+                      {link && ranks.length <= MOST_TEXTS ? shortText(value / size) : ""}
                     </td>
                   );
                 })}

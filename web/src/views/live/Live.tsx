@@ -80,7 +80,9 @@ function Live() {
         <thead>
           <tr>
             {(["program", "state", "rank", "records", "bytes", "dropped", "folder"] as const).map((name) => (
-              <th key={name}>{t(`live.${name}`)}</th>
+              <th key={name} className={["rank", "records", "bytes", "dropped"].includes(name) ? "right" : ""}>
+                {t(`live.${name}`)}
+              </th>
             ))}
           </tr>
         </thead>

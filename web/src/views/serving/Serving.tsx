@@ -155,13 +155,16 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
             </span>
           </div>
           <div className="chart fills">
-            <Curves
-              curves={[{ name: measure, color: theme.accent, points: bars }]}
-              bars
-              formatX={(x) => formatDuration(Math.round(x))}
-              formatY={formatNumber}
-              testId="serving-histogram"
-            />
+            {values.length === 0 && <p className="hint">{t("serving.novalues")}</p>}
+            {values.length > 0 && (
+              <Curves
+                curves={[{ name: measure, color: theme.accent, points: bars }]}
+                bars
+                formatX={(x) => formatDuration(Math.round(x))}
+                formatY={formatNumber}
+                testId="serving-histogram"
+              />
+            )}
           </div>
           {steps && <Load steps={steps} />}
         </div>
@@ -262,7 +265,8 @@ function OneRequest({ trace, request, onClose }: { trace: number; request: Reque
         <div className="toolbar">
           <b>{t("serving.request", request?.name ?? "")}</b>
           <span className="muted">
-            {request ? t("serving.tokens", request.prompt ?? "?", request.output) : ""} {request?.reason}
+            {request ? t("serving.tokens", request.prompt ?? "?", request.output) : ""}
+            {request?.reason ? ` · ${request.reason}` : ""}
           </span>
           {request && request.slice !== null && (
             <button onClick={() => void actions.select(trace, request.slice!, true)}>{t("serving.show")}</button>

@@ -71,8 +71,9 @@ export function Waterfall({ requests, selected, onSelect }: Properties) {
         ))}
         {requests.slice(first, last).map((request, i) => {
           const y = (first + i) * HEIGHT + RULER;
-          const scheduled = request.scheduled ?? request.first ?? request.end;
-          const given = request.first ?? request.end;
+          // Without a first token of its own it was decoding already.
+          const given = request.first ?? request.tokens[0] ?? request.end;
+          const scheduled = request.scheduled ?? given;
           const parts: [number, number, string][] = [
             [request.ts, Math.min(scheduled, request.end), theme.free],
             [scheduled, given, theme.communication],
@@ -129,11 +130,13 @@ export function Waterfall({ requests, selected, onSelect }: Properties) {
           );
         })}
         <rect x={0} y={top} width={width} height={RULER} fill={theme.panel} />
-        {lines.map((value) => (
-          <text key={value} x={x(value + begin) + 3} y={top + 15} fill={theme.muted}>
-            {formatDuration(value)}
-          </text>
-        ))}
+        {lines
+          .filter((value) => x(value + begin) < width - 70)
+          .map((value) => (
+            <text key={value} x={x(value + begin) + 3} y={top + 15} fill={theme.muted}>
+              {formatDuration(value)}
+            </text>
+          ))}
       </svg>
     </div>
   );

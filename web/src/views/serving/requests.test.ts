@@ -28,6 +28,18 @@ it("reads requests, those that have not ended too", () => {
   expect(requestStatement("42")).toContain("ts - 42 AS ts");
 });
 
+it("begins a request whose arrival was not recorded with the first that is known of it", () => {
+  const [late] = requestsOf(
+    table("request_id name ts dur last_token_ts", [[7, "late", 900, -1, 900]]),
+    table("request_id at", [
+      [7, 100],
+      [7, 500],
+      [7, 900],
+    ]),
+  );
+  expect(late).toMatchObject({ ts: 100, end: 900, ended: false });
+});
+
 it("counts what users of a server look at", () => {
   expect(interTokenTimes(requests)).toEqual([150, 250]);
   expect(percentile([1, 2, 3, 4], 0.5)).toBe(2.5);
@@ -37,5 +49,10 @@ it("counts what users of a server look at", () => {
     [2.5, 2],
     [7.5, 2],
   ]);
-  expect(histogram([5, 5], 3).map(([, count]) => count)).toEqual([2, 0, 0]);
+  expect(histogram([6, 6], 3)).toEqual([
+    [2, 0],
+    [6, 2],
+    [10, 0],
+  ]);
+  expect(histogram([0], 1)).toEqual([[0, 1]]);
 });

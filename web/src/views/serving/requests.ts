@@ -81,9 +81,11 @@ export function requestsOf(table: TableMessage, tokens: TableMessage | null): Re
   return table.rows.map((row) => {
     const at = (name: string) => row[table.columns.findIndex((column) => column.name === name)];
     const id = Number(at("request_id"));
-    const ts = Number(at("ts"));
-    const dur = number(at("dur"));
     const own = given.get(id) ?? [];
+    const [scheduled, first] = [number(at("scheduled_ts")), number(at("first_token_ts"))];
+    // Of a request that had arrived before the recording began, the first that is known of it.
+    const ts = Math.min(Number(at("ts")), ...[scheduled, first, own[0] ?? null].filter((x) => x !== null));
+    const dur = number(at("dur"));
     const ended = dur !== null && dur >= 0;
     const last = number(at("last_token_ts"));
     return {
@@ -92,10 +94,10 @@ export function requestsOf(table: TableMessage, tokens: TableMessage | null): Re
       engine: number(at("engine")) ?? 0,
       slice: number(at("slice_id")),
       ts,
-      end: ended ? ts + dur : Math.max(ts, last ?? ts, own.at(-1) ?? ts),
+      end: ended ? Number(at("ts")) + dur : Math.max(ts, last ?? ts, own.at(-1) ?? ts),
       ended,
-      scheduled: number(at("scheduled_ts")),
-      first: number(at("first_token_ts")),
+      scheduled,
+      first,
       last,
       ttft: number(at("ttft_ns")),
       tpot: number(at("tpot_ns")),
@@ -123,12 +125,14 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[low]! + (sorted[Math.min(low + 1, sorted.length - 1)]! - sorted[low]!) * (at - low);
 }
 
-/** How many values fall into each of `parts` equal parts: [middle, count]. */
+/** How many values fall into each of `parts` equal parts: [middle, count]. A single value stands in the
+ * middle, with as much room at each side as it is large. */
 export function histogram(values: readonly number[], parts: number): [number, number][] {
   if (values.length === 0) return [];
-  const low = values.reduce((a, b) => Math.min(a, b));
-  const high = values.reduce((a, b) => Math.max(a, b));
-  const size = (high - low) / parts || 1;
+  let low = values.reduce((a, b) => Math.min(a, b));
+  let high = values.reduce((a, b) => Math.max(a, b));
+  if (low === high) [low, high] = [low - (Math.abs(low) || 1), high + (Math.abs(high) || 1)];
+  const size = (high - low) / parts;
   const counts = new Array<number>(parts).fill(0);
   for (const value of values) counts[Math.min(parts - 1, Math.floor((value - low) / size))]! += 1;
   return counts.map((count, i) => [low + (i + 0.5) * size, count]);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 
 import { api } from "../../api/client";
 import type { SchemaTableMessage, TableMessage } from "../../api/messages";
@@ -11,16 +11,14 @@ import { useRank } from "../../app/RankSelect";
 import type { View } from "../../app/view";
 import { colorIndex } from "../../base/color";
 import { formatCount, formatDuration, formatNumber } from "../../base/format";
-import { type ChartKind, chartOf } from "./chart";
+import { type ChartKind, chartOf, partOf } from "./chart";
 import { complete, wordBefore } from "./complete";
-
-const START =
-  "SELECT name, count(*) AS count, sum(dur) AS total_ns FROM slice GROUP BY name ORDER BY total_ns DESC LIMIT 100";
+import { examples } from "./examples";
 
 function Sql() {
   const { store, actions, t, theme } = useApp();
   const [rank, select] = useRank(true);
-  const text = useAppState((s) => s.detail["sql"] ?? START);
+  const text = useAppState((s) => s.detail["sql"] ?? examples[0]!);
   const [schema, setSchema] = useState<SchemaTableMessage[]>([]);
   const [table, setTable] = useState<TableMessage | null>(null);
   const [asked, setAsked] = useState("");
@@ -28,18 +26,21 @@ function Sql() {
   const [history, setHistory] = useState<string[]>([]);
   const chart = useAppState((s) => s.detail["chart"] ?? "") as ChartKind | "";
   const [words, setWords] = useState<string[]>([]);
+  const [word, setWord] = useState(0);
   const box = useRef<HTMLTextAreaElement>(null);
-  const setText = (value: string) => store.set({ detail: { ...store.get().detail, sql: value } });
+  const put = (part: Record<string, string>) => store.set({ detail: { ...store.get().detail, ...part } });
+  const setText = (value: string) => put({ sql: value, ran: "" });
 
   useEffect(() => {
     api.schema().then(setSchema, actions.fail);
   }, [actions]);
 
-  const run = async () => {
+  const run = async (text: string) => {
     const id = `q${Math.random().toString(36).slice(2)}`;
     setRunning(id);
     setWords([]);
     store.set({ error: "" });
+    put({ sql: text, ran: "1" });
     try {
       setTable(await api.sql(text, rank, WHOLE, id));
       setAsked(text);
@@ -49,6 +50,26 @@ function Sql() {
     } finally {
       setRunning("");
     }
+  };
+  // A link shows the result too, and so does who comes back to this view.
+  useEffect(() => {
+    if (store.get().detail["ran"] === "1") void run(store.get().detail["sql"] ?? "");
+  }, []); // eslint-disable-line react-hooks/exhaustive-deps
+
+  const suggest = (found: string[]) => {
+    setWords(found);
+    setWord(0);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void run(text);
+    else if (words.length === 0) return;
+    else if (step) setWord((now) => (now + step + words.length) % words.length);
+    else if (event.key === "Tab") take(words[word]!);
+    else if (event.key === "Escape") setWords([]);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
   };
   const take = (word: string) => {
     const caret = box.current!.selectionStart;
@@ -85,37 +106,36 @@ function Sql() {
             placeholder={t("sql.hint")}
             onChange={(event) => {
               setText(event.target.value);
-              setWords(complete(event.target.value, event.target.selectionStart, schema));
+              suggest(complete(event.target.value, event.target.selectionStart, schema));
             }}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void run();
-              else if (event.key === "Tab" && words[0]) take(words[0]);
-              else if (event.key === "Escape") setWords([]);
-              else return;
-              event.preventDefault();
-            }}
+            onKeyDown={onKey}
+            onBlur={() => setWords([])}
           />
           {words.length > 0 && (
-            <ul className="completion">
-              {words.map((word) => (
-                <li key={word} onPointerDown={() => take(word)}>
-                  {word}
+            <ul className="completion" role="listbox" data-testid="completion">
+              {words.map((name, i) => (
+                <li
+                  key={name}
+                  role="option"
+                  aria-selected={i === word}
+                  onPointerDown={(event) => {
+                    event.preventDefault();
+                    take(name);
+                  }}
+                >
+                  {name}
                 </li>
               ))}
             </ul>
           )}
           <div className="toolbar" style={{ padding: 0, border: 0 }}>
-            <button onClick={() => void run()} disabled={running !== ""}>
+            <button onClick={() => void run(text)} disabled={running !== ""}>
               {t("sql.run")}
             </button>
             <button onClick={() => void api.cancel(running).catch(actions.fail)} disabled={running === ""}>
               {t("sql.cancel")}
             </button>
-            <select
-              value={chart}
-              aria-label={t("sql.chart")}
-              onChange={(event) => store.set({ detail: { ...store.get().detail, chart: event.target.value } })}
-            >
+            <select value={chart} aria-label={t("sql.chart")} onChange={(event) => put({ chart: event.target.value })}>
               <option value="">{t("sql.nochart")}</option>
               <option value="line">{t("sql.line")}</option>
               <option value="dots">{t("sql.dots")}</option>
@@ -149,6 +169,18 @@ function Sql() {
           </div>
         </div>
         {chart !== "" && table && !drawn && <div className="caption">{t("sql.nonumbers")}</div>}
+        {table && drawn && (
+          <div className="caption legend">
+            {"series" in drawn &&
+              drawn.series.map((line, i) => (
+                <span key={line.name}>
+                  <i style={{ background: theme.lines[i % theme.lines.length] }} />
+                  {line.name}
+                </span>
+              ))}
+            {partOf(table, drawn) > 0 && <span>{t("sql.part", formatCount(partOf(table, drawn)))}</span>}
+          </div>
+        )}
         {drawn && "labels" in drawn && (
           <div className="chart" style={{ overflow: "auto" }} data-testid="sql-chart">
             <Bars
@@ -166,7 +198,7 @@ function Sql() {
             <Curves
               curves={drawn.series.map((line, i) => ({
                 ...line,
-                color: [theme.accent, theme.error, theme.warning, theme.computing, theme.muted][i % 5]!,
+                color: theme.lines[i % theme.lines.length]!,
               }))}
               dots={chart === "dots"}
               bars={chart === "bars"}
@@ -176,7 +208,17 @@ function Sql() {
             />
           </div>
         )}
-        {table && <DataTable name="sql" plain table={table} trace={rank} sql={asked} testId="sql-result" />}
+        {!table && running === "" && (
+          <div className="examples" data-testid="sql-examples">
+            <h3>{t("sql.examples")}</h3>
+            {examples.map((statement) => (
+              <button key={statement} onClick={() => void run(statement)}>
+                {statement}
+              </button>
+            ))}
+          </div>
+        )}
+        {table && <DataTable key={asked} name="sql" plain table={table} trace={rank} sql={asked} testId="sql-result" />}
       </div>
     </div>
   );

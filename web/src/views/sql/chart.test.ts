@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { chartOf } from "./chart";
+import { chartOf, partOf } from "./chart";
 
 const table = (types: string[], rows: (string | number | null)[][]) => ({
   columns: types.map((type, i) => ({ name: `c${i}`, type })),
@@ -41,4 +41,14 @@ it("draws a bar for each text", () => {
 it("has nothing to draw without numbers, and one number over the rows", () => {
   expect(chartOf(table(["text"], [["x"]]), "line")).toBeNull();
   expect(chartOf(table(["integer"], [[7]]), "line")).toEqual({ series: [{ name: "c0", points: [[0, 7]] }] });
+});
+
+it("tells how much of a long result is drawn", () => {
+  const columns = [{ name: "n", type: "integer" }];
+  const rows = Array.from({ length: 6000 }, (_, i) => [i]);
+  const long = { columns, rows, complete: true, elapsed: 0 };
+  expect(partOf(long, chartOf(long, "line")!)).toBe(5000);
+  const short = { columns, rows: rows.slice(0, 10), complete: true, elapsed: 0 };
+  expect(partOf(short, chartOf(short, "line")!)).toBe(0);
+  expect(partOf({ ...short, complete: false }, chartOf(short, "line")!)).toBe(10);
 });

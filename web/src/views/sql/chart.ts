@@ -20,6 +20,12 @@ function isNumeric(table: TableMessage, column: number): boolean {
   );
 }
 
+/** How many of the rows a chart shows, where that is not all of them; else 0. */
+export function partOf(table: TableMessage, drawn: NonNullable<ReturnType<typeof chartOf>>): number {
+  const most = "labels" in drawn ? LABELS : MOST;
+  return table.rows.length > most || !table.complete ? Math.min(most, table.rows.length) : 0;
+}
+
 /** Bars by a text and a number; else each number over the first one, or over the row where there is
  * one only. Null where there is no number. */
 export function chartOf(

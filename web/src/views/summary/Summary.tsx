@@ -56,7 +56,9 @@ function Steps({ steps }: { steps: readonly Step[] }) {
         testId="steps"
         whole={whole}
         rows={shown.map((step) => ({
-          label: `${step.rank} · ${t("summary.step")} ${step.step}`,
+          label: [step.rank, step.device && t("lane.device", step.device), `${t("summary.step")} ${step.step}`]
+            .filter(Boolean)
+            .join(" · "),
           parts: parts.map(([name, color]) => ({
             color,
             value: step[name],

@@ -39,3 +39,22 @@ it("names the rank that others wait for", () => {
   const idle = stepsOf("Rank 3", 3, table([[1, 0, 0, 10, 500]]));
   expect(rankTotals([...steps, ...idle])[3]!.slower).toBe(0);
 });
+
+it("takes devices of a rank as beside each other", () => {
+  const both = { ...table([]), columns: [...columns, { name: "device_id", type: "integer" }] };
+  const two = stepsOf("Rank 0", 0, {
+    ...both,
+    rows: [
+      [1, 100, 0, 60, 10, 0],
+      [1, 20, 0, 0, 2, 2],
+    ],
+  });
+  expect(two.map((step) => step.device)).toEqual(["0", "2"]);
+  const one = stepsOf("Rank 1", 1, { ...both, rows: [[1, 120, 0, 40, 10, 1]] });
+  expect(one[0]!.device).toBe("");
+  const totals = rankTotals([...two, ...one]);
+  expect(totals.map(({ steps, average, slower }) => [steps, average, slower])).toEqual([
+    [1, 170, 0],
+    [1, 170, 0],
+  ]);
+});

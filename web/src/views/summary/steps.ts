@@ -6,6 +6,8 @@ export interface Step {
   rank: string;
   trace: number;
   step: string;
+  /** Where a rank has several, the one that it is of; else "". */
+  device: string;
   computing: number;
   overlapped: number;
   exposed: number;
@@ -17,9 +19,11 @@ export const wholeOf = (step: Step) => step.computing + step.exposed + step.free
 export function stepsOf(rank: string, trace: number, table: TableMessage): Step[] {
   const at = (name: string) => columnOf(table, name);
   const number = (row: readonly unknown[], name: string) => Number(row[at(name)] ?? 0);
+  const several = new Set(table.rows.map((row) => row[at("device_id")])).size > 1;
   return table.rows.map((row) => ({
     rank,
     trace,
+    device: several ? String(row[at("device_id")] ?? "") : "",
     step: row[at("step_id")] === null || Number(row[at("step_id")]) < 0 ? "–" : String(row[at("step_id")]),
     computing: number(row, "computing_ns"),
     overlapped: number(row, "overlapped_ns"),
@@ -41,9 +45,11 @@ export interface RankTotal {
 }
 
 /** A slow rank computes longer than others; those wait for it in communication. A rank of which no
- * computing was recorded is not compared. */
+ * computing was recorded is not compared. Devices of a rank work beside each other: a step takes as long as
+ * the longest of them. */
 export function rankTotals(steps: readonly Step[]): RankTotal[] {
   const totals = new Map<number, RankTotal>();
+  const wholes = new Map<number, Map<string, number>>();
   for (const step of steps) {
     const total = totals.get(step.trace) ?? {
       rank: step.rank,
@@ -55,15 +61,19 @@ export function rankTotals(steps: readonly Step[]): RankTotal[] {
       free: 0,
       slower: 0,
     };
-    total.steps += 1;
-    total.average += wholeOf(step);
+    const own = wholes.get(step.trace) ?? new Map<string, number>();
+    wholes.set(step.trace, own.set(step.step, Math.max(own.get(step.step) ?? 0, wholeOf(step))));
     total.computing += step.computing;
     total.exposed += step.exposed;
     total.free += step.free;
     totals.set(step.trace, total);
   }
   const list = [...totals.values()];
-  for (const total of list) total.average /= Math.max(1, total.steps);
+  for (const total of list) {
+    const own = [...wholes.get(total.trace)!.values()];
+    total.steps = own.length;
+    total.average = own.reduce((sum, whole) => sum + whole, 0) / Math.max(1, own.length);
+  }
   const own = (total: RankTotal) => total.computing / Math.max(1, total.steps);
   const sorted = list
     .map(own)

@@ -3,9 +3,10 @@ import { useMemo } from "react";
 import { api } from "../../api/client";
 import type { FactMessage, SliceMessage, SliceRefMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
-import { formatCount, formatDuration, formatExact } from "../../base/format";
+import { formatBytes, formatCount, formatDuration, formatExact } from "../../base/format";
 import { type TextKey } from "../../i18n";
 import { en } from "../../i18n/en";
+import { word } from "../../i18n/words";
 
 export function SliceLink({ slice }: { slice: SliceRefMessage }) {
   const { actions } = useApp();
@@ -17,10 +18,25 @@ export function SliceLink({ slice }: { slice: SliceRefMessage }) {
   );
 }
 
+/** Numbers that tie tables to each other say nothing to people; the name stands above. */
+const QUIET = /^(name|(task|track|process|kind|args|stack|slice|launch_slice|device_task)_id)$/;
+
 function groupsOfFacts(facts: readonly FactMessage[]): [string, FactMessage[]][] {
   const groups = new Map<string, FactMessage[]>();
-  for (const fact of facts) groups.set(fact.group, [...(groups.get(fact.group) ?? []), fact]);
+  for (const fact of facts) {
+    if (fact.group !== "args" && QUIET.test(fact.key)) continue;
+    groups.set(fact.group, [...(groups.get(fact.group) ?? []), fact]);
+  }
   return [...groups];
+}
+
+/** Of our own tables the unit is part of a column's name. */
+export function factText({ group, key, value }: FactMessage): [string, string] {
+  const number = Number(value);
+  if (group === "args" || value === "" || !Number.isFinite(number)) return [key, value];
+  if (key.endsWith("_ns")) return [key.slice(0, -3), formatDuration(number)];
+  if (key.endsWith("_bytes")) return [key.slice(0, -6), formatBytes(number)];
+  return [key, value];
 }
 
 function Times({ slice }: { slice: SliceMessage }) {
@@ -34,7 +50,7 @@ function Times({ slice }: { slice: SliceMessage }) {
   const raw = (at: number) => (BigInt(session.base) + BigInt(Math.round(at - api.offsetOf(trace)))).toString();
   const rows: [TextKey, string][] = [
     ["details.name", name],
-    ["details.category", slice.category],
+    ["details.category", slice.category || "–"],
     ["details.start", formatExact(ts - zero)],
     ["details.duration", dur < 0 ? t("details.unfinished") : formatExact(dur)],
     [
@@ -63,6 +79,7 @@ function Times({ slice }: { slice: SliceMessage }) {
 export function DetailsPanel() {
   const { store, actions, t } = useApp();
   const slice = useAppState((s) => s.slice);
+  const language = useAppState((s) => s.language);
   const groups = useMemo(() => groupsOfFacts(slice?.facts ?? []), [slice]);
   if (!slice) return <p className="hint">{t("panel.empty")}</p>;
   const same = () => {
@@ -88,10 +105,10 @@ export function DetailsPanel() {
         <div className="block" key={group}>
           <h3>{`facts.${group}` in en ? t(`facts.${group}` as TextKey) : group}</h3>
           <dl>
-            {facts.map((fact, i) => (
+            {facts.map(factText).map(([key, value], i) => (
               <div key={i}>
-                <dt>{fact.key}</dt>
-                <dd>{fact.value}</dd>
+                <dt>{key}</dt>
+                <dd>{value}</dd>
               </div>
             ))}
           </dl>
@@ -104,7 +121,7 @@ export function DetailsPanel() {
             {slice.flows.map((flow, i) => (
               <li key={i}>
                 <em>
-                  {flow.out ? "→" : "←"} {flow.kind.replaceAll("_", " ")}
+                  {flow.out ? "→" : "←"} {word(language, flow.kind.replaceAll("_", " "))}
                 </em>
                 <SliceLink slice={flow.slice} />
               </li>

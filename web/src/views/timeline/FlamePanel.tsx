@@ -77,6 +77,7 @@ export function FlamePanel() {
             <button
               key={box.node}
               title={text}
+              aria-label={node.name}
               onClick={() => setRoot(root === box.node ? -1 : box.node)}
               style={{
                 left: `${box.left * 100}%`,

@@ -1,49 +1,26 @@
 import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
-import type { SessionMessage, SliceRefMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
 import type { View } from "../../app/view";
 import { formatDuration, formatNumber } from "../../base/format";
 import { Canvas2dRenderer } from "../../render/canvas2d";
+import { Apart } from "./Apart";
 import { Drawer } from "./Drawer";
 import { Overview } from "./Overview";
 import { counterAt, drawTimeline, placeOf } from "./draw";
 import { GUTTER, RULER, type Scene } from "./scene";
 import { Feed, type Wish } from "./feed";
-import {
-  DEPTH_HEIGHT,
-  type Row,
-  buildRows,
-  groupsOf,
-  heightOf,
-  laneStartsFolded,
-  siblingsOf,
-  toggleFold,
-  visibleRows,
-} from "./lanes";
+import { type Shown, foldedAtStart, rowAt, sliceAt } from "./find";
+import { type Row, buildRows, heightOf, siblingsOf, toggleFold, visibleRows } from "./lanes";
 import { Menu, type MenuPlace } from "./Menu";
 import { type Gesture, gestureOf } from "./mouse";
 import { timelineKeys } from "./keys";
 import { COMPUTED } from "./overlap";
+import { type Band, type Hover, Overlays } from "./Overlays";
+import { useReveal } from "./useReveal";
 import { useScroll } from "./useScroll";
-import { type TimeWindow, pan, spanOf, timeToX, xToTime, zoom } from "./viewport";
-
-interface Hover {
-  x: number;
-  y: number;
-  name: string;
-  text: string;
-}
-
-/** Whether a row is folded before the user has said anything. */
-function foldedAtStart(row: Row, session: SessionMessage): boolean {
-  const trace = session.traces.find((candidate) => candidate.id === row.trace);
-  const track = trace?.tracks.find((candidate) => candidate.id === row.track);
-  if (track) return laneStartsFolded(track);
-  if (row.key.endsWith("/computed")) return true;
-  if (row.family !== "counter" || row.kind !== "group") return false;
-  return (trace ? (groupsOf(trace, (key) => key).find((g) => g.key === row.key)?.tracks.length ?? 0) : 0) > 6;
-}
+import { useWheel } from "./useWheel";
+import { type TimeWindow, pan, spanOf, xToTime, zoom } from "./viewport";
 
 export function Timeline() {
   const { store, actions, t, theme } = useApp();
@@ -73,7 +50,7 @@ export function Timeline() {
   const gesture = useRef<Gesture | null>(null);
   const [menu, setMenu] = useState<MenuPlace | null>(null);
   const lifted = useRef<{ key: string; y: number } | null>(null);
-  const [band, setBand] = useState<{ x0: number; y0: number; x1: number; y1: number } | null>(null);
+  const [band, setBand] = useState<Band | null>(null);
 
   // What was fetched belongs to these slices at these places.
   const versions = session.traces.map((trace) => trace.version).join() + JSON.stringify(offsets);
@@ -142,74 +119,16 @@ export function Timeline() {
   });
   useEffect(() => () => cancelAnimationFrame(due.current), []);
 
-  // A slice that was jumped to comes into view.
+  useReveal(size.height, setScroll);
+  // The lane that keys act on stays in view.
   useEffect(() => {
-    const reveal = (event: Event) => {
-      const target = (event as CustomEvent<SliceRefMessage>).detail;
-      requestAnimationFrame(() => {
-        const state = store.get();
-        const all = buildRows(state.session!, state, t);
-        const group = groupsOf(state.session!.traces[target.trace]!, t).find((g) =>
-          g.tracks.some((track) => track.id === target.track),
-        );
-        const row = all.find((r) => r.kind !== "group" && r.trace === target.trace && r.track === target.track);
-        if (!row && group) {
-          const open = state.folded.filter((k) => k !== group.key && k !== String(target.trace));
-          store.set({ folded: group.family === "counter" ? [...open, `+${group.key}`] : open });
-          return;
-        }
-        if (!row) return;
-        // A folded lane that hides the slice is unfolded, and comes here again.
-        const owner = state.session!.traces[target.trace]!.tracks.find((track) => track.id === target.track);
-        if (row.folded && owner && target.depth >= row.depths) {
-          store.set({ folded: toggleFold(state.folded, row.key, laneStartsFolded(owner)) });
-          window.dispatchEvent(new CustomEvent("sonde-reveal", { detail: target }));
-          return;
-        }
-        const y = row.y + target.depth * row.bar;
-        setScroll((now) =>
-          y < now || y + DEPTH_HEIGHT * 2 > now + size.height - RULER
-            ? Math.max(0, y - (size.height - RULER) / 2)
-            : now,
-        );
-      });
-    };
-    window.addEventListener("sonde-reveal", reveal);
-    return () => window.removeEventListener("sonde-reveal", reveal);
-  }, [store, t, size.height, setScroll]);
-
-  const rowAt = (y: number): Row | undefined =>
-    seen.find((row) => y - RULER + top >= row.y && y - RULER + top < row.y + row.height);
-
-  const sliceAt = (
-    x: number,
-    y: number,
-  ): { trace: number; id: number; name: string; dur: number; count: number } | null => {
-    const row = rowAt(y);
-    if (!row || row.kind !== "track" || x < GUTTER) return null;
-    const depth = Math.floor((y - RULER + top - row.y - 2) / row.bar);
-    const lane = feed.track(row.trace, row.track)?.lanes.find((l) => l.depth === depth);
-    if (!lane || depth >= row.depths) return null;
-    let best = -1;
-    let distance = 4;
-    for (let i = 0; i < lane.begin.length; ++i) {
-      const left = GUTTER + timeToX(timeWindow, plot, lane.begin[i]!);
-      const right =
-        lane.dur[i]! < 0
-          ? size.width
-          : Math.max(left + 1, GUTTER + timeToX(timeWindow, plot, lane.begin[i]! + lane.dur[i]!));
-      const away = x < left ? left - x : x > right ? x - right : 0;
-      if (away < distance || (away === 0 && distance === 0)) [best, distance] = [i, away];
-    }
-    if (best < 0) return null;
-    return {
-      trace: row.trace,
-      id: lane.id[best]!,
-      name: feed.name(row.trace, lane.name[best]!) ?? "",
-      dur: lane.dur[best]!,
-      count: lane.count[best]!,
-    };
-  };
+    const row = rows.find((candidate) => candidate.key === cursor && !candidate.pinned);
+    const space = size.height - RULER;
+    if (!row || space <= 0) return;
+    setScroll((y) => (row.y < y ? row.y : row.y + row.height > y + space ? row.y + row.height - space : y));
+  }, [cursor, size.height, setScroll]); // eslint-disable-line react-hooks/exhaustive-deps
+  useWheel(canvas, plot, maxScroll, setScroll);
+  const shown: Shown = { rows: seen, top, window: timeWindow, width: size.width, feed };
 
   const fold = (row: Row) =>
     store.set({ folded: toggleFold(store.get().folded, row.key, foldedAtStart(row, session)) });
@@ -225,7 +144,7 @@ export function Timeline() {
     setMenu(null);
     canvas.current!.setPointerCapture(event.pointerId);
     if (at.x < GUTTER) {
-      const row = rowAt(at.y);
+      const row = rowAt(shown, at.y);
       lifted.current = row ? { key: row.key, y: at.y } : null;
       return;
     }
@@ -233,7 +152,7 @@ export function Timeline() {
   };
 
   const clickGutter = (at: { x: number; y: number }) => {
-    const row = rowAt(at.y);
+    const row = rowAt(shown, at.y);
     if (!row) return;
     if (row.track >= 0 && at.x > GUTTER - 24) actions.toggle("pinned", row.key);
     else fold(row);
@@ -242,7 +161,7 @@ export function Timeline() {
   /** A lane that is dragged by its label changes places with the one it comes to. */
   const dragLane = (at: { x: number; y: number }) => {
     const own = rows.find((row) => row.key === lifted.current!.key);
-    const over = rowAt(at.y);
+    const over = rowAt(shown, at.y);
     if (!own || !over || over === own || Math.abs(at.y - lifted.current!.y) <= 4) return;
     const siblings = siblingsOf(rows, own);
     if (!siblings.includes(over.key)) return;
@@ -258,13 +177,13 @@ export function Timeline() {
     const g = gesture.current;
     if (lifted.current) return dragLane(at);
     if (!g) {
-      const label = at.x < GUTTER ? rowAt(at.y) : undefined;
+      const label = at.x < GUTTER ? rowAt(shown, at.y) : undefined;
       if (label && label.track >= 0) {
         const track = session.traces[label.trace]?.tracks.find((candidate) => candidate.id === label.track);
         setHover({ ...at, name: label.label, text: t("lane.slices", track?.slices ?? 0) });
         return;
       }
-      const over = rowAt(at.y);
+      const over = rowAt(shown, at.y);
       const points =
         over?.kind === "counter" && !over.folded ? feed.counter(over.trace, over.track)?.points : undefined;
       if (over && points) {
@@ -272,7 +191,7 @@ export function Timeline() {
         setHover(value === null ? null : { ...at, name: formatNumber(value), text: over.label });
         return;
       }
-      const under = sliceAt(at.x, at.y);
+      const under = sliceAt(shown, at.x, at.y);
       const text = under
         ? (under.count > 1 ? `${t("lane.slices", under.count)} · ` : "") +
           (under.dur < 0 ? t("details.unfinished") : formatDuration(under.dur))
@@ -297,14 +216,14 @@ export function Timeline() {
     gesture.current = null;
     setBand(null);
     if (lifted.current) {
-      const row = rowAt(at.y);
+      const row = rowAt(shown, at.y);
       if (row && Math.abs(at.y - lifted.current.y) <= 4 && row.key === lifted.current.key) clickGutter(at);
       lifted.current = null;
       return;
     }
     if (!g) return;
     if (!g.moved) {
-      const under = sliceAt(at.x, at.y);
+      const under = sliceAt(shown, at.x, at.y);
       if (under && under.id >= 0) void actions.select(under.trace, under.id);
       else actions.deselect();
       return;
@@ -322,27 +241,6 @@ export function Timeline() {
     if (lanes.length > 0) store.set({ area: { begin: from, end: to, lanes }, panel: "area", drawer: true });
   };
 
-  // React listens passively to the wheel: zooming must keep the browser from doing so too.
-  useEffect(() => {
-    const element = canvas.current!;
-    const onWheel = (event: WheelEvent) => {
-      event.preventDefault();
-      const unit = event.deltaMode === 1 ? 16 : 1;
-      const now = actions.window();
-      const across = event.deltaX * unit || (event.shiftKey ? event.deltaY * unit : 0);
-      if (event.ctrlKey || event.metaKey) {
-        const at = xToTime(now, plot, place(event).x - GUTTER);
-        actions.setWindow(zoom(now, Math.exp(event.deltaY * unit * 0.0022), at, actions.data()));
-      } else if (across !== 0) {
-        actions.setWindow(pan(now, (across / plot) * spanOf(now), actions.data()));
-      } else {
-        setScroll((y) => Math.min(maxScroll, Math.max(0, Math.min(y, maxScroll) + event.deltaY * unit)));
-      }
-    };
-    element.addEventListener("wheel", onWheel, { passive: false });
-    return () => element.removeEventListener("wheel", onWheel);
-  }, [actions, plot, maxScroll, setScroll]);
-
   useEffect(() => {
     const middle = () =>
       pointer.current && pointer.current.x > GUTTER
@@ -353,7 +251,7 @@ export function Timeline() {
       const selected = slice ? `${slice.slice.trace}:${slice.slice.track}` : "";
       return (
         rows.find((row) => row.key === cursor) ??
-        (pointer.current ? rowAt(pointer.current.y) : undefined) ??
+        (pointer.current ? rowAt(shown, pointer.current.y) : undefined) ??
         rows.find((row) => row.key === selected)
       );
     };
@@ -388,8 +286,6 @@ export function Timeline() {
         const row = rows[Math.min(rows.length - 1, Math.max(0, from + step))];
         if (!row) return;
         store.set({ cursor: row.key });
-        const space = size.height - RULER;
-        setScroll((y) => (row.y < y ? row.y : row.y + row.height > y + space ? row.y + row.height - space : y));
       },
       move: (step) => {
         const row = under();
@@ -419,6 +315,7 @@ export function Timeline() {
   const selectedY = slice ? placeOf(seen, top, slice.slice) : null;
   return (
     <div className="timeline">
+      <Apart />
       <Overview key={versions} data={data} window={timeWindow} gutter={GUTTER} onChange={(w) => actions.setWindow(w)} />
       <div className="canvas-box" ref={box}>
         <canvas
@@ -436,9 +333,9 @@ export function Timeline() {
           onContextMenu={(event) => {
             event.preventDefault();
             const at = place(event);
-            const found = sliceAt(at.x, at.y);
+            const found = sliceAt(shown, at.x, at.y);
             if (found && found.id >= 0) void actions.select(found.trace, found.id);
-            setMenu({ ...at, row: rowAt(at.y) ?? null });
+            setMenu({ ...at, row: rowAt(shown, at.y) ?? null });
           }}
           onPointerLeave={() => {
             pointer.current = null;
@@ -446,32 +343,16 @@ export function Timeline() {
           }}
           onDoubleClick={(event) => {
             const at = place(event);
-            const found = sliceAt(at.x, at.y);
+            const found = sliceAt(shown, at.x, at.y);
             if (found && found.id >= 0) void actions.select(found.trace, found.id, true, true);
           }}
         />
-        {maxScroll > 0 && (
-          <div className="scrollbar" aria-hidden="true">
-            <div
-              style={{
-                top: `${(top / heightOf(rows)) * 100}%`,
-                height: `${((size.height - RULER) / heightOf(rows)) * 100}%`,
-              }}
-            />
-          </div>
-        )}
-        {band && (
-          <div
-            className="band"
-            style={{ left: band.x0, width: band.x1 - band.x0, top: band.y0, height: band.y1 - band.y0 }}
-          />
-        )}
-        {hover && !band && (
-          <div className="tip" style={{ left: Math.min(hover.x + 14, size.width - 340), top: hover.y + 18 }}>
-            <b>{hover.name}</b>
-            <span>{hover.text}</span>
-          </div>
-        )}
+        <Overlays
+          hover={hover}
+          band={band}
+          width={size.width}
+          scroll={maxScroll > 0 ? { from: top / heightOf(rows), part: (size.height - RULER) / heightOf(rows) } : null}
+        />
         {menu && (
           <Menu
             place={menu}
@@ -484,11 +365,6 @@ export function Timeline() {
               canvas.current?.focus();
             }}
           />
-        )}
-        {hidden.length > 0 && (
-          <button className="hidden-lanes" onClick={() => store.set({ hidden: [] })}>
-            {t("lane.hidden", hidden.length)}
-          </button>
         )}
       </div>
       <Drawer />

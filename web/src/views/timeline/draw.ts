@@ -67,7 +67,7 @@ function drawLabel(r: Renderer, s: Scene, row: Row) {
   }
   const hover = s.pointer !== null && s.pointer.x < GUTTER && s.pointer.y >= y && s.pointer.y < y + row.height;
   const middle = y + Math.min(row.height, 22) / 2;
-  r.text(s.theme.text, row.label, 26 + row.indent * 8, middle, GUTTER - 60 - row.indent * 8);
+  r.text(s.theme.text, row.label, 26 + row.indent * 8, middle, GUTTER - 26 - row.indent * 8 - 22);
   if (hover || row.pinned)
     r.text(row.pinned ? s.theme.accent : s.theme.muted, row.pinned ? "★" : "☆", GUTTER - 18, middle, 16);
 }

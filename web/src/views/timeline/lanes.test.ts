@@ -125,6 +125,7 @@ describe("rows", () => {
 it("shortens commands", () => {
   expect(shortCommand("/a/b/python3 -u train.py --x 1")).toBe("python3 train.py --x 1");
   expect(shortCommand("vllm")).toBe("vllm");
+  expect(shortCommand("/v/bin/python3 /v/bin/vllm serve /models/a")).toBe("python3 vllm serve /models/a");
 });
 
 describe("lanes", () => {

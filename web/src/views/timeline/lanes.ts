@@ -95,12 +95,13 @@ export function traceLabel(trace: TraceMessage, t: Translate, others: readonly T
 
 export function trackLabel(track: TrackMessage, t: Translate): string {
   if (track.kind === "python") return t("lane.python", track.name);
+  if (track.kind === "mark") return t("lane.mark", track.name);
   return track.kind === "module" && !/module/i.test(track.name) ? t("lane.module", track.name) : track.name;
 }
 
-/** "path/to/python -u train.py" -> "python train.py". */
+/** "path/to/python -u path/to/train.py" -> "python train.py". */
 export function shortCommand(name: string): string {
-  return name.replace(/^(\S*\/)?(\S+)/, "$2").replace(/^(python[\d.]*) (-\S+ )+/, "$1 ");
+  return name.replace(/^(\S*\/)?(\S+)/, "$2").replace(/^(python[\d.]*) (-\S+ )*(\S*\/)?/, "$1 ");
 }
 
 interface Group {
