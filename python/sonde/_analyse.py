@@ -5,15 +5,19 @@ memory nor stops with it.
 """
 
 import atexit
+import contextlib
 import os
+import socket
 import subprocess
 import threading
+from collections.abc import Iterator
 from typing import Callable, Optional
 
 from sonde import _native
 
 OUTPUT_FOLDER = "ASCEND_PROFILER_OUTPUT"
 DONE_FILE = "analyse.done"
+_PARSER_FILE = "analyse.parser"  # in logs: host and number of the last parser in the background
 _LOW_PRIORITY = 10
 
 _lock = threading.Lock()
@@ -24,6 +28,25 @@ _joins_at_exit = False
 def is_analysed(span: str) -> bool:
     """Whether a span folder has complete deliverables."""
     return os.path.exists(os.path.join(span, OUTPUT_FOLDER, DONE_FILE))
+
+
+def has_failed(span: str) -> bool:
+    """Whether the last parser in the background ended, or was ended, without deliverables. That of
+    another machine counts as running."""
+    try:
+        with open(os.path.join(span, "logs", _PARSER_FILE), encoding="utf-8") as file:
+            number, host = file.read().split(maxsplit=1)
+        if host.strip() != socket.gethostname():
+            return False
+        with open(f"/proc/{int(number)}/stat", encoding="utf-8") as file:
+            is_running = file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except ValueError:
+        return False  # being written
+    except FileNotFoundError as problem:
+        is_running = str(problem.filename).endswith(_PARSER_FILE)  # will be
+    except OSError:
+        is_running = False
+    return not is_running and not is_analysed(span)
 
 
 def _command(
@@ -83,23 +106,29 @@ def run_in_background(
     paths: list[str],
     export_types: Optional[list[str]] = None,
     on_end: Callable[[int], None] = lambda status: None,
+    processors: Optional[set[int]] = None,
+    delay_s: float = 0,
 ) -> None:
     """Starts parsing with low priority; it is awaited before the interpreter ends.
 
     Its messages go into ``logs/analyse.log`` of the first span folder; ``on_end`` gets its exit
-    status, on a thread of its own.
+    status, on a thread of its own. ``processors``: where it may run, else where the caller may.
+    ``delay_s``: it sleeps so long first, and until the parser that this process started before has
+    ended: whoever records faster than the machine parses needs no more memory for it.
     """
     logs = os.path.join(paths[0], "logs")
     os.makedirs(logs, mode=0o750, exist_ok=True)
-    with open(os.path.join(logs, "analyse.log"), "ab") as log:
+    with open(os.path.join(logs, "analyse.log"), "ab") as log, _allowed_on(processors):
         process = subprocess.Popen(
-            _command(paths, export_types, None),
+            [*_later(delay_s), *_command(paths, export_types, None)],
             env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
         )
+    with open(os.path.join(logs, _PARSER_FILE), "w", encoding="utf-8") as file:
+        file.write(f"{process.pid} {socket.gethostname()}\n")
     try:
         os.setpriority(os.PRIO_PROCESS, process.pid, _LOW_PRIORITY)
     except OSError:
@@ -112,6 +141,37 @@ def run_in_background(
             _joins_at_exit = True
     # Also takes the ended process away: a server parses thousands of captures.
     threading.Thread(target=_await, args=(process, on_end), daemon=True).start()
+
+
+def _later(seconds: float) -> list[str]:
+    """Words before a command that is to begin later, as the same process."""
+    if seconds <= 0:
+        return []
+    with _lock:
+        last = _background[-1] if _background else None
+    waits = ""
+    if last is not None and last.poll() is None:
+        waits = f"while kill -0 {last.pid} 2> /dev/null; do sleep 0.1; done; "
+    return ["/bin/sh", "-c", f'sleep {seconds}; {waits}exec "$@"', "sh"]
+
+
+@contextlib.contextmanager
+def _allowed_on(processors: Optional[set[int]]) -> Iterator[None]:
+    """What the calling thread starts meanwhile may run on these processors; a process inherits
+    that, and looks at it once, when it begins."""
+    usual = os.sched_getaffinity(0)
+    if not processors or processors == usual:
+        yield
+        return
+    try:
+        os.sched_setaffinity(0, processors)
+    except OSError:
+        processors = usual  # some are gone
+    try:
+        yield
+    finally:
+        if processors != usual:
+            os.sched_setaffinity(0, usual)
 
 
 def _await(process: "subprocess.Popen[bytes]", on_end: Callable[[int], None]) -> None:

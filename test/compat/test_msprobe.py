@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / os.environ.get("PRESET", "dev")
 PROGRAM = Path(__file__).parent / "programs" / "precision_cases.py"
 MODELS = PROGRAM.with_name("precision_models.py")
+PROGRAMS = PROGRAM.with_name("precision_programs.py")
 
 # Sums that cancel agree less well than their terms: both tools add in single precision, in another
 # order.
@@ -121,6 +122,17 @@ def differences(ours, theirs, path="", slack=0.0):
         yield f"{path}: {ours!r} and {theirs!r}"
 
 
+def assert_same_files(ours, theirs, task):
+    """Every file of every step, field by field; the tensors bit by bit."""
+    assert list(ours.steps) == list(theirs.steps)
+    for step in theirs.steps:
+        for name in ("dump", "stack", "construct"):
+            found = list(differences(ours.json(step, name), theirs.json(step, name), name))
+            assert not found, f"{step}: {len(found)} differences, the first: {found[:5]}"
+        if task == "tensor":
+            assert ours.tensors(step) == theirs.tensors(step)
+
+
 SETS = [
     ("plain", "mix", "statistics", "statistics", {}),
     ("plain", "L1", "statistics", "statistics", {"risk_level": "FOCUS"}),
@@ -152,13 +164,7 @@ def test_repeats_the_reference(python, tmp_path, case, level, task, summary, mor
     theirs = record(python, "msprobe", tmp_path, case, settings)
     plain = record(python, "none", tmp_path, case, settings)
     assert ours.digest == plain.digest
-    assert list(ours.steps) == list(theirs.steps)
-    for step in theirs.steps:
-        for name in ("dump", "stack", "construct"):
-            found = list(differences(ours.json(step, name), theirs.json(step, name), name))
-            assert not found, f"{step}: {len(found)} differences, the first: {found[:5]}"
-        if task == "tensor":
-            assert ours.tensors(step) == theirs.tensors(step)
+    assert_same_files(ours, theirs, task)
 
 
 def test_goes_on_after_a_call_that_raised(python, tmp_path):
@@ -223,6 +229,44 @@ def test_repeats_the_reference_for_models(python, tmp_path, level, task, block):
         if task == "tensor":
             saved = {k: v for k, v in ours.tensors(step).items() if not k.startswith("VF.")}
             assert saved == theirs.tensors(step)
+
+
+# Of these "encoder" has a residual input: its gradients are added in another order, as above.
+WHOLE = (
+    "two_optimizers penalty accumulated kept_graph closure scaled frozen own_function hooks "
+    "parametrized lazy images encoder threads generators results written_to many_results indexed "
+    "subclasses"
+)
+WHOLE_SETS = [
+    ("mix", "tensor", {}),
+    ("L1", "statistics", {}),
+    ("L0", "statistics", {}),
+]
+# With these the reference ends the program, or loses the gradients of the copied model.
+BEYOND = "copied sparse complex_numbers rare_types transformed"
+
+
+@pytest.mark.parametrize(("level", "task", "block"), WHOLE_SETS)
+def test_repeats_the_reference_for_programs(python, tmp_path, level, task, block):
+    settings = {"task": task, "level": level, "risk_level": "ALL", task: block}
+    ours = record(python, "sonde", tmp_path, WHOLE, settings, PROGRAMS)
+    theirs = record(python, "msprobe", tmp_path, WHOLE, settings, PROGRAMS)
+    plain = record(python, "none", tmp_path, WHOLE, settings, PROGRAMS)
+    for line, expected in zip(ours.digest, plain.digest):
+        assert line == expected or line.split()[1] == "encoder"
+    assert ours.digest == theirs.digest
+    assert_same_files(ours, theirs, task)
+
+
+@pytest.mark.parametrize("task", ["statistics", "tensor"])
+def test_records_what_the_reference_fails_at(python, tmp_path, task):
+    settings = {"task": task, "level": "mix", "risk_level": "ALL", task: {}}
+    ours = record(python, "sonde", tmp_path, BEYOND, settings, PROGRAMS)
+    plain = record(python, "none", tmp_path, BEYOND, settings, PROGRAMS)
+    assert ours.digest == plain.digest
+    for step, place in ours.steps.items():
+        assert ours.json(step, "dump")["data"]
+        assert not (place / "dump_error_info.log").exists()
 
 
 def test_records_a_recomputation_that_ends_early(python, tmp_path):

@@ -182,7 +182,7 @@ def test_a_folder_far_above_is_named_in_one_line(run_sonde, profile):
 
 def test_no_capture(run_sonde, one_error_line, tmp_path):
     (tmp_path / "empty").mkdir()
-    one_error_line(run_sonde("analyse", tmp_path / "empty"), 1, "no capture in")
+    one_error_line(run_sonde("analyse", tmp_path / "empty"), 1, "is empty", "nothing to read")
     one_error_line(run_sonde("analyse", tmp_path / "missing"), 1, "missing")
 
 

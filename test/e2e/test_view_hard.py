@@ -156,6 +156,42 @@ def test_slow_statement_beside_pans_is_cancelled(view):
     assert (status, b"cancelled" in text) == (409, True)
 
 
+def resident_mb(process):
+    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    return 0
+
+
+def use(address, rounds):
+    """What a user does, at other places and with other words each time."""
+    for i in range(rounds):
+        begin, end = i * 7919 % 15_000_000, i * 7919 % 15_000_000 + 1_000_000 + i * 1000
+        area = f"lanes=0:0:1,0:1:1&begin={begin}&end={end}"
+        for target in (
+            window(begin=begin, end=end, pixel=1 + (end - begin) // 1600),
+            f"/api/area?{area}",
+            f"/api/occurrences?{area}&name=op%20{i % 90}",
+            f"/api/flame?{area}",
+            f"/api/search?q=op%20{i % 90}&trace=-1",
+            f"/api/slice?trace=0&id={i % 2000}",
+            f"/api/neighbour?trace=0&id={i % 2000}&step=1&same=name",
+            f"/api/counter?trace=0&track={i}&begin={begin}&end={end}&pixel=1000",
+        ):
+            assert ask_raw(address, target)[0] in (200, 404), target
+        sql = f"SELECT name, sum(dur) + {i} FROM slice WHERE ts % 7 = {i % 7} GROUP BY ALL"
+        assert ask_raw(address, "/api/sql", "POST", sql.encode())[0] == 200
+
+
+def test_memory_stays_flat(view):
+    process, address = view
+    use(address, 100)
+    before = resident_mb(process)
+    use(address, 150)
+    # Allocators and the database's caches take some; a leak of a quarter of a MB a round is more.
+    assert resident_mb(process) - before < 40
+
+
 def test_foreign_pages_change_nothing(view):
     _, address = view
     for target in ("/api/open?path=/", "/api/live/start", "/api/cancel?id=1"):

@@ -341,3 +341,25 @@ def test_local_rank_reaches_the_capture(tmp_path, quiet, monkeypatch):
         work()
     metadata = read(prof.span_path).metadata
     assert (metadata["local_rank"], metadata["local_world_size"]) == (3, 4)
+
+
+@pytest.mark.skipif(
+    not hasattr(torch._C._profiler, "_RecordFunctionFast"), reason="older than torch 2.2"
+)
+def test_compiled_code_is_told_of_a_recording(tmp_path, quiet):
+    """It names its regions and kernels only while torch's flag says that somebody profiles, and by
+    a class that looks for torch's profiler itself."""
+    flag, names = torch.autograd.profiler, torch._C._profiler
+    usual = names._RecordFunctionFast
+    handler = st.tensorboard_trace_handler(str(tmp_path), analyse_flag=False)
+    with st.profile(on_trace_ready=handler, experimental_config=quiet()) as prof:
+        assert flag._is_profiler_enabled
+        with names._RecordFunctionFast("a region", keyword_values={"scope": "user_scope"}):
+            work()
+    assert "a region" in {record.name for record in read(prof.span_path).records}
+    assert not flag._is_profiler_enabled and names._RecordFunctionFast is usual
+    with torch.profiler.profile():
+        with st.profile(on_trace_ready=handler, experimental_config=quiet()):
+            pass
+        assert flag._is_profiler_enabled, "torch's own goes on"
+    assert not flag._is_profiler_enabled

@@ -211,9 +211,11 @@ def test_a_killed_program_leaves_a_readable_capture(killed, number):
     assert finished == list(range(len(finished)))
 
 
-@pytest.mark.parametrize("how", ["new", "bound"])
+@pytest.mark.parametrize(
+    "how", [["new"], ["bound"], ["in place"], ["in place", "bound"], ["wrapped"]], ids=" ".join
+)
 def test_inference_steps_are_calls_of_the_root_module(tmp_path, how):
-    done = run(tmp_path, [PROGRAMS / "inference.py", how])
+    done = run(tmp_path, [PROGRAMS / "inference.py", *how])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == ["no input", "(1, 4)"]
     capture = next(iter(captures_below(tmp_path).values()))

@@ -19,7 +19,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     """Finds the awaited modules as everybody else would, with a loader that tells us."""
 
     def __init__(self) -> None:
-        self.changes: dict[str, Change] = {}
+        self.changes: dict[str, list[Change]] = {}
 
     def find_spec(
         self, name: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
@@ -41,23 +41,27 @@ _finder = _Finder()
 
 
 def when_imported(name: str, change: Change) -> None:
-    """Calls ``change(module)`` after the module's own code has run."""
+    """Calls ``change(module)`` after the module's own code has run, once however
+    often it is asked for."""
     module = sys.modules.get(name)
     if module is not None:
         _apply(name, change, module)
         return
-    _finder.changes[name] = change
+    changes = _finder.changes.setdefault(name, [])
+    if change not in changes:
+        changes.append(change)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
 
-def _change_after(loader: Any, name: str, change: Change) -> None:
+def _change_after(loader: Any, name: str, changes: "list[Change]") -> None:
     original = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
         del loader.exec_module  # the class's own again
         original(module)
-        _apply(name, change, module)
+        for change in changes:
+            _apply(name, change, module)
 
     loader.exec_module = exec_module
 

@@ -38,6 +38,7 @@ class Options:
     gc_threshold_ms: Optional[float] = None
     save_path: str = "./profile"
     analyse: bool = True
+    wait: bool = False
     control: Optional[str] = None
     config_path: Optional[str] = None
 
@@ -94,6 +95,7 @@ _TABLE: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("SONDE_PROFILE_GC_THRESHOLD_MS", "gc_threshold_ms", float),
     ("SONDE_PROFILE_SAVE_PATH", "save_path", str),
     ("SONDE_PROFILE_ANALYSE", "analyse", _switch),
+    ("SONDE_PROFILE_WAIT", "wait", _switch),
     ("SONDE_CONTROL", "control", str),
     ("PROF_CONFIG_PATH", "config_path", str),
     ("SONDE_CONFIG_PATH", "config_path", str),

@@ -211,7 +211,10 @@ class Run:
             else:
                 _report.say(f"not parsed, see {path}/logs/analyse.log", error=True)
 
-        _analyse.run_in_background([path], on_end=report)
+        if self._server is None:
+            _analyse.run_in_background([path], on_end=report)
+        else:
+            self._server.parse(path, report)
 
     def window_began(self, path: str) -> None:
         """The program's profiler began a capture. On the thread of a server's steps."""

@@ -6,13 +6,16 @@ optimizer was made. A program that makes no optimizer is inference: each outermo
 module, which is the first module that it calls, is a step.
 
 All hooks are installed right after ``import torch``. Code that Dynamo traces sees them as nothing:
-they ask ``is_compiling`` first. Cost: about a microsecond a step, nothing for other modules.
+they ask ``is_compiling`` first. Cost: about a microsecond a step, nothing for other modules but
+those that were compiled in place, whose calls pass through one function of ours.
 """
 
 import functools
 import threading
 import weakref
 from typing import Any, Callable, Optional
+
+from sonde._inject._after_import import when_imported
 
 
 class StepHooks:
@@ -40,6 +43,7 @@ class StepHooks:
         self._hook_optimizers()
         self._hook_data_loader()
         self._hook_first_module()
+        self._hook_compiled_modules()
 
     def renew(self) -> None:
         """In the child of a fork, whose steps are its own; a thread may have held the lock."""
@@ -107,14 +111,8 @@ class StepHooks:
         def before_first_call(module: Any, args: Any) -> None:
             if self._is_compiling():
                 return
-            with self._lock:
-                if self._first_call is None:
-                    return
-                self._first_call.remove()
-                self._first_call = None
-                self._begin()
-                if not self._has_optimizer:
-                    self._hook_root(module)
+            if self._take_first(module):
+                with self._lock:
                     self._first_call = hooks.register_module_forward_hook(after_first_call)
 
         def after_first_call(module: Any, args: Any, output: Any) -> None:
@@ -124,15 +122,93 @@ class StepHooks:
                 if self._first_call is not None:
                     self._first_call.remove()
                     self._first_call = None
-            self._forward_ended()
+            if not getattr(self._inside, "value", False):  # the first call ended by an exception
+                self._forward_ended()
 
         self._first_call = hooks.register_module_forward_pre_hook(before_first_call)
+
+    def _take_first(self, module: Any) -> bool:
+        """At the call of any module: begins the first step where none has begun yet. Whether the
+        module became the root, so that the end of its call ends the step."""
+        with self._lock:
+            if self._first_call is None or self._root() is not None:
+                return False
+            self._first_call.remove()
+            self._first_call = None
+            self._begin()
+            if self._has_optimizer:
+                return False
+            self._hook_root(module)
+            return True
+
+    def _hook_compiled_modules(self) -> None:
+        """Modules that run compiled code: torch's hooks do not see their calls, or its users are
+        warned of hooks."""
+        module_class = self._torch.nn.Module
+        original = getattr(module_class, "compile", None)
+        if original is not None:
+
+            @functools.wraps(original)
+            def compile_in_place(module: Any, *args: Any, **kwargs: Any) -> Any:
+                result = original(module, *args, **kwargs)
+                self._hook_compiled_call(module)
+                return result
+
+            module_class.compile = compile_in_place
+        when_imported("torch._dynamo.eval_frame", self._hook_compiled_wrapper)
+
+    def _hook_compiled_call(self, module: Any) -> None:
+        """``module.compile()``: also who keeps the module's bound ``__call__`` comes by here."""
+        compiled = module._compiled_call_impl
+        if compiled is None:
+            return
+
+        @functools.wraps(compiled)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self._is_compiling():
+                return compiled(*args, **kwargs)
+            return self._call_as_step(module, compiled, args, kwargs)
+
+        module._compiled_call_impl = call
+
+    def _hook_compiled_wrapper(self, eval_frame: Any) -> None:
+        """``torch.compile(module)``: before the call begins, since the wrapper warns its user of
+        hooks like ours."""
+        wrapper_class = eval_frame.OptimizedModule
+        if "__call__" not in wrapper_class.__dict__:
+            return  # of a torch that does not warn
+        original = wrapper_class.__call__
+
+        @functools.wraps(original)
+        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._is_compiling():
+                return original(module, *args, **kwargs)
+            return self._call_as_step(module, original, (module, *args), kwargs)
+
+        call._sonde_passes_on = True  # type: ignore[attr-defined]
+        call._sonde_steps = self  # type: ignore[attr-defined]
+        wrapper_class.__call__ = call
+
+    def _call_as_step(self, module: Any, function: Any, args: Any, kwargs: Any) -> Any:
+        """Calls ``function``, as a step where the module is the root and no step is inside."""
+        self._take_first(module)
+        thread = self._inside
+        is_step = not self._has_optimizer and module is self._root()
+        if not is_step or getattr(thread, "value", False):
+            return function(*args, **kwargs)
+        thread.value = True
+        try:
+            self._forward_begins()
+            return function(*args, **kwargs)
+        finally:
+            thread.value = False
+            self._forward_ended()
 
     def _hook_root(self, root: Any) -> None:
         """Makes a step of each further outermost call of the root module.
 
         Both ways into a module are wrapped: who keeps its bound ``__call__`` over many calls, as
-        generation loops do, passes by the class, and a module that compiled itself by the other.
+        generation loops do, passes by the class.
         """
         self._root = weakref.ref(root)
         for name in ("__call__", "_call_impl"):
@@ -142,23 +218,14 @@ class StepHooks:
         own = root_class.__dict__.get(name)
         if getattr(own, "_sonde_steps", None) is self:
             return  # a copy of the parent's, whose root was of this class, too
-        thread = self._inside
 
         @functools.wraps(own or getattr(self._torch.nn.Module, name))
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
             # Looked up at each call: the adapter replaces the one of nn.Module while it records.
             function = own or getattr(super(root_class, root_class), name)
-            if self._is_compiling() or self._has_optimizer or module is not self._root():
+            if self._is_compiling():
                 return function(module, *args, **kwargs)
-            if getattr(thread, "value", False):
-                return function(module, *args, **kwargs)
-            thread.value = True
-            try:
-                self._forward_begins()
-                return function(module, *args, **kwargs)
-            finally:
-                thread.value = False
-                self._forward_ended()
+            return self._call_as_step(module, function, (module, *args), kwargs)
 
         if own is None:
             call._sonde_passes_on = True  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ import threading
 from typing import Any, Optional
 
 from sonde import _native
+from sonde.torch import _compiled
 
 _lock = threading.Lock()
 _library: Optional[ctypes.PyDLL] = None
@@ -51,6 +52,7 @@ def attach() -> None:
             text = (library.sonde_torch_last_error() or b"").decode("utf-8", "replace")
             raise _native.NativeError(f"cannot attach to torch: {text}")
         _library = library
+        _compiled.watch()
         if not _report(library)["records"]["kinds"]:
             _learn_layout(library)
 

@@ -195,6 +195,16 @@ def _note_before_destroy() -> None:
         _native.recorder().report_issue(f"Failed to get parallel group info, Exception: {problem}")
 
 
+@functools.lru_cache(maxsize=1)
+def _boot_id() -> str:
+    """The boot of this machine: captures of one boot have one monotonic clock. Empty: unknown."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 def write_process_facts() -> None:
     """Hands everything that is known now to the recorder. Raises ``NativeError``."""
     recorder = _native.recorder()
@@ -209,6 +219,9 @@ def write_process_facts() -> None:
         "ENV_VARIABLES": {name: os.environ.get(name, "") for name in ENV_VARIABLES},
         "python_version": ".".join(map(str, sys.version_info[:3])),
     }
+    boot = _boot_id()
+    if boot:
+        facts["boot_id"] = boot
     torch = sys.modules.get("torch")
     if torch is not None:
         facts["torch_version"] = str(getattr(torch, "__version__", ""))

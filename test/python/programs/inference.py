@@ -1,6 +1,7 @@
 """Inference: five calls of a root module, one of which fails; then one compiled as a whole.
 
-With "bound" as argument the calls go by one bound method, as in loops that generate text.
+With "bound" as argument the calls go by one bound method, as in loops that generate text; with
+"in place" the module is compiled by its own method, with "wrapped" by torch.compile.
 """
 
 import sys
@@ -23,6 +24,10 @@ class Root(torch.nn.Module):
 def main():
     torch.set_num_threads(1)
     model = Root()
+    if "in place" in sys.argv:
+        model.compile(backend="eager")
+    if "wrapped" in sys.argv:
+        model = torch.compile(model, backend="eager")
     call = model.__call__ if "bound" in sys.argv else lambda x: model(x)
     for index in range(5):
         try:

@@ -9,7 +9,7 @@ import importlib
 import re
 from typing import Any, Callable, Optional
 
-from sonde.torch.precision import _custom_ops, _errors, _names, _native_probe
+from sonde.torch.precision import _custom_ops, _errors, _names, _native_probe, _triton
 from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._custom_ops import changed_values
 from sonde.torch.precision._ignored import masked
@@ -29,13 +29,14 @@ _IDLE_CALLS, _FIRST_IDLE_CALLS = 1000, 200000
 class Api:
     """One name of the dump, "Torch.add"; calls are counted by the native side."""
 
-    __slots__ = ("changes", "is_distributed", "is_masked", "name", "number")
+    __slots__ = ("changes", "is_distributed", "is_kernel", "is_masked", "name", "number")
 
     def __init__(self, name: str, changes: "Optional[dict[int, str]]" = None) -> None:
         self.name = name
         self.changes = changes or {}  # arguments that a call writes to
         self.number = 0
         self.is_distributed = name.startswith("Distributed.")
+        self.is_kernel = name.startswith("Triton.")
         self.is_masked = name.startswith(("Distributed.", "NPU."))
 
 
@@ -50,6 +51,7 @@ class Apis:
         self._apis: dict[str, Api] = {}
         self._places: list[tuple[Any, str, Any, bool, Any]] = []
         self._customs: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self._kernel_classes: set[type] = set()
         self._pending: dict[int, tuple[Any, Callable[[], None]]] = {}
         self._batches: list[tuple[list, Callable[[], None]]] = []
         setup = {
@@ -74,6 +76,7 @@ class Apis:
                 for name in _names.supported().get(category, []):
                     self._plan(name, prefix, sources, targets)
             self._wrap_wait()
+            self._hide_hooks()
         for holder, name, wrapper, _, _ in self._places:
             setattr(holder, name, wrapper)
         self.installed = True
@@ -127,7 +130,8 @@ class Apis:
         api = self._apis.get(name)
         if api is None:
             api = self._apis[name] = Api(name, changes)
-            is_special, is_dropout = api.is_masked or bool(api.changes), name in _DROPOUTS
+            is_special = api.is_masked or api.is_kernel or bool(api.changes)
+            is_dropout = name in _DROPOUTS
             api.number = self.functions["add"](name, is_special, is_dropout, api)
         return api
 
@@ -145,6 +149,26 @@ class Apis:
             self._places.append((holder, operator, wrapper, True, original))
             if self.installed:
                 setattr(holder, operator, wrapper)
+
+    def add_kernels(self) -> None:
+        """Wraps launches of Triton's kernels, where that has been loaded since the last time."""
+        for kind in _triton.loaded_classes():
+            if kind in self._kernel_classes:
+                continue
+            self._kernel_classes.add(kind)
+            original = kind.__dict__["run"]
+            wrapper = _triton.launching(original, self._kernel)
+            self._places.append((kind, "run", wrapper, True, original))
+            if self.installed:
+                kind.run = wrapper
+
+    def _kernel(self, name: str, original: Any) -> Any:
+        is_new = name not in self._apis
+        api = self._api(name)
+        if is_new and self.collector is not None:
+            wanted = self.collector.scope.static_filter()
+            self.functions["set_wanted"](api.number, wanted is None or bool(wanted(name)))
+        return self._wrapper(api, original)
 
     def _wrapper(self, api: Api, original: Any) -> Any:
         return self.functions["wrap"](api.number, original)
@@ -225,6 +249,9 @@ class Apis:
         if collector.finds_nan:
             self._found_nan(api, name, args, kwargs, result)
             return
+        if api.is_kernel:
+            collector.forward_outputs(name, _triton.written(self.torch, args, kwargs))
+            return
         if api.changes:
             changed = changed_values(api.changes, args, kwargs)
             collector.forward_outputs(name, (*_as_given(result), *changed))
@@ -250,14 +277,17 @@ class Apis:
     ) -> None:
         """A call whose results have NaN, or one whose results only this side knows."""
         results = result
-        if api.changes:
+        if api.is_kernel:
+            results = _triton.written(self.torch, args, kwargs)
+        elif api.changes:
             results = (*_as_given(result), *changed_values(api.changes, args, kwargs))
         elif api.is_distributed:
             # What is still under way holds what was there before.
             results = (*args, *kwargs.values()) if result is None else None
         elif result is None and args:
             results = args[0]
-        if not api.is_masked and not api.changes or self.functions["has_nan"](results):
+        is_looked_at = not (api.is_masked or api.is_kernel or api.changes)
+        if is_looked_at or self.functions["has_nan"](results):
             self.collector.found_nan(name, args, kwargs, results)
 
     def _has_nan(self, tensor: Any) -> bool:
@@ -289,6 +319,22 @@ class Apis:
         if collector.running:
             collector.forward_outputs(name, values)
 
+    def _hide_hooks(self) -> None:
+        """What the program's own backward hooks make torch call is no call of the program's."""
+        node = self.torch.nn.modules._functions.BackwardHookFunction
+        original, functions = node.apply, self.functions
+
+        @functools.wraps(original)
+        def apply(*tensors: Any) -> Any:
+            was_free = functions["enter"]()
+            try:
+                return original(*tensors)
+            finally:
+                if was_free:
+                    functions["leave"]()
+
+        self._places.append((node, "apply", staticmethod(apply), "apply" in vars(node), original))
+
     # Collectives that end later
 
     def _wrap_wait(self) -> None:
@@ -307,6 +353,7 @@ class Apis:
         self._places.append((work, "wait", wait, "wait" in vars(work), original))
 
     def _waited(self, handle: Any) -> None:
+        was_free = self.functions["enter"]()
         try:
             found = self._pending.pop(id(handle), None)
             if found is not None:
@@ -322,6 +369,9 @@ class Apis:
                     return
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self.collector.failed(problem)
+        finally:
+            if was_free:
+                self.functions["leave"]()
 
 
 def _as_given(result: Any) -> tuple:

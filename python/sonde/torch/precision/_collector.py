@@ -52,6 +52,8 @@ class Collector:
         self.scope = Scope(config)
         self.is_child = False  # a fork of the process that records
         self.folder: Optional[str] = None
+        self._is_whole = True  # nothing of the open step could not be written
+        self._is_told = False  # that something could not, since the last whole step
         self.overflows = 0  # calls with NaN or infinity in their results (overflow_check)
         self._inputs_of: dict[str, tuple] = {}
         self._functions: dict[str, Any] = {}
@@ -167,6 +169,9 @@ class Collector:
         """Completes and leaves the step."""
         self.flush()
         self._functions["close"]()
+        if self.folder is not None:
+            self._is_told = self._is_told and not self._is_whole
+            self._is_whole = True
         self.folder = None
         self._waiting = ("", [])
         self._backward_modules.clear()
@@ -192,8 +197,19 @@ class Collector:
             self._report(text)
 
     def _report(self, text: str) -> None:
+        """What cannot be written is said once, until a step is whole again."""
+        self._is_whole = False
+        if self._is_told:
+            return
+        self._is_told = True
         _errors.error(f"the dump is not complete: {text}")
         self._log(text, "")
+
+    def could_not_open(self, problem: Exception) -> None:
+        """No files for this step, though there were for others: the program goes on."""
+        self._functions["close"]()
+        self._report(str(problem))
+        self._is_whole = True
 
     def failed(self, problem: BaseException) -> None:
         """An error of ours: one record per kind of exception and step."""

@@ -1,5 +1,6 @@
 """Hooks modules: inputs and outputs of their forward and backward, their parameters' gradients."""
 
+import copy
 import functools
 import sys
 import weakref
@@ -8,6 +9,24 @@ from typing import Any, Callable, Optional
 
 from sonde.torch.precision import _errors
 from sonde.torch.precision._collector import Collector
+
+
+class Hook(functools.partial):
+    """A hook of ours on an object of the program: copies of that share it, files leave it out."""
+
+    def __deepcopy__(self, _memo: Any) -> "Hook":
+        return self
+
+    def __reduce__(self) -> tuple:
+        return (_forgotten, ())
+
+
+def _forgotten() -> Callable:
+    return _nothing
+
+
+def _nothing(*_args: Any, **_kwargs: Any) -> None:
+    """What a hook of ours is once it was read from a file."""
 
 
 class _Open:
@@ -95,8 +114,9 @@ class Modules:
         self._handles: list[Any] = []
         self._models: dict[int, Any] = {}  # keeps the ids unique
         self.prefixes: set[str] = set()  # that entries of modules begin with
-        # Modules whose parameters are hooked, by their prefixes: several models may share names.
-        self._graded: dict[str, weakref.ref] = {}
+        # Parameters that are hooked, by the prefixes of their modules: several models may share
+        # names, and a program may change what is trained.
+        self._graded: dict[str, list[weakref.ref]] = {}
         self._gradient_hooks: dict[tuple[str, str], Any] = {}
         self._owners: dict[int, str] = {}  # of parameters: the prefix that hooked it first
         self._shared: set[str] = set()  # prefixes with parameters that others have, too
@@ -165,8 +185,8 @@ class Modules:
                 "The backward data dump for this module will be skipped."
             )
             with_backward = False
-        before = functools.partial(self._before, prefix, with_backward)
-        after = functools.partial(self._after, prefix)
+        before = Hook(self._before, prefix, with_backward)
+        after = Hook(self._after, prefix)
         return (
             module.register_forward_pre_hook(before, with_kwargs=True),
             module.register_forward_hook(after, with_kwargs=True, prepend=True, always_call=True),
@@ -256,6 +276,8 @@ class Modules:
         _find(value, torch.Tensor, found)
         if not found or not torch.is_grad_enabled():
             return None
+        if torch._C._are_functorch_transforms_active():
+            return None  # there are no nodes to send them through
         hooked = self._node(tell, *found)
         meta = torch._C._autograd
         for tensor in hooked:
@@ -269,14 +291,14 @@ class Modules:
     # Gradients of parameters
 
     def _hook_gradients(self, prefix: str, module: Any, parameters: "dict[str, Any]") -> None:
-        known = self._graded.get(prefix)
         if not self.collector.hooks_gradients:
             return
-        # Gradients of a shared parameter come in the order in which its modules were called last.
-        if known is not None and known() is module and prefix not in self._shared:
-            return
-        self._graded[prefix] = weakref.ref(module)
         wanted = {key: value for key, value in parameters.items() if value.requires_grad}
+        known = self._graded.get(prefix)
+        # Gradients of a shared parameter come in the order in which its modules were called last.
+        if known is not None and prefix not in self._shared and _are_those(known, wanted):
+            return
+        self._graded[prefix] = [weakref.ref(value) for value in wanted.values()]
         for key, parameter in wanted.items():
             if not parameter.is_leaf:
                 continue
@@ -286,7 +308,7 @@ class Modules:
             old = self._gradient_hooks.get((prefix, key))
             if old is not None:
                 old.remove()
-            hook = functools.partial(self._gradient, prefix, key, len(wanted))
+            hook = Hook(self._gradient, prefix, key, len(wanted))
             handle = parameter.register_post_accumulate_grad_hook(hook)
             self._gradient_hooks[prefix, key] = handle
 
@@ -308,26 +330,41 @@ class _Forward:
 
     def __init__(self, modules: Modules, module: Any, prefix: str) -> None:
         self._module = module
-        original = module.forward
+        self._modules = modules
+        self._prefix = prefix
+        self._original = module.forward
+        functools.update_wrapper(self, self._original)
+        object.__setattr__(module, "forward", self)
 
-        @functools.wraps(original)
-        def forward(*args: Any, **kwargs: Any) -> Any:
-            calls = modules.collector.nesting.calls
-            if not modules.on or (calls and calls[-1].module is module):
-                return original(*args, **kwargs)  # the hooks were called
-            args, kwargs = modules._before(prefix, True, module, args, kwargs) or (args, kwargs)
-            output = None
-            try:
-                output = original(*args, **kwargs)
-            finally:
-                changed = modules._after(prefix, module, args, kwargs, output)
-            return output if changed is None else changed
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        modules, module = self._modules, self._module
+        calls = modules.collector.nesting.calls
+        if not modules.on or (calls and calls[-1].module is module):
+            return self._original(*args, **kwargs)  # the hooks were called
+        args, kwargs = modules._before(self._prefix, True, module, args, kwargs) or (args, kwargs)
+        output = None
+        try:
+            output = self._original(*args, **kwargs)
+        finally:
+            changed = modules._after(self._prefix, module, args, kwargs, output)
+        return output if changed is None else changed
 
-        object.__setattr__(module, "forward", forward)
+    def __deepcopy__(self, memo: dict) -> Callable:
+        """A copy of the module calls its own class's."""
+        return functools.partial(type(self._module).forward, copy.deepcopy(self._module, memo))
+
+    def __reduce__(self) -> tuple:
+        return (functools.partial, (type(self._module).forward, self._module))
 
     def remove(self) -> None:
         """The class's own is called again."""
         self._module.__dict__.pop("forward", None)
+
+
+def _are_those(known: "list[weakref.ref]", parameters: "dict[str, Any]") -> bool:
+    return len(known) == len(parameters) and all(
+        reference() is value for reference, value in zip(known, parameters.values())
+    )
 
 
 def _find(value: Any, tensor_type: type, found: list) -> None:

@@ -35,7 +35,8 @@ class Saver:
             return
         if not self._is_open:
             service.rank = service.framework_rank()
-            service.open([])
+            if not service.open([]):
+                return
             self._is_open = True
         count = self._counts.get(name, 0)
         self._counts[name] = count + 1

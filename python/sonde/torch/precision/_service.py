@@ -45,6 +45,7 @@ class Service:
         self._loader = Loader(self.torch, config.load) if config.load is not None else None
         self._ended = False
         self._first = True
+        self._has_opened = False  # files of a step, once
         self._has_told_of_rank = False
         self._token = 0
         self._token_range: Optional[tuple[int, int]] = None
@@ -98,7 +99,9 @@ class Service:
         if self._first:
             self._first_start(model, token_range)
         self.collector.model = model
-        self.open(slices)
+        if not self.open(slices):
+            self.switch(False)
+            return
         self._token = 0
         self.switch(True)
         if token_range is None:
@@ -278,6 +281,7 @@ class Service:
             if self._first:  # of libraries that were loaded since
                 self.apis.add_operators(self.config.custom_op_namespaces)
                 self.apis.use(self.collector)
+            self.apis.add_kernels()  # a model may load them in its first call
         if self.config.level in WITH_MODULES or self._loader is not None:
             self.modules.attach(model)
 
@@ -299,16 +303,22 @@ class Service:
         """Where the files of all ranks of this step lie."""
         return os.path.join(self.config.dump_path or "", f"step{self.step_number}")
 
-    def open(self, slices: list) -> None:
-        """Makes the folder and files of this step."""
+    def open(self, slices: list) -> bool:
+        """Makes the folder and files of this step. False: not possible any more; the first time
+        it raises ``PathError``."""
         folder = os.path.join(self.step_folder(), self._rank_folder())
         if self.collector.finds_nan:
             self.collector.expect(folder, slices)
-            return
+            return True
         try:
             self.collector.open(folder, slices)
         except RuntimeError as problem:
+            if self._has_opened:
+                self.collector.could_not_open(problem)
+                return False
             raise _errors.PathError(_errors.PathError.ILLEGAL_PATH, str(problem)) from None
+        self._has_opened = True
+        return True
 
     def _rank_folder(self) -> str:
         return f"proc{os.getpid()}" if self.rank is None else f"rank{self.rank}"

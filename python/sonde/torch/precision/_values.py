@@ -4,6 +4,7 @@ texts or containers. See ``adapt/probe/renderer.h`` for the answers.
 
 import dataclasses
 import zlib
+from contextlib import nullcontext
 from typing import Any, Optional
 
 from sonde.torch.precision import _errors
@@ -69,17 +70,18 @@ class Describer:
         return ("plain", {"type": "torch.device", "value": value})
 
     def _structure(self, value: Any) -> Optional[tuple]:
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return ("walk", {name: getattr(value, name) for name in value._fields})
+        # Before containers: results of large models are both, and leave out what is None.
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            names = value.__dataclass_fields__
+            return ("walk", {name: getattr(value, name) for name in names})
         if isinstance(value, tuple):
-            if hasattr(value, "_fields"):
-                return ("walk", {name: getattr(value, name) for name in value._fields})
             return ("walk", tuple(value))
         if isinstance(value, list):
             return ("walk", list(value))
         if isinstance(value, dict):
             return ("walk", dict(value))
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names = value.__dataclass_fields__
-            return ("walk", {name: getattr(value, name) for name in names})
         kind = type(value).__module__
         if kind.partition(".")[0] == "numpy":
             return self._numpy(value)
@@ -104,7 +106,9 @@ class Describer:
                     Mean=numpy.mean(value).item(),
                     Norm=numpy.linalg.norm(value).item(),
                 )
-            return ("plain", record)
+            if value.dtype.kind not in "biufc":
+                return ("plain", record)
+            return ("array", record, self._torch.tensor(value))
         if isinstance(value, numpy.generic):
             return ("plain", {"type": type(value).__name__, "value": _builtin(value.item())})
         return None
@@ -161,11 +165,14 @@ class Describer:
             tensor = tensor._local_tensor
         elif name == _NESTED:
             tensor = tensor.values()
-        while name == _GRAD_TRACKING and torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-            tensor = torch._C._functorch.get_unwrapped(tensor)
-        if tensor.layout is not torch.strided:
+        functorch = torch._C._functorch
+        while functorch.is_gradtrackingtensor(tensor):
+            tensor = functorch.get_unwrapped(tensor)
+        if tensor.layout is not torch.strided or functorch.is_functorch_wrapped_tensor(tensor):
             return ("plain", record)
-        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+        # Where functions are transformed every result would be wrapped again.
+        unwrapped = torch._C._DisableFuncTorch() if name == _GRAD_TRACKING else nullcontext()
+        with unwrapped, torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
             requires_grad = tensor.requires_grad
             host = tensor.detach().cpu().resolve_conj().resolve_neg()
             if type(host) is not torch.Tensor:
