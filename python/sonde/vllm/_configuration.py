@@ -84,3 +84,12 @@ def warn(given: str) -> None:
     for field, instead in _WITHOUT_EFFECT:
         if field in given or field.replace("_", "-") in given:
             _report.say(f"{field} has no effect: {instead}")
+
+
+def is_compiled(vllm_config: Any) -> bool:
+    """Whether the compiler of torch makes one function of the model."""
+    if getattr(vllm_config.model_config, "enforce_eager", False):
+        return False
+    compilation = vllm_config.compilation_config
+    level = getattr(compilation, "mode", getattr(compilation, "level", 0))
+    return bool(int(level or 0))

@@ -13,6 +13,7 @@ from typing import Any, Callable, Optional
 
 from sonde._inject import _dump_control, _report
 from sonde._inject._after_import import when_imported
+from sonde.vllm import _configuration
 from sonde.vllm._requests import Selection, read_order
 
 _RUNNERS = ("vllm.v1.worker.gpu_model_runner", "vllm.v1.worker.gpu.model_runner")
@@ -162,7 +163,7 @@ class Dumper:
         self._was_busy = False
         self._has_failed = False
         self._skipped = 0
-        self._is_compiled = is_compiled = _is_compiled(vllm_config)
+        self._is_compiled = is_compiled = _configuration.is_compiled(vllm_config)
         if is_compiled:
             _report.say(_COMPILED, error=True)
         control = os.environ.get("SONDE_CONTROL")
@@ -253,14 +254,6 @@ class Dumper:
         if self._service is not None:
             self._service.switch(False)
         _report.say(f"nothing more of this server is dumped: {problem}", error=True)
-
-
-def _is_compiled(vllm_config: Any) -> bool:
-    if getattr(vllm_config.model_config, "enforce_eager", False):
-        return False
-    compilation = vllm_config.compilation_config
-    level = getattr(compilation, "mode", getattr(compilation, "level", 0))
-    return bool(int(level or 0))
 
 
 def _rank_of(parallel: Any) -> Optional[int]:

@@ -6,13 +6,18 @@ own. The number of the step travels to the ranks in the scheduler's output.
 """
 
 import functools
-import time
 from typing import Any, Optional
 
 from sonde import _native
 from sonde._inject import _report
-from sonde.vllm import _marks, _session
+from sonde.vllm import _configuration, _marks, _session
 from sonde.vllm._capture import ProcessCapture, trace_folder
+
+_COMPILED = (
+    "the model runs compiled: what the compiler made is one range a region, with the operators "
+    "that it calls inside; its generated code and the modules inside are not seen "
+    "(--enforce-eager shows them)"
+)
 
 # Executors whose only worker lives in the engine's process: its capture holds the engine, too.
 _IN_PROCESS = ("UniProcExecutor", "ExecutorWithExternalLauncher")
@@ -92,7 +97,7 @@ def change_scheduler(module: Any) -> None:
     def our_add(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         native = _marks.recorder()
         if native is not None:
-            _tell_request(native, request, time.time_ns())
+            _tell_request(native, request, is_queued=True)
         return add(self, request, *args, **kwargs)
 
     @functools.wraps(free)
@@ -123,20 +128,19 @@ def _tell_known(native: _native.Recorder, engine: Engine, scheduler: Any) -> Non
     engine.session = number
     engine.begun.clear()
     for request in list(scheduler.requests.values()):
-        _tell_request(native, request, 0)
+        _tell_request(native, request, is_queued=False)
 
 
-def _tell_request(native: _native.Recorder, request: Any, queued_ns: int) -> None:
-    """``queued_ns`` is 0 where that was before the recording."""
+def _tell_request(native: _native.Recorder, request: Any, is_queued: bool) -> None:
+    """A request that is queued now, or was before the recording."""
     facts = {
         "request": request.request_id,
         "key": _marks.request_key(request.request_id),
-        "arrival_ns": int(request.arrival_time * 1e9),
+        "age_ns": _marks.age_ns(request),
         "prompt_tokens": int(request.num_prompt_tokens),
         "output_tokens": int(request.num_output_tokens),
+        "queued": int(is_queued),
     }
-    if queued_ns:
-        facts["queued_ns"] = queued_ns
     _marks.mark(native, "request queued", facts)
 
 
@@ -198,9 +202,13 @@ def _engine_number(core: Any) -> int:
 
 
 def _begin(core: Any, capture: ProcessCapture, prefix: Optional[str]) -> None:
-    folder = trace_folder(getattr(core, "vllm_config", None))
+    config = getattr(core, "vllm_config", None)
+    folder = trace_folder(config)
     if folder is None:
         return
+    if not core.__dict__.get("_sonde_said_compiled") and _configuration.is_compiled(config):
+        core._sonde_said_compiled = True
+        _report.say(_COMPILED)
     try:
         session = _session.begin(folder, prefix)
     except OSError as problem:

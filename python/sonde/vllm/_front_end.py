@@ -6,6 +6,7 @@ the answer. Each output of the engine and each piece that is sent is a moment of
 """
 
 import asyncio
+import atexit
 import contextvars
 import functools
 import time
@@ -13,8 +14,9 @@ from typing import Any, Optional
 
 from sonde import _native
 from sonde._inject import _report
-from sonde.vllm import _capture, _marks, _session
+from sonde.vllm import _capture, _marks, _session, _status
 from sonde.vllm._capture import ProcessCapture, analyse, trace_folder
+from sonde.vllm._routes import ProfileRoutes
 
 _current: "contextvars.ContextVar[Optional[_HttpRequest]]" = contextvars.ContextVar(
     "sonde_request", default=None
@@ -25,9 +27,13 @@ class _HttpRequest:
     """One call of the API: its requests in the engine are known once the prompt is tokenized."""
 
     def __init__(self, native: _native.Recorder) -> None:
-        self.arrival_ns = time.time_ns()
+        self._arrival_ns = time.monotonic_ns()
         self.range = _marks.start(native, "request")
         self.keys: list[int] = []
+
+    def age_ns(self) -> int:
+        """Time since its arrival."""
+        return time.monotonic_ns() - self._arrival_ns
 
 
 class RequestTimes:
@@ -38,7 +44,8 @@ class RequestTimes:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         native = _marks.recorder() if scope["type"] == "http" else None
-        if native is None or scope.get("method") != "POST":
+        is_profiling = scope.get("path", "").endswith("_profile")  # itself no work of the server
+        if native is None or is_profiling or scope.get("method") != "POST":
             await self._app(scope, receive, send)
             return
         request = _HttpRequest(native)
@@ -106,10 +113,11 @@ def change_app(module: Any) -> None:
 
 def _watch(app: Any) -> None:
     """Puts our middleware around all others; the list of them may be closed already."""
-    if app.middleware_stack is None:
-        app.add_middleware(RequestTimes)
-    else:
-        app.middleware_stack = RequestTimes(app.middleware_stack)
+    for middleware in (ProfileRoutes, RequestTimes):
+        if app.middleware_stack is None:
+            app.add_middleware(middleware)
+        else:
+            app.middleware_stack = middleware(app.middleware_stack)
 
 
 def change_outputs(module: Any) -> None:
@@ -148,12 +156,11 @@ def _tell_arrival(native: _native.Recorder, request: Any) -> None:
     facts = {
         "request": request.request_id,
         "key": key,
-        "arrival_ns": int(request.arrival_time * 1e9),
+        "age_ns": _marks.age_ns(request) if http is None else http.age_ns(),
         "prompt_tokens": len(request.prompt_token_ids or ()),
     }
     if http is not None:
         http.keys.append(key)
-        facts["arrival_ns"] = http.arrival_ns
         facts["range"] = http.range
     _marks.mark(native, "request arrived", facts)
 
@@ -181,9 +188,11 @@ def change_async(module: Any) -> None:
     @functools.wraps(stop)
     async def stop_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return await stop(self, *args, **kwargs)
+            result = await stop(self, *args, **kwargs)
         finally:
-            await asyncio.to_thread(finish, self)
+            session = await asyncio.to_thread(finish, self)
+        await asyncio.to_thread(_capture.await_files, session)
+        return result
 
     front_end.start_profile, front_end.stop_profile = start_profile, stop_profile
 
@@ -201,17 +210,38 @@ def begin(front_end: Any, is_recorded: bool) -> None:
     capture = front_end.__dict__.get("_sonde_capture")
     if capture is None:
         capture = front_end._sonde_capture = ProcessCapture("api")
+        if not _report.has_launcher():
+            atexit.register(_end_of_server, front_end)
+    if session is not None:
+        _status.tell(session, _status.RECORDING)
     if is_recorded:
         capture.start(session)
     else:
         capture.session = session
 
 
-def finish(front_end: Any) -> None:
-    """The session is over: it is summed up."""
+def _end_of_server(front_end: Any) -> None:
+    """At exit, where no ``sonde run`` looks after what is left: captures of ranks that vLLM killed
+    in a session, or together with their parsers."""
+    lost = _status.unparsed()
+    finish(front_end)
+    if not _capture.options.analyse:
+        return
+    for span in lost:
+        try:
+            _capture.parse(span, lambda status: None)
+        except (_native.NativeError, OSError) as problem:
+            _report.say(f"not parsed: {problem}; later: sonde analyse {span}", error=True)
+            continue
+        _report.say(f"the server ended before its capture was parsed; being parsed: {span}")
+
+
+def finish(front_end: Any) -> Optional[str]:
+    """The session is over: it is summed up. Its folder, None where there was none."""
     capture = front_end.__dict__.get("_sonde_capture")
     if capture is None:
-        return
+        return None
     capture.stop()
     session, capture.session = capture.session, None
     analyse(session)
+    return session

@@ -9,6 +9,7 @@ Threads: any. While nothing is recorded ``recorder()`` is None and nothing else 
 """
 
 import hashlib
+import time
 from typing import Any, Optional, Union
 
 from sonde import _native
@@ -39,6 +40,12 @@ def request_key(name: str) -> int:
         key = int.from_bytes(digest, "little") >> 1 or 1
         _keys[name] = key
     return key
+
+
+def age_ns(request: Any) -> int:
+    """Nanoseconds since vLLM took a request in, by its own word, which is a time of day. Ages are
+    told instead of such times: what they are counted back from is on the recorder's clock."""
+    return max(0, time.time_ns() - int(request.arrival_time * 1e9))
 
 
 def step_key(engine: int, number: int) -> int:

@@ -41,9 +41,11 @@ def change_offline(module: Any) -> None:
     def stop_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
         self.__dict__.pop(_WHOLE, None)
         try:
-            return stop(self, *args, **kwargs)
+            result = stop(self, *args, **kwargs)
         finally:
-            _front_end.finish(self)
+            session = _front_end.finish(self)
+        _capture.await_files(session)
+        return result
 
     def __del__(self: Any) -> None:
         _end_whole(self)

@@ -57,6 +57,8 @@ def when_served(joins: Callable[[], None]) -> None:
 #: Modules that are changed and how. Several modules hold ``build_app``, by version.
 CHANGES: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("vllm.distributed.device_communicators.cpu_communicator", _worker.change_shared_memory),
+    ("vllm.v1.worker.gpu_model_runner", _worker.change_runner),
+    ("vllm.v1.worker.gpu.model_runner", _worker.change_runner),
     ("vllm.v1.core.sched.scheduler", _engine.change_scheduler),
     ("vllm.v1.engine.core", _engine.change_core),
     ("vllm.v1.engine.output_processor", _front_end.change_outputs),
@@ -92,6 +94,11 @@ def joins(span: str) -> None:
     session = _session.current(os.path.dirname(span))
     if session is not None:
         _session.add_capture(session, span)
+
+
+def parse(span: str, on_end: Callable[[int], None]) -> None:
+    """Has the capture of a rank parsed."""
+    _capture.parse(span, on_end)
 
 
 def is_part(span: str) -> bool:

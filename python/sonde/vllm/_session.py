@@ -12,6 +12,7 @@ import time
 from typing import Optional
 
 _SERVER_ID = "SONDE_SERVER_ID"
+_PROCESSORS = "SONDE_SERVER_PROCESSORS"
 
 #: Says that a folder holds a session; the importer looks for it.
 MARK_FILE = "session.sonde_server"
@@ -24,6 +25,13 @@ def name_server() -> None:
     if _SERVER_ID not in os.environ:
         begin = time.strftime("%Y%m%d%H%M%S", time.gmtime())
         os.environ[_SERVER_ID] = f"{os.getpid()}_{begin}"
+        os.environ[_PROCESSORS] = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+
+
+def processors() -> set[int]:
+    """Where the first process of the server may run. Its ranks are bound to a few processors, which
+    they keep busy even while they wait: no place for parsing."""
+    return {int(number) for number in os.environ.get(_PROCESSORS, "").split(",") if number}
 
 
 def _server() -> str:

@@ -11,6 +11,8 @@ from sonde.vllm import _marks
 #: Begins a step; None: the number after the last one.
 BeginStep = Callable[[Optional[int]], None]
 
+_IDLES = "_sonde_idles"  # attribute of a model runner: it runs for company
+
 
 def change_worker(module: Any, begin_step: BeginStep, end_step: Callable[[], None]) -> None:
     """A step is ``execute_model`` and the ``sample_tokens`` that follows it; the empty one that
@@ -36,6 +38,7 @@ def change_worker(module: Any, begin_step: BeginStep, end_step: Callable[[], Non
         return output
 
     worker.execute_model = execute_model
+    _change_dummy_batch(worker)
     # Only a process with a worker in it waits for work this way.
     when_imported("vllm.distributed.device_communicators.shm_broadcast", _change_waiting)
     if sample is None:
@@ -53,6 +56,41 @@ def change_worker(module: Any, begin_step: BeginStep, end_step: Callable[[], Non
             end_step()
 
     worker.sample_tokens = sample_tokens
+
+
+def change_runner(module: Any) -> None:
+    """``vllm.v1.worker.gpu_model_runner``: runs on made-up input are no steps, but ranges of their
+    own: "warm-up" (also the compiler's and the memory's), "graph capture", and "dummy batch", with
+    which a data-parallel rank without work keeps the others company."""
+    runner = module.GPUModelRunner
+    run = runner._dummy_run
+
+    @functools.wraps(run)
+    def our_run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        native = _marks.recorder()
+        if native is None:
+            return run(self, *args, **kwargs)
+        name = "graph capture" if kwargs.get("is_graph_capturing") else "warm-up"
+        with _marks.Range(native, "dummy batch" if getattr(self, _IDLES, False) else name):
+            return run(self, *args, **kwargs)
+
+    runner._dummy_run = our_run
+
+
+def _change_dummy_batch(worker: Any) -> None:
+    execute = getattr(worker, "execute_dummy_batch", None)
+    if execute is None:
+        return
+
+    @functools.wraps(execute)
+    def execute_dummy_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
+        setattr(self.model_runner, _IDLES, True)
+        try:
+            return execute(self, *args, **kwargs)
+        finally:
+            setattr(self.model_runner, _IDLES, False)
+
+    worker.execute_dummy_batch = execute_dummy_batch
 
 
 def _change_waiting(module: Any) -> None:

@@ -1,0 +1,53 @@
+"""What Sonde adds to the HTTP side of a server's profiling.
+
+``GET /profile_status`` lists the sessions; the answers of ``/start_profile`` and ``/stop_profile``
+name theirs in the header ``sonde-session`` (two stops in a row are both 200: it tells which one
+made the files).
+"""
+
+import json
+from typing import Any
+
+from sonde.vllm import _status
+
+STATUS_PATH = "/profile_status"
+HEADER = b"sonde-session"
+_ACTIONS = ("/start_profile", "/stop_profile")
+
+
+class ProfileRoutes:
+    """ASGI middleware."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        path = scope.get("path", "") if scope["type"] == "http" else ""
+        if path.endswith(STATUS_PATH) and scope.get("method") == "GET":
+            await _answer(send, {"sessions": _status.sessions()})
+        elif path.endswith(_ACTIONS):
+            await self._name_session(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _name_session(self, scope: Any, receive: Any, send: Any) -> None:
+        names: list[str] = []
+        token = _status.told.set(names)
+
+        async def our_send(message: Any) -> None:
+            if message["type"] == "http.response.start" and names:
+                value = names[-1].encode("utf-8", "surrogateescape")
+                message = {**message, "headers": [*message.get("headers", ()), (HEADER, value)]}
+            await send(message)
+
+        try:
+            await self._app(scope, receive, our_send)
+        finally:
+            _status.told.reset(token)
+
+
+async def _answer(send: Any, content: Any) -> None:
+    body = json.dumps(content).encode("utf-8", "replace") + b"\n"
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
