@@ -4,8 +4,8 @@ Three servers run at once: one under Sonde, one with vLLM's profiler, one with n
 and take turns request by request, so that what else the machine does meets all. A session is one
 request of TOKENS tokens; "off" is the same request while nothing is recorded. Times of tokens are
 CPU milliseconds of a step in the worker (step_times.py; the machine may be shared), medians;
-"held" is the longest time that another request's stream stood still around start and stop, less
-its usual distance. Sonde's files come after the stop: "files" is microseconds a slice from the
+"held" is the longest time between two steps of another request around start and stop, less the
+usual one. Sonde's files come after the stop: "files" is microseconds a slice from the
 stop until they are there. Memory is the worker's resident size at the end less before. "long" is
 one session of LONG engine steps.
 """
@@ -18,7 +18,6 @@ import statistics
 import subprocess
 import threading
 import time
-import urllib.request
 from pathlib import Path
 
 from vllm_server import Server
@@ -60,38 +59,33 @@ def memory_mb(pid):
     raise RuntimeError("no resident size")
 
 
+def steps_since(server, size):
+    """Ends and CPU times of the worker's steps after the first `size` bytes of its file."""
+    with server.times.open("rb") as file:
+        file.seek(size)
+        numbers = array.array("q", file.read())
+    return numbers[0::2], numbers[1::2]
+
+
 def token_ms(server, tokens=TOKENS):
     """CPU milliseconds of the worker for a step of one request: the median of its steps."""
     before = server.times.stat().st_size
     server.ask(PROMPT, tokens)
-    with server.times.open("rb") as file:
-        file.seek(before)
-        steps = array.array("q", file.read())
-    return statistics.median(steps) / 1e6
+    return statistics.median(steps_since(server, before)[1]) / 1e6
 
 
-class Stream:
-    """Another request, whose pieces are timed while something else goes on."""
+class Other:
+    """Another request, whose steps are looked at while something else goes on. Not its stream:
+    the front-end of vLLM, which a tiny model keeps busy, lets one stand still for a second and
+    more although nobody profiles anything."""
 
     def __init__(self, server):
-        self._server, self._times = server, []
-        self._thread = threading.Thread(target=self._read)
-
-    def _read(self):
-        body = json.dumps({"model": "tiny", "prompt": "class ", "max_tokens": REQUEST,
-                           "stream": True, "ignore_eos": True}).encode()  # fmt: skip
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self._server.port}/v1/completions", data=body,
-            headers={"Content-Type": "application/json"},
-        )  # fmt: skip
-        with urllib.request.urlopen(request, timeout=300) as answer:
-            for line in answer:
-                if line.startswith(b"data: {"):
-                    self._times.append(time.monotonic())
+        self._server, self._begin = server, server.times.stat().st_size
+        self._thread = threading.Thread(target=server.ask, args=("class ", REQUEST))
 
     def __enter__(self):
         self._thread.start()
-        while len(self._times) < 20 and self._thread.is_alive():
+        while self._server.times.stat().st_size < self._begin + 16 * 20 and self._thread.is_alive():
             time.sleep(0.001)
         return self
 
@@ -99,8 +93,9 @@ class Stream:
         self._thread.join()
 
     def held_ms(self, begin, end):
-        """Longest distance of two pieces that touches the time, less the usual one."""
-        pairs = list(zip(self._times, self._times[1:]))
+        """Longest distance of two steps that touches the time, less the usual one."""
+        ends = [ns / 1e9 for ns in steps_since(self._server, self._begin)[0]]
+        pairs = list(zip(ends, ends[1:]))
         usual = statistics.median(second - first for first, second in pairs)
         touched = [second - first for first, second in pairs if second >= begin and first <= end]
         return 1000 * (max(touched, default=0) - usual)
@@ -128,7 +123,7 @@ def session(server, folder):
 def held(server, folder):
     """Milliseconds that another request stood still at the start and at the stop."""
     before = set(folder.glob("*_ascend_pt"))
-    with Stream(server) as stream:
+    with Other(server) as other:
         started = time.monotonic()
         server.profile("start")
         middle = time.monotonic()
@@ -137,7 +132,7 @@ def held(server, folder):
         server.profile("stop")
         end = time.monotonic()
     await_files(folder, before)
-    return stream.held_ms(started, middle), stream.held_ms(stopped, end)
+    return other.held_ms(started, middle), other.held_ms(stopped, end)
 
 
 def query(sonde, span, sql):
