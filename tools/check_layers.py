@@ -1,4 +1,4 @@
-"""Refuses includes, link dependencies and imports against the order in docs/architecture.md."""
+"""Refuses includes, link dependencies and imports against the order in docs/architecture.md, and twice-used test names."""
 
 import ast
 import re
@@ -104,12 +104,23 @@ def check_python(problems):
                 problems.append(f"{path}:{line}: {top}/ may not import {module}")
 
 
+def check_test_names(problems):
+    """pytest imports every file below test/ by its bare name: a second one of that name stops the whole run."""
+    seen = {}
+    for path in source_tree.tracked_files(".py"):
+        if path.parts[0] == "test" and path.name != "conftest.py":
+            first = seen.setdefault(path.name, path)
+            if first != path:
+                problems.append(f"{path}: {first} has that name too, and pytest refuses both")
+
+
 def main():
     problems = []
     check_folders(problems)
     check_cpp(problems)
     check_cmake(problems)
     check_python(problems)
+    check_test_names(problems)
     for problem in problems:
         print(problem)
     return 1 if problems else 0

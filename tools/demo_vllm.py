@@ -30,7 +30,8 @@ def ask_all(server):
 
 
 def profile_some(server):
-    ask_all(server)  # the first requests of a server compile and allocate
+    for _ in range(2):  # the first requests of a server compile, for one and for several sequences
+        ask_all(server)
     say("curl -X POST .../start_profile")
     server.profile("start")
     print(f"{len(ask_all(server))} requests of {TOKENS} tokens")
