@@ -93,7 +93,7 @@ wheel: setup-build ## Build the Python wheel with command, libraries and package
 ##@ Quality
 .PHONY: lint
 lint: ## Check format, layers, sizes, docs, headers alone, clang-tidy; remembers what passed
-	@setup/debian.sh build test
+	@setup/debian.sh build test bench
 	@setup/duckdb.sh
 	@setup/web.sh
 	@cmake --preset dev >build-lint.log 2>&1 || { cat build-lint.log >&2; rm -f build-lint.log; exit 1; }
