@@ -1,4 +1,7 @@
-"""Refuses includes, link dependencies and imports against the order in docs/architecture.md, and twice-used test names."""
+"""Refuses includes, link dependencies and imports against the order in docs/architecture.md.
+
+Also two test files of one name.
+"""
 
 import ast
 import re
@@ -105,7 +108,7 @@ def check_python(problems):
 
 
 def check_test_names(problems):
-    """pytest imports every file below test/ by its bare name: a second one of that name stops the whole run."""
+    """pytest imports files below test/ by their bare names: a second one of a name ends the run."""
     seen = {}
     for path in source_tree.tracked_files(".py"):
         if path.parts[0] == "test" and path.name != "conftest.py":
