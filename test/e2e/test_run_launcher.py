@@ -90,13 +90,17 @@ def test_signals_reach_the_program(sonde, home, tmp_path):
 def test_the_terminals_interrupt_arrives_once(sonde, home, tmp_path):
     """Control-C goes to the whole process group; the launcher must not send it a second time."""
     ready = tmp_path / "ready"
+    # Up to 20 s for the first, then half a second in which a second one would come.
     script = (
         "n=0; trap 'n=$((n+1))' INT; "
-        f": > {ready}; i=0; while [ $i -lt 40 ]; do sleep 0.05; i=$((i+1)); done; "
+        f": > {ready}; i=0; while [ $n -eq 0 ] && [ $i -lt 400 ]; do sleep 0.05; i=$((i+1)); done; "
+        "i=0; while [ $i -lt 10 ]; do sleep 0.05; i=$((i+1)); done; "
         f"echo $n > {tmp_path / 'count'}; exit 4"
     )
     pid, terminal = pty.fork()
     if pid == 0:
+        # Tests in the background of a script inherit it as ignored, and sh cannot trap it then.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.environ["SONDE_HOME"] = str(home)
         os.chdir(tmp_path)
         os.execv(sonde, ["sonde", "run", "--quiet", "--", "sh", "-c", script])
