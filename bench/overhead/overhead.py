@@ -2,16 +2,20 @@
 
 One process and one model (examples/tiny_gpt.py). A round measures every variant once, in changing
 order; the table has medians over the rounds. Times are CPU time of the training thread; "files" is
-wall time from the end of recording to complete files. Started by run.sh, which attaches.
+wall time from the end of recording to complete files. "floor" is an observer without functions,
+registered with torch as Sonde's is: what torch itself does for any observer, boxing of inputs
+included where it asks for them. Started by run.sh, which attaches.
 """
 
 import argparse
 import contextlib
+import ctypes
 import os
 import random
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import torch
 from sonde import _analyse, _native
@@ -83,6 +87,35 @@ def kineto(**switches):
         yield prof
 
 
+class ObserverCallback(ctypes.Structure):
+    """at::RecordFunctionCallback."""
+
+    _fields_ = (
+        ("start", ctypes.c_void_p),
+        ("end", ctypes.c_void_p),
+        ("sampling_probability", ctypes.c_double),
+        ("scopes", ctypes.c_uint8 * 10),
+        ("needs_inputs", ctypes.c_bool),
+        ("needs_outputs", ctypes.c_bool),
+        ("needs_ids", ctypes.c_bool),
+    )
+
+
+@contextlib.contextmanager
+def empty_observer(needs_inputs):
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
+    add = library._ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE
+    add.argtypes, add.restype = (ObserverCallback,), ctypes.c_uint64
+    remove = library._ZN2at14removeCallbackEm
+    remove.argtypes, remove.restype = (ctypes.c_uint64,), None
+    scopes = (ctypes.c_uint8 * 10)(*[1] * 10)
+    handle = add(ObserverCallback(None, None, 1.0, scopes, needs_inputs))
+    try:
+        yield
+    finally:
+        remove(handle)
+
+
 # Name, its rival, switches of Sonde, switches of torch.profiler.
 PAIRS = (
     ("level0", {}, {}),
@@ -93,6 +126,9 @@ PAIRS = (
      {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}),
 )  # fmt: skip
 
+# Of which of these an observer that does nothing is the floor, and whether it asks for inputs.
+FLOORS = (("level0", False), ("level1, shapes", True))
+
 
 def measure(training, work, rounds, steps):
     """Microseconds of a step by variant, one number a round."""
@@ -100,6 +136,8 @@ def measure(training, work, rounds, steps):
     for name, ours, theirs in PAIRS:
         variants[f"sonde {name}"] = lambda ours=ours: sonde(work, **ours)
         variants[f"torch {name}"] = lambda theirs=theirs: kineto(**theirs)
+    for name, needs_inputs in FLOORS:
+        variants[f"floor of {name}"] = lambda needs=needs_inputs: empty_observer(needs)
     times = {name: [] for name in variants}
     for _ in range(rounds):
         order = list(variants)
@@ -156,11 +194,14 @@ def report(times, idle, files):
     print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {os.cpu_count()} cores")
     print(f"step, not attached: {off:.0f} us; attached and idle: {idle:+.2f} %")
     print(f"{'recording':34} {'sonde us':>9} {'torch us':>9} {'ratio':>6}   (added to a step)")
-    for name, _, _ in PAIRS:
-        added = [
-            statistics.median(a - b for a, b in zip(times[f"{who} {name}"], times["off"]))
-            for who in ("sonde", "torch")
-        ]
+
+    def added_by(variant):
+        return statistics.median(a - b for a, b in zip(times[variant], times["off"]))
+
+    rows = [(name, f"sonde {name}", f"torch {name}") for name, _, _ in PAIRS]
+    rows += [(f"floor of {name}", f"floor of {name}", f"torch {name}") for name, _ in FLOORS]
+    for name, ours, theirs in rows:
+        added = added_by(ours), added_by(theirs)
         print(f"{name:34} {added[0]:9.0f} {added[1]:9.0f} {added[0] / added[1]:6.2f}")
     print(f"{'end to files, us an op':34} {'ops':>9} {'stop':>6} {'files':>6} {'torch':>6}")
     for name, ops, stop_us, files_us, torch_us in files:
