@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/host/parallel.h"
 #include "base/status.h"
 
 struct _duckdb_database;    // NOLINT(bugprone-reserved-identifier): duckdb_database points to it
@@ -11,13 +12,18 @@ struct _duckdb_connection;  // NOLINT(bugprone-reserved-identifier)
 
 namespace sonde::store::internal {
 
+// One that is being opened by a thread of its own (`opening`) is used only after Opened().
 struct Database {
   _duckdb_database* handle = nullptr;
   bool is_attached = false;  // the store lies in a database called "store" beside an empty one
+  std::unique_ptr<base::TaskGroup> opening;
+  Status opened;
   Database() = default;
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();
+  // Waits until it is, and says whether it could be.
+  Status Opened();
 };
 
 struct Connection {

@@ -28,7 +28,16 @@
 namespace sonde::store {
 namespace internal {
 
-Database::~Database() { duckdb_close(&handle); }
+Database::~Database() {
+  opening.reset();
+  if (handle != nullptr) duckdb_close(&handle);
+}
+
+Status Database::Opened() {
+  opening.reset();
+  return opened;
+}
+
 Connection::~Connection() { duckdb_disconnect(&handle); }
 
 Status Connection::Execute(const std::string& sql) {
@@ -78,17 +87,28 @@ std::string TemporaryDirectory(const StoreOptions& options) {
   return base::TemporaryRoot();
 }
 
-Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, bool read_only,
-                                               const StoreOptions& options) {
+// What a database is opened for.
+enum class Use : uint8_t {
+  kReading,
+  kAny,
+  // Rows that are there already, all at once: more than one thread of the database's own then costs
+  // half as much processor time again and saves nothing. EndFilling() follows.
+  kFilling,
+};
+
+int QueryThreads(const StoreOptions& options) { return std::max(1, options.threads); }
+
+Status Open(const std::string& file, Use use, const StoreOptions& options, Database& database) {
   SONDE_RETURN_IF_ERROR(LoadDuckDb());
   Config config;
-  SONDE_RETURN_IF_ERROR(config.Set("threads", std::to_string(std::max(1, options.threads))));
+  const int threads = use == Use::kFilling ? 1 : QueryThreads(options);
+  SONDE_RETURN_IF_ERROR(config.Set("threads", std::to_string(threads)));
   SONDE_RETURN_IF_ERROR(config.Set("autoinstall_known_extensions", "false"));
   SONDE_RETURN_IF_ERROR(config.Set("autoload_known_extensions", "false"));
   // A user's INSTALL must not open a connection either.
   SONDE_RETURN_IF_ERROR(config.Set("custom_extension_repository", "/nonexistent"));
   SONDE_RETURN_IF_ERROR(config.Set("temp_directory", TemporaryDirectory(options)));
-  if (read_only) {
+  if (use == Use::kReading) {
     SONDE_RETURN_IF_ERROR(config.Set("access_mode", "READ_ONLY"));
   } else {
     // Integers, which are nearly all there is, are packed in this way whatever else was tried.
@@ -96,18 +116,34 @@ Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, bool rea
     // Of each table that is being filled; by itself the database holds five unpacked.
     SONDE_RETURN_IF_ERROR(config.Set("write_buffer_row_group_count", "1"));
   }
-  SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
+  if (use != Use::kFilling) SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
   if (options.memory_limit_bytes > 0) {
     SONDE_RETURN_IF_ERROR(
         config.Set("memory_limit", Concat(std::to_string(options.memory_limit_bytes), "B")));
   }
-  auto database = std::make_unique<Database>();
   char* error = nullptr;
-  if (duckdb_open_ext(file.c_str(), &database->handle, config.handle, &error) == DuckDBError) {
+  if (duckdb_open_ext(file.c_str(), &database.handle, config.handle, &error) == DuckDBError) {
     const std::string reason = error != nullptr ? error : "unknown reason";
     duckdb_free(error);
     return base::CorruptDataError(Concat("cannot open the trace store '", file, "': ", reason));
   }
+  return {};
+}
+
+Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, Use use,
+                                               const StoreOptions& options) {
+  auto database = std::make_unique<Database>();
+  SONDE_RETURN_IF_ERROR(Open(file, use, options, *database));
+  return database;
+}
+
+// Its library and functions take longer than what comes after: opened while rows are gathered.
+std::unique_ptr<Database> OpenForFillingBeside(const StoreOptions& options) {
+  auto database = std::make_unique<Database>();
+  database->opening = std::make_unique<base::TaskGroup>(options.threads);
+  database->opening->Run([options, opened = database.get()] {
+    opened->opened = Open(":memory:", Use::kFilling, options, *opened);
+  });
   return database;
 }
 
@@ -128,17 +164,23 @@ int64_t NewStoreId(int64_t source_stamp) {
   return static_cast<int64_t>(base::HashCombine(id, static_cast<uint64_t>(source_stamp)));
 }
 
-// A new store without rows, open for writing. What is written goes to the file with the checkpoint,
-// not to a log before: until then the file has no name that anybody knows.
-Result<std::unique_ptr<Database>> MakeDatabase(const std::string& file,
-                                               const StoreOptions& options) {
+// A new store without rows becomes part of the database. What is written goes to the file with the
+// checkpoint, not to a log before: until then the file has no name that anybody knows.
+Status AttachNewFile(const std::string& file, Database& database) {
   SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(file, SchemaTemplate()));
-  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(":memory:", false, options));
-  SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(*database));
+  SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
   SONDE_RETURN_IF_ERROR(connection->Execute(Concat("ATTACH '", base::ReplaceAll(file, "'", "''"),
                                                    "' AS store (RECOVERY_MODE no_wal_writes)")));
-  database->is_attached = true;
-  return database;
+  database.is_attached = true;
+  return {};
+}
+
+// From here on as a database that was opened for any use.
+Status EndFilling(const Database& database, const StoreOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
+  SONDE_RETURN_IF_ERROR(
+      connection->Execute(Concat("SET GLOBAL threads = ", std::to_string(QueryThreads(options)))));
+  return connection->Execute("SET GLOBAL lock_configuration = true");
 }
 
 Status WriteStoreInfo(const Database& database, int64_t source_stamp, int64_t store_id) {
@@ -147,6 +189,15 @@ Status WriteStoreInfo(const Database& database, int64_t source_stamp, int64_t st
                                     std::to_string(kSchemaVersion), " AS schema_version, ",
                                     std::to_string(source_stamp), "::BIGINT AS source_stamp, ",
                                     std::to_string(store_id), "::BIGINT AS store_id"));
+}
+
+// The zoom index of rows in memory, which needs no table; Publish finishes it.
+Status IndexRows(const RowTables& rows, Store& store) {
+  if (rows.Rows<SliceRow>().empty()) return {};
+  return store.MakeZoomIndex([&](ZoomWriter& writer) {
+    for (const SliceRow& row : rows.Rows<SliceRow>()) writer.Add(row);
+    ZoomIndex::AddTasks(rows, writer);
+  });
 }
 
 // The rows of one public table of all ranks.
@@ -212,6 +263,7 @@ Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const Stor
   store->options_ = options;
   if (options.rows_in_memory) {
     store->rows_ = std::make_shared<RowTables>();
+    store->database_ = OpenForFillingBeside(options);
   } else {
     SONDE_RETURN_IF_ERROR(store->MakeFile());
   }
@@ -220,7 +272,11 @@ Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const Stor
 
 Status Store::MakeFile() {
   RemoveDatabaseFiles(temporary_path_);
-  SONDE_ASSIGN_OR_RETURN(database_, MakeDatabase(temporary_path_, options_));
+  if (rows_ == nullptr) {
+    SONDE_ASSIGN_OR_RETURN(database_, OpenDatabase(":memory:", Use::kAny, options_));
+  }
+  SONDE_RETURN_IF_ERROR(database_->Opened());
+  SONDE_RETURN_IF_ERROR(AttachNewFile(temporary_path_, *database_));
   return WriteStoreInfo(*database_, source_stamp_, store_id_)
       .Annotate("while making the tables of the trace store");
 }
@@ -230,7 +286,7 @@ Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
   if (!base::PathExists(path)) {
     return base::NotFoundError(Concat("there is no trace store '", path, "'"));
   }
-  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(path, true, options));
+  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(path, Use::kReading, options));
   std::unique_ptr<Store> store(new Store(path, "", std::move(database)));
   const auto version = store->Query("SELECT schema_version FROM store_info_");
   if (!version.ok() || version->rows() != 1) {
@@ -252,7 +308,7 @@ Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
 
 Result<std::unique_ptr<Store>> Store::OpenRanks(const std::vector<RankStore>& ranks,
                                                 const StoreOptions& options) {
-  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(":memory:", false, options));
+  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(":memory:", Use::kAny, options));
   std::unique_ptr<Store> store(new Store(":memory:", "", std::move(database)));
   for (size_t i = 0; i < ranks.size(); ++i) {
     // Each is checked by itself first: a clear message for one that is no store.
@@ -285,7 +341,13 @@ Status Store::Publish() {
   CHECK(!temporary_path_.empty(), "Publish is for a store that was created, once");
   if (rows_ != nullptr) {
     SONDE_RETURN_IF_ERROR(MakeFile());
-    SONDE_RETURN_IF_ERROR(rows_->Write(options_.threads, [this] { return BeginInFile(); }));
+    Status indexed;
+    base::TaskGroup beside(options_.threads);
+    beside.Run([&] { indexed = IndexRows(*rows_, *this); });
+    const Status written = rows_->Write(options_.threads, [this] { return BeginInFile(); });
+    beside.Wait();
+    SONDE_RETURN_IF_ERROR(written);
+    SONDE_RETURN_IF_ERROR(indexed);
   }
   SONDE_RETURN_IF_ERROR(FinishZoomIndex());
   SONDE_RETURN_IF_ERROR(Execute("CHECKPOINT store").Annotate("while writing the trace store"));
@@ -301,7 +363,7 @@ Status Store::Publish() {
     return base::ErrnoStatus(errno, "make the trace store", path_);
   }
   temporary_path_.clear();
-  return {};
+  return rows_ != nullptr ? EndFilling(*database_, options_) : Status();
 }
 
 Status Store::MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_slices) {
@@ -313,16 +375,11 @@ Status Store::MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_s
   return {};
 }
 
-// With what was added by MakeZoomIndex, or lies in memory, or else in the tables. Stores without
-// slices need none.
+// With what was added by MakeZoomIndex, or else with what lies in the tables. Stores without slices
+// need none.
 Status Store::FinishZoomIndex() {
-  if (zoom_ == nullptr && rows_ != nullptr && !rows_->Rows<SliceRow>().empty()) {
-    SONDE_RETURN_IF_ERROR(MakeZoomIndex([&](ZoomWriter& writer) {
-      for (const SliceRow& row : rows_->Rows<SliceRow>()) writer.Add(row);
-    }));
-  }
   if (zoom_ != nullptr) {
-    SONDE_RETURN_IF_ERROR(ZoomIndex::AddTasks(*this, *zoom_, false));
+    if (rows_ == nullptr) SONDE_RETURN_IF_ERROR(ZoomIndex::AddTasks(*this, *zoom_, false));
     if (zoom_->in_order()) return zoom_->Finish().Annotate("while making the zoom index");
   }
   SONDE_ASSIGN_OR_RETURN(const ResultTable any, Query("SELECT slice_id FROM slice_ LIMIT 1"));

@@ -132,7 +132,7 @@ class Store {
   Result<Transaction> BeginInFile();
   std::string path_;
   std::string temporary_path_;                    // empty once published or when read-only
-  std::unique_ptr<internal::Database> database_;  // null while rows are in memory only
+  std::unique_ptr<internal::Database> database_;  // not attached while rows are in memory only
   int64_t source_stamp_ = 0;
   int64_t store_id_ = 0;
   std::string temporary_directory_;

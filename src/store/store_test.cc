@@ -65,6 +65,11 @@ TEST_F(StoreTest, RowsInMemoryUntilTheFileIsMade) {
   EXPECT_TRUE(base::ListDirectory(folder_).value().empty());
   ASSERT_TRUE((*created)->Publish().ok());
   EXPECT_FALSE((*created)->Begin().ok());
+  // As other stores from here on, although it was filled with settings of its own.
+  const auto threads = (*created)->Query("SELECT current_setting('threads')::BIGINT");
+  ASSERT_TRUE(threads.ok()) << threads.status().message();
+  EXPECT_EQ(threads->Int(0, 0), 2);
+  EXPECT_FALSE((*created)->Execute("SET GLOBAL threads = 1").ok());
   created->reset();
   const auto store = Store::OpenReadOnly(path_);
   ASSERT_TRUE(store.ok()) << store.status().message();

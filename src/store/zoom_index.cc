@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
 #include "base/crc32c.h"
 #include "base/strings.h"
+#include "store/row_tables.h"
 
 namespace sonde::store {
 namespace {
@@ -108,6 +110,33 @@ Status ZoomIndex::AddTasks(const Store& store, ZoomWriter& writer, bool sort) {
         }));
   }
   return {};
+}
+
+void ZoomIndex::AddTasks(const RowTables& rows, ZoomWriter& writer) {
+  const std::span<const DeviceTaskRow> tasks = rows.Rows<DeviceTaskRow>();
+  std::map<int32_t, std::vector<uint32_t>> streams;
+  auto stream = streams.end();  // of the task before: mostly of this one too
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const int32_t track = tasks[i].track_id;
+    if (tasks[i].slice_id < 0 || track < 0) continue;
+    if (stream == streams.end() || stream->first != track)
+      stream = streams.try_emplace(track).first;
+    stream->second.push_back(static_cast<uint32_t>(i));
+  }
+  std::unordered_map<int32_t, int32_t> names;
+  for (const TaskKindRow& kind : rows.Rows<TaskKindRow>()) names[kind.kind_id] = kind.name;
+  for (const auto& [track, members] : streams) {
+    if (writer.HasTrack(track)) continue;
+    for (const uint32_t i : members) {
+      const auto name = names.find(tasks[i].kind_id);
+      writer.AddTask({.slice_id = tasks[i].slice_id,
+                      .ts = tasks[i].ts,
+                      .dur = tasks[i].dur,
+                      .track_id = track,
+                      .name = name == names.end() ? kNone : name->second,
+                      .depth = 0});
+    }
+  }
 }
 
 // Slices are stored in the order of their numbers, if one writer wrote them; where that does not

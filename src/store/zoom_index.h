@@ -46,6 +46,8 @@ class ZoomIndex {
   // Lanes for streams that have tasks but no slices of their own, from the tables of a store that
   // can be queried. After all slices. `sort`: where the rows of a stream are not in order.
   static Status AddTasks(const Store& store, ZoomWriter& writer, bool sort);
+  // The same from rows in memory, in the order in which they lie there.
+  static void AddTasks(const RowTables& rows, ZoomWriter& writer);
   // From the tables of a store that can be queried; the caller commits.
   static Result<ZoomWriter> Make(const Store& store, const std::string& path);
   // The same; complete under its name, or not at all.
