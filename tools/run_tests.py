@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # A test or part that hangs is ended and counts as failed, in seconds.
 LONGEST_TEST_S = 300
-LONGEST_PART_S = 2400
+LONGEST_PART_S = 3600
 
 SANITIZER_ENVIRONMENT = {
     "asan": {
