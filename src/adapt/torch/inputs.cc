@@ -214,27 +214,18 @@ uint32_t InputsCache::Intern(const InputsConfig& config, const TorchValue* value
     return 0;
   }
   const uint64_t hash = base::HashBytes(bytes, length) | 1;
-  const auto number = static_cast<uint32_t>((hash >> 32) % kLines);
-  Slot* slot = lines_[number].slots;
-  Slot* const end = slot + kWays;
-  while (slot != end && slot->hash != hash) slot++;
-  if (slot == end) [[unlikely]] {
-    slot = AddSlot(&lines_[number], hash, bytes, length);
+  uint32_t id = 0;
+  if (ids_.Find(hash, &id)) [[likely]] {
+    return id;
   }
-  if (last_->next_line != number) last_->next_line = number;
-  last_ = slot;
-  __builtin_prefetch(&lines_[slot->next_line], 1);
-  return slot->id;
+  return Add(hash, bytes, length);
 }
 
-// The set that came longest ago gives way.
-InputsCache::Slot* InputsCache::AddSlot(Line* line, uint64_t hash, const unsigned char* bytes,
-                                        size_t length) {
+uint32_t InputsCache::Add(uint64_t hash, const unsigned char* bytes, size_t length) {
   if (key_ == 0) key_ = sonde_intern(capture::kKeyInputs, sizeof(capture::kKeyInputs) - 1);
   const uint32_t id = InternBytes(key_, bytes, length);
-  std::copy_backward(line->slots, line->slots + kWays - 1, line->slots + kWays);
-  line->slots[0] = {hash, id, 0};
-  return &line->slots[0];
+  ids_.Add(hash, id);
+  return id;
 }
 
 }  // namespace sonde::adapt

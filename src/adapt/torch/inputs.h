@@ -1,13 +1,10 @@
 // Inputs of an operator (shapes and types) to argument set ids, per thread.
 //
 // The inputs are encoded as capture/args.h says (kInputs) into a buffer on the stack, whose hash a
-// per-thread table maps to the id of the set met before: no allocation, lock or call on that path.
-// The 64 bits of the hash decide (two of 10 000 sets share one once in 10^11 programs): between two
-// operators the program's own work empties the near caches, so that every line of a table that is
-// looked at costs more than the encoding. Tensors are read through the offsets of the self-test
-// only; nothing of torch is called, since its getters may run Python code or print for subclasses
-// and nested tensors. Such tensors (key set has a bit of Layout::opaque_keys) are recorded as
-// kOpaqueTensor.
+// per-thread table (id_cache.h) maps to the id of the set met before: no allocation, lock or call
+// on that path. Tensors are read through the offsets of the self-test only; nothing of torch is
+// called, since its getters may run Python code or print for subclasses and nested tensors. Such
+// tensors (key set has a bit of Layout::opaque_keys) are recorded as kOpaqueTensor.
 // Threads: one encoder per thread, used inside the start callback only.
 #ifndef SONDE_ADAPT_TORCH_INPUTS_H_
 #define SONDE_ADAPT_TORCH_INPUTS_H_
@@ -15,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "adapt/torch/id_cache.h"
 #include "adapt/torch/layout.h"
 #include "adapt/torch/torch_symbols.h"
 #include "sonde/sonde.h"
@@ -50,24 +48,9 @@ class InputsCache {
   uint64_t oversized() const { return oversized_; }
 
  private:
-  static constexpr size_t kLines = 256;
-  static constexpr size_t kWays = 4;
+  uint32_t Add(uint64_t hash, const unsigned char* bytes, size_t length);
 
-  // hash 0: free. One line of the processor's cache holds all places that a set may have. Programs
-  // repeat themselves: the line that was asked for after this set is fetched ahead the next time.
-  struct Slot {
-    uint64_t hash;
-    uint32_t id;
-    uint32_t next_line;
-  };
-  struct alignas(64) Line {
-    Slot slots[kWays];
-  };
-
-  Slot* AddSlot(Line* line, uint64_t hash, const unsigned char* bytes, size_t length);
-
-  Line lines_[kLines] = {};
-  Slot* last_ = &lines_[0].slots[0];
+  IdCache<256> ids_;
   uint32_t key_ = 0;
   uint64_t oversized_ = 0;
 };

@@ -77,17 +77,17 @@ uint32_t FrameId(const PythonFrame& position) {
 void StacksInit(const PythonApi* python) { Shared().python = python; }
 
 uint32_t StackCache::Capture() {
-  const FramesHash hash = HashFrames();
-  if (hash.depth == 0) return 0;
-  Slot& slot = slots_[(hash.first ^ (hash.second >> 32)) % kSlots];
-  if (slot.hash.first == hash.first && slot.hash.second == hash.second &&
-      slot.hash.depth == hash.depth) [[likely]] {
-    return slot.id;
+  const FramesHash frames_hash = HashFrames();
+  if (frames_hash.depth == 0) return 0;
+  const uint64_t hash = base::HashCombine(frames_hash.first, frames_hash.second) | 1;
+  uint32_t id = 0;
+  if (ids_.Find(hash, &id)) [[likely]] {
+    return id;
   }
   PythonFrame frames[kMaxFrames];
   const size_t count = WalkFrames(frames, kMaxFrames);
-  const uint32_t id = count != 0 ? InternStack(frames, count) : 0;
-  if (id != 0) slot = {hash, id};
+  id = count != 0 ? InternStack(frames, count) : 0;
+  if (id != 0) ids_.Add(hash, id);
   return id;
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "adapt/torch/id_cache.h"
 #include "adapt/torch/python_api.h"
 #include "adapt/torch/python_frames.h"
 
@@ -24,14 +25,7 @@ class StackCache {
   uint32_t Capture();
 
  private:
-  static constexpr size_t kSlots = 2048;
-
-  struct Slot {
-    FramesHash hash;  // depth 0: free
-    uint32_t id = 0;
-  };
-
-  Slot slots_[kSlots] = {};
+  IdCache<512> ids_;
 };
 
 }  // namespace sonde::adapt
