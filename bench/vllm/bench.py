@@ -164,8 +164,9 @@ def serve(stack, arguments, kind, ours, theirs):
     work.mkdir()
     launcher = [arguments.sonde, "run", *ours, "--profile-save-path", work / "sonde", "--"]
     config = {"profiler": "torch", "torch_profiler_dir": str(work / "vllm"), **theirs}
-    options = {"sonde": {"launcher": launcher}, "bare": {},
-               "vllm": {"options": ["--profiler-config", json.dumps(config)]}}  # fmt: skip
+    common = [] if arguments.shape == "tiny" else ["--dtype", "bfloat16"]
+    options = {"sonde": {"launcher": launcher, "options": common}, "bare": {"options": common},
+               "vllm": {"options": [*common, "--profiler-config", json.dumps(config)]}}  # fmt: skip
     servers = {}
     for name in arguments.servers:
         (work / name).mkdir(exist_ok=True)
@@ -234,12 +235,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--kinds", nargs="*", default=[kind for kind, _, _ in KINDS])
     parser.add_argument("--servers", nargs="*", default=["sonde", "vllm", "bare"])
+    parser.add_argument("--shape", default="tiny", help="of the model, as make_model.py has them")
     parser.add_argument("--long", action="store_true", help=f"also a session of {LONG} steps")
     arguments = parser.parse_args()
     arguments.model = arguments.work / "model"
     offer_plugin(arguments.work)
-    subprocess.run([arguments.python, ROOT / "examples/vllm/make_model.py", arguments.model],
-                   check=True, capture_output=True)  # fmt: skip
+    subprocess.run([arguments.python, ROOT / "examples/vllm/make_model.py", arguments.model,
+                    "--shape", arguments.shape], check=True, capture_output=True)  # fmt: skip
     for kind, ours, theirs in KINDS:
         if kind in arguments.kinds:
             measure(arguments, kind, ours, theirs)

@@ -3,7 +3,8 @@ session has to be complete, and no process of the server may grow.
 
 Each session is looked at once its files are there, whatever runs then (whole requests, engine steps
 that are steps of the rank, nothing dropped), and removed. Exit status 1 where something was not as
-it should.
+it should. With --bare the same clients ask a server without Sonde, for the memory that it needs by
+itself.
 """
 
 import argparse
@@ -138,20 +139,37 @@ def stress(arguments, server, folder):
     return wrong
 
 
+def watch_bare(arguments, server):
+    """Memory at the moments at which `stress` looks."""
+    with Clients(server) as clients:
+        time.sleep(PERIOD_S + RECORDED_S)
+        first = memory_mb(server)
+        time.sleep(max(0, arguments.seconds - PERIOD_S - RECORDED_S))
+        last = memory_mb(server)
+    for name, size in last.items():
+        print(f"{name}: {size:.0f} MB, {size - first[name]:+.0f} MB without Sonde")
+    print(f"{clients.answers} answers")
+    return clients.problems
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sonde", required=True)
     parser.add_argument("--python", required=True, help="an interpreter that has vLLM")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--bare", action="store_true", help="the clients alone, without Sonde")
     arguments = parser.parse_args()
     model, folder = arguments.work / "model", arguments.work / "profile"
     subprocess.run([arguments.python, ROOT / "examples/vllm/make_model.py", model],
                    check=True, capture_output=True)  # fmt: skip
     launcher = [arguments.sonde, "run", "--profile-save-path", folder, "--"]
+    if arguments.bare:
+        launcher = []
     with Server(arguments.python, model, arguments.work / "log", launcher) as server:
         server.ask("import ", 16)
-        wrong = stress(arguments, server, folder)
+        bare = arguments.bare
+        wrong = watch_bare(arguments, server) if bare else stress(arguments, server, folder)
     for line in wrong:
         print(f"WRONG {line}")
     raise SystemExit(1 if wrong else 0)

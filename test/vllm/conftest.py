@@ -45,15 +45,25 @@ def find_vllm():
     return found
 
 
-@pytest.fixture(scope="session", name="model")
-def make_model(vllm_python, tmp_path_factory):
-    """The small Qwen2."""
-    folder = tmp_path_factory.mktemp("model")
+def write_model(python, folder, *options):
+    """Makes the small Qwen2."""
     script = ROOT / "examples" / "vllm" / "make_model.py"
-    done = subprocess.run([vllm_python, script, folder], capture_output=True, text=True,
+    done = subprocess.run([python, script, folder, *options], capture_output=True, text=True,
                           timeout=300, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(scope="session", name="model")
+def make_model(vllm_python, tmp_path_factory):
+    """The small Qwen2."""
+    return write_model(vllm_python, tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(name="wide_model")
+def make_wide_model(vllm_python, tmp_path):
+    """The same with as many tokens as `vllm bench latency` asks with."""
+    return write_model(vllm_python, tmp_path / "wide", "--vocabulary", "10000")
 
 
 @pytest.fixture(name="installed")

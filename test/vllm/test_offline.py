@@ -76,7 +76,20 @@ def test_a_program_that_imports_torch_first(run, model, tmp_path, rows):
     assert sorted(row["key"] for row in texts) == ["answer", "answer", "prompt", "prompt"]
 
 
-def test_vllm_bench(run, model):
+def test_vllm_bench_latency(run, wide_model):
+    """Warm-up, then batches of the same size one after the other."""
+    folder, _ = run(
+        "vllm", "bench", "latency", "--model", wide_model, "--dtype", "float32", "--max-model-len",
+        "512", "--enforce-eager", "--input-len", "16", "--output-len", "8", "--batch-size", "2",
+        "--num-iters-warmup", "1", "--num-iters", "2",
+    )  # fmt: skip
+    (session,) = folder.glob("server_*_1")
+    told = summary(session)
+    assert told["whole requests", "sum"] == told["requests", "sum"] == 2 * (1 + 2)
+    assert told["output tokens", "sum"] == 6 * 8
+
+
+def test_vllm_bench_throughput(run, model):
     folder, _ = run(
         "vllm", "bench", "throughput", "--model", model, "--dtype", "float32", "--max-model-len",
         "512", "--enforce-eager", "--dataset-name", "random", "--random-input-len", "16",
