@@ -18,6 +18,7 @@ class PlaceIndex {
  public:
   explicit PlaceIndex(base::SpillPool* pool) : events_(base::SpillAllocator<Event>(pool)) {}
 
+  void Reserve(size_t count) { events_.reserve(count); }
   void Add(int32_t name, int64_t ts, int32_t index) {
     events_.push_back({ts, name, index});
     in_order_ = false;

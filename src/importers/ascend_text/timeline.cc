@@ -1,9 +1,11 @@
 // What the slices of the timeline mean.
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/strings.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend_text/captured.h"
@@ -64,8 +66,7 @@ class TimelineRows {
         rows_(trace.rows),
         op_category_(rows_.names.Find("cpu_op")),
         annotation_category_(rows_.names.Find("user_annotation")),
-        kind_of_names_(rows_.pool()),
-        signature_of_texts_(rows_.pool()) {}
+        kind_of_names_(rows_.pool()) {}
 
   void Run() {
     FindProcesses();
@@ -74,6 +75,7 @@ class TimelineRows {
                                       : TrackKindOf(rows_.names.Text(track.kind)));
     }
     rows_.first_mark = static_cast<int32_t>(stage_.instants().size());
+    Reserve();
     if (cpu_process_ >= 0) rows_.issues.Add(kLateTimes, rows_.source);
     for (int32_t id = 0; id < static_cast<int32_t>(stage_.slice_count()); ++id) Take(id);
     TakePlanes();
@@ -115,6 +117,26 @@ class TimelineRows {
     }
   }
 
+  // Rows of the kinds that grow with the trace: growing by and by would copy them.
+  void Reserve() {
+    std::array<size_t, static_cast<size_t>(TrackKind::kMark) + 1> counts = {};
+    for (int32_t id = 0; id < static_cast<int32_t>(stage_.slice_count()); ++id) {
+      const StagedSlice& slice = stage_.Slice(id);
+      const TrackKind kind = kinds_[static_cast<size_t>(slice.track)];
+      if (kind != TrackKind::kThread || IsOperator(slice)) ++counts[static_cast<size_t>(kind)];
+    }
+    const auto count = [&](TrackKind kind) { return counts[static_cast<size_t>(kind)]; };
+    rows_.ops.reserve(count(TrackKind::kThread) + count(TrackKind::kModule));
+    rows_.api_calls.reserve(count(TrackKind::kCall));
+    rows_.tasks.reserve(count(TrackKind::kStream));
+    trace_.tasks.Reserve(count(TrackKind::kStream));
+  }
+
+  bool IsOperator(const StagedSlice& slice) const {
+    return slice.category >= 0 &&
+           (slice.category == op_category_ || slice.category == annotation_category_);
+  }
+
   void Take(int32_t id) {
     const StagedSlice& slice = stage_.Slice(id);
     const TrackEntry& track = stage_.TrackOf(slice);
@@ -141,10 +163,7 @@ class TimelineRows {
   }
 
   void TakeThread(int32_t id, const StagedSlice& slice) {
-    if (slice.category < 0 ||
-        (slice.category != op_category_ && slice.category != annotation_category_)) {
-      return;
-    }
+    if (!IsOperator(slice)) return;
     const std::string_view name = slice.name < 0 ? "" : rows_.names.Text(slice.name);
     store::FrameworkOpRow op;
     op.slice_id = id;
@@ -216,16 +235,21 @@ class TimelineRows {
     const int32_t dims = Text(id, kInputDims);
     const int32_t types = Text(id, kInputType);
     if (dims < 0 && types < 0) return store::kNone;
-    const auto [signature, is_new] = signature_of_texts_.Insert(Joined(dims, types), store::kNone);
-    if (is_new) {
-      const auto joined = [&](int32_t name) {
-        return rows_.names.Intern(
-            JoinedLines(name < 0 ? std::string_view() : rows_.names.Text(name)));
-      };
-      const int32_t joined_dims = joined(dims);
-      *signature = rows_.Signature(joined_dims, joined(types));
+    const int64_t texts = Joined(dims, types);
+    KnownSignature& known =
+        known_signatures_[base::HashInt(static_cast<uint64_t>(texts)) % known_signatures_.size()];
+    if (known.signature < 0 || known.texts != texts) {
+      const int32_t shapes = NameOnOneLine(dims);
+      known = {texts, rows_.Signature(shapes, NameOnOneLine(types))};
     }
-    return *signature;
+    return known.signature;
+  }
+
+  int32_t NameOnOneLine(int32_t name) {
+    const std::string_view text = name < 0 ? std::string_view() : rows_.names.Text(name);
+    const bool is_one = name >= 0 && text.find('\n') == std::string_view::npos &&
+                        text.find('\r') == std::string_view::npos;
+    return is_one ? name : rows_.names.Intern(JoinedLines(text));
   }
 
   int32_t StackOf(int32_t text) {
@@ -402,6 +426,10 @@ class TimelineRows {
     if (row != rows.end() && row->slice_id == slice) row->launch_slice_id = launch;
   }
 
+  struct KnownSignature {
+    int64_t texts = 0;
+    int32_t signature = store::kNone;
+  };
   struct Sum {
     int64_t count = 0;
     int64_t dur_ns = 0;
@@ -413,7 +441,8 @@ class TimelineRows {
   int32_t annotation_category_;
   std::vector<TrackKind> kinds_;  // by place of the track
   NumberTable<int32_t> kind_of_names_;
-  NumberTable<int32_t> signature_of_texts_;
+  // Of the texts met last, each in the only place that its hash allows.
+  std::vector<KnownSignature> known_signatures_ = std::vector<KnownSignature>(4096);
   int32_t cpu_process_ = store::kNone;  // place of MindSpore's layer of CPU operators
   std::unordered_map<int32_t, int32_t> stacks_;
   std::map<std::pair<int32_t, int64_t>, std::vector<int32_t>> operations_of_thread_;

@@ -36,8 +36,10 @@ KinetoTrace::KinetoTrace(trace_events::EventStage& stage)
       op_by_external_id_(stage.pool()),
       call_by_correlation_(stage.pool()) {
   Classify();
-  std::stable_sort(device_work_.begin(), device_work_.end(),
-                   [&](int32_t a, int32_t b) { return stage_.Slice(a).ts < stage_.Slice(b).ts; });
+  const auto before = [&](int32_t a, int32_t b) { return stage_.Slice(a).ts < stage_.Slice(b).ts; };
+  if (!std::is_sorted(device_work_.begin(), device_work_.end(), before)) {
+    std::stable_sort(device_work_.begin(), device_work_.end(), before);
+  }
   if (!device_work_.empty()) IndexLaunches();
 }
 

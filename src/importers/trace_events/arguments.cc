@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/strings.h"
@@ -51,7 +52,7 @@ bool IsNumberText(std::string_view text) {
 }  // namespace
 
 int32_t CapturedArguments::Add(uint32_t mask, std::span<const int64_t> values) {
-  const auto count = static_cast<uint32_t>(std::popcount(mask));
+  const auto count = static_cast<uint32_t>(base::CountBits(mask));
   auto [index, word] = words_.Add(1 + 2 * count);
   *word++ = mask;
   for (uint32_t left = mask; left != 0; left &= left - 1) {
@@ -67,7 +68,7 @@ std::optional<int64_t> CapturedArguments::Get(int32_t index, size_t key) const {
   const uint32_t* words = words_.At(index);
   const uint32_t bit = 1U << key;
   if ((words[0] & bit) == 0) return std::nullopt;
-  const uint32_t* value = words + 1 + 2 * std::popcount(words[0] & (bit - 1));
+  const uint32_t* value = words + 1 + 2 * base::CountBits(words[0] & (bit - 1));
   return static_cast<int64_t>(value[0] | (uint64_t{value[1]} << 32U));
 }
 

@@ -17,9 +17,9 @@
 #include "base/status.h"
 #include "importers/trace_events/dialect.h"
 #include "importers/trace_events/event_blocks.h"
-#include "importers/trace_events/member_shapes.h"
 #include "importers/trace_events/members.h"
 #include "importers/trace_events/plain_number.h"
+#include "importers/trace_events/shape_tree.h"
 #include "importers/trace_events/shared_names.h"
 #include "store/rows.h"
 #include "store/table_writer.h"
@@ -36,6 +36,13 @@ class CapturedArguments {
  private:
   WordBlocks words_;
 };
+
+// The key behind which a value stands.
+struct MemberFacts {
+  int32_t key = -1;  // name id
+  int8_t slot = -1;  // among the captured
+};
+using MemberShapes = ShapeTree<MemberFacts, true>;
 
 class ArgumentSplitter {
  public:

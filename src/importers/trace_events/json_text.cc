@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/bits.h"
 #include "base/strings.h"
 
 namespace sonde::importers::trace_events {
@@ -218,10 +219,10 @@ const char* SkipContainer(const char* p, const char* end, int64_t& mended) {
     int64_t depth_here = depth;
     for (; closes != 0 && behind == nullptr; closes &= closes - 1) {
       const uint64_t below = (closes & (0 - closes)) - 1;
-      depth_here += std::popcount(opens & below) - 1;
+      depth_here += base::CountBits(opens & below) - 1;
       opens &= ~below;
       if (depth_here != 0) continue;
-      behind = p + std::popcount(below) + 1;
+      behind = p + std::countr_zero(closes) + 1;
       seen = below;
     }
     // Escapes, white space behind a string, and quotes that should be escaped: the slow way.
@@ -234,7 +235,7 @@ const char* SkipContainer(const char* p, const char* end, int64_t& mended) {
       break;
     }
     if (behind != nullptr) return behind;
-    depth = depth_here + std::popcount(opens);
+    depth = depth_here + base::CountBits(opens);
     in_string = 0 - (inside >> 63U);
     ends_before = string_ends >> 63U;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "importers/trace_events/json_text.h"
+#include "importers/trace_events/members.h"
 
 namespace sonde::importers::trace_events {
 namespace {
@@ -132,46 +133,120 @@ ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& ev
                               const char*& behind) {
   bad_time_ = false;
   beside_.clear();
-  const char* p = begin + 1;
+  shapes_.Begin(begin);
+  const char* p = begin;
   while (true) {
-    p = SkipSpace(p, end);
-    if (p >= end) return ScanResult::kIncomplete;
-    if (*p == '}') break;
-    if (*p == ',') {
-      ++p;
-      continue;
-    }
-    if (*p != '"') return ScanResult::kBad;
     Field field = Field::kOther;
-    std::string_view key_text;
-    if (const char* value = FindKnownKey(p + 1, end, field)) {
-      if (const char* next = ReadPlain(field, value, end, event)) {
-        p = next;
-        continue;
-      }
-      p = value;
+    std::string_view key;
+    const EventShapes::Tree::Edge* edge = shapes_.Match(p, end);
+    if (edge != nullptr) {
+      edge->Apply(p, event);
+      p += edge->text.size();
+      if (edge->last) break;
+      p = SkipSpace(p, end);  // there was none where the edge was learnt
+      if (p >= end) return ScanResult::kIncomplete;
+      field = edge->field;
     } else {
-      const StringEnd key = FindStringEnd(p + 1, end);
-      if (key.quote == nullptr) return ScanResult::kIncomplete;
-      key_text = {p + 1, static_cast<size_t>(key.quote - p) - 1};
-      field = FieldOf(key_text);
-      p = SkipSpace(key.quote + 1, end);
-      if (p >= end) return ScanResult::kIncomplete;
-      if (*p != ':') return ScanResult::kBad;
-      p = SkipSpace(p + 1, end);
-      if (p >= end) return ScanResult::kIncomplete;
+      if (p == begin) ++p;
+      const Step step = ReadKey(p, end, field, key);
+      if (step == Step::kBad) return ScanResult::kBad;
+      if (step == Step::kIncomplete) return ScanResult::kIncomplete;
+      if (step == Step::kEnd) {
+        shapes_.TakeEnd(p);
+        break;
+      }
     }
-    Value value;
-    const char* const at = p;
-    p = ReadValue(p, end, value);
+    const char* const value = p;
+    p = ReadFieldValue(field, key, value, end, event);
     if (p == nullptr) return ScanResult::kIncomplete;
-    if (p == at) return ScanResult::kBad;
-    if (field == Field::kBeside) beside_.emplace_back(key_text, value);
-    TakeField(field, value, event);
+    if (p == value) return ScanResult::kBad;
+    if (edge != nullptr) {
+      shapes_.PassValue(p);
+    } else {
+      LearnValue(field, value, p, event);
+    }
   }
-  behind = p + 1;
+  behind = p;
   Finish(event);
   return ScanResult::kEvent;
+}
+
+// From behind a value, or the opening brace, to the begin of the next value or behind the end.
+EventScanner::Step EventScanner::ReadKey(const char*& p, const char* end, Field& field,
+                                         std::string_view& key) {
+  p = SkipSeparators(p, end);
+  if (p >= end) return Step::kIncomplete;
+  if (*p == '}') {
+    ++p;
+    return Step::kEnd;
+  }
+  if (*p != '"') return Step::kBad;
+  if (const char* value = FindKnownKey(p + 1, end, field)) {
+    p = value;
+    return Step::kValue;
+  }
+  const StringEnd string = FindStringEnd(p + 1, end);
+  if (string.quote == nullptr) return Step::kIncomplete;
+  key = {p + 1, static_cast<size_t>(string.quote - p) - 1};
+  field = FieldOf(key);
+  p = SkipSpace(string.quote + 1, end);
+  if (p >= end) return Step::kIncomplete;
+  if (*p != ':') return Step::kBad;
+  p = SkipSpace(p + 1, end);
+  return p < end ? Step::kValue : Step::kIncomplete;
+}
+
+// Behind the value at `p`; `p` itself where there is none, nullptr where it does not end.
+const char* EventScanner::ReadFieldValue(Field field, std::string_view key, const char* p,
+                                         const char* end, TraceEvent& event) {
+  if (const char* behind = ReadPlain(field, p, end, event)) return behind;
+  Value value;
+  const char* behind = ReadValue(p, end, value);
+  if (behind == nullptr || behind == p) return behind;
+  if (field == Field::kBeside) beside_.emplace_back(key, value);
+  TakeField(field, value, event);
+  return behind;
+}
+
+// Texts that hold quotes or escapes are none for a shape: what is counted, or made, for each of
+// them must be so for the next, too.
+void EventScanner::LearnValue(Field field, const char* p, const char* behind,
+                              const TraceEvent& event) {
+  std::string_view TraceEvent::* member = nullptr;
+  switch (field) {
+    case Field::kTs:
+    case Field::kDur:
+    case Field::kName:
+    case Field::kId:
+    case Field::kArgs:
+      return shapes_.TakeValue(field, p, behind);
+    case Field::kPhase:
+      if (behind - p != 3 || *p != '"' || event.phase != p[1]) return shapes_.GiveUp();
+      return shapes_.TakePhase(event.phase);
+    case Field::kPid:
+      member = &TraceEvent::pid;
+      break;
+    case Field::kTid:
+      member = &TraceEvent::tid;
+      break;
+    case Field::kCategory:
+      member = &TraceEvent::category;
+      break;
+    case Field::kBind:
+      member = &TraceEvent::bind;
+      break;
+    case Field::kScope:
+      member = &TraceEvent::scope;
+      break;
+    default:
+      return shapes_.GiveUp();
+  }
+  const std::string_view text = event.*member;
+  const bool quoted = *p == '"';
+  const bool is_all = text.data() == p + (quoted ? 1 : 0) &&
+                      text.size() + (quoted ? 2 : 0) == static_cast<size_t>(behind - p);
+  if (!is_all || text.find_first_of("\"\\[{") != std::string_view::npos) return shapes_.GiveUp();
+  shapes_.TakePart(member, text);
 }
 
 // Values in the forms that writers use; nullptr: the long way decides.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "importers/trace_events/event.h"
+#include "importers/trace_events/event_shapes.h"
 
 namespace sonde::importers::trace_events {
 
@@ -23,26 +24,6 @@ enum class EventProblem {
   kNone,
   kNoPhase,  // an object without "ph"
   kBadTime,  // "ts" or "dur" is missing where it must not, or is no number that fits
-};
-
-// What a key of an event stands for; others are skipped.
-enum class EventField : uint8_t {
-  kOther,
-  kPhase,
-  kTs,
-  kDur,
-  kPid,
-  kTid,
-  kName,
-  kCategory,
-  kArgs,
-  kId,
-  kBind,
-  kBindId,
-  kFlowIn,
-  kFlowOut,
-  kScope,
-  kBeside  // thread clock and stack frames: facts of a slice that do not stand in its arguments
 };
 
 class EventScanner {
@@ -63,6 +44,11 @@ class EventScanner {
     bool escaped = false;
   };
 
+  enum class Step { kValue, kEnd, kIncomplete, kBad };
+  static Step ReadKey(const char*& p, const char* end, EventField& field, std::string_view& key);
+  const char* ReadFieldValue(EventField field, std::string_view key, const char* p, const char* end,
+                             TraceEvent& event);
+  void LearnValue(EventField field, const char* p, const char* behind, const TraceEvent& event);
   const char* ReadPlain(EventField field, const char* p, const char* end, TraceEvent& event);
   static const char* ReadPlainTime(const char* p, const char* end, int64_t& ns, bool& has);
   const char* ReadValue(const char* p, const char* end, Value& value);
@@ -72,6 +58,7 @@ class EventScanner {
   void JoinBeside(TraceEvent& event);
   void Finish(TraceEvent& event);
 
+  EventShapes shapes_;
   EventProblem problem_ = EventProblem::kNone;
   bool bad_time_ = false;
   int64_t mended_ = 0;

@@ -1,6 +1,6 @@
-// How sets of arguments are written, learnt while they are read: a tree whose edges are the texts
-// between two values, such as `, "connection_id": `. One comparison then takes a key with all that
-// is around it. Sets of one kind of event nearly always take the same way.
+// How objects are written, learnt while they are read: a tree whose edges are the texts between two
+// values, such as `, "connection_id": `. One comparison then takes a key with all that is around
+// it. Objects of one kind nearly always take the same way.
 //
 // Memory: bounded; what does not fit is read the long way. One thread.
 #pragma once
@@ -14,29 +14,36 @@
 
 namespace sonde::importers::trace_events {
 
-class MemberShapes {
+// `Facts` is what the reader knows about an edge. With `kEndsText` the text is one object, so that
+// a last edge has to reach its end.
+template <class Facts, bool kEndsText>
+class ShapeTree {
  public:
-  struct Edge {
+  struct Edge : Facts {
     std::string text;   // to the begin of the value; of the last one, to the end of the object
-    int32_t key = -1;   // name id
-    int8_t slot = -1;   // among the captured
     bool last = false;  // no value follows
     uint32_t node = 0;  // where it leads
+    uint64_t uses = 0;  // so far; those of a node are tried in this order
   };
   static constexpr uint32_t kRoot = 0;
   static constexpr uint32_t kNowhere = UINT32_MAX;  // has no edges and gets none
+  static constexpr size_t kMaxText = 256;           // of an edge
 
-  MemberShapes() : nodes_(1) {}
+  ShapeTree() : nodes_(1) {}
 
   // The edge from `node` that the text at `p` takes; null where none was learnt.
   const Edge* Match(uint32_t node, const char* p, const char* end) {
     if (node == kNowhere) return nullptr;
     std::vector<Edge>& edges = nodes_[node];
     for (size_t i = 0; i < edges.size(); ++i) {
-      if (!Begins(p, static_cast<size_t>(end - p), edges[i])) continue;
-      if (i == 0) return edges.data();
-      std::swap(edges[i], edges[i - 1]);
-      return &edges[i - 1];
+      Edge& edge = edges[i];
+      if (!Begins(p, static_cast<size_t>(end - p), edge)) continue;
+      ++edge.uses;
+      if (i > 0 && edge.uses > edges[i - 1].uses) {
+        std::swap(edge, edges[i - 1]);
+        return &edges[i - 1];
+      }
+      return &edge;
     }
     return nullptr;
   }
@@ -59,11 +66,10 @@ class MemberShapes {
  private:
   static constexpr size_t kMaxEdges = 24;
   static constexpr size_t kMaxNodes = 4096;
-  static constexpr size_t kMaxText = 256;
 
   static bool Begins(const char* p, size_t left, const Edge& edge) {
     const size_t size = edge.text.size();
-    if (edge.last ? left != size : left < size) return false;
+    if (kEndsText && edge.last ? left != size : left < size) return false;
     const char* text = edge.text.data();
     if (size < sizeof(uint64_t)) return std::memcmp(p, text, size) == 0;
     size_t i = 0;
