@@ -28,9 +28,11 @@ export class Opened {
     page.on("pageerror", (error) => this.errors.push(error.message));
   }
 
+  /** Opens the page at this state, and sees that it is ours: a build without the page answers too. */
   async go(hash = "") {
     await this.page.goto("about:blank");
     await this.page.goto(this.address + (hash ? `#${hash}` : ""));
+    await this.page.locator("nav [aria-current=page]").waitFor();
   }
 
   /** Waits until the page has not changed for a while: its answers have come, and the frame is drawn. */
