@@ -33,6 +33,9 @@ WRONG = [
         {"statistics": {"request_id": 1}},
         "request_id is invalid, it should be str, actual type=int.",
     ),
+    ({"statistics": "x"}, "statistics is invalid, it should be an object"),
+    ({"statistics": {"summary_mode": {}}}, "summary_mode is invalid, summary_mode is not in"),
+    ({"dump_path": "a\0b"}, "dump_path is invalid, it must not hold a null character"),
     ({"async_dump": True, "task": "tensor"}, "the parameters list cannot be empty."),
     (
         {"async_dump": True, "statistics": {"summary_mode": "md5"}},
@@ -135,3 +138,12 @@ def test_risk_levels():
     assert core.wants("Torch.matmul.0.forward")
     assert not core.wants("Functional.linear.0.forward")
     assert core.wants("Module.a.Linear.forward.0")
+
+
+def test_folders_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder, text in (("file/dump", "is not a directory"), ("x" * 300, "is too long")):
+        with pytest.raises(Exception, match=text):
+            _config.check_folder(str(tmp_path / folder))
+    _config.check_folder(str(tmp_path / "mit Lücke" / "dump"))
+    assert not (tmp_path / "mit Lücke").exists()

@@ -88,10 +88,22 @@ def _check_before_start(module: Any) -> None:
 
     @functools.wraps(original)
     def create_engine_config(self: Any, *args: Any, **kwargs: Any) -> Any:
-        read_config(getattr(self, "additional_config", None))
+        config = read_config(getattr(self, "additional_config", None))
+        if config is not None:
+            _check_use(config)
         return original(self, *args, **kwargs)
 
     arguments.create_engine_config = create_engine_config
+
+
+def _check_use(config: Any) -> None:
+    """What else would fail with the first step. Raises what the probe raises."""
+    from sonde.torch.precision import _config
+    from sonde.torch.precision._scope import Scope
+
+    Scope(config)
+    if config.dump_path:
+        _config.check_folder(config.dump_path)
 
 
 def _change_runner(module: Any) -> None:

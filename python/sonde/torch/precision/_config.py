@@ -28,6 +28,7 @@ SUMMARY_MODES = ["statistics", "md5", "xor"]
 DATA_MODES = ["all", "input", "output", "forward", "backward"]
 RISK_LEVELS = ["CORE", "FOCUS", "ALL"]
 _MAX_NUMBER = 1000000
+_MAX_NAME = 255  # bytes, of a file
 
 
 @dataclass
@@ -186,6 +187,8 @@ def check(
         raise _errors.refuse(f"task must be one of {TASKS}")
     if dump_path is not None and not isinstance(dump_path, str):
         raise _errors.refuse("dump_path must be a string")
+    if "\0" in (dump_path or ""):
+        raise _errors.refuse("dump_path must not hold a null character")
     if level is not None and level not in LEVELS:
         raise _errors.refuse(f"level must be one of {LEVELS}")
     config = Config()
@@ -197,10 +200,30 @@ def check(
     config.level = level or config.level
     if step is not None:
         config.step = number_list(step, "step")
-    block = content.get(config.task)
-    _read_task(block if isinstance(block, dict) else {}, config)
+    _read_task(_check_kind(content, config.task, dict, "an object") or {}, config)
     _check_together(config)
     return config
+
+
+def check_folder(path: str) -> None:
+    """Raises ``PathError`` where no dump can be written to; makes nothing."""
+    place = os.path.abspath(path)
+    if any(len(os.fsencode(part)) > _MAX_NAME for part in place.split(os.sep)):
+        raise _errors.PathError(
+            _errors.PathError.ILLEGAL_PATH, f"a name in the dump_path {path} is too long"
+        )
+    while not os.path.lexists(place):
+        place = os.path.dirname(place)
+    if not os.path.isdir(place):
+        raise _errors.PathError(
+            _errors.PathError.ILLEGAL_PATH,
+            f"nothing can be written to the dump_path {path}: {place} is not a directory",
+        )
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise _errors.PathError(
+            _errors.PathError.NO_PERMISSION,
+            f"nothing can be written to the dump_path {path}: {place} is not writable",
+        )
 
 
 def _read_common(content: dict, config: Config) -> None:
@@ -209,6 +232,8 @@ def _read_common(content: dict, config: Config) -> None:
         raise _errors.refuse(f"task is invalid, it should be one of {TASKS}")
     config.task = task or config.task
     config.dump_path = _check_kind(content, "dump_path", str, "a string")
+    if "\0" in (config.dump_path or ""):
+        raise _errors.refuse("dump_path is invalid, it must not hold a null character")
     config.rank = number_list(content.get("rank"), "rank")
     config.step = number_list(content.get("step"), "step")
     if content.get("level") is not None:
@@ -238,7 +263,8 @@ def _read_task(block: dict, config: Config) -> None:
     config.scope = _text_list(block, "scope")
     config.parts = _text_list(block, "list")
     config.tensor_list = _text_list(block, "tensor_list")
-    mode = block.get("summary_mode", "statistics") or "statistics"
+    mode = block.get("summary_mode")
+    mode = "statistics" if mode is None or mode == "" else mode
     if mode not in SUMMARY_MODES:
         raise _errors.refuse(f"summary_mode is invalid, summary_mode is not in {SUMMARY_MODES}.")
     config.summary_mode = mode
