@@ -17,6 +17,7 @@ BUILD = ROOT / "build" / os.environ.get("PRESET", "dev")
 PROGRAM = Path(__file__).parent / "programs" / "precision_cases.py"
 MODELS = PROGRAM.with_name("precision_models.py")
 PROGRAMS = PROGRAM.with_name("precision_programs.py")
+ARCHITECTURES = PROGRAM.with_name("precision_architectures.py")
 
 # Sums that cancel agree less well than their terms: both tools add in single precision, in another
 # order.
@@ -254,6 +255,22 @@ def test_repeats_the_reference_for_programs(python, tmp_path, level, task, block
     plain = record(python, "none", tmp_path, WHOLE, settings, PROGRAMS)
     for line, expected in zip(ours.digest, plain.digest):
         assert line == expected or line.split()[1] == "encoder"
+    assert ours.digest == theirs.digest
+    assert_same_files(ours, theirs, task)
+
+
+# Of these "mixture" has an input that is used several times, as above.
+PARTS = "mixture autocast_training generation batch_norms adapter recomputed_layers"
+
+
+@pytest.mark.parametrize(("level", "task", "block"), WHOLE_SETS)
+def test_repeats_the_reference_for_architectures(python, tmp_path, level, task, block):
+    settings = {"task": task, "level": level, "risk_level": "ALL", task: block}
+    ours = record(python, "sonde", tmp_path, PARTS, settings, ARCHITECTURES)
+    theirs = record(python, "msprobe", tmp_path, PARTS, settings, ARCHITECTURES)
+    plain = record(python, "none", tmp_path, PARTS, settings, ARCHITECTURES)
+    for line, expected in zip(ours.digest, plain.digest):
+        assert line == expected or line.split()[1] == "mixture"
     assert ours.digest == theirs.digest
     assert_same_files(ours, theirs, task)
 
