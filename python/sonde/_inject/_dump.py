@@ -5,14 +5,12 @@ that call where there is no optimizer, else until every optimizer has stepped. W
 address (``--control``) nothing is recorded until ``POST /dump`` asks for steps.
 """
 
-import functools
 import os
-import threading
 from typing import Any, Optional
 
 from sonde._inject import _dump_control, _report
 from sonde._inject._steps import StepHooks
-from sonde.torch.precision import PrecisionDebugger, _config
+from sonde.torch.precision import PrecisionDebugger, _config, _native_probe
 
 
 class Steps:
@@ -64,7 +62,6 @@ class DumpRun:
         else:
             self._debugger = PrecisionDebugger(config_path=config)
         self._hooks = StepHooks(torch, lambda: None, self._step_ends)
-        self._depth = threading.local()
         self._pid = os.getpid()
         self._is_recording = False
         self._roots: set[int] = set()
@@ -74,21 +71,7 @@ class DumpRun:
         """Puts the hooks in place."""
         self._hooks.install()
         module_class = self._torch.nn.Module
-        original = module_class.__call__
-
-        @functools.wraps(original)
-        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
-            depth = self._depth
-            if getattr(depth, "open", False) or self._failed:
-                return original(module, *args, **kwargs)
-            depth.open = True
-            try:
-                self._begin(module)
-                return original(module, *args, **kwargs)
-            finally:
-                depth.open = False
-
-        module_class.__call__ = call
+        module_class.__call__ = _native_probe.outermost(module_class.__call__, self._begin)
         if self._is_waiting:
             rank, size = (int(os.environ.get(name, "") or 0) for name in ("RANK", "WORLD_SIZE"))
             address = os.environ["SONDE_CONTROL"]
@@ -96,7 +79,11 @@ class DumpRun:
 
     def _begin(self, module: Any) -> None:
         """An outermost call begins: its modules are hooked, recording is on."""
-        if os.getpid() != self._pid or isinstance(module, self._torch.jit.ScriptModule):
+        if (
+            self._failed
+            or os.getpid() != self._pid
+            or isinstance(module, self._torch.jit.ScriptModule)
+        ):
             return
         if self._is_recording and id(module) in self._roots:
             return

@@ -1,5 +1,6 @@
 #include "adapt/probe/api_calls.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -48,11 +49,15 @@ ApiCalls& TheApiCalls() {
 }
 
 bool ApiCalls::Init(const PythonCalls* calls, const ApiCallbacks& callbacks) {
-  python_ = calls;
   callbacks_ = callbacks;
   name_requires_grad_ = calls->intern("requires_grad");
   name_grad_fn_ = calls->intern("grad_fn");
   name_register_hook_ = calls->intern("register_hook");
+  return Prepare(calls);
+}
+
+bool ApiCalls::Prepare(const PythonCalls* calls) {
+  python_ = calls;
   if (function_type_ == nullptr) function_type_ = MakeWrapperType(*calls, false);
   if (method_type_ == nullptr) method_type_ = MakeWrapperType(*calls, true);
   return function_type_ != nullptr && method_type_ != nullptr;
@@ -68,6 +73,10 @@ PyObject* ApiCalls::Wrap(size_t index, PyObject* original) {
   python_->error_clear();
   PyObject* const type = binding ? method_type_ : function_type_;
   return WrapperOf(*python_, type, original, &apis_[index]);
+}
+
+PyObject* ApiCalls::WrapOutermost(PyObject* original, PyObject* begin) {
+  return OutermostOf(*python_, method_type_, original, begin);
 }
 
 void ApiCalls::Use(Recorder* recorder, uint64_t flags, bool is_general, bool places_unwanted) {
@@ -109,8 +118,9 @@ bool ApiCalls::Settle(bool is_done) const {
   return true;
 }
 
-void ApiCalls::CountIdle() {
-  if (--idle_left_ != 0) return;
+void ApiCalls::CountIdle(const Api& api) {
+  idle_left_ -= std::min(idle_left_, api.idle_cost);
+  if (idle_left_ != 0) return;
   const PyOwned answer(*python_, python_->call(callbacks_.idle, nullptr));
   Settle(static_cast<bool>(answer));
 }
@@ -119,7 +129,7 @@ PyObject* ApiCalls::Call(ApiCall& call, PyObject* const* args, size_t count_flag
                          PyObject* names) {
   if (!is_on_) [[likely]] {
     if (idle_left_ != 0) [[unlikely]]
-      CountIdle();
+      CountIdle(*call.api);
     return CallOriginal(*python_, call, args, count_flags, names);
   }
   const Nesting& nesting = ThisNesting();

@@ -34,6 +34,7 @@ struct Api {
   bool is_wanted = true;
   bool is_special = false;  // always through Python
   bool is_dropout = false;  // has no backward where nothing is dropped
+  uint64_t idle_cost = 1;   // what a call counts for that is not recorded
   PyObject* python = nullptr;
 };
 
@@ -53,6 +54,7 @@ struct ApiCallbacks {
 class ApiCalls {
  public:
   // False: a Python exception. `calls` must live as long as the process.
+  bool Prepare(const PythonCalls* calls);
   bool Init(const PythonCalls* calls, const ApiCallbacks& callbacks);
 
   size_t Add(Api api);
@@ -60,11 +62,14 @@ class ApiCalls {
   // A new callable that stands for `original`, or nullptr with an exception.
   PyObject* Wrap(size_t index, PyObject* original);
 
+  // A new callable for `original` that tells of outermost calls; needs Prepare() only.
+  PyObject* WrapOutermost(PyObject* original, PyObject* begin);
+
   // Calls are recorded by `recorder` with these flags; `is_general`: through Python.
   void Use(Recorder* recorder, uint64_t flags, bool is_general, bool places_unwanted);
   void Forget(const Recorder* recorder);
-  // Whether calls are recorded. After `idle_limit` calls that are not, idle() is called once; 0:
-  // never.
+  // Whether calls are recorded. When those that are not have cost `idle_limit`, idle() is called
+  // once; 0: never.
   void Switch(bool on, uint64_t idle_limit);
   void ResetCounts();
 
@@ -94,7 +99,7 @@ class ApiCalls {
   bool IsRefused(const Api& api, PyObject* names) const;
   // True where the call may go on: no exception, or one of ours that is told.
   bool Settle(bool is_done) const;
-  void CountIdle();
+  void CountIdle(const Api& api);
 
   const PythonCalls* python_ = nullptr;
   ApiCallbacks callbacks_;

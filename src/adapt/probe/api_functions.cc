@@ -27,13 +27,14 @@ bool CheckCount(intptr_t count, intptr_t wanted) {
 
 bool IsTrue(PyObject* object) { return object == Python().true_object; }
 
-// add(name, is_special, is_dropout, api) -> number
+// add(name, is_special, is_dropout, api, idle_cost) -> number
 PyObject* Add(PyObject*, Arguments args, intptr_t count) {
   std::string_view name;
-  if (!CheckCount(count, 4) || !TextOf(Python(), args[0], &name)) return nullptr;
+  if (!CheckCount(count, 5) || !TextOf(Python(), args[0], &name)) return nullptr;
   const size_t index = TheApiCalls().Add({.name = std::string(name),
                                           .is_special = IsTrue(args[1]),
                                           .is_dropout = IsTrue(args[2]),
+                                          .idle_cost = Python().long_as_u64(args[4]),
                                           .python = Shared(args[3])});
   return Python().long_from_u64(index);
 }

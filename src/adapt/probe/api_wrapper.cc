@@ -1,6 +1,7 @@
 #include "adapt/probe/api_wrapper.h"
 
 #include <cstring>
+#include <memory>
 
 #include "adapt/probe/api_calls.h"
 
@@ -68,6 +69,21 @@ PyObject* OnCompare(PyObject* self, PyObject* other, int operation) {
   return answer;
 }
 
+thread_local bool t_is_inside = false;  // an outermost call of this thread
+
+PyObject* OnOutermost(PyObject* self, PyObject* const* args, size_t count_flags, PyObject* names) {
+  const ApiCall& call = CallOf(self);
+  if (t_is_inside || (count_flags & ~kOffsetFlag) == 0) {
+    return CallOriginal(Python(), call, args, count_flags, names);
+  }
+  t_is_inside = true;
+  const PyOwned answer(Python(), Python().call(call.api->python, args[0], nullptr));
+  PyObject* const result =
+      answer ? CallOriginal(Python(), call, args, count_flags, names) : nullptr;
+  t_is_inside = false;
+  return result;
+}
+
 PyMember g_members[] = {{"__vectorcalloffset__", 19, offsetof(ApiCall, vectorcall), 1, nullptr},
                         {nullptr, 0, 0, 0, nullptr}};
 
@@ -96,6 +112,17 @@ PyObject* WrapperOf(const PythonCalls& calls, PyObject* type, PyObject* original
   const bool has_vectorcall = (calls.type_flags(original->type) & kVectorcallFlag) != 0;
   CallOf(object).original_call = has_vectorcall ? VectorcallOf(original) : nullptr;
   CallOf(object).api = api;
+  return object;
+}
+
+PyObject* OutermostOf(const PythonCalls& calls, PyObject* type, PyObject* original,
+                      PyObject* begin) {
+  calls.retain(begin);
+  auto api = std::make_unique<Api>(Api{.name = {}, .python = begin});
+  PyObject* const object = WrapperOf(calls, type, original, api.get());
+  if (object == nullptr) return nullptr;
+  [[maybe_unused]] const Api* const kept = api.release();
+  CallOf(object).vectorcall = OnOutermost;
   return object;
 }
 

@@ -28,6 +28,11 @@ PyObject* MakeWrapperType(const PythonCalls& calls, bool binds);
 // A new wrapper of one of these types, or nullptr with an exception.
 PyObject* WrapperOf(const PythonCalls& calls, PyObject* type, PyObject* original, Api* api);
 
+// A wrapper that tells begin(first argument) of each outermost call of a thread, for as long as the
+// process lives; nullptr with an exception. Both references are kept.
+PyObject* OutermostOf(const PythonCalls& calls, PyObject* type, PyObject* original,
+                      PyObject* begin);
+
 // Calls the original with the arguments of the wrapper's call.
 PyObject* CallOriginal(const PythonCalls& calls, const ApiCall& call, PyObject* const* args,
                        size_t count_flags, PyObject* names);

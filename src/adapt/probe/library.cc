@@ -302,6 +302,15 @@ __attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_api_f
   return FindCalls() ? MakeApiFunctions(g_calls, setup) : nullptr;
 }
 
+// [GIL] What stands for `original`, a method, and calls begin(instance) first where the thread is
+// in no other call of it; nullptr with a Python exception.
+__attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_outermost(
+    sonde::adapt::PyObject* original, sonde::adapt::PyObject* begin) {
+  using namespace sonde::adapt;  // NOLINT(google-build-using-namespace): inside a function
+  if (!FindCalls() || !TheApiCalls().Prepare(&g_calls)) return nullptr;
+  return TheApiCalls().WrapOutermost(original, begin);
+}
+
 // [GIL] A new dict of functions over a new recorder, or nullptr with a Python exception; the text
 // of a failure that leaves no exception is in `problem`. `setup` is a dict: dtypes (list of
 // (torch.dtype, name, ElementType, bytes)), tensor_types, samples (list of tuples, as TensorSample;

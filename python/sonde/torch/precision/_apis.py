@@ -22,8 +22,10 @@ _FUNCTION = re.compile(r"^[a-zA-Z_]\w*$")
 
 
 # Calls that find nothing to do before all wrappers are taken away: short pauses cost less than
-# putting them back. Before the first recording models are built, which keep what they find.
-_IDLE_CALLS, _FIRST_IDLE_CALLS = 1000, 200000
+# putting them back, and before the first recording models are built, which keep what they find.
+# Calls that only a running model makes count for many.
+_IDLE_CALLS, _RUNNING_CALLS = 200000, 1000
+_RUNNING = re.compile(r"^(Functional|Torch|Tensor)\.")
 
 
 class Api:
@@ -47,7 +49,6 @@ class Apis:
         self.torch = torch
         self.collector: Optional[Collector] = None
         self.installed = False
-        self._was_on = False
         self._apis: dict[str, Api] = {}
         self._places: list[tuple[Any, str, Any, bool, Any]] = []
         self._customs: dict[tuple[int, str], tuple[Any, str, Any]] = {}
@@ -132,7 +133,10 @@ class Apis:
             api = self._apis[name] = Api(name, changes)
             is_special = api.is_masked or api.is_kernel or bool(api.changes)
             is_dropout = name in _DROPOUTS
-            api.number = self.functions["add"](name, is_special, is_dropout, api)
+            short = name.rpartition(".")[2]
+            is_running = bool(_RUNNING.match(name)) and (_names.is_core(short) or short == "linear")
+            idle = _RUNNING_CALLS if is_running else 1
+            api.number = self.functions["add"](name, is_special, is_dropout, api, idle)
         return api
 
     def add_operators(self, namespaces: "list[str]") -> None:
@@ -225,9 +229,7 @@ class Apis:
         """Whether calls are recorded."""
         if on and not self.installed:
             self.install()
-        self._was_on = self._was_on or on
-        limit = _IDLE_CALLS if self._was_on else _FIRST_IDLE_CALLS
-        self.functions["switch"](on, limit if self.installed else 0)
+        self.functions["switch"](on, _IDLE_CALLS if self.installed else 0)
 
     def reset(self) -> None:
         """A step has ended."""

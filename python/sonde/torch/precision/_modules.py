@@ -9,24 +9,10 @@ from typing import Any, Callable, Optional
 
 from sonde.torch.precision import _errors
 from sonde.torch.precision._collector import Collector
+from sonde.torch.precision._hooks import Hook, Hung
 
-
-class Hook(functools.partial):
-    """A hook of ours on an object of the program: copies of that share it, files leave it out."""
-
-    def __deepcopy__(self, _memo: Any) -> "Hook":
-        return self
-
-    def __reduce__(self) -> tuple:
-        return (_forgotten, ())
-
-
-def _forgotten() -> Callable:
-    return _nothing
-
-
-def _nothing(*_args: Any, **_kwargs: Any) -> None:
-    """What a hook of ours is once it was read from a file."""
+# Gradients that nobody wants before their hooks are taken away; putting them back costs more.
+_IDLE_GRADIENTS = 1000
 
 
 class _Open:
@@ -111,13 +97,15 @@ class Modules:
         self.loader: Any = None
         self._counts: dict[str, int] = {}
         self._hooked: set[int] = set()
-        self._handles: list[Any] = []
+        self._handles: list[Any] = []  # of hooks and stand-ins
+        self._is_paused = False  # they are taken off
         self._models: dict[int, Any] = {}  # keeps the ids unique
         self.prefixes: set[str] = set()  # that entries of modules begin with
         # Parameters that are hooked, by the prefixes of their modules: several models may share
         # names, and a program may change what is trained.
         self._graded: dict[str, list[weakref.ref]] = {}
         self._gradient_hooks: dict[tuple[str, str], Any] = {}
+        self._idle_gradients = 0  # that nobody wanted since the last one that was
         self._owners: dict[int, str] = {}  # of parameters: the prefix that hooked it first
         self._shared: set[str] = set()  # prefixes with parameters that others have, too
         self.only: Optional[str] = None  # module_dump(): the prefix that is recorded alone
@@ -128,6 +116,7 @@ class Modules:
 
     def attach(self, models: Any) -> None:
         """Hooks all descendants of one model or several, each module once."""
+        self.resume()
         if id(models) in self._hooked:
             return
         self._hooked.add(id(models))
@@ -137,12 +126,30 @@ class Modules:
             lead = f"{index}." if several else ""
             self._attach_model(model, lead)
 
-    def sleep(self) -> None:
-        """Takes all hooks off: a module with hooks costs time even if they do nothing."""
+    def pause(self) -> None:
+        """Takes all hooks off until ``resume()``, but not in the middle of a call."""
+        if self._is_paused or self.on or self.loader is not None or self.collector.nesting.calls:
+            return
+        self._is_paused = True
         for handle in self._handles:
             handle.remove()
+
+    def resume(self) -> None:
+        """Puts them back."""
+        if not self._is_paused:
+            return
+        self._is_paused = False
+        for handle in self._handles:
+            handle.put_back()
+
+    def sleep(self) -> None:
+        """Forgets all hooks, too: the next ``attach()`` looks at the models anew."""
+        for handle in self._handles:
+            handle.remove()
+        self._is_paused = False
         self._handles.clear()
         self._hooked.clear()
+        self._drop_gradient_hooks()
 
     def _attach_model(self, model: Any, lead: str) -> None:
         everything = list(model.named_modules())
@@ -166,7 +173,8 @@ class Modules:
                 continue
             self._hooked.add(id(module))
             prefix = f"Module.{lead}{name}.{type(module).__name__}"
-            self._handles += self.hook(module, prefix)
+            before, after = self.hook(module, prefix)
+            self._handles += (Hung(before), Hung(after, first=True))
             if self.collector.config.hidden_modules and self._hides(module):
                 self._handles.append(_Forward(self, module, prefix))
 
@@ -312,10 +320,24 @@ class Modules:
             handle = parameter.register_post_accumulate_grad_hook(hook)
             self._gradient_hooks[prefix, key] = handle
 
+    def _drop_gradient_hooks(self) -> None:
+        """They come back with the next recorded calls of the modules."""
+        for handle in self._gradient_hooks.values():
+            handle.remove()
+        self._gradient_hooks.clear()
+        self._graded.clear()
+        self._idle_gradients = 0
+
     def _gradient(self, prefix: str, key: str, count: int, parameter: Any) -> None:
         collector = self.collector
-        if not self.on or collector is None or not collector.enter():
+        if not self.on:
+            self._idle_gradients += 1
+            if self._idle_gradients > _IDLE_GRADIENTS:
+                self._drop_gradient_hooks()
             return
+        if collector is None or not collector.enter():
+            return
+        self._idle_gradients = 0
         try:
             value = getattr(parameter, "main_grad", None)
             collector.gradient(prefix, key, parameter.grad if value is None else value, count)
@@ -332,9 +354,10 @@ class _Forward:
         self._module = module
         self._modules = modules
         self._prefix = prefix
+        self._own = module.__dict__.get("forward")  # None: its class's is called
         self._original = module.forward
         functools.update_wrapper(self, self._original)
-        object.__setattr__(module, "forward", self)
+        self.put_back()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         modules, module = self._modules, self._module
@@ -356,9 +379,18 @@ class _Forward:
     def __reduce__(self) -> tuple:
         return (functools.partial, (type(self._module).forward, self._module))
 
+    def put_back(self) -> None:
+        """Stands in for it."""
+        object.__setattr__(self._module, "forward", self)
+
     def remove(self) -> None:
-        """The class's own is called again."""
-        self._module.__dict__.pop("forward", None)
+        """What was there is called again."""
+        if self._module.__dict__.get("forward") is not self:
+            return
+        if self._own is None:
+            del self._module.__dict__["forward"]
+        else:
+            object.__setattr__(self._module, "forward", self._own)
 
 
 def _are_those(known: "list[weakref.ref]", parameters: "dict[str, Any]") -> bool:

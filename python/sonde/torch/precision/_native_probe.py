@@ -45,6 +45,8 @@ def _open() -> ctypes.PyDLL:
             for function in (library.sonde_probe_functions, library.sonde_probe_api_functions):
                 function.restype = ctypes.py_object
                 function.argtypes = [ctypes.py_object]
+            library.sonde_probe_outermost.restype = ctypes.py_object
+            library.sonde_probe_outermost.argtypes = [ctypes.py_object, ctypes.py_object]
             _library = library
         return _library
 
@@ -144,3 +146,9 @@ def api_functions(setup: "dict[str, Any]") -> "dict[str, Any]":
     """What makes and steers wrappers of torch's functions; one set a process, see
     ``adapt/probe/api_calls.h``. Raises ``NativeError``."""
     return _open().sonde_probe_api_functions(setup)
+
+
+def outermost(original: Any, begin: Any) -> Any:
+    """A stand-in for a method that calls ``begin(instance)`` before each outermost call of it in a
+    thread. Raises ``NativeError``."""
+    return _open().sonde_probe_outermost(original, begin)

@@ -77,24 +77,26 @@ class Service:
         self._check_model(model, token_range)
         if config.dump_enable is False:
             self.switch(False)
+            self.modules.pause()
             return
         if config.level == "debug":
             return
         if self._has_ended():
             self.rest()
             return
-        self._wake(model)
-        if self._loader is not None and self._begin_loading(rank_id):
-            return
-        slices = self._slices(scheduled_tokens)
-        if slices is None:
-            return
         if self._first:
             self.rank = rank_id if rank_id is not None else self.framework_rank()
-        if config.rank and self.rank not in config.rank:
-            self._tell_of_rank()
+        is_wanted = not config.rank or self.rank in config.rank
+        slices = self._slices(scheduled_tokens) if is_wanted else None
+        if slices is not None or self._loader is not None:
+            self._wake(model)
+        if self._loader is not None and self._begin_loading(rank_id):
+            return
+        if slices is None:
             self.switch(False)
-            self.rest()
+            self.modules.pause()
+            if not is_wanted:
+                self._tell_of_rank()
             return
         if self._first:
             self._first_start(model, token_range)
@@ -216,6 +218,7 @@ class Service:
         config = self.config
         if config.dump_enable is False:
             self.switch(False)
+            self.modules.pause()
             return
         if config.level == "debug" or self._ended:
             return
@@ -223,6 +226,7 @@ class Service:
         if self._loader is not None:
             self._loader.end()
             self.modules.loader = None
+        self.modules.pause()
         self._find_rank()
         self.collector.flush()
         self._look_at_file()
@@ -239,6 +243,8 @@ class Service:
         self._look_at_file()
         if self.config.step and self.step_number not in self.config.step:
             self.rest()
+        else:
+            self.modules.pause()  # after a stop() in the middle of a call
 
     def _begin_loading(self, rank_id: Optional[int]) -> bool:
         """Inputs come from another dump in this step; whether nothing is recorded."""
@@ -294,6 +300,8 @@ class Service:
     def switch(self, on: bool) -> None:
         """Turns the hooks on or off."""
         self.collector.running = on
+        if on:
+            self.modules.resume()
         self.apis.switch(on and self.config.level in WITH_APIS)
         self.modules.on = on and self.config.level in WITH_MODULES
 

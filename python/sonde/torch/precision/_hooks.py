@@ -1,0 +1,61 @@
+"""Hooks of ours on modules of the program, and how they are taken off for a while.
+
+A module that has hooks costs time at every call even if they do nothing.
+"""
+
+import functools
+from typing import Any, Callable
+
+
+class Hook(functools.partial):
+    """A hook of ours on an object of the program: copies of that share it, files leave it out."""
+
+    def __deepcopy__(self, _memo: Any) -> "Hook":
+        return self
+
+    def __reduce__(self) -> tuple:
+        return (_forgotten, ())
+
+
+def _forgotten() -> Callable:
+    return _nothing
+
+
+def _nothing(*_args: Any, **_kwargs: Any) -> None:
+    """What a hook of ours is once it was read from a file."""
+
+
+class Hung:
+    """A registered hook that can be taken off and put back, cheaper than by registering anew."""
+
+    __slots__ = ("_first", "_id", "_places")
+
+    def __init__(self, handle: Any, first: bool = False) -> None:
+        self._id = handle.id
+        self._first = first  # it is called before all others
+        references = (handle.hooks_dict_ref, *handle.extra_dict_ref)
+        self._places = [
+            (place, place[handle.id])
+            for place in (reference() for reference in references)
+            if place is not None and handle.id in place
+        ]
+
+    def remove(self) -> None:
+        """Takes it off; a second time does nothing."""
+        number = self._id
+        for place, _ in self._places:
+            place.pop(number, None)
+
+    def put_back(self) -> None:
+        """Puts it where it was among the hooks of others."""
+        number = self._id
+        for place, hook in self._places:
+            place[number] = hook
+        order = self._places[0][0] if self._places else ()
+        if len(order) == 1:
+            return
+        if self._first:
+            order.move_to_end(number, last=False)
+        else:  # numbers count up
+            for later in [key for key in order if key > number]:
+                order.move_to_end(later)
