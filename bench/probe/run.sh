@@ -25,4 +25,5 @@ for tool in "${tools[@]}"; do
   done
   echo "loaded, not dumping: $(model "$tool" mix statistics statistics "$work/$tool" off)"
 done
+"$python" "$root/bench/probe/idle.py"
 [ -z "${SONDE_VLLM_PYTHON:-}" ] || "$python" "$root/bench/probe/decode.py" "$SONDE_VLLM_PYTHON" "$build"
