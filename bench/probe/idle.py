@@ -1,12 +1,13 @@
 """Cost of a debugger that is loaded and does not dump: idle.py [ROUNDS]
 
-Each case is a fork of one warm process. The forks take turns with the bare program, a block of
-steps each, and their fastest steps are compared. "bare again" is the noise.
+Each case is a fork of one warm process. It takes turns with the bare program, a block of steps
+each; printed is the middle of the ratios of neighbours' fastest steps. "bare again" is the noise.
 """
 
 import gc
 import json
 import os
+import statistics
 import sys
 import tempfile
 import time
@@ -138,17 +139,19 @@ def measure(title, kind, ids, rounds, steps):
         kind(model, ids)
     forks = {name: Fork(case, model, ids, kind, steps) for name, case in CASES.items()}
     bare = forks.pop("bare")
-    times = {bare: [], **{fork: [] for fork in forks.values()}}
+    ratios = {name: [] for name in forks}
+    least = float("inf")
     for number in range(rounds):
-        for fork in forks.values():
-            for other in [bare, fork] if number % 2 else [fork, bare]:
-                times[other].append(other.block())
-    for fork in times:
+        for name, fork in forks.items():
+            turns = [bare, fork] if number % 2 else [fork, bare]
+            seconds = {turn: turn.block() for turn in turns}
+            ratios[name].append(seconds[fork] / seconds[bare])
+            least = min(least, seconds[bare])
+    for fork in (bare, *forks.values()):
         fork.end()
-    least = min(times[bare])
     print(f"{title}: {least * 1e3:.3f} ms a step")
-    for name, fork in forks.items():
-        print(f"  {name:20} {(min(times[fork]) / least - 1) * 100:+6.2f} %")
+    for name, values in ratios.items():
+        print(f"  {name:20} {(statistics.median(values) - 1) * 100:+6.2f} %")
 
 
 def main(rounds=30):
