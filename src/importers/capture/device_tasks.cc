@@ -194,7 +194,7 @@ class Collector {
   CaptureTrace& trace_;
   const ArgumentTable& arguments_;
   int32_t cpu_;
-  base::LargeVector<Task> tasks_;
+  std::vector<Task> tasks_;
   std::vector<TaskKindRow> kinds_;
   std::vector<int32_t> streams_;  // thread of each stream
   PairNumbers numbers_;

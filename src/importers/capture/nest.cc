@@ -23,10 +23,10 @@ bool Before(const Node& a, const Node& b) { return a.ts != b.ts ? a.ts < b.ts : 
 // Ranges are recorded when they end, so their order is a post-order of the tree: the position of
 // each in the order of begin follows from the sizes of its subtree and of those before, without a
 // sort. Places where that does not hold are found by OrderByBegin.
-base::LargeVector<uint32_t> PreorderPlaces(const base::LargeVector<Node>& nodes) {
+std::vector<uint32_t> PreorderPlaces(const std::vector<Node>& nodes) {
   const auto count = static_cast<uint32_t>(nodes.size());
-  base::LargeVector<uint32_t> size(count);
-  base::LargeVector<uint32_t> parent(count, count);
+  std::vector<uint32_t> size(count);
+  std::vector<uint32_t> parent(count, count);
   std::vector<uint32_t> roots;  // subtrees that no later node has taken in yet
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t total = 1;
@@ -39,8 +39,8 @@ base::LargeVector<uint32_t> PreorderPlaces(const base::LargeVector<Node>& nodes)
     roots.push_back(i);
   }
   // From the end: every subtree takes the last places that are still free in its parent's.
-  base::LargeVector<uint32_t> places(count);
-  base::LargeVector<uint32_t> free_end(size_t{count} + 1);
+  std::vector<uint32_t> places(count);
+  std::vector<uint32_t> free_end(size_t{count} + 1);
   free_end[count] = count;
   for (uint32_t i = count; i-- > 0;) {
     uint32_t& end = free_end[parent[i]];
@@ -51,9 +51,9 @@ base::LargeVector<uint32_t> PreorderPlaces(const base::LargeVector<Node>& nodes)
   return places;
 }
 
-void OrderByBegin(base::LargeVector<Node>& nodes) {
-  const base::LargeVector<uint32_t> places = PreorderPlaces(nodes);
-  base::LargeVector<Node> ordered(nodes.size());
+void OrderByBegin(std::vector<Node>& nodes) {
+  const std::vector<uint32_t> places = PreorderPlaces(nodes);
+  std::vector<Node> ordered(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) ordered[places[i]] = nodes[i];
   nodes = std::move(ordered);
   if (!std::is_sorted(nodes.begin(), nodes.end(), Before)) {

@@ -9,7 +9,6 @@
 #include <limits>
 #include <vector>
 
-#include "base/large_vector.h"
 #include "capture/format.h"
 #include "importers/capture/dictionary.h"
 #include "importers/capture/slots.h"
@@ -100,7 +99,7 @@ struct ThreadStage {
   uint32_t thread_index = 0;
   int32_t thread_id = -1;  // in the store
   // In the order of begin, outer before inner; collective works and spans at the end.
-  base::LargeVector<Node> nodes;
+  std::vector<Node> nodes;
   std::vector<MarkInstant> marks;
   std::vector<CounterInstant> counters;
   std::vector<FlowEnd> flows;
@@ -109,7 +108,7 @@ struct ThreadStage {
   std::vector<Node> works;  // collective works, until Nest
   std::vector<TrackStage> tracks;
   int32_t first_slice = 0;
-  base::LargeVector<uint32_t> by_slice;  // node of slice first_slice + i
+  std::vector<uint32_t> by_slice;  // node of slice first_slice + i
 };
 
 inline bool IsRange(capture::RecordKind kind) {
