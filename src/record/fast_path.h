@@ -121,9 +121,9 @@ SONDE_INLINE bool HasRoom(RingWriter* ring, uint64_t count) {
   return false;
 }
 
-// Fetches what comes next but one into the cache for writing: the ring is larger than the caches
+// Fetches what comes soon into the cache for writing: the ring is larger than the caches
 // near the processor, and the next record is a hundred times further away than its memory.
-inline constexpr uint64_t kPrefetchSlots = 4;
+inline constexpr uint64_t kPrefetchSlots = 16;
 
 SONDE_INLINE void CommitSlots(RingWriter* ring, uint64_t count) {
   ring->head += count;
