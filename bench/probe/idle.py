@@ -108,7 +108,7 @@ class Fork:
             os.close(from_child)
             return
         os.close(self._commands)
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115: until the child ends
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # until the child ends
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
             step = case.set_up(model, lambda: kind(model, ids), folder)
             for _ in range(20):

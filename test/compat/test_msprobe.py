@@ -247,30 +247,25 @@ WHOLE_SETS = [
 BEYOND = "copied sparse complex_numbers rare_types transformed"
 
 
-@pytest.mark.parametrize(("level", "task", "block"), WHOLE_SETS)
-def test_repeats_the_reference_for_programs(python, tmp_path, level, task, block):
-    settings = {"task": task, "level": level, "risk_level": "ALL", task: block}
-    ours = record(python, "sonde", tmp_path, WHOLE, settings, PROGRAMS)
-    theirs = record(python, "msprobe", tmp_path, WHOLE, settings, PROGRAMS)
-    plain = record(python, "none", tmp_path, WHOLE, settings, PROGRAMS)
-    for line, expected in zip(ours.digest, plain.digest):
-        assert line == expected or line.split()[1] == "encoder"
-    assert ours.digest == theirs.digest
-    assert_same_files(ours, theirs, task)
-
-
-# Of these "mixture" has an input that is used several times, as above.
 PARTS = "mixture autocast_training generation batch_norms adapter recomputed_layers"
 
 
+# The last word names the case that has an input used several times, as above.
+@pytest.mark.parametrize(
+    ("program", "cases", "several"),
+    [(PROGRAMS, WHOLE, "encoder"), (ARCHITECTURES, PARTS, "mixture")],
+    ids=["programs", "architectures"],
+)
 @pytest.mark.parametrize(("level", "task", "block"), WHOLE_SETS)
-def test_repeats_the_reference_for_architectures(python, tmp_path, level, task, block):
+def test_repeats_the_reference_for_sets(
+    python, tmp_path, level, task, block, program, cases, several
+):
     settings = {"task": task, "level": level, "risk_level": "ALL", task: block}
-    ours = record(python, "sonde", tmp_path, PARTS, settings, ARCHITECTURES)
-    theirs = record(python, "msprobe", tmp_path, PARTS, settings, ARCHITECTURES)
-    plain = record(python, "none", tmp_path, PARTS, settings, ARCHITECTURES)
+    ours = record(python, "sonde", tmp_path, cases, settings, program)
+    theirs = record(python, "msprobe", tmp_path, cases, settings, program)
+    plain = record(python, "none", tmp_path, cases, settings, program)
     for line, expected in zip(ours.digest, plain.digest):
-        assert line == expected or line.split()[1] == "mixture"
+        assert line == expected or line.split()[1] == several
     assert ours.digest == theirs.digest
     assert_same_files(ours, theirs, task)
 
