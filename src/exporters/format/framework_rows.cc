@@ -36,26 +36,67 @@ std::vector<std::span<const SliceRow>> DepthsOf(const TraceData& data, int32_t t
   return depths;
 }
 
-// Whether one of the disjoint slices holds the moment strictly inside, and if so which.
-const SliceRow* AroundMoment(const TraceData& data, std::span<const SliceRow> slices,
-                             int64_t moment_ns) {
-  const auto after = std::partition_point(slices.begin(), slices.end(),
-                                          [&](const SliceRow& s) { return s.ts < moment_ns; });
-  if (after == slices.begin()) return nullptr;
-  const SliceRow& candidate = *(after - 1);
-  return data.EndNs(candidate) > moment_ns ? &candidate : nullptr;
-}
+// One moment among the slices of one depth. Moments mostly ascend, so each is sought from the place of
+// the last one: calls in order of time pass over the slices once.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const SliceRow> slices) : slices_(slices) {}
 
-bool Crosses(const TraceData& data, const std::vector<std::span<const SliceRow>>& depths,
-             int64_t start_ns, int64_t end_ns) {
-  for (const std::span<const SliceRow> slices : depths) {
-    const SliceRow* at_start = AroundMoment(data, slices, start_ns);
-    if (at_start != nullptr && data.EndNs(*at_start) < end_ns) return true;
-    const SliceRow* at_end = AroundMoment(data, slices, end_ns);
-    if (at_end != nullptr && at_end->ts > start_ns) return true;
+  // The slice that holds the moment strictly inside, or nullptr.
+  const SliceRow* Around(const TraceData& data, int64_t moment_ns) {
+    Seek(moment_ns);
+    if (earlier_ == 0) return nullptr;
+    const SliceRow& candidate = slices_[earlier_ - 1];
+    return data.EndNs(candidate) > moment_ns ? &candidate : nullptr;
   }
-  return false;
-}
+
+ private:
+  void Seek(int64_t moment_ns) {
+    const auto is_earlier = [moment_ns](const SliceRow& slice) { return slice.ts < moment_ns; };
+    size_t low = earlier_;
+    size_t high = earlier_;
+    if (low > 0 && !is_earlier(slices_[low - 1])) {
+      low = 0;
+    } else {
+      size_t stride = 1;
+      for (; low + stride <= slices_.size() && is_earlier(slices_[low + stride - 1]); stride *= 2) {
+        low += stride;
+      }
+      high = std::min(low + stride - 1, slices_.size());
+    }
+    const auto first = slices_.begin();
+    const auto found = std::partition_point(first + static_cast<ptrdiff_t>(low),
+                                            first + static_cast<ptrdiff_t>(high), is_earlier);
+    earlier_ = static_cast<size_t>(found - first);
+  }
+
+  std::span<const SliceRow> slices_;
+  size_t earlier_ = 0;  // how many slices begin before the last moment
+};
+
+// The operators of a thread, asked which calls they cross.
+class Operators {
+ public:
+  Operators(const TraceData& data, int32_t track) : data_(data) {
+    for (const std::span<const SliceRow> slices : DepthsOf(data, track)) {
+      depths_.push_back({Cursor(slices), Cursor(slices)});
+    }
+  }
+
+  bool Cross(int64_t start_ns, int64_t end_ns) {
+    for (auto& [starts, ends] : depths_) {
+      const SliceRow* at_start = starts.Around(data_, start_ns);
+      if (at_start != nullptr && data_.EndNs(*at_start) < end_ns) return true;
+      const SliceRow* at_end = ends.Around(data_, end_ns);
+      if (at_end != nullptr && at_end->ts > start_ns) return true;
+    }
+    return false;
+  }
+
+ private:
+  const TraceData& data_;
+  std::vector<std::pair<Cursor, Cursor>> depths_;  // for starts and for ends of calls
+};
 
 }  // namespace
 
@@ -75,11 +116,11 @@ FrameworkRows::FrameworkRows(const TraceData& data) {
 void FrameworkRows::MoveCrossing(const TraceData& data,
                                  std::unordered_map<int32_t, int64_t>& lanes) {
   std::map<int32_t, std::vector<int32_t>> crossing;  // by thread: slices of modules and functions
-  std::map<int32_t, std::vector<std::span<const SliceRow>>> operators;  // by thread
+  std::map<int32_t, Operators> operators;            // by thread
   for (const store::TrackRow& track : data.tracks) {
     const int64_t tid = data.TidOf(track.thread_id);
     if (data.Name(track.kind) == "thread" && OfTrack(track.track_id) == tid) {
-      operators[track.thread_id] = DepthsOf(data, track.track_id);
+      operators.try_emplace(track.thread_id, data, track.track_id);
     }
   }
   for (const int32_t id : data.SlicesOfKinds({"module", "python"})) {
@@ -87,7 +128,7 @@ void FrameworkRows::MoveCrossing(const TraceData& data,
     const int32_t thread = data.TrackOf(slice).thread_id;
     const auto own = operators.find(thread);
     if (own == operators.end() || OfTrack(slice.track_id) != data.TidOf(thread)) continue;
-    if (Crosses(data, own->second, slice.ts, data.EndNs(slice))) crossing[thread].push_back(id);
+    if (own->second.Cross(slice.ts, data.EndNs(slice))) crossing[thread].push_back(id);
   }
   for (auto& [thread, slices] : crossing) {
     std::stable_sort(slices.begin(), slices.end(), [&](int32_t a, int32_t b) {
