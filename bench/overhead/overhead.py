@@ -1,10 +1,10 @@
 """Added time of a training step, off / attached / recording, beside torch.profiler.
 
 One process and one model (examples/tiny_gpt.py). A round measures every variant once, in changing
-order; the table has medians over the rounds. Times are CPU time of the training thread; "files" is
-wall time from the end of recording to complete files. "floor" is an observer without functions,
-registered with torch as Sonde's is: what torch itself does for any observer, boxing of inputs
-included where it asks for them. Started by run.sh, which attaches.
+order and between bare steps; the table has medians over the rounds. Times are CPU time of the
+training thread; "files" is wall time from the end of recording to complete files. "floor" is an
+observer without functions, registered with torch as Sonde's is: what torch itself does for any
+observer, boxing of inputs included where it asks for them. Started by run.sh, which attaches.
 """
 
 import argparse
@@ -51,11 +51,13 @@ class Training:
         self.optimizer.step()
 
     def time_us(self, steps):
-        """Mean CPU microseconds of a step of this thread, which also runs backward."""
-        started = time.thread_time_ns()
+        """Median CPU microseconds of a step of this thread, which also runs backward."""
+        times = []
         for _ in range(steps):
+            started = time.thread_time_ns()
             self.step()
-        return (time.thread_time_ns() - started) / steps / 1000
+            times.append(time.thread_time_ns() - started)
+        return statistics.median(times) / 1000
 
 
 @contextlib.contextmanager
@@ -131,23 +133,33 @@ FLOORS = (("level0", False), ("level1, shapes", True))
 
 
 def measure(training, work, rounds, steps):
-    """Microseconds of a step by variant, one number a round."""
-    variants = {"off": None, "idle": None}
+    """Added microseconds of a step by variant, one number a round; and those of bare steps.
+
+    Each block of a variant stands between two bare ones, whose mean is taken off: the speed of a
+    machine drifts by more than what is measured.
+    """
+    variants = {}
     for name, ours, theirs in PAIRS:
         variants[f"sonde {name}"] = lambda ours=ours: sonde(work, **ours)
         variants[f"torch {name}"] = lambda theirs=theirs: kineto(**theirs)
     for name, needs_inputs in FLOORS:
         variants[f"floor of {name}"] = lambda needs=needs_inputs: empty_observer(needs)
-    times = {name: [] for name in variants}
+    added, bare = {name: [] for name in variants}, []
     for _ in range(rounds):
         order = list(variants)
         random.shuffle(order)
         for name in order:
-            training.use(attached=name != "off")
-            with variants[name]() if variants[name] else contextlib.nullcontext():
+            training.use(attached=False)
+            bare.append(training.time_us(steps))
+            training.use(attached=True)
+            with variants[name]():
                 training.time_us(1)
-                times[name].append(training.time_us(steps))
-    return times
+                took = training.time_us(steps)
+            training.use(attached=False)
+            training.time_us(1)
+            bare.append(training.time_us(steps))
+            added[name].append(took - sum(bare[-2:]) / 2)
+    return added, statistics.median(bare)
 
 
 def idle_percent(training, rounds, steps):
@@ -189,20 +201,18 @@ def files_us_an_op(training, work, steps):
     return rows
 
 
-def report(times, idle, files):
-    off = statistics.median(times["off"])
+def report(added, bare, idle, files):
     print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {os.cpu_count()} cores")
-    print(f"step, not attached: {off:.0f} us; attached and idle: {idle:+.2f} %")
-    print(f"{'recording':34} {'sonde us':>9} {'torch us':>9} {'ratio':>6}   (added to a step)")
-
-    def added_by(variant):
-        return statistics.median(a - b for a, b in zip(times[variant], times["off"]))
-
+    print(f"step, not attached: {bare:.0f} us; attached and idle: {idle:+.2f} %")
+    columns = f"{'recording':34} {'sonde us':>9} {'torch us':>9} {'ratio':>6}"
+    print(f"{columns}   (added to a step; the middle half of the rounds)")
     rows = [(name, f"sonde {name}", f"torch {name}") for name, _, _ in PAIRS]
     rows += [(f"floor of {name}", f"floor of {name}", f"torch {name}") for name, _ in FLOORS]
     for name, ours, theirs in rows:
-        added = added_by(ours), added_by(theirs)
-        print(f"{name:34} {added[0]:9.0f} {added[1]:9.0f} {added[0] / added[1]:6.2f}")
+        quarters = [statistics.quantiles(added[variant], n=4) for variant in (ours, theirs)]
+        middle = " ".join(f"[{low:.0f} {high:.0f}]" for low, _, high in quarters)
+        ours_us, theirs_us = (median for _, median, _ in quarters)
+        print(f"{name:34} {ours_us:9.0f} {theirs_us:9.0f} {ours_us / theirs_us:6.2f}   {middle}")
     print(f"{'end to files, us an op':34} {'ops':>9} {'stop':>6} {'files':>6} {'torch':>6}")
     for name, ops, stop_us, files_us, torch_us in files:
         print(f"{name:34} {ops:9} {stop_us:6.2f} {files_us:6.2f} {torch_us:6.2f}")
@@ -225,9 +235,9 @@ def main():
     training.time_us(10)
     with kineto():  # its first start loads libraries
         training.time_us(1)
-    times = measure(training, arguments.work, arguments.rounds, arguments.steps)
+    added, bare = measure(training, arguments.work, arguments.rounds, arguments.steps)
     idle = idle_percent(training, 10 * arguments.rounds, 1)
-    report(times, idle, files_us_an_op(training, arguments.work, arguments.file_steps))
+    report(added, bare, idle, files_us_an_op(training, arguments.work, arguments.file_steps))
 
 
 if __name__ == "__main__":

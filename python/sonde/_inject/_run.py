@@ -135,6 +135,8 @@ class Run:
         self._hooks = StepHooks(torch, self._step_begins, self._step_ends)
         self._step = 0
         self._step_is_open = False
+        # Before this step nothing begins or ends, and none records: steps are only counted.
+        self._next_change = self._native_schedule.skip_first if self._native_schedule else 0
         self._pid = os.getpid()
         self._watching = False  # steps go to the recorder's watched file
         self._unwanted = False  # the rank is known and not chosen, or the program decides itself
@@ -408,9 +410,14 @@ class Run:
         _native.recorder().fast.sonde_step(-1)
         self._step_is_open = False
         self._step += 1
+        if self._step < self._next_change:
+            return
         self._check_rank()
-        if self._native_schedule is not None:
+        schedule = self._native_schedule
+        if schedule is not None:
             self._change(self._action())
+            if self._step >= schedule.skip_first + schedule.warmup + schedule.active:
+                self._next_change = sys.maxsize  # its one cycle is over
         _metadata.note_groups()
 
     def _action(self) -> int:

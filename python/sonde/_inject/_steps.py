@@ -30,7 +30,9 @@ class StepHooks:
         self._begin = begin
         self._end = end
         self._lock = threading.RLock()
-        self._optimizer_steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._optimizer_steps: weakref.WeakKeyDictionary[Any, list[int]] = (
+            weakref.WeakKeyDictionary()
+        )
         self._rounds = 0
         self._has_optimizer = False
         self._first_call: Optional[Any] = None  # the hook that waits for a module call
@@ -79,10 +81,12 @@ class StepHooks:
 
     def _optimizer_stepped(self, optimizer: Any) -> None:
         with self._lock:
-            count = self._optimizer_steps.get(optimizer, 0) + 1
-            self._optimizer_steps[optimizer] = count
-            if count > self._rounds:
-                self._rounds = count
+            count = self._optimizer_steps.get(optimizer)
+            if count is None:
+                count = self._optimizer_steps[optimizer] = [0]
+            count[0] += 1
+            if count[0] > self._rounds:
+                self._rounds = count[0]
                 self._end()
                 self._begin()
 

@@ -36,8 +36,8 @@ std::vector<std::span<const SliceRow>> DepthsOf(const TraceData& data, int32_t t
   return depths;
 }
 
-// One moment among the slices of one depth. Moments mostly ascend, so each is sought from the place of
-// the last one: calls in order of time pass over the slices once.
+// One moment among the slices of one depth. Moments mostly ascend, so each is sought from the place
+// of the last one: calls in order of time pass over the slices once.
 class Cursor {
  public:
   explicit Cursor(std::span<const SliceRow> slices) : slices_(slices) {}

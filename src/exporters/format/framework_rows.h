@@ -4,7 +4,8 @@
 // row. Tracks of work that ran beside (collective works, ranges that overlap) have lanes of their
 // own, and so have single module calls or Python functions that only partly overlap an operator or
 // annotation: a viewer drops events that neither nest nor are disjoint.
-// Cost: calls and operators are each passed in order of time. Threads: read-only after construction.
+// Cost: calls and operators are each passed in order of time. Threads: read-only after
+// construction.
 #pragma once
 
 #include <cstdint>
