@@ -98,9 +98,9 @@ class ApiWriter {
     api_.KnownInt(op.stack_id).Int(static_cast<int64_t>(ApiType::kOp)).End();
   }
 
-  void Python(const PythonEvent& event) {
+  void Python(const PythonEvent& event, std::string_view name) {
     Times(data_.Slice(event.slice_id));
-    api_.Null().Int(FrameworkId(event.name)).Null().Null().Null().Null().Null();
+    api_.Null().Int(FrameworkId(name)).Null().Null().Null().Null().Null();
     api_.Int(static_cast<int64_t>(ApiType::kTrace)).End();
   }
 
@@ -134,7 +134,8 @@ Status WriteApi(DbContext& context) {
   for (const uint32_t index : recipes::OperatorsByStart(data, /*with_steps=*/true)) {
     writer.Operator(data.ops[index]);
   }
-  for (const PythonEvent& event : PythonEvents(data)) writer.Python(event);
+  const PythonEventList python = PythonEvents(data);
+  for (const PythonEvent& event : python.events) writer.Python(event, python.names[event.name]);
   SONDE_RETURN_IF_ERROR(api.Close());
   return connections.Close();
 }

@@ -95,7 +95,7 @@ FrameworkEvents FrameworkEvents::Make(const TraceData& data, const FrameworkRows
   made.python = PythonEvents(data);
   Collector collector(data, rows);
   collector.AddTracks();
-  collector.AddPython(made.python);
+  collector.AddPython(made.python.events);
   made.events = collector.Take();
   return made;
 }

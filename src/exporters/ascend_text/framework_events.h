@@ -15,13 +15,13 @@ namespace sonde::exporters {
 
 struct FrameworkEvent {
   int32_t slice_id = store::kNone;
-  // Index into `python` below; -1 for operators and works of collectives.
+  // Index into `python.events` below; -1 for operators and works of collectives.
   int32_t python = -1;
   int64_t dur_ns = 0;
 };
 
 struct FrameworkEvents {
-  std::vector<PythonEvent> python;
+  PythonEventList python;
   std::vector<FrameworkEvent> events;
 
   static FrameworkEvents Make(const recipes::TraceData& data, const FrameworkRows& rows);

@@ -75,11 +75,13 @@ void AppendOperator(const TraceData& data, const OperatorFragments& fragments,
   }
 }
 
+// `quoted_names`: PythonEventList::names as JSON.
 void AppendPythonEvent(const TraceData& data, const FrameworkRows& rows, const PythonEvent& python,
-                       int64_t dur_ns, LineBuffer& out) {
+                       const std::vector<std::string>& quoted_names, int64_t dur_ns,
+                       LineBuffer& out) {
   const store::SliceRow& slice = data.Slice(python.slice_id);
   out.Append(R"(,{"ph":"X","name":)");
-  out.Append(base::JsonQuote(python.name));
+  out.Append(quoted_names[python.name]);
   out.Append(R"(,"pid":)");
   out.Int(data.PidOf(data.TrackOf(slice).process_id));
   out.Append(R"(,"tid":)");
@@ -145,19 +147,21 @@ void AddPythonLayers(const ExportContext& context, TracePieces& pieces) {
   const auto events = std::make_shared<const FrameworkEvents>(FrameworkEvents::Make(data, *rows));
   pieces.Add(
       [&data, rows, events](LineBuffer& out) { AppendFrameworkNames(data, *rows, *events, out); });
-  pieces.AddRanges(events->events.size(), kEventsPerPiece,
-                   [&data, rows, fragments, events](size_t begin, size_t end, LineBuffer& out) {
-                     for (size_t i = begin; i < end; ++i) {
-                       const FrameworkEvent& event = events->events[i];
-                       if (event.python < 0) {
-                         AppendOperator(data, *fragments, event, out);
-                       } else {
-                         AppendPythonEvent(data, *rows,
-                                           events->python[static_cast<size_t>(event.python)],
-                                           event.dur_ns, out);
-                       }
-                     }
-                   });
+  const auto quoted = std::make_shared<std::vector<std::string>>();
+  for (const std::string& name : events->python.names) quoted->push_back(base::JsonQuote(name));
+  pieces.AddRanges(
+      events->events.size(), kEventsPerPiece,
+      [&data, rows, fragments, events, quoted](size_t begin, size_t end, LineBuffer& out) {
+        for (size_t i = begin; i < end; ++i) {
+          const FrameworkEvent& event = events->events[i];
+          if (event.python < 0) {
+            AppendOperator(data, *fragments, event, out);
+          } else {
+            const PythonEvent& python = events->python.events[static_cast<size_t>(event.python)];
+            AppendPythonEvent(data, *rows, python, *quoted, event.dur_ns, out);
+          }
+        }
+      });
   pieces.Add([&data, rows](LineBuffer& out) { AppendFrameworkFlows(data, *rows, out); });
   pieces.Add([&data](LineBuffer& out) { AppendGarbageCollections(data, out); });
   pieces.Add([&data](LineBuffer& out) { AppendMarkers(data, out); });

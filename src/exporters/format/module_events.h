@@ -16,13 +16,17 @@ namespace sonde::exporters {
 
 struct PythonEvent {
   int32_t slice_id = store::kNone;
+  uint32_t name = 0;  // index in PythonEventList::names
   int64_t python_id = 0;
   int64_t parent_id = 0;   // of the enclosing event on the same thread; 0 where there is none
   int64_t module_id = -1;  // number of the instance; -1 for functions
-  std::string name;
 };
 
-// In the order of thread and start.
-std::vector<PythonEvent> PythonEvents(const recipes::TraceData& data);
+struct PythonEventList {
+  std::vector<PythonEvent> events;  // in the order of thread and start
+  std::vector<std::string> names;
+};
+
+PythonEventList PythonEvents(const recipes::TraceData& data);
 
 }  // namespace sonde::exporters

@@ -122,13 +122,14 @@ void AppendOperators(const TraceData& data, const Fragments& fragments, int64_t 
 }
 
 void AppendPythonEvents(const TraceData& data, const FrameworkRows& rows, int64_t base_ns,
-                        const std::vector<PythonEvent>& events, LineBuffer& out) {
-  for (const PythonEvent& event : events) {
+                        const PythonEventList& list, size_t begin, size_t end, LineBuffer& out) {
+  for (size_t i = begin; i < end; ++i) {
+    const PythonEvent& event = list.events[i];
     const store::SliceRow& slice = data.Slice(event.slice_id);
     out.Append(
         ",\n"
         R"({"ph":"X","cat":"python_function","name":)");
-    out.Append(base::JsonQuote(event.name));
+    out.Append(base::JsonQuote(list.names[event.name]));
     out.Append(R"(,"pid":)");
     out.Int(data.PidOf(data.TrackOf(slice).process_id));
     out.Append(R"(,"tid":)");
@@ -189,9 +190,11 @@ void AddKinetoHost(const ExportContext& context, int64_t base_ns, TracePieces& p
                    [&data, fragments, base_ns](size_t begin, size_t end, LineBuffer& out) {
                      AppendOperators(data, *fragments, base_ns, begin, end, out);
                    });
-  pieces.Add([&data, rows, base_ns](LineBuffer& out) {
-    AppendPythonEvents(data, *rows, base_ns, PythonEvents(data), out);
-  });
+  const auto python = std::make_shared<const PythonEventList>(PythonEvents(data));
+  pieces.AddRanges(python->events.size(), kEventsPerPiece,
+                   [&data, rows, python, base_ns](size_t begin, size_t end, LineBuffer& out) {
+                     AppendPythonEvents(data, *rows, base_ns, *python, begin, end, out);
+                   });
   pieces.Add([&data, fragments, base_ns](LineBuffer& out) {
     AppendFlows(data, *fragments, base_ns, out);
   });

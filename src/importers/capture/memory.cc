@@ -21,6 +21,9 @@ struct Event {
 
 std::vector<Event> EventsInOrder(const CaptureTrace& trace) {
   std::vector<Event> events;
+  size_t count = 0;
+  for (const ThreadStage& stage : trace.stages) count += stage.memory.size();
+  events.reserve(count);
   for (const ThreadStage& stage : trace.stages) {
     for (const MemoryInstant& instant : stage.memory) {
       const int32_t owner =
@@ -48,7 +51,10 @@ struct BlockKeyHash {
 
 class BlockTable {
  public:
-  explicit BlockTable(store::ImportIssues& issues) : issues_(issues) {}
+  // events: how many will come; most blocks have two.
+  BlockTable(store::ImportIssues& issues, size_t events) : issues_(issues) {
+    rows_.reserve(events / 2 + 1);
+  }
 
   void Take(const Event& event) {
     const MemoryInstant& instant = *event.instant;
@@ -121,7 +127,7 @@ class BlockTable {
 
 Result<int64_t> WriteMemory(CaptureTrace& trace, store::Transaction& transaction) {
   const std::vector<Event> events = EventsInOrder(trace);
-  BlockTable blocks(trace.issues);
+  BlockTable blocks(trace.issues, events.size());
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<MemoryEventRow>::Open(transaction));
   for (const Event& event : events) {
     const MemoryInstant& instant = *event.instant;
