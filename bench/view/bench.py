@@ -23,8 +23,22 @@ class Client:
         self._connection = http.client.HTTPConnection(address.hostname, address.port, timeout=300)
 
     def get(self, target):
-        self._connection.request("GET", target)
-        return self._connection.getresponse().read()
+        return self._answer("GET", target)
+
+    def post(self, target, body):
+        return self._answer("POST", target, body.encode())
+
+    def _answer(self, method, target, body=None):
+        self._connection.request(method, target, body)
+        response = self._connection.getresponse()
+        text = response.read()
+        if response.status != 200:
+            raise RuntimeError(f"{method} {target}: {response.status} {text[:200]!r}")
+        return text
+
+    def close(self):
+        """The next request connects again."""
+        self._connection.close()
 
     def session(self):
         return json.loads(self.get("/api/session"))

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "cli/command.h"
+#include "cli/heap_care.h"
 #include "serve/handlers.h"
 #include "serve/http.h"
 #include "serve/live.h"
@@ -127,10 +128,13 @@ Result<int> Run(const ViewOptions& options) {
     session->Stop();
     server->Stop();
   });
-  SONDE_ASSIGN_OR_RETURN(
-      server, serve::HttpServer::Listen(
-                  {.host = options.host, .port = options.port, .token = token},
-                  [&](const serve::HttpRequest& request) { return Answer(*session, request); }));
+  HeapCare heap;
+  SONDE_ASSIGN_OR_RETURN(server, serve::HttpServer::Listen(
+                                     {.host = options.host, .port = options.port, .token = token},
+                                     [&](const serve::HttpRequest& request) {
+                                       heap.NoteUse();
+                                       return Answer(*session, request);
+                                     }));
   session = std::make_unique<serve::Session>(SONDE_VERSION, options.paths, roots);
   if (!options.live.empty() || !options.live_list.empty()) {
     live = std::make_unique<serve::Live>(*session, options.live, options.live_list);
