@@ -62,10 +62,10 @@ class DumpRun:
         else:
             self._debugger = PrecisionDebugger(config_path=config)
         self._hooks = StepHooks(torch, lambda: None, self._step_ends)
-        self._pid = os.getpid()
         self._is_recording = False
         self._roots: set[int] = set()
-        self._failed = False
+        self._is_over = False  # it failed, or this is a fork
+        os.register_at_fork(after_in_child=self._in_child)
 
     def install(self) -> None:
         """Puts the hooks in place."""
@@ -79,19 +79,15 @@ class DumpRun:
 
     def _begin(self, module: Any) -> None:
         """An outermost call begins: its modules are hooked, recording is on."""
-        if (
-            self._failed
-            or os.getpid() != self._pid
-            or isinstance(module, self._torch.jit.ScriptModule)
-        ):
+        if self._is_over or (self._is_recording and id(module) in self._roots):
             return
-        if self._is_recording and id(module) in self._roots:
+        if isinstance(module, self._torch.jit.ScriptModule):
             return
+        if self._is_waiting and not self._is_recording:
+            is_first, self._steps.is_running = not self._steps.is_running, True
+            if not is_first or not self._steps.wants():
+                return
         try:
-            if self._is_waiting and not self._is_recording:
-                is_first, self._steps.is_running = not self._steps.is_running, True
-                if not is_first or not self._steps.wants():
-                    return
             self._start(module)
             self._roots.add(id(module))
             self._is_recording = True
@@ -106,7 +102,7 @@ class DumpRun:
         self._debugger.start(model=module)
 
     def _step_ends(self) -> None:
-        if os.getpid() != self._pid:
+        if self._is_over:
             return
         was_recording, self._is_recording = self._is_recording, False
         if was_recording or self._steps.is_running:
@@ -123,6 +119,11 @@ class DumpRun:
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._fail(problem)
 
+    def _in_child(self) -> None:
+        self._is_over = True
+
     def _fail(self, problem: BaseException) -> None:
-        self._failed = True
+        self._is_over = True
+        if self._debugger is not None:
+            self._debugger.rest()
         _report.say(f"nothing more of this process is dumped: {problem}", error=True)

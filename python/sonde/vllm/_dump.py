@@ -264,7 +264,7 @@ class Dumper:
         self._has_failed = True
         self._is_open = False
         if self._service is not None:
-            self._service.switch(False)
+            self._service.rest()
         _report.say(f"nothing more of this server is dumped: {problem}", error=True)
 
 

@@ -94,8 +94,9 @@ void ApiCalls::Forget(const Recorder* recorder) {
 }
 
 void ApiCalls::Switch(bool on, uint64_t idle_limit) {
+  const bool goes_on_idle = !on && !is_on_ && idle_left_ != 0 && idle_limit != 0;
   is_on_ = on && recorder_ != nullptr;
-  idle_left_ = idle_limit;
+  if (!goes_on_idle) idle_left_ = idle_limit;
 }
 
 void ApiCalls::ResetCounts() {

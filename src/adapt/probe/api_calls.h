@@ -69,7 +69,7 @@ class ApiCalls {
   void Use(Recorder* recorder, uint64_t flags, bool is_general, bool places_unwanted);
   void Forget(const Recorder* recorder);
   // Whether calls are recorded. When those that are not have cost `idle_limit`, idle() is called
-  // once; 0: never.
+  // once; 0: never. Switching off again does not begin to count anew.
   void Switch(bool on, uint64_t idle_limit);
   void ResetCounts();
 

@@ -44,9 +44,10 @@ class Service:
         self.saver = Saver(self)
         self._loader = Loader(self.torch, config.load) if config.load is not None else None
         self._ended = False
+        self._is_resting = False  # nothing of us is in the way, and no step is open
         self._first = True
         self._has_opened = False  # files of a step, once
-        self._has_told_of_rank = False
+        self._knows_rank = False  # whether a process has a rank that is to be recorded
         self._token = 0
         self._token_range: Optional[tuple[int, int]] = None
         self._optimizer_hooks_on = False
@@ -76,8 +77,7 @@ class Service:
         _check_rank(rank_id)
         self._check_model(model, token_range)
         if config.dump_enable is False:
-            self.switch(False)
-            self.modules.pause()
+            self.rest()
             return
         if config.level == "debug":
             return
@@ -92,11 +92,14 @@ class Service:
             self._wake(model)
         if self._loader is not None and self._begin_loading(rank_id):
             return
+        if not is_wanted:
+            self._tell_of_rank()
+            if self._loader is None:
+                self.rest()
+                return
         if slices is None:
             self.switch(False)
             self.modules.pause()
-            if not is_wanted:
-                self._tell_of_rank()
             return
         if self._first:
             self._first_start(model, token_range)
@@ -113,21 +116,24 @@ class Service:
 
     def _tell_of_rank(self) -> None:
         """Once, where no process has a rank that is to be recorded."""
+        if self._knows_rank:
+            return
         dist = self.torch.distributed
         is_parallel = dist.is_available() and dist.is_initialized()
         size = dist.get_world_size() if is_parallel else 1
         is_given = self.rank != self.framework_rank()  # a rank of another numbering
-        exists = is_given or (self.rank is not None and min(self.config.rank) < size)
-        if not exists and not self._has_told_of_rank:
-            self._has_told_of_rank = True
-            _errors.warning(
-                f"rank {self.config.rank} is to be recorded, but there is none: "
-                + (
-                    f"ranks of this group are below {size}"
-                    if is_parallel
-                    else "this program has no ranks"
-                )
+        self._knows_rank = is_given or is_parallel
+        if is_given or (self.rank is not None and min(self.config.rank) < size):
+            return
+        self._knows_rank = True
+        _errors.warning(
+            f"rank {self.config.rank} is to be recorded, but there is none: "
+            + (
+                f"ranks of this group are below {size}"
+                if is_parallel
+                else "this program has no ranks"
             )
+        )
 
     def _check_model(self, model: Any, token_range: Any) -> None:
         module_type = self.torch.nn.Module
@@ -215,10 +221,11 @@ class Service:
         self._token += 1
 
     def stop(self) -> None:
+        if self._is_resting:
+            return
         config = self.config
         if config.dump_enable is False:
-            self.switch(False)
-            self.modules.pause()
+            self.rest()
             return
         if config.level == "debug" or self._ended:
             return
@@ -234,12 +241,15 @@ class Service:
     def step(self) -> None:
         if self._ended:
             return
+        self.loop += 1
+        if self._is_resting:
+            self._look_at_file()
+            return
         self._find_rank()
         self.collector.end_step()
         self.saver.end_step()
         self.apis.reset()
         self.modules.reset()
-        self.loop += 1
         self._look_at_file()
         if self.config.step and self.step_number not in self.config.step:
             self.rest()
@@ -262,7 +272,6 @@ class Service:
         config = self._reload.changed(self.config)
         if config is None:
             return
-        self.switch(False)
         self.rest()
         self._ended = False
         self.config = config
@@ -279,6 +288,7 @@ class Service:
 
     def _wake(self, model: Any) -> None:
         """Hooks and wrappers are in place."""
+        self._is_resting = False
         if self.config.level in WITH_APIS:
             if not self._compiler_is_watched:
                 self._compiler_is_watched = _watch_compiler(self.apis)
@@ -293,6 +303,10 @@ class Service:
 
     def rest(self) -> None:
         """Nothing of us is left in the way of a program until a step is to be recorded."""
+        if self._is_resting:
+            return
+        self.switch(False)
+        self._is_resting = not self.collector.is_open
         if self.apis.installed:
             self.apis.remove()
         self.modules.sleep()
@@ -314,6 +328,7 @@ class Service:
     def open(self, slices: list) -> bool:
         """Makes the folder and files of this step. False: not possible any more; the first time
         it raises ``PathError``."""
+        self._is_resting = False
         folder = os.path.join(self.step_folder(), self._rank_folder())
         if self.collector.finds_nan:
             self.collector.expect(folder, slices)
