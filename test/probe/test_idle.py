@@ -116,3 +116,33 @@ for step in range(2):
     name = "Module.0.Linear.forward.0"
     first, second = (read_dump(step)["data"][name] for step in ("step0", "step1"))
     assert first["input_args"] == second["input_args"] and first["input_args"][0]["Max"] == 1.0
+
+
+def test_a_class_changes_only_so_often(run_program, read_dump):
+    """CPython stops caching look-ups in a class that has changed too often."""
+    source = """
+changes = set()
+for step in range(120):
+    debugger.start(model=model)
+    run()
+    debugger.stop()
+    debugger.step()
+    debugger.rest()
+    assert torch.matmul is matmul and hooks() == 0
+    assert (torch.Tensor.__dict__.get("add") is None) == (step < 100), step
+
+debugger.set_init_step(0)
+torch.compile(lambda x: x.add(1).view(-1), backend="eager", fullgraph=True)(torch.ones(2))
+debugger.start(model=model)
+run()
+debugger.stop()
+debugger.step()
+debugger.rest()
+assert not is_bare()
+torch._dynamo.reset()
+torch.compile(lambda x: x.add(2).view(-1), backend="eager", fullgraph=True)(torch.ones(2))
+assert is_bare()
+"""
+    run_program(PRELUDE + source, level="mix")
+    first, last = (set(read_dump(step)["data"]) for step in ("step1", "step119"))
+    assert first == last and "Tensor.sum.0.forward" in first

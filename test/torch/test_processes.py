@@ -217,3 +217,25 @@ assert results == [True, True]
 """,
         tmp_path,
     )
+
+
+def test_the_class_of_modules_changes_only_so_often(tmp_path):
+    """CPython stops caching look-ups in a class that has changed too often."""
+    out = run(
+        """
+net, call = torch.nn.Sequential(torch.nn.Linear(3, 3)), torch.nn.Module.__call__
+for number in range(110):
+    harness.start(harness.MODULES, sys.argv[1], ring_slots=1 << 10)
+    net(torch.ones(2, 3))
+    last = harness.stop()
+    net(torch.ones(2, 3))
+    is_back = torch.nn.Module.__call__ is call
+    assert is_back if number < 90 else number < 100 or not is_back
+print(last)
+torch.compile(net, backend="eager", fullgraph=True)(torch.ones(2, 3))
+assert torch.nn.Module.__call__ is call
+""",
+        tmp_path,
+    )
+    names = [record.name for record in capture_reader.read(out.strip()).records]
+    assert [name for name in names if name in ("Sequential", "0")] == ["0", "Sequential"]

@@ -19,6 +19,11 @@ constexpr uint64_t kModuleKinds = uint64_t{1} << static_cast<int>(RecordKind::kM
 constexpr size_t kOffsetFlag = size_t{1} << 63;  // PY_VECTORCALL_ARGUMENTS_OFFSET
 constexpr int kMaxWalks = 16;
 
+// CPython counts the versions of a class, 1000 at most (since 3.13): after that no look-up in it,
+// or in what inherits from it, is ever cached again. A session that sets and restores an attribute
+// uses up to four.
+constexpr int kMaxInstalls = 100;
+
 struct ModuleCall {
   PyObject head;
   PyVectorcall vectorcall;
@@ -35,6 +40,7 @@ struct Modules {
   uint32_t class_key = 0;
   bool wanted = false;     // a session records modules
   bool installed = false;  // __call__ is ours
+  int installs = 0;        // how often it was made so
   int compiling = 0;       // Dynamo traces now
   int probe_calls = -1;    // >= 0: the self-test counts
 };
@@ -219,6 +225,7 @@ void Install() {
   g_modules.installed =
       python.set_attribute(g_modules.module_class, "__call__", g_modules.call) == 0;
   if (!g_modules.installed) python.error_clear();
+  g_modules.installs++;
 }
 
 // Leaves __call__ alone where somebody has wrapped it since; ours then passes calls on.
@@ -398,7 +405,7 @@ void ModulesStop() {
   if (!g_modules.wanted) return;
   g_modules.wanted = false;
   const GilScope gil(*g_modules.python);
-  if (gil.held()) Uninstall();
+  if (gil.held() && g_modules.installs < kMaxInstalls) Uninstall();
 }
 
 bool ModulesRegister(PyObject* module, const char* name, const char* class_name) {

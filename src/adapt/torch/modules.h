@@ -1,7 +1,8 @@
 // One range per nn.Module call, named by the module's path in the model.
 //
 // While a session with modules runs, torch.nn.Module.__call__ is a C callable of ours, which
-// records and calls what was there before. It is taken out again while torch.compile traces a
+// records and calls what was there before; after many sessions it stays, passing calls on, since
+// CPython limits how often a class may change. It is taken out while torch.compile traces a
 // function (a C callable breaks the graph, and fullgraph=True refuses it), told by Dynamo's own
 // start and end callbacks, which survive torch._dynamo.reset(). Compiled code calls no modules.
 // Classes with a __call__ of their own are not seen; they show as gaps.

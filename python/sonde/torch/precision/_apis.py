@@ -25,6 +25,10 @@ _FUNCTION = re.compile(r"^[a-zA-Z_]\w*$")
 # putting them back, and before the first recording models are built, which keep what they find.
 # Calls that only a running model makes count for many.
 _IDLE_CALLS, _RUNNING_CALLS = 200000, 1000
+# CPython counts the versions of a class, 1000 at most (since 3.13): after that no look-up in it, or
+# in what inherits from it, is ever cached again. Taking wrappers away and putting them back uses
+# two; after so many times those of classes stay, switched off.
+_MAX_REMOVALS = 100
 _RUNNING = re.compile(r"^(Functional|Torch|Tensor)\.")
 
 
@@ -49,6 +53,8 @@ class Apis:
         self.torch = torch
         self.collector: Optional[Collector] = None
         self.installed = False
+        self._stays_on_classes = False  # wrappers are there, though not installed
+        self._removals = 0
         self._apis: dict[str, Api] = {}
         self._places: list[tuple[Any, str, Any, bool, Any]] = []
         self._customs: dict[tuple[int, str], tuple[Any, str, Any]] = {}
@@ -79,19 +85,27 @@ class Apis:
             self._wrap_wait()
             self._hide_hooks()
         for holder, name, wrapper, _, _ in self._places:
-            setattr(holder, name, wrapper)
+            if not (self._stays_on_classes and isinstance(holder, type)):
+                setattr(holder, name, wrapper)
         self.installed = True
+        self._stays_on_classes = False
 
-    def remove(self) -> None:
-        """Puts the original functions back."""
-        if not self.installed:
+    def remove(self, entirely: bool = False) -> None:
+        """Puts the original functions back; those of classes only so often, but ``entirely``."""
+        if not self.installed and not (entirely and self._stays_on_classes):
             return
+        self._removals += 1
+        stays = self._removals > _MAX_REMOVALS and not entirely
         for holder, name, _, was_own, original in self._places:
+            is_class = isinstance(holder, type)
+            if is_class and stays or not is_class and not self.installed:
+                continue
             if was_own:
                 setattr(holder, name, original)
             else:
                 delattr(holder, name)
         self.installed = False
+        self._stays_on_classes = stays
 
     def _categories(self) -> "list[tuple[str, str, list, list]]":
         torch = self.torch

@@ -437,9 +437,9 @@ def _watch_compiler(apis: Apis) -> bool:
 
     def begin(*_args: Any) -> None:
         state["depth"] += 1
-        if state["depth"] == 1 and apis.installed:
-            apis.remove()
-            state["removed"] = True
+        if state["depth"] == 1:
+            state["removed"] = apis.installed
+            apis.remove(entirely=True)
 
     def end(*_args: Any) -> None:
         state["depth"] -= 1
@@ -447,8 +447,18 @@ def _watch_compiler(apis: Apis) -> bool:
             state["removed"] = False
             apis.install()
 
-    callback_handler.register_start_callback(begin)
-    callback_handler.register_end_callback(end)
+    forget = callback_handler.clear
+
+    def clear() -> None:  # torch._dynamo.reset() does it
+        forget()
+        follow()
+
+    def follow() -> None:
+        callback_handler.register_start_callback(begin)
+        callback_handler.register_end_callback(end)
+
+    callback_handler.clear = clear
+    follow()
     return True
 
 
