@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -113,14 +115,85 @@ def test_requests_on_demand(dumped, tmp_path):
             assert len(read(tmp_path / "dump" / step / rank)["data"]) == 51
 
 
-def test_a_request_that_is_broken_off(dumped, tmp_path):
-    with dumped(settings(tmp_path, level="L0")) as server:
-        with pytest.raises(OSError):
-            body = {"model": "tiny", "prompt": "x", "max_tokens": 400, "ignore_eos": True}
-            server.call("/v1/completions", body, timeout=1)
-        server.ask("y", 1)
-    for step in (tmp_path / "dump").iterdir():
-        assert len(read(step / "rank0")["data"]) == 51
+# A plug-in of vLLM: the model fails where a file says so.
+FAILING = """
+import os
+
+def register():
+    from vllm.model_executor.models.qwen2 import Qwen2ForCausalLM
+    compute_logits = Qwen2ForCausalLM.compute_logits
+
+    def failing(self, *args, **kwargs):
+        if os.path.exists(os.environ["FAIL_FILE"]):
+            raise RuntimeError("as the test wants it")
+        return compute_logits(self, *args, **kwargs)
+
+    Qwen2ForCausalLM.compute_logits = failing
+"""
+
+
+@pytest.fixture(name="may_fail")
+def make_failing(installed):
+    """Environment of a server whose model fails as soon as there is a file ``FAIL_FILE``."""
+    site = Path(installed["PYTHONPATH"].split(":")[1])
+    (site / "failing.py").write_text(FAILING)
+    with next(site.glob("*.dist-info/entry_points.txt")).open("a") as file:
+        file.write("failing = failing:register\n")
+    return {"FAIL_FILE": str(site / "fail")}
+
+
+def number(server, name):
+    """Sum of a metric of vLLM."""
+    lines = server.call("/metrics")[1].splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(f"vllm:{name}{{"))
+
+
+def await_idle(server):
+    end = time.monotonic() + 60
+    while number(server, "num_requests_running") + number(server, "num_requests_waiting"):
+        assert time.monotonic() < end, server.last_lines()
+        time.sleep(0.1)
+
+
+def test_every_way_a_request_ends(dumped, may_fail, tmp_path):
+    """Each step is whole; none is missing, and none is made for what is no step."""
+    dump, steps = tmp_path / "dump", []
+
+    def new_steps():
+        found = {int(path.name[len("step") :]) for path in dump.iterdir()}
+        new = sorted(found - set(steps))
+        assert new == list(range(len(steps), len(found)))
+        steps.extend(new)
+        return len(new)
+
+    few_blocks = ["--max-model-len", 128, "--block-size", 32, "--num-gpu-blocks-override", 6]
+    with dumped(settings(tmp_path, level="L0"), few_blocks, environment=may_fail) as server:
+        text = server.ask(PROMPT, 30)
+        assert new_steps() == 30
+        cut = server.ask(PROMPT, 30, stop=[text[8:12]])
+        assert len(cut) <= 8 and 0 < new_steps() < 30
+        body = {"model": "tiny", "prompt": "x", "max_tokens": 110, "ignore_eos": True}
+        server.abandon("/v1/completions", {**body, "stream": True}, 3)
+        await_idle(server)
+        assert 3 <= new_steps() < 110
+        assert server.call("/v1/completions", {**body, "max_tokens": 1000})[0] == 400
+        assert new_steps() == 0
+        with ThreadPoolExecutor(2) as pool:
+            long = list(pool.map(lambda prompt: server.ask(prompt, 100), ("x", "y")))
+        assert all(long) and number(server, "num_preemptions_total") > 0
+        assert new_steps() > 100
+        Path(may_fail["FAIL_FILE"]).touch()
+        assert server.call("/v1/completions", {**body, "max_tokens": 2})[0] == 500
+        assert new_steps() == 1
+        assert "nothing more of this server is dumped" not in server.log.read_text()
+    for step in steps:
+        folder = dump / f"step{step}" / "rank0"
+        expected = 51 if step < steps[-1] else 50  # it failed before the logits
+        for name in ("dump.json", "construct.json"):
+            content = read(folder, name)
+            assert len(content.get("data", content)) == expected, (folder, name)
+        assert read(folder, "stack.json")
+        assert not (folder / "dump_error_info.log").exists()
 
 
 def test_bad_configuration_is_refused_at_start(dumped, tmp_path):
