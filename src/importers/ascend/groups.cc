@@ -118,7 +118,7 @@ std::string JoinedLines(std::string_view cell) {
   return out;
 }
 
-void ComputeWaits(TraceRows& rows) {
+void ComputeWaits(TraceRows& rows, bool one_device) {
   struct Busy {
     int64_t ts;
     int64_t end;
@@ -128,12 +128,17 @@ void ComputeWaits(TraceRows& rows) {
   for (size_t i = 0; i < rows.tasks.size(); ++i) {
     const store::DeviceTaskRow& task = rows.tasks[i];
     if (rows.kinds[static_cast<size_t>(task.kind_id)].core == store::kNone) continue;
-    const store::TrackRow& track = rows.tracks[static_cast<size_t>(task.track_id)];
-    by_device[{track.process_id, track.device_id}].push_back(
-        {task.ts, task.ts + task.dur, static_cast<int32_t>(i)});
+    std::pair<int32_t, int32_t> device;
+    if (!one_device) {
+      const store::TrackRow& track = rows.tracks[static_cast<size_t>(task.track_id)];
+      device = {track.process_id, track.device_id};
+    }
+    by_device[device].push_back({task.ts, task.ts + task.dur, static_cast<int32_t>(i)});
   }
   for (const store::CommunicationOpRow& op : rows.communications) {
-    by_device[{op.process_id, op.device_id}].push_back({op.ts, op.ts + op.dur, store::kNone});
+    std::pair<int32_t, int32_t> device;
+    if (!one_device) device = {op.process_id, op.device_id};
+    by_device[device].push_back({op.ts, op.ts + op.dur, store::kNone});
   }
   for (auto& [device, list] : by_device) {
     std::stable_sort(list.begin(), list.end(),

@@ -29,8 +29,9 @@ std::string_view UnquotedShapes(std::string_view cell);
 std::string JoinedLines(std::string_view cell);
 
 // Sets wait_ns of kernels and of nothing else: the idle time of the device before each, over all
-// its streams and communication operations.
-void ComputeWaits(TraceRows& rows);
+// its streams and communication operations. `one_device`: all rows are of one, and the tracks need
+// not be there.
+void ComputeWaits(TraceRows& rows, bool one_device = false);
 
 // Metadata files of a span folder: profiler_info*.json, profiler_metadata.json. Also takes the rank
 // where it is not known yet.

@@ -99,7 +99,8 @@ class SideFiles {
 
   void Finish() {
     TraceRows& rows = trace_.rows;
-    if (!trace_.has_timeline) ComputeWaits(rows);
+    // A timeline keeps its tracks to itself; it is of one device.
+    ComputeWaits(rows, trace_.has_timeline);
     for (GroupFact& group : rows.groups) group.process_id = trace_.process_id;
     if (rows.rank >= 0) rows.AddJson("rank", std::to_string(rows.rank));
   }
