@@ -33,6 +33,56 @@ struct LanesOfTrack {
   int64_t slices = 0;
 };
 
+// The marks of a track are on the lane below its slices.
+void AddMarks(const Marks& marks, TraceMessage& message) {
+  if (marks.DepthOf(marks.no_track()) >= 0) {
+    message.tracks.push_back({.id = marks.no_track(),
+                              .kind = "mark",
+                              .process = -1,
+                              .thread = -1,
+                              .device = -1,
+                              .stream = -1});
+  }
+  for (TrackMessage& track : message.tracks) {
+    const auto found = marks.lanes().find(track.id);
+    if (found == marks.lanes().end()) continue;
+    track.depths = found->second.depth + 1;
+    track.marks = found->second.count;
+  }
+}
+
+// Where the trace begins and ends. Counters may begin long before, and a mark may be far off: they
+// do not stretch the axis unless there is nothing else.
+Status AddExtent(const store::Store& store, const store::ZoomIndex& zoom, const Marks& marks,
+                 TraceMessage& message) {
+  message.begin = INT64_MAX;
+  message.end = INT64_MIN;
+  for (const store::ZoomFileLane& lane : zoom.lanes()) {
+    if (lane.ids != 0) continue;  // slices of the host, once more
+    const auto [begin, end] = zoom.ExtentOf(lane);
+    message.slices += int64_t{lane.count};
+    message.begin = std::min(message.begin, begin);
+    message.end = std::max(message.end, end);
+  }
+  if (message.slices > 0) {
+    const int64_t span = message.end - message.begin;
+    if (marks.lanes().empty()) return {};
+    if (message.begin - marks.begin_ns() < span)
+      message.begin = std::min(message.begin, marks.begin_ns());
+    if (marks.end_ns() - message.end < span) message.end = std::max(message.end, marks.end_ns());
+    return {};
+  }
+  message.begin = marks.begin_ns();
+  message.end = marks.end_ns();
+  if (!marks.lanes().empty()) return {};
+  SONDE_ASSIGN_OR_RETURN(
+      const ResultTable rows,
+      store.Query("SELECT coalesce(min(ts), 0), coalesce(max(ts), 0) FROM counter"));
+  message.begin = rows.Int(0, 0);
+  message.end = rows.Int(1, 0);
+  return {};
+}
+
 Status AddTracks(const store::Store& store, const store::ZoomIndex& zoom, TraceMessage& message) {
   std::map<int32_t, LanesOfTrack> lanes;
   for (const store::ZoomFileLane& lane : zoom.lanes()) {
@@ -67,29 +117,15 @@ Status AddTracks(const store::Store& store, const store::ZoomIndex& zoom, TraceM
 
 }  // namespace
 
-Status DescribeTrace(const store::Store& store, const store::ZoomIndex& zoom,
+Status DescribeTrace(const store::Store& store, const store::ZoomIndex& zoom, const Marks& marks,
                      TraceMessage& message) {
   SONDE_RETURN_IF_ERROR(AddProcesses(store, message));
   SONDE_RETURN_IF_ERROR(AddTracks(store, zoom, message));
+  AddMarks(marks, message);
   message.slices = 0;
-  message.begin = INT64_MAX;
-  message.end = INT64_MIN;
-  for (const store::ZoomFileLane& lane : zoom.lanes()) {
-    if (lane.ids != 0) continue;  // slices of the host, once more
-    const auto [begin, end] = zoom.ExtentOf(lane);
-    message.slices += int64_t{lane.count};
-    message.begin = std::min(message.begin, begin);
-    message.end = std::max(message.end, end);
-  }
-  SONDE_ASSIGN_OR_RETURN(const ResultTable rows,
-                         store.Query("SELECT (SELECT count(*) FROM import_issue), "
-                                     "coalesce(min(ts), 0), coalesce(max(ts), 0) FROM counter"));
+  SONDE_RETURN_IF_ERROR(AddExtent(store, zoom, marks, message));
+  SONDE_ASSIGN_OR_RETURN(const ResultTable rows, store.Query("SELECT count(*) FROM import_issue"));
   message.issues = Narrow(rows, 0, 0);
-  // Counters may begin long before: they do not stretch the axis unless there is nothing else.
-  if (message.slices == 0) {
-    message.begin = rows.Int(1, 0);
-    message.end = rows.Int(2, 0);
-  }
   return {};
 }
 

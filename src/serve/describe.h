@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/status.h"
+#include "serve/marks.h"
 #include "serve/messages.h"
 #include "store/store.h"
 #include "store/zoom_index.h"
@@ -12,7 +13,7 @@ namespace sonde::serve {
 
 // Fills processes, tracks, slices, issues, and begin and end in nanoseconds of the epoch.
 // What concerns slices comes from the index: it takes no look at each of them.
-Status DescribeTrace(const store::Store& store, const store::ZoomIndex& zoom,
+Status DescribeTrace(const store::Store& store, const store::ZoomIndex& zoom, const Marks& marks,
                      TraceMessage& message);
 
 }  // namespace sonde::serve

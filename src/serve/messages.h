@@ -18,17 +18,18 @@
   F(std::string, name, "command line or label") \
   F(std::string, host, "host name")
 
-#define SONDE_FIELDS_TRACK(F)                                            \
-  F(int32_t, id, "number within the trace")                              \
-  F(std::string, kind, "thread, stream, counter, ...: table track")      \
-  F(std::string, name, "label")                                          \
-  F(int32_t, process, "process id, -1 none")                             \
-  F(int32_t, thread, "thread id, -1 none")                               \
-  F(int32_t, device, "-1 none")                                          \
-  F(int32_t, stream, "-1 none")                                          \
-  F(int32_t, sort, "order within the process")                           \
-  F(int32_t, depths, "lanes: slices are at depths 0 to this, exclusive") \
-  F(int64_t, slices, "how many, or values of a counter")
+#define SONDE_FIELDS_TRACK(F)                                                  \
+  F(int32_t, id, "number within the trace")                                    \
+  F(std::string, kind, "thread, stream, counter, ...: table track")            \
+  F(std::string, name, "label")                                                \
+  F(int32_t, process, "process id, -1 none")                                   \
+  F(int32_t, thread, "thread id, -1 none")                                     \
+  F(int32_t, device, "-1 none")                                                \
+  F(int32_t, stream, "-1 none")                                                \
+  F(int32_t, sort, "order within the process")                                 \
+  F(int32_t, depths, "lanes: what is drawn is at depths 0 to this, exclusive") \
+  F(int64_t, slices, "how many, or values of a counter")                       \
+  F(int64_t, marks, "moments that are no slices, on the last lane")
 
 #define SONDE_FIELDS_TRACE(F)                                                                     \
   F(int32_t, id, "number within the session")                                                     \
@@ -87,13 +88,13 @@
   F(std::vector<IgnoredMessage>, ignored, "what lies beside the traces, the first of it") \
   F(std::vector<TraceMessage>, traces, "by id")
 
-#define SONDE_FIELDS_SLICE_REF(F)            \
-  F(int32_t, trace, "trace id")              \
-  F(int32_t, id, "slice id")                 \
-  F(int32_t, track, "track id")              \
-  F(std::string, name, "what ran")           \
-  F(int64_t, ts, "begin")                    \
-  F(int64_t, dur, "duration, -1 unfinished") \
+#define SONDE_FIELDS_SLICE_REF(F)                                         \
+  F(int32_t, trace, "trace id")                                           \
+  F(int32_t, id, "slice id; of a mark that is no slice -2 - its mark id") \
+  F(int32_t, track, "track id")                                           \
+  F(std::string, name, "what ran")                                        \
+  F(int64_t, ts, "begin")                                                 \
+  F(int64_t, dur, "duration, -1 unfinished")                              \
   F(int32_t, depth, "lane within the track")
 
 #define SONDE_FIELDS_FACT(F)                             \

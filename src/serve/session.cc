@@ -254,9 +254,10 @@ Result<std::shared_ptr<Trace>> Session::Open(std::unique_ptr<store::Store> store
   trace->store = std::move(store);
   SONDE_ASSIGN_OR_RETURN(trace->zoom, store::ZoomIndex::OpenOrBuild(*trace->store));
   SONDE_ASSIGN_OR_RETURN(trace->names, trace->store->Names());
+  SONDE_RETURN_IF_ERROR(trace->marks.Open(*trace->store, trace->zoom));
   message.processes.clear();
   message.tracks.clear();
-  SONDE_RETURN_IF_ERROR(DescribeTrace(*trace->store, trace->zoom, message));
+  SONDE_RETURN_IF_ERROR(DescribeTrace(*trace->store, trace->zoom, trace->marks, message));
   trace->base_ns = BaseFor(message.begin);
   message.begin -= trace->base_ns;
   message.end -= trace->base_ns;

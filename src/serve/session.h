@@ -19,6 +19,7 @@
 #include "importers/import_watch.h"
 #include "importers/registry.h"
 #include "serve/counters.h"
+#include "serve/marks.h"
 #include "serve/messages.h"
 #include "serve/preview.h"
 #include "store/store.h"
@@ -48,6 +49,7 @@ struct Trace {
   bool HasTaskLane(int32_t track) const;
 
   Counters counters;
+  Marks marks;
 
  private:
   mutable std::mutex user_mutex_;  // held while it is opened

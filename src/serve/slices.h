@@ -18,6 +18,9 @@ namespace sonde::serve {
 // "SELECT ... FROM slice_ <tail>" as references, `tail` with WHERE, ORDER BY and LIMIT.
 Result<std::vector<SliceRefMessage>> ReadSlices(const Trace& trace, const std::string& tail);
 
+// "SELECT ... FROM mark_ <tail>" likewise, of marks that are no slices (their ids: marks.h).
+Result<std::vector<SliceRefMessage>> ReadMarks(const Trace& trace, const std::string& tail);
+
 struct LaneKey {
   int32_t trace = 0;
   int32_t track = 0;

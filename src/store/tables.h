@@ -248,7 +248,7 @@
   C(domain, Name, "", "mstx domain; \"default\" where none was given", "mstx")         \
   C(message, Name, "", "text of the mark", "mstx")                                     \
   C(kind, Name, "", "marker, push_pop or start_end", "mstx")                           \
-  C(slice_id, Ref, "", "its slice (ranges)", "mstx")                                   \
+  C(slice_id, Ref, "", "its slice, where it is one", "mstx")                           \
   C(end_thread_id, Ref, "", "thread on which it ended, where that is another", "mstx") \
   C(args_id, Ref, "", "its argument set (instants of trace events)", "mstx")
 

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 
 import { open } from "./page";
 
-it("starts with what was chosen, and stops", async () => {
+it("starts with what was chosen, stops, and opens the result", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sonde-live-"));
   const events = [{ ph: "X", name: "work", pid: 1, tid: 2, ts: 1, dur: 5 }];
   writeFileSync(join(folder, "trace.json"), JSON.stringify({ traceEvents: events }));
@@ -23,7 +23,7 @@ it("starts with what was chosen, and stops", async () => {
       records: 0,
       bytes: 0,
       dropped: 0,
-      path: "",
+      path: join(folder, "trace.json"),
     };
     const asked: string[] = [];
     await page.route("**/api/session*", async (route) => {
@@ -46,7 +46,8 @@ it("starts with what was chosen, and stops", async () => {
     expect(await page.getByRole("button", { name: "Start recording" }).isDisabled()).toBe(true);
     await opened.shot("live");
     await page.getByRole("button", { name: "Stop" }).click();
-    await page.getByTestId("programs").getByText("Idle").waitFor();
+    await page.getByTestId("timeline").waitFor();
+    await expect.poll(() => page.url(), { timeout: 20_000 }).toContain("window=");
     expect(asked.map((line) => line.split(" ")[0])).toEqual(["/api/live/start", "/api/live/stop"]);
     expect(JSON.parse(asked[0]!.slice(asked[0]!.indexOf(" ")))).toEqual({
       experimental_config: { _profiler_level: "Level2" },

@@ -200,7 +200,7 @@ class TimelineRows {
     mark.kind = rows_.names.Intern(!is_range            ? "marker"
                                    : type == "push/pop" ? "push_pop"
                                                         : "start_end");
-    if (is_range) mark.slice_id = id;
+    mark.slice_id = id;
     rows_.marks.push_back(mark);
   }
 

@@ -1,4 +1,5 @@
-// GET /api/search?q=&regex=&case=&whole=&args=&trace=: slices by name, over all traces or one.
+// GET /api/search?q=&regex=&case=&whole=&args=&trace=: slices and marks by name, over
+// all traces or one.
 #include <algorithm>
 
 #include "base/strings.h"
@@ -25,6 +26,25 @@ std::string NameCondition(const HttpRequest& request) {
                                       : Concat("contains(", name, ", ", text, ")");
 }
 
+// Marks are few beside slices; those that are slices have been found.
+Status AddMarks(const Trace& trace, const std::string& names, bool args,
+                SliceListMessage& message) {
+  if (trace.marks.lanes().empty()) return {};
+  std::string where = Concat("WHERE slice_id < 0 AND (message IN ", names);
+  if (args) {
+    where += Concat(" OR args_id IN (SELECT args_id FROM args_text_ WHERE value IN ", names, ")");
+  }
+  where += ")";
+  SONDE_ASSIGN_OR_RETURN(const auto total,
+                         trace.store->Query(Concat("SELECT count(*) FROM mark_ ", where)));
+  message.total += total.Int(0, 0);
+  SONDE_ASSIGN_OR_RETURN(
+      const auto marks,
+      ReadMarks(trace, Concat(where, " ORDER BY ts, mark_id LIMIT ", std::to_string(kMaxHits))));
+  message.slices.insert(message.slices.end(), marks.begin(), marks.end());
+  return {};
+}
+
 }  // namespace
 
 Result<HttpAnswer> HandleSearch(Session& session, const HttpRequest& request) {
@@ -46,6 +66,7 @@ Result<HttpAnswer> HandleSearch(Session& session, const HttpRequest& request) {
                            ReadSlices(*trace, Concat(where, " ORDER BY ts, slice_id LIMIT ",
                                                      std::to_string(kMaxHits))));
     message.slices.insert(message.slices.end(), slices.begin(), slices.end());
+    SONDE_RETURN_IF_ERROR(AddMarks(*trace, names, request.Text("args") == "1", message));
   }
   std::stable_sort(message.slices.begin(), message.slices.end(),
                    [](const auto& a, const auto& b) { return a.ts < b.ts; });

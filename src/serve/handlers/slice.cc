@@ -1,4 +1,4 @@
-// GET /api/slice?trace=&id=: everything that is known of one slice.
+// GET /api/slice?trace=&id=: everything that is known of one slice or mark.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -27,11 +27,12 @@ std::string CellText(const ResultTable& table, size_t column, size_t row) {
   return std::to_string(std::get<std::vector<int64_t>>(values.values)[row]);
 }
 
-// The rows of a table that belong to the slice, each filled cell a fact.
-Status AddFacts(const Trace& trace, std::string_view table, int64_t id, SliceMessage& message) {
-  SONDE_ASSIGN_OR_RETURN(const ResultTable rows,
-                         trace.store->Query(Concat("SELECT * FROM ", table, " WHERE slice_id = ",
-                                                   std::to_string(id), " LIMIT 20")));
+// The rows of a table that belong to the slice (`where`), each filled cell a fact.
+Status AddFacts(const Trace& trace, std::string_view table, const std::string& where,
+                SliceMessage& message) {
+  SONDE_ASSIGN_OR_RETURN(
+      const ResultTable rows,
+      trace.store->Query(Concat("SELECT * FROM ", table, " WHERE ", where, " LIMIT 20")));
   for (size_t row = 0; row < rows.rows(); ++row) {
     for (size_t column = 0; column < rows.columns().size(); ++column) {
       const std::string& name = rows.columns()[column].name;
@@ -42,12 +43,12 @@ Status AddFacts(const Trace& trace, std::string_view table, int64_t id, SliceMes
   return {};
 }
 
-Status AddArguments(const Trace& trace, int64_t id, SliceMessage& message) {
+// Of the row `owner`: "slice_ WHERE ...".
+Status AddArguments(const Trace& trace, const std::string& owner, SliceMessage& message) {
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable rows,
-      trace.store->Query(Concat("SELECT key, value FROM args WHERE args_id = (SELECT args_id FROM "
-                                "slice_ WHERE slice_id = ",
-                                std::to_string(id), ") ORDER BY key")));
+      trace.store->Query(Concat("SELECT key, value FROM args WHERE args_id = (SELECT args_id FROM ",
+                                owner, ") ORDER BY key")));
   for (size_t row = 0; row < rows.rows(); ++row) {
     message.facts.push_back({"args", CellText(rows, 0, row), CellText(rows, 1, row)});
   }
@@ -157,29 +158,55 @@ Status AddSelf(const Trace& trace, SliceMessage& message) {
   return {};
 }
 
+Result<SliceMessage> DescribeSlice(const Trace& trace, int64_t id) {
+  const std::string where = Concat("slice_id = ", std::to_string(id));
+  SONDE_ASSIGN_OR_RETURN(const auto slices, ReadSlices(trace, Concat("WHERE ", where)));
+  if (slices.empty()) {
+    return base::NotFoundError(Concat("there is no slice ", std::to_string(id)));
+  }
+  SliceMessage message;
+  message.slice = slices[0];
+  SONDE_RETURN_IF_ERROR(AddSelf(trace, message));
+  SONDE_RETURN_IF_ERROR(AddArguments(trace, Concat("slice_ WHERE ", where), message));
+  for (const char* table :
+       {"framework_op", "device_task", "communication_op", "api_call", "mark"}) {
+    SONDE_RETURN_IF_ERROR(AddFacts(trace, table, where, message));
+  }
+  SONDE_RETURN_IF_ERROR(AddStack(trace, id, message));
+  SONDE_RETURN_IF_ERROR(AddParents(trace, id, message));
+  SONDE_RETURN_IF_ERROR(AddAllFlows(trace, std::to_string(id), message));
+  SONDE_RETURN_IF_ERROR(AddTask(trace, message));
+  return message;
+}
+
+Result<SliceMessage> DescribeMark(const Trace& trace, int64_t id) {
+  const std::string where = Concat("mark_id = ", std::to_string(id));
+  SONDE_ASSIGN_OR_RETURN(const auto marks,
+                         ReadMarks(trace, Concat("WHERE slice_id < 0 AND ", where)));
+  if (marks.empty()) return base::NotFoundError(Concat("there is no mark ", std::to_string(id)));
+  SliceMessage message;
+  message.slice = marks[0];
+  message.category = "mark";
+  SONDE_RETURN_IF_ERROR(AddArguments(trace, Concat("mark_ WHERE ", where), message));
+  SONDE_RETURN_IF_ERROR(AddFacts(trace, "mark", where, message));
+  const std::string ts = std::to_string(message.slice.ts + trace.base_ns);
+  SONDE_ASSIGN_OR_RETURN(
+      message.ancestors,
+      ReadSlices(trace, Concat("WHERE track_id = ", std::to_string(message.slice.track),
+                               " AND ts <= ", ts, " AND (dur < 0 OR ts + dur >= ", ts,
+                               ") ORDER BY depth LIMIT ", std::to_string(kMaxAncestors))));
+  return message;
+}
+
 }  // namespace
 
 Result<HttpAnswer> HandleSlice(Session& session, const HttpRequest& request) {
   SONDE_ASSIGN_OR_RETURN(const int64_t trace_id, request.Int("trace"));
   SONDE_ASSIGN_OR_RETURN(const int64_t id, request.Int("id"));
   SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(trace_id));
-  SONDE_ASSIGN_OR_RETURN(const auto slices,
-                         ReadSlices(*trace, Concat("WHERE slice_id = ", std::to_string(id))));
-  if (slices.empty()) {
-    return base::NotFoundError(Concat("there is no slice ", std::to_string(id)));
-  }
-  SliceMessage message;
-  message.slice = slices[0];
-  SONDE_RETURN_IF_ERROR(AddSelf(*trace, message));
-  SONDE_RETURN_IF_ERROR(AddArguments(*trace, id, message));
-  for (const char* table :
-       {"framework_op", "device_task", "communication_op", "api_call", "mark"}) {
-    SONDE_RETURN_IF_ERROR(AddFacts(*trace, table, id, message));
-  }
-  SONDE_RETURN_IF_ERROR(AddStack(*trace, id, message));
-  SONDE_RETURN_IF_ERROR(AddParents(*trace, id, message));
-  SONDE_RETURN_IF_ERROR(AddAllFlows(*trace, std::to_string(id), message));
-  SONDE_RETURN_IF_ERROR(AddTask(*trace, message));
+  SONDE_ASSIGN_OR_RETURN(const SliceMessage message, IsMark(id)
+                                                         ? DescribeMark(*trace, SliceToMarkId(id))
+                                                         : DescribeSlice(*trace, id));
   return HttpAnswer{.body = ToJson(message)};
 }
 

@@ -1,4 +1,5 @@
-// GET /api/window?lanes=&begin=&end=&pixel=: what to draw, straight from the zoom index.
+// GET /api/window?lanes=&begin=&end=&pixel=: what to draw, straight from the zoom index,
+// and the marks, which have no duration.
 //
 // The answer, little endian: u32 magic "SDW1", u32 lanes; for each lane i32 trace, track, depth and
 // count n, then f64 begin[n], f64 duration[n], i32 slice[n], i32 name[n], u32 how many[n], and 4
@@ -53,9 +54,12 @@ Result<HttpAnswer> HandleWindow(Session& session, const HttpRequest& request) {
     SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(lane.trace));
     for (int32_t depth = 0; depth < std::min(lane.depths, 2500); ++depth) {
       slices.clear();
-      trace->zoom.Query(lane.track, depth,
-                        {window.begin + trace->base_ns, window.end + trace->base_ns, pixel},
-                        slices);
+      const store::ZoomWindow zoom{window.begin + trace->base_ns, window.end + trace->base_ns,
+                                   pixel};
+      trace->zoom.Query(lane.track, depth, zoom, slices);
+      if (depth == trace->marks.DepthOf(lane.track)) {
+        SONDE_RETURN_IF_ERROR(trace->marks.Query(*trace->store, lane.track, zoom, slices));
+      }
       AppendLane(*trace, lane, depth, slices, answer.body);
       ++count;
     }

@@ -30,10 +30,12 @@ export interface TrackMessage {
   stream: number;
   /** order within the process */
   sort: number;
-  /** lanes: slices are at depths 0 to this, exclusive */
+  /** lanes: what is drawn is at depths 0 to this, exclusive */
   depths: number;
   /** how many, or values of a counter */
   slices: number;
+  /** moments that are no slices, on the last lane */
+  marks: number;
 }
 
 export interface TraceMessage {
@@ -146,7 +148,7 @@ export interface SessionMessage {
 export interface SliceRefMessage {
   /** trace id */
   trace: number;
-  /** slice id */
+  /** slice id; of a mark that is no slice -2 - its mark id */
   id: number;
   /** track id */
   track: number;

@@ -9,7 +9,7 @@ import { useApp, useAppState } from "./context";
 import { type CellKind, Grid, type GridColumn } from "./Grid";
 import { jump, targetOf } from "./jump";
 import { type Sort, WHOLE, groupStatement, rowsStatement } from "./pages";
-import { type Row, filterRows, groupRows } from "./rows";
+import { type Row, filterRows, groupRows, orderOfGroups } from "./rows";
 import { usePages, useTable } from "./useTable";
 
 /** Units are in the names: _ns are durations, unless they are moments. */
@@ -22,7 +22,7 @@ export function kindOf(name: string, type: string): CellKind {
 }
 
 /** Numbers that lead to the timeline, and say nothing to people. */
-const QUIET = /^((owner_|launch_)?slice_id|task_id|pointer|request_id)$/;
+const QUIET = /^((owner_|launch_)?slice_id|task_id|mark_id|pointer|request_id)$/;
 
 const labelOf = (language: Language, name: string) =>
   word(language, name.replace(/_(ns|bytes)$/, "").replaceAll("_", " "));
@@ -76,9 +76,17 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
     () => kinds.map((kind) => kind === "duration" || kind === "bytes" || kind === "integer"),
     [kinds],
   );
+  const first = useMemo(
+    () =>
+      orderOfGroups(
+        sums,
+        kinds.map((kind) => kind === "duration" || kind === "bytes"),
+      ),
+    [sums, kinds],
+  );
   const grouped = useTable(
     table && pages && by >= 0 && sql
-      ? { sql: groupStatement(sql, table.columns, filter, by, sums), trace, limit: WHOLE }
+      ? { sql: groupStatement(sql, table.columns, filter, by, sums, first), trace, limit: WHOLE }
       : null,
   );
   const view = useMemo(() => {
@@ -99,9 +107,9 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
     names.forEach(
       (column, i) => sums[i] && columns.push({ name: labelOf(language, column), title: column, kind: kinds[i]! }),
     );
-    const rows = pages ? (grouped?.rows ?? []) : groupRows(filterRows(table.rows, names, filter), by, sums);
+    const rows = pages ? (grouped?.rows ?? []) : groupRows(filterRows(table.rows, names, filter), by, sums, first);
     return { rows, columns };
-  }, [table, names, kinds, sums, hidden, pages, grouped, filter, by, plain, t, language]);
+  }, [table, names, kinds, sums, first, hidden, pages, grouped, filter, by, plain, t, language]);
   const keep = (key: string, value: string | undefined) => {
     const detail = { ...store.get().detail };
     if (value === undefined || value === "") delete detail[key];

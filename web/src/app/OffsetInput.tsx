@@ -1,12 +1,16 @@
 import { useApp, useAppState } from "./context";
 import { isShown } from "./traces";
 
+/** 30 days: beyond, one side is mistaken. */
+const MOST = 30 * 24 * 3600e9;
+
 /** "1.5 ms", "-20us" or a number of nanoseconds -> nanoseconds; null for anything else. */
 export function parseOffset(text: string): number | null {
   const match = /^\s*([+-]?\d*\.?\d+)\s*(ns|us|µs|ms|s)?\s*$/.exec(text);
   if (!match) return null;
   const size = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }[match[2] ?? "ns"]!;
-  return Math.round(Number(match[1]) * size);
+  const offset = Math.round(Number(match[1]) * size);
+  return Math.abs(offset) <= MOST ? offset : null;
 }
 
 /** How much later each rank is shown than it was. */
@@ -17,6 +21,7 @@ export function OffsetInput() {
   return (
     <details className="ignored">
       <summary>{t("offset.title")}</summary>
+      <p className="muted">{t("offset.hint")}</p>
       <ul className="offsets">
         {session.traces.filter(isShown).map((trace) => (
           <li key={trace.id}>

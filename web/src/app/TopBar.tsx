@@ -87,7 +87,7 @@ export function TopBar() {
       <b className="brand">Sonde</b>
       <nav>
         {views
-          .filter((v) => v.isUseful?.(session) ?? true)
+          .filter((v) => v.name === view || (v.isUseful?.(session) ?? true))
           .map((v) => (
             <button
               key={v.name}

@@ -12,6 +12,14 @@ export function dataWindow(session: SessionMessage | null): TimeWindow {
   return { begin: Math.min(...ready.map((t) => t.begin)), end: Math.max(...ready.map((t) => t.end)) };
 }
 
+/** The rows of the name of a slice, or of a mark that is none (messages.ts: SliceRefMessage.id). */
+export function likeOf({ id, name }: SliceRefMessage): { from: string; id: string; number: number } {
+  const text = `'${name.replaceAll("'", "''")}'`;
+  return id <= -2
+    ? { from: `mark WHERE slice_id IS NULL AND message = ${text}`, id: "mark_id", number: -2 - id }
+    : { from: `slice WHERE name = ${text}`, id: "slice_id", number: id };
+}
+
 export class Actions {
   private zooms: TimeWindow[] = [];
   constructor(private store: Store) {}
@@ -208,18 +216,18 @@ export class Actions {
     const { slice, session, offsets } = this.store.get();
     if (!slice || !session) return;
     const at = (ts: number, dur: number) => ts + (edge === "end" ? Math.max(0, dur) : 0);
-    const { trace, id, name } = slice.slice;
-    const text = `'${name.replaceAll("'", "''")}'`;
+    const { trace } = slice.slice;
+    const like = likeOf(slice.slice);
     const next = { ...offsets };
     try {
       const place = await api.sql(
-        `SELECT count(*) FROM slice WHERE name = ${text} AND (ts, slice_id) < (SELECT (ts, slice_id) FROM slice WHERE slice_id = ${id})`,
+        `SELECT count(*) FROM ${like.from} AND (ts, ${like.id}) < (SELECT (ts, ${like.id}) FROM ${like.from} AND ${like.id} = ${like.number})`,
         trace,
       );
       const wanted = at(slice.slice.ts, slice.slice.dur);
       for (const other of session.traces.filter((x) => x.id !== trace && x.state === "ready")) {
         const found = await api.sql(
-          `SELECT ts - ${session.base}, dur FROM slice WHERE name = ${text} ORDER BY ts, slice_id LIMIT 1 OFFSET ${String(place.rows[0]![0])}`,
+          `SELECT ts - ${session.base}, dur FROM ${like.from} ORDER BY ts, ${like.id} LIMIT 1 OFFSET ${String(place.rows[0]![0])}`,
           other.id,
         );
         const row = found.rows[0];
@@ -237,7 +245,7 @@ export class Actions {
     const keys = (session?.traces ?? [])
       .filter(isShown)
       .flatMap((trace) =>
-        trace.tracks.filter((t) => t.name === name && t.slices > 0).map((t) => `${trace.id}:${t.id}`),
+        trace.tracks.filter((t) => t.name === name && (t.slices > 0 || t.marks > 0)).map((t) => `${trace.id}:${t.id}`),
       );
     this.store.set({ pinned: [...new Set([...pinned, ...keys])].slice(0, 100) });
   };

@@ -14,6 +14,8 @@ it("leads by slice, by rank and slice, by time, or nowhere", () => {
     trace: 0,
     ts: 65,
   });
+  expect(targetOf(columns("mark_id", "slice_id"), [4, null], 0, session)).toEqual({ trace: 0, slice: -6 });
+  expect(targetOf(columns("mark_id", "slice_id"), [4, 9], 0, session)).toEqual({ trace: 0, slice: 9 });
   expect(targetOf(columns("slice_id"), [3], -1, session)).toBeNull();
   expect(targetOf(columns("name"), ["a"], 0, session)).toBeNull();
   expect(targetOf(columns("ts"), [null], 0, session)).toBeNull();

@@ -7,6 +7,7 @@ import { isReady } from "./traces";
 
 export interface Target {
   trace: number;
+  /** Or a mark, as messages.ts numbers it. */
   slice?: number;
   /** Nanoseconds after the session's base. */
   ts?: number;
@@ -33,6 +34,8 @@ export function targetOf(
   if (owner === undefined) return null;
   const slice = cell("slice_id", "owner_slice_id", "launch_slice_id");
   if (typeof slice === "number" && slice >= 0) return { trace: owner, slice };
+  const mark = cell("mark_id");
+  if (typeof mark === "number") return { trace: owner, slice: -2 - mark };
   const ts = cell("ts", "start_ns", "alloc_ts", "ts_ns");
   if (ts === null || !/^\d+$/.test(String(ts))) return null;
   return { trace: owner, ts: Number(BigInt(String(ts)) - BigInt(session.base)) + api.offsetOf(owner) };

@@ -26,7 +26,7 @@ it("asks for a page of the rows that are left, in an order without ties", () => 
 });
 
 it("groups", () => {
-  expect(groupStatement("SELECT 1", columns, "", 0, [false, true])).toBe(
-    `SELECT "name", count(*) AS count, sum("dur") AS "dur" FROM (SELECT 1\n) GROUP BY 1 ORDER BY 2 DESC`,
+  expect(groupStatement("SELECT 1", columns, "", 0, [false, true], 2)).toBe(
+    `SELECT "name", count(*) AS count, sum("dur") AS "dur" FROM (SELECT 1\n) GROUP BY 1 ORDER BY 3 DESC NULLS LAST`,
   );
 });

@@ -73,15 +73,17 @@ export function pageStatement(rows: string, page: number): string {
   return `SELECT * FROM ${inner(rows)} LIMIT ${PAGE} OFFSET ${page * PAGE}`;
 }
 
-/** One row for each value of a column: its count, and sums of those marked. */
+/** One row for each value of a column: its count, and sums of those marked; the largest of column `first`
+ * (0 the value, 1 the count, then the sums) come first. */
 export function groupStatement(
   sql: string,
   columns: readonly ColumnMessage[],
   filter: string,
   by: number,
   sums: readonly boolean[],
+  first: number,
 ): string {
   const totals = columns.flatMap((c, i) => (sums[i] ? [`sum(${quoted(c.name)}) AS ${quoted(c.name)}`] : []));
   const what = [quoted(columns[by]!.name), "count(*) AS count", ...totals].join(", ");
-  return `SELECT ${what} FROM ${inner(sql)}${wherePart(columns, filter)} GROUP BY 1 ORDER BY 2 DESC`;
+  return `SELECT ${what} FROM ${inner(sql)}${wherePart(columns, filter)} GROUP BY 1 ORDER BY ${first + 1} DESC NULLS LAST`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { filterRows, groupRows, sortRows } from "./rows";
+import { filterRows, groupRows, orderOfGroups, sortRows } from "./rows";
 
 const rows = [
   ["b", 2, 10],
@@ -25,10 +25,12 @@ describe("rows", () => {
     expect(filterRows(rows, names, "other>5")).toHaveLength(0);
   });
   it("are grouped with counts and sums", () => {
-    expect(groupRows(rows, 0, [false, true, true])).toEqual([
-      ["b", 1, 2, 10],
+    const isSum = [false, true, true];
+    expect(groupRows(rows, 0, isSum, orderOfGroups(isSum, [false, false, true]))).toEqual([
       ["a", 2, 11, 60],
       ["c", 1, 0, 30],
+      ["b", 1, 2, 10],
     ]);
+    expect(orderOfGroups(isSum, [false, false, false])).toBe(1);
   });
 });

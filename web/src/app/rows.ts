@@ -47,8 +47,9 @@ function testOf(word: string, names: readonly string[]): (row: Row) => boolean {
   return (row) => row[column] !== null && operators[match[2]!]!(compare(row[column] ?? null, wanted));
 }
 
-/** One row for each value of the column: its count, and sums of the columns that are numbers. */
-export function groupRows(rows: readonly Row[], column: number, isSum: readonly boolean[]): Row[] {
+/** One row for each value of the column: its count, and sums of the columns that are numbers. The largest of
+ * column `first` of the result come first. */
+export function groupRows(rows: readonly Row[], column: number, isSum: readonly boolean[], first: number): Row[] {
   const groups = new Map<Cell, Cell[]>();
   for (const row of rows) {
     const key = row[column] ?? null;
@@ -60,5 +61,11 @@ export function groupRows(rows: readonly Row[], column: number, isSum: readonly 
       if (sum) group[at] = (group[at++] as number) + (Number(row[i]) || 0);
     });
   }
-  return [...groups.values()];
+  return sortRows([...groups.values()], first, true);
+}
+
+/** Groups are in the order of the first column of times or sizes that is summed, else of their counts. */
+export function orderOfGroups(isSum: readonly boolean[], isMeasure: readonly boolean[]): number {
+  const measure = isMeasure.indexOf(true);
+  return measure < 0 ? 1 : 2 + isSum.slice(0, measure).filter(Boolean).length;
 }

@@ -4,7 +4,7 @@ import type { TraceMessage } from "../api/messages";
 /** Whether there is anything to draw: a preview of what is being read counts, and a recording that
  * grows; a damaged file may be read without giving a single record. */
 export function isShown(trace: TraceMessage): boolean {
-  return trace.state !== "failed" && trace.tracks.some((track) => track.slices > 0);
+  return trace.state !== "failed" && trace.tracks.some((track) => track.slices > 0 || track.marks > 0);
 }
 
 /** Whether statements see it. */

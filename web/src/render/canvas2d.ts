@@ -96,6 +96,10 @@ export class Canvas2dRenderer implements Renderer {
     c.fillText(shown, x, y + 0.5);
   }
 
+  textWidth(text: string, font: Font = "normal"): number {
+    return this.widths.of(font, text);
+  }
+
   curve(color: string, x0: number, y0: number, x1: number, y1: number) {
     const c = this.context;
     const bend = Math.max(24, Math.min(120, Math.abs(x1 - x0) / 2));

@@ -20,6 +20,8 @@ export interface Renderer {
     font?: Font,
     align?: "left" | "right" | "center",
   ): void;
+  /** How wide it would be, uncut. */
+  textWidth(text: string, font?: Font): number;
   curve(color: string, x0: number, y0: number, x1: number, y1: number): void;
   clip(x: number, y: number, width: number, height: number, draw: () => void): void;
 }

@@ -8,6 +8,7 @@ import { TraceList } from "../../app/Opening";
 import type { View } from "../../app/view";
 import { formatBytes, formatCount } from "../../base/format";
 import { LEVELS, type Level, SWITCHES, type Switch, optionsOf } from "./options";
+import { resultOf } from "./result";
 
 const LOOK_MS = 700;
 
@@ -27,10 +28,20 @@ function Live() {
     const timer = setInterval(() => void look(), LOOK_MS);
     return () => clearInterval(timer);
   }, [live]);
+  // What was stopped here opens when it is ready.
+  const [awaited, setAwaited] = useState<readonly string[]>([]);
+  useEffect(() => {
+    const result = resultOf(session, awaited);
+    if (result) store.set({ view: "timeline", window: result });
+  }, [session, awaited, store]);
   if (!live) return <Empty title={t("live.none")} help={t("live.none.help")} />;
   const put = (part: Record<string, string>) => store.set({ detail: { ...store.get().detail, ...part } });
   const recording = programs.some((program) => program.state === "recording");
   const reachable = programs.some((program) => program.state !== "gone");
+  const stop = () => {
+    setAwaited(programs.filter((program) => program.state === "recording").map((program) => program.path));
+    ask(api.liveStop());
+  };
   const ask = (asked: Promise<LiveMessage[]>) => {
     setBusy(true);
     store.set({ error: "" });
@@ -47,7 +58,7 @@ function Live() {
         >
           ● {t("live.start")}
         </button>
-        <button disabled={busy || !recording} onClick={() => ask(api.liveStop())}>
+        <button disabled={busy || !recording} onClick={stop}>
           ■ {t(busy && recording ? "live.stopping" : "live.stop")}
         </button>
         <label>
@@ -74,7 +85,11 @@ function Live() {
           </label>
         ))}
         <span className="grow" />
-        {shown && <button onClick={() => store.set({ view: "timeline" })}>{t("live.timeline")}</button>}
+        {shown && (
+          <button onClick={() => store.set({ view: "timeline" })}>
+            {t(recording ? "live.timeline" : "live.result")}
+          </button>
+        )}
       </div>
       <table className="programs" data-testid="programs">
         <thead>

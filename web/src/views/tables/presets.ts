@@ -47,6 +47,11 @@ export const presets: readonly Preset[] = [
   },
   { name: "steps", title: "table.steps", sql: "SELECT * FROM step ORDER BY ts" },
   {
+    name: "marks",
+    title: "table.marks",
+    sql: "SELECT mark_id, slice_id, message AS name, domain, kind, ts, dur FROM mark ORDER BY ts",
+  },
+  {
     name: "memory",
     title: "table.memory",
     sql:

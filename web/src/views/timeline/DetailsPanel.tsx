@@ -19,7 +19,7 @@ export function SliceLink({ slice }: { slice: SliceRefMessage }) {
 }
 
 /** Numbers that tie tables to each other say nothing to people; the name stands above. */
-const QUIET = /^(name|(task|track|process|kind|args|stack|slice|launch_slice|device_task)_id)$/;
+const QUIET = /^(name|message|(task|track|process|kind|args|stack|slice|mark|launch_slice|device_task)_id)$/;
 
 function groupsOfFacts(facts: readonly FactMessage[]): [string, FactMessage[]][] {
   const groups = new Map<string, FactMessage[]>();

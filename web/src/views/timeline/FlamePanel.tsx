@@ -6,7 +6,7 @@ import { useApp, useAppState } from "../../app/context";
 import { isShown } from "../../app/traces";
 import { colorIndex } from "../../base/color";
 import { formatCount, formatDuration, formatShare } from "../../base/format";
-import { layoutFlame } from "./flame";
+import { layoutFlame, shortFrame } from "./flame";
 import { isCounter, familyOf } from "./lanes";
 
 /** Of the selected area; else of the selected slice's lane, or all host lanes, in the window. */
@@ -87,7 +87,7 @@ export function FlamePanel() {
                 color: theme.barText,
               }}
             >
-              {box.width > 0.02 ? node.name : ""}
+              {box.width > 0.02 ? shortFrame(node.name) : ""}
             </button>
           );
         })}

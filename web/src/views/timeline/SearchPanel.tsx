@@ -10,6 +10,10 @@ export function SearchPanel() {
   if (!hits) return <p className="hint">{t("search.hint")}: /</p>;
   if (hits.total === 0) return <p className="hint">{t("search.none")}</p>;
   const zero = actions.data().begin;
+  const rankOf = (trace: number) => {
+    const rank = session.traces[trace]?.rank ?? -1;
+    return rank >= 0 ? rank : null;
+  };
   const lane = (trace: number, track: number) => session.traces[trace]?.tracks.find((x) => x.id === track)?.name ?? "";
   return (
     <div className="column wide">
@@ -26,14 +30,7 @@ export function SearchPanel() {
           { name: t("column.duration"), kind: "duration" },
           { name: t("column.lane"), kind: "text", width: 200 },
         ]}
-        rows={hits.slices.map((s, i) => [
-          session.traces[s.trace]?.rank ?? -1,
-          s.name,
-          s.ts - zero,
-          s.dur,
-          lane(s.trace, s.track),
-          i,
-        ])}
+        rows={hits.slices.map((s, i) => [rankOf(s.trace), s.name, s.ts - zero, s.dur, lane(s.trace, s.track), i])}
         onRow={(row) => actions.goToHit(Number(row[5]))}
       />
     </div>

@@ -128,7 +128,7 @@ export function Timeline() {
     setScroll((y) => (row.y < y ? row.y : row.y + row.height > y + space ? row.y + row.height - space : y));
   }, [cursor, size.height, setScroll]); // eslint-disable-line react-hooks/exhaustive-deps
   useWheel(canvas, plot, maxScroll, setScroll);
-  const shown: Shown = { rows: seen, top, window: timeWindow, width: size.width, feed };
+  const shown: Shown = { rows: seen, top, window: timeWindow, width: size.width, feed, session };
 
   const fold = (row: Row) =>
     store.set({ folded: toggleFold(store.get().folded, row.key, foldedAtStart(row, session)) });
@@ -180,7 +180,8 @@ export function Timeline() {
       const label = at.x < GUTTER ? rowAt(shown, at.y) : undefined;
       if (label && label.track >= 0) {
         const track = session.traces[label.trace]?.tracks.find((candidate) => candidate.id === label.track);
-        setHover({ ...at, name: label.label, text: t("lane.slices", track?.slices ?? 0) });
+        const marks = track && track.marks > 0 ? ` · ${t("lane.marks", track.marks)}` : "";
+        setHover({ ...at, name: label.label, text: t("lane.slices", track?.slices ?? 0) + marks });
         return;
       }
       const over = rowAt(shown, at.y);
@@ -193,8 +194,8 @@ export function Timeline() {
       }
       const under = sliceAt(shown, at.x, at.y);
       const text = under
-        ? (under.count > 1 ? `${t("lane.slices", under.count)} · ` : "") +
-          (under.dur < 0 ? t("details.unfinished") : formatDuration(under.dur))
+        ? (under.count > 1 ? `${t(under.id <= -2 ? "lane.marks" : "lane.slices", under.count)} · ` : "") +
+          (under.dur < 0 ? t("details.unfinished") : under.id <= -2 ? t("facts.mark") : formatDuration(under.dur))
         : "";
       setHover(under ? { ...at, name: under.name, text } : null);
       if (!under) setVersion((v) => v + 1);
@@ -224,7 +225,7 @@ export function Timeline() {
     if (!g) return;
     if (!g.moved) {
       const under = sliceAt(shown, at.x, at.y);
-      if (under && under.id >= 0) void actions.select(under.trace, under.id);
+      if (under && under.id !== -1) void actions.select(under.trace, under.id);
       else actions.deselect();
       return;
     }
@@ -334,7 +335,7 @@ export function Timeline() {
             event.preventDefault();
             const at = place(event);
             const found = sliceAt(shown, at.x, at.y);
-            if (found && found.id >= 0) void actions.select(found.trace, found.id);
+            if (found && found.id !== -1) void actions.select(found.trace, found.id);
             setMenu({ ...at, row: rowAt(shown, at.y) ?? null });
           }}
           onPointerLeave={() => {
@@ -344,7 +345,7 @@ export function Timeline() {
           onDoubleClick={(event) => {
             const at = place(event);
             const found = sliceAt(shown, at.x, at.y);
-            if (found && found.id >= 0) void actions.select(found.trace, found.id, true, true);
+            if (found && found.id !== -1) void actions.select(found.trace, found.id, true, true);
           }}
         />
         <Overlays

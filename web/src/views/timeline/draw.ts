@@ -4,8 +4,8 @@ import { formatDuration, formatNumber } from "../../base/format";
 import { ticks } from "../../base/ticks";
 import type { Renderer } from "../../render/renderer";
 import type { Row } from "./lanes";
-import { counterRange, paintRows } from "./paint";
-import { GUTTER, RULER, type Scene } from "./scene";
+import { MARK_SIZE, counterRange, paintRows } from "./paint";
+import { GUTTER, RULER, type Scene, openEnd } from "./scene";
 import { timeToX } from "./viewport";
 
 export function drawTimeline(r: Renderer, s: Scene) {
@@ -16,7 +16,8 @@ export function drawTimeline(r: Renderer, s: Scene) {
   const labels = paintRows(picture, s, grid.values);
   r.show(picture);
   r.clip(GUTTER, RULER, plot, s.height - RULER, () => {
-    for (const label of labels) r.text(s.theme.barText, label.text, label.x, label.y, label.width);
+    for (const label of labels)
+      r.text(label.beside ? s.theme.muted : s.theme.barText, label.text, label.x, label.y, label.width);
     for (const row of s.rows) {
       if (row.kind === "track") drawSelected(r, s, row, RULER + row.y - s.scroll, x);
       if (row.kind === "counter") drawRange(r, s, row, RULER + row.y - s.scroll);
@@ -62,7 +63,8 @@ function drawLabel(r: Renderer, s: Scene, row: Row) {
     const room = (top ? 700 : GUTTER) - 40 - row.indent * 10;
     r.text(s.theme.muted, row.folded ? "▸" : "▾", 10 + row.indent * 10, middle, 14, "small");
     r.text(top ? s.theme.text : s.theme.muted, row.label, 26 + row.indent * 10, middle, room, "bold");
-    if (row.note !== "") r.text(s.theme.warning, row.note, GUTTER + 12, middle, 500, "small");
+    const end = 26 + row.indent * 10 + Math.min(room, r.textWidth(row.label, "bold"));
+    if (row.note !== "") r.text(s.theme.warning, row.note, Math.max(GUTTER, end) + 12, middle, 500, "small");
     return;
   }
   const hover = s.pointer !== null && s.pointer.x < GUTTER && s.pointer.y >= y && s.pointer.y < y + row.height;
@@ -84,8 +86,15 @@ function drawRange(r: Renderer, s: Scene, row: Row, y: number) {
 function drawSelected(r: Renderer, s: Scene, row: Row, y: number, x: (ts: number) => number) {
   const outline = (slice: SliceRefMessage, thickness: number) => {
     if (slice.trace !== row.trace || slice.track !== row.track || slice.depth >= row.depths) return;
+    if (slice.depth === row.marks) {
+      const half = MARK_SIZE / 2 + 2;
+      const [at, middle] = [x(slice.ts), y + 1 + slice.depth * row.bar + row.bar / 2];
+      r.frame(s.theme.selection, at - half, middle - half, 2 * half, 2 * half, thickness);
+      return;
+    }
     const left = Math.max(x(slice.ts), GUTTER - 4);
-    const right = Math.min(slice.dur < 0 ? s.width : x(slice.ts + slice.dur), s.width + 4);
+    const end = slice.dur < 0 ? openEnd(s.session, slice.trace, slice.ts) : slice.ts + slice.dur;
+    const right = Math.min(x(end), s.width + 4);
     r.frame(
       s.theme.selection,
       left,

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { LaneWindow } from "../../api/decode";
+import type { SessionMessage } from "../../api/messages";
 import type { Feed } from "./feed";
 import { type Shown, rowAt, sliceAt } from "./find";
 import type { Row } from "./lanes";
@@ -18,7 +19,8 @@ const lane: LaneWindow = {
 };
 const row = { kind: "track", trace: 0, track: 7, y: 100, height: 41, depths: 2, bar: 18 } as Row;
 const feed = { track: () => ({ lanes: [lane] }), name: () => "mm" } as unknown as Feed;
-const shown: Shown = { rows: [row], top: 40, window: { begin: 0, end: 1000 }, width: GUTTER + 1000, feed };
+const session = { traces: [{ end: 950 }] } as unknown as SessionMessage;
+const shown: Shown = { rows: [row], top: 40, window: { begin: 0, end: 1000 }, width: GUTTER + 1000, feed, session };
 const y = RULER + 60 + 2 + 18 + 9;
 
 it("finds the lane and the slice under a point", () => {
@@ -27,7 +29,9 @@ it("finds the lane and the slice under a point", () => {
   expect(sliceAt(shown, GUTTER + 50, y)).toEqual({ trace: 0, id: 1, name: "mm", dur: 100, count: 1 });
   expect(sliceAt(shown, GUTTER + 497, y)!.id).toBe(2);
   expect(sliceAt(shown, GUTTER + 300, y)).toBeNull();
-  expect(sliceAt(shown, GUTTER + 999, y)!.id).toBe(3);
+  expect(sliceAt(shown, GUTTER + 949, y)!.id).toBe(3);
+  // What had not ended is known to the end of its trace.
+  expect(sliceAt(shown, GUTTER + 999, y)).toBeNull();
   expect(sliceAt(shown, GUTTER + 50, y - 18)).toBeNull();
   expect(sliceAt(shown, 50, y)).toBeNull();
 });

@@ -2,7 +2,7 @@
 import type { SessionMessage } from "../../api/messages";
 import type { Feed } from "./feed";
 import { type Row, groupsOf, laneStartsFolded } from "./lanes";
-import { GUTTER, RULER } from "./scene";
+import { GUTTER, RULER, openEnd } from "./scene";
 import { type TimeWindow, timeToX } from "./viewport";
 
 /** Whether a row is folded before the user has said anything. */
@@ -23,6 +23,7 @@ export interface Shown {
   window: TimeWindow;
   width: number;
   feed: Feed;
+  session: SessionMessage;
 }
 
 export interface Found {
@@ -40,7 +41,7 @@ export function rowAt({ rows, top }: Shown, y: number): Row | undefined {
 
 /** The slice at a point, or within 4 pixels beside it. */
 export function sliceAt(shown: Shown, x: number, y: number): Found | null {
-  const { top, window, width, feed } = shown;
+  const { top, window, width, feed, session } = shown;
   const row = rowAt(shown, y);
   if (!row || row.kind !== "track" || x < GUTTER) return null;
   const depth = Math.floor((y - RULER + top - row.y - 2) / row.bar);
@@ -50,9 +51,10 @@ export function sliceAt(shown: Shown, x: number, y: number): Found | null {
   let best = -1;
   let distance = 4;
   for (let i = 0; i < lane.begin.length; ++i) {
-    const left = GUTTER + timeToX(window, plot, lane.begin[i]!);
-    const end = GUTTER + timeToX(window, plot, lane.begin[i]! + lane.dur[i]!);
-    const right = lane.dur[i]! < 0 ? width : Math.max(left + 1, end);
+    const begin = lane.begin[i]!;
+    const end = lane.dur[i]! < 0 ? openEnd(session, row.trace, begin) : begin + lane.dur[i]!;
+    const left = GUTTER + timeToX(window, plot, begin);
+    const right = Math.max(left + 1, GUTTER + timeToX(window, plot, end));
     const away = x < left ? left - x : x > right ? x - right : 0;
     if (away < distance || (away === 0 && distance === 0)) [best, distance] = [i, away];
   }

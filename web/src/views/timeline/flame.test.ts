@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { layoutFlame } from "./flame";
+import { layoutFlame, shortFrame } from "./flame";
 
 const node = (parent: number, name: string, total: number) => ({ parent, name, total, self: 0, count: 1 });
 const flame = { complete: true, nodes: [node(-1, "a", 60), node(-1, "b", 40), node(0, "c", 30), node(0, "d", 1)] };
@@ -15,4 +15,24 @@ it("puts callees below their callers, the longest first", () => {
 
 it("lets one frame fill the width", () => {
   expect(layoutFlame(flame, 0, 0.05)[1]).toEqual({ node: 2, left: 0, width: 0.5, depth: 1 });
+});
+
+it("leaves out of a frame where its package lies", () => {
+  expect(
+    [
+      "/home/a/.local/lib/python3.9/site-packages/torch/nn/functional.py(9): relu",
+      "/home/a/miniconda3/lib/python3.9/multiprocessing/spawn.py(116): spawn_main",
+      "/home/a/work/scripts/main.py(282): main_worker",
+      "/main.py(1): a/b",
+      "<string>(1): <module>",
+      "aten::mm",
+    ].map(shortFrame),
+  ).toEqual([
+    "torch/nn/functional.py(9): relu",
+    "multiprocessing/spawn.py(116): spawn_main",
+    "scripts/main.py(282): main_worker",
+    "/main.py(1): a/b",
+    "<string>(1): <module>",
+    "aten::mm",
+  ]);
 });

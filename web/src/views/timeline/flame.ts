@@ -29,3 +29,10 @@ export function layoutFlame(flame: FlameMessage, root: number, least: number): F
   place(root >= 0 ? [root] : (children.get(-1) ?? []), 0, 0);
   return boxes;
 }
+
+/** "…/site-packages/torch/nn/functional.py(9): relu" -> "torch/nn/functional.py(9): relu"; of other paths the
+ * last folder is kept. */
+export function shortFrame(name: string): string {
+  const packaged = name.replace(/^.*\/(?:site-packages|dist-packages|lib\/python[\d.]+)\//, "");
+  return packaged === name ? name.replace(/^\/(?:[^/:]+\/)*([^/:]+\/[^/:]+)/, "$1") : packaged;
+}

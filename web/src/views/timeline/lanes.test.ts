@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 
 import type { SessionMessage, TraceMessage, TrackMessage } from "../../api/messages";
 import { translator } from "../../i18n";
-import { buildRows, heightOf, inOrder, shortCommand, siblingsOf, toggleFold, visibleRows } from "./lanes";
+import {
+  buildRows,
+  heightOf,
+  inOrder,
+  labelsOf,
+  shortCommand,
+  siblingsOf,
+  toggleFold,
+  traceLabel,
+  visibleRows,
+} from "./lanes";
 
 const t = translator("en");
 
@@ -18,6 +28,7 @@ function track(id: number, kind: string, slices = 5, depths = 2): TrackMessage {
     sort: id,
     depths: kind === "counter" ? 0 : depths,
     slices,
+    marks: 0,
   };
 }
 
@@ -157,4 +168,35 @@ describe("lanes", () => {
     expect(buildRows(session(failed), none, t).map((row) => row.note)).toEqual(["Cannot be read · it is empty"]);
     expect(buildRows(session({ ...failed, state: "ready", tracks: [] }), none, t)).toEqual([]);
   });
+});
+
+describe("marks", () => {
+  it("are on a lane below the slices, and make a lane of their own where there are none", () => {
+    const of = (t: TrackMessage, marks: number) => ({ ...t, marks });
+    const tracks = [of(track(0, "thread", 5, 3), 2), of(track(1, "mark", 0, 1), 4), track(2, "thread", 0, 0)];
+    const state = session(trace(0, 0, tracks));
+    const rows = buildRows(state, none, t).filter((row) => row.track >= 0 && row.track < 3);
+    expect(rows.map((row) => [row.track, row.depths, row.marks])).toEqual([
+      [0, 3, 2],
+      [1, 1, 0],
+    ]);
+    // Thin lines of a folded lane have no room for them.
+    expect(buildRows(state, { ...none, folded: ["0:0"] }, t).find((row) => row.track === 0)!.marks).toBe(-1);
+  });
+});
+
+it("numbers lanes of one name", () => {
+  const same = [1, 2, 3].map((id) => ({ ...track(id, "stream"), name: id === 2 ? "Stream 2" : "Stream 4" }));
+  expect([...labelsOf(same, t).values()]).toEqual(["Stream 4", "Stream 2", "Stream 4 (2)"]);
+});
+
+it("names traces by as many folders as tell them apart", () => {
+  const at = (id: number, path: string) => ({ ...trace(id, 0, []), name: "rank0", path });
+  const all = [at(0, "/data/db/level1/rank0"), at(1, "/data/text/level1/rank0"), at(2, "/other/rank0")];
+  expect(all.map((one) => traceLabel(one, t, all))).toEqual([
+    "Rank 0 · db/level1/rank0",
+    "Rank 0 · text/level1/rank0",
+    "Rank 0 · other/rank0",
+  ]);
+  expect(traceLabel(all[0]!, t, all.slice(0, 1))).toBe("Rank 0 · rank0");
 });

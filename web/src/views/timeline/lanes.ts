@@ -33,6 +33,8 @@ export interface Row {
   family: string;
   /** Said behind the label: a preview, an offset. */
   note: string;
+  /** The depth at which marks are drawn; -1 for a lane that has none, or shows thin lines only. */
+  marks: number;
 }
 
 export interface LaneChoice {
@@ -84,19 +86,42 @@ export function isCounter(track: TrackMessage): boolean {
   return track.kind === "counter" || (track.depths === 0 && familyOf(track) === "counter");
 }
 
+/** Whether there is anything on it. */
+export function isFilled(track: TrackMessage): boolean {
+  return track.slices > 0 || track.marks > 0;
+}
+
 export const trackKey = (trace: number, track: number) => `${trace}:${track}`;
 
-/** With its folder where others have the same name. */
+/** With as many of its folders as tell it from others of the same name. */
 export function traceLabel(trace: TraceMessage, t: Translate, others: readonly TraceMessage[] = []): string {
-  const twice = others.some((other) => other !== trace && other.name === trace.name && other.rank === trace.rank);
-  const name = twice ? trace.path.split("/").slice(-2).join("/") : trace.name;
+  const twins = others.filter(
+    (other) => other !== trace && other.name === trace.name && other.rank === trace.rank && other.path !== trace.path,
+  );
+  const end = (path: string, parts: number) => path.split("/").slice(-parts).join("/");
+  let parts = 1;
+  while (twins.some((other) => end(other.path, parts) === end(trace.path, parts))) ++parts;
+  const name = parts > 1 ? end(trace.path, parts) : trace.name;
   return trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ${name}` : name;
 }
 
 export function trackLabel(track: TrackMessage, t: Translate): string {
   if (track.kind === "python") return t("lane.python", track.name);
-  if (track.kind === "mark") return t("lane.mark", track.name);
+  if (track.kind === "mark") return track.name === "" ? t("group.marks") : t("lane.mark", track.name);
   return track.kind === "module" && !/module/i.test(track.name) ? t("lane.module", track.name) : track.name;
+}
+
+/** Lanes of one name in a group, where slices overlap, are numbered: "Stream 4", "Stream 4 (2)". */
+export function labelsOf(tracks: readonly TrackMessage[], t: Translate): Map<number, string> {
+  const seen = new Map<string, number>();
+  return new Map(
+    tracks.map((track) => {
+      const label = trackLabel(track, t);
+      const number = (seen.get(label) ?? 0) + 1;
+      seen.set(label, number);
+      return [track.id, number > 1 ? `${label} (${number})` : label];
+    }),
+  );
 }
 
 /** "path/to/python -u path/to/train.py" -> "python train.py". */
@@ -115,7 +140,7 @@ interface Group {
 export function groupsOf(trace: TraceMessage, t: Translate): Group[] {
   const groups: Group[] = [];
   for (const family of FAMILIES) {
-    const tracks = trace.tracks.filter((track) => track.slices > 0 && familyOf(track) === family);
+    const tracks = trace.tracks.filter((track) => isFilled(track) && familyOf(track) === family);
     if (tracks.length === 0) continue;
     const owners = [...new Set(tracks.map((track) => track.process))];
     const split = family === "host" && owners.length > 1 ? owners : [null];
@@ -186,6 +211,7 @@ class Builder {
       bar: DEPTH_HEIGHT,
       family,
       note,
+      marks: -1,
     });
     return folded;
   }
@@ -213,6 +239,7 @@ class Builder {
       bar,
       family: familyOf(track),
       note: "",
+      marks: track.marks > 0 && !thumbnail ? track.depths - 1 : -1,
     });
   }
 
@@ -224,7 +251,7 @@ class Builder {
 
 function computedTrack(name: string, number: number): TrackMessage {
   const none = { process: -1, thread: -1, device: -1, stream: -1 };
-  return { ...none, id: COMPUTED + number, kind: "overlap", name, sort: number, depths: 1, slices: 1 };
+  return { ...none, id: COMPUTED + number, kind: "overlap", name, sort: number, depths: 1, slices: 1, marks: 0 };
 }
 
 export function buildRows(session: SessionMessage, choice: LaneChoice, t: Translate): Row[] {
@@ -258,8 +285,9 @@ export function buildRows(session: SessionMessage, choice: LaneChoice, t: Transl
       continue;
     for (const group of groupsOf(trace, t)) {
       if (builder.header("group", group.key, group.label, trace.id, group.family, 1, startsFolded(group))) continue;
+      const labels = labelsOf(group.tracks, t);
       for (const track of inOrder(group.tracks, (x) => trackKey(trace.id, x.id), order))
-        builder.track(trace, track, 2, false, trackLabel(track, t));
+        builder.track(trace, track, 2, false, labels.get(track.id)!);
     }
     if (isReady(trace) && !trace.tracks.some((track) => track.kind === "overlap" && track.slices > 0)) {
       const label = t("group.computed");

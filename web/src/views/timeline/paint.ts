@@ -6,11 +6,12 @@ import type { Theme } from "../../theme/themes";
 import type { LaneWindow } from "../../api/decode";
 import type { CounterData } from "./feed";
 import type { Row } from "./lanes";
-import { GUTTER, RULER, type Scene } from "./scene";
+import { GUTTER, RULER, type Scene, openEnd } from "./scene";
 import { type TimeWindow, timeToX } from "./viewport";
 
-/** A name to be written on a bar: where, and how much room there is. */
+/** A name to be written on a bar, or beside a mark: where, and how much room there is. */
 export interface Label {
+  beside?: boolean;
   text: string;
   x: number;
   y: number;
@@ -24,6 +25,8 @@ const OVERLAP_COLORS: Record<string, keyof Theme> = {
   Free: "free",
 };
 const LEAST_LABEL = 22;
+/** Width and height of the diamond that a mark is. */
+export const MARK_SIZE = 12;
 
 /** The colour of a bar; the four kinds of time have their own, always the same. */
 export function barColor(theme: Theme, family: string, name: string | undefined): string {
@@ -68,6 +71,10 @@ function paintTrack(picture: Pixels, s: Scene, row: Row, y: number, labels: Labe
     const top = y + 2 + lane.depth * row.bar;
     const bar = row.bar > 8 ? row.bar - 2 : Math.max(1, row.bar - 0.5);
     if (top > s.height || top + bar < RULER) continue;
+    if (lane.depth === row.marks) {
+      paintMarks(picture, s, row, lane, top, labels);
+      continue;
+    }
     const bright: number[] = [];
     picture.strip(top, bar, (line) => paintLane(line, s, row, lane, { top, bar, pixel: data!.pixel, labels, bright }));
     for (let i = 0; i < bright.length; i += 2)
@@ -83,6 +90,28 @@ interface LanePlace {
   labels: Label[];
   /** Begin and width of bars that have the name under the mouse. */
   bright: number[];
+}
+
+/** A mark is a diamond at its moment; its name stands beside it where the next one leaves room. */
+function paintMarks(picture: Pixels, s: Scene, row: Row, lane: LaneWindow, top: number, labels: Label[]) {
+  const scale = (s.width - GUTTER) / (s.window.end - s.window.begin);
+  const [half, middle] = [MARK_SIZE / 2, top + (row.bar - 2) / 2];
+  for (let i = firstSeen(lane, s.window.begin); i < lane.begin.length; ++i) {
+    const x = GUTTER + (lane.begin[i]! - s.window.begin) * scale;
+    if (x > s.width + half) break;
+    if (x < GUTTER - half) continue;
+    const name = s.feed.name(row.trace, lane.name[i]!);
+    const color = packed(barColor(s.theme, row.family, name));
+    for (let dy = -half; dy < half; ++dy) {
+      const reach = half - Math.abs(dy + 0.5);
+      const [left, right] = [Math.max(GUTTER + 1, x - reach), x + reach];
+      if (right > left) picture.fill(color, left, middle + dy, right - left, 1);
+    }
+    const next = GUTTER + ((lane.begin[i + 1] ?? Infinity) - s.window.begin) * scale;
+    const room = Math.min(next - half, s.width) - x - half - 5;
+    if (name !== undefined && lane.count[i] === 1 && room > LEAST_LABEL)
+      labels.push({ text: name, x: x + half + 3, y: middle, width: room, beside: true });
+  }
 }
 
 /** The first slice that can be seen: slices of a lane are in the order of time. */
@@ -116,9 +145,10 @@ function paintLane(line: Uint32Array, s: Scene, row: Row, lane: LaneWindow, plac
   for (let i = firstSeen(lane, s.window.begin); i < lane.begin.length; ++i) {
     const from = lane.begin[i]!;
     if (from > s.window.end) break;
-    const dur = drawnLength(lane, i, place.pixel);
+    const length = drawnLength(lane, i, place.pixel);
+    const dur = length < 0 ? openEnd(s.session, row.trace, from) - from : length;
     const x = GUTTER + (from - s.window.begin) * scale;
-    const right = dur < 0 ? s.width : Math.min(x + dur * scale, s.width);
+    const right = Math.min(x + dur * scale, s.width);
     if (right < GUTTER) continue;
     const left = Math.max(x, GUTTER);
     const width = right - left;

@@ -34,3 +34,8 @@ export interface Scene {
   cursor: string;
   anchor: SliceRefMessage | null;
 }
+
+/** Where a slice of a trace ends that had not ended: with all that is known of the trace. */
+export function openEnd(session: SessionMessage, trace: number, begin: number): number {
+  return Math.max(begin, session.traces[trace]?.end ?? begin);
+}

@@ -32,6 +32,12 @@ describe("viewport", () => {
     expect(moved.end).toBeGreaterThan(501_000);
     expect(spanOf(focusOn(window, 500_000, 1000, data, true))).toBe(1250);
   });
+  it("keeps the scale for what has no length", () => {
+    const window = { begin: 0, end: 10_000 };
+    expect(focusOn(window, 5000, 0, data)).toBe(window);
+    expect(focusOn(window, 500_000, 0, data)).toEqual({ begin: 495_000, end: 505_000 });
+    expect(focusOn(window, 500_000, -1, data, true)).toEqual({ begin: 499_375, end: 500_625 });
+  });
   it("maps pixels and moments to each other", () => {
     const window = { begin: 100, end: 300 };
     expect(xToTime(window, 1000, timeToX(window, 1000, 150))).toBeCloseTo(150);

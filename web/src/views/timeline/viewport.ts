@@ -41,12 +41,16 @@ export function pan(window: TimeWindow, by: number, data: TimeWindow): TimeWindo
 
 /** A slice with room at both sides; a window in which it is already well seen stays. */
 export function focusOn(window: TimeWindow, ts: number, dur: number, data: TimeWindow, tight = false): TimeWindow {
-  const length = Math.max(dur, 1);
-  const isSeen = ts >= window.begin && ts + length <= window.end;
-  if (!tight && isSeen && length > spanOf(window) / 400) return window;
-  const span =
-    tight || length > spanOf(window) || length < spanOf(window) / 400 ? length * (tight ? 1.25 : 8) : spanOf(window);
-  const middle = ts + length / 2;
+  // A moment, or what has not ended, has no length to fit: the scale stays.
+  if (dur <= 0) {
+    if (!tight && ts >= window.begin && ts <= window.end) return window;
+    const span = tight ? Math.max(SHORTEST, spanOf(window) / 8) : spanOf(window);
+    return clampWindow({ begin: ts - span / 2, end: ts + span / 2 }, data);
+  }
+  const isSeen = ts >= window.begin && ts + dur <= window.end;
+  if (!tight && isSeen && dur > spanOf(window) / 400) return window;
+  const span = tight || dur > spanOf(window) || dur < spanOf(window) / 400 ? dur * (tight ? 1.25 : 8) : spanOf(window);
+  const middle = ts + dur / 2;
   return clampWindow({ begin: middle - span / 2, end: middle + span / 2 }, data);
 }
 
