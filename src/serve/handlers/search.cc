@@ -30,11 +30,10 @@ std::string NameCondition(const HttpRequest& request) {
 Status AddMarks(const Trace& trace, const std::string& names, bool args,
                 SliceListMessage& message) {
   if (trace.marks.lanes().empty()) return {};
-  std::string where = Concat("WHERE slice_id < 0 AND (message IN ", names);
-  if (args) {
-    where += Concat(" OR args_id IN (SELECT args_id FROM args_text_ WHERE value IN ", names, ")");
-  }
-  where += ")";
+  const std::string by_args =
+      args ? Concat(" OR args_id IN (SELECT args_id FROM args_text_ WHERE value IN ", names, ")")
+           : "";
+  const std::string where = Concat("WHERE slice_id < 0 AND (message IN ", names, by_args, ")");
   SONDE_ASSIGN_OR_RETURN(const auto total,
                          trace.store->Query(Concat("SELECT count(*) FROM mark_ ", where)));
   message.total += total.Int(0, 0);

@@ -40,12 +40,22 @@ export function withoutReplaced(state: State, session: SessionMessage): Partial<
 /** Follows the session: an event tells that it changed. */
 function useSession(store: Store, actions: Actions) {
   useEffect(() => {
-    let asked = 0;
+    let isBusy = false;
+    let isDue = false;
+    // One question at a time: changes that come faster than answers would else put off each of them.
     const load = () => {
-      const mine = ++asked;
+      isDue = isBusy;
+      if (isBusy) return;
+      isBusy = true;
+      void ask().finally(() => {
+        isBusy = false;
+        if (isDue) load();
+      });
+    };
+    const ask = () =>
       api.session().then(
         (session) => {
-          if (mine !== asked) return;
+          const wasLoading = store.get().session?.loading ?? false;
           store.set({ ...withoutReplaced(store.get(), session), session, gone: false });
           // Nothing but programs that wait to be recorded: their view comes first.
           const isFirst = location.hash === "" && session.live && session.traces.length === 0;
@@ -53,11 +63,12 @@ function useSession(store: Store, actions: Actions) {
           const { selection, slice } = store.get();
           const trace = selection ? session.traces[selection.trace] : undefined;
           if (selection && !slice && trace?.state === "ready") void actions.select(selection.trace, selection.id);
-          if (!session.loading && store.get().search.text !== "" && !store.get().hits) void actions.search(false);
+          // What was searched meanwhile was searched in a part.
+          const isSearched = !wasLoading && store.get().hits !== null;
+          if (!session.loading && store.get().search.text !== "" && !isSearched) void actions.search(false);
         },
         () => store.set({ gone: true }),
       );
-    };
     const events = new EventSource("/api/events");
     events.onmessage = load;
     events.onerror = () => store.set({ gone: true });

@@ -1,6 +1,8 @@
 /** Rows of a label, a bar of coloured parts and a value. */
 export interface BarRow {
   label: string;
+  /** Said when the mouse is over the label, where that is more. */
+  title?: string;
   parts: readonly { color: string; value: number; title?: string }[];
   text: string;
 }
@@ -10,7 +12,7 @@ export function Bars({ rows, whole, testId }: { rows: readonly BarRow[]; whole: 
     <div className="bars" data-testid={testId}>
       {rows.map((row, i) => (
         <div className="bar-row" key={`${row.label}${i}`}>
-          <span title={row.label}>{row.label}</span>
+          <span title={row.title ?? row.label}>{row.label}</span>
           <div className="bar">
             {row.parts.map((part, at) => (
               <i

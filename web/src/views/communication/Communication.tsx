@@ -9,11 +9,13 @@ import { useRanks } from "../../app/useRanks";
 import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { formatBytes, formatCount, formatDuration } from "../../base/format";
-import { sumBy } from "./groups";
+import { groupLabels, sumBy } from "./groups";
 import { HeatMap } from "./HeatMap";
 import { matrixOf } from "./matrix";
 
 const KEYS = ["group", "op", "rank"] as const;
+
+const GROUPS = "SELECT name, coalesce(description, '') AS description, rank_list FROM communication_group";
 
 /** Each operation with what it waited, moved and rested, and its bandwidth while it moved. */
 const OPERATIONS =
@@ -28,6 +30,8 @@ function Communication() {
   const by = KEYS.find((key) => key === chosen) ?? "group";
   const operations = useRanks({ recipe: "communication" });
   const links = useRanks({ recipe: "communication_matrix" });
+  const groups = useRanks({ sql: GROUPS });
+  const labels = useMemo(() => groupLabels(groups.answers.map((answer) => answer.table)), [groups.answers]);
   const table = useTable({ sql: OPERATIONS, trace: rank, limit: 20_000 });
   const matrix = useMemo(() => matrixOf(links.answers.map((answer) => answer.table)), [links.answers]);
   const sums = useMemo(() => sumBy(operations.answers, by), [operations.answers, by]);
@@ -65,7 +69,8 @@ function Communication() {
         <div className="column" style={{ flex: 1.3 }}>
           <Bars
             rows={sums.map(([label, times]) => ({
-              label: by === "group" ? `${t("communication.group")} ${label}` : label,
+              label: by === "group" ? (labels.get(label) ?? `${t("communication.group")} ${label}`) : label,
+              title: label,
               parts: parts.map(([name, color]) => ({
                 color,
                 value: times[name],

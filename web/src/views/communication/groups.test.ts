@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { kindOfOp, sumBy } from "./groups";
+import { groupLabels, kindOfOp, sumBy } from "./groups";
 
 const columns = ["step_id", "name", "group", "elapse_ns", "transit_ns", "wait_ns", "idle_ns", "size_bytes"].map(
   (name) => ({ name, type: "integer" }),
@@ -38,5 +38,21 @@ it("sums by group, kind and rank, without the totals", () => {
   expect(sumBy(tables, "rank").map(([key, times]) => [key, times.bytes])).toEqual([
     ["Rank 0", 100],
     ["Rank 1", 7],
+  ]);
+});
+
+it("calls groups by their purpose and ranks", () => {
+  const columns = ["name", "description", "rank_list"].map((name) => ({ name, type: "text" }));
+  const rows = [
+    ["10.0.0.1%eth0", "tp", "[0, 1]"],
+    ["g2", "", "[4,5]"],
+    ["g3", "pp", "none"],
+    ["g4", "dp", JSON.stringify([...Array(20).keys()])],
+  ];
+  expect([...groupLabels([{ columns, rows, complete: true, elapsed: 0 }])]).toEqual([
+    ["10.0.0.1%eth0", "tp: 0 1"],
+    ["g2", "g2: 4 5"],
+    ["g3", "pp"],
+    ["g4", "dp: 0 … 19 (20)"],
   ]);
 });

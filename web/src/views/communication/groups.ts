@@ -53,3 +53,19 @@ export function sumBy(
   const list = [...sums];
   return by === "rank" ? list : list.sort((a, b) => b[1].all - a[1].all);
 }
+
+/** "tp: 0 1 2 3" for the names of groups whose purpose and ranks were recorded. */
+export function groupLabels(tables: readonly TableMessage[]): Map<string, string> {
+  const labels = new Map<string, string>();
+  for (const table of tables) {
+    const [name, description, ranks] = ["name", "description", "rank_list"].map((column) => columnOf(table, column));
+    for (const row of table.rows) {
+      const list = /^\[([\d, ]*)\]$/.exec(String(row[ranks!] ?? ""))?.[1] ?? "";
+      const members = list.split(/[, ]+/).filter(Boolean);
+      const shown = members.length > 16 ? `${members[0]} … ${members.at(-1)} (${members.length})` : members.join(" ");
+      const what = String(row[description!] ?? "") || String(row[name!]);
+      labels.set(String(row[name!]), shown === "" ? what : `${what}: ${shown}`);
+    }
+  }
+  return labels;
+}
