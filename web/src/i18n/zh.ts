@@ -244,6 +244,7 @@ export const zh: Record<TextKey, string> = {
   "tables.exporting": "正在导出…",
   "tables.norank": "切片编号只在单个 Rank 内有效：请选择一个 Rank，或在 SELECT 中加入 rank。",
   "sql.nochart": "无图表",
+  "sql.value": "绘制的列",
   "sql.line": "折线",
   "sql.dots": "散点",
   "sql.bars": "柱状",

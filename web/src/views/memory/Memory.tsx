@@ -85,26 +85,6 @@ function Memory() {
           </button>
         ))}
         <span className="grow" />
-        {marks.some((mark) => mark.end > mark.begin) && (
-          <select
-            aria-label={t("memory.mark")}
-            value=""
-            onChange={(event) => {
-              const mark = marks[Number(event.target.value)]!;
-              setRange(mark.begin, mark.end);
-            }}
-          >
-            <option value="">{t("memory.mark")}</option>
-            {marks.map(
-              (mark, i) =>
-                mark.end > mark.begin && (
-                  <option key={i} value={i}>
-                    {mark.name}
-                  </option>
-                ),
-            )}
-          </select>
-        )}
         {select}
       </div>
       <div className="chart">
@@ -143,6 +123,26 @@ function Memory() {
           <span className="muted">{t("memory.hint")}</span>
         )}
         <span className="grow" />
+        {marks.some((mark) => mark.end > mark.begin) && (
+          <select
+            aria-label={t("memory.mark")}
+            value=""
+            onChange={(event) => {
+              const mark = marks[Number(event.target.value)]!;
+              setRange(mark.begin, mark.end);
+            }}
+          >
+            <option value="">{t("memory.mark")}</option>
+            {marks.map(
+              (mark, i) =>
+                mark.end > mark.begin && (
+                  <option key={i} value={i}>
+                    {mark.name}
+                  </option>
+                ),
+            )}
+          </select>
+        )}
         {(["op", "module"] as const).map((kind) => (
           <button key={kind} aria-pressed={by === kind} onClick={() => put({ memoryby: kind })}>
             {t(`memory.by${kind}`)}

@@ -5,15 +5,22 @@ import type { SchemaTableMessage, TableMessage } from "../../api/messages";
 import { Bars } from "../../app/Bars";
 import { useApp, useAppState } from "../../app/context";
 import { Curves } from "../../app/Curves";
-import { DataTable } from "../../app/DataTable";
+import { DataTable, kindOf } from "../../app/DataTable";
 import { WHOLE } from "../../app/pages";
 import { useRank } from "../../app/RankSelect";
 import type { View } from "../../app/view";
 import { colorIndex } from "../../base/color";
-import { formatCount, formatDuration, formatNumber } from "../../base/format";
+import { formatBytes, formatCount, formatDuration, formatNumber } from "../../base/format";
 import { type ChartKind, chartOf, partOf } from "./chart";
 import { complete, wordBefore } from "./complete";
 import { examples } from "./examples";
+
+/** As the table below writes the column; moments are drawn after the first of them. */
+function formatOf(column: string): (value: number) => string {
+  const kind = kindOf(column, "integer");
+  if (kind === "duration" || kind === "moment") return formatDuration;
+  return kind === "bytes" ? formatBytes : formatNumber;
+}
 
 function Sql() {
   const { store, actions, t, theme } = useApp();
@@ -78,7 +85,8 @@ function Sql() {
     setWords([]);
     box.current!.focus();
   };
-  const drawn = chart !== "" && table ? chartOf(table, chart) : null;
+  const value = useAppState((s) => s.detail["chartvalue"] ?? "");
+  const drawn = chart !== "" && table ? chartOf(table, chart, value) : null;
   return (
     <div className="side">
       <div className="side-list">
@@ -141,6 +149,17 @@ function Sql() {
               <option value="dots">{t("sql.dots")}</option>
               <option value="bars">{t("sql.bars")}</option>
             </select>
+            {drawn && "values" in drawn && drawn.values.length > 1 && (
+              <select
+                value={drawn.value}
+                aria-label={t("sql.value")}
+                onChange={(event) => put({ chartvalue: event.target.value })}
+              >
+                {drawn.values.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            )}
             {select}
             {history.length > 0 && (
               <select
@@ -187,7 +206,7 @@ function Sql() {
               rows={drawn.labels.map(([label, value]) => ({
                 label,
                 parts: [{ color: theme.bars[colorIndex(label, theme.bars.length)]!, value: Math.max(0, value) }],
-                text: formatNumber(value),
+                text: formatOf(drawn.value)(value),
               }))}
               whole={Math.max(...drawn.labels.map(([, value]) => value))}
             />
@@ -202,8 +221,8 @@ function Sql() {
               }))}
               dots={chart === "dots"}
               bars={chart === "bars"}
-              formatX={formatNumber}
-              formatY={formatNumber}
+              formatX={formatOf(drawn.x)}
+              formatY={formatOf(drawn.series[0]!.name)}
               testId="sql-chart"
             />
           </div>

@@ -22,6 +22,7 @@ it("draws numbers over the first number, in its order", () => {
     "line",
   );
   expect(chart).toEqual({
+    x: "c0",
     series: [
       {
         name: "c1",
@@ -35,12 +36,18 @@ it("draws numbers over the first number, in its order", () => {
 });
 
 it("draws a bar for each text", () => {
-  expect(chartOf(table(["text", "integer"], [["mm", 4]]), "bars")).toEqual({ labels: [["mm", 4]] });
+  const result = table(["text", "integer", "real"], [["mm", 4, 0.5]]);
+  const values = ["c1", "c2"];
+  expect(chartOf(result, "bars")).toEqual({ labels: [["mm", 4]], value: "c1", values });
+  expect(chartOf(result, "bars", "c2")).toEqual({ labels: [["mm", 0.5]], value: "c2", values });
 });
 
 it("has nothing to draw without numbers, and one number over the rows", () => {
   expect(chartOf(table(["text"], [["x"]]), "line")).toBeNull();
-  expect(chartOf(table(["integer"], [[7]]), "line")).toEqual({ series: [{ name: "c0", points: [[0, 7]] }] });
+  expect(chartOf(table(["integer"], [[7]]), "line")).toEqual({
+    x: "",
+    series: [{ name: "c0", points: [[0, 7]] }],
+  });
 });
 
 it("tells how much of a long result is drawn", () => {

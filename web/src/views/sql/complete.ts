@@ -31,5 +31,6 @@ export function complete(text: string, caret: number, schema: readonly SchemaTab
     : [...columns, ...schema.map((table) => table.name), ...WORDS];
   return [...new Set(all)]
     .filter((name) => name.toLowerCase().startsWith(word) && name.toLowerCase() !== word)
+    .sort((a, b) => a.length - b.length)
     .slice(0, 6);
 }

@@ -11,7 +11,7 @@ import { counterAt, drawTimeline, placeOf } from "./draw";
 import { GUTTER, RULER, type Scene } from "./scene";
 import { Feed, type Wish } from "./feed";
 import { type Shown, foldedAtStart, rowAt, sliceAt } from "./find";
-import { type Row, buildRows, heightOf, siblingsOf, toggleFold, visibleRows } from "./lanes";
+import { type Row, buildRows, heightOf, placeRows, siblingsOf, toggleFold } from "./lanes";
 import { Menu, type MenuPlace } from "./Menu";
 import { type Gesture, gestureOf } from "./mouse";
 import { timelineKeys } from "./keys";
@@ -58,16 +58,17 @@ export function Timeline() {
     () => new Feed(() => setVersion((v) => v + 1), actions.fail, session.base),
     [actions, versions, session.base], // eslint-disable-line react-hooks/exhaustive-deps
   );
-  const rows = useMemo(
+  const built = useMemo(
     () => buildRows(session, { folded, pinned, hidden, order, offsets }, t),
     [session, folded, pinned, hidden, order, offsets, t],
   );
   const data = useMemo(() => actions.data(), [actions, session]); // eslint-disable-line react-hooks/exhaustive-deps
   const timeWindow: TimeWindow = chosen ?? data;
   const plot = Math.max(1, size.width - GUTTER);
-  const maxScroll = Math.max(0, heightOf(rows) - (size.height - RULER));
+  const maxScroll = Math.max(0, heightOf(built) - (size.height - RULER));
   const top = Math.min(scroll, maxScroll);
-  const seen = useMemo(() => visibleRows(rows, top, Math.max(0, size.height - RULER)), [rows, top, size.height]);
+  const placed = useMemo(() => placeRows(built, top, Math.max(0, size.height - RULER)), [built, top, size.height]);
+  const { rows, seen, stuck } = placed;
 
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => {
@@ -98,6 +99,7 @@ export function Timeline() {
       window: timeWindow,
       zero: data.begin,
       rows: seen,
+      stuck,
       allRows: rows,
       feed,
       session,
@@ -125,7 +127,9 @@ export function Timeline() {
     const row = rows.find((candidate) => candidate.key === cursor && !candidate.pinned);
     const space = size.height - RULER;
     if (!row || space <= 0) return;
-    setScroll((y) => (row.y < y ? row.y : row.y + row.height > y + space ? row.y + row.height - space : y));
+    setScroll((y) =>
+      row.y - stuck < y ? row.y - stuck : row.y + row.height > y + space ? row.y + row.height - space : y,
+    );
   }, [cursor, size.height, setScroll]); // eslint-disable-line react-hooks/exhaustive-deps
   useWheel(canvas, plot, maxScroll, setScroll);
   const shown: Shown = { rows: seen, top, window: timeWindow, width: size.width, feed, session };
@@ -160,7 +164,7 @@ export function Timeline() {
 
   /** A lane that is dragged by its label changes places with the one it comes to. */
   const dragLane = (at: { x: number; y: number }) => {
-    const own = rows.find((row) => row.key === lifted.current!.key);
+    const own = seen.find((row) => row.key === lifted.current!.key);
     const over = rowAt(shown, at.y);
     if (!own || !over || over === own || Math.abs(at.y - lifted.current!.y) <= 4) return;
     const siblings = siblingsOf(rows, own);
@@ -236,8 +240,9 @@ export function Timeline() {
     if (g.kind === "zoom") actions.setWindow({ begin: from, end: to }, true);
     if (g.kind !== "area") return;
     const [low, high] = [g.y, at.y].sort((a, b) => a - b).map((y) => y - RULER + top) as [number, number];
+    const lowest = (row: Row) => (row.pinned || stuck === 0 ? low : Math.max(low, top + stuck));
     const lanes = rows
-      .filter((row) => row.kind === "track" && row.track < COMPUTED && row.y < high && row.y + row.height > low)
+      .filter((row) => row.kind === "track" && row.track < COMPUTED && row.y < high && row.y + row.height > lowest(row))
       .map((row) => ({ trace: row.trace, track: row.track }));
     if (lanes.length > 0) store.set({ area: { begin: from, end: to, lanes }, panel: "area", drawer: true });
   };
@@ -352,7 +357,7 @@ export function Timeline() {
           hover={hover}
           band={band}
           width={size.width}
-          scroll={maxScroll > 0 ? { from: top / heightOf(rows), part: (size.height - RULER) / heightOf(rows) } : null}
+          scroll={maxScroll > 0 ? { from: top / heightOf(built), part: (size.height - RULER) / heightOf(built) } : null}
         />
         {menu && (
           <Menu

@@ -4,7 +4,7 @@ import { formatDuration, formatNumber } from "../../base/format";
 import { ticks } from "../../base/ticks";
 import type { Renderer } from "../../render/renderer";
 import type { Row } from "./lanes";
-import { MARK_SIZE, counterRange, paintRows } from "./paint";
+import { type Label, MARK_SIZE, counterRange, paintRows, partsOf } from "./paint";
 import { GUTTER, RULER, type Scene, openEnd } from "./scene";
 import { timeToX } from "./viewport";
 
@@ -15,23 +15,42 @@ export function drawTimeline(r: Renderer, s: Scene) {
   const picture = r.begin(s.width, s.height);
   const labels = paintRows(picture, s, grid.values);
   r.show(picture);
+  const parts = partsOf(s);
+  drawPart(r, s, parts.rest, labels.rest, RULER + s.stuck, s.height, x);
+  drawPart(r, s, parts.stuck, labels.stuck, RULER, RULER + s.stuck, x);
   r.clip(GUTTER, RULER, plot, s.height - RULER, () => {
-    for (const label of labels)
-      r.text(label.beside ? s.theme.muted : s.theme.barText, label.text, label.x, label.y, label.width);
-    for (const row of s.rows) {
-      if (row.kind === "track") drawSelected(r, s, row, RULER + row.y - s.scroll, x);
-      if (row.kind === "counter") drawRange(r, s, row, RULER + row.y - s.scroll);
-    }
-    drawArea(r, s, x);
+    drawAreaEdges(r, s, x);
     drawFlows(r, s, x);
     drawMarks(r, s, x);
     if (s.pointer && s.pointer.x > GUTTER)
       r.line(s.theme.line, [s.pointer.x + 0.5, RULER, s.pointer.x + 0.5, s.height]);
   });
-  r.clip(0, RULER, s.width, s.height - RULER, () => {
-    for (const row of s.rows) drawLabel(r, s, row);
-  });
   drawRuler(r, s, grid.values, grid.step, x);
+}
+
+/** What is written and drawn on rows, between two heights. */
+function drawPart(
+  r: Renderer,
+  s: Scene,
+  rows: readonly Row[],
+  labels: readonly Label[],
+  top: number,
+  bottom: number,
+  x: (ts: number) => number,
+) {
+  if (bottom <= top) return;
+  r.clip(GUTTER, top, s.width - GUTTER, bottom - top, () => {
+    for (const label of labels)
+      r.text(label.beside ? s.theme.muted : s.theme.barText, label.text, label.x, label.y, label.width);
+    for (const row of rows) {
+      if (row.kind === "track") drawSelected(r, s, row, RULER + row.y - s.scroll, x);
+      if (row.kind === "counter") drawRange(r, s, row, RULER + row.y - s.scroll);
+    }
+    drawArea(r, s, rows, x);
+  });
+  r.clip(0, top, s.width, bottom - top, () => {
+    for (const row of rows) drawLabel(r, s, row);
+  });
 }
 
 function drawRuler(r: Renderer, s: Scene, values: readonly number[], step: number, x: (ts: number) => number) {
@@ -116,14 +135,19 @@ export function counterAt(points: Float64Array, ts: number): number | null {
   return found;
 }
 
-function drawArea(r: Renderer, s: Scene, x: (ts: number) => number) {
+function drawArea(r: Renderer, s: Scene, rows: readonly Row[], x: (ts: number) => number) {
   if (!s.area) return;
   const lanes = new Set(s.area.lanes.map((lane) => `${lane.trace}:${lane.track}`));
   const [left, right] = [x(s.area.begin), x(s.area.end)];
-  for (const row of s.rows) {
+  for (const row of rows) {
     if (row.kind !== "track" || !lanes.has(`${row.trace}:${row.track}`)) continue;
     r.frame(s.theme.selection, left, RULER + row.y - s.scroll + 0.5, right - left, row.height - 1, 1);
   }
+}
+
+function drawAreaEdges(r: Renderer, s: Scene, x: (ts: number) => number) {
+  if (!s.area) return;
+  const [left, right] = [x(s.area.begin), x(s.area.end)];
   r.line(s.theme.selection, [left, RULER, left, s.height], 1, [4, 3]);
   r.line(s.theme.selection, [right, RULER, right, s.height], 1, [4, 3]);
 }

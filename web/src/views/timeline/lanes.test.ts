@@ -7,6 +7,7 @@ import {
   heightOf,
   inOrder,
   labelsOf,
+  placeRows,
   shortCommand,
   siblingsOf,
   toggleFold,
@@ -182,6 +183,27 @@ describe("marks", () => {
     ]);
     // Thin lines of a folded lane have no room for them.
     expect(buildRows(state, { ...none, folded: ["0:0"] }, t).find((row) => row.track === 0)!.marks).toBe(-1);
+  });
+});
+
+describe("pinned lanes", () => {
+  const tracks = [0, 1, 2, 3].map((id) => track(id, "thread"));
+  const rows = buildRows(session(trace(0, 0, tracks)), { ...none, pinned: ["0:2"] }, t);
+  it("stay at the top while others scroll below them", () => {
+    const { seen, stuck, rows: all } = placeRows(rows, 60, 400);
+    expect(stuck).toBe(24 + 41);
+    expect(seen.slice(0, 2).map((row) => [row.key, row.y - 60])).toEqual([
+      ["pinned", 0],
+      ["0:2", 24],
+    ]);
+    // What lies behind them is not in view, what reaches out is.
+    expect(seen[2]!.y + seen[2]!.height).toBeGreaterThan(60 + stuck);
+    expect(all).toHaveLength(rows.length);
+    expect(rows[1]!.y).toBe(24);
+  });
+  it("scroll too where they would leave no room", () => {
+    expect(placeRows(rows, 60, 100)).toMatchObject({ stuck: 0, rows });
+    expect(placeRows(rows.slice(2), 0, 400).stuck).toBe(0);
   });
 });
 

@@ -14,6 +14,8 @@ const THUMBNAIL_DEPTHS = 8;
 /** Deeper lanes than this are folded at the start. */
 const MANY_COUNTERS = 6;
 const MANY_DEPTHS = 3;
+/** Share of the screen that pinned lanes may take to stay in view. */
+const MOST_STUCK = 0.6;
 
 export interface Row {
   key: string;
@@ -332,4 +334,25 @@ export function visibleRows(rows: readonly Row[], top: number, height: number): 
   const found: Row[] = [];
   for (let i = low; i < rows.length && rows[i]!.y < top + height; ++i) found.push(rows[i]!);
   return found;
+}
+
+export interface Placed {
+  /** All rows, where they are while the others are scrolled by `top`. */
+  rows: readonly Row[];
+  /** Those that are in view; the ones that stay come first. */
+  seen: readonly Row[];
+  /** Height of what stays. */
+  stuck: number;
+}
+
+/** Pinned lanes stay at the top while the others scroll below them, unless they would take most of the screen. */
+export function placeRows(rows: readonly Row[], top: number, height: number): Placed {
+  const isPinned = (row: Row) => row.pinned || row.key === "pinned";
+  const count = rows.findIndex((row) => !isPinned(row));
+  const pinned = rows.slice(0, count < 0 ? rows.length : count);
+  const stuck = heightOf(pinned);
+  if (stuck === 0 || stuck > height * MOST_STUCK) return { rows, seen: visibleRows(rows, top, height), stuck: 0 };
+  const moved = pinned.map((row) => ({ ...row, y: row.y + top }));
+  const rest = rows.slice(pinned.length);
+  return { rows: [...moved, ...rest], seen: [...moved, ...visibleRows(rest, top + stuck, height - stuck)], stuck };
 }

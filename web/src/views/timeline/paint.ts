@@ -35,18 +35,50 @@ export function barColor(theme: Theme, family: string, name: string | undefined)
   return fixed ? (theme[fixed] as string) : theme.bars[colorIndex(name, theme.bars.length)]!;
 }
 
+/** Rows that stay in view and those that scroll, or what is written on them. */
+export interface Parts<T> {
+  stuck: T[];
+  rest: T[];
+}
+
+export function partsOf(s: Scene): Parts<Row> {
+  const first = s.rows.findIndex((row) => s.stuck === 0 || !(row.pinned || row.key === "pinned"));
+  const at = first < 0 ? s.rows.length : first;
+  return { stuck: s.rows.slice(0, at), rest: s.rows.slice(at) };
+}
+
 /** Ground, lines of the ruler, rows with their bars; returns what is to be written on them. */
-export function paintRows(picture: Pixels, s: Scene, ticks: readonly number[]): Label[] {
+export function paintRows(picture: Pixels, s: Scene, ticks: readonly number[]): Parts<Label> {
+  const parts = partsOf(s);
+  picture.data.fill(packed(s.theme.background));
+  const rest = paintPart(picture, s, ticks, parts.rest);
+  const last = s.allRows.at(-1);
+  const bottom = last ? RULER + last.y + last.height - s.scroll : 0;
+  picture.fill(packed(s.theme.panel), 0, bottom, GUTTER, s.height - bottom);
+  if (s.stuck === 0) return { stuck: [], rest };
+  picture.fill(packed(s.theme.background), 0, RULER, s.width, s.stuck);
+  const stuck = paintPart(picture, s, ticks, parts.stuck, s.stuck);
+  picture.fill(packed(s.theme.muted), 0, RULER + s.stuck - 1, s.width, 1);
+  return { stuck, rest };
+}
+
+/** To `height` below the ruler. */
+function paintPart(
+  picture: Pixels,
+  s: Scene,
+  ticks: readonly number[],
+  rows: readonly Row[],
+  height = s.height,
+): Label[] {
   const color = { faint: packed(s.theme.faint), line: packed(s.theme.line), panel: packed(s.theme.panel) };
   const plot = s.width - GUTTER;
-  picture.data.fill(packed(s.theme.background));
   for (const value of ticks) {
     const x = GUTTER + timeToX(s.window, plot, value + s.zero);
-    if (x >= GUTTER) picture.fill(color.faint, Math.round(x), RULER, 1, s.height);
+    if (x >= GUTTER) picture.fill(color.faint, Math.round(x), RULER, 1, height);
   }
-  picture.fill(color.line, GUTTER, 0, 1, s.height);
+  picture.fill(color.line, GUTTER, 0, 1, RULER + height);
   const labels: Label[] = [];
-  for (const row of s.rows) {
+  for (const row of rows) {
     const y = RULER + row.y - s.scroll;
     const isHeader = row.kind === "trace" || row.kind === "group";
     if (row.kind === "trace") picture.fill(color.panel, 0, y, s.width, row.height);
@@ -58,9 +90,6 @@ export function paintRows(picture: Pixels, s: Scene, ticks: readonly number[]): 
     if (row.key === s.cursor) picture.fill(packed(s.theme.accent), 0, y, 3, row.height);
     picture.fill(isHeader ? color.line : color.faint, 0, y + row.height - 1, s.width, 1);
   }
-  const last = s.rows.at(-1);
-  const bottom = last ? RULER + last.y + last.height - s.scroll : 0;
-  picture.fill(color.panel, 0, bottom, GUTTER, s.height - bottom);
   return labels;
 }
 

@@ -19,6 +19,8 @@ export interface Scene {
   window: TimeWindow;
   zero: number;
   rows: readonly Row[];
+  /** Height of those that stay in view: the first of them. */
+  stuck: number;
   /** Also those that are scrolled away: arrows lead there. */
   allRows: readonly Row[];
   feed: Feed;

@@ -2,7 +2,7 @@ import { type Dispatch, type SetStateAction, useEffect } from "react";
 
 import type { SliceRefMessage } from "../../api/messages";
 import { useApp } from "../../app/context";
-import { DEPTH_HEIGHT, buildRows, groupsOf, laneStartsFolded, toggleFold } from "./lanes";
+import { DEPTH_HEIGHT, buildRows, groupsOf, laneStartsFolded, placeRows, toggleFold } from "./lanes";
 import { RULER } from "./scene";
 
 /** A slice that was jumped to comes into view: what hides it is unfolded, and the lanes are scrolled. */
@@ -31,9 +31,11 @@ export function useReveal(height: number, setScroll: Dispatch<SetStateAction<num
           window.dispatchEvent(new CustomEvent("sonde-reveal", { detail: target }));
           return;
         }
+        const { stuck } = placeRows(all, 0, height - RULER);
+        if (row.pinned && stuck > 0) return; // It is in view.
         const y = row.y + target.depth * row.bar;
         setScroll((now) =>
-          y < now || y + DEPTH_HEIGHT * 2 > now + height - RULER ? Math.max(0, y - (height - RULER) / 2) : now,
+          y < now + stuck || y + DEPTH_HEIGHT * 2 > now + height - RULER ? Math.max(0, y - (height - RULER) / 2) : now,
         );
       });
     };
