@@ -288,6 +288,29 @@ describe.skipIf(data === "")("page on a real capture", () => {
     expect(await start()).toBe(aligned);
   });
 
+  it("takes the range of a mark where the rank is shown later", async () => {
+    const { page } = opened;
+    const asked = await page.request.post(`${opened.address}api/sql?trace=0`, {
+      data: "SELECT min(alloc_ts)::VARCHAR, max(alloc_ts)::VARCHAR FROM memory_block",
+    });
+    const session = (await (await page.request.get(`${opened.address}api/session`)).json()) as { base: string };
+    const { rows } = (await asked.json()) as { rows: string[][] };
+    const [first, last] = rows[0]!.map((ts) => Number(BigInt(ts) - BigInt(session.base))) as [number, number];
+    const found: string[][] = [];
+    for (const offset of [0, 10e6]) {
+      const middle = (first + last) / 2 + offset;
+      await opened.go(
+        `view=memory&x.rank=0&offset=0:${offset}&marks=${Math.round(middle)},${Math.round(middle + 2e6)},0,part`,
+      );
+      await page.getByLabel("Range of a mark").selectOption("part");
+      await page.getByRole("button", { name: "Whole time" }).waitFor();
+      await opened.settle();
+      found.push([await page.getByTestId("row-count").innerText(), await cell("memory-blocks", 0, 0)]);
+    }
+    expect(found[0]![0]).not.toBe("184 rows");
+    expect(found[1]).toEqual(found[0]);
+  });
+
   it("says what lives at a moment, by operator and module", async () => {
     const { page } = opened;
     await opened.go("view=memory&x.rank=0");

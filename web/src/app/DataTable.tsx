@@ -141,6 +141,7 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
     else if (trace < 0 && names.some((column) => column === "slice_id" || column === "ts"))
       store.set({ error: t("tables.norank") });
   };
+  const offset = useAppState((s) => s.offsets[trace] ?? 0);
   const rowCount = view ? ("count" in view.rows ? view.rows.count : view.rows.length) : 0;
   return (
     <div className="half">
@@ -210,6 +211,7 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
           rows={view.rows}
           {...(by < 0 ? { sort, onSort: setSort } : {})}
           onRow={lead}
+          offset={offset}
         />
       )}
     </div>

@@ -50,6 +50,8 @@ interface Properties {
   onRow?: (row: Row) => void;
   selected?: number;
   testId?: string;
+  /** Nanoseconds that the moments are shown later than they were. */
+  offset?: number;
 }
 
 /** The narrowest that a column may become: numbers and headers fit, most texts too. Pixels. */
@@ -65,7 +67,7 @@ export function leastWidth(column: GridColumn, at: number, rows: readonly Row[],
 const isLeft = (kind: CellKind) => kind === "text" || kind === "boolean";
 
 /** A table of any length: only the rows that are seen exist. Headers sort, arrows and Enter work. */
-export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1, testId }: Properties) {
+export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1, testId, offset = 0 }: Properties) {
   const { actions } = useApp();
   const base = useAppState((s) => s.session?.base ?? "0");
   const lazy = "count" in rows ? rows : null;
@@ -83,7 +85,7 @@ export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1,
   const count = lazy ? lazy.count : sorted.length;
   const rowOf = (at: number): Row | null => (lazy ? lazy.row(at) : (sorted[at] ?? null));
   const sort = lazy ? lazy.sort : own;
-  const zero = useMemo(() => BigInt(base) + BigInt(Math.round(actions.data().begin)), [base, actions]);
+  const zero = useMemo(() => BigInt(base) + BigInt(Math.round(actions.data().begin - offset)), [base, actions, offset]);
   const shown = columns.map((column, i) => ({ ...column, at: i })).filter((column) => column.kind !== "hidden");
   const least = useMemo(
     () => columns.map((column, at) => leastWidth(column, at, lazy ? [] : (rows as readonly Row[]), zero)),

@@ -1,4 +1,5 @@
 import { useApp, useAppState } from "./context";
+import { traceName } from "../views/timeline/lanes";
 import { isReady } from "./traces";
 
 /** Which trace a view shows, kept in the address; -1 is all, where `all` allows it. */
@@ -22,7 +23,7 @@ export function useRank(all: boolean): [number, React.ReactNode] {
         {ready.map((trace) => (
           <option key={trace.id} value={trace.id}>
             {trace.rank >= 0 ? `${trace.rank} · ` : ""}
-            {trace.name}
+            {traceName(trace, ready)}
           </option>
         ))}
       </select>

@@ -25,7 +25,9 @@ function Memory() {
   const off = new Set((detail["memoryoff"] ?? "").split("|"));
   const curve = useTable({ sql: curveStatement(), trace: rank, limit: 100_000 });
   const zero = actions.data().begin;
-  const absolute = (at: number) => (BigInt(session.base) + BigInt(Math.round(at))).toString();
+  // The page's moments are those of the rank moved by its offset.
+  const offset = useAppState((s) => s.offsets[rank] ?? 0);
+  const absolute = (at: number) => (BigInt(session.base) + BigInt(Math.round(at - offset))).toString();
   const [from, to] = (detail["memory"] ?? "").split(",").map(Number);
   const range: Range =
     detail["memory"] && from !== undefined && to !== undefined ? [absolute(from), absolute(to)] : null;
@@ -44,7 +46,7 @@ function Memory() {
         const peak = rows.reduce((best, row) => Math.max(best, Number(row[3 + i])), 0);
         if (rows.length === 0 || peak === 0) return;
         const points = rows.map((row): [number, number] => [
-          Number(BigInt(String(row[2])) - BigInt(session.base)),
+          Number(BigInt(String(row[2])) - BigInt(session.base)) + offset,
           Number(row[3 + i]),
         ]);
         made.push({
@@ -57,7 +59,7 @@ function Memory() {
       });
     }
     return made;
-  }, [curve, theme, t, session.base]);
+  }, [curve, theme, t, session.base, offset]);
 
   if (curve && curves.length === 0) return <Empty title={t("memory.none")} help={t("memory.none.help")} />;
   const whole = owners?.rows.reduce((sum, row) => sum + Number(row[1]), 0) ?? 0;

@@ -95,16 +95,20 @@ export function isFilled(track: TrackMessage): boolean {
 
 export const trackKey = (trace: number, track: number) => `${trace}:${track}`;
 
-/** With as many of its folders as tell it from others of the same name. */
 export function traceLabel(trace: TraceMessage, t: Translate, others: readonly TraceMessage[] = []): string {
+  const name = traceName(trace, others);
+  return trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ${name}` : name;
+}
+
+/** With as many of its folders as tell it from others of the same name. */
+export function traceName(trace: TraceMessage, others: readonly TraceMessage[]): string {
   const twins = others.filter(
     (other) => other !== trace && other.name === trace.name && other.rank === trace.rank && other.path !== trace.path,
   );
   const end = (path: string, parts: number) => path.split("/").slice(-parts).join("/");
   let parts = 1;
   while (twins.some((other) => end(other.path, parts) === end(trace.path, parts))) ++parts;
-  const name = parts > 1 ? end(trace.path, parts) : trace.name;
-  return trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ${name}` : name;
+  return parts > 1 ? end(trace.path, parts) : trace.name;
 }
 
 export function trackLabel(track: TrackMessage, t: Translate): string {
