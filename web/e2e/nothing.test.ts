@@ -15,6 +15,9 @@ it("explains what it reads where there is nothing", async () => {
     await opened.go();
     await opened.page.getByText("Nothing to show").waitFor();
     expect(await opened.page.getByTestId("opening").innerText()).toContain("sonde view ./profile");
+    expect(await opened.page.getByTestId("trace-list").innerText()).not.toContain("Ready");
+    // Why there is nothing is said there, not behind a button.
+    await opened.page.getByTestId("issues").waitFor();
     await opened.shot("nothing");
     expect(opened.errors).toEqual([]);
   } finally {

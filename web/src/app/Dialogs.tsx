@@ -1,12 +1,10 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 
-import { api } from "../api/client";
-import type { TableMessage } from "../api/messages";
 import { views } from "../views/list";
 import { keyHelp } from "../views/timeline/keys";
 import { groupsOf, trackKey, trackLabel } from "../views/timeline/lanes";
-import { formatCount } from "../base/format";
 import { useApp, useAppState } from "./context";
+import { Issues } from "./Issues";
 import { OffsetInput } from "./OffsetInput";
 import { TraceList } from "./Opening";
 import { OpenPath } from "./OpenPath";
@@ -180,14 +178,8 @@ function Palette() {
 }
 
 function Traces() {
-  const { actions, t } = useApp();
+  const { t } = useApp();
   const session = useAppState((s) => s.session);
-  const [issues, setIssues] = useState<TableMessage | null>(null);
-  useEffect(() => {
-    if (session?.traces.some((trace) => trace.issues > 0)) {
-      api.sql("SELECT severity, code, count, source, advice FROM import_issue").then(setIssues, actions.fail);
-    }
-  }, [session, actions]);
   return (
     <Dialog title={t("app.traces")}>
       {session?.notes.map((note) => (
@@ -209,24 +201,7 @@ function Traces() {
           </ul>
         </details>
       )}
-      {issues && issues.rows.length > 0 && (
-        <div className="issues">
-          <h3>{t("table.issues")}</h3>
-          <ul data-testid="issues">
-            {issues.rows.map(([severity, code, count, source, advice], i) => (
-              <li key={i}>
-                <span className={severity === "info" ? "muted" : "warn"}>{String(severity)}</span>
-                <span>
-                  {String(advice)}
-                  <small>
-                    {String(code)} · {formatCount(Number(count))} × · {String(source)}
-                  </small>
-                </span>
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
+      <Issues />
     </Dialog>
   );
 }

@@ -4,6 +4,7 @@ import { api } from "../api/client";
 import { formatBytes, formatShare } from "../base/format";
 import { word } from "../i18n/words";
 import { useApp, useAppState } from "./context";
+import { Issues } from "./Issues";
 import { OpenPath } from "./OpenPath";
 import { isShown } from "./traces";
 
@@ -32,6 +33,7 @@ export function Opening() {
         <TraceList />
         {nothing && (
           <>
+            <Issues />
             <OpenPath />
             <p>{t("app.nothing.help")}</p>
             <pre>sonde view ./profile</pre>
@@ -77,7 +79,7 @@ export function TraceList() {
         return (
           <li key={trace.id} className={trace.state}>
             <span className="state">
-              {t(`app.${trace.state}` as "app.ready")}
+              {t(trace.state === "ready" && !isShown(trace) ? "app.empty" : (`app.${trace.state}` as "app.ready"))}
               {trace.state === "reading" && (
                 <>
                   <progress {...(share > 0 ? { value: share } : {})} /> {share > 0 ? formatShare(share, 0) : ""}

@@ -6,6 +6,7 @@ export const en = {
   "app.waiting": "Waiting",
   "app.failed": "Cannot be read",
   "app.ready": "Ready",
+  "app.empty": "Holds nothing",
   "app.nothing": "Nothing to show",
   "app.nothing.help": "Type the path of a trace above, or start Sonde with a file or folder that holds one:",
   "app.nothing.formats":

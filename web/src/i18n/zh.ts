@@ -7,8 +7,9 @@ export const zh: Record<TextKey, string> = {
   "app.waiting": "等待中",
   "app.failed": "无法读取",
   "app.ready": "就绪",
+  "app.empty": "没有内容",
   "app.nothing": "没有可显示的内容",
-  "app.nothing.help": "在指定的路径中没有找到采集数据。请用包含数据的文件或目录重新启动：",
+  "app.nothing.help": "在上方输入采集数据的路径，或用包含数据的文件或目录启动：",
   "app.nothing.formats":
     "支持：含交付件的 *_ascend_pt 与 *_ascend_ms 目录、ascend_pytorch_profiler 数据库、Chrome 与 PyTorch Kineto trace（.json、.json.gz），以及 sonde run 的采集数据。",
   "app.gone": "服务没有响应。请重新启动 sonde view，页面会自动恢复。",
