@@ -34,7 +34,7 @@ export const en = {
   "group.device": "Device",
   "group.communication": "Communication",
   "group.overlap": "Overlap analysis",
-  "group.computed": "Overlap analysis, computed",
+  "group.computed": "Overlap, computed",
   "group.counter": "Counters",
   "group.pinned": "Pinned",
   "group.marks": "Marks",

@@ -86,7 +86,7 @@ function Live() {
         ))}
         <span className="grow" />
         {shown && (
-          <button onClick={() => store.set({ view: "timeline" })}>
+          <button onClick={() => store.set({ view: "timeline", ...(recording ? { window: null } : {}) })}>
             {t(recording ? "live.timeline" : "live.result")}
           </button>
         )}

@@ -181,6 +181,10 @@ describe("marks", () => {
       [0, 3, 2],
       [1, 1, 0],
     ]);
+    // What has nothing but marks comes after what works.
+    const traces = [of({ ...track(0, "thread", 0, 1), process: 4 }, 1), { ...track(1, "thread"), process: 5 }];
+    const order = buildRows(session(trace(0, 0, traces)), none, t).filter((row) => row.track === 0 || row.track === 1);
+    expect(order.map((row) => row.track)).toEqual([1, 0]);
     // Thin lines of a folded lane have no room for them.
     expect(buildRows(state, { ...none, folded: ["0:0"] }, t).find((row) => row.track === 0)!.marks).toBe(-1);
   });

@@ -148,7 +148,9 @@ export function groupsOf(trace: TraceMessage, t: Translate): Group[] {
   for (const family of FAMILIES) {
     const tracks = trace.tracks.filter((track) => isFilled(track) && familyOf(track) === family);
     if (tracks.length === 0) continue;
-    const owners = [...new Set(tracks.map((track) => track.process))];
+    // Processes that left nothing but marks come last.
+    const working = tracks.filter((track) => track.slices > 0);
+    const owners = [...new Set([...working, ...tracks].map((track) => track.process))];
     const split = family === "host" && owners.length > 1 ? owners : [null];
     for (const owner of split) {
       const own = owner === null ? tracks : tracks.filter((track) => track.process === owner);
