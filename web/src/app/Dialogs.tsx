@@ -94,6 +94,7 @@ function useCommands(): Command[] {
         run: () => store.set({ folded: groups.filter((g) => g.family === "counter").map((g) => `+${g.key}`) }),
       },
       { title: t("open.title"), run: () => store.set({ dialog: "open" }) },
+      { title: t("app.traces"), run: () => store.set({ dialog: "traces" }) },
       { title: t("command.anchor"), run: actions.setAnchor },
       { title: t("command.alignleft"), run: () => void actions.alignAll("begin") },
       { title: t("command.alignright"), run: () => void actions.alignAll("end") },

@@ -11,7 +11,8 @@ import type { View } from "../../app/view";
 import { formatCount, formatDuration, formatShare } from "../../base/format";
 import { Parallel } from "./Parallel";
 import { Top } from "./Top";
-import { type Step, rankTotals, slowRank, stepsOf, wholeOf } from "./steps";
+import { type Step, rankTotals, slowRank, stepsOf, wholeOf, writtenStepsOf } from "./steps";
+import { useWritten } from "./useWritten";
 
 function Steps({ steps }: { steps: readonly Step[] }) {
   const { store, t, theme } = useApp();
@@ -103,7 +104,15 @@ function Facts() {
 function Summary() {
   const { store, t } = useApp();
   const { answers, done } = useRanks({ recipe: "step_trace" });
-  const steps = useMemo(() => answers.flatMap(({ trace, label, table }) => stepsOf(label, trace.id, table)), [answers]);
+  const written = useWritten(answers, done);
+  const steps = useMemo(
+    () =>
+      answers.flatMap(({ trace, label, table }) => {
+        const beside = written.get(trace.id);
+        return beside ? writtenStepsOf(label, trace.id, beside) : stepsOf(label, trace.id, table);
+      }),
+    [answers, written],
+  );
   const totals = useMemo(() => rankTotals(steps), [steps]);
   const slow = slowRank(totals);
   return (

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { rankTotals, slowRank, stepsOf } from "./steps";
+import { computes, rankTotals, slowRank, stepsOf, writtenStepsOf } from "./steps";
 
 const columns = ["step_id", "computing_ns", "overlapped_ns", "not_overlapped_ns", "free_ns"].map((name) => ({
   name,
@@ -56,5 +56,27 @@ it("takes devices of a rank as beside each other", () => {
   expect(totals.map(({ steps, average, slower }) => [steps, average, slower])).toEqual([
     [1, 170, 0],
     [1, 170, 0],
+  ]);
+});
+
+it("reads the breakdown that a profiler wrote, where no computing was kept", () => {
+  expect([computes(table([[5, 0, 1, 2, 3]])), computes(table([[5, 7, 1, 2, 3]]))]).toEqual([false, true]);
+  const names = ["Device_id", "Step", "Computing", "Communication(Not Overlapped)", "Overlapped", "Free"];
+  const csv = {
+    ...table([]),
+    columns: names.map((name) => ({ name, type: "text" })),
+    rows: [["1", "13", "230903.7200000004", "441708.37999999995", "0.0", "136819.560000002"]],
+  };
+  expect(writtenStepsOf("Rank 1", 1, csv)).toEqual([
+    {
+      rank: "Rank 1",
+      trace: 1,
+      device: "",
+      step: "13",
+      computing: 230_903_720,
+      overlapped: 0,
+      exposed: 441_708_380,
+      free: 136_819_560,
+    },
   ]);
 });

@@ -32,6 +32,29 @@ export function stepsOf(rank: string, trace: number, table: TableMessage): Step[
   }));
 }
 
+/** Whether there was any computing: else the tasks of the device were not kept. */
+export function computes(table: TableMessage): boolean {
+  const at = columnOf(table, "computing_ns");
+  return table.rows.some((row) => Number(row[at] ?? 0) > 0);
+}
+
+/** The rows of step_trace_time.csv: texts, microseconds. */
+export function writtenStepsOf(rank: string, trace: number, table: TableMessage): Step[] {
+  const at = (name: string) => columnOf(table, name);
+  const time = (row: readonly unknown[], name: string) => Math.round(Number(row[at(name)] ?? 0) * 1000);
+  const several = new Set(table.rows.map((row) => row[at("Device_id")])).size > 1;
+  return table.rows.map((row) => ({
+    rank,
+    trace,
+    device: several ? String(row[at("Device_id")] ?? "") : "",
+    step: String(row[at("Step")] ?? "") || "–",
+    computing: time(row, "Computing"),
+    overlapped: time(row, "Overlapped"),
+    exposed: time(row, "Communication(Not Overlapped)"),
+    free: time(row, "Free"),
+  }));
+}
+
 export interface RankTotal {
   rank: string;
   trace: number;

@@ -1,0 +1,29 @@
+/** Four ranks, of two of which only the tables of communication and steps were kept: verified numbers. */
+import { join } from "node:path";
+
+import { expect, it } from "vitest";
+
+import { open, sharedData } from "./page";
+
+const data = sharedData();
+
+it.skipIf(data === "")("has the breakdown of each rank as the profiler has it", async () => {
+  const opened = await open(join(data, "ascend_pt/qwen3_tp1_pp2"));
+  try {
+    const { page } = opened;
+    await opened.go("view=summary");
+    const ranks = page.getByTestId("ranks").locator(".grid-row");
+    const rows = async () => (await ranks.allInnerTexts()).map((text) => text.split("\n").slice(3, 7));
+    await expect.poll(rows, { timeout: 30_000 }).toEqual([
+      ["231.3 ms", "420.2 ms", "158.6 ms", "0.00 %"],
+      ["230.9 ms", "441.7 ms", "136.8 ms", "-0.17 %"],
+      ["400.4 ms", "277.6 ms", "131.7 ms", "73.14 %"],
+      ["401.1 ms", "261.5 ms", "147.5 ms", "73.43 %"],
+    ]);
+    expect(await page.getByTestId("slow-rank").innerText()).toContain("Rank 3");
+    await opened.shot("summary-of-four");
+    expect(opened.errors).toEqual([]);
+  } finally {
+    await opened.close();
+  }
+});
