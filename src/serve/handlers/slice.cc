@@ -84,13 +84,20 @@ Status AddParents(const Trace& trace, int64_t id, SliceMessage& message) {
   return {};
 }
 
-// Pairs of a kind and the slice at the other end, as a statement gives them.
+// Pairs of a kind and the slice at the other end, as a statement gives them; one that an earlier
+// statement told of is not told again.
 Status AddFlows(const Trace& trace, const std::string& sql, bool out, SliceMessage& message) {
   SONDE_ASSIGN_OR_RETURN(const ResultTable rows, trace.store->Query(sql));
+  const auto known = message.flows;
   for (size_t row = 0; row < rows.rows(); ++row) {
-    SONDE_ASSIGN_OR_RETURN(
-        const auto slices,
-        ReadSlices(trace, Concat("WHERE slice_id = ", std::to_string(rows.Int(1, row)))));
+    const int64_t other = rows.Int(1, row);
+    if (std::any_of(known.begin(), known.end(), [&](const FlowEndMessage& flow) {
+          return flow.out == out && flow.slice.id == other;
+        })) {
+      continue;
+    }
+    SONDE_ASSIGN_OR_RETURN(const auto slices,
+                           ReadSlices(trace, Concat("WHERE slice_id = ", std::to_string(other))));
     if (!slices.empty()) message.flows.push_back({CellText(rows, 0, row), out, slices[0]});
   }
   return {};

@@ -281,7 +281,7 @@ export const en = {
   "summary.count": "Steps",
   "summary.average": "Average step",
   "summary.top": "Operators that took most time",
-  "summary.slower": "Computes longer than the median rank",
+  "summary.slower": "Computing above median",
   "summary.slow": "{0} is slow: it computes {1} longer than the median rank, and the others wait for it.",
   "serving.none": "No requests were recorded",
   "serving.none.help":
