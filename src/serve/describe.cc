@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <utility>
 
 namespace sonde::serve {
 namespace {
@@ -51,6 +52,11 @@ void AddMarks(const Marks& marks, TraceMessage& message) {
   }
 }
 
+// From one moment to a later one, however far; 0 where it is earlier.
+uint64_t Distance(int64_t from, int64_t to) {
+  return to <= from ? 0 : static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
+}
+
 // Where the trace begins and ends. Counters may begin long before, and a mark may be far off: they
 // do not stretch the axis unless there is nothing else.
 Status AddExtent(const store::Store& store, const store::ZoomIndex& zoom, const Marks& marks,
@@ -65,11 +71,11 @@ Status AddExtent(const store::Store& store, const store::ZoomIndex& zoom, const 
     message.end = std::max(message.end, end);
   }
   if (message.slices > 0) {
-    const int64_t span = message.end - message.begin;
     if (marks.lanes().empty()) return {};
-    if (message.begin - marks.begin_ns() < span)
-      message.begin = std::min(message.begin, marks.begin_ns());
-    if (marks.end_ns() - message.end < span) message.end = std::max(message.end, marks.end_ns());
+    const uint64_t span = Distance(message.begin, message.end);
+    const auto [begin, end] = std::pair(message.begin, message.end);
+    if (Distance(marks.begin_ns(), begin) < span) message.begin = std::min(begin, marks.begin_ns());
+    if (Distance(end, marks.end_ns()) < span) message.end = std::max(end, marks.end_ns());
     return {};
   }
   message.begin = marks.begin_ns();
