@@ -97,7 +97,7 @@ export function Waterfall({ requests, selected, onSelect }: Properties) {
                 opacity={0.16}
               />
               <text x={10} y={y + 14} fill={theme.text}>
-                {request.name.length > 20 ? `${request.name.slice(0, 19)}…` : request.name}
+                {request.name.length > 19 ? `${request.name.slice(0, 18)}…` : request.name}
               </text>
               {parts.map(([from, to, color], at) => (
                 <rect

@@ -121,14 +121,19 @@ interface LanePlace {
   bright: number[];
 }
 
+/** Marks nearer to each other than this are drawn as one. */
+const MARK_STEP = 4;
+
 /** A mark is a diamond at its moment; its name stands beside it where the next one leaves room. */
 function paintMarks(picture: Pixels, s: Scene, row: Row, lane: LaneWindow, top: number, labels: Label[]) {
   const scale = (s.width - GUTTER) / (s.window.end - s.window.begin);
   const [half, middle] = [MARK_SIZE / 2, top + (row.bar - 2) / 2];
+  let last = -Infinity;
   for (let i = firstSeen(lane, s.window.begin); i < lane.begin.length; ++i) {
     const x = GUTTER + (lane.begin[i]! - s.window.begin) * scale;
     if (x > s.width + half) break;
-    if (x < GUTTER - half) continue;
+    if (x < GUTTER - half || x < last + MARK_STEP) continue;
+    last = x;
     const name = s.feed.name(row.trace, lane.name[i]!);
     const color = packed(barColor(s.theme, row.family, name));
     for (let dy = -half; dy < half; ++dy) {
