@@ -1,5 +1,5 @@
 #!/bin/bash
-# Precision dumps: statistics kernels, and a whole model per entry beside the reference. Usage: run.sh BUILD_FOLDER
+# Precision dumps: statistics kernels, a whole model per entry, tensor files, all beside the reference. Usage: run.sh BUILD_FOLDER
 # The reference (mindstudio-probe 26.2.0) is measured, too, where MSPROBE_PYTHON names an interpreter that has it; a vLLM
 # server where SONDE_VLLM_PYTHON names one with vLLM.
 set -euo pipefail
@@ -23,7 +23,10 @@ for tool in "${tools[@]}"; do
     echo "$set: $(model "$tool" "$level" "$task" "$summary" "$work/$tool")"
     rm -rf "${work:?}/$tool"
   done
+  "$python" "$root/bench/probe/tensors.py" "$tool" "$work/tensors_$tool" 2>/dev/null
+  rm -rf "${work:?}/tensors_$tool"
   echo "loaded, not dumping: $(model "$tool" mix statistics statistics "$work/$tool" off)"
 done
+"$python" "$root/bench/probe/tensors.py" plain "$work/tensors"
 "$python" "$root/bench/probe/idle.py"
 [ -z "${SONDE_VLLM_PYTHON:-}" ] || "$python" "$root/bench/probe/decode.py" "$SONDE_VLLM_PYTHON" "$build"
