@@ -92,6 +92,8 @@ class Modules:
     def __init__(self, torch: Any) -> None:
         self.torch = torch
         self._node = _make_node(torch)
+        self._set_meta = torch._C._autograd._set_creation_meta
+        self._usual_meta = torch._C._autograd.CreationMeta(0)
         self.on = False
         self.collector: Optional[Collector] = None
         self.loader: Any = None
@@ -287,11 +289,10 @@ class Modules:
         if torch._C._are_functorch_transforms_active():
             return None  # there are no nodes to send them through
         hooked = self._node(tell, *found)
-        meta = torch._C._autograd
         for tensor in hooked:
             # Views may be changed in place by the module, as its inputs could be before.
-            if tensor._is_view() and meta._get_creation_meta(tensor) != meta.CreationMeta(0):
-                meta._set_creation_meta(tensor, meta.CreationMeta(0))
+            if tensor._is_view():
+                self._set_meta(tensor, self._usual_meta)
         if value is found[0]:
             return hooked[0]
         return _replace(value, torch.Tensor, iter(hooked))
