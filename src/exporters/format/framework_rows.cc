@@ -79,7 +79,7 @@ class Operators {
  public:
   Operators(const TraceData& data, int32_t track) : data_(data) {
     for (const std::span<const SliceRow> slices : DepthsOf(data, track)) {
-      depths_.push_back({Cursor(slices), Cursor(slices)});
+      depths_.emplace_back(Cursor(slices), Cursor(slices));
     }
   }
 
