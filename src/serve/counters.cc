@@ -10,11 +10,6 @@ namespace sonde::serve {
 
 using base::Concat;
 
-size_t Counters::kept() const {
-  const std::scoped_lock lock(mutex_);
-  return kept_;
-}
-
 Result<std::vector<CounterPoint>> Counters::Curve(const store::Store& store, int32_t track,
                                                   const CounterWindow& window) const {
   SONDE_ASSIGN_OR_RETURN(const auto values, Kept(store, track));
@@ -24,11 +19,7 @@ Result<std::vector<CounterPoint>> Counters::Curve(const store::Store& store, int
 
 Result<std::shared_ptr<const Counters::Values>> Counters::Kept(const store::Store& store,
                                                                int32_t track) const {
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = known_.find(track);
-    if (found != known_.end()) return found->second;
-  }
+  if (auto known = kept_.Find(track)) return *known;
   const std::string from = Concat("FROM counter WHERE track_id = ", std::to_string(track));
   SONDE_ASSIGN_OR_RETURN(const auto count, store.Query(Concat("SELECT count(*) ", from)));
   // What there is not is not remembered: requests may name any.
@@ -46,16 +37,8 @@ Result<std::shared_ptr<const Counters::Values>> Counters::Kept(const store::Stor
                                        return {};
                                      }));
   }
-  const std::scoped_lock lock(mutex_);
-  const size_t more = read == nullptr ? 0 : read->ts.size();
-  if (kept_ + more > most_kept_) {
-    // Those in view are read again; that is rarer than to keep a list of who was used when.
-    std::erase_if(known_, [](const auto& entry) { return entry.second != nullptr; });
-    kept_ = 0;
-  }
-  const auto [place, is_new] = known_.try_emplace(track, std::move(read));
-  if (is_new) kept_ += more;
-  return place->second;
+  const size_t count_kept = read == nullptr ? 0 : read->ts.size();
+  return kept_.Keep(track, std::move(read), count_kept);
 }
 
 std::vector<CounterPoint> Counters::Draw(const Values& values, const CounterWindow& window) {

@@ -7,12 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/status.h"
+#include "serve/track_cache.h"
 #include "store/store.h"
 
 namespace sonde::serve {
@@ -37,13 +36,13 @@ class Counters {
   static constexpr size_t kLongest = size_t{1} << 20U;
   static constexpr size_t kMostKept = size_t{4} << 20U;
   explicit Counters(size_t longest = kLongest, size_t most_kept = kMostKept)
-      : longest_(longest), most_kept_(most_kept) {}
+      : longest_(longest), kept_(most_kept) {}
 
   // In the order of time; before them, where there is one, the value that reaches into the window.
   Result<std::vector<CounterPoint>> Curve(const store::Store& store, int32_t track,
                                           const CounterWindow& window) const;
   // Values that are in memory now.
-  size_t kept() const;
+  size_t kept() const { return kept_.kept(); }
 
  private:
   struct Values {
@@ -57,10 +56,7 @@ class Counters {
                                                const CounterWindow& window);
 
   const size_t longest_;
-  const size_t most_kept_;
-  mutable std::mutex mutex_;
-  mutable std::map<int32_t, std::shared_ptr<const Values>> known_;  // null: too long
-  mutable size_t kept_ = 0;
+  mutable TrackCache<Values> kept_;
 };
 
 }  // namespace sonde::serve

@@ -41,11 +41,6 @@ std::string Marks::Condition(int32_t track) const {
   return Concat("slice_id < 0 AND track_id = ", std::to_string(track == no_track_ ? -1 : track));
 }
 
-size_t Marks::kept() const {
-  const std::scoped_lock lock(mutex_);
-  return kept_;
-}
-
 Result<Marks::List> Marks::Read(const store::Store& store, const std::string& where) const {
   List list;
   SONDE_RETURN_IF_ERROR(
@@ -64,22 +59,10 @@ Result<Marks::List> Marks::Read(const store::Store& store, const std::string& wh
 Result<std::shared_ptr<const Marks::List>> Marks::Kept(const store::Store& store,
                                                        int32_t track) const {
   if (static_cast<size_t>(lanes_.at(track).count) > longest_) return std::shared_ptr<const List>();
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = known_.find(track);
-    if (found != known_.end()) return found->second;
-  }
+  if (auto known = kept_.Find(track)) return *known;
   SONDE_ASSIGN_OR_RETURN(List list, Read(store, Condition(track)));
-  const std::scoped_lock lock(mutex_);
-  if (kept_ + list.size() > most_kept_) {
-    known_.clear();  // those in view are read again
-    kept_ = 0;
-  }
-  const size_t more = list.size();
-  const auto [place, is_new] =
-      known_.try_emplace(track, std::make_shared<const List>(std::move(list)));
-  if (is_new) kept_ += more;
-  return place->second;
+  const size_t count = list.size();
+  return kept_.Keep(track, std::make_shared<const List>(std::move(list)), count);
 }
 
 Status Marks::Query(const store::Store& store, int32_t track, const store::ZoomWindow& window,

@@ -12,11 +12,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "serve/track_cache.h"
 #include "store/store.h"
 #include "store/zoom_index.h"
 
@@ -38,7 +38,7 @@ class Marks {
   static constexpr size_t kLongest = size_t{1} << 20U;
   static constexpr size_t kMostKept = size_t{4} << 20U;
   explicit Marks(size_t longest = kLongest, size_t most_kept = kMostKept)
-      : longest_(longest), most_kept_(most_kept) {}
+      : longest_(longest), kept_(most_kept) {}
 
   // Counts them. Once, before all else.
   Status Open(const store::Store& store, const store::ZoomIndex& zoom);
@@ -58,7 +58,7 @@ class Marks {
   Status Query(const store::Store& store, int32_t track, const store::ZoomWindow& window,
                std::vector<store::ZoomSlice>& out) const;
   // Marks that are in memory now.
-  size_t kept() const;
+  size_t kept() const { return kept_.kept(); }
 
  private:
   struct Mark {
@@ -71,14 +71,11 @@ class Marks {
   Result<List> Read(const store::Store& store, const std::string& where) const;
 
   const size_t longest_;
-  const size_t most_kept_;
   std::map<int32_t, MarkLane> lanes_;
   int32_t no_track_ = 0;
   int64_t begin_ns_ = 0;
   int64_t end_ns_ = 0;
-  mutable std::mutex mutex_;
-  mutable std::map<int32_t, std::shared_ptr<const List>> known_;
-  mutable size_t kept_ = 0;
+  mutable TrackCache<List> kept_;
 };
 
 }  // namespace sonde::serve
