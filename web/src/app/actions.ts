@@ -1,5 +1,6 @@
 /** What the user can do with the timeline, independent of keys, mouse and palette. */
 import { api } from "../api/client";
+import { isMark, markIdOf } from "../api/marks";
 import type { SessionMessage, SliceRefMessage, TraceMessage, TrackMessage } from "../api/messages";
 import { type TimeWindow, focusOn } from "../views/timeline/viewport";
 import type { Store } from "./state";
@@ -12,11 +13,11 @@ export function dataWindow(session: SessionMessage | null): TimeWindow {
   return { begin: Math.min(...ready.map((t) => t.begin)), end: Math.max(...ready.map((t) => t.end)) };
 }
 
-/** The rows of the name of a slice, or of a mark that is none (messages.ts: SliceRefMessage.id). */
+/** The rows of the name of a slice, or of a mark that is none. */
 export function likeOf({ id, name }: SliceRefMessage): { from: string; id: string; number: number } {
   const text = `'${name.replaceAll("'", "''")}'`;
-  return id <= -2
-    ? { from: `mark WHERE slice_id IS NULL AND message = ${text}`, id: "mark_id", number: -2 - id }
+  return isMark(id)
+    ? { from: `mark WHERE slice_id IS NULL AND message = ${text}`, id: "mark_id", number: markIdOf(id) }
     : { from: `slice WHERE name = ${text}`, id: "slice_id", number: id };
 }
 

@@ -1,13 +1,14 @@
 /** From a row of any table to the timeline, by its slice_id, or its ts. */
 import type { Cell, ColumnMessage, SessionMessage } from "../api/messages";
 import { api } from "../api/client";
+import { sliceIdOfMark } from "../api/marks";
 import type { Actions } from "./actions";
 import type { Store } from "./state";
 import { isReady } from "./traces";
 
 export interface Target {
   trace: number;
-  /** Or a mark, as messages.ts numbers it. */
+  /** Or a mark (marks.ts). */
   slice?: number;
   /** Nanoseconds after the session's base. */
   ts?: number;
@@ -35,7 +36,7 @@ export function targetOf(
   const slice = cell("slice_id", "owner_slice_id", "launch_slice_id");
   if (typeof slice === "number" && slice >= 0) return { trace: owner, slice };
   const mark = cell("mark_id");
-  if (typeof mark === "number") return { trace: owner, slice: -2 - mark };
+  if (typeof mark === "number") return { trace: owner, slice: sliceIdOfMark(mark) };
   const ts = cell("ts", "start_ns", "alloc_ts", "ts_ns");
   if (ts === null || !/^\d+$/.test(String(ts))) return null;
   return { trace: owner, ts: Number(BigInt(String(ts)) - BigInt(session.base)) + api.offsetOf(owner) };

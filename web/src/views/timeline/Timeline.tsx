@@ -1,5 +1,6 @@
 import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
+import { isMark } from "../../api/marks";
 import { useApp, useAppState } from "../../app/context";
 import type { View } from "../../app/view";
 import { formatDuration, formatNumber } from "../../base/format";
@@ -198,8 +199,8 @@ export function Timeline() {
       }
       const under = sliceAt(shown, at.x, at.y);
       const text = under
-        ? (under.count > 1 ? `${t(under.id <= -2 ? "lane.marks" : "lane.slices", under.count)} · ` : "") +
-          (under.dur < 0 ? t("details.unfinished") : under.id <= -2 ? t("facts.mark") : formatDuration(under.dur))
+        ? (under.count > 1 ? `${t(isMark(under.id) ? "lane.marks" : "lane.slices", under.count)} · ` : "") +
+          (under.dur < 0 ? t("details.unfinished") : isMark(under.id) ? t("facts.mark") : formatDuration(under.dur))
         : "";
       setHover(under ? { ...at, name: under.name, text } : null);
       if (!under) setVersion((v) => v + 1);
