@@ -1,5 +1,6 @@
 #!/bin/bash
-# Precision dumps: statistics kernels, a whole model per entry, tensor files, all beside the reference. Usage: run.sh BUILD_FOLDER
+# Precision dumps: statistics kernels, a whole model per entry, tensor files, all beside the reference.
+# Usage: run.sh BUILD_FOLDER
 # The reference (mindstudio-probe 26.2.0) is measured, too, where MSPROBE_PYTHON names an interpreter that has it; a vLLM
 # server where SONDE_VLLM_PYTHON names one with vLLM.
 set -euo pipefail
@@ -23,7 +24,7 @@ for tool in "${tools[@]}"; do
     echo "$set: $(model "$tool" "$level" "$task" "$summary" "$work/$tool")"
     rm -rf "${work:?}/$tool"
   done
-  "$python" "$root/bench/probe/tensors.py" "$tool" "$work/tensors_$tool" 2>/dev/null
+  "$python" "$root/bench/probe/tensors.py" "$tool" "$work/tensors_$tool"
   rm -rf "${work:?}/tensors_$tool"
   echo "loaded, not dumping: $(model "$tool" mix statistics statistics "$work/$tool" off)"
 done

@@ -38,6 +38,7 @@ class Cancellation {
 
 class UserStatements {
  public:
+  // Statements see the tables of all stores together, and those of stores[i] as r<i>.<table>.
   static Result<std::unique_ptr<UserStatements>> Open(const std::vector<RankStore>& stores,
                                                       int threads);
   UserStatements(const UserStatements&) = delete;

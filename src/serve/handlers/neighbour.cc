@@ -1,5 +1,4 @@
-// GET /api/neighbour?trace=&id=&step=1|-1&same=name|lane: the next or previous
-// slice or mark.
+// GET /api/neighbour?trace=&id=&step=1|-1&same=name|lane: the next or previous slice or mark.
 #include "base/strings.h"
 #include "serve/handlers.h"
 #include "serve/slices.h"

@@ -1,5 +1,5 @@
-// GET /api/search?q=&regex=&case=&whole=&args=&trace=: slices and marks by name, over
-// all traces or one.
+// GET /api/search?q=&regex=&case=&whole=&args=&trace=: slices and marks by name, over all traces or
+// one.
 #include <algorithm>
 
 #include "base/strings.h"

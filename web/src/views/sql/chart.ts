@@ -40,8 +40,8 @@ export function partOf(table: TableMessage, drawn: NonNullable<ReturnType<typeof
   return table.rows.length > most || !table.complete ? Math.min(most, table.rows.length) : 0;
 }
 
-/** Bars by a text and a number (`value`, else the first); else each number over the first one, or over the row where there is
- * one only. Null where there is no number. */
+/** Bars by a text and a number (`value`, else the first); else each number over the first one, or over the row
+ * where there is one only. Null where there is no number. */
 export function chartOf(table: TableMessage, kind: ChartKind, value = ""): LabelChart | SeriesChart | null {
   const numbers = table.columns.flatMap((_, i) => (isNumeric(table, i) ? [i] : []));
   const label = table.columns.findIndex((_, i) => !numbers.includes(i));
