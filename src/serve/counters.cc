@@ -38,7 +38,7 @@ Result<std::shared_ptr<const Counters::Values>> Counters::Kept(const store::Stor
                                      }));
   }
   const size_t count_kept = read == nullptr ? 0 : read->ts.size();
-  return kept_.Keep(track, std::move(read), count_kept);
+  return kept_.Keep(track, read, count_kept);
 }
 
 std::vector<CounterPoint> Counters::Draw(const Values& values, const CounterWindow& window) {

@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 
 namespace sonde::serve {
 
@@ -29,13 +28,14 @@ class TrackCache {
   }
 
   // Null is for a track that is too long. Gives what another thread kept meanwhile, if one did.
-  std::shared_ptr<const Rows> Keep(int32_t track, std::shared_ptr<const Rows> rows, size_t count) {
+  std::shared_ptr<const Rows> Keep(int32_t track, const std::shared_ptr<const Rows>& rows,
+                                   size_t count) {
     const std::scoped_lock lock(mutex_);
     if (kept_ + count > most_rows_) {
       std::erase_if(known_, [](const auto& entry) { return entry.second != nullptr; });
       kept_ = 0;
     }
-    const auto [place, is_new] = known_.try_emplace(track, std::move(rows));
+    const auto [place, is_new] = known_.try_emplace(track, rows);
     if (is_new) kept_ += count;
     return place->second;
   }
