@@ -351,9 +351,11 @@ export interface Placed {
   stuck: number;
 }
 
+/** Whether a row belongs to those at the top. */
+export const isPinned = (row: Row) => row.pinned || row.key === "pinned";
+
 /** Pinned lanes stay at the top while the others scroll below them, unless they would take most of the screen. */
 export function placeRows(rows: readonly Row[], top: number, height: number): Placed {
-  const isPinned = (row: Row) => row.pinned || row.key === "pinned";
   const count = rows.findIndex((row) => !isPinned(row));
   const pinned = rows.slice(0, count < 0 ? rows.length : count);
   const stuck = heightOf(pinned);

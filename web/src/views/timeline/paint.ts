@@ -5,7 +5,7 @@ import { colorIndex } from "../../base/color";
 import type { Theme } from "../../theme/themes";
 import type { LaneWindow } from "../../api/decode";
 import type { CounterData } from "./feed";
-import type { Row } from "./lanes";
+import { type Row, isPinned } from "./lanes";
 import { GUTTER, RULER, type Scene, openEnd } from "./scene";
 import { type TimeWindow, timeToX } from "./viewport";
 
@@ -42,7 +42,7 @@ export interface Parts<T> {
 }
 
 export function partsOf(s: Scene): Parts<Row> {
-  const first = s.rows.findIndex((row) => s.stuck === 0 || !(row.pinned || row.key === "pinned"));
+  const first = s.rows.findIndex((row) => s.stuck === 0 || !isPinned(row));
   const at = first < 0 ? s.rows.length : first;
   return { stuck: s.rows.slice(0, at), rest: s.rows.slice(at) };
 }
