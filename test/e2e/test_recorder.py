@@ -119,15 +119,11 @@ def ask(path, method, what, body=None):
     return answer.status, json.loads(answer.read())
 
 
-@pytest.fixture(name="server")
-def run_server(tmp_path):
-    """A program that works until it is ended, with its control socket."""
-    source = tmp_path / "server.cc"
-    source.write_text(
-        "#include <sonde/sonde.hpp>\n#include <unistd.h>\n"
-        'int main() { for (;;) { SONDE_SCOPE("request"); usleep(200); } }\n'
-    )
-    program = tmp_path / "server"
+def compiled(folder, text):
+    """The program of that source text, linked with the recorder."""
+    source = folder / "server.cc"
+    source.write_text(text)
+    program = folder / "server"
     subprocess.run(
         [
             "g++",
@@ -141,6 +137,17 @@ def run_server(tmp_path):
             program,
         ],
         check=True,
+    )
+    return program
+
+
+@pytest.fixture(name="server")
+def run_server(tmp_path):
+    """A program that works until it is ended, with its control socket."""
+    program = compiled(
+        tmp_path,
+        "#include <sonde/sonde.hpp>\n#include <unistd.h>\n"
+        'int main() { for (;;) { SONDE_SCOPE("request"); usleep(200); } }\n',
     )
     path = tmp_path / "control"
     captures = tmp_path / "captures"
@@ -185,3 +192,76 @@ def test_killed_while_recording(server):
     unfinished = [r for r in records if r["name"] == "request" and r["dur"] < 0]
     assert len(finished) > 100
     assert len(unfinished) <= 1
+
+
+BUSY = """
+#include <sonde/sonde.hpp>
+#include <string>
+#include <thread>
+#include <unistd.h>
+
+void Requests(long first, long count) {
+  for (long n = first; n < first + count; ++n) {
+    sonde::Scope request("request " + std::to_string(n));
+    { SONDE_SCOPE("outer"); { SONDE_SCOPE("inner"); } }
+    if (n % 20 == 0) usleep(100);
+  }
+}
+
+int main() {
+  std::thread([] { Requests(1000000, 1000000000); }).detach();
+  for (long thread = 0;; ++thread) std::thread([] { Requests(0, 300); }).join();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"SONDE_KEEP_LAST_SECONDS": "2"}], ids=["all", "last seconds"]
+)
+def test_read_while_it_records(tmp_path, more):
+    """Threads come and go, new names with them: whatever moment is read, nothing is missing."""
+    program = compiled(tmp_path, BUSY)
+    captures = tmp_path / "captures"
+    captures.mkdir()
+    env = environment(captures, SONDE_RECORD="1", **more)
+    counts = []
+    with subprocess.Popen([program], env=env) as process:
+        try:
+            deadline = time.monotonic() + 10
+            while not spans(captures) and time.monotonic() < deadline:
+                time.sleep(0.001)
+            (span,) = spans(captures)
+            for _ in range(6):
+                counts.append(count_and_check(tmp_path, span))
+        finally:
+            process.kill()
+    counts.append(count_and_check(tmp_path, span))
+    if not more:
+        assert counts == sorted(counts) and counts[0] < counts[-1], "what was recorded stays"
+
+
+def count_and_check(tmp_path, span):
+    """How many ranges there are; fails where any is without a name or a position is missing."""
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [
+            BUILD / "bin" / "sonde",
+            "query",
+            span,
+            "SELECT (SELECT count(*) FROM slice) AS slices, "
+            "(SELECT string_agg(DISTINCT code, ' ') FROM import_issue) AS codes",
+            "--format",
+            "json",
+        ],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    # The last piece of a file may be half written at that moment.
+    harmless = {"capture_no_end", "capture_not_closed", "capture_truncated", "records_dropped"}
+    assert set(row["codes"].split()) <= harmless
+    return row["slices"]

@@ -96,6 +96,39 @@ std::map<std::string, std::string> GroupDescriptions(const Dictionary& dictionar
   return descriptions;
 }
 
+// The program may still record: rings, segments and dictionary are read in the order that
+// ring_copy.h gives, and files are listed anew after the rings were copied.
+Status ReadFilesOnce(const std::string& path, CaptureTrace& trace) {
+  SlotFiles slots;
+  SONDE_ASSIGN_OR_RETURN(CaptureFiles files, ListCapture(path));
+  SONDE_ASSIGN_OR_RETURN(slots.rings, CopyRings(files.rings));
+  SONDE_ASSIGN_OR_RETURN(files, ListCapture(path));
+  SONDE_ASSIGN_OR_RETURN(slots.segments, OpenSegments(files.segments));
+  SONDE_ASSIGN_OR_RETURN(trace.dictionary, ReadDictionary(files.dictionaries, trace.issues));
+  trace.slots = ReadSlots(std::move(slots), trace.dictionary.session_id, trace.issues);
+  return {};
+}
+
+// Does it once more where a file was removed between its listing and its opening, as a recording
+// does that keeps only its last seconds.
+template <class Action>
+Status TryAgainWhereGone(Action action) {
+  constexpr int kAttempts = 5;
+  Status status;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    status = action();
+    if (status.code() != base::StatusCode::kNotFound) break;
+  }
+  return status;
+}
+
+Status ReadFiles(const std::string& path, CaptureTrace& trace) {
+  return TryAgainWhereGone([&] {
+    trace.issues = {};
+    return ReadFilesOnce(path, trace);
+  });
+}
+
 void TakeNames(CaptureTrace& trace) {
   trace.unknown_name = trace.names.Intern("?");
   trace.name_ids.resize(trace.dictionary.names.size(), trace.unknown_name);
@@ -230,9 +263,13 @@ bool IsCapture(const std::string& path) {
 }
 
 Result<int32_t> CaptureRank(const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
-  store::ImportIssues issues;
-  SONDE_ASSIGN_OR_RETURN(const Dictionary dictionary, ReadDictionary(files.dictionaries, issues));
+  Dictionary dictionary;
+  SONDE_RETURN_IF_ERROR(TryAgainWhereGone([&]() -> Status {
+    SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
+    store::ImportIssues issues;
+    SONDE_ASSIGN_OR_RETURN(dictionary, ReadDictionary(files.dictionaries, issues));
+    return {};
+  }));
   return RankOf(dictionary);
 }
 
@@ -241,11 +278,13 @@ Result<int64_t> CaptureStamp(const std::string& path) {
   uint64_t stamp = 0;
   for (const auto* list : {&files.dictionaries, &files.segments, &files.rings}) {
     for (const std::string& file : *list) {
-      SONDE_ASSIGN_OR_RETURN(const base::MappedFile bytes, base::MappedFile::Open(file));
-      const size_t head = std::min(bytes.size(), sizeof(capture::RingHeader));
+      const auto bytes = base::MappedFile::Open(file);
+      if (bytes.status().code() == base::StatusCode::kNotFound) continue;  // gone since listed
+      SONDE_RETURN_IF_ERROR(bytes.status());
+      const size_t head = std::min(bytes->size(), sizeof(capture::RingHeader));
       stamp = base::HashString(base::BaseName(file), stamp);
-      stamp = base::HashCombine(stamp, bytes.size());
-      stamp = base::HashBytes(bytes.data(), head, stamp);
+      stamp = base::HashCombine(stamp, bytes->size());
+      stamp = base::HashBytes(bytes->data(), head, stamp);
     }
   }
   return static_cast<int64_t>(stamp);
@@ -264,12 +303,9 @@ Status RemoveRawRecords(const std::string& path) {
 
 Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::string& path,
                                                                    ClockOffsets* clocks) {
-  SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
   auto capture = std::make_unique<LoadedCapture>();
   CaptureTrace& trace = capture->trace;
-  SONDE_ASSIGN_OR_RETURN(trace.dictionary, ReadDictionary(files.dictionaries, trace.issues));
-  SONDE_ASSIGN_OR_RETURN(trace.slots, ReadSlots(files.segments, files.rings,
-                                                trace.dictionary.session_id, trace.issues));
+  SONDE_RETURN_IF_ERROR(ReadFiles(path, trace));
   trace.rank = RankOf(trace.dictionary);
   trace.host = HostOf(path, trace.dictionary);
   trace.group_descriptions = GroupDescriptions(trace.dictionary, trace.issues);

@@ -30,7 +30,8 @@ inline constexpr IssueKind kGarbledRing{"capture_garbled_ring", Severity::kError
                                         "a live ring buffer does not make sense and was left out"};
 inline constexpr IssueKind kRecoveredRing{
     "capture_not_closed", Severity::kInfo,
-    "the process ended without closing the capture; its last records were read from ring buffers"};
+    "the capture is not closed: the process was killed, crashed or still records; its last records "
+    "were read from ring buffers"};
 inline constexpr IssueKind kNoSessionEnd{
     "capture_no_end", Severity::kInfo,
     "the recording was not ended by the program: it was killed, crashed or is still running"};

@@ -1,9 +1,9 @@
 #include "importers/capture/slots.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -17,10 +17,8 @@ namespace {
 using base::LoadLe;
 using capture::ChunkHeader;
 using capture::Record;
-using capture::RingHeader;
 
 constexpr size_t kSlotBytes = sizeof(Record);
-constexpr uint64_t kMaxRingSlots = uint64_t{1} << 32U;
 
 class Collector {
  public:
@@ -48,31 +46,28 @@ class Collector {
     }
   }
 
-  void ReadRing(std::span<const std::byte> bytes, uint64_t session_id, std::string_view file) {
-    if (bytes.size() < capture::kRingDataOffset) {
-      issues_.Add(kTruncatedFile, file, static_cast<int64_t>(bytes.size()));
+  void TakeRing(const RingCopy& ring, uint64_t session_id) {
+    switch (ring.state) {
+      case RingCopy::State::kBeingMade:
+        return;
+      case RingCopy::State::kTruncated:
+        issues_.Add(kTruncatedFile, ring.file, static_cast<int64_t>(ring.file_size));
+        return;
+      case RingCopy::State::kGarbled:
+        issues_.Add(kGarbledRing, ring.file);
+        return;
+      case RingCopy::State::kGood:
+        break;
+    }
+    if (ring.header.session_id != session_id) {
+      issues_.Add(kForeignFile, ring.file);
       return;
     }
-    const auto header = LoadLe<RingHeader>(bytes.data());
-    if (header.magic == 0) return;  // was just being made
-    const uint64_t used = header.head - header.tail;
-    const bool fits = header.capacity != 0 && header.capacity <= kMaxRingSlots &&
-                      (header.capacity & (header.capacity - 1)) == 0 &&
-                      bytes.size() >= capture::kRingDataOffset + header.capacity * kSlotBytes;
-    if (header.magic != capture::kRingMagic || header.version != capture::kFormatVersion || !fits ||
-        header.head < header.tail || used > header.capacity) {
-      issues_.Add(kGarbledRing, file);
-      return;
-    }
-    if (header.session_id != session_id) {
-      issues_.Add(kForeignFile, file);
-      return;
-    }
-    issues_.Add(kRecoveredRing, file);
-    ThreadSlots& thread = Thread(header.thread_index);
-    thread.dropped = std::max(thread.dropped, header.dropped);
-    TakeRingSlots(header, bytes.data() + capture::kRingDataOffset, thread);
-    TakeOpenRanges(header, bytes.data(), thread);
+    issues_.Add(kRecoveredRing, ring.file);
+    ThreadSlots& thread = Thread(ring.header.thread_index);
+    thread.dropped = std::max(thread.dropped, ring.header.dropped);
+    AddRun(thread, ring.header.tail, std::as_bytes(std::span(ring.slots)));
+    thread.open.insert(thread.open.end(), ring.open.begin(), ring.open.end());
   }
 
   std::vector<ThreadSlots> Finish() {
@@ -140,39 +135,13 @@ class Collector {
     }
   }
 
-  static void TakeRingSlots(const RingHeader& header, const std::byte* slots, ThreadSlots& thread) {
-    const uint64_t used = header.head - header.tail;
-    const uint64_t begin = header.tail & (header.capacity - 1);
-    const uint64_t first = std::min(used, header.capacity - begin);
+  static void AddRun(ThreadSlots& thread, uint64_t first_slot, std::span<const std::byte> slots) {
     constexpr uint64_t kMaxRun = 1U << 30U;
-    for (uint64_t done = 0; done < used;) {
-      const bool wrapped = done >= first;
-      const uint64_t at = wrapped ? done - first : begin + done;
-      const uint64_t count = std::min(kMaxRun, (wrapped ? used : first) - done);
-      thread.runs.push_back(
-          {header.tail + done, static_cast<uint32_t>(count), slots + at * kSlotBytes});
-      done += count;
-    }
-  }
-
-  // Entries of the ring's list of open ranges, less one that had just been closed.
-  static void TakeOpenRanges(const RingHeader& header, const std::byte* ring, ThreadSlots& thread) {
-    std::optional<Record> last;
-    if (header.head > 0) {
-      const uint64_t slot = (header.head - 1) & (header.capacity - 1);
-      last = LoadLe<Record>(ring + capture::kRingDataOffset + slot * kSlotBytes);
-    }
-    const uint32_t depth = std::min(header.open_depth, capture::kMaxOpenRanges);
-    for (uint32_t i = 0; i < depth; ++i) {
-      auto record = LoadLe<Record>(ring + capture::kOpenRangesOffset + i * kSlotBytes);
-      const auto kind = capture::KindOf(record);
-      if (kind == capture::RecordKind::kNone) continue;
-      if (last && record.ticks == last->ticks && kind == capture::KindOf(*last) &&
-          record.name == last->name) {
-        continue;
-      }
-      record.dur_kind |= capture::kUnfinished;
-      thread.open.push_back(record);
+    const uint64_t total = slots.size() / kSlotBytes;
+    for (uint64_t done = 0; done < total; done += kMaxRun) {
+      thread.runs.push_back({first_slot + done,
+                             static_cast<uint32_t>(std::min(kMaxRun, total - done)),
+                             slots.data() + done * kSlotBytes});
     }
   }
 
@@ -204,28 +173,29 @@ class Collector {
 
 }  // namespace
 
-Result<CaptureSlots> ReadSlots(const std::vector<std::string>& segments,
-                               const std::vector<std::string>& rings, uint64_t session_id,
-                               store::ImportIssues& issues) {
-  CaptureSlots slots;
+Result<std::vector<SegmentFile>> OpenSegments(const std::vector<std::string>& files) {
+  std::vector<SegmentFile> segments;
+  for (const std::string& path : files) {
+    SONDE_ASSIGN_OR_RETURN(base::MappedFile bytes, base::MappedFile::Open(path));
+    segments.push_back({std::string(base::BaseName(path)), std::move(bytes)});
+  }
+  return segments;
+}
+
+CaptureSlots ReadSlots(SlotFiles files, uint64_t session_id, store::ImportIssues& issues) {
+  CaptureSlots slots{std::move(files), {}};
   Collector collector(issues);
-  for (const std::string& path : segments) {
-    SONDE_ASSIGN_OR_RETURN(base::MappedFile file, base::MappedFile::Open(path));
-    const std::string_view name = base::BaseName(path);
-    const auto header = ReadHeader(file.bytes(), capture::kSegmentMagic, name, issues);
+  for (const SegmentFile& segment : slots.files.segments) {
+    const auto header =
+        ReadHeader(segment.bytes.bytes(), capture::kSegmentMagic, segment.name, issues);
     if (!header) continue;
     if (header->session_id != session_id) {
-      issues.Add(kForeignFile, name);
+      issues.Add(kForeignFile, segment.name);
       continue;
     }
-    collector.ReadSegment(file.bytes(), name);
-    slots.files.push_back(std::move(file));
+    collector.ReadSegment(segment.bytes.bytes(), segment.name);
   }
-  for (const std::string& path : rings) {
-    SONDE_ASSIGN_OR_RETURN(base::MappedFile file, base::MappedFile::Open(path));
-    collector.ReadRing(file.bytes(), session_id, base::BaseName(path));
-    slots.files.push_back(std::move(file));
-  }
+  for (const RingCopy& ring : slots.files.rings) collector.TakeRing(ring, session_id);
   slots.threads = collector.Finish();
   return slots;
 }

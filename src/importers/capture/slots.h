@@ -1,8 +1,10 @@
 // The records of a capture by thread: chunks of segment files and what rings still hold.
 //
 // Pieces whose checksum fails are left out and counted; a slot that both a segment and a ring hold
-// is delivered once. Slots are views into mapped files, which the object owns; they may be
-// unaligned. One thread builds it, any may read it.
+// is delivered once. Slots are views into mapped files and copies of rings, which the object owns;
+// they may be unaligned. One thread builds it, any may read it.
+//
+// The capture may still be written to (ring_copy.h says in which order it is to be read).
 #pragma once
 
 #include <cstddef>
@@ -13,6 +15,7 @@
 #include "base/files.h"
 #include "base/status.h"
 #include "capture/format.h"
+#include "importers/capture/ring_copy.h"
 #include "store/import_issues.h"
 
 namespace sonde::importers::capture_import {
@@ -31,14 +34,26 @@ struct ThreadSlots {
   uint64_t missing = 0;               // slots lost between the first and the last delivered
 };
 
+struct SegmentFile {
+  std::string name;  // without the folder
+  base::MappedFile bytes;
+};
+
+// The records of a capture as files hold them.
+struct SlotFiles {
+  std::vector<RingCopy> rings;
+  std::vector<SegmentFile> segments;
+};
+
 struct CaptureSlots {
-  std::vector<base::MappedFile> files;
+  SlotFiles files;
   std::vector<ThreadSlots> threads;  // by index, ascending
 };
 
-// Files that cannot be opened fail; whatever they hold does not.
-Result<CaptureSlots> ReadSlots(const std::vector<std::string>& segments,
-                               const std::vector<std::string>& rings, uint64_t session_id,
-                               store::ImportIssues& issues);
+// Errors: files that cannot be opened.
+Result<std::vector<SegmentFile>> OpenSegments(const std::vector<std::string>& files);
+
+// Whatever the files hold is no error: what cannot be read becomes issues.
+CaptureSlots ReadSlots(SlotFiles files, uint64_t session_id, store::ImportIssues& issues);
 
 }  // namespace sonde::importers::capture_import

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstring>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/crc32c.h"
 #include "base/files.h"
@@ -37,27 +39,35 @@ class Checker {
       Problem("no folder " + folder_);
       return std::move(capture_);
     }
-    for (const base::DirectoryEntry& entry : *entries) {
-      if (entry.name.starts_with("dictionary_")) ReadDictionary(entry.name);
-    }
-    for (const base::DirectoryEntry& entry : *entries) {
-      if (entry.name.starts_with("events_")) ReadSegment(entry.name);
-    }
-    for (const base::DirectoryEntry& entry : *entries) {
-      if (entry.name.starts_with("ring_")) ReadRing(entry.name);
-    }
+    // The program may still record: files are read in the order in which nothing can be missed
+    // (docs/capture-format.md), though rings only make sense once the segments are known.
+    const FileTexts rings = ReadFiles(*entries, "ring_");
+    const FileTexts segments = ReadFiles(*entries, "events_");
+    const FileTexts dictionaries = ReadFiles(*entries, "dictionary_");
+    for (const auto& [name, bytes] : dictionaries) ReadDictionary(name, bytes);
+    for (const auto& [name, bytes] : segments) ReadSegment(name, bytes);
+    for (const auto& [name, bytes] : rings) ReadRing(name, bytes);
     Resolve();
     return std::move(capture_);
   }
 
  private:
-  void Problem(const std::string& text) { capture_.problems.push_back(text); }
+  using FileTexts = std::vector<std::pair<std::string, std::string>>;
 
-  std::string ReadAll(const std::string& name) {
-    Result<std::string> text = base::ReadFile(folder_ + "/" + name);
-    if (!text.ok()) Problem(std::string(text.status().message()));
-    return text.ok() ? *std::move(text) : std::string();
+  FileTexts ReadFiles(const std::vector<base::DirectoryEntry>& entries, std::string_view prefix) {
+    FileTexts texts;
+    for (const base::DirectoryEntry& entry : entries) {
+      if (!entry.name.starts_with(prefix)) continue;
+      Result<std::string> text = base::ReadFile(folder_ + "/" + entry.name);
+      // A ring goes with its thread, once segments hold what it held.
+      if (text.status().code() == base::StatusCode::kNotFound && prefix == "ring_") continue;
+      if (!text.ok()) Problem(std::string(text.status().message()));
+      texts.emplace_back(entry.name, text.ok() ? *std::move(text) : std::string());
+    }
+    return texts;
   }
+
+  void Problem(const std::string& text) { capture_.problems.push_back(text); }
 
   bool CheckHeader(const std::string& name, const std::string& bytes, uint64_t magic) {
     if (bytes.size() < sizeof(FileHeader)) {  // killed while the file was made
@@ -75,8 +85,7 @@ class Checker {
     return true;
   }
 
-  void ReadDictionary(const std::string& name) {
-    const std::string bytes = ReadAll(name);
+  void ReadDictionary(const std::string& name, const std::string& bytes) {
     if (!CheckHeader(name, bytes, capture::kDictionaryMagic)) return;
     size_t at = sizeof(FileHeader);
     while (at + sizeof(EntryHead) <= bytes.size()) {
@@ -140,8 +149,7 @@ class Checker {
     }
   }
 
-  void ReadSegment(const std::string& name) {
-    const std::string bytes = ReadAll(name);
+  void ReadSegment(const std::string& name, const std::string& bytes) {
     if (!CheckHeader(name, bytes, capture::kSegmentMagic)) return;
     size_t at = sizeof(FileHeader);
     while (at + sizeof(ChunkHeader) <= bytes.size()) {
@@ -199,9 +207,8 @@ class Checker {
     }
   }
 
-  void ReadRing(const std::string& name) {
+  void ReadRing(const std::string& name, const std::string& bytes) {
     ++capture_.ring_files;
-    const std::string bytes = ReadAll(name);
     if (bytes.size() < capture::kRingDataOffset) return;
     const auto header = Load<RingHeader>(bytes, 0);
     if (header.magic == 0) return;

@@ -1,0 +1,154 @@
+#include "importers/capture/ring_copy.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/files.h"
+
+namespace sonde::importers::capture_import {
+namespace {
+
+using capture::Record;
+using capture::RingHeader;
+
+constexpr uint64_t kMaxRingSlots = uint64_t{1} << 32U;
+// A record takes some hundred nanoseconds, a copy of the open ranges less: the second attempt
+// nearly always finds a moment between two records.
+constexpr int kAttempts = 100;
+
+Record SlotAt(const std::byte* slots, uint64_t index) {
+  Record record;
+  std::memcpy(&record, slots + index * sizeof(Record), sizeof(record));
+  return record;
+}
+
+uint64_t LoadPosition(const std::byte* ring, size_t offset) {
+  return __atomic_load_n(reinterpret_cast<const uint64_t*>(ring + offset), __ATOMIC_ACQUIRE);
+}
+uint64_t HeadOf(const std::byte* ring) { return LoadPosition(ring, offsetof(RingHeader, head)); }
+uint64_t TailOf(const std::byte* ring) { return LoadPosition(ring, offsetof(RingHeader, tail)); }
+
+struct Positions {
+  uint64_t head;
+  uint64_t tail;
+};
+
+// Both of one moment: the tail moves only every few milliseconds.
+Positions PositionsOf(const std::byte* ring) {
+  Positions at{};
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    at.tail = TailOf(ring);
+    at.head = HeadOf(ring);
+    if (TailOf(ring) == at.tail) break;
+  }
+  return at;
+}
+
+class Copier {
+ public:
+  Copier(const std::byte* ring, RingCopy& copy) : ring_(ring), copy_(copy) {}
+
+  void Run() {
+    CopyOpenRanges();
+    CopySlots();
+    RemoveClosed();
+  }
+
+ private:
+  // Taken between two records, so that what is open and what is recorded belong together.
+  void CopyOpenRanges() {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      std::memcpy(&copy_.header, ring_, sizeof(copy_.header));
+      copy_.header.head = HeadOf(ring_);
+      const auto* depth_at =
+          reinterpret_cast<const uint32_t*>(ring_ + offsetof(RingHeader, open_depth));
+      const uint32_t depth =
+          std::min(__atomic_load_n(depth_at, __ATOMIC_ACQUIRE), capture::kMaxOpenRanges);
+      copy_.open.resize(depth);
+      if (depth > 0) {
+        std::memcpy(copy_.open.data(), ring_ + capture::kOpenRangesOffset, depth * sizeof(Record));
+      }
+      __atomic_thread_fence(__ATOMIC_ACQUIRE);
+      if (HeadOf(ring_) == copy_.header.head) return;
+    }
+  }
+
+  // Slots that the drain thread has given back meanwhile may hold newer records; segments have
+  // what was there.
+  void CopySlots() {
+    RingHeader& header = copy_.header;
+    const uint64_t mask = header.capacity - 1;
+    const std::byte* slots = ring_ + capture::kRingDataOffset;
+    header.tail = TailOf(ring_);
+    if (header.tail >= header.head) {  // all drained since the head was read
+      header.tail = header.head;
+      return;
+    }
+    copy_.slots.reserve(header.head - header.tail);
+    for (uint64_t slot = header.tail; slot < header.head; ++slot) {
+      copy_.slots.push_back(SlotAt(slots, slot & mask));
+    }
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    const uint64_t given_back = std::min(TailOf(ring_), header.head) - header.tail;
+    copy_.slots.erase(copy_.slots.begin(),
+                      copy_.slots.begin() + static_cast<std::ptrdiff_t>(given_back));
+    header.tail += given_back;
+  }
+
+  // Places of filtered ranges, and one range whose record was written just before the end.
+  void RemoveClosed() {
+    const RingHeader& header = copy_.header;
+    Record last{};
+    if (header.head > 0) {
+      const uint64_t slot = (header.head - 1) & (header.capacity - 1);
+      last =
+          copy_.slots.empty() ? SlotAt(ring_ + capture::kRingDataOffset, slot) : copy_.slots.back();
+    }
+    std::erase_if(copy_.open, [&](const Record& record) {
+      const auto kind = capture::KindOf(record);
+      return kind == capture::RecordKind::kNone ||
+             (header.head > 0 && record.ticks == last.ticks && record.name == last.name &&
+              kind == capture::KindOf(last));
+    });
+    for (Record& record : copy_.open) record.dur_kind |= capture::kUnfinished;
+  }
+
+  const std::byte* ring_;
+  RingCopy& copy_;
+};
+
+RingCopy::State StateOf(const base::MappedFile& file) {
+  using State = RingCopy::State;
+  if (file.size() < capture::kRingDataOffset) return State::kTruncated;
+  RingHeader header;
+  std::memcpy(&header, file.data(), sizeof(header));
+  if (header.magic == 0) return State::kBeingMade;
+  const bool fits = header.magic == capture::kRingMagic &&
+                    header.version == capture::kFormatVersion &&
+                    std::has_single_bit(header.capacity) && header.capacity <= kMaxRingSlots &&
+                    file.size() >= capture::kRingDataOffset + header.capacity * sizeof(Record);
+  if (!fits) return State::kGarbled;
+  const Positions at = PositionsOf(file.data());
+  const bool ordered = at.tail <= at.head && at.head - at.tail <= header.capacity;
+  return ordered ? State::kGood : State::kGarbled;
+}
+
+}  // namespace
+
+Result<std::vector<RingCopy>> CopyRings(const std::vector<std::string>& files) {
+  std::vector<RingCopy> copies;
+  for (const std::string& path : files) {
+    const auto file = base::MappedFile::Open(path);
+    if (file.status().code() == base::StatusCode::kNotFound) continue;
+    SONDE_RETURN_IF_ERROR(file.status());
+    RingCopy& copy = copies.emplace_back();
+    copy.file = base::BaseName(path);
+    copy.file_size = file->size();
+    copy.state = StateOf(*file);
+    if (copy.state == RingCopy::State::kGood) Copier(file->data(), copy).Run();
+  }
+  return copies;
+}
+
+}  // namespace sonde::importers::capture_import

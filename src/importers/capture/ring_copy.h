@@ -1,0 +1,36 @@
+// What a ring buffer held at one moment, copied while the program may still write to it.
+//
+// Rings are to be copied before segments are opened, and both before the dictionary is read: the
+// drain thread moves records from rings to segments, and a text is in the dictionary before the
+// first record that refers to it. In that order nothing is seen twice as something else or missed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "capture/format.h"
+
+namespace sonde::importers::capture_import {
+
+struct RingCopy {
+  enum class State {
+    kGood,
+    kBeingMade,  // no header yet: nothing was recorded
+    kTruncated,  // shorter than its header says
+    kGarbled,    // its header makes no sense
+  };
+  std::string file;  // its name without the folder
+  State state = State::kBeingMade;
+  size_t file_size = 0;
+  capture::RingHeader header{};        // head and tail say which positions `slots` holds
+  std::vector<capture::Record> slots;  // [tail, head)
+  std::vector<capture::Record> open;   // ranges open at `head`, outermost first
+};
+
+// A file that is gone is no error: a ring goes with its thread, when segments hold what it held.
+// Errors: files that cannot be opened.
+Result<std::vector<RingCopy>> CopyRings(const std::vector<std::string>& files);
+
+}  // namespace sonde::importers::capture_import
