@@ -3,9 +3,11 @@ the client and vLLM's own counters say."""
 
 import csv
 import json
+import os
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from vllm_server import Server
@@ -173,6 +175,38 @@ def test_files_of_the_summary(four, sonde):
     done = subprocess.run([sonde, "analyse", session], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"Served: {len(PROMPTS)} requests" in done.stdout
+
+
+WEB = Path(__file__).resolve().parents[2] / "web"
+
+
+def test_the_page_shows_them(four, rows):
+    """The page in a browser, on this recording: web/e2e/served.test.ts does what a user does."""
+    session, _ = four
+    node = (WEB / "node_modules").resolve().parent / "node"
+    if not node.is_file():
+        pytest.skip("the page's packages are not installed: make setup")
+    (facts,) = rows(session, """
+        WITH part AS (SELECT step_id FROM request_step WHERE request_id = 0 ORDER BY step_id),
+             chosen AS (SELECT step_id FROM part OFFSET 1 LIMIT 1)
+        SELECT (SELECT count(*) FROM request) AS requests,
+               (SELECT output_tokens FROM request WHERE request_id = 0) AS tokens,
+               (SELECT median(ttft_ns) FROM request) AS ttft,
+               (SELECT count(*) FROM part) AS steps,
+               (SELECT count(*) FROM device_task d JOIN step s ON d.process_id = s.process_id
+                WHERE s.step_id = (SELECT step_id FROM chosen) AND d.core IS NOT NULL
+                AND d.ts >= s.ts AND d.ts < s.ts + s.dur) AS operators
+    """)  # fmt: skip
+    assert (facts["requests"], facts["tokens"]) == (len(PROMPTS), TOKENS)
+    done = subprocess.run(
+        [node, "node_modules/vitest/vitest.mjs", "run", "--config=vitest.browser.config.ts",
+         "e2e/served.test.ts"],
+        cwd=WEB,
+        env={**os.environ, "SONDE_SERVED": str(session), "SONDE_SERVED_FACTS": json.dumps(facts)},
+        capture_output=True, text=True, timeout=180, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "1 passed" in done.stdout
 
 
 def test_session_after_session(server, rows):

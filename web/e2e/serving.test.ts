@@ -27,6 +27,7 @@ function tables(zero: number): [RegExp, string, Row[]][] {
       0,
       ts,
       105 * MS,
+      ts + 4 * MS,
       ts + 10 * MS,
       first,
       last,
@@ -43,7 +44,7 @@ function tables(zero: number): [RegExp, string, Row[]][] {
   for (let i = 0; i < 30; ++i)
     steps.push([i, 0, 0, zero + i * 10 * MS, 9 * MS, i % 3, 12, 4, 4, 5, i % 4, i / 60, 4, 0]);
   const requestNames =
-    "request_id name engine slice_id ts dur scheduled_ts first_token_ts last_token_ts ttft_ns tpot_ns prompt_tokens cached_tokens output_tokens preemptions finish_reason";
+    "request_id name engine slice_id ts dur queued_ts scheduled_ts first_token_ts last_token_ts ttft_ns tpot_ns prompt_tokens cached_tokens output_tokens preemptions finish_reason";
   return [
     [/count\(\*\) FROM request$/, "count", [[40]]],
     [/request_id, name, engine.*FROM request ORDER/, requestNames, requests],
@@ -70,7 +71,7 @@ function tables(zero: number): [RegExp, string, Row[]][] {
       ],
     ],
     [/FROM step t JOIN device_task/, "rank slice_id name dur", [[0, 0, "aten::mm", 2 * MS]]],
-    [/slice_id, name, ts, dur, queue_ns/, "slice_id name", requests.map((row) => [0, row[1]!])],
+    [/slice_id, name, ts, dur, queued_ts - ts/, "slice_id name", requests.map((row) => [0, row[1]!])],
   ];
 }
 

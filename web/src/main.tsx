@@ -6,13 +6,15 @@ import "./styles/views.css";
 import { createRoot } from "react-dom/client";
 
 import { api } from "./api/client";
-import { readAddress, writeAddress } from "./app/address";
+import { type Preferred, readAddress, writeAddress } from "./app/address";
 import { App } from "./app/App";
 import { Store, startState } from "./app/state";
 
-const place = readAddress(location.hash);
-if (location.hash === "" && matchMedia("(prefers-color-scheme: dark)").matches) place.theme = "dark";
-if (location.hash === "" && navigator.language.startsWith("zh")) place.language = "zh";
+const preferred: Preferred = {
+  theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
+  language: navigator.language.startsWith("zh") ? "zh" : "en",
+};
+const place = readAddress(location.hash, preferred);
 api.setOffsets(place.offsets);
 const store = new Store(startState(place));
 
@@ -22,7 +24,7 @@ let written = location.hash;
 store.subscribe(() => {
   clearTimeout(timer);
   timer = window.setTimeout(() => {
-    const hash = writeAddress(store.get());
+    const hash = writeAddress(store.get(), preferred);
     if (`#${hash}` === written || (hash === "" && written === "")) return;
     written = hash === "" ? "" : `#${hash}`;
     // The token that brought us here is in a cookie now: it does not belong into shared links.
@@ -31,8 +33,9 @@ store.subscribe(() => {
 });
 window.addEventListener("hashchange", () => {
   written = location.hash;
-  api.setOffsets(readAddress(location.hash).offsets);
-  store.set({ ...readAddress(location.hash), slice: null, hits: null, hit: -1 });
+  const next = readAddress(location.hash, preferred);
+  api.setOffsets(next.offsets);
+  store.set({ ...next, slice: null, hits: null, hit: -1 });
   window.dispatchEvent(new Event("sonde-address"));
 });
 

@@ -80,7 +80,11 @@ export function Curves(properties: Properties) {
   }, []);
   const ends = curves.flatMap((curve) => [curve.points[0]?.[0], curve.points.at(-1)?.[0]]);
   const xs = [...ends, ...(range ?? [])].filter((x) => x !== undefined);
-  const [low, high] = xs.length > 0 ? [Math.min(...xs), Math.max(...xs)] : [0, 1];
+  const [least, most] = xs.length > 0 ? [Math.min(...xs), Math.max(...xs)] : [0, 1];
+  // The first and the last bar are as wide as the others: room for their halves.
+  const places = bars ? Math.max(1, ...curves.map((curve) => curve.points.length)) : 0;
+  const half = bars ? (most - least) / Math.max(1, places - 1) / 2 || 0.5 : 0;
+  const [low, high] = [least - half, most + half];
   const top = curves.reduce((best, curve) => curve.points.reduce((m, p) => Math.max(m, p[1]), best), 0) || 1;
   const bottom = curves.reduce((best, curve) => curve.points.reduce((m, p) => Math.min(m, p[1]), best), 0);
   const x = (value: number) => LEFT + ((value - low) / Math.max(1e-12, high - low)) * (width - LEFT - RIGHT);
@@ -94,6 +98,7 @@ export function Curves(properties: Properties) {
     points
       .map(([a, b], i) => (i === 0 ? `M${x(a)},${y(b)}` : steps ? `H${x(a)}V${y(b)}` : `L${x(a)},${y(b)}`))
       .join("");
+  const barWidth = Math.max(2, (width - LEFT - RIGHT) / places - 2);
   const valueTicks = (binary ? binaryTicks : ticks)(bottom, top, height, Math.min(46, height / 4)).values;
   const seen = drag ?? (chosen && chosen[1] > chosen[0] ? chosen : null);
   const moment = chosen && chosen[1] === chosen[0] ? chosen[0] : null;
@@ -142,8 +147,8 @@ export function Curves(properties: Properties) {
                 bars ? (
                   <rect
                     key={i}
-                    x={x(a) - Math.max(1, (width - LEFT) / curve.points.length / 2 - 1)}
-                    width={Math.max(2, (width - LEFT) / curve.points.length - 2)}
+                    x={x(a) - barWidth / 2}
+                    width={barWidth}
                     y={Math.min(y(0), y(b))}
                     height={Math.abs(y(0) - y(b))}
                     fill={curve.color}

@@ -43,3 +43,12 @@ it("is empty at the start, and survives nonsense", () => {
     panel: "details",
   });
 });
+
+it("says theme and language where they are not those of the browser", () => {
+  const chinese = { theme: "dark", language: "zh" } as const;
+  expect(writeAddress({ ...startPlace, ...chinese }, chinese)).toBe("");
+  expect(readAddress("#view=memory", chinese)).toMatchObject({ view: "memory", ...chinese });
+  const hash = writeAddress(startPlace, chinese);
+  expect(hash).toBe("theme=light&lang=en");
+  expect(readAddress(hash, chinese)).toEqual(startPlace);
+});

@@ -21,7 +21,10 @@ function readArea(text: string | null): Area | null {
 
 const list = (text: string | null): string[] => (text ? text.split("|").filter(Boolean) : []);
 
-export function readAddress(hash: string): Place {
+/** What a browser is set to; an address says where a page differs from it. */
+export type Preferred = Pick<Place, "theme" | "language">;
+
+export function readAddress(hash: string, preferred: Preferred = startPlace): Place {
   const query = new URLSearchParams(hash.replace(/^#/, ""));
   const place: Place = { ...startPlace, search: { ...startPlace.search }, offsets: {}, detail: {} };
   place.view = query.get("view") ?? startPlace.view;
@@ -52,13 +55,15 @@ export function readAddress(hash: string): Place {
   const panel = query.get("panel") as Panel;
   if (PANELS.includes(panel)) place.panel = panel;
   place.drawer = query.get("drawer") === "1";
-  if (query.get("theme") === "dark") place.theme = "dark";
-  if (query.get("lang") === "zh") place.language = "zh";
+  const theme = query.get("theme");
+  place.theme = theme === "dark" || theme === "light" ? theme : preferred.theme;
+  const language = query.get("lang");
+  place.language = language === "zh" || language === "en" ? language : preferred.language;
   for (const [name, value] of query) if (name.startsWith("x.")) place.detail[name.slice(2)] = value;
   return place;
 }
 
-export function writeAddress(place: Place): string {
+export function writeAddress(place: Place, preferred: Preferred = startPlace): string {
   const query = new URLSearchParams();
   const put = (name: string, value: string, standard = "") => {
     if (value !== standard) query.set(name, value);
@@ -91,8 +96,8 @@ export function writeAddress(place: Place): string {
   put("find", FLAGS.filter((flag) => place.search[flag]).join(","));
   put("panel", place.panel, startPlace.panel);
   put("drawer", place.drawer ? "1" : "0", "0");
-  put("theme", place.theme, "light");
-  put("lang", place.language, "en");
+  put("theme", place.theme, preferred.theme);
+  put("lang", place.language, preferred.language);
   for (const [name, value] of Object.entries(place.detail)) put(`x.${name}`, value);
   return query.toString();
 }

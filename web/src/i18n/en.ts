@@ -289,6 +289,9 @@ export const en = {
   "serving.server": "Server session",
   "serving.requests": "Requests",
   "serving.rate": "Output tokens/s",
+  "serving.arriving": "Before the queue",
+  "serving.arriving.help":
+    "From arrival until the engine put it into its queue: read, tokenized, and waiting for the engine to end a step",
   "serving.queued": "Queued",
   "serving.prefill": "Prefill",
   "serving.decode": "Decode",

@@ -9,6 +9,7 @@ export const chinese: Readonly<Record<string, string>> = {
   average: "平均",
   "block num": "核数",
   "cached tokens": "缓存词元",
+  "before queue": "入队前",
   category: "类别",
   code: "代码",
   core: "核",

@@ -290,6 +290,8 @@ export const zh: Record<TextKey, string> = {
   "serving.server": "服务会话",
   "serving.requests": "请求",
   "serving.rate": "输出 token/s",
+  "serving.arriving": "入队前",
+  "serving.arriving.help": "从到达到引擎将其放入队列：读取、分词，以及等待引擎结束当前步",
   "serving.queued": "排队",
   "serving.prefill": "预填充",
   "serving.decode": "解码",

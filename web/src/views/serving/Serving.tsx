@@ -130,12 +130,13 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
             <span className="legend">
               {(
                 [
+                  ["arriving", theme.counter],
                   ["queued", theme.free],
                   ["prefill", theme.communication],
                   ["decode", theme.computing],
                 ] as const
               ).map(([name, color]) => (
-                <span key={name}>
+                <span key={name} title={name === "arriving" ? t("serving.arriving.help") : undefined}>
                   <i style={{ background: color }} />
                   {t(`serving.${name}`)}
                 </span>
@@ -235,7 +236,7 @@ function Load({ steps }: { steps: TableMessage }) {
 }
 
 const REQUESTS =
-  "SELECT slice_id, name, ts, dur, queue_ns, ttft_ns, tpot_ns, prompt_tokens, cached_tokens, output_tokens, preemptions, finish_reason, is_whole FROM request ORDER BY ts";
+  "SELECT slice_id, name, ts, dur, queued_ts - ts AS before_queue_ns, queue_ns, ttft_ns, tpot_ns, prompt_tokens, cached_tokens, output_tokens, preemptions, finish_reason, is_whole FROM request ORDER BY ts";
 
 function RequestTable({ trace }: { trace: number }) {
   const table = useTable({ sql: REQUESTS, trace, limit: 20_000 });

@@ -15,7 +15,7 @@ const HEIGHT = 20;
 const LABEL = 150;
 const RULER = 22;
 
-/** A row for each request: waiting, prefill, decode, and a line for each token. */
+/** A row for each request: on its way, queued, prefill, decode, and a line for each token. */
 export function Waterfall({ requests, selected, onSelect }: Properties) {
   const { t, theme } = useApp();
   const box = useRef<HTMLDivElement>(null);
@@ -74,13 +74,16 @@ export function Waterfall({ requests, selected, onSelect }: Properties) {
           // Without a first token of its own it was decoding already.
           const given = request.first ?? request.tokens[0] ?? request.end;
           const scheduled = request.scheduled ?? given;
+          const queued = Math.min(request.queued ?? request.ts, scheduled);
           const parts: [number, number, string][] = [
-            [request.ts, Math.min(scheduled, request.end), theme.free],
+            [request.ts, Math.min(queued, request.end), theme.counter],
+            [queued, Math.min(scheduled, request.end), theme.free],
             [scheduled, given, theme.communication],
             [given, request.end, theme.computing],
           ];
           const tip =
-            `${request.name}\n${t("serving.queued")} ${formatDuration(scheduled - request.ts)}` +
+            `${request.name}\n${t("serving.arriving")} ${formatDuration(queued - request.ts)}` +
+            `\n${t("serving.queued")} ${formatDuration(scheduled - queued)}` +
             (request.ttft === null ? "" : `\nTTFT ${formatDuration(request.ttft)}`) +
             (request.tpot === null ? "" : `\nTPOT ${formatDuration(request.tpot)}`) +
             `\n${t("serving.tokens", request.prompt ?? "?", request.output)}` +

@@ -10,6 +10,8 @@ export interface Request {
   /** Its end, or the last that is known of it. */
   end: number;
   ended: boolean;
+  /** The engine took it into its queue. */
+  queued: number | null;
   scheduled: number | null;
   first: number | null;
   last: number | null;
@@ -28,7 +30,7 @@ export interface Request {
 export function requestStatement(base: string): string {
   const at = (name: string) => `${name} - ${base} AS ${name}`;
   return (
-    `SELECT request_id, name, engine, slice_id, ${at("ts")}, dur, ${at("scheduled_ts")}, ${at("first_token_ts")}, ` +
+    `SELECT request_id, name, engine, slice_id, ${at("ts")}, dur, ${at("queued_ts")}, ${at("scheduled_ts")}, ${at("first_token_ts")}, ` +
     `${at("last_token_ts")}, ttft_ns, tpot_ns, prompt_tokens, cached_tokens, output_tokens, preemptions, finish_reason FROM request ORDER BY ts, request_id`
   );
 }
@@ -96,6 +98,7 @@ export function requestsOf(table: TableMessage, tokens: TableMessage | null): Re
       ts,
       end: ended ? Number(at("ts")) + dur : Math.max(ts, last ?? ts, own.at(-1) ?? ts),
       ended,
+      queued: number(at("queued_ts")),
       scheduled,
       first,
       last,
