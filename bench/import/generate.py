@@ -20,6 +20,16 @@ CANN_PID, DEVICE_PID, COUNTER_PID = 42223648, 42224000, 42224128
 BLOCK_US = 20_000  # of one block of the trace
 
 
+def ascend_flow(number, begin, end):
+    """From a call of the host to its kernel."""
+    return (
+        f'{{"name": "HostToDevice{number}", "ph": "s", "cat": "HostToDevice", '
+        f'"id": "{number << 32}", "pid": {CANN_PID}, "tid": {HOST_TID}, "ts": "{begin}"}}',
+        f'{{"name": "HostToDevice{number}", "ph": "f", "id": "{number << 32}", "ts": "{end}", '
+        f'"cat": "HostToDevice", "pid": {DEVICE_PID}, "tid": 2, "bp": "e"}}',
+    )
+
+
 def ascend_block(rng, block, unique):
     """Events of one block: 900, four of nine are slices, the others counters and flows."""
     base = 1736408883000000 + block * BLOCK_US
@@ -58,17 +68,7 @@ def ascend_block(rng, block, unique):
             f'"Task Id": {number}, "Batch Id": 0, "Subtask Id": 4294967295, '
             f'"connection_id": {number}}}, "ph": "X"}}'
         )
-        flow = block * 100 + i
-        events.append(
-            f'{{"name": "HostToDevice{flow}", "ph": "s", "cat": "HostToDevice", '
-            f'"id": "{flow << 32}", "pid": {CANN_PID}, "tid": {HOST_TID}, '
-            f'"ts": "{at(begin + 9000)}"}}'
-        )
-        events.append(
-            f'{{"name": "HostToDevice{flow}", "ph": "f", "id": "{flow << 32}", '
-            f'"ts": "{at(begin + 100_000)}", "cat": "HostToDevice", "pid": {DEVICE_PID}, '
-            f'"tid": 2, "bp": "e"}}'
-        )
+        events += ascend_flow(block * 100 + i, at(begin + 9000), at(begin + 100_000))
         for name, key in (("HBM 0/Read", "Read(MB/s)"), ("HBM 0/Write", "Write(MB/s)")):
             events.append(
                 f'{{"name": "{name}", "ts": "{at(begin)}", "pid": {COUNTER_PID}, "tid": 0, '

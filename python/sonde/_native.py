@@ -88,6 +88,58 @@ class _ArgsBuilder(ctypes.Structure):
     ]
 
 
+_U32, _U64, _TEXT = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
+_CONFIG = ctypes.POINTER(_SessionConfig)
+_ARGS = ctypes.POINTER(_ArgsBuilder)
+# Result and arguments of what returns at once; called with the interpreter's lock held.
+_FAST_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "sonde_intern": (_U32, [_TEXT, ctypes.c_size_t]),
+    "sonde_domain_create": (_U32, [_TEXT]),
+    "sonde_range_push": (None, [_U32, _U32]),
+    "sonde_range_pop": (None, []),
+    "sonde_range_start": (_U64, [_U32, _U32, _U32]),
+    "sonde_range_end": (None, [_U64]),
+    "sonde_mark": (None, [_U32, _U32, _U32]),
+    "sonde_counter": (None, [_U32, _U32, ctypes.c_double]),
+    "sonde_flow_out": (None, [_U32, _U64]),
+    "sonde_flow_in": (None, [_U32, _U64]),
+    "sonde_args_init": (None, [_ARGS]),
+    "sonde_args_int": (None, [_ARGS, _U32, ctypes.c_int64]),
+    "sonde_args_double": (None, [_ARGS, _U32, ctypes.c_double]),
+    "sonde_args_text": (None, [_ARGS, _U32, _TEXT, ctypes.c_size_t]),
+    "sonde_args_intern": (_U32, [_ARGS]),
+    "sonde_thread_name": (None, [_TEXT]),
+    "sonde_step": (None, [ctypes.c_int64]),
+    "sonde_schedule_action": (
+        ctypes.c_int,
+        [ctypes.POINTER(Schedule), ctypes.c_int64],
+    ),
+    "sonde_schedule_transition": (
+        _U64,
+        [ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_int)],
+    ),
+    "sonde_last_error": (_TEXT, []),
+    "sonde_version": (_TEXT, []),
+    "sonde_session_path": (_TEXT, []),
+}
+# Of what may wait for a file or another thread; called without that lock.
+_SLOW_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "sonde_metadata": (ctypes.c_int, [_TEXT, _TEXT]),
+    "sonde_report_issue": (None, [_TEXT]),
+    "sonde_session_prepare": (ctypes.c_int, [_CONFIG]),
+    "sonde_session_start": (ctypes.c_int, [_CONFIG]),
+    "sonde_session_stop": (ctypes.c_int, [_TEXT, ctypes.c_size_t]),
+    "sonde_session_discard": (ctypes.c_int, []),
+    "sonde_session_get_status": (ctypes.c_int, [ctypes.POINTER(SessionStatus)]),
+    "sonde_control_listen": (ctypes.c_int, [_TEXT, _CONFIG]),
+    "sonde_control_address": (ctypes.c_int, [_TEXT, ctypes.c_size_t]),
+    "sonde_control_route": (ctypes.c_int, [_TEXT, _ROUTE, ctypes.c_void_p]),
+    "sonde_dynamic_watch": (ctypes.c_int, [_TEXT, _CONFIG]),
+    "sonde_dynamic_step": (None, [ctypes.c_int64]),
+    "sonde_add_session_listener": (ctypes.c_int, [_LISTENER, ctypes.c_void_p]),
+}
+
+
 class SessionConfig:
     """Where and what one session records; unset fields take the recorder's defaults.
 
@@ -176,55 +228,10 @@ class Recorder:
         self.range_push = self.fast.sonde_range_push
 
     def _declare(self) -> None:
-        u32, u64, text = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
-        config = ctypes.POINTER(_SessionConfig)
-        args = ctypes.POINTER(_ArgsBuilder)
-        fast = {
-            "sonde_intern": (u32, [text, ctypes.c_size_t]),
-            "sonde_domain_create": (u32, [text]),
-            "sonde_range_push": (None, [u32, u32]),
-            "sonde_range_pop": (None, []),
-            "sonde_range_start": (u64, [u32, u32, u32]),
-            "sonde_range_end": (None, [u64]),
-            "sonde_mark": (None, [u32, u32, u32]),
-            "sonde_counter": (None, [u32, u32, ctypes.c_double]),
-            "sonde_flow_out": (None, [u32, u64]),
-            "sonde_flow_in": (None, [u32, u64]),
-            "sonde_args_init": (None, [args]),
-            "sonde_args_int": (None, [args, u32, ctypes.c_int64]),
-            "sonde_args_double": (None, [args, u32, ctypes.c_double]),
-            "sonde_args_text": (None, [args, u32, text, ctypes.c_size_t]),
-            "sonde_args_intern": (u32, [args]),
-            "sonde_thread_name": (None, [text]),
-            "sonde_step": (None, [ctypes.c_int64]),
-            "sonde_schedule_action": (
-                ctypes.c_int,
-                [ctypes.POINTER(Schedule), ctypes.c_int64],
-            ),
-            "sonde_schedule_transition": (
-                u64,
-                [ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_int)],
-            ),
-            "sonde_last_error": (text, []),
-            "sonde_version": (text, []),
-            "sonde_session_path": (text, []),
-        }
-        slow = {
-            "sonde_metadata": (ctypes.c_int, [text, text]),
-            "sonde_report_issue": (None, [text]),
-            "sonde_session_prepare": (ctypes.c_int, [config]),
-            "sonde_session_start": (ctypes.c_int, [config]),
-            "sonde_session_stop": (ctypes.c_int, [text, ctypes.c_size_t]),
-            "sonde_session_discard": (ctypes.c_int, []),
-            "sonde_session_get_status": (ctypes.c_int, [ctypes.POINTER(SessionStatus)]),
-            "sonde_control_listen": (ctypes.c_int, [text, config]),
-            "sonde_control_address": (ctypes.c_int, [text, ctypes.c_size_t]),
-            "sonde_control_route": (ctypes.c_int, [text, _ROUTE, ctypes.c_void_p]),
-            "sonde_dynamic_watch": (ctypes.c_int, [text, config]),
-            "sonde_dynamic_step": (None, [ctypes.c_int64]),
-            "sonde_add_session_listener": (ctypes.c_int, [_LISTENER, ctypes.c_void_p]),
-        }
-        for library, functions in ((self.fast, fast), (self.slow, slow)):
+        for library, functions in (
+            (self.fast, _FAST_FUNCTIONS),
+            (self.slow, _SLOW_FUNCTIONS),
+        ):
             for name, (result, arguments) in functions.items():
                 try:
                     function = getattr(library, name)

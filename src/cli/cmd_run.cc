@@ -243,20 +243,36 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
                      base::DirName(workers.front())));
 }
 
-Result<int> Run(const Context& context, RunOptions options) {
+// Takes what environment variables say into the options. An error is one of usage.
+Status CompleteOptions(const Context& context, RunOptions& options) {
   if (context.command_line.empty()) {
-    return WrongUsage(context, "no command to run: sonde run [OPTIONS] -- COMMAND...");
+    return InvalidArgumentError("no command to run: sonde run [OPTIONS] -- COMMAND...");
   }
-  Status status = ReadVariables(&std::getenv, options);
+  SONDE_RETURN_IF_ERROR(ReadVariables(&std::getenv, options));
   if (options.view && !options.control) options.control = "http://127.0.0.1:0";
-  if (status.ok()) status = CheckRunOptions(options);
+  SONDE_RETURN_IF_ERROR(CheckRunOptions(options));
+  return IsDump(options) ? CheckDump(options) : Status::Ok();
+}
+
+EnvironmentVariables VariablesOf(const Context& context, const RunOptions& options,
+                                 const RunListFile& list) {
+  EnvironmentVariables variables = ToEnvironment(options);
+  std::string python_folders = context.layout.InjectFolder();
+  const bool is_dump = IsDump(options);
+  if (is_dump) AddDumpVariables(options, context.layout, variables, python_folders);
+  variables.emplace_back("SONDE_ATTACH", is_dump ? "dump" : "profile");
+  variables.emplace_back("SONDE_HOME", context.layout.home);
+  variables.emplace_back("SONDE_RUN_LIST", list.path());
+  variables.emplace_back("PYTHONPATH", PythonPath(python_folders));
+  return variables;
+}
+
+Result<int> Run(const Context& context, RunOptions options) {
+  const Status status = CompleteOptions(context, options);
   if (!status.ok()) return WrongUsage(context, status.message());
   const bool is_dump = IsDump(options);
-  if (is_dump) {
-    status = CheckDump(options);
-    if (!status.ok()) return WrongUsage(context, status.message());
-  } else {
-    const std::string save_path = options.save_path.value_or(kDefaultSavePath);
+  const std::string save_path = options.save_path.value_or(kDefaultSavePath);
+  if (!is_dump) {
     SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(save_path).Annotate("--profile-save-path"));
   }
   if (context.layout.python_package.empty()) {
@@ -269,23 +285,15 @@ Result<int> Run(const Context& context, RunOptions options) {
     return program.status().code() == StatusCode::kNotFound ? kExitNotFound : kExitNotExecutable;
   }
   SONDE_ASSIGN_OR_RETURN(const RunListFile list, RunListFile::Create());
-  EnvironmentVariables variables = ToEnvironment(options);
-  std::string python_folders = context.layout.InjectFolder();
-  if (is_dump) AddDumpVariables(options, context.layout, variables, python_folders);
-  variables.emplace_back("SONDE_ATTACH", is_dump ? "dump" : "profile");
-  variables.emplace_back("SONDE_HOME", context.layout.home);
-  variables.emplace_back("SONDE_RUN_LIST", list.path());
-  variables.emplace_back("PYTHONPATH", PythonPath(python_folders));
-
   std::optional<LivePage> page;
   if (options.view) {
     SONDE_ASSIGN_OR_RETURN(LivePage started,
-                           LivePage::Start(context.layout.binary, list.path(),
-                                           options.save_path.value_or(kDefaultSavePath)));
+                           LivePage::Start(context.layout.binary, list.path(), save_path));
     page.emplace(std::move(started));
   }
-  const Result<ProgramEnd> end = Supervise(
-      {.path = *program, .words = context.command_line, .variables = std::move(variables)});
+  const Result<ProgramEnd> end = Supervise({.path = *program,
+                                            .words = context.command_line,
+                                            .variables = VariablesOf(context, options, list)});
   if (!end.ok()) {
     PrintError(end.status().message());
     return kExitNotExecutable;

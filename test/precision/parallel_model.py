@@ -96,9 +96,44 @@ class Rank:
         )
         self.module(layer, block, [hidden], [out])
 
+    def chunk(self, chunk, direction):
+        """The layers of one virtual stage, and what wraps them."""
+        back = direction == "backward"
+        per_chunk = LAYERS // (self.pp_size * self.vpp_size)
+        middle = f"Module.{chunk}" if self.vpp_size > 1 else "Module.module"
+        top = f"{middle}.Float16Module.{direction}.0"
+        model = f"{middle}.module.GPTModel.{direction}.0"
+        block = f"{middle}.module.decoder.TransformerBlock.{direction}.0"
+        begin = (chunk * self.pp_size + self.pp) * per_chunk
+        order = range(per_chunk)
+        if self.pp == 0 and chunk == 0 and not back:
+            name = f"{middle}.module.embedding.Embedding.{direction}.0"
+            self.module(name, model, [tensor("ids")], [tensor("hidden", 0, direction)])
+        for i in reversed(order) if back else order:
+            self.layer(f"{middle}.module.decoder.layers.{i}", block, begin + i, direction)
+        last = begin + per_chunk
+        ins, outs = tensor("hidden", begin, direction), tensor("hidden", last, direction)
+        if back:
+            ins, outs = outs, ins
+        self.module(block, model, [ins], [outs])
+        head = self.pp == self.pp_size - 1 and chunk == self.vpp_size - 1
+        if head:
+            name = f"{middle}.module.output_layer.Linear.{direction}.0"
+            self.module(
+                name,
+                model,
+                [tensor("hidden", LAYERS, direction)],
+                [tensor("logits", direction)],
+            )
+        # The wrappers see the same arguments on every stage.
+        result = tensor("logits", direction) if head else outs
+        same = tensor("ids")
+        ends = ([ins], [same]) if back else ([same], [result])
+        self.module(model, top, *ends)
+        self.module(top, None, *ends)
+
     def run(self):
         chunk_count = self.vpp_size
-        per_chunk = LAYERS // (self.pp_size * chunk_count)
         for direction in ("forward", "backward"):
             back = direction == "backward"
             self.call(
@@ -116,37 +151,7 @@ class Rank:
                 dst = {"type": "int", "value": target}
                 self.call("Distributed.isend", None, [tensor("send", self.rank)], [], dst=dst)
             for chunk in reversed(range(chunk_count)) if back else range(chunk_count):
-                middle = f"Module.{chunk}" if chunk_count > 1 else "Module.module"
-                top = f"{middle}.Float16Module.{direction}.0"
-                model = f"{middle}.module.GPTModel.{direction}.0"
-                block = f"{middle}.module.decoder.TransformerBlock.{direction}.0"
-                begin = (chunk * self.pp_size + self.pp) * per_chunk
-                order = range(per_chunk)
-                if self.pp == 0 and chunk == 0 and not back:
-                    name = f"{middle}.module.embedding.Embedding.{direction}.0"
-                    self.module(name, model, [tensor("ids")], [tensor("hidden", 0, direction)])
-                for i in reversed(order) if back else order:
-                    self.layer(f"{middle}.module.decoder.layers.{i}", block, begin + i, direction)
-                last = begin + per_chunk
-                ins, outs = tensor("hidden", begin, direction), tensor("hidden", last, direction)
-                if back:
-                    ins, outs = outs, ins
-                self.module(block, model, [ins], [outs])
-                head = self.pp == self.pp_size - 1 and chunk == chunk_count - 1
-                if head:
-                    name = f"{middle}.module.output_layer.Linear.{direction}.0"
-                    self.module(
-                        name,
-                        model,
-                        [tensor("hidden", LAYERS, direction)],
-                        [tensor("logits", direction)],
-                    )
-                # The wrappers see the same arguments on every stage.
-                result = tensor("logits", direction) if head else outs
-                same = tensor("ids")
-                ends = ([ins], [same]) if back else ([same], [result])
-                self.module(model, top, *ends)
-                self.module(top, None, *ends)
+                self.chunk(chunk, direction)
             self.call("Torch.sum", None, [tensor("end", self.rank)], [tensor("end", 1)], direction)
             self.call("Tensor.mul", None, [tensor("end", 2)], [tensor("end", 3)], direction)
         return self.data, self.tree

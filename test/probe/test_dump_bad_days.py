@@ -84,15 +84,9 @@ def test_killed_at_any_moment(tmp_path, task):
 
 
 @pytest.fixture(name="small_disk")
-def mount_small_disk(tmp_path):
+def mount_small_disk(mount_disk):
     """A file system with room for a part of a step."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "sonde_test", folder]
-    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("a file system can be mounted by root only")
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True)
+    return mount_disk("64k")
 
 
 @pytest.mark.parametrize("task", ["statistics", "tensor"])

@@ -12,15 +12,9 @@ TOKENS = 6
 
 
 @pytest.fixture(name="small_disk")
-def mount_small_disk(tmp_path):
+def mount_small_disk(mount_disk):
     """A file system of two megabytes."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "sonde_test", folder]
-    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("a file system can be mounted by root only")
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True)
+    return mount_disk("2m")
 
 
 def profiled(server, tokens):

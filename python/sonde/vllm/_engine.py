@@ -48,20 +48,24 @@ class Engine:
 
 def change_scheduler(module: Any) -> None:
     """``vllm.v1.core.sched.scheduler``."""
-    scheduler = module.Scheduler
-    schedule, update = scheduler.schedule, scheduler.update_from_output
-    add, free = scheduler.add_request, scheduler._free_request
-    preempt = getattr(scheduler, "_preempt_request", None)
+    _change_steps(module.Scheduler)
+    _change_requests(module.Scheduler)
 
-    def engine_of(self: Any) -> Engine:
-        engine = self.__dict__.get("_sonde_engine")
-        if engine is None:
-            engine = self._sonde_engine = Engine(self)
-        return engine
+
+def _engine_of(scheduler: Any) -> Engine:
+    engine = scheduler.__dict__.get("_sonde_engine")
+    if engine is None:
+        engine = scheduler._sonde_engine = Engine(scheduler)
+    return engine
+
+
+def _change_steps(scheduler: Any) -> None:
+    """What is done once a step: choosing the batch, and taking in what the ranks computed."""
+    schedule, update = scheduler.schedule, scheduler.update_from_output
 
     @functools.wraps(schedule)
     def our_schedule(self: Any, *args: Any, **kwargs: Any) -> Any:
-        engine, native = engine_of(self), _marks.recorder()
+        engine, native = _engine_of(self), _marks.recorder()
         if native is None:
             output = schedule(self, *args, **kwargs)
             engine.number_step(output)
@@ -90,8 +94,16 @@ def change_scheduler(module: Any) -> None:
                     if output.new_token_ids:
                         tokens = len(output.new_token_ids)
                         mark.arrives(f"output {tokens}", _marks.request_key(output.request_id))
-        _marks.end(native, engine_of(self).begun.pop(key, 0))
+        _marks.end(native, _engine_of(self).begun.pop(key, 0))
         return outputs
+
+    scheduler.schedule, scheduler.update_from_output = our_schedule, our_update
+
+
+def _change_requests(scheduler: Any) -> None:
+    """What happens to one request: it comes, goes, and may be put back into the queue."""
+    add, free = scheduler.add_request, scheduler._free_request
+    preempt = getattr(scheduler, "_preempt_request", None)
 
     @functools.wraps(add)
     def our_add(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -114,7 +126,6 @@ def change_scheduler(module: Any) -> None:
             native.fast.sonde_flow_in(native.intern("sonde.preempt"), key)
         return preempt(self, request, *args, **kwargs)
 
-    scheduler.schedule, scheduler.update_from_output = our_schedule, our_update
     scheduler.add_request, scheduler._free_request = our_add, our_free
     if preempt is not None:
         scheduler._preempt_request = our_preempt

@@ -301,7 +301,9 @@ TEST_F(CaptureImportTest, ReadsArgumentsAndStacks) {
             "0 a.py(3): inner\n1 b.py(9): outer\n");
 }
 
-TEST_F(CaptureImportTest, CollectivesAndSpans) {
+// Calls on a thread and their works, which overlap, on another; spans that end there, one of them
+// without a begin.
+CaptureBuilder CollectiveCapture() {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "main");
   c.Thread(2, 12, 0, "gloo");
@@ -328,7 +330,6 @@ TEST_F(CaptureImportTest, CollectivesAndSpans) {
                  .name = c.Name("c10d::barrier")});
   c.AddSpan(1, true, 150, c.Name("request"), 9);
   c.Flush(1);
-  // The two works overlap on their thread.
   c.Add(2, Range{.kind = RecordKind::kCollectiveWork,
                  .begin = 104,
                  .end = 125,
@@ -342,7 +343,11 @@ TEST_F(CaptureImportTest, CollectivesAndSpans) {
   c.AddSpan(2, false, 190, 0, 9);
   c.AddSpan(2, false, 195, 0, 10);
   c.Flush(2);
-  Import(c);
+  return c;
+}
+
+TEST_F(CaptureImportTest, CollectivesAndSpans) {
+  Import(CollectiveCapture());
   // Hash of "0": (48 << 32) | 48 = 206158430256.
   EXPECT_EQ(
       Rows("SELECT name, op_type, dur, size_bytes, count, data_type, group_name, "

@@ -1,0 +1,24 @@
+"""What tests of several folders need."""
+
+import subprocess
+
+import pytest
+
+
+@pytest.fixture(name="mount_disk")
+def make_mount_disk(tmp_path):
+    """mount_disk("64k") gives a folder on a file system of that size, gone after the test."""
+    mounted = []
+
+    def mount_disk(size):
+        folder = tmp_path / f"disk{len(mounted)}"
+        folder.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "sonde_test", folder]
+        if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+            pytest.skip("a file system can be mounted by root only")
+        mounted.append(folder)
+        return folder
+
+    yield mount_disk
+    for folder in mounted:
+        subprocess.run(["umount", "--lazy", folder], check=True)
