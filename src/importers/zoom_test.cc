@@ -15,7 +15,8 @@ namespace sonde::importers {
 namespace {
 
 void CheckBeside(const store::Store& store, uint64_t seed) {
-  const auto index = store::ZoomIndex::Open(store::ZoomIndex::PathFor(store.path()), store);
+  const auto index =
+      store::ZoomIndex::Open(store::ZoomIndex::PathFor(store.path()), store.store_id());
   ASSERT_TRUE(index.ok()) << index.status().message();
   EXPECT_GT(index->lanes().size(), 0U);
   store::CheckZoomIndex(store, *index, seed);

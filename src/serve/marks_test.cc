@@ -10,6 +10,7 @@
 #include "base/test_folder.h"
 #include "serve/handlers.h"
 #include "store/table_writer.h"
+#include "store/zoom_open.h"
 
 namespace sonde::serve {
 namespace {
@@ -44,7 +45,7 @@ class MarksTest : public ::testing::Test {
     ASSERT_TRUE(tracks->Close().ok() && slices->Close().ok() && marks->Close().ok());
     ASSERT_TRUE(transaction->Commit().ok());
     ASSERT_TRUE(store_->Publish().ok());
-    zoom_ = std::move(*store::ZoomIndex::OpenOrBuild(*store_));
+    zoom_ = std::move(*store::OpenZoomIndex(*store_));
   }
 
   std::vector<ZoomSlice> Query(const Marks& marks, int32_t track, const store::ZoomWindow& window) {

@@ -9,6 +9,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "serve/describe.h"
+#include "store/zoom_open.h"
 
 namespace sonde::serve {
 namespace {
@@ -252,7 +253,7 @@ Result<std::shared_ptr<Trace>> Session::Open(std::unique_ptr<store::Store> store
   trace->id = message.id;
   trace->rank = message.rank;
   trace->store = std::move(store);
-  SONDE_ASSIGN_OR_RETURN(trace->zoom, store::ZoomIndex::OpenOrBuild(*trace->store));
+  SONDE_ASSIGN_OR_RETURN(trace->zoom, store::OpenZoomIndex(*trace->store));
   SONDE_ASSIGN_OR_RETURN(trace->names, trace->store->Names());
   SONDE_RETURN_IF_ERROR(trace->marks.Open(*trace->store, trace->zoom));
   message.processes.clear();

@@ -22,6 +22,7 @@
 #include "store/row_tables.h"
 #include "store/schema.h"
 #include "store/schema_template.h"
+#include "store/zoom_build.h"
 #include "store/zoom_index.h"
 #include "store/zoom_writer.h"
 
@@ -196,7 +197,7 @@ Status IndexRows(const RowTables& rows, Store& store) {
   if (rows.Rows<SliceRow>().empty()) return {};
   return store.MakeZoomIndex([&](ZoomWriter& writer) {
     for (const SliceRow& row : rows.Rows<SliceRow>()) writer.Add(row);
-    ZoomIndex::AddTasks(rows, writer);
+    AddTaskLanes(rows, writer);
   });
 }
 
@@ -379,12 +380,13 @@ Status Store::MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_s
 // need none.
 Status Store::FinishZoomIndex() {
   if (zoom_ != nullptr) {
-    if (rows_ == nullptr) SONDE_RETURN_IF_ERROR(ZoomIndex::AddTasks(*this, *zoom_, false));
+    if (rows_ == nullptr) SONDE_RETURN_IF_ERROR(AddTaskLanes(*this, *zoom_, false));
     if (zoom_->in_order()) return zoom_->Finish().Annotate("while making the zoom index");
   }
   SONDE_ASSIGN_OR_RETURN(const ResultTable any, Query("SELECT slice_id FROM slice_ LIMIT 1"));
   if (any.rows() == 0) return {};
-  SONDE_ASSIGN_OR_RETURN(ZoomWriter writer, ZoomIndex::Make(*this, ZoomIndex::PathFor(path_)));
+  SONDE_ASSIGN_OR_RETURN(ZoomWriter writer,
+                         BuildZoomIndex(*this, store_id_, ZoomIndex::PathFor(path_)));
   zoom_ = std::make_unique<ZoomWriter>(std::move(writer));
   return {};
 }

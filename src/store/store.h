@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "store/chunk.h"
+#include "store/queryable.h"
 #include "store/result_table.h"
 
 namespace sonde::store {
@@ -74,7 +75,7 @@ struct QueryColumn {
   bool is_decimal = false;  // text of a decimal number
 };
 
-class Store {
+class Store final : public Queryable {
  public:
   static Result<std::unique_ptr<Store>> Create(const std::string& path,
                                                const StoreOptions& options = {});
@@ -108,13 +109,10 @@ class Store {
   // All transactions must have ended. The Store stays open for reading.
   Status Publish();
 
-  // Whole result in memory. Integers of every width become int64 columns (a HUGEINT beyond 64 bits
-  // is an error), FLOAT, DOUBLE and DECIMAL double columns, everything else text.
-  Result<ResultTable> Query(const std::string& sql) const;
-  // Hands the result over in pieces, in order, without holding it in memory. A failure of `consume`
-  // ends the scan and is returned.
-  Status Scan(const std::string& sql, const std::function<Status(const Chunk&)>& consume) const;
-  // The same for statements of a user, who wants names and types too: `begin` comes before the
+  Result<ResultTable> Query(const std::string& sql) const override;
+  Status Scan(const std::string& sql,
+              const std::function<Status(const Chunk&)>& consume) const override;
+  // Scan for statements of a user, who wants names and types too: `begin` comes before the
   // first piece. Columns of type kOther are given as text.
   Status ScanWithColumns(const std::string& sql,
                          const std::function<Status(const std::vector<QueryColumn>&)>& begin,

@@ -3,38 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/crc32c.h"
 #include "base/strings.h"
-#include "store/row_tables.h"
+#include "store/rows.h"
 
 namespace sonde::store {
 namespace {
-
-Status ScanInto(const Store& store, bool sort, ZoomWriter& writer) {
-  std::string sql = "SELECT slice_id, track_id, depth, ts, dur, name FROM slice_";
-  if (sort) sql += " ORDER BY slice_id";
-  return store.Scan(sql, [&](const Chunk& chunk) -> Status {
-    const auto ids = chunk.Values<int32_t>(0);
-    const auto tracks = chunk.Values<int32_t>(1);
-    const auto depths = chunk.Values<int32_t>(2);
-    const auto ts = chunk.Values<int64_t>(3);
-    const auto dur = chunk.Values<int64_t>(4);
-    const auto names = chunk.Values<int32_t>(5);
-    for (size_t row = 0; row < chunk.rows(); ++row) {
-      writer.Add({.slice_id = ids[row],
-                  .ts = ts[row],
-                  .dur = dur[row],
-                  .track_id = tracks[row],
-                  .name = names[row],
-                  .depth = depths[row]});
-    }
-    return {};
-  });
-}
 
 // Adds a slice to those drawn; one that begins in the same pixel as the last joins it.
 class Drawing {
@@ -72,119 +48,15 @@ std::string ZoomIndex::PathFor(const std::string& store_path) {
   return base::Concat(stem, ".zoom");
 }
 
-// A look for each stream, in the order in which the tasks are stored: to sort all would take
-// longer.
-Status ZoomIndex::AddTasks(const Store& store, ZoomWriter& writer, bool sort) {
-  SONDE_ASSIGN_OR_RETURN(const ResultTable streams,
-                         store.Query("SELECT DISTINCT track_id FROM device_task_ "
-                                     "WHERE slice_id >= 0 AND track_id >= 0 ORDER BY track_id"));
-  if (streams.rows() == 0) return {};
-  std::unordered_map<int32_t, int32_t> names;
-  SONDE_ASSIGN_OR_RETURN(const ResultTable kinds,
-                         store.Query("SELECT kind_id, coalesce(name, -1) FROM task_kind_"));
-  for (size_t row = 0; row < kinds.rows(); ++row) {
-    names[static_cast<int32_t>(kinds.Int(0, row))] = static_cast<int32_t>(kinds.Int(1, row));
-  }
-  for (size_t stream = 0; stream < streams.rows(); ++stream) {
-    const auto track = static_cast<int32_t>(streams.Int(0, stream));
-    if (writer.HasTrack(track)) continue;
-    SONDE_RETURN_IF_ERROR(store.Scan(
-        base::Concat("SELECT slice_id, ts, dur, coalesce(kind_id, -1)::INTEGER FROM device_task_ "
-                     "WHERE slice_id >= 0 AND track_id = ",
-                     std::to_string(track), sort ? " ORDER BY ts, task_id" : ""),
-        [&](const Chunk& chunk) -> Status {
-          const auto ids = chunk.Values<int32_t>(0);
-          const auto ts = chunk.Values<int64_t>(1);
-          const auto dur = chunk.Values<int64_t>(2);
-          const auto kind = chunk.Values<int32_t>(3);
-          for (size_t row = 0; row < chunk.rows(); ++row) {
-            const auto name = names.find(kind[row]);
-            writer.AddTask({.slice_id = ids[row],
-                            .ts = ts[row],
-                            .dur = dur[row],
-                            .track_id = track,
-                            .name = name == names.end() ? kNone : name->second,
-                            .depth = 0});
-          }
-          return {};
-        }));
-  }
-  return {};
-}
-
-void ZoomIndex::AddTasks(const RowTables& rows, ZoomWriter& writer) {
-  const std::span<const DeviceTaskRow> tasks = rows.Rows<DeviceTaskRow>();
-  std::map<int32_t, std::vector<uint32_t>> streams;
-  auto stream = streams.end();  // of the task before: mostly of this one too
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    const int32_t track = tasks[i].track_id;
-    if (tasks[i].slice_id < 0 || track < 0) continue;
-    if (stream == streams.end() || stream->first != track)
-      stream = streams.try_emplace(track).first;
-    stream->second.push_back(static_cast<uint32_t>(i));
-  }
-  std::unordered_map<int32_t, int32_t> names;
-  for (const TaskKindRow& kind : rows.Rows<TaskKindRow>()) names[kind.kind_id] = kind.name;
-  for (const auto& [track, members] : streams) {
-    if (writer.HasTrack(track)) continue;
-    for (const uint32_t i : members) {
-      const auto name = names.find(tasks[i].kind_id);
-      writer.AddTask({.slice_id = tasks[i].slice_id,
-                      .ts = tasks[i].ts,
-                      .dur = tasks[i].dur,
-                      .track_id = track,
-                      .name = name == names.end() ? kNone : name->second,
-                      .depth = 0});
-    }
-  }
-}
-
-// Slices are stored in the order of their numbers, if one writer wrote them; where that does not
-// hold, the database brings them into order first.
-Result<ZoomWriter> ZoomIndex::Make(const Store& store, const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(ZoomWriter writer, ZoomWriter::Create(path, store.store_id()));
-  SONDE_RETURN_IF_ERROR(ScanInto(store, false, writer));
-  SONDE_RETURN_IF_ERROR(AddTasks(store, writer, false));
-  if (!writer.in_order()) {
-    SONDE_ASSIGN_OR_RETURN(writer, ZoomWriter::Create(path, store.store_id()));
-    SONDE_RETURN_IF_ERROR(ScanInto(store, true, writer));
-    SONDE_RETURN_IF_ERROR(AddTasks(store, writer, true));
-  }
-  SONDE_RETURN_IF_ERROR(writer.Finish().Annotate("while making the zoom index"));
-  return writer;
-}
-
-Status ZoomIndex::Build(const Store& store, const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(ZoomWriter writer, Make(store, path));
-  return writer.Commit();
-}
-
-Result<ZoomIndex> ZoomIndex::Open(const std::string& path, const Store& store) {
+Result<ZoomIndex> ZoomIndex::Open(const std::string& path, int64_t store_id) {
   ZoomIndex index;
   SONDE_ASSIGN_OR_RETURN(index.file_,
                          base::MappedFile::Open(path, base::MappedFile::Access::kRandom));
-  if (!index.ReadTail(store.store_id()) || !index.Fits()) {
-    return base::CorruptDataError(base::Concat(
-        "'", path, "' is damaged, or no zoom index of the trace store '", store.path(), "'"));
+  if (!index.ReadTail(store_id) || !index.Fits()) {
+    return base::CorruptDataError(
+        base::Concat("'", path, "' is damaged, or the zoom index of another trace store"));
   }
   return index;
-}
-
-Result<ZoomIndex> ZoomIndex::OpenOrBuild(const Store& store) {
-  const std::string path = PathFor(store.path());
-  Result<ZoomIndex> found = Open(path, store);
-  if (found.ok()) return found;
-  if (base::CheckWritableDirectory(std::string(base::DirName(path))).ok()) {
-    SONDE_RETURN_IF_ERROR(Build(store, path));
-    return Open(path, store);
-  }
-  const std::string own = base::JoinPath(
-      store.temporary_directory(),
-      base::Concat("sonde-", std::to_string(static_cast<uint64_t>(store.store_id())), ".zoom"));
-  SONDE_RETURN_IF_ERROR(Build(store, own));
-  found = Open(own, store);
-  SONDE_RETURN_IF_ERROR(base::RemoveTree(own));  // the mapping stays
-  return found;
 }
 
 bool ZoomIndex::ReadTail(int64_t store_id) {

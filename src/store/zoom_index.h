@@ -18,9 +18,7 @@
 
 #include "base/files.h"
 #include "base/status.h"
-#include "store/store.h"
 #include "store/zoom_format.h"
-#include "store/zoom_writer.h"
 
 namespace sonde::store {
 
@@ -43,20 +41,9 @@ class ZoomIndex {
  public:
   // The file of a store: "<name>.zoom" for "<name>.duckdb".
   static std::string PathFor(const std::string& store_path);
-  // Lanes for streams that have tasks but no slices of their own, from the tables of a store that
-  // can be queried. After all slices. `sort`: where the rows of a stream are not in order.
-  static Status AddTasks(const Store& store, ZoomWriter& writer, bool sort);
-  // The same from rows in memory, in the order in which they lie there.
-  static void AddTasks(const RowTables& rows, ZoomWriter& writer);
-  // From the tables of a store that can be queried; the caller commits.
-  static Result<ZoomWriter> Make(const Store& store, const std::string& path);
-  // The same; complete under its name, or not at all.
-  static Status Build(const Store& store, const std::string& path);
-  // Fails where the file is missing, damaged, or was built from another store.
-  static Result<ZoomIndex> Open(const std::string& path, const Store& store);
-  // The file beside the store; where that cannot be opened it is built, in the folder of temporary
-  // files where the store's cannot be written.
-  static Result<ZoomIndex> OpenOrBuild(const Store& store);
+  // Fails where the file is missing, damaged, or was built from another store. zoom_open.h also
+  // builds it where it is.
+  static Result<ZoomIndex> Open(const std::string& path, int64_t store_id);
 
   // In the order of time: slices that touch the window, at most one that begins in each pixel, and
   // the one that reaches in from the left. Nothing for a lane that does not exist. What begins

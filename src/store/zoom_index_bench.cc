@@ -16,6 +16,7 @@
 
 #include "base/host/parallel.h"
 #include "store/table_writer.h"
+#include "store/zoom_build.h"
 #include "store/zoom_index.h"
 
 namespace {
@@ -139,7 +140,7 @@ void Reopen(const std::string& path, int64_t last) {
     const double cpu_start = CpuMilliseconds();
     const auto start = Clock::now();
     const auto store = Store::OpenReadOnly(path).value();
-    const auto index = ZoomIndex::Open(ZoomIndex::PathFor(path), *store).value();
+    const auto index = ZoomIndex::Open(ZoomIndex::PathFor(path), store->store_id()).value();
     std::vector<ZoomSlice> drawn;
     for (int32_t lane = 0; lane < 40; ++lane) {
       index.Query(lane, 0, {0, last, last / kPixels}, drawn);
@@ -162,14 +163,15 @@ int main(int argc, char** argv) {
   auto store = Store::Create(path).value();
   const int64_t last = Fill(*store, slices);
   const auto start = Clock::now();
-  if (!ZoomIndex::Build(*store, ZoomIndex::PathFor(path)).ok()) std::abort();
+  auto built = BuildZoomIndex(*store, store->store_id(), ZoomIndex::PathFor(path));
+  if (!built.ok() || !built->Commit().ok()) std::abort();
   std::printf("build of %lld slices from the database: %.0f ms, %.0f MB\n",
               static_cast<long long>(slices), MillisecondsSince(start),
               static_cast<double>(std::filesystem::file_size(ZoomIndex::PathFor(path))) / 1e6);
   store.reset();
   Reopen(path, last);
   store = Store::OpenReadOnly(path).value();
-  const auto index = ZoomIndex::Open(ZoomIndex::PathFor(path), *store).value();
+  const auto index = ZoomIndex::Open(ZoomIndex::PathFor(path), store->store_id()).value();
   Report("1 lane, worst zoom", AskAtEveryZoom(index, last, 1, false), 1);
   std::printf("40 lanes:\n");
   Report("40 lanes, worst zoom", AskAtEveryZoom(index, last, 40, true), 1);

@@ -9,6 +9,7 @@
 #include "base/test_folder.h"
 #include "store/table_writer.h"
 #include "store/zoom_check.h"
+#include "store/zoom_open.h"
 
 namespace sonde::store {
 namespace {
@@ -110,7 +111,7 @@ class ZoomIndexTest : public ::testing::Test {
   }
 
   void Check(uint64_t seed) {
-    const auto index = ZoomIndex::Open(Path(), *store_);
+    const auto index = ZoomIndex::Open(Path(), store_->store_id());
     ASSERT_TRUE(index.ok()) << index.status().message();
     CheckZoomIndex(*store_, *index, seed);
   }
@@ -152,7 +153,7 @@ TEST_F(ZoomIndexTest, IsTheSameFromEverySource) {
 TEST_F(ZoomIndexTest, CountsAllSlicesOfAWholeLane) {
   const std::vector<Slice> lane = RandomLane(100'000, 5);
   Make({lane});
-  const auto index = ZoomIndex::Open(Path(), *store_);
+  const auto index = ZoomIndex::Open(Path(), store_->store_id());
   ASSERT_TRUE(index.ok());
   std::vector<ZoomSlice> drawn;
   const int64_t span = lane.back().ts - lane.front().ts + 1;
@@ -174,7 +175,7 @@ TEST_F(ZoomIndexTest, CountsAllSlicesOfAWholeLane) {
 TEST_F(ZoomIndexTest, StoresWithoutSlicesHaveNone) {
   Make({});
   EXPECT_FALSE(base::PathExists(Path()));
-  const auto built = ZoomIndex::OpenOrBuild(*store_);
+  const auto built = OpenZoomIndex(*store_);
   ASSERT_TRUE(built.ok()) << built.status().message();
   EXPECT_TRUE(built->lanes().empty());
 }
@@ -185,8 +186,8 @@ TEST_F(ZoomIndexTest, DamagedFilesAreRefusedAndMadeAgain) {
   const std::string bytes = *base::ReadFile(path);
   const auto refused = [&](const std::string& text) {
     ASSERT_TRUE(base::WriteFileAtomically(path, text).ok());
-    ASSERT_FALSE(ZoomIndex::Open(path, *store_).ok());
-    ASSERT_TRUE(ZoomIndex::OpenOrBuild(*store_).ok());
+    ASSERT_FALSE(ZoomIndex::Open(path, store_->store_id()).ok());
+    ASSERT_TRUE(OpenZoomIndex(*store_).ok());
     EXPECT_EQ(*base::ReadFile(path), bytes);
   };
   for (size_t size = 0; size < bytes.size(); size += 997) refused(bytes.substr(0, size));
@@ -204,7 +205,7 @@ TEST_F(ZoomIndexTest, DamagedFilesAreRefusedAndMadeAgain) {
     std::string garbled = bytes;
     for (int i = 0; i < 200; ++i) garbled[random() % tail.lanes] = static_cast<char>(random());
     ASSERT_TRUE(base::WriteFileAtomically(path, garbled).ok());
-    const auto index = ZoomIndex::Open(path, *store_);
+    const auto index = ZoomIndex::Open(path, store_->store_id());
     ASSERT_TRUE(index.ok());
     std::vector<ZoomSlice> drawn;
     for (int64_t pixel = 1; pixel < 100'000'000; pixel *= 7) {
@@ -219,7 +220,7 @@ TEST_F(ZoomIndexTest, StreamsWithoutSlicesShowTheirTasks) {
     SCOPED_TRACE(in_order ? "in order" : "in any order");
     const std::vector<NaiveSlice> tasks = MakeTasks(in_order);
     ASSERT_FALSE(HasFatalFailure());
-    const auto index = ZoomIndex::Open(Path(), *store_);
+    const auto index = ZoomIndex::Open(Path(), store_->store_id());
     ASSERT_TRUE(index.ok()) << index.status().message();
     ASSERT_EQ(index->lanes().size(), 3U);
     EXPECT_EQ(index->lanes().front().ids, 0U);
@@ -240,11 +241,11 @@ TEST_F(ZoomIndexTest, AnIndexOfAnotherStoreIsRefused) {
   Make({RandomLane(1000, 6)});
   const std::string bytes = *base::ReadFile(Path());
   Make({RandomLane(1000, 6)});  // the same once more is another store
-  EXPECT_TRUE(ZoomIndex::Open(Path(), *store_).ok());
+  EXPECT_TRUE(ZoomIndex::Open(Path(), store_->store_id()).ok());
   ASSERT_TRUE(base::WriteFileAtomically(Path(), bytes).ok());
-  EXPECT_FALSE(ZoomIndex::Open(Path(), *store_).ok());
-  EXPECT_FALSE(ZoomIndex::Open(folder_.File("absent"), *store_).ok());
-  const auto built = ZoomIndex::OpenOrBuild(*store_);
+  EXPECT_FALSE(ZoomIndex::Open(Path(), store_->store_id()).ok());
+  EXPECT_FALSE(ZoomIndex::Open(folder_.File("absent"), store_->store_id()).ok());
+  const auto built = OpenZoomIndex(*store_);
   ASSERT_TRUE(built.ok());
   CheckZoomIndex(*store_, *built, 9);
 }

@@ -1,0 +1,27 @@
+// Something that answers SQL: for what is made from tables and need not know the store.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/status.h"
+#include "store/chunk.h"
+#include "store/result_table.h"
+
+namespace sonde::store {
+
+class Queryable {
+ public:
+  // Whole result in memory. Integers of every width become int64 columns (a HUGEINT beyond 64 bits
+  // is an error), FLOAT, DOUBLE and DECIMAL double columns, everything else text.
+  virtual Result<ResultTable> Query(const std::string& sql) const = 0;
+  // Hands the result over in pieces, in order, without holding it in memory. A failure of `consume`
+  // ends the scan and is returned.
+  virtual Status Scan(const std::string& sql,
+                      const std::function<Status(const Chunk&)>& consume) const = 0;
+
+ protected:
+  ~Queryable() = default;
+};
+
+}  // namespace sonde::store

@@ -1,0 +1,14 @@
+// The zoom index of an open store.
+#pragma once
+
+#include "base/status.h"
+#include "store/store.h"
+#include "store/zoom_index.h"
+
+namespace sonde::store {
+
+// The file beside the store; where that cannot be opened it is built, in the folder of temporary
+// files where the store's cannot be written.
+Result<ZoomIndex> OpenZoomIndex(const Store& store);
+
+}  // namespace sonde::store
