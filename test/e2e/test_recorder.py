@@ -204,13 +204,13 @@ void Requests(long first, long count) {
   for (long n = first; n < first + count; ++n) {
     sonde::Scope request("request " + std::to_string(n));
     { SONDE_SCOPE("outer"); { SONDE_SCOPE("inner"); } }
-    if (n % 20 == 0) usleep(100);
+    if (n % 20 == 0) usleep(500);
   }
 }
 
 int main() {
   std::thread([] { Requests(1000000, 1000000000); }).detach();
-  for (long thread = 0;; ++thread) std::thread([] { Requests(0, 300); }).join();
+  for (long thread = 0;; ++thread) std::thread([] { Requests(0, 40); }).join();
 }
 """
 
