@@ -12,6 +12,7 @@ namespace sonde::store {
 
 class Queryable {
  public:
+  virtual ~Queryable() = default;
   // Whole result in memory. Integers of every width become int64 columns (a HUGEINT beyond 64 bits
   // is an error), FLOAT, DOUBLE and DECIMAL double columns, everything else text.
   virtual Result<ResultTable> Query(const std::string& sql) const = 0;
@@ -19,9 +20,6 @@ class Queryable {
   // ends the scan and is returned.
   virtual Status Scan(const std::string& sql,
                       const std::function<Status(const Chunk&)>& consume) const = 0;
-
- protected:
-  ~Queryable() = default;
 };
 
 }  // namespace sonde::store

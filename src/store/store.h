@@ -88,7 +88,7 @@ class Store final : public Queryable {
                                                   const StoreOptions& options = {});
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
-  ~Store();
+  ~Store() override;
 
   const std::string& path() const { return path_; }  // the final one
 

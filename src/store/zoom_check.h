@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/queryable.h"
 #include "store/zoom_index.h"
 
 namespace sonde::store {
@@ -24,10 +25,10 @@ struct NaiveSlice {
 };
 using NaiveLanes = std::map<std::pair<int32_t, int32_t>, std::vector<NaiveSlice>>;
 
-inline NaiveLanes LanesOf(const Store& store) {
+inline NaiveLanes LanesOf(const Queryable& tables) {
   NaiveLanes lanes;
   const auto rows =
-      store.Query("SELECT track_id, depth, ts, dur, slice_id, name FROM slice_ ORDER BY slice_id");
+      tables.Query("SELECT track_id, depth, ts, dur, slice_id, name FROM slice_ ORDER BY slice_id");
   EXPECT_TRUE(rows.ok()) << rows.status().message();
   for (size_t i = 0; rows.ok() && i < rows->rows(); ++i) {
     const auto number = [&](size_t column) { return static_cast<int32_t>(rows->Int(column, i)); };
@@ -36,7 +37,7 @@ inline NaiveLanes LanesOf(const Store& store) {
   }
   // Streams without slices of their own show those that their tasks are, by the tasks' names: a
   // launch of MindSpore's runtime is called otherwise than its kernel.
-  const auto tasks = store.Query(
+  const auto tasks = tables.Query(
       "SELECT d.track_id, s.ts, s.dur, slice_id, k.name FROM device_task_ d JOIN slice_ s "
       "USING (slice_id) JOIN task_kind_ k USING (kind_id) WHERE d.track_id NOT IN (SELECT track_id "
       "FROM slice_) ORDER BY d.task_id");
@@ -101,8 +102,8 @@ inline void CheckDrawing(const std::vector<NaiveSlice>& slices, const ZoomWindow
 }
 
 // Every lane at every zoom, from the whole trace down to the nanosecond, at random places.
-inline void CheckZoomIndex(const Store& store, const ZoomIndex& index, uint64_t seed) {
-  const NaiveLanes lanes = LanesOf(store);
+inline void CheckZoomIndex(const Queryable& tables, const ZoomIndex& index, uint64_t seed) {
+  const NaiveLanes lanes = LanesOf(tables);
   ASSERT_EQ(index.lanes().size(), lanes.size());
   std::mt19937_64 random(seed);
   for (const auto& [lane, slices] : lanes) {
