@@ -254,7 +254,9 @@ def count_and_check(tmp_path, span):
             "query",
             span,
             "SELECT (SELECT count(*) FROM slice) AS slices, "
-            "(SELECT string_agg(DISTINCT code, ' ') FROM import_issue) AS codes",
+            "(SELECT string_agg(DISTINCT code, ' ') FROM import_issue) AS codes, "
+            "(SELECT count(*) - count(DISTINCT name) FROM slice "
+            "WHERE name LIKE 'request _______') AS twice",
             "--format",
             "json",
         ],
@@ -266,6 +268,7 @@ def count_and_check(tmp_path, span):
     )
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
+    assert row["twice"] == 0, "of the thread that stays each request has a name of its own"
     # The last piece of a file may be half written at that moment, and at first the clock was only
     # read once.
     harmless = {

@@ -419,6 +419,22 @@ TEST_F(CaptureImportTest, CrashedProcess) {
   EXPECT_EQ(Issue("records_missing"), 0);
 }
 
+// Its ring was copied while a range was open; when the segments were opened the range had ended.
+TEST_F(CaptureImportTest, RangesThatEndWhileTheCaptureIsRead) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "");
+  const Range outer{.begin = 90, .end = 200, .name = c.Name("outer")};
+  const Range last{.begin = 80, .end = 300, .name = c.Name("still open")};
+  c.Add(1, Range{.begin = 100, .end = 105, .name = c.Name("inner")});
+  c.Ring(1, 11, 8, 0, {last, outer});
+  c.Add(1, outer);
+  c.Flush(1);
+  c.FlushOpen(1, {last});
+  Import(c);
+  EXPECT_EQ(Rows("SELECT name, dur, depth FROM slice ORDER BY slice_id"),
+            "still open -1 0\nouter 110 1\ninner 5 2\n");
+}
+
 TEST_F(CaptureImportTest, CleanEndWithOpenRanges) {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "");

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
+#include <tuple>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
@@ -68,12 +70,16 @@ class Collector {
     thread.dropped = std::max(thread.dropped, ring.header.dropped);
     AddRun(thread, ring.header.tail, std::as_bytes(std::span(ring.slots)));
     thread.open.insert(thread.open.end(), ring.open.begin(), ring.open.end());
+    heads_[ring.header.thread_index] = ring.header.head;
   }
 
   std::vector<ThreadSlots> Finish() {
     std::vector<ThreadSlots> list;
     for (auto& [index, thread] : threads_) {
       RemoveOverlaps(thread);
+      if (const auto head = heads_.find(index); head != heads_.end()) {
+        RemoveToldTwice(head->second, thread);
+      }
       if (thread.dropped > 0) {
         issues_.Add(kDropped, "", -1, static_cast<int64_t>(thread.dropped));
       }
@@ -167,8 +173,27 @@ class Collector {
     thread.runs = std::move(kept);
   }
 
+  // Of the ranges that were open when the ring was copied, those that ended before the segments
+  // were opened: they are in slots from `head` on, or once more in a last chunk of open ranges.
+  static void RemoveToldTwice(uint64_t head, ThreadSlots& thread) {
+    const auto key = [](const Record& record) {
+      return std::tuple(record.ticks, record.name, capture::KindOf(record));
+    };
+    std::set<std::tuple<uint64_t, uint32_t, capture::RecordKind>> open;
+    for (const Record& record : thread.open) open.insert(key(record));
+    if (open.empty()) return;
+    for (const SlotRun& run : thread.runs) {
+      const uint64_t begin = std::max(run.first_slot, head);
+      for (uint64_t slot = begin; slot < run.first_slot + run.count; ++slot) {
+        open.erase(key(LoadLe<Record>(run.slots + (slot - run.first_slot) * kSlotBytes)));
+      }
+    }
+    std::erase_if(thread.open, [&](const Record& record) { return open.erase(key(record)) == 0; });
+  }
+
   store::ImportIssues& issues_;
   std::map<uint32_t, ThreadSlots> threads_;
+  std::map<uint32_t, uint64_t> heads_;  // of rings, by thread index
 };
 
 }  // namespace
