@@ -100,13 +100,11 @@ Status AddTracks(const store::Store& store, const store::ZoomIndex& zoom, TraceM
       const ResultTable rows,
       store.Query("SELECT t.track_id, coalesce(t.kind, ''), coalesce(t.name, ''), "
                   "coalesce(t.process_id, -1), coalesce(t.thread_id, -1), "
-                  "coalesce(t.device_id, -1), coalesce(t.stream_id, -1), t.sort_index, "
-                  "coalesce(c.n, 0) FROM track t "
-                  "LEFT JOIN (SELECT track_id, count(*) AS n FROM counter GROUP BY 1) c "
-                  "USING (track_id) ORDER BY t.track_id"));
+                  "coalesce(t.device_id, -1), coalesce(t.stream_id, -1), t.sort_index FROM track t "
+                  "ORDER BY t.track_id"));
   for (size_t row = 0; row < rows.rows(); ++row) {
     const auto found = lanes.find(Narrow(rows, 0, row));
-    const bool has_slices = found != lanes.end();
+    const LanesOfTrack filled = found != lanes.end() ? found->second : LanesOfTrack{};
     message.tracks.push_back({.id = Narrow(rows, 0, row),
                               .kind = rows.Text(1, row),
                               .name = rows.Text(2, row),
@@ -115,8 +113,8 @@ Status AddTracks(const store::Store& store, const store::ZoomIndex& zoom, TraceM
                               .device = Narrow(rows, 5, row),
                               .stream = Narrow(rows, 6, row),
                               .sort = Narrow(rows, 7, row),
-                              .depths = has_slices ? found->second.depths : 0,
-                              .slices = has_slices ? found->second.slices : rows.Int(8, row)});
+                              .depths = filled.depths,
+                              .slices = filled.slices});
   }
   return {};
 }

@@ -28,7 +28,7 @@
   F(int32_t, stream, "-1 none")                                                \
   F(int32_t, sort, "order within the process")                                 \
   F(int32_t, depths, "lanes: what is drawn is at depths 0 to this, exclusive") \
-  F(int64_t, slices, "how many, or values of a counter")                       \
+  F(int64_t, slices, "how many; 0 for a counter")                              \
   F(int64_t, marks, "moments that are no slices, on the last lane")
 
 #define SONDE_FIELDS_TRACE(F)                                                                     \

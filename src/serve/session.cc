@@ -9,6 +9,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "serve/describe.h"
+#include "store/duckdb_lazy.h"
 #include "store/zoom_open.h"
 
 namespace sonde::serve {
@@ -105,6 +106,8 @@ bool Session::stopped() const {
 }
 
 void Session::Load() {
+  // Takes as long as finding out what is there; who needs the library says why there is none.
+  const std::jthread library([] { store::LoadDuckDb().IgnoreError(); });
   while (!stopped()) {
     std::vector<std::string> paths;
     std::vector<std::string> added;

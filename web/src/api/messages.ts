@@ -32,7 +32,7 @@ export interface TrackMessage {
   sort: number;
   /** lanes: what is drawn is at depths 0 to this, exclusive */
   depths: number;
-  /** how many, or values of a counter */
+  /** how many; 0 for a counter */
   slices: number;
   /** moments that are no slices, on the last lane */
   marks: number;

@@ -4,7 +4,7 @@ import { isMark, markIdOf } from "../api/marks";
 import type { SessionMessage, SliceRefMessage, TraceMessage, TrackMessage } from "../api/messages";
 import { type TimeWindow, focusOn } from "../views/timeline/viewport";
 import type { Store } from "./state";
-import { isShown } from "./traces";
+import { isFilled, isShown } from "./traces";
 
 /** From the first begin to the last end of what is ready. */
 export function dataWindow(session: SessionMessage | null): TimeWindow {
@@ -245,9 +245,7 @@ export class Actions {
     const { session, pinned } = this.store.get();
     const keys = (session?.traces ?? [])
       .filter(isShown)
-      .flatMap((trace) =>
-        trace.tracks.filter((t) => t.name === name && (t.slices > 0 || t.marks > 0)).map((t) => `${trace.id}:${t.id}`),
-      );
+      .flatMap((trace) => trace.tracks.filter((t) => t.name === name && isFilled(t)).map((t) => `${trace.id}:${t.id}`));
     this.store.set({ pinned: [...new Set([...pinned, ...keys])].slice(0, 100) });
   };
 

@@ -1,10 +1,15 @@
 /** Where a trace stands. */
-import type { TraceMessage } from "../api/messages";
+import type { TraceMessage, TrackMessage } from "../api/messages";
+
+/** Whether there is anything on it; a counter is there because it has values. */
+export function isFilled(track: TrackMessage): boolean {
+  return track.slices > 0 || track.marks > 0 || track.kind === "counter";
+}
 
 /** Whether there is anything to draw: a preview of what is being read counts, and a recording that
  * grows; a damaged file may be read without giving a single record. */
 export function isShown(trace: TraceMessage): boolean {
-  return trace.state !== "failed" && trace.tracks.some((track) => track.slices > 0 || track.marks > 0);
+  return trace.state !== "failed" && trace.tracks.some(isFilled);
 }
 
 /** Whether statements see it. */

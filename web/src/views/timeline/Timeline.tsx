@@ -12,7 +12,7 @@ import { counterAt, drawTimeline, placeOf } from "./draw";
 import { GUTTER, RULER, type Scene } from "./scene";
 import { Feed, type Wish } from "./feed";
 import { type Shown, foldedAtStart, rowAt, sliceAt } from "./find";
-import { type Row, buildRows, heightOf, placeRows, siblingsOf, toggleFold } from "./lanes";
+import { type Row, buildRows, contentOf, heightOf, placeRows, siblingsOf, toggleFold } from "./lanes";
 import { Menu, type MenuPlace } from "./Menu";
 import { type Gesture, gestureOf } from "./mouse";
 import { timelineKeys } from "./keys";
@@ -185,8 +185,7 @@ export function Timeline() {
       const label = at.x < GUTTER ? rowAt(shown, at.y) : undefined;
       if (label && label.track >= 0) {
         const track = session.traces[label.trace]?.tracks.find((candidate) => candidate.id === label.track);
-        const marks = track && track.marks > 0 ? ` · ${t("lane.marks", track.marks)}` : "";
-        setHover({ ...at, name: label.label, text: t("lane.slices", track?.slices ?? 0) + marks });
+        setHover({ ...at, name: label.label, text: track ? contentOf(track, t) : "" });
         return;
       }
       const over = rowAt(shown, at.y);

@@ -4,6 +4,7 @@ import type { SessionMessage, TraceMessage, TrackMessage } from "../../api/messa
 import { translator } from "../../i18n";
 import {
   buildRows,
+  contentOf,
   heightOf,
   inOrder,
   labelsOf,
@@ -28,7 +29,7 @@ function track(id: number, kind: string, slices = 5, depths = 2): TrackMessage {
     stream: -1,
     sort: id,
     depths: kind === "counter" ? 0 : depths,
-    slices,
+    slices: kind === "counter" ? 0 : slices,
     marks: 0,
   };
 }
@@ -105,6 +106,11 @@ describe("rows", () => {
     expect(rows.filter((r) => r.kind === "trace").map((r) => r.trace)).toEqual([1, 0]);
     expect(rows.filter((r) => r.kind === "track").map((r) => r.key)).toEqual(["0:0"]);
   });
+  it("say what is on them", () => {
+    expect(contentOf({ ...track(0, "thread"), marks: 3 }, t)).toBe("5 slices · 3 marks");
+    expect(contentOf(track(1, "counter"), t)).toBe("");
+  });
+
   it("fold many counters at the start, and unfold them on wish", () => {
     const counters = Array.from({ length: 10 }, (_, i) => track(i, "counter"));
     const closed = buildRows(session(trace(0, 0, counters)), none, t);

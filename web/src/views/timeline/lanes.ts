@@ -1,6 +1,6 @@
 /** The rows of the timeline from top to bottom, from the tracks of the traces and the user's choice. */
 import type { SessionMessage, TraceMessage, TrackMessage } from "../../api/messages";
-import { isPart, isReady, isShown } from "../../app/traces";
+import { isFilled, isPart, isReady, isShown } from "../../app/traces";
 import { formatDuration } from "../../base/format";
 import type { Translate } from "../../i18n";
 import { COMPUTED, OVERLAP_KINDS } from "./overlap";
@@ -88,9 +88,11 @@ export function isCounter(track: TrackMessage): boolean {
   return track.kind === "counter" || (track.depths === 0 && familyOf(track) === "counter");
 }
 
-/** Whether there is anything on it. */
-export function isFilled(track: TrackMessage): boolean {
-  return track.slices > 0 || track.marks > 0;
+/** "20 slices · 3 marks". */
+export function contentOf(track: TrackMessage, t: Translate): string {
+  const parts = isCounter(track) ? [] : [t("lane.slices", track.slices)];
+  if (track.marks > 0) parts.push(t("lane.marks", track.marks));
+  return parts.join(" · ");
 }
 
 export const trackKey = (trace: number, track: number) => `${trace}:${track}`;
