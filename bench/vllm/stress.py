@@ -2,9 +2,9 @@
 session has to be complete, and no process of the server may grow.
 
 Each session is looked at once its files are there, whatever runs then (whole requests, engine steps
-that are steps of the rank, nothing dropped), and removed. Exit status 1 where something was not as
-it should. With --bare the same clients ask a server without Sonde, for the memory that it needs by
-itself.
+that are steps of the rank, nothing dropped), and removed. Before that the same clients ask a server
+without Sonde as long, for what its processes grow by themselves. Exit status 1 where something was
+not as it should.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from vllm_server import Server, ServerError
 ROOT = Path(__file__).resolve().parent.parent.parent
 CLIENTS = 16
 PERIOD_S, RECORDED_S = 10, 5
-GROWTH_MB = 64
+GROWTH_MB = 64  # more than without Sonde
 LATEST_S = 600  # until the files of a session are there, beside sixteen clients
 
 
@@ -105,7 +105,7 @@ def look_at(sonde, span, server, number):
     return wrong
 
 
-def stress(arguments, server, folder):
+def stress(arguments, server, folder, bare):
     wrong, slowest, number, first = [], 0.0, 0, None
     end = time.monotonic() + arguments.seconds
     with ThreadPoolExecutor(1) as looking, Clients(server) as clients:
@@ -131,25 +131,27 @@ def stress(arguments, server, folder):
     wrong += [line for look in looks for line in look.result()] + clients.problems
     for name, size in last.items():
         grown = size - (first or last)[name]
-        print(f"{name}: {size:.0f} MB, {grown:+.0f} MB since the second session")
-        if grown > GROWTH_MB:
-            wrong.append(f"{name} grew by {grown:.0f} MB")
+        print(f"{name}: {size:.0f} MB, {grown:+.0f} MB since the second session, "
+              f"{bare[name]:+.0f} MB in that time without Sonde")  # fmt: skip
+        if grown - bare[name] > GROWTH_MB:
+            wrong.append(f"{name} grew by {grown:.0f} MB, without Sonde by {bare[name]:.0f} MB")
     print(f"{number} sessions, {clients.answers} answers, slowest start or stop {slowest:.3f} s; "
           f"{waiting} sessions were not parsed yet at the end")  # fmt: skip
     return wrong
 
 
-def watch_bare(arguments, server):
-    """Memory at the moments at which `stress` looks."""
-    with Clients(server) as clients:
+def growth_without(arguments, model):
+    """Megabytes by which each process grows between the moments at which `stress` looks."""
+    server = Server(arguments.python, model, arguments.work / "log_without", [])
+    with server, Clients(server) as clients:
         time.sleep(PERIOD_S + RECORDED_S)
         first = memory_mb(server)
         time.sleep(max(0, arguments.seconds - PERIOD_S - RECORDED_S))
         last = memory_mb(server)
-    for name, size in last.items():
-        print(f"{name}: {size:.0f} MB, {size - first[name]:+.0f} MB without Sonde")
-    print(f"{clients.answers} answers")
-    return clients.problems
+    if clients.problems:
+        raise SystemExit(f"the server without Sonde failed: {clients.problems[0]}")
+    print(f"{clients.answers} answers without Sonde", flush=True)
+    return {name: size - first[name] for name, size in last.items()}
 
 
 def main():
@@ -158,18 +160,15 @@ def main():
     parser.add_argument("--python", required=True, help="an interpreter that has vLLM")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--seconds", type=int, default=300)
-    parser.add_argument("--bare", action="store_true", help="the clients alone, without Sonde")
     arguments = parser.parse_args()
     model, folder = arguments.work / "model", arguments.work / "profile"
     subprocess.run([arguments.python, ROOT / "examples/vllm/make_model.py", model],
                    check=True, capture_output=True)  # fmt: skip
+    bare = growth_without(arguments, model)
     launcher = [arguments.sonde, "run", "--profile-save-path", folder, "--"]
-    if arguments.bare:
-        launcher = []
     with Server(arguments.python, model, arguments.work / "log", launcher) as server:
         server.ask("import ", 16)
-        bare = arguments.bare
-        wrong = watch_bare(arguments, server) if bare else stress(arguments, server, folder)
+        wrong = stress(arguments, server, folder, bare)
     for line in wrong:
         print(f"WRONG {line}")
     raise SystemExit(1 if wrong else 0)
