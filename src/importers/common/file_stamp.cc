@@ -11,7 +11,7 @@ namespace sonde::importers {
 
 Result<uint64_t> FileStamp(const std::string& path) {
   constexpr size_t kWhole = size_t{64} << 20U;
-  constexpr size_t kPieces = 1024;
+  constexpr size_t kPieces = 64;
   constexpr size_t kPieceBytes = 4096;
   SONDE_ASSIGN_OR_RETURN(const base::MappedFile file,
                          base::MappedFile::Open(path, base::MappedFile::Access::kRandom));
