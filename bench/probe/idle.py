@@ -1,7 +1,8 @@
 """Cost of a debugger that is loaded and does not dump: idle.py [ROUNDS]
 
 Each case is a fork of one warm process. It takes turns with the bare program, a block of steps
-each; printed is the middle of the ratios of neighbours' fastest steps. "bare again" is the noise.
+each; printed is the middle of the ratios of neighbours' fastest steps. "bare again" is the noise,
+and "another heap" that of where memory lies: a program that took some and gave back half of it.
 """
 
 import gc
@@ -80,9 +81,16 @@ def ended(debugger, model, step):
     debugger.step()
 
 
+def scatter(debugger, model, step):
+    """What a recorded step also does to the heap: free pieces between such as stay."""
+    pieces = [bytes(3000) for _ in range(5000)]
+    debugger.kept = pieces[::2]
+
+
 CASES = {
     "bare": Case(),
     "bare again": Case(),
+    "another heap": Case({}, scatter),
     "made, not started": Case({}),
     "stopped": Case({}, stopped),
     "stopped, L0": Case({"level": "L0"}, stopped),
