@@ -130,6 +130,10 @@ def test_unknown_word_in_sonde_attach(run_hooked, fake_torch):
     ("words", "reason"),
     [
         (["-m", "torch.distributed.run"], "launcher torch.distributed.run"),
+        (
+            ["-W", "ignore", "-Xdev", "-um", "torch.distributed.run"],
+            "launcher torch.distributed.run",
+        ),
         (["torchrun"], "launcher torchrun"),
         (["-m", "torch._inductor.compile_worker"], "compile worker of Inductor"),
     ],
@@ -144,8 +148,30 @@ def test_launchers_and_compile_workers_are_left_out(
     for path in (package / "distributed" / "run.py", package / "_inductor" / "compile_worker.py",
                  tmp_path / "torchrun"):  # fmt: skip
         path.write_text("import torch\n")
-    done = run_hooked(*words, PYTHONPATH=path_with(fake_torch))
+    # Clusters set RANK before the launcher runs.
+    done = run_hooked(*words, PYTHONPATH=path_with(fake_torch), RANK="0")
     assert (done.returncode, done.stderr, done.noted("skipped")) == (0, "", [reason])
+
+
+@pytest.mark.parametrize("words", [["train.py", "deepspeed"], ["-c", "import torch", "torchrun"]])
+def test_arguments_of_a_program_make_it_no_launcher(run_hooked, fake_torch, tmp_path, words):
+    (tmp_path / "train.py").write_text("import torch\n")
+    done = run_hooked(*words, PYTHONPATH=path_with(fake_torch))
+    assert done.noted("skipped") == [] and "not recorded" in done.stderr  # it is no real torch
+
+
+def test_import_hooks_of_old_are_let_alone(run_hooked):
+    program = """if True:
+        import sys
+        class Old:
+            def find_module(self, name, path=None): return None
+        sys.meta_path.insert(0, Old())
+        from sonde._inject._after_import import when_imported
+        when_imported("colorsys", lambda module: print("changed"))
+        import colorsys
+    """
+    done = run_hooked("-W", "ignore", "-c", program)
+    assert (done.returncode, done.stdout) == (0, "changed\n"), done.stderr
 
 
 def test_sonde_can_be_imported_without_installation(run_hooked):

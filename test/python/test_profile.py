@@ -9,6 +9,7 @@ import time
 
 import capture_reader
 import pytest
+from conftest import ROOT
 
 torch = pytest.importorskip("torch")
 
@@ -126,6 +127,45 @@ def test_export_only_data_goes_with_the_object(tmp_path, quiet, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+FORKING = """
+import os, sys, torch
+from sonde.torch import profile
+prof = profile()
+prof.start()
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+torch.ones(2) + 1
+prof.stop()
+print([event.name for event in prof.events()].count("aten::add"))
+"""
+
+
+def test_a_forked_child_leaves_its_parents_data_alone(run_hooked):
+    done = run_hooked("-c", FORKING, PYTHONPATH=str(ROOT / "python"), SONDE_ATTACH=None)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "1"
+    assert done.stdout.count("Stop profiler") == 1, "the child has none to stop"
+
+
+GROUPS = """
+import torch.distributed as dist
+from torch.testing._internal.distributed.fake_pg import FakeStore
+from sonde.torch import _metadata
+dist.init_process_group("fake", rank=0, world_size=8, store=FakeStore())
+group = dist.new_group([0, 1])
+_metadata.note_groups()
+dist.destroy_process_group(group)
+dist.new_group([0, 2, 4])
+print([group["global_ranks"] for group in _metadata.parallel_groups().values()][1:])
+"""
+
+
+def test_groups_made_after_others_were_destroyed_are_noted(run_hooked):
+    done = run_hooked("-c", GROUPS, PYTHONPATH=str(ROOT / "python"), SONDE_ATTACH=None)
+    assert done.stdout.splitlines()[-1] == "[[0, 1], [0, 2, 4]]", done.stderr
+
+
 def test_kineto_profile(tmp_path, quiet, monkeypatch):
     monkeypatch.chdir(tmp_path)
     prof = st._KinetoProfile(experimental_config=quiet())
@@ -196,7 +236,7 @@ def test_markers_need_their_switch(tmp_path, quiet):
     assert found == [0, 1]
 
 
-def test_dynamic_profile(tmp_path, monkeypatch):
+def test_dynamic_profile(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(dynamic_profile, "_POLL_S", 0.0)
     monkeypatch.setattr(dynamic_profile, "_POLL_LIMITS_S", (0.0, 0.0))
     dynamic_profile.init(str(tmp_path))
@@ -204,7 +244,8 @@ def test_dynamic_profile(tmp_path, monkeypatch):
     assert json.loads(path.read_text()) == dynamic_profile.DEFAULTS
     dynamic_profile.set_state({"cur_step": 100})
     config = dict(dynamic_profile.DEFAULTS, prof_dir=str(tmp_path / "out"), start_step=103,
-                  active=2, warmup=1, metadata={"why": "test"})  # fmt: skip
+                  active=2, warmup=1, metadata={"why": "test"},
+                  activities=["CPU", "CUDA", "GPU"])  # fmt: skip
     path.write_text(json.dumps(config))
     os.utime(path, (1, 1))
     for _ in range(8):
@@ -214,6 +255,7 @@ def test_dynamic_profile(tmp_path, monkeypatch):
     assert len(spans) == 1
     capture = read(spans[0])
     assert steps_of(capture) == [104, 105]
+    assert "'GPU' is none of" in "".join(texts(capsys)), "CUDA is the device"
     assert capture.metadata["user_metadata"] == {"why": "test"}
     log = next((tmp_path / "log").glob("dp_*.log")).read_text()
     assert "Start Dynamic Profiler at 103 step." in log

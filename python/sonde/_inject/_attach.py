@@ -25,6 +25,7 @@ _LAUNCHER_MODULES = (
     "torch.distributed.launch",
     "torch.distributed.launcher",
     "accelerate.commands.launch",
+    "deepspeed.launcher",
 )
 
 # Servers that are known: what tells of their steps, and switches their profiling on.
@@ -133,26 +134,35 @@ def _not_a_worker(command: list[str]) -> str:
     text = " ".join(command)
     if "torch/_inductor/compile_worker" in text or "torch._inductor.compile_worker" in text:
         return "compile worker of Inductor"
-    if "RANK" in os.environ:
-        return ""
-    module = _module_of(command)
+    # Also with RANK set: pods of a cluster have it before any launcher runs.
+    module, script = _program_of(command)
     if module.startswith(_LAUNCHER_MODULES):
         return f"launcher {module}"
-    for part in command[1:3]:
-        name = os.path.basename(part)
-        if name in _LAUNCHER_SCRIPTS:
-            return f"launcher {name}"
+    if os.path.basename(script) in _LAUNCHER_SCRIPTS:
+        return f"launcher {os.path.basename(script)}"
     return ""
 
 
-def _module_of(command: list[str]) -> str:
-    """Name after ``-m``, empty for a script."""
-    for index, part in enumerate(command[1:-1], start=1):
-        if part == "-m":
-            return command[index + 1]
-        if not part.startswith("-"):
-            break
-    return ""
+def _program_of(command: list[str]) -> tuple[str, str]:
+    """(module after ``-m``, script) that the interpreter runs, of which one is empty; both are for
+    ``-c`` and for standard input. ``command`` begins with the interpreter."""
+    words = iter(command[1:])
+    for word in words:
+        if word == "--check-hash-based-pycs":
+            next(words, "")
+        elif word.startswith("--"):
+            continue
+        elif not word.startswith("-") or word == "-":
+            return "", word.rstrip("-")
+        else:
+            # Letters may stand together; of these the rest of the word is the value, or the next.
+            at = next((at for at, letter in enumerate(word) if letter in "cmWX"), None)
+            if at is None:
+                continue
+            value = word[at + 1 :] or next(words, "")
+            if word[at] in "cm":
+                return (value if word[at] == "m" else ""), ""
+    return "", ""
 
 
 def _works_for_a_rank(command: list[str]) -> bool:

@@ -50,6 +50,7 @@ _LOCAL_SIZE_VARIABLES = (
 
 _role = "main"
 _groups: dict[str, Any] = {}
+_noted: dict[str, int] = {}  # which object each of them was
 _parents_group: Any = None
 _last_rank = -1  # as torch.distributed had them before the program destroyed its groups
 _last_world_size = -1
@@ -148,12 +149,13 @@ def note_groups() -> None:
     """Takes down the groups that exist now: programs destroy them before they end."""
     module = sys.modules.get("torch.distributed.distributed_c10d")
     world = getattr(module, "_world", None)
-    if world is None or _distributed() is None or len(world.pg_names) == len(_groups):
+    if world is None or _distributed() is None:
         return
     for group, name in list(world.pg_names.items()):
         ranks = world.pg_group_ranks.get(group)
-        if not ranks:
+        if not ranks or _noted.get(str(name)) == id(group):
             continue
+        _noted[str(name)] = id(group)
         shown = getattr(group, "group_desc", "") or str(name)
         if shown == "undefined":
             shown = str(name)

@@ -151,7 +151,7 @@ class _KinetoProfile(Annotations):
         assert self._recording is not None
         self.span_path = self._recording.start()
         if not self._keeps_data:
-            weakref.finalize(self, _remove_span, self.span_path)
+            weakref.finalize(self, _remove_span, self.span_path, os.getpid())
 
     def _stop(self) -> None:
         assert self._recording is not None
@@ -403,6 +403,7 @@ def _stop_all() -> None:
 
 
 atexit.register(_stop_all)
+os.register_at_fork(after_in_child=_live.clear)  # the parent's to stop
 
 
 def _checked_activities(values: Optional[Iterable[Any]]) -> set[ProfilerActivity]:
@@ -451,8 +452,13 @@ def _no_op_reason() -> str:
     return ""
 
 
-def _remove_span(span: str) -> None:
-    """Removes an export-only capture, and its parent folder where it was the last."""
+def _remove_span(span: str, owner: int) -> None:
+    """Removes an export-only capture, and its parent folder where it was the last.
+
+    Children that were forked end with a copy of the object: it is the ``owner``'s to remove.
+    """
+    if os.getpid() != owner:
+        return
     try:
         shutil.rmtree(span)
     except FileNotFoundError:
