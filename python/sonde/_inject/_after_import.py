@@ -27,9 +27,10 @@ class _Finder(importlib.abc.MetaPathFinder):
         if name not in self.changes:
             return None
         for finder in sys.meta_path:
-            if finder is self:
+            find = getattr(finder, "find_spec", None)  # not of every hook of old
+            if finder is self or find is None:
                 continue
-            spec = finder.find_spec(name, path, target)
+            spec = find(name, path, target)
             if spec is not None:
                 if spec.loader is not None and hasattr(spec.loader, "exec_module"):
                     _change_after(spec.loader, name, self.changes.pop(name))

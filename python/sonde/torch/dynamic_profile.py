@@ -225,11 +225,23 @@ def read_config(path: str, log: logging.Logger) -> "Optional[dict[str, Any]]":
     return config
 
 
+def _activities(names: Any) -> "Optional[list[ProfilerActivity]]":
+    """Those that are listed; the names of torch's devices stand for the device. None: all."""
+    known = {name: ProfilerActivity.NPU for name in ("CUDA", "XPU", "PrivateUse1")}
+    known.update(ProfilerActivity.__members__)
+    listed = [names] if isinstance(names, str) else list(names or ())
+    for name in listed:
+        if name not in known:
+            _console.warning(
+                f"Parameter activities: {name!r} is none of {', '.join(known)} and is left out."
+            )
+    return [known[name] for name in listed if name in known] or None
+
+
 def _make_profile(config: "dict[str, Any]", warmup: int, active: int) -> profile:
     directory = str(config.get("prof_dir", "./"))
-    activities = config.get("activities")
     prof = profile(
-        activities=None if not activities else [ProfilerActivity[name] for name in activities],
+        activities=_activities(config.get("activities")),
         schedule=schedule(wait=0, warmup=warmup, active=active, repeat=1),
         on_trace_ready=tensorboard_trace_handler(
             directory,
