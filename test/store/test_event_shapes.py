@@ -188,6 +188,29 @@ def test_devices_of_kineto(tmp_path, query, monkeypatch):
     ]
 
 
+def test_arrows_of_synchronizations(tmp_path, query, monkeypatch):
+    """Kineto tells waits of a stream on its thread, beside the kernels that run meanwhile."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    events = [
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 9, "tid": 9,
+         "ts": 100, "dur": 50, "args": {"correlation": 5}},
+        {"ph": "s", "id": 5, "pid": 9, "tid": 9, "ts": 100, "cat": "ac2g", "name": "ac2g"},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 90, "dur": 55,
+         "args": {"correlation": 4, "device": 0, "stream": 7}},
+        {"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 7, "ts": 101,
+         "dur": 45, "args": {"correlation": 5, "device": 0, "stream": 7}},
+        {"ph": "f", "id": 5, "pid": 0, "tid": 7, "ts": 101, "cat": "ac2g", "name": "ac2g",
+         "bp": "e"},
+    ]  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    rows = query(
+        tmp_path / "a.json",
+        "SELECT o.name AS o, i.name AS i FROM flow JOIN slice o ON o.slice_id = slice_out "
+        "JOIN slice i ON i.slice_id = slice_in",
+    )
+    assert [(r["o"], r["i"]) for r in rows] == [("cudaStreamSynchronize", "Stream Sync")]
+
+
 def test_every_exporter_takes_it(shape, tmp_path, query):
     """Text, database, Kineto and Parquet of any trace; what is written as Kineto reads the same."""
     reading, path = shape

@@ -45,6 +45,7 @@ Status Arranger::Run() {
     SortTrack(begins_[track], begins_[track + 1]);
     NestTrack(track, begins_[track], begins_[track + 1]);
   }
+  BindLanes();
   LabelTracks();
   NumberTracks();
   NumberSlices();
@@ -162,7 +163,9 @@ void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
     Place(place, static_cast<int32_t>(track));
   }
   TakeMoments(moment, moments_end, kOpenEnd, kNoPlace);
-  if (!aside.empty()) MoveAside(aside, static_cast<int32_t>(track));
+  if (aside.empty()) return;
+  if (takes_moments) BindBeside(entry.thread, aside);
+  MoveAside(aside, static_cast<int32_t>(track));
 }
 
 void Arranger::Place(uint32_t place, int32_t track) {
@@ -217,6 +220,32 @@ void Arranger::TakeMoments(size_t& next, size_t end, int64_t until, uint32_t nex
       Bind(moment, next_place);
     } else {
       Bind(moment, stack_.empty() ? kNoPlace : stack_.back().place);
+    }
+  }
+}
+
+void Arranger::BindLanes() {
+  for (size_t track = 0; track + 1 < begins_.size(); ++track) {
+    const TrackEntry& entry = stage_.tracks_.tracks[track];
+    if (entry.thread < 0 || entry.lane == 0) continue;
+    BindBeside(entry.thread, {order_.data() + begins_[track], begins_[track + 1] - begins_[track]});
+  }
+}
+
+// Where an end of an arrow is the begin of a slice that lies beside those of its thread, it belongs
+// to that slice, unless the one it has begins then, too.
+void Arranger::BindBeside(int32_t thread, std::span<const uint32_t> places) {
+  const Blocks<FlowEnd>& flows = stage_.staged_.flows;
+  const auto by_thread = [](const Moment& m, int32_t number) { return m.thread < number; };
+  auto moment = std::lower_bound(moments_.begin(), moments_.end(), thread, by_thread);
+  const auto last = std::lower_bound(moment, moments_.end(), thread + 1, by_thread);
+  for (const uint32_t place : places) {
+    const int64_t begin = slices_[place].ts;
+    while (moment != last && moment->ts < begin) ++moment;
+    for (; moment != last && moment->ts == begin; ++moment) {
+      if (!moment->is_flow) continue;
+      const int32_t bound = flows[moment->place].slice;
+      if (bound < 0 || slices_[static_cast<uint32_t>(bound)].ts != begin) Bind(*moment, place);
     }
   }
 }

@@ -2,6 +2,7 @@
 // belong to; part of EventStage.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "importers/trace_events/stage.h"
@@ -38,6 +39,8 @@ class Arranger {
   void Place(uint32_t place, int32_t track);
   void MoveAside(const std::vector<uint32_t>& places, int32_t track);
   void TakeMoments(size_t& next, size_t end, int64_t until, uint32_t next_place);
+  void BindLanes();
+  void BindBeside(int32_t thread, std::span<const uint32_t> places);
   void Bind(const Moment& moment, uint32_t place);
   void LabelTracks();
   void NumberTracks();

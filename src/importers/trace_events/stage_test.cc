@@ -192,6 +192,19 @@ TEST_F(TraceImportTest, BindsFlowsAndTakesCountersAndInstants) {
   EXPECT_EQ(Issues("trace_phase_not_imported"), 1);
 }
 
+TEST_F(TraceImportTest, ArrowsFindSlicesThatWereMovedAside) {
+  Import(R"([{"ph":"X","name":"launch","ts":1,"dur":5,"pid":1,"tid":1},
+             {"ph":"X","name":"long","ts":10,"dur":20,"pid":2,"tid":7},
+             {"ph":"X","name":"overlaps","ts":15,"dur":30,"pid":2,"tid":7},
+             {"ph":"s","name":"f","cat":"x","id":1,"ts":2,"pid":1,"tid":1},
+             {"ph":"f","name":"f","cat":"x","id":1,"bp":"e","ts":15,"pid":2,"tid":7},
+             {"ph":"s","name":"f","cat":"x","id":2,"ts":2,"pid":1,"tid":1},
+             {"ph":"f","name":"f","cat":"x","id":2,"bp":"e","ts":16,"pid":2,"tid":7}])");
+  EXPECT_EQ(Rows("SELECT key, a.name, b.name FROM flow JOIN slice a ON a.slice_id = slice_out "
+                 "JOIN slice b ON b.slice_id = slice_in ORDER BY key"),
+            "1 launch overlaps\n2 launch long\n");
+}
+
 TEST_F(TraceImportTest, CountsStrangeDurations) {
   Import(R"([{"ph":"X","name":"a","ts":1,"dur":-1,"pid":1,"tid":1},
              {"ph":"X","name":"b","ts":3,"pid":1,"tid":1},
