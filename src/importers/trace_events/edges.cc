@@ -74,14 +74,12 @@ void EdgePairs::PairGroups(const Edges& edges, SameGroup same_group, Edges* alon
 
 void EdgePairs::Take(const RangeEdge& edge, Edges* alone) {
   if (edge.phase == 'B' || edge.phase == 'b') {
+    open_names_[edge.name].push_back(open_.size());
     open_.push_back(&edge);
-    ++open_names_[edge.name];
     return;
   }
-  const auto named = open_names_.find(edge.name);
-  const bool has_begin =
-      edge.name < 0 ? !open_.empty() : named != open_names_.end() && named->second > 0;
-  if (!has_begin) {
+  const size_t place = InnermostOpen(edge.name);
+  if (place == kNowhere) {
     if (alone != nullptr) {
       alone->push_back(&edge);
     } else {
@@ -89,8 +87,6 @@ void EdgePairs::Take(const RangeEdge& edge, Edges* alone) {
     }
     return;
   }
-  size_t place = open_.size() - 1;
-  while (edge.name >= 0 && open_[place]->name != edge.name) --place;
   if (edge.phase == 'e') {
     Close(place, edge);
     return;
@@ -100,14 +96,24 @@ void EdgePairs::Take(const RangeEdge& edge, Edges* alone) {
   while (open_.size() > place) Close(open_.size() - 1, edge);
 }
 
+// In open_; of any name where `name` is none.
+size_t EdgePairs::InnermostOpen(int32_t name) const {
+  if (name < 0) return open_.empty() ? kNowhere : open_.size() - 1;
+  const auto named = open_names_.find(name);
+  return named == open_names_.end() || named->second.empty() ? kNowhere : named->second.back();
+}
+
+// The innermost of its name.
 void EdgePairs::Close(size_t place, const RangeEdge& edge) {
   ranges_.push_back({open_[place], &edge});
-  --open_names_[open_[place]->name];
-  open_.erase(open_.begin() + static_cast<ptrdiff_t>(place));
+  open_names_[open_[place]->name].pop_back();
+  open_[place] = nullptr;
+  while (!open_.empty() && open_.back() == nullptr) open_.pop_back();
 }
 
 void EdgePairs::CloseGroup(Edges* alone) {
   for (const RangeEdge* begin : open_) {
+    if (begin == nullptr) continue;
     if (alone != nullptr) {
       alone->push_back(begin);
     } else {

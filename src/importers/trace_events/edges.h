@@ -5,6 +5,7 @@
 // and name, first within a process, then across processes (ids of the whole system).
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
@@ -28,6 +29,7 @@ class EdgePairs {
   void PairGroups(const Edges& edges, SameGroup same_group, Edges* alone);
   void Take(const RangeEdge& edge, Edges* alone);
   void CloseGroup(Edges* alone);
+  size_t InnermostOpen(int32_t name) const;
   void Close(size_t place, const RangeEdge& edge);
   int32_t ProcessOf(const RangeEdge& edge) const;
   void PairNested(Edges& edges);
@@ -36,8 +38,9 @@ class EdgePairs {
   void Add(const Range& range, int32_t track);
 
   EventStage& stage_;
-  Edges open_;
-  std::unordered_map<int32_t, int64_t> open_names_;  // how many in open_ have that name
+  static constexpr size_t kNowhere = SIZE_MAX;
+  Edges open_;  // null: closed by now; the last is not
+  std::unordered_map<int32_t, std::vector<size_t>> open_names_;  // places in open_ by name
   std::vector<Range> ranges_;
 };
 
