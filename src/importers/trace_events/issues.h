@@ -71,6 +71,10 @@ inline constexpr IssueKind kBadCounter{"trace_bad_counter", Severity::kWarning,
 inline constexpr IssueKind kBadArguments{
     "trace_bad_arguments", Severity::kWarning,
     "arguments of an event are no valid JSON; those before the fault are imported"};
+inline constexpr IssueKind kLongMetadata{
+    "trace_metadata_too_long", Severity::kInfo,
+    "a value beside the list of events is larger than 1 MB (a log of the kernel, samples) and was "
+    "left out"};
 inline constexpr IssueKind kNotATrace{"trace_without_events", Severity::kWarning,
                                       "the file holds no list of events"};
 

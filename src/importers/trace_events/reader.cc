@@ -136,7 +136,11 @@ class FileReader {
   }
 
   void TakeMetadata(std::string_view key, std::string_view json) {
-    if (json.size() <= kMaxMetadataBytes) sink_.TakeMetadata(Unescape(key), json);
+    if (json.size() > kMaxMetadataBytes) {
+      issues_.Add(kLongMetadata, path_, Offset());
+      return;
+    }
+    sink_.TakeMetadata(Unescape(key), json);
   }
 
   // Behind text that makes no sense: goes on at the list of events, where it is still to come.

@@ -101,6 +101,16 @@ TEST_F(ReaderTest, ReadsAnObjectAndWhatStandsAroundTheEvents) {
   }
 }
 
+TEST_F(ReaderTest, CountsWhatIsTooLongToStandBesideTheEvents) {
+  const std::string log(size_t{2} << 20U, 'x');
+  const Kept kept = Read(Concat(R"({"a": 1, "traceEvents": )", kTwo, R"(, "systemTraceEvents": ")",
+                                log, R"(", "b": 2})"));
+  EXPECT_EQ(kept.events.size(), 2U);
+  EXPECT_EQ(kept.metadata, (std::vector<std::string>{"a=1", "b=2"}));
+  ASSERT_EQ(issues_.list().size(), 1U);
+  EXPECT_EQ(issues_.Count("trace_metadata_too_long"), 1);
+}
+
 TEST_F(ReaderTest, ReadsManyEventsFromAPackedFile) {
   std::string text = "[";
   for (int i = 0; i < 200000; ++i) {
