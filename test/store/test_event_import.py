@@ -13,6 +13,7 @@ FLOW_KINDS = {
     "fwdbwd": "forward_backward",
     "ac2g": "host_to_device",
     "async_cpu_to_gpu": "host_to_device",
+    "async": "host_to_device",
 }
 
 

@@ -188,27 +188,30 @@ def test_devices_of_kineto(tmp_path, query, monkeypatch):
     ]
 
 
-def test_arrows_of_synchronizations(tmp_path, query, monkeypatch):
+@pytest.mark.parametrize("category", ["ac2g", "async_cpu_to_gpu", "async"])
+def test_arrows_of_synchronizations(category, tmp_path, query, monkeypatch):
     """Kineto tells waits of a stream on its thread, beside the kernels that run meanwhile."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     events = [
         {"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 9, "tid": 9,
          "ts": 100, "dur": 50, "args": {"correlation": 5}},
-        {"ph": "s", "id": 5, "pid": 9, "tid": 9, "ts": 100, "cat": "ac2g", "name": "ac2g"},
+        {"ph": "s", "id": 5, "pid": 9, "tid": 9, "ts": 100, "cat": category, "name": "a"},
         {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 90, "dur": 55,
          "args": {"correlation": 4, "device": 0, "stream": 7}},
         {"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 7, "ts": 101,
          "dur": 45, "args": {"correlation": 5, "device": 0, "stream": 7}},
-        {"ph": "f", "id": 5, "pid": 0, "tid": 7, "ts": 101, "cat": "ac2g", "name": "ac2g",
+        {"ph": "f", "id": 5, "pid": 0, "tid": 7, "ts": 101, "cat": category, "name": "a",
          "bp": "e"},
     ]  # fmt: skip
     (tmp_path / "a.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
     rows = query(
         tmp_path / "a.json",
-        "SELECT o.name AS o, i.name AS i FROM flow JOIN slice o ON o.slice_id = slice_out "
-        "JOIN slice i ON i.slice_id = slice_in",
+        "SELECT flow.kind AS k, o.name AS o, i.name AS i FROM flow "
+        "JOIN slice o ON o.slice_id = slice_out JOIN slice i ON i.slice_id = slice_in",
     )
-    assert [(r["o"], r["i"]) for r in rows] == [("cudaStreamSynchronize", "Stream Sync")]
+    assert [(r["k"], r["o"], r["i"]) for r in rows] == [
+        ("host_to_device", "cudaStreamSynchronize", "Stream Sync")
+    ]
 
 
 def test_every_exporter_takes_it(shape, tmp_path, query):

@@ -110,7 +110,8 @@ uint8_t KinetoDialect::LaneOf(const TraceEvent& event) const {
 
 const char* KinetoDialect::FlowKind(std::string_view category) const {
   if (category == "fwdbwd" || category == "forward_backward") return "forward_backward";
-  if (category == "ac2g" || category.starts_with("async_")) return "host_to_device";
+  // "async" in 1.8, then "async_cpu_to_gpu".
+  if (category == "ac2g" || category.starts_with("async")) return "host_to_device";
   return "user";
 }
 
