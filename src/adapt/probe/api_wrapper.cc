@@ -84,8 +84,11 @@ PyObject* OnOutermost(PyObject* self, PyObject* const* args, size_t count_flags,
   return result;
 }
 
-PyMember g_members[] = {{"__vectorcalloffset__", 19, offsetof(ApiCall, vectorcall), 1, nullptr},
-                        {nullptr, 0, 0, 0, nullptr}};
+constexpr int kMemberSize = 19;  // Py_T_PYSSIZET
+PyMember g_members[] = {
+    {"__vectorcalloffset__", kMemberSize, offsetof(ApiCall, vectorcall), 1, nullptr},
+    {"__weaklistoffset__", kMemberSize, offsetof(ApiCall, weak_references), 1, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
 
 }  // namespace
 

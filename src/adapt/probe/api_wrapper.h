@@ -20,6 +20,7 @@ struct ApiCall {
   PyObject* original;
   PyVectorcall original_call;  // nullptr: it has none
   Api* api;
+  PyObject* weak_references;  // to it: tables of torch.jit have functions as weak keys
 };
 
 // Types of wrappers of functions and of what binds to an instance; nullptr with an exception.
