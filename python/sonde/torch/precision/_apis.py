@@ -84,8 +84,12 @@ class Apis:
                     self._plan(name, prefix, sources, targets)
             self._wrap_wait()
             self._hide_hooks()
-        for holder, name, wrapper, _, _ in self._places:
-            if not (self._stays_on_classes and isinstance(holder, type)):
+            self._open_to_scripts()
+        for holder, name, wrapper, was_own, original in self._places:
+            if self._stays_on_classes and isinstance(holder, type):
+                continue
+            # What a program has put there since stays.
+            if vars(holder).get(name) is (original if was_own else None):
                 setattr(holder, name, wrapper)
         self.installed = True
         self._stays_on_classes = False
@@ -96,9 +100,11 @@ class Apis:
             return
         self._removals += 1
         stays = self._removals > _MAX_REMOVALS and not entirely
-        for holder, name, _, was_own, original in self._places:
+        for holder, name, wrapper, was_own, original in self._places:
             is_class = isinstance(holder, type)
             if is_class and stays or not is_class and not self.installed:
+                continue
+            if vars(holder).get(name) is not wrapper:
                 continue
             if was_own:
                 setattr(holder, name, original)
@@ -239,10 +245,11 @@ class Apis:
         for api in self._apis.values():
             self.functions["set_wanted"](api.number, wanted is None or bool(wanted(api.name)))
 
-    def switch(self, on: bool) -> None:
-        """Whether calls are recorded."""
-        if on and not self.installed:
+    def switch(self, on: bool, with_listed: bool = True) -> None:
+        """Whether calls are recorded: of all functions, or of those that the program registered."""
+        if on and with_listed and not self.installed:
             self.install()
+        on = on and (with_listed or bool(self._customs))
         self.functions["switch"](on, _IDLE_CALLS if self.installed else 0)
 
     def reset(self) -> None:
@@ -284,7 +291,9 @@ class Apis:
         if short == "batch_isend_irecv" and isinstance(result, list):
             self._batches.append((list(result), later))
         elif result is not None and (
-            kwargs.get("async_op") or short in ("isend", "irecv") or True in args
+            kwargs.get("async_op")
+            or short in ("isend", "irecv")
+            or any(item is True for item in args)
         ):
             self._pending[id(result)] = (result, later)
 
@@ -349,7 +358,25 @@ class Apis:
                 if was_free:
                     functions["leave"]()
 
-        self._places.append((node, "apply", staticmethod(apply), "apply" in vars(node), original))
+        before = vars(node).get("apply")
+        self._places.append((node, "apply", staticmethod(apply), before is not None, before))
+
+    def _open_to_scripts(self) -> None:
+        """torch.jit.script reads the source of what a function calls: torch's own."""
+        jit = self.torch.jit
+        original = jit.script
+
+        @functools.wraps(original)
+        def script(*args: Any, _frames_up: int = 0, **kwargs: Any) -> Any:
+            was_installed = self.installed
+            self.remove(entirely=True)
+            try:
+                return original(*args, _frames_up=_frames_up + 1, **kwargs)
+            finally:
+                if was_installed:
+                    self.install()
+
+        self._places.append((jit, "script", script, True, original))
 
     # Collectives that end later
 
@@ -366,7 +393,8 @@ class Apis:
                 self._waited(handle)
             return result
 
-        self._places.append((work, "wait", wait, "wait" in vars(work), original))
+        before = vars(work).get("wait")
+        self._places.append((work, "wait", wait, before is not None, before))
 
     def _waited(self, handle: Any) -> None:
         was_free = self.functions["enter"]()

@@ -121,6 +121,8 @@ class PrecisionDebugger:
                 raise _errors.refuse("api_prefix must be string")
             prefix = api_prefix or getattr(module, "__name__", None) or "Custom"
             service.apis.add_custom(module, api, prefix)
+            if service.collector.running:
+                service.switch(True)
             service.apis.use(service.collector)
             _errors.info(f"Custom api registered: {getattr(module, '__name__', module)}.{api}")
 

@@ -70,17 +70,21 @@ def _seed_npu(torch: Any, seed: int) -> None:
 def _remove_dropout(torch: Any) -> None:
     functional = torch.nn.functional
 
-    def without(original: Any) -> Any:
+    # Those behind the functions, which a probe may have wrapped.
+    def without(name: str, original: Any, in_place: Any) -> Any:
         def dropout(
             input: Any, p: float = 0.5, training: bool = True, inplace: bool = False
         ) -> Any:  # noqa: A002: the framework's name
-            return original(input, 0.0, training, inplace)
+            return (in_place if inplace else original)(input, 0.0, training)
 
-        dropout.__name__ = original.__name__
+        dropout.__name__ = name
         return dropout
 
-    for name in ("dropout", "dropout2d", "dropout3d"):
-        setattr(functional, name, without(getattr(functional, name)))
+    plain = (torch._VF.dropout, torch._VF.dropout_)
+    of_channels = (torch._VF.feature_dropout, torch._VF.feature_dropout_)
+    functional.dropout = without("dropout", *plain)
+    functional.dropout2d = without("dropout2d", *of_channels)
+    functional.dropout3d = without("dropout3d", *of_channels)
 
 
 _RANDOM_TORCH = """

@@ -316,7 +316,7 @@ class Service:
         self.collector.running = on
         if on:
             self.modules.resume()
-        self.apis.switch(on and self.config.level in WITH_APIS)
+        self.apis.switch(on, with_listed=self.config.level in WITH_APIS)
         self.modules.on = on and self.config.level in WITH_MODULES
 
     # Folders
