@@ -1,6 +1,7 @@
 #include "adapt/probe/renderer.h"
 
 #include <cmath>
+#include <optional>
 
 #include "base/strings.h"
 #include "probe/checksum.h"
@@ -170,7 +171,7 @@ bool Renderer::List(PyObject* sequence, bool is_tuple, Place place) {
   return true;
 }
 
-bool Renderer::Dict(PyObject* dict, Place place) {
+bool Renderer::Dict(PyObject* dict, Place place, bool has_steps) {
   const PyOwned items(calls_, calls_.dict_items(dict));
   if (!items) return false;
   const intptr_t size = calls_.list_size(items.get());
@@ -183,7 +184,8 @@ bool Renderer::Dict(PyObject* dict, Place place) {
     PyObject* key = calls_.tuple_get(item, 0);
     std::string text;
     if (!Key(key, text)) return false;
-    const PathStep step(path_, text);
+    std::optional<PathStep> step;
+    if (has_steps) step.emplace(path_, text);
     AppendField(*out_, place.depth, text, i == 0);
     const Place inner = {.depth = place.depth + 1, .level = place.level + 1, .key = key};
     if (!Value(calls_.tuple_get(item, 1), inner)) return false;
@@ -236,8 +238,10 @@ bool Renderer::Described(PyObject* value, Place place) {
   if (kind == "plain") return Plain(content, place.depth);
   if (kind == "tensor") return DescribedTensor(answer.get(), place);
   if (kind == "array") return DescribedArray(answer.get(), place.depth);
+  const Place inner = {.depth = place.depth, .level = place.level + 1};
+  if (kind == "fields") return Dict(content, inner, false);
   if (kind != "walk") return Fail("describe() returned an unknown kind");
-  return Value(content, {.depth = place.depth, .level = place.level + 1});
+  return Value(content, inner);
 }
 
 bool Renderer::DescribedTensor(PyObject* answer, Place place) {
@@ -249,8 +253,7 @@ bool Renderer::DescribedTensor(PyObject* answer, Place place) {
     return Fail("describe() returned a tensor that cannot be read");
   }
   if (calls_.tuple_get(answer, 3) != calls_.none) labels.extra = calls_.tuple_get(answer, 3);
-  PyObject* const dtype = calls_.tuple_get(answer, 4);
-  if (dtype != calls_.none && !TextOf(calls_, dtype, &labels.dtype)) return Fail("dtype: no text");
+  tensor.requires_grad = calls_.tuple_get(answer, 4) == calls_.true_object;
   return TensorRecord(tensor, labels, place.depth);
 }
 
@@ -258,7 +261,9 @@ bool Renderer::DescribedArray(PyObject* answer, size_t depth) {
   if (calls_.tuple_size(answer) != 3) return Fail("describe() returned an array of other shape");
   PyObject* const record = calls_.tuple_get(answer, 1);
   ReadTensor tensor;
-  if (*save_ && reader_.Read(calls_.tuple_get(answer, 2), &tensor) && (*save_)(path_, tensor)) {
+  // An empty array has a name and no file.
+  if (*save_ && reader_.Read(calls_.tuple_get(answer, 2), &tensor) &&
+      (tensor.view.Count() == 0 || (*save_)(path_, tensor))) {
     const PyOwned name(calls_, calls_.unicode(base::Concat(path_, options_.extension).c_str()));
     if (!name || calls_.dict_set(record, "data_name", name.get()) != 0) return false;
   }
@@ -283,7 +288,7 @@ void Renderer::Summary(const ReadTensor& tensor, size_t depth) {
   std::string& out = *out_;
   if (options_.summary == SummaryMode::kXor) {
     AppendField(out, depth, "md5");
-    if (tensor.view.Count() == 0) {
+    if (tensor.view.Count() == 0 || tensor.view.type == probe::ElementType::kFloat8) {
       out.append("null");
     } else if (tensor.view.shape.empty()) {
       out.append(ScalarWord(tensor));
@@ -315,8 +320,7 @@ bool Renderer::TensorRecord(const ReadTensor& tensor, const Labels& labels, size
   AppendField(out, depth, "type", true);
   AppendQuoted(out, labels.type);
   AppendField(out, depth, "dtype");
-  AppendQuoted(out, labels.dtype.empty() ? base::Concat("torch.", tensor.dtype->name)
-                                         : std::string(labels.dtype));
+  AppendQuoted(out, base::Concat("torch.", tensor.dtype->name));
   AppendField(out, depth, "shape");
   probe::AppendShape(out, tensor.view.shape, depth + 1);
   Summary(tensor, depth);

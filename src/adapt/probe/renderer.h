@@ -5,11 +5,12 @@
 // Python function `describe(value, key)`, which returns None (rendered as null) or a tuple:
 //   ("plain", value)             a value of JSON types, rendered as it is
 //   ("walk", container)          a dict, list or tuple to render in its place
+//   ("fields", dict)            the same for a dict whose keys are no part of names of files
 //   ("array", record, tensor)    a dict of JSON types; the tensor is saved, if tensors are, and the
 //                                dict then gets the name of its file
-//   ("tensor", tensor, type, extra, dtype)   a tensor in host memory to render in its place; `type`
-//                                is the text of its record, `extra` a dict of further fields or
-//                                None, `dtype` a text that replaces that of the tensor or None
+//   ("tensor", tensor, type, extra, requires_grad)   a tensor in host memory to render in its
+//                                place; `type` is the text of its record, `extra` a dict of further
+//                                fields or None
 // Threads: the GIL. Errors: false and a Python exception.
 #ifndef SONDE_ADAPT_PROBE_RENDERER_H_
 #define SONDE_ADAPT_PROBE_RENDERER_H_
@@ -70,7 +71,7 @@ class Renderer {
   bool Value(PyObject* value, Place place);
   bool Scalar(PyObject* value, size_t depth);
   bool List(PyObject* sequence, bool is_tuple, Place place);
-  bool Dict(PyObject* dict, Place place);
+  bool Dict(PyObject* dict, Place place, bool has_steps = true);
   bool Described(PyObject* value, Place place);
   bool DescribedTensor(PyObject* answer, Place place);
   bool DescribedArray(PyObject* answer, size_t depth);
@@ -81,7 +82,6 @@ class Renderer {
   bool IsSpecialKey(PyObject* key) const;
   struct Labels {
     std::string_view type = "torch.Tensor";
-    std::string_view dtype;     // empty: the tensor's own
     PyObject* extra = nullptr;  // dict or nullptr
   };
   bool TensorRecord(const ReadTensor& tensor, const Labels& labels, size_t depth);

@@ -131,7 +131,7 @@ def functions(torch: Any, config: Config, slices: "list[dict]") -> "dict[str, An
         "dtypes": _dtypes(torch),
         "tensor_types": [torch.Tensor, torch.nn.Parameter],
         "samples": _samples(torch),
-        "describe": Describer(torch).describe,
+        "describe": Describer(torch, summary).describe,
         "describe_frame": _describe_frame,
         "slice": _slicer(torch, slices) if slices else None,
         "summary": _SUMMARIES[summary],

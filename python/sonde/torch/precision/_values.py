@@ -25,9 +25,9 @@ def group_id(ranks: "list[int]") -> str:
 class Describer:
     """Made once torch is there; ``describe`` is what the native side calls."""
 
-    def __init__(self, torch: Any, with_sums: bool = True) -> None:
+    def __init__(self, torch: Any, summary: str = "statistics") -> None:
         self._torch = torch
-        self._with_sums = with_sums
+        self._summary = summary
 
     def describe(self, value: Any, key: Optional[str]) -> Optional[tuple]:
         """One value, which is the one of ``key`` in a dict if that is not None."""
@@ -128,7 +128,7 @@ class Describer:
             ranks = sorted(dist.get_process_group_ranks(group))
             # "tensor" is walked as a tensor, the rest as builtin values would be: rendered plain.
             return (
-                "walk",
+                "fields",
                 {
                     "class_type": Raw("torch.distributed.P2POp"),
                     "tensor": value.tensor,
@@ -147,16 +147,19 @@ class Describer:
     def _tensor(self, tensor: Any) -> tuple:
         torch = self._torch
         name = _special_type(torch, tensor)
+        requires_grad = tensor.requires_grad
+        functorch = torch._C._functorch
+        while functorch.is_batchedtensor(tensor):
+            tensor = functorch.get_unwrapped(tensor)
         record = {
             "type": name,
             "dtype": str(tensor.dtype),
             "shape": [int(size) for size in tensor.shape],
-            "Max": None,
-            "Min": None,
-            "Mean": None,
-            "Norm": None,
-            "requires_grad": tensor.requires_grad,
+            **dict.fromkeys(_SUMMARY_FIELDS.get(self._summary, ())),
+            "requires_grad": requires_grad,
         }
+        if self._summary == "md5":
+            record["md5"] = None
         if name in _WITHOUT_VALUES or tensor.device.type == "meta":
             return ("plain", record)
         extra = None
@@ -165,21 +168,18 @@ class Describer:
             tensor = tensor._local_tensor
         elif name == _NESTED:
             tensor = tensor.values()
-        functorch = torch._C._functorch
         while functorch.is_gradtrackingtensor(tensor):
             tensor = functorch.get_unwrapped(tensor)
         if tensor.layout is not torch.strided or functorch.is_functorch_wrapped_tensor(tensor):
             return ("plain", record)
         # Where functions are transformed every result would be wrapped again.
-        unwrapped = torch._C._DisableFuncTorch() if name == _GRAD_TRACKING else nullcontext()
+        is_transformed = name in (_BATCHED, _GRAD_TRACKING)
+        unwrapped = torch._C._DisableFuncTorch() if is_transformed else nullcontext()
         with unwrapped, torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-            requires_grad = tensor.requires_grad
             host = tensor.detach().cpu().resolve_conj().resolve_neg()
             if type(host) is not torch.Tensor:
                 host = host.as_subclass(torch.Tensor)
-            if requires_grad and (host.is_floating_point() or host.is_complex()):
-                host.requires_grad_(True)
-        return ("tensor", host, name, extra, None)
+        return ("tensor", host, name, extra, requires_grad)
 
 
 class Raw:
@@ -195,7 +195,13 @@ _ASYNC = "torch.distributed._functional_collectives.AsyncCollectiveTensor"
 _NESTED = "torch.nested._internal.nested_tensor.NestedTensor"
 _BATCHED = "BatchedTensor"
 _GRAD_TRACKING = "GradTrackingTensor"
-_WITHOUT_VALUES = (_FAKE, _ASYNC, _BATCHED)
+# Before "requires_grad".
+_SUMMARY_FIELDS = {
+    "statistics": ("Max", "Min", "Mean", "Norm"),
+    "md5": ("Max", "Min", "Mean", "Norm"),
+    "xor": ("md5",),
+}
+_WITHOUT_VALUES = (_FAKE, _ASYNC)
 
 
 def _special_type(torch: Any, tensor: Any) -> str:
