@@ -18,6 +18,8 @@ PROGRAM = Path(__file__).parent / "programs" / "precision_cases.py"
 MODELS = PROGRAM.with_name("precision_models.py")
 PROGRAMS = PROGRAM.with_name("precision_programs.py")
 ARCHITECTURES = PROGRAM.with_name("precision_architectures.py")
+SURROUNDINGS = PROGRAM.with_name("precision_surroundings.py")
+RANKS = PROGRAM.with_name("precision_ranks.py")
 
 # Sums that cancel agree less well than their terms: both tools add in single precision, in another
 # order.
@@ -37,12 +39,11 @@ def find_python():
 class Recorded:
     """One dump and the digest that the program printed."""
 
-    def __init__(self, folder, digest):
+    def __init__(self, folder, digest, place="*"):
         self.digest = digest
         self.steps = {}
         for step in sorted(folder.glob("step*")):
-            (place,) = step.iterdir()
-            self.steps[step.name] = place
+            (self.steps[step.name],) = step.glob(place)
 
     def json(self, step, name):
         content = json.loads((self.steps[step] / f"{name}.json").read_text())
@@ -61,8 +62,8 @@ class Recorded:
         return found
 
 
-def record(python, tool, folder, cases, settings, program=PROGRAM):
-    """Runs cases under one of the tools, or under none."""
+def prepare(tool, folder, settings):
+    """The configuration and the environment of a run."""
     environment = {
         k: v for k, v in os.environ.items() if not k.startswith(("SONDE_", "PYTHONPATH"))
     }
@@ -75,6 +76,12 @@ def record(python, tool, folder, cases, settings, program=PROGRAM):
         package = ROOT / "python"
         environment["PYTHONPATH"] = f"{package / 'sonde' / '_provide'}:{package}"
         environment["SONDE_HOME"] = str(BUILD)
+    return config, environment
+
+
+def record(python, tool, folder, cases, settings, program=PROGRAM):
+    """Runs cases under one of the tools, or under none."""
+    config, environment = prepare(tool, folder, settings)
     command = [python, str(program), str(config), *cases.split()]
     done = subprocess.run(
         command,
@@ -292,3 +299,74 @@ def test_records_a_recomputation_that_ends_early(python, tmp_path):
     assert len(calls) == 4
     assert all("input_args" in data[name] for name in calls)
     assert "Tensor.add_.0.forward" in data  # of the optimizer
+
+
+SURROUNDING_SETS = [
+    ("scripts batches without_values", "mix", "statistics", {}),
+    ("scripts batches", "mix", "tensor", {}),
+    ("scripts without_values bytes_as_floats", "L1", "statistics", {"summary_mode": "xor"}),
+    ("without_values bytes_as_floats", "mix", "statistics", {"summary_mode": "md5"}),
+    ("bytes_as_floats", "mix", "statistics", {}),
+    ("registered", "L0", "statistics", {}),
+    ("registered", "L0", "tensor", {"data_mode": ["backward"]}),
+    ("registered", "L1", "statistics", {}),
+    ("registered", "mix", "statistics", {"list": ["library", "Own"]}),
+    ("seeded", "mix", "statistics", {}),
+]
+
+
+@pytest.mark.parametrize(("names", "level", "task", "block"), SURROUNDING_SETS)
+def test_repeats_the_reference_in_other_surroundings(python, tmp_path, names, level, task, block):
+    settings = {"task": task, "level": level, "risk_level": "ALL", task: block}
+    ours = record(python, "sonde", tmp_path, names, settings, SURROUNDINGS)
+    theirs = record(python, "msprobe", tmp_path, names, settings, SURROUNDINGS)
+    assert ours.digest == theirs.digest
+    assert_same_files(ours, theirs, task)
+    assert not list((tmp_path / "sonde").rglob("dump_error_info.log"))
+
+
+def test_dropout_stays_away_where_steps_are_left_out(python, tmp_path):
+    settings = {"task": "statistics", "level": "L1", "step": [1]}
+    ours = record(python, "sonde", tmp_path, "seeded", settings, SURROUNDINGS)
+    theirs = record(python, "msprobe", tmp_path, "seeded", settings, SURROUNDINGS)
+    assert ours.digest == theirs.digest
+    assert_same_files(ours, theirs, "statistics")
+
+
+def record_ranks(python, tool, folder, settings):
+    """Runs a program of two processes; what each of them recorded."""
+    config, environment = prepare(tool, folder, settings)
+    command = [python, str(RANKS), str(config)]
+    runs = [
+        subprocess.Popen(
+            [*command, str(rank), str(folder / f"{tool}_store")],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    texts = [run.communicate(timeout=300) for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], texts
+    digests = [out.splitlines()[-1] for out, _ in texts]
+    return [Recorded(folder / tool, digests[rank], f"rank{rank}") for rank in range(2)]
+
+
+@pytest.mark.parametrize(("level", "task"), (("mix", "tensor"), ("L1", "statistics")))
+def test_repeats_the_reference_for_ranks(python, tmp_path, level, task):
+    settings = {"task": task, "level": level, "risk_level": "ALL", task: {}}
+    ours = record_ranks(python, "sonde", tmp_path, settings)
+    theirs = record_ranks(python, "msprobe", tmp_path, settings)
+    exchange = "Distributed.batch_isend_irecv.0.forward"
+    for mine, other in zip(ours, theirs):
+        assert mine.digest == other.digest
+        # What the reference has of the results is of the call, or in the entry of another one.
+        data = [
+            dump.json("step2", "dump")["data"][exchange]["input_args"] for dump in (mine, other)
+        ]
+        assert data[0] == data[1]
+        del mine.steps["step2"], other.steps["step2"]
+        assert_same_files(mine, other, task)
+    assert not list((tmp_path / "sonde").rglob("dump_error_info.log"))
