@@ -23,11 +23,6 @@ constexpr std::string_view kOutputFolder = "ASCEND_PROFILER_OUTPUT";
 constexpr std::string_view kDoneFile = "analyse.done";
 
 // The folder that holds SONDE and the deliverables, whichever of the two was named.
-std::string SpanFolder(const std::string& path) {
-  const std::string absolute = base::AbsolutePath(path);
-  return base::BaseName(absolute) == "SONDE" ? std::string(base::DirName(absolute)) : absolute;
-}
-
 // Values of --export-type that the capture asks for, without what we do not know.
 std::vector<std::string> ExportTypes(const AnalyseOptions& options,
                                      const recipes::CaptureSettings& settings) {
@@ -158,6 +153,11 @@ Result<AnalysedRank> SummariseOnly(const importers::TraceSource& source,
 }
 
 }  // namespace
+
+std::string SpanFolder(const std::string& path) {
+  const std::string absolute = base::AbsolutePath(path);
+  return base::BaseName(absolute) == "SONDE" ? std::string(base::DirName(absolute)) : absolute;
+}
 
 bool IsAnalysed(const std::string& span_folder) {
   return base::PathExists(JoinPath(JoinPath(span_folder, kOutputFolder), kDoneFile));

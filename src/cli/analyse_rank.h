@@ -34,6 +34,10 @@ struct AnalysedRank {
   std::vector<std::string> written;  // folders and files that hold the deliverables
 };
 
+// The folder, or the file, of a trace that was found, whichever part of it was named; absolute. Its
+// last part names the deliverables.
+std::string SpanFolder(const std::string& path);
+
 // Whether the deliverables of a capture lie beside it, whole.
 bool IsAnalysed(const std::string& span_folder);
 

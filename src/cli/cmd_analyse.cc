@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -62,6 +63,41 @@ Result<std::vector<TraceSource>> FindCaptures(const std::vector<std::string>& pa
   return found;
 }
 
+// The last `count` parts of a path.
+std::string Tail(const std::string& path, size_t count) {
+  size_t begin = path.size();
+  while (count > 0 && begin > 0) {
+    const size_t slash = path.rfind('/', begin - 1);
+    begin = slash == std::string::npos ? 0 : slash;
+    --count;
+  }
+  return path.substr(begin == path.size() ? begin : begin + (path[begin] == '/' ? 1 : 0));
+}
+
+// Where below `output` the deliverables of each trace go: traces of one name are told apart by as
+// many of the folders above them as it takes.
+std::vector<std::string> OutputFolders(const std::vector<TraceSource>& traces,
+                                       const std::string& output) {
+  std::vector<std::string> folders(traces.size(), output);
+  if (output.empty()) return folders;
+  std::map<std::string, std::vector<size_t>> same;
+  for (size_t i = 0; i < traces.size(); ++i) {
+    same[Tail(SpanFolder(traces[i].path), 1)].push_back(i);
+  }
+  for (const auto& [name, twins] : same) {
+    std::set<std::string> tails;
+    for (size_t parts = 1; tails.size() < twins.size(); ++parts) {
+      tails.clear();
+      for (const size_t i : twins) {
+        const std::string tail = Tail(SpanFolder(traces[i].path), parts);
+        tails.insert(tail);
+        folders[i] = tail == name ? output : base::JoinPath(output, base::DirName(tail));
+      }
+    }
+  }
+  return folders;
+}
+
 // Ranks first by number, then by name; those without a rank last.
 void SortByRank(std::vector<AnalysedRank>& ranks) {
   std::stable_sort(ranks.begin(), ranks.end(), [](const AnalysedRank& a, const AnalysedRank& b) {
@@ -74,12 +110,15 @@ void SortByRank(std::vector<AnalysedRank>& ranks) {
 // After the ranks, whose captures a session shares.
 size_t AnalyseServers(const std::vector<TraceSource>& servers, const AnalyseOptions& options) {
   size_t failed = 0;
-  for (const TraceSource& server : servers) {
-    const Result<std::string> summary = AnalyseServer(server, options);
+  const std::vector<std::string> folders = OutputFolders(servers, options.output_folder);
+  for (size_t i = 0; i < servers.size(); ++i) {
+    AnalyseOptions own = options;
+    own.output_folder = folders[i];
+    const Result<std::string> summary = AnalyseServer(servers[i], own);
     if (summary.ok()) {
       std::fprintf(stdout, "\n%s", summary->c_str());
     } else {
-      PrintError(Concat(server.path, ": ", summary.status().message()));
+      PrintError(Concat(servers[i].path, ": ", summary.status().message()));
       ++failed;
     }
   }
@@ -100,11 +139,14 @@ Result<int> Analyse(const Options& options) {
                                     .threads = std::max(1, cores / at_a_time),
                                     .data_simplification = options.data_simplification,
                                     .only_missing = options.only_missing};
+  const std::vector<std::string> folders = OutputFolders(captures, options.output_folder);
   std::vector<std::optional<Result<AnalysedRank>>> results(captures.size());
   base::ProgressBar progress("Parsing", captures.size());
   base::ParallelFor(captures.size(), {.max_threads = at_a_time}, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      results[i].emplace(AnalyseRank(captures[i], rank_options));
+      AnalyseOptions own = rank_options;
+      own.output_folder = folders[i];
+      results[i].emplace(AnalyseRank(captures[i], own));
       progress.Advance();
     }
   });

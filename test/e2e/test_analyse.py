@@ -130,6 +130,19 @@ def test_same_bytes_again_and_other_folder(run_sonde, profile, tmp_path):
     assert (other / "analyse.done").exists()
 
 
+def test_captures_of_one_name_go_to_folders_of_their_own(run_sonde, profile, tmp_path):
+    name = span_of(profile).name
+    nodes = tmp_path / "nodes"
+    for node in ("a", "b"):
+        shutil.copytree(span_of(profile), nodes / node / name)
+    done = run_sonde("analyse", nodes, "--export-type", "text", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    done_files = sorted((tmp_path / "out").rglob("analyse.done"))
+    assert [path.relative_to(tmp_path / "out").parts[:2] for path in done_files] == [
+        ("a", name), ("b", name),
+    ]  # fmt: skip
+
+
 def raw_records(profile):
     return sorted(path.name for path in (span_of(profile) / "SONDE").glob("*.sonde"))
 
