@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "base/files.h"
 #include "base/strings.h"
@@ -31,13 +32,25 @@ sigset_t WatchedSignals() {
   return set;
 }
 
+// A program for another machine is no script, though the system says the same of both.
+bool IsElf(const std::string& path) {
+  std::array<char, 4> begin{};
+  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+  return std::string_view(begin.data(), begin.size()) ==
+         "\x7f"
+         "ELF";
+}
+
 // In the child, between fork and exec: system calls only.
-[[noreturn]] void BecomeProgram(const char* path, char* const* words, char* const* environment,
-                                const sigset_t& mask, pid_t parent, int report) {
+[[noreturn]] void BecomeProgram(const char* path, char* const* words, char* const* shell_words,
+                                char* const* environment, const sigset_t& mask, pid_t parent,
+                                int report) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(kExitNotExecutable);  // the parent died before the line above
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   execve(path, words, environment);
+  // A script that does not name its interpreter is the shell's, as execvp(3) has it.
+  if (errno == ENOEXEC && shell_words != nullptr) execve("/bin/sh", shell_words, environment);
   const int error_number = errno;
   // If even this cannot be written, the parent sees an exit status of 126.
   [[maybe_unused]] const ssize_t n = write(report, &error_number, sizeof(error_number));
@@ -100,6 +113,10 @@ Result<ProgramEnd> Supervise(const ProgramStart& start) {
   std::vector<std::string> word_texts = start.words;
   std::vector<std::string> environment_texts = MergedEnvironment(start.variables);
   const std::vector<char*> word_pointers = ExecPointers(word_texts);
+  std::vector<std::string> shell_texts = {"/bin/sh", start.path};
+  shell_texts.insert(shell_texts.end(), word_texts.begin() + 1, word_texts.end());
+  const std::vector<char*> shell_pointers = ExecPointers(shell_texts);
+  char* const* const as_script = IsElf(start.path) ? nullptr : shell_pointers.data();
   const std::vector<char*> environment_pointers = ExecPointers(environment_texts);
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC) != 0) return base::ErrnoStatus(errno, "start", start.path);
@@ -113,8 +130,8 @@ Result<ProgramEnd> Supervise(const ProgramStart& start) {
   const pid_t child = fork();
   if (child == 0) {
     if (start.stdout_to_stderr) dup2(STDERR_FILENO, STDOUT_FILENO);
-    BecomeProgram(start.path.c_str(), word_pointers.data(), environment_pointers.data(), before,
-                  parent, report[1]);
+    BecomeProgram(start.path.c_str(), word_pointers.data(), as_script, environment_pointers.data(),
+                  before, parent, report[1]);
   }
   const int fork_error = errno;
   close(report[1]);

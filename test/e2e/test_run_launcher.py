@@ -64,6 +64,14 @@ def test_exit_status_and_streams_pass_through(launch):
     assert done.stderr.startswith("err\n")
 
 
+def test_a_script_without_an_interpreters_name_is_the_shells(launch, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("echo $0 $1; exit 3\n")
+    script.chmod(0o755)
+    done = launch("--", str(script), "word")
+    assert (done.returncode, done.stdout) == (3, f"{script} word\n")
+
+
 def test_death_by_signal_passes_through(launch):
     assert launch("--", "sh", "-c", "kill -SEGV $$").returncode == -signal.SIGSEGV
 
