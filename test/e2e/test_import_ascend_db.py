@@ -241,6 +241,21 @@ def test_exported_again_is_equal_table_by_table(span, run_sonde, tmp_path):
     assert sorted(span.rglob("*-journal")) == []
 
 
+def test_triggers_are_kept_and_do_not_act(shared_data, run_sonde, tmp_path):
+    span = reader.copy_of(shared_data / DATABASES[3], tmp_path / "span")
+    path = span / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_1.db"
+    with sqlite3.connect(path) as writer:
+        writer.execute("CREATE TABLE FIRST (a INTEGER)")
+        writer.execute("CREATE TRIGGER noted AFTER INSERT ON FIRST "
+                       "BEGIN INSERT INTO SECOND VALUES (new.a); END")  # fmt: skip
+        writer.execute("CREATE TABLE SECOND (a INTEGER)")
+        writer.execute("INSERT INTO FIRST VALUES (7)")
+    writer.close()
+    done = run_sonde("analyse", span, "--export-type", "db", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert all_tables(tmp_path / "out" / span.name / path.relative_to(span)) == all_tables(path)
+
+
 def test_write_ahead_log_is_read(shared_data, tmp_path, run_sonde):
     """What another viewer has not folded into the database yet is seen all the same."""
     span = reader.copy_of(shared_data / DATABASES[3], tmp_path / "span")

@@ -17,6 +17,8 @@ Result<SqliteFile> SqliteFile::Create(const std::string& path) {
       sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   SqliteFile file(database, path);
   if (code != SQLITE_OK) return file.Failure("cannot create the database");
+  // Rows are written as they were read: triggers of a copied table acted on them long ago.
+  sqlite3_db_config(file.database_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   SONDE_RETURN_IF_ERROR(file.Execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN"));
   return file;
 }

@@ -29,7 +29,7 @@ Result<std::string> PathOf(const ExportContext& context, const std::string& file
   const bool in_output = file.starts_with(kOutput) && !context.output_folder.empty();
   std::string path = in_output ? base::JoinPath(context.output_folder, file.substr(kOutput.size()))
                                : base::JoinPath(context.span_folder, file);
-  if (file.starts_with('/') || file.find("..") != std::string::npos) {
+  if (file.starts_with('/') || Concat("/", file, "/").find("/../") != std::string::npos) {
     return base::CorruptDataError(Concat("the store names a file outside its folder: ", file));
   }
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(std::string(base::DirName(path))));
