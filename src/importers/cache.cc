@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kKeepSeconds = 3600;
 constexpr int64_t kUnfinishedSeconds = 86400;
-constexpr std::string_view kStoreEnd = ".duckdb";
+constexpr std::array<std::string_view, 2> kEnds = {".duckdb", ".zoom"};  // of stores and indexes
 constexpr std::string_view kUnfinished = ".tmp.";
 
 std::string AbsoluteVariable(const char* name) {
@@ -75,7 +75,7 @@ void PruneCache(const std::string& folder, uint64_t limit, int64_t now_s) {
   if (!entries.ok()) return;
   std::map<std::string, CachedStore> stores;
   for (const base::DirectoryEntry& entry : *entries) {
-    const size_t end = entry.name.find(kStoreEnd);
+    const size_t end = std::min(entry.name.find(kEnds[0]), entry.name.find(kEnds[1]));
     struct stat info{};
     const std::string path = base::JoinPath(folder, entry.name);
     if (end == std::string::npos || ::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {

@@ -1,9 +1,9 @@
 // Where stores of foreign traces are kept: the user's cache folder, bounded in size.
 //
-// Files are named by the content of the trace, "<number>.duckdb" with more files beside that begin
-// with the same name. What was used longest ago goes first when the folder grows beyond its limit;
-// stores used within the last hour stay, since others may be about to open them. Threads: any;
-// several processes may use and prune the folder at once.
+// Files are named by the content of the trace, "<number>.duckdb" and its index "<number>.zoom".
+// What was used longest ago goes first when the folder grows beyond its limit; stores used within
+// the last hour stay, since others may be about to open them. Threads: any; several processes may
+// use and prune the folder at once.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ Result<std::string> CacheFolder();
 // SONDE_CACHE_BYTES, else the default.
 uint64_t CacheLimit();
 
-// Marks the store as used now.
+// Marks the store as used now; one that is open for long again within each hour.
 void TouchStore(const std::string& path);
 
 // Removes stores until the folder holds at most `limit` bytes, and unfinished files that are older

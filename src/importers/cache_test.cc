@@ -34,15 +34,15 @@ class CacheTest : public ::testing::Test {
 
 TEST_F(CacheTest, WhatWasUsedLongestAgoGoesFirst) {
   Make("1.duckdb", 3 * kDay);
-  Make("1.duckdb.zoom", 3 * kDay);
+  Make("1.zoom", 3 * kDay);
   Make("2.duckdb", 2 * kDay);
-  Make("2.duckdb.zoom", 5 * kDay);
+  Make("2.zoom", 5 * kDay);
   Make("3.duckdb", kDay);
   PruneCache(folder_.path(), uint64_t{200} << 10U, kNow);
   EXPECT_FALSE(Has("1.duckdb"));
-  EXPECT_FALSE(Has("1.duckdb.zoom"));
+  EXPECT_FALSE(Has("1.zoom"));
   EXPECT_TRUE(Has("2.duckdb"));
-  EXPECT_TRUE(Has("2.duckdb.zoom"));
+  EXPECT_TRUE(Has("2.zoom"));
   EXPECT_TRUE(Has("3.duckdb"));
 }
 

@@ -46,8 +46,9 @@ constexpr std::array kImporters = {
 
 constexpr int64_t kImportDatabaseBytes = int64_t{128} << 20U;
 
-Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& found,
-              std::vector<std::string>& unread) {
+// `is_inside`: of what the user named.
+Status Search(const std::string& path, int max_depth, bool is_inside,
+              std::vector<TraceSource>& found, std::vector<std::string>& unread) {
   if (const Importer* importer = FindImporter(path)) {
     found.push_back({path, importer});
     return {};
@@ -56,14 +57,19 @@ Status Search(const std::string& path, int max_depth, std::vector<TraceSource>& 
     unread.push_back(path);
     return {};
   }
-  SONDE_ASSIGN_OR_RETURN(const auto entries, base::ListDirectory(path));
-  for (const base::DirectoryEntry& entry : entries) {
+  const auto entries = base::ListDirectory(path);
+  if (!entries.ok() && is_inside) {  // what lies beside can be read
+    unread.push_back(path);
+    return {};
+  }
+  SONDE_RETURN_IF_ERROR(entries.status());
+  for (const base::DirectoryEntry& entry : *entries) {
     const std::string inside = base::JoinPath(path, entry.name);
     if (entry.name.starts_with('.') ||
         (!base::IsDirectory(inside) && !base::IsRegularFile(inside))) {
       continue;
     }
-    SONDE_RETURN_IF_ERROR(Search(inside, max_depth - 1, found, unread));
+    SONDE_RETURN_IF_ERROR(Search(inside, max_depth - 1, /*is_inside=*/true, found, unread));
   }
   return {};
 }
@@ -179,7 +185,7 @@ Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_dep
   if (is_file && ::access(path.c_str(), R_OK) != 0) return base::ErrnoStatus(errno, "read", path);
   std::vector<TraceSource> found;
   std::vector<std::string> others;
-  SONDE_RETURN_IF_ERROR(Search(path, max_depth, found, others));
+  SONDE_RETURN_IF_ERROR(Search(path, max_depth, /*is_inside=*/false, found, others));
   for (const Importer& importer : kImporters) {
     if (is_file && found.empty() && importer.holds != nullptr && importer.holds(path)) {
       found.push_back({path, &importer});

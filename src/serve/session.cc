@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "importers/cache.h"
 #include "serve/describe.h"
 #include "store/duckdb_lazy.h"
 #include "store/zoom_open.h"
@@ -21,7 +22,8 @@ using base::Concat;
 // the same for each order in which the traces become ready.
 constexpr int64_t kBaseStep = int64_t{1} << 50U;
 
-constexpr int kSearchDepth = 3;      // folders
+constexpr int kSearchDepth = 3;  // folders
+constexpr auto kTouchEvery = std::chrono::minutes(10);
 constexpr size_t kMaxIgnored = 200;  // that are listed
 
 // Statements leave a processor to the timeline.
@@ -113,9 +115,14 @@ void Session::Load() {
     std::vector<std::string> added;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopped_ || !paths_.empty() || !added_.empty(); });
+      changed_.wait_for(lock, kTouchEvery,
+                        [this] { return stopped_ || !paths_.empty() || !added_.empty(); });
       paths = std::exchange(paths_, {});
       added = std::exchange(added_, {});
+    }
+    if (paths.empty() && added.empty()) {
+      TouchStores();
+      continue;
     }
     for (const std::string& path : paths) {
       if (!stopped()) FindAll(path, /*confined=*/false);
@@ -135,6 +142,15 @@ void Session::Load() {
       for (size_t i = begin; i < end && !stopped(); ++i) LoadOne(waiting[i]);
     });
     Update([&] { message_.loading = !paths_.empty() || !added_.empty(); });
+  }
+}
+
+// The cache forgets stores of which it hears nothing for an hour; SQL opens them when it comes.
+void Session::TouchStores() const {
+  const auto cache = importers::CacheFolder();
+  if (!cache.ok()) return;
+  for (const auto& trace : Ready()) {
+    if (base::DirName(trace->store->path()) == *cache) importers::TouchStore(trace->store->path());
   }
 }
 

@@ -115,6 +115,7 @@ class Session {
 
   void Load();
   // `confined`: only what lies in the roots, whatever links say.
+  void TouchStores() const;
   void FindAll(const std::string& path, bool confined);
   size_t AddSlot(importers::TraceSource source, const char* state);  // under the mutex
   void LoadOne(size_t index);

@@ -272,6 +272,17 @@ def test_no_permission(tmp_path, name):
     (tmp_path / "d").chmod(0o700)
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+def test_a_folder_without_permission_hides_no_other(tmp_path, query):
+    write(tmp_path / "d" / "a.json", [event()])
+    closed = tmp_path / "d" / "closed"
+    closed.mkdir(mode=0)
+    try:
+        assert query(tmp_path / "d", "SELECT count(*) FROM slice") == [{"count_star()": 1}]
+    finally:
+        closed.chmod(0o700)
+
+
 SMALL = [
     {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "p"}},
     event(args={"a": 1, "b": [1, {"c": 'x"y'}], "d": 1.5e-3, "e": None, "f": True}),
@@ -419,9 +430,11 @@ class TestCache:
             assert count(path) == 50
             for store in self.stores(tmp_path):
                 os.utime(store, (1, 1))
+                os.utime(store.with_suffix(".zoom"), (1, 1))
         path = self.trace(tmp_path, number=9)
         assert count(path) == 50
-        assert len(self.stores(tmp_path)) == 1
+        (store,) = self.stores(tmp_path)
+        assert sorted(store.parent.iterdir()) == [store, store.with_suffix(".zoom")]
 
     def test_the_same_trace_twice(self, tmp_path):
         for name in ("two/a.json", "two/b.json"):
