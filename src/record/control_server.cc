@@ -24,6 +24,7 @@ namespace {
 constexpr size_t kMaxConnections = 16;
 constexpr int kBacklog = 16;
 constexpr int64_t kRequestTimeoutNs = 2'000'000'000;
+constexpr int64_t kNoDescriptorNs = 500'000'000;  // until the next try
 constexpr int kSendTimeoutSeconds = 2;
 
 bool SplitTcpAddress(std::string_view address, uint16_t* port) {
@@ -124,7 +125,7 @@ void ControlServer::AbandonInChild() {
 }
 
 void ControlServer::AddPolls(std::vector<pollfd>* polls) const {
-  if (listening() && connections_.size() < kMaxConnections) {
+  if (listening() && connections_.size() < kMaxConnections && MonotonicNs() >= accept_again_ns_) {
     polls->push_back({listener_, POLLIN, 0});
   }
   for (const Connection& connection : connections_) polls->push_back({connection.fd, POLLIN, 0});
@@ -153,7 +154,11 @@ void ControlServer::Serve(const std::vector<pollfd>& polls) {
 
 void ControlServer::Accept() {
   const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (fd < 0) return;  // the client has gone again
+  if (fd < 0) {
+    // Else the client has gone again. It waits as long as the program has no descriptor for it.
+    if (errno == EMFILE || errno == ENFILE) accept_again_ns_ = MonotonicNs() + kNoDescriptorNs;
+    return;
+  }
   const timeval timeout{kSendTimeoutSeconds, 0};
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
   connections_.push_back({fd, MonotonicNs() + kRequestTimeoutNs, {}});

@@ -58,6 +58,7 @@ class ControlServer {
   std::string socket_path_;
   std::string address_;
   std::vector<Connection> connections_;
+  int64_t accept_again_ns_ = 0;  // monotonic
 };
 
 }  // namespace sonde::record

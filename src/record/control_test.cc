@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <thread>
 
@@ -50,13 +52,17 @@ class ControlTest : public SessionTest {
       EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
       return fd;
     }
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ConnectByTcp(fd);
+    return fd;
+  }
+
+  void ConnectByTcp(int fd) const {
     sockaddr_in name{};
     name.sin_family = AF_INET;
     name.sin_port = htons(static_cast<uint16_t>(std::stoi(port_)));
     name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
     EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
-    return fd;
   }
 
   static std::string ReadToEnd(int fd) {
@@ -215,6 +221,27 @@ TEST_F(ControlTest, SlowAndSilentClientsHoldUpNobody) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   EXPECT_EQ(StatusOf(ReadToEnd(silent[0])), 408) << "dropped after its time";
   for (size_t i = 1; i < silent.size(); ++i) close(silent[i]);
+}
+
+TEST_F(ControlTest, WaitsWhileTheProgramHasNoDescriptorLeft) {
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{static_cast<rlim_t>(client) + 1, before.rlim_max};  // all below are in use
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  ConnectByTcp(client);
+  timespec begin{};
+  timespec end{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  const double seconds = static_cast<double>(end.tv_sec - begin.tv_sec) +
+                         1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
+  EXPECT_LT(seconds, 0.3) << "the thread must not turn in circles";
+  const std::string text = "GET /status HTTP/1.1\r\nHost: localhost:" + port_ + "\r\n\r\n";
+  send(client, text.data(), text.size(), MSG_NOSIGNAL);
+  EXPECT_EQ(StatusOf(ReadToEnd(client)), 200);
 }
 
 TEST_F(ControlTest, ByteByByteAndExpectContinue) {
