@@ -20,7 +20,6 @@ constexpr size_t kThreads = 160;  // one a connection; an event stream holds its
 constexpr int kBacklog = 512;     // the library's own is 5
 constexpr int kReadSeconds = 10;  // until a request is whole
 constexpr int kWriteSeconds = 20;
-constexpr const char* kCookie = "sonde_token";
 
 int HttpStatusOf(StatusCode code) {
   switch (code) {
@@ -55,11 +54,14 @@ bool SameText(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-std::string CookieOf(const httplib::Request& request) {
+// Browsers send cookies to every port of a machine.
+std::string CookieName(int port) { return Concat("sonde_token_", std::to_string(port)); }
+
+std::string CookieOf(const httplib::Request& request, int port) {
   const std::string cookies = request.get_header_value("Cookie");
+  const std::string wanted = Concat(CookieName(port), "=");
   for (std::string_view part : base::Split(cookies, ';')) {
     part = base::Trim(part);
-    const std::string wanted = Concat(kCookie, "=");
     if (part.starts_with(wanted)) return std::string(part.substr(wanted.size()));
   }
   return {};
@@ -174,7 +176,11 @@ class HttpServer::Impl {
 
  private:
   bool IsOurHost(const std::string& host) const {
+    constexpr int kStandardPort = 80;  // that addresses leave out
     const std::string port = Concat(":", std::to_string(port_));
+    if (port_ == kStandardPort && host.find(':', host.find(']') + 1) == std::string::npos) {
+      return IsOurHost(Concat(host, port));
+    }
     return host == Concat("127.0.0.1", port) || host == Concat("localhost", port) ||
            host == Concat("[::1]", port) || host == Concat(options_.host, port);
   }
@@ -193,12 +199,14 @@ class HttpServer::Impl {
       return false;
     }
     const std::string origin = request.get_header_value("Origin");
-    if (!origin.empty() && origin != Concat("http://", host)) {
+    // By https where a tunnel speaks it for us.
+    if (!origin.empty() && origin != Concat("http://", host) &&
+        origin != Concat("https://", host)) {
       Refuse(response, 403, "requests of other pages are refused");
       return false;
     }
     if (!options_.token.empty() && !SameText(request.get_param_value("token"), options_.token) &&
-        !SameText(CookieOf(request), options_.token)) {
+        !SameText(CookieOf(request, port_), options_.token)) {
       Refuse(response, 401, "open the whole address that sonde view printed, with its token");
       return false;
     }
@@ -212,7 +220,7 @@ class HttpServer::Impl {
       return;
     }
     if (!options_.token.empty() && request.has_param("token")) {
-      answer->headers.emplace_back("Set-Cookie", Concat(kCookie, "=", options_.token,
+      answer->headers.emplace_back("Set-Cookie", Concat(CookieName(port_), "=", options_.token,
                                                         "; HttpOnly; SameSite=Strict; Path=/"));
     }
     Convert(std::move(*answer), response);

@@ -1,5 +1,7 @@
 // POST /api/export?trace=&format=csv|xlsx|parquet&id= with a statement as body: all its rows as a
 // file. /api/cancel ends it.
+#include <cmath>
+
 #include "base/files.h"
 #include "base/strings.h"
 #include "precision/output/xlsx_table.h"
@@ -59,7 +61,8 @@ void AddCell(precision::XlsxTable& table, const store::Chunk& chunk, size_t colu
   }
   constexpr size_t kExactDigits = 15;
   const auto number = !is_text || is_decimal ? base::ParseDouble(text) : std::nullopt;
-  if (number && (text.size() <= kExactDigits || text.find('.') != std::string::npos)) {
+  if (number && std::isfinite(*number) &&
+      (text.size() <= kExactDigits || text.find('.') != std::string::npos)) {
     return table.Number(*number);
   }
   table.Text(text);
