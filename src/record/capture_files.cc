@@ -20,7 +20,7 @@ using base::Crc32c;
 
 // Blocks kept beyond the end of the dictionary, so that the reason can still be written when the
 // disk is full.
-constexpr off_t kDictionaryReserve = 256 * 1024;
+constexpr uint64_t kDictionaryReserve = 256 * 1024;
 constexpr uint64_t kMaxSegmentBytes = 64ull << 20;
 // In keep-last mode the span to keep lies in about this many segments.
 constexpr int64_t kSegmentsPerSpan = 8;
@@ -44,15 +44,16 @@ capture::FileHeader MakeHeader(uint64_t magic, uint32_t number, const CaptureIde
   return header;
 }
 
-// Creates the file and writes its header. Descriptor or negative errno.
-int CreateWithHeader(const std::string& path, const capture::FileHeader& header) {
-  int fd = CreateFile(path);
-  if (fd < 0) return fd;
+// Creates the file and writes its header.
+int CreateWithHeader(const std::string& path, const capture::FileHeader& header, OwnFile* file) {
+  int result = file->Create(path);
+  if (result != 0) return result;
   iovec piece{const_cast<capture::FileHeader*>(&header), sizeof(header)};
-  const int result = WriteWhole(fd, &piece, 1, 0);
-  if (result == 0) return fd;
-  CloseFile(&fd);
-  unlink(path.c_str());
+  result = file->Write(&piece, 1, 0);
+  if (result != 0) {
+    file->Close();
+    unlink(path.c_str());
+  }
   return result;
 }
 
@@ -80,13 +81,13 @@ void ScanPiece(const capture::Record* slots, uint32_t count, bool* second_of_pai
 DictionaryFile::~DictionaryFile() { Close(); }
 
 int DictionaryFile::Create(const CaptureIdentity& identity, uint32_t number) {
-  path_ = FileName(identity.folder, "dictionary", number);
-  const int fd = CreateWithHeader(path_, MakeHeader(capture::kDictionaryMagic, number, identity));
-  if (fd < 0) return fd;
-  fd_ = fd;
+  const int result =
+      CreateWithHeader(FileName(identity.folder, "dictionary", number),
+                       MakeHeader(capture::kDictionaryMagic, number, identity), &file_);
+  if (result != 0) return result;
   size_ = sizeof(capture::FileHeader);
   // Only a precaution: without it the last words may be missing when the disk is full.
-  [[maybe_unused]] const int ignored = fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, kDictionaryReserve);
+  file_.Reserve(kDictionaryReserve);
   return 0;
 }
 
@@ -117,23 +118,20 @@ int DictionaryFile::Flush() {
   if (buffer_.empty()) return 0;
   iovec piece{buffer_.data(), buffer_.size()};
   const uint64_t bytes = buffer_.size();
-  const int result = WriteWhole(fd_, &piece, 1, size_);
+  const int result = file_.Write(&piece, 1, size_);
   if (result == 0) size_ += bytes;
   buffer_.clear();
   return result;
 }
 
 void DictionaryFile::Close() {
-  if (fd_ >= 0) {
-    // Gives back the blocks reserved behind the end.
-    [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(size_));
-  }
-  CloseFile(&fd_);
+  if (file_.is_open()) file_.Truncate(size_);  // gives back the blocks reserved behind the end
+  file_.Close();
 }
 
-void DictionaryFile::Remove() { unlink(path_.c_str()); }
+void DictionaryFile::Remove() { unlink(file_.path().c_str()); }
 
-void DictionaryFile::Abandon() { CloseFile(&fd_); }
+void DictionaryFile::Abandon() { file_.Close(); }
 
 SegmentWriter::~SegmentWriter() { Close(); }
 
@@ -144,17 +142,17 @@ int SegmentWriter::Create(const CaptureIdentity& identity, int64_t keep_last_ns)
 }
 
 int SegmentWriter::OpenNext(int64_t now_ns) {
-  const std::string path = FileName(identity_.folder, "events", number_ + 1);
-  const int fd = CreateWithHeader(path, MakeHeader(capture::kSegmentMagic, number_ + 1, identity_));
-  if (fd < 0) return fd;
-  if (fd_ >= 0) {
-    old_.push_back({path_, now_ns, size_});
+  OwnFile next;
+  const int result =
+      CreateWithHeader(FileName(identity_.folder, "events", number_ + 1),
+                       MakeHeader(capture::kSegmentMagic, number_ + 1, identity_), &next);
+  if (result != 0) return result;
+  if (file_.is_open()) {
+    old_.push_back({file_.path(), now_ns, size_});
     closed_size_ += size_;
-    CloseFile(&fd_);
   }
-  fd_ = fd;
+  file_ = std::move(next);
   ++number_;
-  path_ = path;
   size_ = sizeof(capture::FileHeader);
   opened_ns_ = now_ns;
   return 0;
@@ -180,7 +178,7 @@ int SegmentWriter::Append(const ChunkSource& source, uint64_t* records) {
   }
   if (header.slot_count == 0) header.min_ticks = 0;
   header.header_crc = Crc32c(&header, offsetof(capture::ChunkHeader, header_crc));
-  const int result = WriteWhole(fd_, iov, 3, size_);
+  const int result = file_.Write(iov, 3, size_);
   if (result == 0) size_ += sizeof(header) + header.slot_count * sizeof(capture::Record);
   return result;
 }
@@ -204,6 +202,6 @@ void SegmentWriter::DeleteOld(int64_t now_ns) {
   }
 }
 
-void SegmentWriter::Close() { CloseFile(&fd_); }
+void SegmentWriter::Close() { file_.Close(); }
 
 }  // namespace sonde::record

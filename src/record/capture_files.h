@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "capture/format.h"
+#include "record/file.h"
 
 namespace sonde::record {
 
@@ -47,8 +48,7 @@ class DictionaryFile {
  private:
   [[nodiscard]] int Flush();
 
-  int fd_ = -1;
-  std::string path_;
+  OwnFile file_;
   uint64_t size_ = 0;
   bool batching_ = false;
   std::string buffer_;
@@ -93,9 +93,8 @@ class SegmentWriter {
 
   CaptureIdentity identity_;
   int64_t keep_last_ns_ = 0;
-  int fd_ = -1;
+  OwnFile file_;
   uint32_t number_ = 0;
-  std::string path_;
   uint64_t size_ = 0;
   uint64_t closed_size_ = 0;
   uint64_t deleted_size_ = 0;

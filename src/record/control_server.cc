@@ -68,6 +68,7 @@ int ControlServer::Listen(const std::string& address) {
     CloseFile(&listener_);
     return Fail(-result, "cannot listen on %s: %s", address.c_str(), ErrorText(-result));
   }
+  identity_ = DescriptorIdentity(listener_);
   return 0;
 }
 
@@ -112,16 +113,22 @@ void ControlServer::Close() {
   if (!socket_path_.empty()) unlink(socket_path_.c_str());
   for (Connection& connection : connections_) CloseFile(&connection.fd);
   connections_.clear();
+  ForgetClosed();
   CloseFile(&listener_);
   socket_path_.clear();
   address_.clear();
 }
 
 void ControlServer::AbandonInChild() {
+  ForgetClosed();
   CloseFile(&listener_);
   new (&connections_) std::vector<Connection>;
   new (&socket_path_) std::string;
   new (&address_) std::string;
+}
+
+void ControlServer::ForgetClosed() {
+  if (listening() && !identity_.Holds(listener_)) listener_ = -1;
 }
 
 void ControlServer::AddPolls(std::vector<pollfd>* polls) const {

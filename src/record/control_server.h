@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "record/file.h"
 #include "record/http_request.h"
 
 namespace sonde::record {
@@ -35,6 +36,8 @@ class ControlServer {
   bool listening() const { return listener_ >= 0; }
   const std::string& address() const { return address_; }
 
+  // Stops listening where the program closed the socket: its number may be another's by now.
+  void ForgetClosed();
   // What to wait for; then Serve with the same array after poll.
   void AddPolls(std::vector<pollfd>* polls) const;
   void Serve(const std::vector<pollfd>& polls);
@@ -54,6 +57,7 @@ class ControlServer {
 
   Handler handler_;
   int listener_ = -1;
+  DescriptorIdentity identity_;
   uint16_t port_ = 0;
   std::string socket_path_;
   std::string address_;

@@ -97,6 +97,7 @@ int ControlThread::StartThread() {
   if (!server_.listening() && !dynamic_.watching()) return 0;
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd_ < 0) return Fail(errno, "cannot make an event descriptor");
+  wake_identity_ = DescriptorIdentity(wake_fd_);
   end_.store(false);
   sigset_t all, before;
   sigfillset(&all);
@@ -117,11 +118,13 @@ void ControlThread::EndThread() {
   end_.store(true);
   WakeThread();
   pthread_join(thread_, nullptr);
-  CloseFile(&wake_fd_);
+  if (wake_identity_.Holds(wake_fd_)) CloseFile(&wake_fd_);
+  wake_fd_ = -1;
   running_ = false;
 }
 
 void ControlThread::WakeThread() {
+  if (!wake_identity_.Holds(wake_fd_)) return;  // the program closed it: the thread looks by itself
   const uint64_t one = 1;
   // Can only fail when the thread has been woken already.
   [[maybe_unused]] const ssize_t ignored = write(wake_fd_, &one, sizeof(one));
@@ -135,7 +138,9 @@ void* ControlThread::Main(void* self) {
 void ControlThread::Loop() {
   std::vector<pollfd> polls;
   while (!end_.load()) {
-    polls.assign(1, {wake_fd_, POLLIN, 0});
+    server_.ForgetClosed();
+    // A negative one is passed over; one that was closed would be ready for ever.
+    polls.assign(1, {wake_identity_.Holds(wake_fd_) ? wake_fd_ : -1, POLLIN, 0});
     server_.AddPolls(&polls);
     poll(polls.data(), polls.size(), kLookMs);
     dynamic_.Poll();
@@ -148,7 +153,8 @@ void ControlThread::DropInChild() {
   new (&mutex_) std::mutex;
   new (&routes_mutex_) std::mutex;
   server_.AbandonInChild();
-  CloseFile(&wake_fd_);
+  if (wake_identity_.Holds(wake_fd_)) CloseFile(&wake_fd_);
+  wake_fd_ = -1;
   running_ = false;
 }
 

@@ -64,6 +64,7 @@ class ControlThread {
   pthread_t thread_ = {};
   bool running_ = false;
   int wake_fd_ = -1;  // an eventfd: ends the thread, or makes it look again
+  DescriptorIdentity wake_identity_;
   std::atomic<bool> end_{false};
   Recorder* const recorder_;
 };

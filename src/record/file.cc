@@ -112,4 +112,67 @@ void CloseFile(int* fd) {
   *fd = -1;
 }
 
+DescriptorIdentity::DescriptorIdentity(int fd) {
+  struct stat info{};
+  if (fstat(fd, &info) != 0) return;
+  device_ = info.st_dev;
+  inode_ = info.st_ino;
+}
+
+bool DescriptorIdentity::Holds(int fd) const {
+  struct stat info{};
+  return fstat(fd, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+}
+
+OwnFile& OwnFile::operator=(OwnFile&& other) noexcept {
+  Close();
+  fd_ = std::exchange(other.fd_, -1);
+  identity_ = other.identity_;
+  path_ = std::move(other.path_);
+  return *this;
+}
+
+int OwnFile::Create(const std::string& path) {
+  const int fd = CreateFile(path);
+  if (fd < 0) return fd;
+  fd_ = fd;
+  identity_ = DescriptorIdentity(fd);
+  path_ = path;
+  return 0;
+}
+
+int OwnFile::Ensure() {
+  if (identity_.Holds(fd_)) return 0;
+  fd_ = -1;  // not ours to close
+  int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  if (!identity_.Holds(fd)) {
+    CloseFile(&fd);
+    return -ESTALE;
+  }
+  fd_ = fd;
+  return 0;
+}
+
+int OwnFile::Write(iovec* iov, int count, uint64_t offset) {
+  const int result = Ensure();
+  return result != 0 ? result : WriteWhole(fd_, iov, count, offset);
+}
+
+void OwnFile::Reserve(uint64_t bytes) {
+  if (Ensure() != 0) return;
+  [[maybe_unused]] const int ignored =
+      fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
+}
+
+void OwnFile::Truncate(uint64_t bytes) {
+  if (Ensure() != 0) return;
+  [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(bytes));
+}
+
+void OwnFile::Close() {
+  if (fd_ >= 0 && identity_.Holds(fd_)) close(fd_);
+  fd_ = -1;
+}
+
 }  // namespace sonde::record

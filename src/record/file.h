@@ -1,15 +1,19 @@
-// File helpers of the recorder: whole writes to open files. Results are 0 or a negative errno
-// (no text: callers know what they were doing). Any thread.
+// Files of the recorder within a program that knows nothing of them. Results are 0 or a negative
+// errno (no text: callers know what they were doing). Any thread, but each object one at a time.
 //
-// Writes never raise SIGXFSZ in the host program: the signal is held back and taken off.
+// Writes never raise SIGXFSZ in the host program: the signal is held back and taken off. A program
+// may close any descriptor (daemons close all), and its next file then has the same number: nothing
+// is written to, or accepted from, a descriptor that is not of what was opened.
 #ifndef SONDE_RECORD_FILE_H_
 #define SONDE_RECORD_FILE_H_
 
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace sonde::record {
 
@@ -29,6 +33,43 @@ std::string ReadSmallFile(const std::string& path, size_t max_bytes);
 [[nodiscard]] int CreateFile(const std::string& path);
 
 void CloseFile(int* fd);  // -1 afterwards
+
+// What a descriptor stands for.
+class DescriptorIdentity {
+ public:
+  DescriptorIdentity() = default;
+  explicit DescriptorIdentity(int fd);
+  bool Holds(int fd) const;  // whether it still does
+
+ private:
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+// A file that the recorder makes and writes. Where the program closed its descriptor it is opened
+// again by its path.
+class OwnFile {
+ public:
+  OwnFile() = default;
+  ~OwnFile() { Close(); }
+  OwnFile(OwnFile&& other) noexcept { *this = std::move(other); }
+  OwnFile& operator=(OwnFile&& other) noexcept;
+
+  [[nodiscard]] int Create(const std::string& path);                // must not exist yet
+  [[nodiscard]] int Write(iovec* iov, int count, uint64_t offset);  // as WriteWhole
+  void Reserve(uint64_t bytes);   // blocks, behind the end too; best effort
+  void Truncate(uint64_t bytes);  // best effort
+  void Close();
+  bool is_open() const { return fd_ >= 0; }
+  const std::string& path() const { return path_; }
+
+ private:
+  [[nodiscard]] int Ensure();
+
+  int fd_ = -1;
+  DescriptorIdentity identity_;
+  std::string path_;
+};
 
 }  // namespace sonde::record
 

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -6,9 +7,12 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "base/files.h"
 #include "capture/args.h"
 #include "record/fast_path.h"
 #include "record/testing/session_fixture.h"
@@ -207,6 +211,38 @@ TEST_F(SessionTest, FeaturesDecideWhatUsersRecord) {
   const sonde_memory_event event{};
   sonde_memory(&event);
   EXPECT_TRUE(Stop().records.empty());
+}
+
+// As daemons do, and as double closes do by accident.
+TEST_F(SessionTest, DescriptorsThatTheProgramClosesAndTakes) {
+  ASSERT_TRUE(base::MakeDirectories(folder_.File("capture")).ok());
+  const std::string directory = folder_.File("capture");
+  Start(ConfigIn(directory));
+  sonde_mark(Name("before"), 0, 0);
+  std::vector<int> taken;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const std::string target = std::filesystem::read_symlink(entry.path(), error).string();
+    if (target.starts_with(directory)) taken.push_back(std::stoi(entry.path().filename()));
+  }
+  ASSERT_GE(taken.size(), 2U) << "the dictionary and the segment";
+  for (const int fd : taken) {
+    close(fd);
+    const int own = open(folder_.File(std::to_string(fd)).c_str(), O_RDWR | O_CREAT, 0600);
+    if (own != fd) {
+      ASSERT_EQ(dup2(own, fd), fd);
+      close(own);
+    }
+    ASSERT_EQ(write(fd, "user", 4), 4);
+  }
+  sonde_mark(Name("a name that is new"), 0, 0);
+  const CheckedCapture capture = Stop();
+  ASSERT_EQ(capture.records.size(), 2U);
+  EXPECT_EQ(capture.records[1].name, "a name that is new");
+  for (const int fd : taken) {
+    EXPECT_EQ(base::ReadFile(folder_.File(std::to_string(fd))).value(), "user");
+    EXPECT_EQ(close(fd), 0) << "still the program's";
+  }
 }
 
 TEST_F(SessionTest, TenSessionsInOneProcess) {
