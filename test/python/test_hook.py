@@ -179,6 +179,15 @@ def test_sonde_can_be_imported_without_installation(run_hooked):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_module_of_the_program_called_sonde_is_its_own(run_hooked, fake_torch, tmp_path):
+    (tmp_path / "sonde.py").write_text("word = 'probe of the sea'\n")
+    (tmp_path / "program.py").write_text("import sonde, torch; print(sonde.word, torch.answer)\n")
+    done = run_hooked("program.py", PYTHONPATH=path_with(fake_torch))
+    assert (done.returncode, done.stdout) == (0, "probe of the sea 42\n")
+    assert "not recorded: the program has another module called sonde" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_run_list_that_is_gone_is_not_made_again(tmp_path, fake_torch):
     """A process that outlives its launcher must not leave a list behind, nor complain."""
     environment = hooked_environment(tmp_path, PYTHONPATH=path_with(fake_torch))

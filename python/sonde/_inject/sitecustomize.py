@@ -13,14 +13,15 @@ import sys
 class _Finder:
     """Finds ``torch`` as everybody else would and has us told when its import is over.
 
-    Also finds the package ``sonde`` that this file belongs to, installed or not.
+    Also finds the package ``sonde`` that this file belongs to, installed or not, unless the program
+    has a module of that name that is another.
     """
 
     def find_spec(self, name, path=None, target=None):
         if name == "torch":
             return self._find_torch(path, target)
         if name == "sonde" and path is None:
-            return _spec_of_sonde()
+            return None if _has_another_sonde() else _spec_of_sonde()
         return None
 
     def _find_torch(self, path, target):
@@ -56,7 +57,8 @@ def _attach(torch, finder):
     except (KeyboardInterrupt, SystemExit):  # the latter: it must not run as it is set up
         raise
     except BaseException as problem:  # the program must go on, whatever this is
-        _complain(problem)
+        own = "the program has another module called sonde, rename it"
+        _complain(own if _has_another_sonde() else problem)
     finally:
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
@@ -67,6 +69,16 @@ def _complain(problem):
         sys.stderr.write(f"sonde: this process is not recorded: {problem}\n")
     except BaseException:
         pass  # no standard error to say it on
+
+
+def _has_another_sonde():
+    from _frozen_importlib_external import PathFinder
+
+    spec = PathFinder.find_spec("sonde", sys.path)
+    if spec is None or spec.loader is None:  # none, or a folder of that name without code
+        return False
+    places = spec.submodule_search_locations or ()
+    return not any(os.path.isdir(os.path.join(place, "_inject")) for place in places)
 
 
 def _spec_of_sonde():
