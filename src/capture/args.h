@@ -45,7 +45,7 @@ enum class InputTag : uint8_t {
 inline constexpr char kKeyInputs[] = "inputs";
 inline constexpr char kKeyModuleClass[] = "class";
 inline constexpr char kKeyGroupName[] = "group_name";
-inline constexpr char kKeyGroupRanks[] = "group_ranks";  // kInt64Array, global ranks
+inline constexpr char kKeyGroupRanks[] = "group_ranks";  // kName of a JSON list, global ranks
 inline constexpr char kKeyBytes[] = "bytes";             // kInt64, payload of this rank
 inline constexpr char kKeyCount[] = "count";             // kInt64, elements
 inline constexpr char kKeyDtype[] = "dtype";             // kText, torch name ("float32")

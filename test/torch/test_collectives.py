@@ -32,6 +32,8 @@ def show(session):
     for record in records:
         args = dict(record.args)
         args.pop("inputs", None)
+        if "group_ranks" in args:
+            args["group_ranks"] = json.loads(args["group_ranks"])
         rows.append([record.kind == COLLECTIVE, record.name, args, record.dur, record.thread])
     print("RESULT" + json.dumps(rows), flush=True)
 """
@@ -278,3 +280,35 @@ dist.destroy_process_group()
         calls, works = split(rows)
         assert [row[1] for row in calls] == ["c10d::allreduce_"]
         assert works[0][2]["bytes"] == 100
+
+
+@pytest.mark.parametrize("size", [8, 4096])
+def test_groups_of_many_ranks(size):
+    """However many they are, every call tells them; torch's fake group has no peers."""
+    program = f"""
+from torch.testing._internal.distributed.fake_pg import FakeStore
+dist.init_process_group("fake", rank=0, world_size={size}, store=FakeStore())
+even = dist.new_group(list(range(0, {size}, 2)))
+with harness.record(harness.OPS | harness.SHAPES) as session:
+    dist.all_reduce(torch.ones(10))
+    dist.all_reduce(torch.ones(20), group=even)
+show(session)
+print("RESULT" + json.dumps(session.capture.issues))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", PREAMBLE + program],
+        env={**os.environ, "RANK": "0", "PYTHONWARNINGS": "ignore"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    lines = [t[len("RESULT") :] for t in done.stdout.splitlines() if t.startswith("RESULT")]
+    rows, issues = map(json.loads, lines)
+    calls, _ = split(rows)
+    assert [row[2]["group_ranks"] for row in calls] == [
+        list(range(size)),
+        list(range(0, size, 2)),
+    ]
+    assert [row[2]["bytes"] for row in calls] == [40, 80]
+    assert not [issue for issue in issues if "left out" in issue]

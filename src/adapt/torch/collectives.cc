@@ -236,7 +236,9 @@ void AddFacts(sonde_args_builder* builder, const ProcessGroup* group, const Payl
   const Keys& keys = GetKeys();
   if (group != nullptr) {
     AddText(builder, keys.group_name, group->name);
-    sonde_args_ints(builder, keys.group_ranks, group->ranks.data(), group->ranks.size());
+    // By number: thousands of ranks would not fit a set, and each call would carry them.
+    sonde_args_field(builder, keys.group_ranks, static_cast<uint16_t>(capture::ArgType::kName),
+                     &group->ranks_name, sizeof(group->ranks_name));
     if (!group->backend.empty()) AddText(builder, keys.backend, group->backend);
     if (peer >= 0 && static_cast<size_t>(peer) < group->ranks.size()) {
       sonde_args_int(builder, keys.peer, group->ranks[static_cast<size_t>(peer)]);
@@ -431,6 +433,8 @@ bool CollectivesRegister(const PyObject* group, const char* name, const char* ba
   entry.name = name;
   entry.backend = backend;
   entry.ranks.assign(ranks, ranks + count);
+  const std::string json = RanksJson(entry.ranks);
+  entry.ranks_name = sonde_intern(json.data(), json.size());
   const bool before = CollectivesNeedInputs();
   const bool added = g_collectives.groups.Add(std::move(entry));
   void (*changed)() = g_collectives.inputs_changed.load();

@@ -6,6 +6,15 @@
 
 namespace sonde::adapt {
 
+std::string RanksJson(const std::vector<int64_t>& ranks) {
+  std::string json = "[";
+  for (const int64_t rank : ranks) {
+    if (json.size() > 1) json += ", ";
+    json += std::to_string(rank);
+  }
+  return json + "]";
+}
+
 bool ProcessGroups::Add(ProcessGroup group) {
   const size_t count = count_.load(std::memory_order_relaxed);
   for (size_t i = count; i-- > 0;) {

@@ -22,7 +22,11 @@ struct ProcessGroup {
   std::string name;
   std::string backend;
   std::vector<int64_t> ranks;  // global, in the order of group ranks
+  uint32_t ranks_name = 0;     // dictionary id of RanksJson(ranks)
 };
+
+// "[0, 1, 2]".
+std::string RanksJson(const std::vector<int64_t>& ranks);
 
 class ProcessGroups {
  public:

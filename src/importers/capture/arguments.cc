@@ -142,6 +142,10 @@ class InputDecoder {
   bool unknown_ = false;
 };
 
+// Every range of a collective shows its arguments. Longer lists of ranks stand once, in the table
+// of groups.
+constexpr size_t kMaxShownRanksBytes = 1024;
+
 std::string JsonList(std::span<const std::byte> payload) {
   std::string text = "[";
   base::NumberBuffer buffer;
@@ -207,7 +211,12 @@ void ArgumentTable::TakeField(int32_t args_id, const ArgField& field) {
       break;
     case ArgType::kName:
       if (payload.size() == 4) {
-        AddText(args_id, key, 0, dictionary_.Name(base::LoadLe<uint32_t>(payload.data())));
+        const std::string_view text = dictionary_.Name(base::LoadLe<uint32_t>(payload.data()));
+        if (dictionary_.Name(field.key) != capture::kKeyGroupRanks) {
+          AddText(args_id, key, 0, text);
+        } else if (text.size() <= kMaxShownRanksBytes) {
+          AddText(args_id, key, 1, text);
+        }
       }
       break;
     case ArgType::kText:

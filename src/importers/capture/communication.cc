@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/bytes.h"
+#include "base/host/json.h"
 #include "base/strings.h"
 #include "capture/args.h"
 #include "importers/capture/trace.h"
@@ -24,18 +27,57 @@ using common::NormalCollective;
 using store::CommunicationGroupRow;
 using store::CommunicationOpRow;
 
+struct RankList {
+  std::string json;
+  int64_t size = store::kNone;
+};
+
 struct CollectiveFacts {
   std::string group = "default_group";
-  std::string rank_list;  // JSON
+  const RankList* ranks = nullptr;  // nullptr: not known
   std::string data_type;
   std::string backend;
-  int64_t rank_size = -1;
   int64_t bytes = -1;
   int64_t count = -1;
   int64_t peer = -1;
 };
 
-CollectiveFacts ReadFacts(const Dictionary& dictionary, uint32_t args) {
+// The ranks of groups, once each. Argument sets refer to them by name id; those of older recorders
+// hold the numbers.
+class RankLists {
+ public:
+  const RankList* ByName(const Dictionary& dictionary, uint32_t name) {
+    const auto [entry, is_new] = by_name_.try_emplace(name);
+    RankList& list = entry->second;
+    if (is_new) {
+      const std::string_view text = dictionary.Name(name);
+      const auto document = base::JsonDocument::Parse(text, capture::kKeyGroupRanks);
+      if (document.ok() && document->root().IsArray()) {
+        list = {std::string(text), static_cast<int64_t>(document->root().Size())};
+      }
+    }
+    return list.size == store::kNone ? nullptr : &list;
+  }
+
+  const RankList* FromNumbers(std::span<const std::byte> payload) {
+    const auto [entry, is_new] = from_numbers_.try_emplace(std::string(base::AsText(payload)));
+    RankList& list = entry->second;
+    if (is_new) {
+      std::vector<std::string> ranks;
+      for (size_t i = 0; i + 8 <= payload.size(); i += 8) {
+        ranks.push_back(std::to_string(base::LoadLe<int64_t>(payload.data() + i)));
+      }
+      list = {base::Concat("[", base::Join(ranks, ", "), "]"), static_cast<int64_t>(ranks.size())};
+    }
+    return &list;
+  }
+
+ private:
+  std::unordered_map<uint32_t, RankList> by_name_;
+  std::unordered_map<std::string, RankList> from_numbers_;  // by their bytes
+};
+
+CollectiveFacts ReadFacts(const Dictionary& dictionary, uint32_t args, RankLists& rank_lists) {
   CollectiveFacts facts;
   if (args >= dictionary.args.size()) return facts;
   ForEachField(dictionary.args[args], [&](const ArgField& field) {
@@ -43,7 +85,9 @@ CollectiveFacts ReadFacts(const Dictionary& dictionary, uint32_t args) {
     const std::span<const std::byte> payload = field.payload;
     std::string_view text = base::AsText(payload);
     if (field.type == ArgType::kName && payload.size() == 4) {
-      text = dictionary.Name(base::LoadLe<uint32_t>(payload.data()));
+      const auto name = base::LoadLe<uint32_t>(payload.data());
+      text = dictionary.Name(name);
+      if (key == capture::kKeyGroupRanks) facts.ranks = rank_lists.ByName(dictionary, name);
     }
     if (field.type == ArgType::kText || field.type == ArgType::kName) {
       if (key == capture::kKeyGroupName) facts.group = text;
@@ -55,13 +99,7 @@ CollectiveFacts ReadFacts(const Dictionary& dictionary, uint32_t args) {
       if (key == capture::kKeyCount) facts.count = value;
       if (key == capture::kKeyPeerRank) facts.peer = value;
     } else if (field.type == ArgType::kInt64Array && key == capture::kKeyGroupRanks) {
-      facts.rank_size = static_cast<int64_t>(payload.size() / 8);
-      facts.rank_list = "[";
-      for (size_t i = 0; i + 8 <= payload.size(); i += 8) {
-        if (i > 0) facts.rank_list += ", ";
-        facts.rank_list += std::to_string(base::LoadLe<int64_t>(payload.data() + i));
-      }
-      facts.rank_list += ']';
+      facts.ranks = rank_lists.FromNumbers(payload);
     }
   });
   return facts;
@@ -183,9 +221,10 @@ class Writer {
     row.size_bytes = facts.bytes;
     row.is_p2p = IsPointToPoint(type) ? 1 : 0;
     row.peer_rank = static_cast<int32_t>(std::clamp<int64_t>(facts.peer, -1, INT32_MAX));
-    row.rank_size = facts.rank_size;
+    if (facts.ranks != nullptr) row.rank_size = facts.ranks->size;
     row.launch_slice_id = operation.launch_slice;
-    groups_.emplace(facts.group, facts.rank_list);
+    const RankList*& ranks = groups_[facts.group];
+    if (ranks == nullptr) ranks = facts.ranks;
     return row;
   }
 
@@ -198,7 +237,7 @@ class Writer {
       row.group_hash = static_cast<int64_t>(GroupHash(name));
       row.process_id = kProcessId;
       row.name = trace_.names.Intern(name);
-      row.rank_list = ranks;
+      if (ranks != nullptr) row.rank_list = ranks->json;
       const auto known = trace_.group_descriptions.find(name);
       if (known != trace_.group_descriptions.end()) {
         row.description = trace_.names.Intern(known->second);
@@ -209,16 +248,13 @@ class Writer {
   }
 
  private:
-  CollectiveFacts SharedMemoryFacts(const Node& node) const {
+  CollectiveFacts SharedMemoryFacts(const Node& node) {
     CollectiveFacts facts;
     facts.backend = "shm";
     const std::string_view type = SharedMemoryCollective(trace_.dictionary.Name(node.name));
     if (const auto* group = GroupFor(trace_.shared_memory_groups, IsPointToPoint(type))) {
       facts.group = group->name;
-      facts.rank_size = static_cast<int64_t>(group->ranks.size());
-      std::vector<std::string> ranks;
-      for (const int64_t rank : group->ranks) ranks.push_back(std::to_string(rank));
-      facts.rank_list = base::Concat("[", base::Join(ranks, ", "), "]");
+      facts.ranks = rank_lists_.FromNumbers(std::as_bytes(std::span(group->ranks)));
     }
     const int32_t signature = arguments_.SignatureId(node.args);
     if (signature < 0) return facts;
@@ -237,7 +273,7 @@ class Writer {
   const CollectiveFacts& Facts(uint32_t args) {
     const auto known = facts_.find(args);
     if (known != facts_.end()) return known->second;
-    return facts_.emplace(args, ReadFacts(trace_.dictionary, args)).first->second;
+    return facts_.emplace(args, ReadFacts(trace_.dictionary, args, rank_lists_)).first->second;
   }
 
   CaptureTrace& trace_;
@@ -245,7 +281,8 @@ class Writer {
   int32_t next_id_ = 0;
   std::unordered_map<uint32_t, CollectiveFacts> facts_;
   std::unordered_map<uint64_t, int64_t> index_in_group_;
-  std::map<std::string, std::string> groups_;  // name, ranks
+  RankLists rank_lists_;
+  std::map<std::string, const RankList*> groups_;  // by name
 };
 
 }  // namespace

@@ -303,18 +303,23 @@ TEST_F(CaptureImportTest, ReadsArgumentsAndStacks) {
 
 // Calls on a thread and their works, which overlap, on another; spans that end there, one of them
 // without a begin.
-CaptureBuilder CollectiveCapture() {
+CaptureBuilder CollectiveCapture(bool ranks_as_numbers) {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "main");
   c.Thread(2, 12, 0, "gloo");
   c.Metadata("parallel_group_info", R"({"0": {"group_name": "default_group"}})");
-  const uint32_t args = c.Args(ArgsBuilder()
-                                   .Text(c.Name(capture::kKeyGroupName), "0")
-                                   .Ints(c.Name(capture::kKeyGroupRanks), {0, 1})
-                                   .Int(c.Name(capture::kKeyBytes), 400)
-                                   .Int(c.Name(capture::kKeyCount), 100)
-                                   .Text(c.Name(capture::kKeyDtype), "float32")
-                                   .Text(c.Name(capture::kKeyBackend), "gloo"));
+  ArgsBuilder facts;
+  facts.Text(c.Name(capture::kKeyGroupName), "0");
+  facts.Int(c.Name(capture::kKeyBytes), 400)
+      .Int(c.Name(capture::kKeyCount), 100)
+      .Text(c.Name(capture::kKeyDtype), "float32")
+      .Text(c.Name(capture::kKeyBackend), "gloo");
+  if (ranks_as_numbers) {
+    facts.Ints(c.Name(capture::kKeyGroupRanks), {0, 1});
+  } else {
+    facts.NameOf(c.Name(capture::kKeyGroupRanks), c.Name("[0, 1]"));
+  }
+  const uint32_t args = c.Args(facts);
   const uint32_t call = c.Name("c10d::allreduce_");
   const uint32_t work = c.Name("gloo:all_reduce");
   for (uint64_t i = 0; i < 2; ++i) {
@@ -346,8 +351,12 @@ CaptureBuilder CollectiveCapture() {
   return c;
 }
 
-TEST_F(CaptureImportTest, CollectivesAndSpans) {
-  Import(CollectiveCapture());
+class CaptureCollectivesTest : public CaptureImportTest,
+                               public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(RanksAsNumbers, CaptureCollectivesTest, ::testing::Bool());
+
+TEST_P(CaptureCollectivesTest, CollectivesAndSpans) {
+  Import(CollectiveCapture(GetParam()));
   // Hash of "0": (48 << 32) | 48 = 206158430256.
   EXPECT_EQ(
       Rows("SELECT name, op_type, dur, size_bytes, count, data_type, group_name, "
@@ -367,10 +376,33 @@ TEST_F(CaptureImportTest, CollectivesAndSpans) {
             "100\n110\n130\n");
   EXPECT_EQ(Rows("SELECT name, description, rank_list FROM communication_group ORDER BY name"),
             "0 default_group [0, 1]\ndefault_group - \n");
+  EXPECT_EQ(Rows("SELECT DISTINCT value FROM args WHERE key = 'group_ranks'").substr(0, 2), "[0");
   EXPECT_EQ(Rows("SELECT count(DISTINCT track_id) FROM slice WHERE category = 'collective_work'"),
             "2\n");
   EXPECT_EQ(Rows("SELECT message, kind, dur, end_thread_id FROM mark"), "request start_end 40 1\n");
   EXPECT_EQ(Issue("span_unpaired"), 1);
+}
+
+// Ranks stand once, however many they are; not with every range. What is no list is not known.
+TEST_F(CaptureImportTest, RanksOfLargeGroups) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "main");
+  std::string ranks = "[0";
+  for (int i = 1; i < 5000; ++i) ranks += ", " + std::to_string(i);
+  ranks += "]";
+  uint64_t end = 100;
+  for (const std::string& text : {ranks, std::string("no list")}) {
+    ArgsBuilder facts;
+    facts.Text(c.Name(capture::kKeyGroupName), std::to_string(end += 10));
+    facts.NameOf(c.Name(capture::kKeyGroupRanks), c.Name(text));
+    c.Add(1, Range{.kind = RecordKind::kCollective, .end = end, .args = c.Args(facts)});
+  }
+  c.Flush(1);
+  Import(c);
+  EXPECT_EQ(Rows("SELECT group_name, rank_size FROM communication_op ORDER BY ts"),
+            "110 5000\n120 -\n");
+  EXPECT_EQ(Rows("SELECT rank_list FROM communication_group ORDER BY name"), ranks + "\n\n");
+  EXPECT_EQ(Rows("SELECT value FROM args WHERE key = 'group_ranks'"), "no list\n");
 }
 
 TEST_F(CaptureImportTest, FlowsOfTheUser) {

@@ -48,6 +48,12 @@ ArgsBuilder& ArgsBuilder::Double(uint32_t key, double value) {
 ArgsBuilder& ArgsBuilder::Text(uint32_t key, std::string_view text) {
   return Field(key, ArgType::kText, text);
 }
+ArgsBuilder& ArgsBuilder::NameOf(uint32_t key, uint32_t name) {
+  std::string payload;
+  Put(payload, name);
+  return Field(key, ArgType::kName, payload);
+}
+
 ArgsBuilder& ArgsBuilder::Ints(uint32_t key, const std::vector<int64_t>& values) {
   return Field(key, ArgType::kInt64Array,
                {reinterpret_cast<const char*>(values.data()), values.size() * 8});

@@ -21,6 +21,7 @@ class ArgsBuilder {
   ArgsBuilder& Int(uint32_t key, int64_t value);
   ArgsBuilder& Double(uint32_t key, double value);
   ArgsBuilder& Text(uint32_t key, std::string_view text);
+  ArgsBuilder& NameOf(uint32_t key, uint32_t name);
   ArgsBuilder& Ints(uint32_t key, const std::vector<int64_t>& values);
   // One float tensor for each list of sizes.
   ArgsBuilder& Tensors(uint32_t key, const std::vector<std::vector<int64_t>>& sizes);
