@@ -4,6 +4,7 @@ import gc
 import subprocess
 import sys
 import threading
+import time
 
 import harness
 import pytest
@@ -128,6 +129,54 @@ def test_addresses_that_are_used_again():
             if i % 50 == 0:
                 gc.collect()
     assert set(names(session)) == {"0", "Sequential"}
+
+
+class MakesModules(torch.nn.Module):
+    """Makes modules in forward(); counts the walks of its tree."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.walks = 0
+
+    def named_modules(self, *args, **kwargs):
+        self.walks += 1
+        time.sleep(0.002)  # as a large model's takes
+        return super().named_modules(*args, **kwargs)
+
+    def forward(self, x):
+        for _ in range(5):
+            x = torch.nn.Softmax(dim=-1)(x)
+        if hasattr(self, "added"):
+            x = self.added(x)
+        return self.linear(x)
+
+
+def test_modules_made_in_forward_cost_few_walks():
+    net = MakesModules()
+    with harness.record(harness.MODULES) as session:
+        begin = time.monotonic()
+        for _ in range(40):
+            net(torch.ones(3, 4))
+        taken = time.monotonic() - begin
+    assert net.walks * 0.002 < 0.006 + taken * 0.05
+    assert names(session) == (["Softmax"] * 5 + ["linear", "MakesModules"]) * 40
+
+
+def test_modules_added_beside_those_made_in_forward():
+    """Met while walks pause: named by class first, then by path."""
+    net = MakesModules()
+    with harness.record(harness.MODULES) as session:
+        net(torch.ones(3, 4))
+        net.added = Block()
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            net(torch.ones(3, 4))
+            time.sleep(0.02)
+    found = [name for name in names(session) if name in ("Block", "added")]
+    assert found[-1] == "added"
+    assert found == sorted(found)  # and never back to the class
+    assert names(session).count("added.linear") == found.count("added")
 
 
 def test_registered_names():

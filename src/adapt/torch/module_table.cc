@@ -10,7 +10,7 @@ bool ModuleTable::Put(PyObject* module, uint32_t name, uint32_t args) {
     return true;
   }
   PyObject* reference = python_->weak_reference(module, nullptr);
-  if (reference == nullptr || Referent(reference) != module) {
+  if (reference == nullptr || WeakReferent(reference) != module) {
     python_->error_clear();
     python_->release(reference);
     return false;
@@ -32,7 +32,7 @@ void ModuleTable::Grow() {
   old.swap(entries_);
   size_t alive = 0;
   for (const Entry& entry : old) {
-    if (entry.module != nullptr && Referent(entry.reference) == entry.module) alive++;
+    if (entry.module != nullptr && WeakReferent(entry.reference) == entry.module) alive++;
   }
   size_t size = 256;
   while (size < alive * 4) size *= 2;
@@ -40,7 +40,7 @@ void ModuleTable::Grow() {
   used_ = 0;
   for (const Entry& entry : old) {
     if (entry.module == nullptr) continue;
-    if (Referent(entry.reference) == entry.module) {
+    if (WeakReferent(entry.reference) == entry.module) {
       Insert(entry);
     } else {
       python_->release(entry.reference);

@@ -15,6 +15,11 @@
 
 namespace sonde::adapt {
 
+// The object of a weak reference, None's address after its end; borrowed.
+inline const PyObject* WeakReferent(const PyObject* reference) {
+  return ReadAt<const PyObject*>(reference, 16);  // first field after the head
+}
+
 class ModuleTable {
  public:
   struct Entry {
@@ -29,7 +34,7 @@ class ModuleTable {
   const Entry* Find(const PyObject* module) const {
     for (size_t i = Place(module);; i = (i + 1) & (entries_.size() - 1)) {
       const Entry& entry = entries_[i];
-      if (entry.module == module && Referent(entry.reference) == module) [[likely]]
+      if (entry.module == module && WeakReferent(entry.reference) == module) [[likely]]
         return &entry;
       if (entry.module == nullptr) return nullptr;
     }
@@ -39,11 +44,6 @@ class ModuleTable {
   bool Put(PyObject* module, uint32_t name, uint32_t args);
 
  private:
-  static constexpr size_t kReferentOffset = 16;  // first field of a weak reference object
-
-  static const PyObject* Referent(const PyObject* reference) {
-    return ReadAt<const PyObject*>(reference, kReferentOffset);
-  }
   size_t Place(const PyObject* module) const {
     return ((reinterpret_cast<uintptr_t>(module) * 0x9e3779b97f4a7c15u) >> 40) &
            (entries_.size() - 1);

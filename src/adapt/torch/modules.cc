@@ -1,11 +1,14 @@
 #include "adapt/torch/modules.h"
 
+#include <time.h>
+
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <string>
 
 #include "adapt/torch/module_table.h"
+#include "adapt/torch/module_walks.h"
 #include "capture/args.h"
 #include "record/fast_path.h"
 #include "sonde/sonde.h"
@@ -17,7 +20,6 @@ using capture::RecordKind;
 
 constexpr uint64_t kModuleKinds = uint64_t{1} << static_cast<int>(RecordKind::kModule);
 constexpr size_t kOffsetFlag = size_t{1} << 63;  // PY_VECTORCALL_ARGUMENTS_OFFSET
-constexpr int kMaxWalks = 16;
 
 // CPython counts the versions of a class, 1000 at most (since 3.13): after that no look-up in it,
 // or in what inherits from it, is ever cached again. A session that sets and restores an attribute
@@ -36,6 +38,7 @@ struct Modules {
   PyObject* call = nullptr;          // our callable
   PyObject* original = nullptr;      // what __call__ was before
   ModuleTable* table = nullptr;
+  ModuleWalks* walks = nullptr;
   uint32_t domain = 0;
   uint32_t class_key = 0;
   bool wanted = false;     // a session records modules
@@ -48,7 +51,6 @@ struct Modules {
 Modules g_modules;
 
 __thread PyObject* t_root = nullptr;  // outermost module being called on this thread; borrowed
-__thread int t_walks = 0;             // walks of the root's modules in this call of it
 
 uint32_t ClassArgs(const char* class_name) {
   sonde_args_builder builder;
@@ -103,11 +105,19 @@ bool Register(PyObject* module, const char* name, const char* class_name) {
   return g_modules.table->Put(module, sonde_intern(name, std::strlen(name)), ClassArgs(class_name));
 }
 
-// Enters the root and all that its named_modules() yields. An exception (a model may have a method
-// of that name with other manners) leaves the rest to class names.
-void RegisterTree(PyObject* root) {
+// Register(), then: whether that is a new name.
+bool Rename(PyObject* module, const char* name) {
+  const ModuleTable::Entry* entry = g_modules.table->Find(module);
+  const uint32_t before = entry != nullptr ? entry->name : 0;
+  if (!Register(module, name, TypeName(module->type))) return false;
+  return g_modules.table->Find(module)->name != before;
+}
+
+// Enters the root and all that its named_modules() yields; whether any got a new name. An exception
+// (a model may have a method of that name with other manners) leaves the rest to class names.
+bool RegisterTree(PyObject* root) {
   const PythonApi& python = *g_modules.python;
-  Register(root, TypeName(root->type), TypeName(root->type));
+  bool changed = Rename(root, TypeName(root->type));
   PyObject* method = python.get_attribute(root, "named_modules");
   PyObject* pairs = method != nullptr ? python.call(method, nullptr) : nullptr;
   PyObject* iterator = pairs != nullptr ? python.iterator(pairs) : nullptr;
@@ -118,27 +128,49 @@ void RegisterTree(PyObject* root) {
     const char* text = path != nullptr ? python.utf8(path, nullptr) : nullptr;
     if (text != nullptr && module != nullptr && text[0] != '\0') {
       const std::string name = WithoutWrapper(text);
-      const char* class_name = TypeName(module->type);
-      Register(module, name.empty() ? class_name : name.c_str(), class_name);
+      changed |= Rename(module, name.empty() ? TypeName(module->type) : name.c_str());
     }
     python.release(pair);
   }
   python.error_clear();
   for (PyObject* object : {iterator, pairs, method}) python.release(object);
+  return changed;
+}
+
+uint64_t NowNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// False: not now.
+bool WalkAgain(PyObject* root) {
+  const uint64_t begin_ns = NowNs();
+  if (!g_modules.walks->MayWalk(root, begin_ns)) return false;
+  const bool found_any = RegisterTree(root);
+  g_modules.walks->Walked(root, begin_ns, NowNs(), found_any);
+  return true;
 }
 
 // A module met for the first time. Called before the module's own code, with no exception set.
 [[gnu::noinline]] const ModuleTable::Entry* Meet(PyObject* module) {
+  bool walked = true;
   if (t_root == nullptr) {
     RegisterTree(module);
-  } else if (t_walks < kMaxWalks) {
-    t_walks++;
-    RegisterTree(t_root);  // a module added since the model was first called
+  } else {
+    walked = WalkAgain(t_root);  // perhaps it was added since the model was first called
   }
   const ModuleTable::Entry* entry = g_modules.table->Find(module);
   if (entry != nullptr) return entry;
   Register(module, TypeName(module->type), TypeName(module->type));
+  if (!walked) g_modules.walks->NoteUnnamed(t_root);
   return g_modules.table->Find(module);
+}
+
+// Before a call of the root: modules that were met while its walks paused.
+[[gnu::noinline]] const ModuleTable::Entry* NameLate(PyObject* root) {
+  if (g_modules.walks->HasUnnamed(root)) WalkAgain(root);
+  return g_modules.table->Find(root);
 }
 
 PyObject* CallOriginal(PyObject* const* args, size_t count_flags, PyObject* names) {
@@ -158,8 +190,9 @@ PyObject* OnCall(PyObject*, PyObject* const* args, size_t count_flags, PyObject*
     entry = Meet(module);
   const bool root = t_root == nullptr;
   if (root) {
+    if (g_modules.walks->AnyUnnamed()) [[unlikely]]
+      entry = NameLate(module);
     t_root = module;
-    t_walks = 0;
   }
   const bool pushed =
       entry != nullptr && record::PushOpen(word, RecordKind::kModule, g_modules.domain, entry->name,
@@ -387,16 +420,24 @@ bool ModulesInit(const PythonApi* python, SelfTestReport* report) {
   return g_modules.usable;
 }
 
+namespace {
+
+void MakeTable() {
+  if (g_modules.table != nullptr) return;
+  g_modules.table = new ModuleTable(g_modules.python);
+  g_modules.walks = new ModuleWalks(g_modules.python);
+  g_modules.domain = sonde_domain_create("Module");
+  g_modules.class_key =
+      sonde_intern(capture::kKeyModuleClass, sizeof(capture::kKeyModuleClass) - 1);
+}
+
+}  // namespace
+
 void ModulesStart() {
   if (!g_modules.usable) return;
   const GilScope gil(*g_modules.python);
   if (!gil.held()) return;
-  if (g_modules.table == nullptr) {
-    g_modules.table = new ModuleTable(g_modules.python);
-    g_modules.domain = sonde_domain_create("Module");
-    g_modules.class_key =
-        sonde_intern(capture::kKeyModuleClass, sizeof(capture::kKeyModuleClass) - 1);
-  }
+  MakeTable();
   g_modules.wanted = true;
   Install();
 }
@@ -410,11 +451,7 @@ void ModulesStop() {
 
 bool ModulesRegister(PyObject* module, const char* name, const char* class_name) {
   if (!g_modules.usable) return false;
-  if (g_modules.table == nullptr) g_modules.table = new ModuleTable(g_modules.python);
-  if (g_modules.class_key == 0) {
-    g_modules.class_key =
-        sonde_intern(capture::kKeyModuleClass, sizeof(capture::kKeyModuleClass) - 1);
-  }
+  MakeTable();
   return Register(module, name, class_name != nullptr ? class_name : TypeName(module->type));
 }
 

@@ -9,7 +9,8 @@
 //
 // Names: a module without a name that is called outside any other module is taken as the root of a
 // model, and its named_modules() are entered; others are named by their class. Python can enter
-// names before (sonde_torch_register_module). Entries hold weak references.
+// names before (sonde_torch_register_module). Entries hold weak references. A module met inside a
+// model that has no name yet has the model's tree walked again, as often as module_walks.h says.
 // Threads: everything except the lookup tables of the recorder happens under the GIL.
 #ifndef SONDE_ADAPT_TORCH_MODULES_H_
 #define SONDE_ADAPT_TORCH_MODULES_H_
