@@ -80,3 +80,52 @@ def test_chosen_steps_of_forked_processes(run_sonde, tmp_path):
     again = run_sonde("analyse", "out", "--only-missing")
     assert again.returncode == 0 and again.stdout in done.stderr
     assert [(output / "analyse.done").stat().st_mtime_ns for output in outputs] == times
+
+
+LOADER = """
+import os, signal, sys
+import torch
+
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        return torch.ones(8) * 2
+
+def die():
+    torch.ones(8) * 2
+    os.kill(os.getpid(), signal.SIGKILL)
+
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for epoch in range(2):
+    for batch in torch.utils.data.DataLoader(Data(), batch_size=4, num_workers=2):
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
+idle = torch.multiprocessing.get_context("fork").Process(target=print, args=("idle",))
+idle.start()
+idle.join()
+if len(sys.argv) > 1:
+    killed = torch.multiprocessing.get_context("fork").Process(target=die)
+    killed.start()
+    killed.join()
+"""
+
+
+@pytest.mark.parametrize("words", [[], ["kill"]])
+def test_data_loader_workers(run_sonde, tmp_path, words):
+    """Each ends its session before multiprocessing's os._exit; who is killed leaves a ring."""
+    program = tmp_path / "loader.py"
+    program.write_text(LOADER)
+    done = run_sonde("run", "--profile-save-path", "out", "--no-analyse", "--",
+                     sys.executable, program, *words, timeout=240)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert f"{4 + len(words)} helper processes" in done.stderr, "not the idle one"
+    rings = list((tmp_path / "out").glob("*/SONDE/ring_*"))
+    assert len({ring.parent for ring in rings}) == len(words)
+    captures = [path for path in (tmp_path / "out").glob("*/SONDE") if path not in
+                {ring.parent for ring in rings}]  # fmt: skip
+    assert len(captures) == 5
+    assert all(list(path.glob("events_*")) for path in captures)
+    assert sum(file.stat().st_size for path in captures for file in path.iterdir()) < 1 << 20

@@ -29,6 +29,7 @@ _METRICS = {
     "Level2": "ACL_AICORE_PIPE_UTILIZATION",
 }
 _IDLE_POLL_S = 0.02
+_LAST = -1000  # of multiprocessing's finalizers, after those that join the child's own children
 _TO_THE_END = 1000000  # active steps when no end is given, as in the trainer we follow
 
 
@@ -142,6 +143,7 @@ class Run:
         self._unwanted = False  # the rank is known and not chosen, or the program decides itself
         self._yielded = False  # a profiler of the program marks the steps
         self._is_helper = False  # forked, and has taken no step of its own yet
+        self._ends_with_child = False  # children of multiprocessing call _end_child()
         self._helps_rank = False  # forked by a rank
         self._machine = self._make_machine()
 
@@ -230,6 +232,14 @@ class Run:
         """At exit: completes the capture; waits for parsers in the background."""
         if os.getpid() != self._pid:
             return
+        self._end_sessions()
+        for status in _analyse.wait_for_background():
+            _report.say(
+                f"sonde analyse ended with status {status}, see logs/analyse.log in the capture",
+                error=True,
+            )
+
+    def _end_sessions(self) -> None:
         recorder = _native.recorder()
         if recorder.status().state == _native.STATE_PREPARED:
             self._recording.discard()
@@ -239,11 +249,6 @@ class Run:
             )
         elif recorder.features() != 0:
             self._end_recording()
-        for status in _analyse.wait_for_background():
-            _report.say(
-                f"sonde analyse ended with status {status}, see logs/analyse.log in the capture",
-                error=True,
-            )
 
     def _end_recording(self) -> None:
         self._check_rank()
@@ -251,8 +256,8 @@ class Run:
             return
         # The last step has not ended: it stays open in the capture.
         path = self._recording.stop()
-        if _report.has_launcher():
-            return  # parses after the command, also what was killed
+        if self._is_helper or _report.has_launcher():
+            return  # which parses after the command, also what was killed
         self._tell(path)
         if self._options.analyse and _metadata.role() == "main":
             _analyse.run([path])
@@ -267,12 +272,33 @@ class Run:
         self._helps_rank = self._helps_rank or parent_rank >= 0
         self._pid = os.getpid()
         self._step_is_open = False
+        self._end_with_child()
         _metadata.set_role("worker")
         recorder = _native.recorder()
         recorder.metadata("parent_rank", str(parent_rank))
         _metadata.write_process_facts()
         if recorder.features() != 0:
             _report.note("forked", self._settings.directory or "")
+
+    def _end_with_child(self) -> None:
+        """A child of multiprocessing ends by ``os._exit``: what is at exit does not run, but its
+        finalizers do. They are cleared after the fork, then ``register_after_fork`` adds ours."""
+        util = sys.modules.get("multiprocessing.util")
+        if util is None or self._ends_with_child or self._server is not None:
+            return
+        self._ends_with_child = True  # in children of this one, too
+
+        def add(run: "Run") -> None:
+            util.Finalize(None, run._end_child, exitpriority=_LAST)
+
+        util.register_after_fork(self, add)
+
+    def _end_child(self) -> None:
+        try:
+            if os.getpid() == self._pid and self._server is None:
+                self._end_sessions()
+        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            _report.say(f"recording may be incomplete: {problem}", error=True)
 
     def _take_own_steps(self) -> None:
         """A forked child trains or infers: a process like others, unless it does so for its rank
