@@ -22,6 +22,8 @@ FEATURE_MARKERS = 1 << 6
 
 STATE_IDLE, STATE_PREPARED, STATE_RECORDING, STATE_FAILED = range(4)
 
+_MAX_NAMES = 1 << 16  # remembered here; the recorder knows more
+
 RECORDER_LIBRARY = "libsonde_record.so"
 ADAPTER_LIBRARY = "libsonde_torch.so"
 
@@ -249,11 +251,13 @@ class Recorder:
     # Names
 
     def intern(self, text: str) -> int:
-        """Number of a name; asks the recorder once per distinct text."""
+        """Number of a name; asks the recorder only where it is not remembered."""
         number = self._names.get(text)
         if number is None:
             data = text.encode("utf-8", "replace")
             number = self.fast.sonde_intern(data, len(data))
+            if len(self._names) >= _MAX_NAMES:
+                self._names.clear()  # texts that differ each time; those in use come back
             self._names[text] = number
         return number
 

@@ -119,6 +119,20 @@ def test_decorators(record):
     assert records["named_by_itself"].dur != capture_reader.UNFINISHED
 
 
+def test_texts_that_differ_are_not_all_remembered(record, monkeypatch):
+    monkeypatch.setattr(_native, "_MAX_NAMES", 100)
+    texts = [f"request {number} done" for number in range(350)]
+
+    def program():
+        for text in texts:
+            mstx.mark(text)
+            mstx.mark("each time")
+
+    marks = [mark.name for mark in record(program).records]
+    assert sorted(marks) == sorted(texts + ["each time"] * 350)
+    assert len(_native.recorder()._names) <= 100
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [
