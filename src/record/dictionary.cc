@@ -40,6 +40,7 @@ uint32_t Dictionary::FindOrAdd(InternTable* table, EntryType type, std::string_v
   if (meanwhile != 0) return meanwhile;
   if (text_bytes_ >= kMaxTextBytes && table != &frames_) return AddAtLimit(table);
   text_bytes_ += bytes.size();
+  if (live_on_) NeedParts(type, bytes);
   Write(type, table->next_id(), bytes);  // before Add: from then on other threads may use the id
   if (live_on_) MarkNew(type, table->next_id());
   return table->Add(bytes);

@@ -109,6 +109,8 @@ class Dictionary {
   void UseArgs(uint32_t id);
   void UseStack(uint32_t id);
   void NeedName(uint32_t id);
+  void NeedFrame(uint32_t id);
+  void NeedParts(capture::EntryType type, std::string_view bytes);  // what an entry refers to
   void WriteArgs(uint32_t id);
   void WriteStack(uint32_t id);
   void MarkNew(capture::EntryType type, uint32_t id);

@@ -83,30 +83,42 @@ void Dictionary::NeedName(uint32_t id) {
   if (live_names_.Need(id)) Write(EntryType::kName, id, names_.entries()[id - 1]);
 }
 
+void Dictionary::NeedFrame(uint32_t id) {
+  if (id == 0 || id >= frames_.next_id() || !live_frames_.Need(id)) return;
+  const std::string_view frame = frames_.entries()[id - 1];
+  NeedParts(EntryType::kFrame, frame);
+  Write(EntryType::kFrame, id, frame);
+}
+
+void Dictionary::NeedParts(EntryType type, std::string_view bytes) {
+  if (type == EntryType::kFrame) {
+    NeedName(ReadU32(bytes, 0));
+    NeedName(ReadU32(bytes, sizeof(uint32_t)));
+  }
+  if (type == EntryType::kStack) {
+    for (size_t at = 0; at < bytes.size(); at += sizeof(uint32_t)) NeedFrame(ReadU32(bytes, at));
+  }
+  if (type != EntryType::kArgs) return;
+  for (size_t at = 0; at + sizeof(capture::ArgHead) <= bytes.size();) {
+    capture::ArgHead head;
+    std::memcpy(&head, bytes.data() + at, sizeof(head));
+    NeedName(head.key);
+    at += sizeof(head);
+    if (head.type == static_cast<uint16_t>(capture::ArgType::kName)) NeedName(ReadU32(bytes, at));
+    at += (size_t{head.length} + 3) / 4 * 4;
+  }
+}
+
 // What an entry refers to stands before it.
 void Dictionary::WriteArgs(uint32_t id) {
   const std::string_view set = args_.entries()[id - 1];
-  for (size_t at = 0; at + sizeof(capture::ArgHead) <= set.size();) {
-    capture::ArgHead head;
-    std::memcpy(&head, set.data() + at, sizeof(head));
-    NeedName(head.key);
-    at += sizeof(head);
-    if (head.type == static_cast<uint16_t>(capture::ArgType::kName)) NeedName(ReadU32(set, at));
-    at += (size_t{head.length} + 3) / 4 * 4;
-  }
+  NeedParts(EntryType::kArgs, set);
   Write(EntryType::kArgs, id, set);
 }
 
 void Dictionary::WriteStack(uint32_t id) {
   const std::string_view stack = stacks_.entries()[id - 1];
-  for (size_t at = 0; at < stack.size(); at += sizeof(uint32_t)) {
-    const uint32_t frame_id = ReadU32(stack, at);
-    if (frame_id == 0 || frame_id >= frames_.next_id() || !live_frames_.Need(frame_id)) continue;
-    const std::string_view frame = frames_.entries()[frame_id - 1];
-    NeedName(ReadU32(frame, 0));
-    NeedName(ReadU32(frame, sizeof(uint32_t)));
-    Write(EntryType::kFrame, frame_id, frame);
-  }
+  NeedParts(EntryType::kStack, stack);
   Write(EntryType::kStack, id, stack);
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "capture/args.h"
 #include "record/testing/session_fixture.h"
 
 namespace sonde::record {
@@ -92,6 +93,32 @@ class NewRanges {
   uint64_t written_ = 0;  // bytes of text
 };
 
+// Names and a frame to which a set and a stack refer that are made later.
+class PartsOfEntries {
+ public:
+  void Record(sonde_domain domain) const {
+    sonde_args_builder builder;
+    sonde_args_init(&builder);
+    sonde_args_field(&builder, key_, static_cast<uint16_t>(capture::ArgType::kName), &value_,
+                     sizeof(value_));
+    sonde_range_push_stack(Name("late"), domain, sonde_args_intern(&builder),
+                           sonde_stack_intern(&frame_, 1));
+    sonde_range_pop();
+  }
+
+  void CheckIn(const CheckedCapture& capture) const {
+    EXPECT_EQ(capture.Count(RecordKind::kRange, "late"), 1u);
+    EXPECT_EQ(capture.names.count(key_), 1u);
+    EXPECT_EQ(capture.names.count(value_), 1u);
+    EXPECT_EQ(capture.frames.count(frame_), 1u);
+  }
+
+ private:
+  const sonde_name key_ = Name("key of the first second");
+  const sonde_name value_ = Name("value of the first second");
+  const sonde_frame frame_ = sonde_frame_intern(Name("function"), Name("first.py"), 1);
+};
+
 TEST_F(SessionTest, DictionaryOfTheLastSecondsDoesNotGrow) {
   sonde_session_config config = ConfigIn(folder_.path());
   config.keep_last_seconds = 1;
@@ -103,6 +130,7 @@ TEST_F(SessionTest, DictionaryOfTheLastSecondsDoesNotGrow) {
   sonde_mark(rare, domain, 0);
   std::thread([] { sonde_mark(Name("mark of a thread that ends"), 0, 0); }).join();
   EXPECT_EQ(sonde_metadata("before", "1"), 0);
+  const PartsOfEntries parts;
 
   NewRanges ranges(domain);
   const auto begin = std::chrono::steady_clock::now();
@@ -123,11 +151,13 @@ TEST_F(SessionTest, DictionaryOfTheLastSecondsDoesNotGrow) {
   EXPECT_EQ(killed.Count(RecordKind::kRange, "open all the time", true), 1u);
 
   sonde_mark(rare, domain, 0);  // its entry has gone and must come back
+  parts.Record(domain);         // and so must what new entries refer to
   for (int i = 0; i < 1000; ++i) ranges.Record();
   sonde_range_pop();
   const CheckedCapture capture = Stop();
   EXPECT_EQ(capture.Count(RecordKind::kMark, "a name of the first second"), 1u);
   EXPECT_EQ(capture.Count(RecordKind::kRange, "open all the time"), 1u);
+  parts.CheckIn(capture);
   EXPECT_EQ(capture.metadata.at("before"), "1");
   EXPECT_EQ(capture.domains.at(domain), "kept domain");
   EXPECT_GE(capture.clock_samples.size(), 2u);
