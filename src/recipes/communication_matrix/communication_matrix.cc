@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -14,38 +15,54 @@ constexpr std::array<std::string_view, 13> kWords = {
     "send",          "reduce",  "invalid",  "broadcast", "allreduce",  "receive",      "allgather",
     "reducescatter", "scatter", "alltoall", "alltoallv", "alltoallvc", "batchsendrecv"};
 
+// An operation's part in a link; groups of thousands of ranks make millions of them.
+struct Part {
+  int64_t size_bytes;
+  int64_t time_ns;
+  Transport transport;
+  uint32_t operation;  // index in view.communications
+};
+
 struct Group {
+  Group(std::string kind_of_all, uint64_t group_hash, bool p2p)
+      : kind(std::move(kind_of_all)), hash(group_hash), is_p2p(p2p) {}
+
   std::string kind;
   uint64_t hash = 0;
   bool is_p2p = false;
   // Links in the order of first appearance, each with its operations.
-  std::vector<std::pair<std::pair<int64_t, int64_t>, std::vector<MatrixCell>>> links;
+  std::vector<std::pair<std::pair<int64_t, int64_t>, std::vector<Part>>> links;
 
-  std::vector<MatrixCell>& CellsOf(const Link& link) {
+  std::vector<Part>& PartsOf(const Link& link) {
     const std::pair key(link.src_rank, link.dst_rank);
-    for (auto& [ranks, cells] : links) {
-      if (ranks == key) return cells;
+    // The links of one operation mostly come in the order of those of the last.
+    if (next_ >= links.size() || links[next_].first != key) {
+      const auto [place, is_new] = places_.try_emplace(key, links.size());
+      if (is_new) links.emplace_back(key, std::vector<Part>());
+      next_ = place->second;
     }
-    return links.emplace_back(key, std::vector<MatrixCell>()).second;
+    return links[next_++].second;
   }
+
+ private:
+  std::map<std::pair<int64_t, int64_t>, size_t> places_;
+  size_t next_ = 0;
 };
 
-double Speed(const Link& link) { return BandwidthGbPerS(link.size_bytes, link.time_ns); }
+double Speed(const Part& part) { return BandwidthGbPerS(part.size_bytes, part.time_ns); }
 
-MatrixCell Total(const std::vector<MatrixCell>& cells) {
-  MatrixCell total;
-  total.link = cells.front().link;
-  total.link.size_bytes = 0;
-  total.link.time_ns = 0;
-  for (const MatrixCell& cell : cells) {
-    total.link.size_bytes += cell.link.size_bytes;
-    total.link.time_ns += cell.link.time_ns;
+Part Total(const std::vector<Part>& parts) {
+  Part total = parts.front();
+  total.size_bytes = total.time_ns = 0;
+  for (const Part& part : parts) {
+    total.size_bytes += part.size_bytes;
+    total.time_ns += part.time_ns;
   }
   return total;
 }
 
 // The entries of one kind and group; every link has top1, middle, bottom1 and total.
-void AddEntries(const Group& group, std::vector<MatrixEntry>& entries) {
+void AddEntries(const DeviceView& view, const Group& group, std::vector<MatrixEntry>& entries) {
   constexpr std::array<std::string_view, 6> kPlaces = {"top1",  "middle",  "bottom1",
                                                        "total", "bottom2", "bottom3"};
   std::array<MatrixEntry, kPlaces.size()> by_place;
@@ -54,14 +71,20 @@ void AddEntries(const Group& group, std::vector<MatrixEntry>& entries) {
     by_place[i].group_hash = group.hash;
     by_place[i].is_p2p = group.is_p2p;
   }
-  for (const auto& [ranks, cells] : group.links) {
-    const size_t n = cells.size();
-    by_place[0].cells.push_back(cells.front());
-    by_place[1].cells.push_back(cells[n / 2]);
-    by_place[2].cells.push_back(cells.back());
-    by_place[3].cells.push_back(Total(cells));
-    if (n >= 2) by_place[4].cells.push_back(cells[n - 2]);
-    if (n >= 3) by_place[5].cells.push_back(cells[n - 3]);
+  for (const auto& [ranks, parts] : group.links) {
+    const auto add = [&, &link_ranks = ranks](size_t place, const Part& part) {
+      by_place[place].cells.push_back(
+          {{link_ranks.first, link_ranks.second, part.transport, part.size_bytes, part.time_ns},
+           view.communications[part.operation].name});
+    };
+    const size_t n = parts.size();
+    add(0, parts.front());
+    add(1, parts[n / 2]);
+    add(2, parts.back());
+    add(3, Total(parts));
+    by_place[3].cells.back().op_name.clear();
+    if (n >= 2) add(4, parts[n - 2]);
+    if (n >= 3) add(5, parts[n - 3]);
   }
   for (MatrixEntry& entry : by_place) {
     if (!entry.cells.empty()) entries.push_back(std::move(entry));
@@ -95,18 +118,19 @@ std::vector<MatrixEntry> CommunicationMatrix(const DeviceView& view,
       return g.kind == kind && g.hash == shown.group_hash && g.is_p2p == shown.is_p2p;
     });
     if (group == groups.end()) {
-      group = groups.insert(groups.end(), Group{kind, shown.group_hash, shown.is_p2p, {}});
+      group = groups.insert(groups.end(), Group(kind, shown.group_hash, shown.is_p2p));
     }
-    for (const Link& link : row.links) group->CellsOf(link).push_back({link, shown.name});
+    for (const Link& link : row.links) {
+      group->PartsOf(link).push_back({link.size_bytes, link.time_ns, link.transport, row.index});
+    }
   }
   std::vector<MatrixEntry> entries;
   for (Group& group : groups) {
-    for (auto& [ranks, cells] : group.links) {
-      std::stable_sort(cells.begin(), cells.end(), [](const MatrixCell& a, const MatrixCell& b) {
-        return Speed(a.link) > Speed(b.link);
-      });
+    for (auto& [ranks, parts] : group.links) {
+      std::stable_sort(parts.begin(), parts.end(),
+                       [](const Part& a, const Part& b) { return Speed(a) > Speed(b); });
     }
-    AddEntries(group, entries);
+    AddEntries(view, group, entries);
   }
   return entries;
 }
