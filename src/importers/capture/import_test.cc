@@ -389,7 +389,7 @@ TEST_F(CaptureImportTest, RanksOfLargeGroups) {
   c.Thread(1, 11, 1, "main");
   std::string ranks = "[0";
   for (int i = 1; i < 5000; ++i) ranks += ", " + std::to_string(i);
-  ranks += "]";
+  ranks += ']';
   uint64_t end = 100;
   for (const std::string& text : {ranks, std::string("no list")}) {
     ArgsBuilder facts;
