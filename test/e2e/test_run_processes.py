@@ -1,6 +1,7 @@
 """Programs that start processes of their own: each that trains is a capture like others."""
 
 import csv
+import json
 import sys
 
 import pytest
@@ -129,3 +130,25 @@ def test_data_loader_workers(run_sonde, tmp_path, words):
     assert len(captures) == 5
     assert all(list(path.glob("events_*")) for path in captures)
     assert sum(file.stat().st_size for path in captures for file in path.iterdir()) < 1 << 20
+
+
+LARGE_GROUP = """
+import torch
+import torch.distributed as dist
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+dist.init_process_group("fake", rank=0, world_size=1000, store=FakeStore())
+dist.all_reduce(torch.ones(1000))
+"""
+
+
+def test_a_group_of_many_ranks(run_sonde, tmp_path):
+    program = tmp_path / "large.py"
+    program.write_text(LARGE_GROUP)
+    done = run_sonde("run", "--profile-save-path", "out", "--profile-level", "level1", "--",
+                     sys.executable, program, timeout=240)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "out").glob("*/ASCEND_PROFILER_OUTPUT/communication_matrix.json")
+    groups = json.loads(path.read_text())["step"]["collective"]
+    (links,) = (links for name, links in groups.items() if "-total@" in name)
+    assert list(links) == [f"0-{rank}" for rank in range(1000)]
