@@ -141,7 +141,11 @@ def test_flows(db, query):
 
 
 def test_launches(db, query):
-    """Every task whose connection an operator has is reached from an operator that has it."""
+    """Every task whose connection an operator has is reached from an operator that has it.
+
+    Not those that a kernel or an operation between ranks of the same connection stands for: the
+    parts of an operation, and the task of the hardware that is around a kernel or an operation.
+    """
     texts = reader.strings_of(db)
     sets = {}
     for number, connection in reader.rows_of(db, "CONNECTION_IDS", "id", "connectionId"):
@@ -152,13 +156,32 @@ def test_launches(db, query):
             continue
         for number in sets.get(connection, []):
             names.setdefault(number, set()).add(texts[name])
-    expected = sum(1 for (c,) in reader.rows_of(db, "TASK", "connectionId") if c in names)
+    tasks = reader.rows_of(db, "TASK", "globalTaskId", "connectionId", "startNs", "endNs")
+    kernels = {row[0] for row in reader.rows_of(db, "COMPUTE_TASK_INFO", "globalTaskId")}
+    parts = {row[0] for row in reader.rows_of(db, "COMMUNICATION_TASK_INFO", "globalTaskId")}
+    collectives = [
+        row for row in reader.rows_of(db, "COMMUNICATION_OP", "connectionId", "startNs", "endNs")
+        if row[0] in names
+    ]  # fmt: skip
+    whole = {task[1] for task in tasks if task[0] in kernels} | {row[0] for row in collectives}
+    launched = [
+        task for task in tasks if task[1] in names
+        and (task[0] in kernels or (task[0] not in parts and task[1] not in whole))
+    ]  # fmt: skip
+    expected = len(launched)
     found = query(
         "SELECT connection_id, s.name FROM device_task d "
         "JOIN slice s ON s.slice_id = d.launch_slice_id"
     )
     assert len(found) == expected
     assert all(name in names[int(connection)] for connection, name in found)
+    # No time of the device is counted twice.
+    busy = sum(end - start for *_, start, end in launched + collectives)
+    (total,) = query(
+        "SELECT (SELECT coalesce(sum(dur), 0) FROM device_task WHERE launch_slice_id IS NOT NULL) "
+        "+ (SELECT coalesce(sum(dur), 0) FROM communication_op WHERE launch_slice_id IS NOT NULL)"
+    )
+    assert int(total[0]) == busy
 
 
 def test_memory(db, query):

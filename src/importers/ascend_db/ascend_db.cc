@@ -34,6 +34,7 @@ void ReadTrace(const SqliteReader& reader, const std::string& file, TraceRows& r
   ReadHostCalls(trace);
   ReadTasks(trace);
   ReadCommunication(trace);
+  LeaveLaunches(trace);
   ReadMarks(trace);
   ReadMemory(trace);
   ReadCounters(trace);

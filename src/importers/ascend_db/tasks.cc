@@ -207,6 +207,7 @@ class TaskReader {
     task.connection_id = connection;
     task.queue_number = KnownNumber(row.Int(9));
     Connect(task, device);
+    if (plane_track != store::kNone) task.launch_slice_id = store::kNone;
     trace_.task_of_global.Insert(row.Int(4).value_or(-1), static_cast<int32_t>(rows_.tasks.size()));
     rows_.tasks.push_back(task);
   }
@@ -286,6 +287,24 @@ class TaskReader {
 void ReadTasks(DbTrace& trace) {
   TaskReader(trace).Run();
   for (store::DeviceTaskRow& task : trace.rows.tasks) task.step_id = trace.DeviceStepAt(task.ts);
+}
+
+void LeaveLaunches(DbTrace& trace) {
+  TraceRows& rows = trace.rows;
+  const auto is_kernel = [&](const store::DeviceTaskRow& task) {
+    return rows.kinds[static_cast<size_t>(task.kind_id)].core != store::kNone;
+  };
+  NumberTable<bool> counted(rows.pool());  // connections
+  for (const store::DeviceTaskRow& task : rows.tasks) {
+    if (task.launch_slice_id >= 0 && is_kernel(task)) counted.Insert(task.connection_id, true);
+  }
+  for (const store::CommunicationOpRow& op : rows.communications) {
+    if (op.launch_slice_id >= 0) counted.Insert(op.connection_id, true);
+  }
+  for (store::DeviceTaskRow& task : rows.tasks) {
+    if (task.launch_slice_id < 0 || is_kernel(task)) continue;
+    if (counted.Find(task.connection_id) != nullptr) task.launch_slice_id = store::kNone;
+  }
 }
 
 }  // namespace sonde::importers::db_import
