@@ -173,6 +173,7 @@ TEST_F(Recipe, MemoryRecordAndSummary) {
   EXPECT_EQ(record.Get<int64_t>(2), (std::vector<int64_t>{100, 50, -100}));
   EXPECT_EQ(record.Text(6, 0), "aten::add");
   EXPECT_EQ(record.Text(6, 1), "");
+  EXPECT_EQ(record.Text(7, 0), "PTA");
   const store::ResultTable summary = Run("memory_summary");
   ASSERT_EQ(summary.rows(), 1U);
   EXPECT_EQ(summary.Text(1, 0), "CPU");

@@ -9,6 +9,7 @@
 #include "recipes/communication_matrix/communication_matrix.h"
 #include "recipes/kernel_details/kernel_details.h"
 #include "recipes/lane_depth/lane_depth.h"
+#include "recipes/memory_record/memory_record.h"
 #include "recipes/memory_summary/memory_summary.h"
 #include "recipes/op_statistic/op_statistic.h"
 #include "recipes/operator_details/operator_details.h"
@@ -213,7 +214,8 @@ ResultTable MemoryRecordTable(const DeviceView& view) {
       .Int("total_allocated_bytes", [](const auto& r) { return r.total_allocated; })
       .Int("total_reserved_bytes", [](const auto& r) { return r.total_reserved; })
       .Int("total_active_bytes", [](const auto& r) { return r.total_active; })
-      .Text("owner", [&](const auto& r) { return data.Name(OwnerName(data, r.owner_slice_id)); });
+      .Text("owner", [&](const auto& r) { return data.Name(OwnerName(data, r.owner_slice_id)); })
+      .Text("component", [&](const auto& r) { return MemoryComponent(data, r.component); });
   return maker.Table();
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/strings.h"
 #include "exporters/ascend_text/csv_files.h"
+#include "recipes/memory_record/memory_record.h"
 #include "recipes/operator_memory/operator_memory.h"
 
 namespace sonde::exporters {
@@ -39,17 +40,31 @@ void AppendTime(int64_t ns, LineBuffer& out) {
   out.Append('\t');
 }
 
+// Databases name the operators of the graph engine without their layer.
+std::string OwnerText(const TraceData& data, const recipes::OperatorMemoryRow& row) {
+  const std::string_view name = data.Name(row.name);
+  constexpr std::string_view kLayer = "cann::";
+  const bool lacks_layer = row.is_graph_engine && !name.empty() && !name.starts_with(kLayer);
+  return base::Concat(lacks_layer ? kLayer : "", name);
+}
+
+// ,<duration><TAB>   those of the graph engine without the TAB and without zeros at the end
+void AppendLife(int64_t ns, bool is_graph_engine, LineBuffer& out) {
+  if (!is_graph_engine) return AppendTime(ns, out);
+  out.Append(',');
+  if (ns >= 0) out.MicrosecondsShort(ns);
+}
+
 void AppendBlock(const TraceData& data, const recipes::OperatorMemoryRow& row, LineBuffer& out) {
   const store::MemoryBlockRow& block = data.memory_blocks[row.block];
-  out.Append(CsvCell(data.Name(row.name)));
+  out.Append(CsvCell(OwnerText(data, row)));
   out.Append(',');
   AppendDouble(static_cast<double>(block.size_bytes) / 1024.0, out);
-  const int64_t dur_ns = block.free_ts < 0 ? -1 : block.free_ts - block.alloc_ts;
   AppendTime(block.alloc_ts, out);
   AppendTime(block.free_ts, out);
-  AppendTime(block.free_ts, out);
-  AppendTime(dur_ns, out);
-  AppendTime(dur_ns, out);
+  AppendTime(row.active_free_ts, out);
+  AppendLife(recipes::LifeNs(block, block.free_ts), row.is_graph_engine, out);
+  AppendLife(recipes::LifeNs(block, row.active_free_ts), row.is_graph_engine, out);
   AppendMegabytes(block.alloc_total_allocated, out);
   AppendMegabytes(block.alloc_total_reserved, out);
   AppendMegabytes(block.alloc_total_active, out);
@@ -57,27 +72,30 @@ void AppendBlock(const TraceData& data, const recipes::OperatorMemoryRow& row, L
   AppendMegabytes(block.free_total_reserved, out);
   AppendMegabytes(block.free_total_active, out);
   out.Append(',');
-  out.Int(block.stream);
+  if (!row.is_graph_engine) out.Int(block.stream);
   out.Append(',');
   out.Append(recipes::DeviceTypeText(block.device_type, block.device_index));
   out.Append("\r\n");
 }
 
-// Once for the framework's allocator and once for the sum over all allocators, of which it is the
-// only one: the peer's files have both.
-void AppendEvent(const store::MemoryEventRow& event, LineBuffer& out) {
-  for (const std::string_view component : {"PTA", "PTA+GE"}) {
-    out.Append(component);
-    AppendTime(event.ts, out);
-    AppendMegabytes(event.total_allocated, out);
-    AppendMegabytes(event.total_reserved, out);
-    AppendMegabytes(event.total_active, out);
-    out.Append(',');
-    out.Int(event.stream);
-    out.Append(',');
-    out.Append(recipes::DeviceTypeText(event.device_type, event.device_index));
-    out.Append("\r\n");
-  }
+void AppendLine(const store::MemoryEventRow& event, const recipes::MemoryLine& line,
+                LineBuffer& out) {
+  out.Append(CsvCell(line.component));
+  AppendTime(event.ts, out);
+  AppendMegabytes(line.total_allocated, out);
+  AppendMegabytes(line.total_reserved, out);
+  AppendMegabytes(line.total_active, out);
+  out.Append(',');
+  if (line.stream) out.Int(*line.stream);
+  out.Append(',');
+  out.Append(recipes::DeviceTypeText(event.device_type, event.device_index));
+  out.Append("\r\n");
+}
+
+void AppendEvent(const TraceData& data, const recipes::MemoryRecordRow& row, LineBuffer& out) {
+  const store::MemoryEventRow& event = data.memory_events[row.event];
+  AppendLine(event, recipes::EventLine(data, row), out);
+  if (row.has_sum) AppendLine(event, recipes::SumLine(data, row), out);
 }
 
 template <class AppendRow>
@@ -104,8 +122,10 @@ void AddOperatorMemory(const ExportContext& context, FileSet& files) {
 
 void AddMemoryRecord(const ExportContext& context, FileSet& files) {
   const TraceData& data = context.data();
-  AddTable(files, "memory_record.csv", kRecordHeader, data.memory_events.size(),
-           [&data](size_t i, LineBuffer& out) { AppendEvent(data.memory_events[i], out); });
+  const auto rows =
+      std::make_shared<const std::vector<recipes::MemoryRecordRow>>(recipes::MemoryRecord(data));
+  AddTable(files, "memory_record.csv", kRecordHeader, rows->size(),
+           [&data, rows](size_t i, LineBuffer& out) { AppendEvent(data, (*rows)[i], out); });
 }
 
 }  // namespace sonde::exporters

@@ -21,15 +21,28 @@ int32_t OwnerName(const TraceData& data, int32_t slice_id) {
   return store::kNone;
 }
 
+int64_t LifeNs(const store::MemoryBlockRow& block, int64_t end_ts) {
+  int64_t life_ns = 0;
+  if (end_ts < 0 || __builtin_sub_overflow(end_ts, block.alloc_ts, &life_ns)) return -1;
+  return life_ns;
+}
+
 std::vector<OperatorMemoryRow> OperatorMemory(const TraceData& data) {
   std::vector<OperatorMemoryRow> rows;
   for (uint32_t i = 0; i < data.memory_blocks.size(); ++i) {
     const store::MemoryBlockRow& block = data.memory_blocks[i];
     if (block.alloc_ts < 0) continue;
-    rows.push_back({i, OwnerName(data, block.owner_slice_id)});
+    OperatorMemoryRow row;
+    row.block = i;
+    row.name = OwnerName(data, block.owner_slice_id);
+    if (row.name == store::kNone) row.name = block.name;
+    row.is_graph_engine = data.Name(block.component) == "GE";
+    row.active_free_ts = block.component == store::kNone ? block.free_ts : block.active_free_ts;
+    rows.push_back(row);
   }
   std::stable_sort(
       rows.begin(), rows.end(), [&](const OperatorMemoryRow& a, const OperatorMemoryRow& b) {
+        if (a.is_graph_engine || b.is_graph_engine) return !a.is_graph_engine;
         return data.memory_blocks[a.block].alloc_ts < data.memory_blocks[b.block].alloc_ts;
       });
   return rows;

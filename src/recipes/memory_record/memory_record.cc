@@ -1,0 +1,87 @@
+#include "recipes/memory_record/memory_record.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace sonde::recipes {
+namespace {
+
+constexpr std::string_view kGraphEngine = "GE";
+constexpr std::string_view kProcessMemory = "APP";
+constexpr std::string_view kWorkspace = "WORKSPACE";
+
+enum class Part { kProcess, kCurve, kOther };
+
+Part PartOf(std::string_view component) {
+  if (component == kProcessMemory) return Part::kProcess;
+  const bool is_curve =
+      component == kFrameworkMemory || component == kGraphEngine || component == kWorkspace;
+  return is_curve ? Part::kCurve : Part::kOther;
+}
+
+// Of totals of which one may not be known.
+int64_t Sum(int64_t a, int64_t b) {
+  if (a < 0 || b < 0) return std::max(a, b);
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? a : sum;
+}
+
+}  // namespace
+
+std::string_view MemoryComponent(const TraceData& data, int32_t component) {
+  const std::string_view name = data.Name(component);
+  return name.empty() ? kFrameworkMemory : name;
+}
+
+bool HasStream(std::string_view component) {
+  return component != kGraphEngine && component != kProcessMemory;
+}
+
+std::vector<MemoryRecordRow> MemoryRecord(const TraceData& data) {
+  std::vector<MemoryRecordRow> rows(data.memory_events.size());
+  struct Last {
+    uint32_t framework = MemoryRecordRow::kNoEvent;
+    uint32_t graph_engine = MemoryRecordRow::kNoEvent;
+  };
+  std::map<std::tuple<int32_t, int16_t, int16_t>, Last> devices;
+  for (uint32_t i = 0; i < rows.size(); ++i) {
+    const store::MemoryEventRow& event = data.memory_events[i];
+    const std::string_view component = MemoryComponent(data, event.component);
+    rows[i].event = i;
+    const bool is_framework = component == kFrameworkMemory;
+    rows[i].has_sum = is_framework || component == kGraphEngine;
+    if (!rows[i].has_sum) continue;
+    Last& last = devices[{event.process_id, event.device_type, event.device_index}];
+    rows[i].other = is_framework ? last.graph_engine : last.framework;
+    (is_framework ? last.framework : last.graph_engine) = i;
+  }
+  const auto part = [&](const MemoryRecordRow& row) {
+    return PartOf(MemoryComponent(data, data.memory_events[row.event].component));
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const auto& a, const auto& b) { return part(a) < part(b); });
+  return rows;
+}
+
+MemoryLine EventLine(const TraceData& data, const MemoryRecordRow& row) {
+  const store::MemoryEventRow& event = data.memory_events[row.event];
+  MemoryLine line{MemoryComponent(data, event.component), event.total_allocated,
+                  event.total_reserved, event.total_active, std::nullopt};
+  if (HasStream(line.component)) line.stream = event.stream;
+  return line;
+}
+
+MemoryLine SumLine(const TraceData& data, const MemoryRecordRow& row) {
+  MemoryLine line = EventLine(data, row);
+  line.component = kAllMemory;
+  if (row.other == MemoryRecordRow::kNoEvent) return line;
+  const MemoryLine other = EventLine(data, {.event = row.other});
+  line.total_allocated = Sum(line.total_allocated, other.total_allocated);
+  line.total_reserved = Sum(line.total_reserved, other.total_reserved);
+  line.total_active = Sum(line.total_active, other.total_active);
+  if (!line.stream) line.stream = other.stream;
+  return line;
+}
+
+}  // namespace sonde::recipes
