@@ -384,11 +384,19 @@ TEST_P(CommunicationOf, EqualsTheFile) {
     expected[base::Concat(Get(row, "hccl_op_name"), "@", Get(row, "group_name"))] = row;
   }
   ASSERT_FALSE(expected.empty());
-  std::map<std::pair<std::string, std::string>, std::pair<double, double>> traffic;  // MB, ms
+  struct Traffic {
+    double megabytes = 0;
+    double ms = 0;
+    std::map<int64_t, int64_t> counts;  // by size of a transfer in bytes
+  };
+  std::map<std::pair<std::string, std::string>, Traffic> traffic;
   for (const auto& row : set.Table("CommAnalyzerBandwidth")) {
-    traffic[{base::Concat(Get(row, "hccl_op_name"), "@", Get(row, "group_name")),
-             Get(row, "transport_type")}] = {Double(Get(row, "transit_size")),
-                                             Double(Get(row, "transit_time"))};
+    Traffic& one = traffic[{base::Concat(Get(row, "hccl_op_name"), "@", Get(row, "group_name")),
+                            Get(row, "transport_type")}];
+    one.megabytes = Double(Get(row, "transit_size"));
+    one.ms = Double(Get(row, "transit_time"));
+    const auto count = static_cast<int64_t>(Double(Get(row, "count")));
+    if (count > 0) one.counts[std::llround(Double(Get(row, "package_size")) * 1e6)] = count;
   }
   size_t compared = 0;
   for (const auto& step : recipes::Communication(set.view())) {
@@ -408,9 +416,17 @@ TEST_P(CommunicationOf, EqualsTheFile) {
       for (const auto& [transport, part] : row.traffic) {
         const auto wanted = traffic.find({key, std::string(recipes::TransportName(transport))});
         ASSERT_NE(wanted, traffic.end()) << key;
-        EXPECT_NEAR(static_cast<double>(part.size_bytes) / 1e6, wanted->second.first, 1e-6) << key;
-        EXPECT_NEAR(ms(part.time_ns), wanted->second.second, 1e-4) << key;
+        EXPECT_NEAR(static_cast<double>(part.size_bytes) / 1e6, wanted->second.megabytes, 1e-6)
+            << key;
+        EXPECT_NEAR(ms(part.time_ns), wanted->second.ms, 1e-4) << key;
+        std::map<int64_t, int64_t> counts;
+        for (const auto& [size, count] : part.sizes) counts[size] = count.count;
+        EXPECT_EQ(counts, wanted->second.counts) << key << recipes::TransportName(transport);
       }
+      // What goes over links inside a machine is SDMA too: it is not sent twice.
+      const double sent =
+          traffic[std::pair(key, "RDMA")].megabytes + traffic[std::pair(key, "SDMA")].megabytes;
+      EXPECT_NEAR(static_cast<double>(row.SizeBytes()) / 1e6, sent, 1e-6) << key;
     }
   }
   EXPECT_EQ(compared, expected.size());

@@ -253,11 +253,7 @@ ResultTable CommunicationTable(const DeviceView& view) {
       .Int("transit_ns", [](const auto& r) { return r.second.times.transit_ns; })
       .Int("wait_ns", [](const auto& r) { return r.second.times.wait_ns; })
       .Int("idle_ns", [](const auto& r) { return r.second.times.idle_ns; })
-      .Int("size_bytes", [](const auto& r) {
-        int64_t size_bytes = 0;
-        for (const auto& [transport, traffic] : r.second.traffic) size_bytes += traffic.size_bytes;
-        return size_bytes;
-      });
+      .Int("size_bytes", [](const auto& r) { return r.second.SizeBytes(); });
   return maker.Table();
 }
 

@@ -49,8 +49,8 @@ std::map<Transport, TransportTraffic> TrafficOf(const std::vector<Link>& links) 
   return traffic;
 }
 
-// The same of transfers that were measured: times add up, and what goes over the links inside a
-// machine is counted under SDMA too.
+// The same of transfers that were measured: times add up. What goes over the links inside a machine
+// is counted under SDMA too, whose sizes are those of its own transfers only.
 std::map<Transport, TransportTraffic> MeasuredTraffic(
     const TraceData& data, std::span<const store::CommunicationTransitRow> transfers) {
   std::map<Transport, TransportTraffic> traffic;
@@ -64,7 +64,10 @@ std::map<Transport, TransportTraffic> MeasuredTraffic(
     traffic[transport] += part;
     const bool is_inside = transport == Transport::kHccs || transport == Transport::kPcie ||
                            transport == Transport::kSio;
-    if (is_inside) traffic[Transport::kSdma] += part;
+    if (is_inside) {
+      part.sizes.clear();
+      traffic[Transport::kSdma] += part;
+    }
   }
   return traffic;
 }
@@ -110,6 +113,15 @@ CommunicationTimes& CommunicationTimes::operator+=(const CommunicationTimes& oth
   synchronization_ns += other.synchronization_ns;
   idle_ns += other.idle_ns;
   return *this;
+}
+
+int64_t CommunicationRow::SizeBytes() const {
+  int64_t size_bytes = 0;
+  for (const Transport transport : {Transport::kRdma, Transport::kSdma}) {
+    const auto found = traffic.find(transport);
+    if (found != traffic.end()) size_bytes += found->second.size_bytes;
+  }
+  return size_bytes;
 }
 
 TransportTraffic& TransportTraffic::operator+=(const TransportTraffic& other) {

@@ -53,8 +53,11 @@ struct TransportTraffic {
 struct CommunicationRow {
   uint32_t index = 0;  // into data.communications
   CommunicationTimes times;
-  std::map<Transport, TransportTraffic> traffic;
+  std::map<Transport, TransportTraffic> traffic;  // that of HCCS, PCIE and SIO under SDMA too
   std::vector<Link> links;
+
+  // Sent to other ranks: over RDMA and SDMA.
+  int64_t SizeBytes() const;
 };
 
 struct CommunicationStep {
