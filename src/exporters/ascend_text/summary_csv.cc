@@ -42,7 +42,8 @@ void StepRow(const Device& device, const StepTraceRow& row, CsvWriter& csv) {
 // Nanoseconds that are not whole, as microseconds with three decimals.
 int64_t RoundedNs(double ns) { return std::llround(ns); }
 
-double RoundTo3(double value) { return static_cast<double>(std::llround(value * 1000)) / 1000; }
+// As a double throughout: the variance of calls of minutes is beyond 64 bits of thousandths.
+double RoundTo3(double value) { return std::round(value * 1000) / 1000; }
 
 }  // namespace
 
