@@ -47,7 +47,7 @@ void AddTask(const TraceData& data, const recipes::DeviceView& view, size_t i, i
 // Shapes of accelerators' kernels hold quotes of their own.
 int64_t ShapesId(DbContext& context, const recipes::Device& device, int32_t name) {
   const std::string_view text = context.data().Name(name);
-  if (text.empty() || device.is_cpu) return TextId(context, name);
+  if (name == store::kNone || device.is_cpu) return TextId(context, name);
   return context.ids.Id(StringRange::kDevice, base::Concat("\"", text, "\""));
 }
 

@@ -57,9 +57,13 @@ std::string NumberOr(int64_t value, std::string_view fallback) {
   return value < 0 ? std::string(fallback) : std::to_string(value);
 }
 
-// Shapes keep quotes of their own inside the cell: "32,3" is written """32,3""".
-std::string ShapeCell(std::string_view shapes) {
-  return shapes.empty() ? "N/A" : CsvCell(base::Concat("\"", shapes, "\""));
+// Shapes keep quotes of their own inside the cell: "32,3" is written """32,3""", that of a scalar
+// """""". An operator of the host may have arguments without shapes, which are none.
+std::string ShapeCell(const TraceData& data, const store::TaskKindRow& kind, int32_t name) {
+  const std::string_view shapes = data.Name(name);
+  const bool is_host = data.Name(kind.core) == "CPU";
+  if (name == store::kNone || (shapes.empty() && is_host)) return "N/A";
+  return CsvCell(base::Concat("\"", shapes, "\""));
 }
 
 // What rows of one kind share: the cells between stream and start time, and those after the wait.
@@ -72,10 +76,10 @@ struct KindCells {
       const std::string name = CsvCell(data.Name(kind.name));
       const std::string type = OrNotAvailable(data.Name(kind.op_type));
       const std::string core = OrNotAvailable(data.Name(kind.core));
-      const std::string shapes = base::Concat(ShapeCell(data.Name(kind.input_shapes)), ",",
+      const std::string shapes = base::Concat(ShapeCell(data, kind, kind.input_shapes), ",",
                                               OrNotAvailable(data.Name(kind.input_types)), ",",
                                               OrNotAvailable(data.Name(kind.input_formats)), ",",
-                                              ShapeCell(data.Name(kind.output_shapes)), ",",
+                                              ShapeCell(data, kind, kind.output_shapes), ",",
                                               OrNotAvailable(data.Name(kind.output_types)), ",",
                                               OrNotAvailable(data.Name(kind.output_formats)));
       const std::string block = NumberOr(kind.block_num, "0");

@@ -101,8 +101,8 @@ int64_t ElementBytes(std::string_view hccl_type) {
   return -1;
 }
 
-std::string_view UnquotedShapes(std::string_view cell) {
-  if (cell == "N/A") return {};
+std::optional<std::string_view> UnquotedShapes(std::string_view cell) {
+  if (cell.empty() || cell == "N/A") return std::nullopt;
   if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') {
     cell.remove_prefix(1);
     cell.remove_suffix(1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,8 +24,9 @@ std::string CommunicationType(std::string_view name);
 // Bytes of an element of a type as HCCL names it (FP32, BFP16 ...); -1 unknown.
 int64_t ElementBytes(std::string_view hccl_type);
 
-// A cell of shapes without the quotes that it holds: "\"32,3\"" -> "32,3"; "N/A" -> "".
-std::string_view UnquotedShapes(std::string_view cell);
+// A cell of shapes without the quotes that it holds: "\"32,3\"" -> "32,3". Of a scalar they hold
+// nothing: "\"\"" -> "". nullopt for "N/A" and an empty cell: unknown.
+std::optional<std::string_view> UnquotedShapes(std::string_view cell);
 // The same with line breaks after ';' taken out, as framework files have them.
 std::string JoinedLines(std::string_view cell);
 

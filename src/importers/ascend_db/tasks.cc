@@ -60,8 +60,8 @@ class TaskReader {
   };
 
   int32_t Shapes(const SqliteRow& row, int column) {
-    const std::string_view text = UnquotedShapes(trace_.TextView(row, column));
-    return text.empty() ? store::kNone : rows_.names.Intern(text);
+    const auto shapes = UnquotedShapes(trace_.TextView(row, column));
+    return shapes ? rows_.names.Intern(*shapes) : store::kNone;
   }
 
   // "N/A" means nothing is known.

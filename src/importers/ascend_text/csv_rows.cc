@@ -149,8 +149,8 @@ class KernelRows {
     return IsUnknown(cell) ? store::kNone : rows_.names.Intern(cell);
   }
   int32_t Shapes(const CsvRow& row, int column) {
-    const std::string_view text = UnquotedShapes(Cell(row, column));
-    return text.empty() ? store::kNone : rows_.names.Intern(text);
+    const auto shapes = UnquotedShapes(Cell(row, column));
+    return shapes ? rows_.names.Intern(*shapes) : store::kNone;
   }
 
   void Take(const CsvRow& row) {
