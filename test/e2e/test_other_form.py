@@ -4,6 +4,10 @@ What the files say is said in the other form too, and a set that goes to the oth
 says what it said.
 """
 
+import json
+import sqlite3
+import time
+
 import ascend_reader as reader
 import pytest
 
@@ -67,3 +71,159 @@ def test_memory_of_databases(shared_data, tmp_path, run_sonde, name):
     assert memory_of(again) == memory_of(given)
     names = {row["Name"] for row in reader.read_csv(text / "operator_memory.csv")}
     assert {"aten::_convolution", "cann::Conv2D1"} <= names
+
+
+def small_database(folder, tasks, kernels, calls):
+    """A set of level 1: tasks (id, begin, end), shapes of those that are kernels, host calls."""
+    output = folder / "vm_1_20250109081616713_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    (output.parent / "profiler_info_0.json").write_text(
+        '{"config": {"experimental_config": {"_profiler_level": "Level1"}}, "rank_id": 0}'
+    )
+    texts = ["AI_CORE", "Add", "FLOAT", "ND", "N/A", *sorted({shape for _, shape in kernels})]
+    texts += sorted({name for name, _, _ in calls})
+    number = {text: i for i, text in enumerate(texts)}
+    with sqlite3.connect(output / "ascend_pytorch_profiler_0.db") as db:
+        db.execute("CREATE TABLE STRING_IDS (id INTEGER PRIMARY KEY, value TEXT)")
+        db.executemany("INSERT INTO STRING_IDS VALUES (?, ?)", enumerate(texts))
+        db.execute(
+            "CREATE TABLE TASK (startNs, endNs, deviceId, connectionId, globalTaskId, globalPid, "
+            "taskType, contextId, streamId, taskId, modelId)"
+        )
+        db.executemany(
+            "INSERT INTO TASK VALUES (?, ?, 0, ?, ?, 77, 0, 4294967295, 2, ?, 4294967295)",
+            [(begin, end, i, i, i) for i, begin, end in tasks],
+        )
+        db.execute(
+            "CREATE TABLE COMPUTE_TASK_INFO (name, globalTaskId, blockDim, mixBlockDim, taskType, "
+            "opType, inputFormats, inputDataTypes, inputShapes, outputFormats, outputDataTypes, "
+            "outputShapes, attrInfo)"
+        )
+        db.executemany(
+            "INSERT INTO COMPUTE_TASK_INFO VALUES (1, ?, 1, 0, 0, 1, 3, 2, ?, 3, 2, ?, 4)",
+            [(i, number[shape], number[shape]) for i, shape in kernels],
+        )
+        db.execute("CREATE TABLE ENUM_API_TYPE (id INTEGER PRIMARY KEY, name TEXT)")
+        db.execute("INSERT INTO ENUM_API_TYPE VALUES (20000, 'acl')")
+        db.execute("CREATE TABLE CANN_API (startNs, endNs, type, globalTid, connectionId, name)")
+        db.executemany(
+            "INSERT INTO CANN_API VALUES (?, ?, 20000, ?, ?, ?)",
+            [(b, e, 77 << 32 | 77, 100 + i, number[name]) for i, (name, b, e) in enumerate(calls)],
+        )
+    db.close()
+    return output.parent
+
+
+def test_shapes_of_scalars(tmp_path, run_sonde):
+    """The shape of a scalar is empty and known, in every form."""
+    begin = 1736413971558972000
+    shapes = ['""', "N/A", '"32,8;4"', '";"']
+    span = small_database(
+        tmp_path, [(i, begin + 100 * i, begin + 100 * i + 50) for i in range(4)],
+        list(enumerate(shapes)), [],
+    )  # fmt: skip
+    text = export(run_sonde, span, "text", tmp_path / "text")
+    rows = reader.read_csv(text / "kernel_details.csv")
+    assert [row["Input Shapes"] for row in rows] == shapes
+    assert [row["Output Shapes"] for row in rows] == shapes
+    again = profile_of(export(run_sonde, text.parent, "db", tmp_path / "again"))
+    texts = reader.strings_of(again)
+    found = reader.rows_of(again, "COMPUTE_TASK_INFO", "inputShapes", "outputShapes")
+    assert [(texts[a], texts[b]) for a, b in found] == [(shape, shape) for shape in shapes]
+
+
+def test_variance_of_long_calls(tmp_path, run_sonde):
+    """A call of minutes beside one of a microsecond: 4e16 square microseconds."""
+    begin = 1736413971558972000
+    calls = [("wait", begin, begin + 1000), ("wait", begin + 2000, begin + 2000 + 400 * 10**9)]
+    span = small_database(tmp_path, [(0, begin, begin + 50)], [(0, '"1"')], calls)
+    text = export(run_sonde, span, "text", tmp_path / "text")
+    (row,) = reader.read_csv(text / "api_statistic.csv")
+    assert float(row["Variance"]) == pytest.approx(((400e6 - 1) / 2) ** 2, rel=1e-9)
+
+
+def timeline_of_planes(folder, operations, transfers):
+    """A timeline of one group: operations (begin, end) and transfers (begin, bytes) in us."""
+    output = folder / "vm_1_20250109081616713_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    pid = 77 << 10 | 9 << 5
+    base = 1736413971558972
+    events = [
+        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0,
+         "args": {"name": "Communication"}},
+        {"ph": "M", "name": "process_labels", "pid": pid, "tid": 0, "args": {"labels": "NPU"}},
+        *(
+            {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
+            for tid, name in enumerate(["Group g Communication", "Plane 0"])
+        ),
+    ]  # fmt: skip
+    for i, (begin, end) in enumerate(operations):
+        events.append(
+            {"name": f"hcom_send__586_{i}_1", "pid": pid, "tid": 0, "ts": f"{base + begin}.0",
+             "dur": end - begin, "args": {"connection_id": i}, "ph": "X"}
+        )  # fmt: skip
+    for kind, begin, size in transfers:
+        events.append(
+            {"name": kind, "pid": pid, "tid": 1, "ts": f"{base + begin}.0", "dur": 1, "ph": "X",
+             "args": {"task type": kind, "src rank": 0, "dst rank": 1, "transport type": "SDMA",
+                      "size(Byte)": size, "link type": "HCCS"}}
+        )  # fmt: skip
+    (output / "trace_view.json").write_text(json.dumps(events))
+    return output.parent
+
+
+def test_transfers_of_operations_that_overlap(tmp_path, run_sonde):
+    """Each belongs to the first operation around its begin, none to what ended or comes later."""
+    operations = [(0, 100), (10, 20), (50, 60), (200, 300), (250, 280), (290, 400), (500, 500)]
+    begins = [
+        0,
+        15,
+        20,
+        55,
+        99,
+        100,
+        101,
+        199,
+        200,
+        255,
+        285,
+        295,
+        300,
+        301,
+        400,
+        401,
+        499,
+        500,
+        501,
+    ]
+    transfers = [("Memcpy", begin, 1000 + i) for i, begin in enumerate(begins)]
+    span = timeline_of_planes(tmp_path, operations, transfers)
+    done = run_sonde(
+        "query", span, "SELECT c.name, t.size_bytes FROM communication_transit t JOIN "
+        "communication_op c USING (communication_id)", "--format", "csv",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = sorted(tuple(line.split(",")) for line in done.stdout.split()[1:])
+    expected = []
+    for _, begin, size in transfers:
+        around = [i for i, (first, last) in enumerate(operations) if first <= begin <= last]
+        if around:
+            expected.append((f"hcom_send__586_{around[0]}_1", str(size)))
+    assert found == sorted(expected)
+
+
+def test_many_transfers_are_read_in_time(tmp_path, run_sonde):
+    """Finding the operations of transfers costs little beside reading them."""
+    count = 20_000
+    operations = [(10 * i, 10 * i + 8) for i in range(count)]
+    seconds = {}
+    for kind in ("Notify_Wait", "Memcpy"):  # the first belongs to no operation
+        transfers = [(kind, 10 * (i % count) + 1, 1024) for i in range(8 * count)]
+        span = timeline_of_planes(tmp_path / kind, operations, transfers)
+        begin = time.monotonic()
+        done = run_sonde("query", span, "SELECT sum(packet_count) AS n FROM communication_transit",
+                         "--format", "json")  # fmt: skip
+        seconds[kind] = time.monotonic() - begin
+        assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [{"n": 8 * count}]
+    assert seconds["Memcpy"] < 3 * seconds["Notify_Wait"] + 0.5, seconds

@@ -338,13 +338,25 @@ class TimelineRows {
     const auto index = static_cast<int32_t>(rows_.communications.size());
     operations_of_thread_[{track.process,
                            stage_.tracks().threads[static_cast<size_t>(track.thread)].number}]
-        .push_back(index);
+        .push_back({op.ts, op.ts + std::max<int64_t>(op.dur, 0), index});
     trace_.communications.Add(op.name, op.ts, index);
     rows_.communications.push_back(op);
   }
 
+  // By start. Operations may overlap: each knows the last end of all up to it.
+  void SortOperations() {
+    for (auto& [thread, operations] : operations_of_thread_) {
+      std::stable_sort(operations.begin(), operations.end(),
+                       [](const auto& a, const auto& b) { return a.ts < b.ts; });
+      for (size_t i = 1; i < operations.size(); ++i) {
+        operations[i].last_end = std::max(operations[i].last_end, operations[i - 1].last_end);
+      }
+    }
+  }
+
   // Transfers lie on planes, whose thread numbers follow that of their group.
   void TakePlanes() {
+    SortOperations();
     for (const int32_t id : planes_) {
       const StagedSlice& slice = stage_.Slice(id);
       const std::string_view type = TextView(id, kPlaneTaskType);
@@ -379,11 +391,12 @@ class TimelineRows {
     if (group == operations_of_thread_.begin()) return store::kNone;
     --group;
     if (group->first.first != track.process) return store::kNone;
-    for (const int32_t index : group->second) {
-      const store::CommunicationOpRow& op = rows_.communications[static_cast<size_t>(index)];
-      if (slice.ts >= op.ts && slice.ts <= op.ts + std::max<int64_t>(op.dur, 0)) return index;
-    }
-    return store::kNone;
+    // The first that ends late enough; one that begins late is one after the transfer.
+    const auto& operations = group->second;
+    const auto found =
+        std::lower_bound(operations.begin(), operations.end(), slice.ts,
+                         [](const GroupOperation& op, int64_t ts) { return op.last_end < ts; });
+    return found != operations.end() && found->ts <= slice.ts ? found->index : store::kNone;
   }
 
   int32_t TransportOf(int32_t id) {
@@ -434,6 +447,11 @@ class TimelineRows {
     int64_t count = 0;
     int64_t dur_ns = 0;
   };
+  struct GroupOperation {
+    int64_t ts = 0;
+    int64_t last_end = 0;
+    int32_t index = store::kNone;  // into rows_.communications
+  };
   EventStage& stage_;
   TextTrace& trace_;
   TraceRows& rows_;
@@ -445,7 +463,7 @@ class TimelineRows {
   std::vector<KnownSignature> known_signatures_ = std::vector<KnownSignature>(4096);
   int32_t cpu_process_ = store::kNone;  // place of MindSpore's layer of CPU operators
   std::unordered_map<int32_t, int32_t> stacks_;
-  std::map<std::pair<int32_t, int64_t>, std::vector<int32_t>> operations_of_thread_;
+  std::map<std::pair<int32_t, int64_t>, std::vector<GroupOperation>> operations_of_thread_;
   std::vector<int32_t> planes_;
   std::map<std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t, int64_t>, Sum> transfers_;
 };
