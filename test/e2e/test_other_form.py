@@ -73,6 +73,69 @@ def test_memory_of_databases(shared_data, tmp_path, run_sonde, name):
     assert {"aten::_convolution", "cann::Conv2D1"} <= names
 
 
+def numbers_of(value, path=()):
+    """The leaves of a JSON value by their keys, whole and decimal numbers alike."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from numbers_of(part, (*path, key))
+    elif isinstance(value, list):
+        for i, part in enumerate(value):
+            yield from numbers_of(part, (*path, i))
+    else:
+        yield path, value if isinstance(value, str) else float(value)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_communication_of_texts(shared_data, tmp_path, run_sonde, rank):
+    """Text to database and back: times, links and sizes of transfers, by the same group."""
+    name = f"ascend_pt/text/level1/rank{rank}_ascend_pt"
+    given, database, again = exports(shared_data, run_sonde, tmp_path, name, ["db", "text"])
+    for file in ("communication.json", "communication_matrix.json"):
+        expected = dict(numbers_of(reader.read_json(given / file)))
+        found = dict(numbers_of(reader.read_json(again / file)))
+        assert set(found) == set(expected), file
+        for path, value in expected.items():
+            if isinstance(value, str):
+                assert found[path] == value, path
+            elif path[-1] == "Start Timestamp(us)":
+                assert abs(found[path] - value) <= 0.25, path  # doubles since 1970
+            elif path[-1] == "Bandwidth(GB/s)":
+                # bytes by nanoseconds, of which a short transfer has few hundreds
+                assert found[path] == pytest.approx(value, rel=1e-3), path
+            else:
+                assert found[path] == pytest.approx(value, abs=5e-5), path
+    db = profile_of(database)
+    links = dict(db.execute("SELECT id, name FROM ENUM_HCCL_LINK_TYPE"))
+    found = [
+        (links[link], size)
+        for link, size in reader.rows_of(db, "COMMUNICATION_TASK_INFO", "linkType", "size")
+    ]
+    expected = [
+        (event["args"]["link type"], event["args"]["size(Byte)"])
+        for event in reader.read_json(given / "trace_view.json")
+        if event["ph"] == "X" and event["name"] in ("Memcpy", "Reduce_Inline")
+    ]
+    assert len(expected) > 50
+    assert sorted(found) == sorted(expected)
+
+
+def test_small_numbers_of_groups_are_not_mixed(shared_data, tmp_path, run_sonde):
+    """Times of analysis.db whose group no operation has go to none that has its own."""
+    name = "ascend_pt/db/level1/rank0_ascend_pt"
+    span = reader.copy_of(shared_data / name, tmp_path / "span_ascend_pt")
+    with sqlite3.connect(span / "ASCEND_PROFILER_OUTPUT" / "analysis.db") as db:
+        (expected,) = db.execute("SELECT sum(transit_time) FROM CommAnalyzerTime").fetchone()
+        db.execute(
+            "INSERT INTO CommAnalyzerTime SELECT hccl_op_name, '7', start_timestamp, 1e6, 1e6, "
+            "1e6, 1e6, 1e6, step, type FROM CommAnalyzerTime"
+        )
+    db.close()
+    done = run_sonde("query", span, "SELECT sum(transit_ns) AS n FROM communication_op",
+                     "--format", "json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[0]["n"] == pytest.approx(expected * 1e6, abs=10)
+
+
 def small_database(folder, tasks, kernels, calls):
     """A set of level 1: tasks (id, begin, end), shapes of those that are kernels, host calls."""
     output = folder / "vm_1_20250109081616713_ascend_pt" / "ASCEND_PROFILER_OUTPUT"

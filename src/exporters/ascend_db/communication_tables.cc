@@ -1,4 +1,7 @@
 // Collectives and transfers between ranks.
+#include <map>
+#include <utility>
+
 #include "base/strings.h"
 #include "exporters/ascend_db/db_tables.h"
 #include "exporters/ascend_db/enum_tables.h"
@@ -44,31 +47,89 @@ Status WriteOperations(DbContext& context) {
   return table.Close();
 }
 
-// One row a link. Where no transfers were measured these are the nominal ones of traffic.h.
+int64_t LinkCode(const TraceData& data, const store::CommunicationTransitRow& row) {
+  const std::string_view link = data.Name(row.link_type);
+  if (!link.empty()) return HcclLinkCode(link);
+  switch (recipes::TransportOf(data.Name(row.transport))) {
+    case recipes::Transport::kHccs:
+      return HcclLinkCode("HCCS");
+    case recipes::Transport::kPcie:
+      return HcclLinkCode("PCIE");
+    case recipes::Transport::kSio:
+      return HcclLinkCode("SIO");
+    case recipes::Transport::kLocal:
+      return HcclLinkCode("ON_CHIP");
+    case recipes::Transport::kRdma:
+      return HcclLinkCode("ROCE");
+    case recipes::Transport::kSdma:
+      break;
+  }
+  return kNoLinkType;
+}
+
+int64_t KnownRank(int32_t rank) { return rank < 0 ? kNone32 : rank; }
+
+// What rows of COMMUNICATION_TASK_INFO say of a transfer.
+struct LinkRow {
+  int64_t task_id;
+  int64_t plane;
+  int64_t src_rank;
+  int64_t dst_rank;
+  int64_t transport_code;
+  int64_t link_code;
+  int64_t size_bytes;
+  int64_t time_ns;
+};
+
+void AddLink(DbContext& context, size_t index, const LinkRow& row, SqliteTable& table) {
+  const TraceData& data = context.data();
+  const store::CommunicationOpRow& op = data.communications[index];
+  const recipes::CommunicationView& shown = context.view.communications[index];
+  const auto id = [&](std::string_view text) { return context.ids.Id(StringRange::kDevice, text); };
+  table.Int(id(shown.name)).Int(row.task_id).Int(id("Memcpy")).Int(row.plane);
+  table.Int(id(shown.group_name)).Int(kNoNotify).Int(kNoRdma).Int(row.src_rank).Int(row.dst_rank);
+  table.Int(row.transport_code).Int(row.size_bytes);
+  table.Int(HcclDataTypeCode(recipes::HcclDataType(data.Name(op.data_type))));
+  table.Int(row.link_code).Int(op.communication_id).Int(row.plane == 0 ? 1 : 0);
+  // bytes a nanosecond are GB/s
+  table.Double(row.time_ns > 0
+                   ? static_cast<double>(row.size_bytes) / static_cast<double>(row.time_ns)
+                   : 0.0);
+  table.End();
+}
+
+// Links inside a machine are ways of SDMA.
+int64_t TransportCode(recipes::Transport transport) {
+  const bool is_other =
+      transport == recipes::Transport::kRdma || transport == recipes::Transport::kLocal;
+  return HcclTransportCode(
+      recipes::TransportName(is_other ? transport : recipes::Transport::kSdma));
+}
+
+// One row a transfer, or a link where none were measured: the nominal ones of traffic.h.
 Status WriteLinks(DbContext& context) {
   const TraceData& data = context.data();
   SONDE_ASSIGN_OR_RETURN(
       SqliteTable table,
       SqliteTable::Create(context.file, "COMMUNICATION_TASK_INFO", kTaskColumns));
-  const int64_t memcpy_id = context.ids.Id(StringRange::kDevice, "Memcpy");
+  const auto transfers = TransferTasks(context.view);
   for (size_t i = 0; i < data.communications.size(); ++i) {
-    const store::CommunicationOpRow& op = data.communications[i];
-    const recipes::CommunicationView& shown = context.view.communications[i];
+    for (const TransferTask& task : transfers[i]) {
+      const store::CommunicationTransitRow& row = *task.transfer;
+      AddLink(context, i,
+              {task.id, task.plane, KnownRank(row.src_rank), KnownRank(row.dst_rank),
+               TransportCode(recipes::TransportOf(data.Name(row.transport))), LinkCode(data, row),
+               task.size_bytes, task.dur},
+              table);
+    }
+    if (!transfers[i].empty()) continue;
+    const int64_t id = CommunicationTaskId(data, data.communications[i].communication_id);
     int64_t plane = 0;
     for (const recipes::Link& link : recipes::LinksOf(context.view, i)) {
-      table.Int(context.ids.Id(StringRange::kDevice, shown.name));
-      table.Int(CommunicationTaskId(data, op.communication_id)).Int(memcpy_id).Int(plane);
-      table.Int(context.ids.Id(StringRange::kDevice, shown.group_name)).Int(kNoNotify);
-      table.Int(kNoRdma).Int(link.src_rank).Int(link.dst_rank);
-      table.Int(HcclTransportCode(recipes::TransportName(link.transport))).Int(link.size_bytes);
-      table.Int(HcclDataTypeCode(recipes::HcclDataType(data.Name(op.data_type))));
-      table.Int(kNoLinkType).Int(op.communication_id).Int(plane == 0 ? 1 : 0);
-      // bytes a nanosecond are GB/s
-      table.Double(link.time_ns > 0
-                       ? static_cast<double>(link.size_bytes) / static_cast<double>(link.time_ns)
-                       : 0.0);
-      table.End();
-      ++plane;
+      AddLink(context, i,
+              {id, plane++, link.src_rank, link.dst_rank, TransportCode(link.transport),
+               kNoLinkType, link.size_bytes, link.time_ns},
+              table);
     }
   }
   SONDE_RETURN_IF_ERROR(table.Close());
@@ -76,7 +137,43 @@ Status WriteLinks(DbContext& context) {
       "CREATE INDEX CommunicationTaskIndex ON COMMUNICATION_TASK_INFO (globalTaskId)");
 }
 
+// The transfers of one row, which have one size. Counts of garbled files are not believed: beyond
+// what an operation can do they stay one transfer.
+void AddTransfers(const store::CommunicationTransitRow& row, TransferTask next,
+                  std::vector<TransferTask>& tasks) {
+  constexpr int64_t kMany = 1 << 16;
+  const int64_t count = row.packet_count > 0 && row.packet_count <= kMany ? row.packet_count : 1;
+  next.transfer = &row;
+  next.size_bytes = row.size_bytes / count;
+  for (int64_t i = 0; i < count; ++i) {
+    next.dur = row.duration_ns / count + (i < row.duration_ns % count ? 1 : 0);
+    tasks.push_back(next);
+    ++next.id;
+    next.ts += next.dur;
+  }
+}
+
 }  // namespace
+
+std::vector<std::vector<TransferTask>> TransferTasks(const recipes::DeviceView& view) {
+  const TraceData& data = *view.data;
+  std::vector<std::vector<TransferTask>> all(data.communications.size());
+  if (view.settings.level == recipes::ProfilerLevel::kLevel0) return all;
+  int64_t id = CommunicationTaskId(data, static_cast<int64_t>(all.size()));
+  for (size_t i = 0; i < all.size(); ++i) {
+    std::map<std::pair<int32_t, int32_t>, std::pair<int64_t, int64_t>> links;  // plane, next start
+    for (const store::CommunicationTransitRow& row : recipes::TransfersOf(view, i)) {
+      const auto plane = static_cast<int64_t>(links.size());
+      auto& [link_plane, ts] =
+          links.try_emplace({row.src_rank, row.dst_rank}, plane, data.communications[i].ts)
+              .first->second;
+      AddTransfers(row, {.id = id, .plane = link_plane, .ts = ts}, all[i]);
+      id = all[i].back().id + 1;
+      ts = all[i].back().ts + all[i].back().dur;
+    }
+  }
+  return all;
+}
 
 Status WriteCommunicationTables(DbContext& context) {
   if (context.data().communications.empty()) return {};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/status.h"
 #include "exporters/ascend_db/sqlite_file.h"
@@ -38,6 +39,20 @@ inline int64_t GlobalTid(int64_t pid, int64_t tid) { return (pid << 32) | (tid &
 inline int64_t CommunicationTaskId(const recipes::TraceData& data, int64_t communication_id) {
   return static_cast<int64_t>(data.tasks.size()) + communication_id;
 }
+
+// A measured transfer of a communication operation: a task of its own, as the device ran it. Only
+// the time of each is known: those of a link follow each other from the operation's start.
+struct TransferTask {
+  const store::CommunicationTransitRow* transfer = nullptr;
+  int64_t id = 0;  // TASK.globalTaskId
+  int64_t plane = 0;
+  int64_t ts = 0;
+  int64_t dur = 0;
+  int64_t size_bytes = 0;
+};
+// All, by operation, behind the tasks of the operations. None at level 0, which has no table that
+// tells what they are.
+std::vector<std::vector<TransferTask>> TransferTasks(const recipes::DeviceView& view);
 
 inline constexpr int64_t kNone32 = 4294967295;  // "none" in columns of the device
 // Connections made by the framework are counted from here, apart from those of the device.

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "exporters/ascend_db/db_tables.h"
 #include "exporters/ascend_db/enum_tables.h"
+#include "recipes/communication/traffic.h"
 
 namespace sonde::exporters {
 namespace {
@@ -51,7 +52,8 @@ int64_t ShapesId(DbContext& context, const recipes::Device& device, int32_t name
   return context.ids.Id(StringRange::kDevice, base::Concat("\"", text, "\""));
 }
 
-// One task for each operation, on a stream of its own for each group, after the computing streams.
+// One task for each operation and transfer, on a stream of its own for each group, after the
+// computing streams.
 void AddCommunicationTasks(DbContext& context, SqliteTable& table) {
   const TraceData& data = context.data();
   int64_t first_stream = 0;
@@ -59,14 +61,23 @@ void AddCommunicationTasks(DbContext& context, SqliteTable& table) {
     first_stream = std::max(first_stream, context.view.StreamOf(task) + 1);
   }
   const int64_t type = context.ids.Id(StringRange::kDevice, "COMMUNICATION");
+  const auto transfers = TransferTasks(context.view);
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
     const recipes::CommunicationView& shown = context.view.communications[i];
     const recipes::Device& device = context.view.devices[shown.device];
     const int64_t id = CommunicationTaskId(data, op.communication_id);
-    table.Int(op.ts).Int(context.view.EndNs(op)).Int(device.device_id);
-    table.Int(context.view.ConnectionOf(op)).Int(id).Int(device.pid).Int(type).Int(kNone32);
-    table.Int(first_stream + static_cast<int64_t>(shown.group)).Int(id).Int(kNone32).End();
+    const auto add = [&](int64_t task_id, int64_t ts, int64_t end, int64_t task_type) {
+      table.Int(ts).Int(end).Int(device.device_id).Int(context.view.ConnectionOf(op));
+      table.Int(task_id).Int(device.pid).Int(task_type).Int(kNone32);
+      table.Int(first_stream + static_cast<int64_t>(shown.group)).Int(id).Int(kNone32).End();
+    };
+    add(id, op.ts, context.view.EndNs(op), type);
+    for (const TransferTask& task : transfers[i]) {
+      const auto transport = recipes::TransportOf(data.Name(task.transfer->transport));
+      const char* name = transport == recipes::Transport::kRdma ? "RDMA" : "SDMA";
+      add(task.id, task.ts, task.ts + task.dur, context.ids.Id(StringRange::kDevice, name));
+    }
   }
 }
 

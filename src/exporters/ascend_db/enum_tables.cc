@@ -110,6 +110,8 @@ int64_t HcclDataTypeCode(std::string_view name) { return CodeOf(kDataTypes, name
 
 int64_t HcclTransportCode(std::string_view name) { return CodeOf(kTransportTypes, name); }
 
+int64_t HcclLinkCode(std::string_view name) { return CodeOf(kLinkTypes, name); }
+
 int64_t MstxEventCode(std::string_view kind) {
   if (kind == "push_pop") return 1;
   return kind == "start_end" ? 2 : 0;

@@ -34,6 +34,8 @@ enum class OverlapType : int64_t {
 int64_t HcclDataTypeCode(std::string_view name);
 // Code of ENUM_HCCL_TRANSPORT_TYPE; 65535 for others.
 int64_t HcclTransportCode(std::string_view name);
+// Code of ENUM_HCCL_LINK_TYPE; 65535 for others.
+int64_t HcclLinkCode(std::string_view name);
 // Code of ENUM_MSTX_EVENT_TYPE for a mark's kind in the store (marker, push_pop, start_end).
 int64_t MstxEventCode(std::string_view kind);
 

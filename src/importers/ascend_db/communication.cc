@@ -173,29 +173,72 @@ int64_t MsToNs(const SqliteRow& row, int column) {
 
 void ReadCommunication(DbTrace& trace) { CommunicationReader(trace).Run(); }
 
+namespace {
+
+// A row of CommAnalyzerTime.
+struct OperationTimes {
+  std::string name;
+  int64_t group_hash = 0;
+  int64_t transit_ns = -1;
+  int64_t wait_ns = -1;
+  int64_t synchronization_ns = -1;
+  int64_t idle_ns = -1;
+};
+
+void SetTimes(const OperationTimes& times, store::CommunicationOpRow& op) {
+  op.group_hash = times.group_hash;
+  op.transit_ns = times.transit_ns;
+  op.wait_ns = times.wait_ns;
+  op.synchronization_ns = times.synchronization_ns;
+  op.idle_ns = times.idle_ns;
+}
+
+// Places of operations, or of their times, by name.
+using Places = std::map<std::string, std::vector<size_t>, std::less<>>;
+
+}  // namespace
+
+// Names are unique but for those of other groups. Where a database names its groups otherwise than
+// by communicator, as files do that number them, the hash of analysis.db is the group's.
 void ReadAnalysis(const SqliteReader& reader, TraceRows& rows) {
+  std::vector<OperationTimes> all;
+  const Status status =
+      reader.Read("CommAnalyzerTime",
+                  {"hccl_op_name", "group_name", "transit_time", "wait_time",
+                   "synchronization_time", "idle_time"},
+                  [&](const SqliteRow& row) {
+                    const auto hash = base::ParseUint64(row.Text(1));
+                    if (!hash) return;
+                    all.push_back({std::string(row.Text(0)), static_cast<int64_t>(*hash),
+                                   MsToNs(row, 2), MsToNs(row, 3), MsToNs(row, 4), MsToNs(row, 5)});
+                  });
+  if (!status.ok()) rows.issues.Add(kDbDamaged, "analysis.db: CommAnalyzerTime");
   std::map<std::pair<std::string, int64_t>, std::vector<size_t>> places;
   for (size_t i = 0; i < rows.communications.size(); ++i) {
     const store::CommunicationOpRow& op = rows.communications[i];
     if (op.name == store::kNone) continue;
     places[{std::string(rows.names.Text(op.name)), op.group_hash}].push_back(i);
   }
-  const Status status = reader.Read(
-      "CommAnalyzerTime",
-      {"hccl_op_name", "group_name", "transit_time", "wait_time", "synchronization_time",
-       "idle_time"},
-      [&](const SqliteRow& row) {
-        const auto hash = base::ParseUint64(row.Text(1));
-        const auto found =
-            places.find({std::string(row.Text(0)), static_cast<int64_t>(hash.value_or(0))});
-        if (!hash || found == places.end() || found->second.size() != 1) return;
-        store::CommunicationOpRow& op = rows.communications[found->second.front()];
-        op.transit_ns = MsToNs(row, 2);
-        op.wait_ns = MsToNs(row, 3);
-        op.synchronization_ns = MsToNs(row, 4);
-        op.idle_ns = MsToNs(row, 5);
-      });
-  if (!status.ok()) rows.issues.Add(kDbDamaged, "analysis.db: CommAnalyzerTime");
+  Places left;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto found = places.find({all[i].name, all[i].group_hash});
+    if (found == places.end()) {
+      left[all[i].name].push_back(i);
+      continue;
+    }
+    if (found->second.size() == 1) SetTimes(all[i], rows.communications[found->second.front()]);
+    found->second.clear();
+  }
+  Places without_times;
+  for (const auto& [key, indices] : places) {
+    auto& same = without_times[key.first];
+    same.insert(same.end(), indices.begin(), indices.end());
+  }
+  for (const auto& [name, times] : left) {
+    const auto found = without_times.find(name);
+    if (found == without_times.end() || found->second.size() != 1 || times.size() != 1) continue;
+    SetTimes(all[times.front()], rows.communications[found->second.front()]);
+  }
 }
 
 }  // namespace sonde::importers::db_import
