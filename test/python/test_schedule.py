@@ -1,5 +1,7 @@
 """Schedules: actions of steps, operations between actions, warnings."""
 
+import sys
+
 import pytest
 from sonde import _machine, _native
 from sonde.torch import ProfilerAction, schedule
@@ -27,6 +29,26 @@ def test_actions(parameters, expected):
     plan = schedule(**parameters)
     got = [plan(step).name for step in range(len(expected))]
     assert got == [LETTERS[letter] for letter in expected]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"wait": 0, "warmup": 1, "active": sys.maxsize},  # until the program stops
+        {"wait": 2**32, "warmup": 1, "active": 1},
+        {"wait": 2**31, "warmup": 1, "active": 1},
+        {"wait": 1, "warmup": 1, "active": 1, "skip_first": 2**32},
+        {"wait": 1, "warmup": 1, "active": 1, "repeat": 2**32},
+        {"wait": 2, "warmup": 1, "active": 1, "skip_first_wait": 2**32},
+        {"wait": 2, "warmup": 2**40, "active": 2**40, "repeat": 2**40},
+    ],
+)
+def test_numbers_beyond_32_bits_give_the_actions_of_torch(parameters):
+    theirs = pytest.importorskip("torch.profiler").schedule(**parameters)
+    ours = schedule(**parameters)
+    steps = [*range(12), 10**6, 2**31 - 10]
+    assert [ours(step).name for step in steps] == [theirs(step).name for step in steps]
+    assert ours.config()["wait"] == parameters["wait"]
 
 
 def test_negative_step_is_an_error():

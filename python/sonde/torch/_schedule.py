@@ -6,6 +6,8 @@ from sonde import _native
 from sonde.torch import _console
 from sonde.torch._enums import ProfilerAction
 
+_MOST_STEPS = 2**31 - 1  # the recorder's numbers have 32 bits
+
 
 class Schedule:
     """A schedule with checked numbers; call it with a step number to get the action.
@@ -38,14 +40,20 @@ class Schedule:
             _console.warning("Profiler won't be using warmup, this can skew profiler results")
 
     def native(self) -> _native.Schedule:
-        """The numbers as the recorder takes them."""
+        """The numbers as the recorder takes them; a larger one means its largest, which no program
+        reaches (``active=sys.maxsize``: until the program stops)."""
         return _native.Schedule(
-            self.wait,
-            self.warmup,
-            self.active,
-            self.repeat,
-            self.skip_first,
-            self.skip_first_wait,
+            *(
+                min(max(number, -_MOST_STEPS), _MOST_STEPS)
+                for number in (
+                    self.wait,
+                    self.warmup,
+                    self.active,
+                    self.repeat,
+                    self.skip_first,
+                    self.skip_first_wait,
+                )
+            )
         )
 
     def __call__(self, step: int) -> ProfilerAction:
