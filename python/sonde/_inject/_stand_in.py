@@ -12,6 +12,7 @@ program's profiler remains torch's own.
 import inspect
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable
 from typing import Any, Callable, Optional
@@ -51,14 +52,14 @@ class TraceFolder:
         """Does nothing."""
 
 
-class NoTable(_tables.AverageList):
+class NoTable(_tables.NoOperators):
     """Instead of the operator table that a server asks for before it answers."""
 
     def __init__(self, span: str) -> None:
         super().__init__()
         self._span = span
 
-    def table(self, **_: Any) -> str:
+    def table(self, *_: Any, **__: Any) -> str:
         """Where the operators will stand."""
         if not self._span:
             return ""
@@ -94,13 +95,12 @@ class TorchProfile(profile):
         custom_trace_id_callback: Optional[Callable[[], str]] = None,
         **others: Any,
     ) -> None:
-        unknown = [*others, *(["experimental_config"] if experimental_config is not None else [])]
-        for name in unknown:
-            _report.say(f"torch.profiler.profile({name}=...) has no effect under sonde run")
+        _say_unknown([*others, *([] if experimental_config is None else ["experimental_config"])])
         options = self.options
+        chosen = _chosen(activities)
         super().__init__(
             # The CPU may be the device; torch's programs ask for it by ``CPU`` alone.
-            activities=None if activities is None else [*activities, ProfilerActivity.NPU],
+            activities=None if activities is None else [*chosen, ProfilerActivity.NPU],
             schedule=schedule,
             on_trace_ready=on_trace_ready,
             record_shapes=bool(record_shapes or options.record_shapes),
@@ -108,18 +108,28 @@ class TorchProfile(profile):
             with_stack=bool(with_stack or options.with_stack),
             with_flops=bool(with_flops),
             with_modules=bool(with_modules or options.with_modules),
-            experimental_config=_ExperimentalConfig(
-                profiler_level=_LEVELS[options.level],
-                aic_metrics=AiCMetrics.AiCoreNone,
-                mstx=options.mstx,
-            ),
+            experimental_config=_device_switches(options),
             execution_trace_observer=execution_trace_observer,
             custom_trace_id_callback=custom_trace_id_callback,
         )
         self._keeps_data = True
+        self._accumulates = bool(acc_events)
+        self._action = 0  # torch's numbers are ours
+        self.program_error: Optional[Exception] = None
+        # What the command line adds is for the deliverables: the program's tables stay as they are.
+        self._asked = _tables.Shown(
+            bool(record_shapes),
+            bool(profile_memory),
+            bool(with_stack),
+            bool(with_flops),
+            _device(chosen),
+        )
+        self._folder = on_trace_ready if isinstance(on_trace_ready, TraceFolder) else None
+        self._fit_to_server()
+
+    def _fit_to_server(self) -> None:
         # A server's steps are told by its own seams.
         self._marks_steps = self._marks_steps and not self.serves
-        self._folder = on_trace_ready if isinstance(on_trace_ready, TraceFolder) else None
         if self._folder is not None and self._folder.is_front_end:
             self._disabled = "a front-end calls no operator"  # its requests are told otherwise
 
@@ -129,7 +139,23 @@ class TorchProfile(profile):
         settings.directory = os.path.abspath(folder or self.options.save_path)
         settings.worker_name = self._folder.worker_name if self._folder is not None else None
         settings.own_domains = [_SERVING_DOMAIN] if self.serves else []
+        settings.record_shapes = settings.record_shapes or self.with_flops
         return settings
+
+    def _wanted(self) -> int:
+        self._action = super()._wanted()
+        return self._action
+
+    def _ask(self, function: Callable[..., Any], *args: Any) -> Any:
+        """As torch does: what the program raises reaches the program."""
+        try:
+            return super()._ask(function, *args)
+        except Exception as problem:
+            self.program_error = problem
+            raise
+
+    def _warn_of_flops(self) -> None:
+        """None: the tables count them from the shapes."""
 
     def _warn_of_schedule(self, text: str) -> None:
         """As torch does: ending while it records is no mistake."""
@@ -159,24 +185,111 @@ class TorchProfile(profile):
             if self.options.analyse and self.span_path:
                 self.owner.parse_window(self.span_path)
 
-    @_console.guarded(default=_tables.AverageList([]))
-    def key_averages(self, group_by_input_shape: bool = False, **_: Any) -> _tables.AverageList:
-        """Operator calls summed up by name; a server gets only the place where they will be."""
-        if self.serves:
-            return NoTable(self.span_path)
-        return super().key_averages(group_by_input_shape)
+    def events(self) -> Any:
+        """Every call of the last recording (with ``acc_events``: of all), as torch's list."""
+        return _tables.none() if self._disabled else super().events()
+
+    def key_averages(self, *args: Any, **options: Any) -> Any:
+        """Calls summed up by name, as torch's list; a server gets only the place where they will
+        be."""
+        return NoTable(self.span_path) if self.serves else super().key_averages(*args, **options)
+
+    def _shown(self) -> _tables.Shown:
+        return self._asked
 
     @_console.guarded()
-    def export_chrome_trace(self, output_path: str, **_: Any) -> None:
+    def export_chrome_trace(self, path: str, *_: Any, **__: Any) -> None:
         """Writes the trace in the form of torch's profiler, gzip for ``.gz``."""
         if self._disabled:
             return
         folder = tempfile.mkdtemp(prefix="sonde_trace_")
         try:
             trace = _export.kineto_trace(self.span_path, folder)
-            _export.copy(trace, os.fspath(output_path))
+            _export.copy(trace, os.fspath(path))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Writes the stacks of the calls with their times as torch does, to exactly this file."""
+        if not self._asked.stacks:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        events = self.events()
+        events.export_stacks(path, metric)
+
+    def export_memory_timeline(self, path: str, device: Optional[str] = None) -> None:
+        """Writes memory over time; parameters as torch names them."""
+        super().export_memory_timeline(path=path, device=device)
+
+    # What torch has besides
+
+    @property
+    def profiler(self) -> Optional["TorchProfile"]:
+        """This object from its first recording on: it has the lists and sums of torch's."""
+        return self if self._recording or self._recorded or self._disabled else None
+
+    @property
+    def current_action(self) -> Any:
+        """What the schedule wanted last, as torch's."""
+        return sys.modules["torch"].profiler.ProfilerAction(self._action)
+
+    @property
+    def function_events(self) -> Any:
+        """As `events`."""
+        return self.events()
+
+    @property
+    def self_cpu_time_total(self) -> Any:
+        """Sum over all calls, in microseconds."""
+        return self.events().self_cpu_time_total
+
+    def table(self, *args: Any, **options: Any) -> str:
+        """Text of all calls."""
+        return self.events().table(*args, **options)
+
+    def total_average(self) -> Any:
+        """All calls in one row."""
+        return self.events().total_average()
+
+    def preset_metadata_json(self, key: str, value: str) -> None:
+        """Adds a value, given as JSON text, to the recordings to come."""
+        self.add_metadata_json(key, value)
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
+        """Has no effect, and says so."""
+        _report.say(
+            "torch.profiler.profile.toggle_collection_dynamic has no effect under sonde run"
+        )
+
+
+def _say_unknown(names: list[str]) -> None:
+    for name in names:
+        _report.say(f"torch.profiler.profile({name}=...) has no effect under sonde run")
+
+
+def _device_switches(options: Options) -> _ExperimentalConfig:
+    return _ExperimentalConfig(
+        profiler_level=_LEVELS[options.level],
+        aic_metrics=AiCMetrics.AiCoreNone,
+        mstx=options.mstx,
+    )
+
+
+def _chosen(activities: Optional[Iterable[Any]]) -> list[Any]:
+    """torch's activities without their settings (``{activity: [...]}``)."""
+    chosen: list[Any] = []
+    for item in activities or []:
+        chosen.extend(item if isinstance(item, dict) else [item])
+    return chosen
+
+
+def _device(activities: list[Any]) -> Optional[str]:
+    """The device that torch's tables would name, None for the CPU."""
+    torch = sys.modules["torch"]
+    wanted = {activity.name for activity in activities or torch.profiler.supported_activities()}
+    for name in ("cuda", "xpu"):
+        if name.upper() in wanted and getattr(torch, name).is_available():
+            return name
+    return None
 
 
 def install(torch: Any, options: Options, owner: Any, serves: bool) -> None:

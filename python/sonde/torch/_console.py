@@ -41,10 +41,12 @@ def error(text: str) -> None:
     _print("ERROR", text)
 
 
-def guarded(default: Any = None) -> Callable[[_Function], _Function]:
-    """Decorator: an exception becomes an ERROR line and the call returns ``default``.
+def guarded(default: Any = None, name: str = "") -> Callable[[_Function], _Function]:
+    """Decorator: an exception becomes an ERROR line (of the call ``name``, else the function's)
+    and the call returns ``default``.
 
-    A program goes on whatever its profiler does.
+    A program goes on whatever its profiler does. Where the method's object names the exception as
+    ``program_error``, it is the program's own and passes.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -53,7 +55,9 @@ def guarded(default: Any = None) -> Callable[[_Function], _Function]:
             try:
                 return function(*args, **kwargs)
             except Exception as problem:  # the boundary to the user's program
-                error(f"Call {function.__name__} failed. Exception: {problem}")
+                if args and getattr(args[0], "program_error", None) is problem:
+                    raise
+                error(f"Call {name or function.__name__} failed. Exception: {problem}")
                 return default
 
         return call  # type: ignore[return-value]

@@ -92,6 +92,15 @@ def copy(source: str, output_path: str) -> None:
     os.replace(partial, output_path)
 
 
+def log_name(output_path: Any) -> str:
+    """The name as torch_npu makes it: always a log file."""
+    name = os.fspath(output_path)
+    if not name.endswith(".log"):
+        _console.warning("Input file is not log file. Change to log file.")
+        name = os.path.splitext(name)[0] + ".log"
+    return name
+
+
 def stacks(span: str, output_path: str, metric: str) -> None:
     """Writes one line for each operator call: frames from the outermost, blank, time."""
     if metric not in _STACK_METRICS:
@@ -100,9 +109,6 @@ def stacks(span: str, output_path: str, metric: str) -> None:
             "Here it is presumed to be self_cpu_time_total."
         )
         metric = "self_cpu_time_total"
-    if not output_path.endswith(".log"):
-        _console.warning("Input file is not log file. Change to log file.")
-        output_path = os.path.splitext(output_path)[0] + ".log"
     lines = []
     for row in _rows(_deliverable(span, "operator_details.csv")):
         frames = [frame.strip() for frame in (row.get("Call Stack") or "").split(";")]

@@ -12,15 +12,12 @@ from collections.abc import Iterable
 from typing import Any, Callable, Optional
 
 from sonde import _machine, _native
-from sonde.torch import _console, _export, _place, _tables
+from sonde.torch import _checks, _console, _export, _place, _tables
 from sonde.torch._annotations import Annotations
 from sonde.torch._console import guarded
 from sonde.torch._enums import (
     ProfilerAction,
-    ProfilerActivity,
     as_action,
-    as_activities,
-    supported_activities,
 )
 from sonde.torch._experimental import _ExperimentalConfig
 from sonde.torch._recording import Recording, Settings
@@ -39,6 +36,9 @@ class _KinetoProfile(Annotations):
     The capture lives in ``export_only_prof_dir`` as long as the object; use ``export_...``.
     """
 
+    #: Whether `events` is about all recordings of the object, not the last one only.
+    _accumulates = False
+
     def __init__(
         self,
         *,
@@ -52,17 +52,19 @@ class _KinetoProfile(Annotations):
         custom_trace_id_callback: Optional[Callable[[], str]] = None,
     ) -> None:
         super().__init__(custom_trace_id_callback)
-        self.activities = _checked_activities(activities)
+        self.activities = _checks.activities(activities)
         values = (record_shapes, profile_memory, with_stack, with_flops, with_modules)
         for name, value in zip(_SWITCHES, values):
             if not isinstance(value, bool):
                 _console.warning(f"Parameter {name} is of boolean type, reset it to False.")
                 value = False
             setattr(self, name, value)
-        self.experimental_config = _checked_experimental(experimental_config, self.activities)
+        self.experimental_config = _checks.experimental(experimental_config, self.activities)
         self._keeps_data = False
         self._recording: Optional[Recording] = None
-        self._disabled = _no_op_reason()
+        self._recorded: list[str] = []  # span folders that `events` is about
+        self._events: Any = None  # their events once somebody asked
+        self._disabled = _checks.no_op_reason()
         #: Span folder of the current or last recording, empty for none.
         self.span_path = ""
 
@@ -135,11 +137,16 @@ class _KinetoProfile(Annotations):
     def _init(self) -> None:
         self._trace_id = self._new_trace_id()
         self.span_path = ""
+        if not self._accumulates:
+            self._recorded, self._events = [], None
         self._recording = Recording(self._settings(), self._facts)
         for name in self.experimental_config.without_effect():
             _console.warning(f"Parameter {name} has no effect: no device here can serve it.")
         for text in self.experimental_config.not_sampled():
             _console.warning(f"Parameter host_sys: {text} cannot be sampled and is left out.")
+        self._warn_of_flops()
+
+    def _warn_of_flops(self) -> None:
         if self.with_flops and not self.experimental_config.markers:
             _console.warning("Parameter with_flops has no effect unless mstx or msprof_tx is True.")
 
@@ -157,30 +164,41 @@ class _KinetoProfile(Annotations):
         assert self._recording is not None
         if self._recording.active:
             self.span_path = self._recording.stop()
+            self._recorded.append(self.span_path)
+            self._events = None
 
     # Deliverables
 
     @guarded()
-    def export_chrome_trace(self, output_path: str, **_: Any) -> None:
-        """Writes the timeline (content of ``trace_view.json``) to a file, gzip for ``.gz``."""
+    def export_chrome_trace(self, output_path: str = "", *, path: str = "", **_: Any) -> None:
+        """Writes the timeline (content of ``trace_view.json``) to a file, gzip for ``.gz``.
+
+        ``path`` is torch's name of ``output_path``.
+        """
         self._say_when_db_only()
-        _export.chrome_trace(self.span_path, output_path)
+        _export.chrome_trace(self.span_path, _one_path(output_path, path))
 
     @guarded()
-    def export_stacks(self, output_path: str, metric: str = "self_cpu_time_total") -> None:
+    def export_stacks(
+        self, output_path: str = "", metric: str = "self_cpu_time_total", *, path: str = ""
+    ) -> None:
         """Writes call stacks with self times (whole microseconds) for flame graphs.
 
         One line for each operator call with a stack: frames from the outermost, separated by
-        ``;``, a blank, the time. Needs ``with_stack``.
+        ``;``, a blank, the time. Needs ``with_stack``. The file's name ends in ``.log`` whatever
+        ``output_path`` ends in; ``path``, torch's name of it, is taken as it is.
         """
         if not self.with_stack:
             _console.warning("Function export_stacks() requires with_stack=True.")
             return
         self._say_when_db_only()
-        _export.stacks(self.span_path, output_path, metric)
+        name = _one_path(output_path and _export.log_name(output_path), path)
+        _export.stacks(self.span_path, name, metric)
 
     @guarded()
-    def export_memory_timeline(self, output_path: str, device: Optional[str] = None) -> None:
+    def export_memory_timeline(
+        self, output_path: str = "", device: Optional[str] = None, *, path: str = ""
+    ) -> None:
         """Writes memory over time (bytes, microseconds) to ``.json``, ``.json.gz``, ``.html``.
 
         Needs ``record_shapes``, ``profile_memory`` and ``with_stack`` or ``with_modules``. The
@@ -193,18 +211,30 @@ class _KinetoProfile(Annotations):
             _console.warning(f"{', '.join(missing)} required for memory profiling.")
             return
         self._say_when_db_only()
-        _export.memory_timeline(self.span_path, output_path, device)
+        _export.memory_timeline(self.span_path, _one_path(output_path, path), device)
 
-    @guarded(default=_tables.EventList([]))
-    def events(self) -> "_tables.EventList":
-        """Every operator call of the last recording."""
-        return _tables.read_events(_export.trace_view(self.span_path))
+    def events(self) -> Any:
+        """Every operator call of the last recording, as torch's ``EventList``."""
+        events = self._read_events()
+        return _tables.none() if events is None else events
 
-    @guarded(default=_tables.AverageList([]))
-    def key_averages(self, group_by_input_shape: bool = False, **_: Any) -> "_tables.AverageList":
-        """Operator calls summed up by name; ``.table()`` gives text."""
-        events = _tables.read_events(_export.trace_view(self.span_path))
-        return events.key_averages(group_by_input_shape)
+    def key_averages(self, group_by_input_shape: bool = False, *args: Any, **others: Any) -> Any:
+        """Operator calls summed up by name, as torch's ``EventList``; ``.table()`` gives text.
+
+        Further parameters are those of ``EventList.key_averages``.
+        """
+        return self.events().key_averages(group_by_input_shape, *args, **others)
+
+    @guarded(name="events")
+    def _read_events(self) -> Any:
+        if self._events is None:
+            if self._recording is not None and not self._recorded:
+                return _tables.none()  # of a recording that runs nothing is complete
+            self._events = _tables.read(self._recorded or [self.span_path], self._shown())
+        return self._events
+
+    def _shown(self) -> _tables.Shown:
+        return _tables.Shown(self.record_shapes, self.profile_memory, self.with_stack)
 
     def _say_when_db_only(self) -> None:
         kinds = [kind.value for kind in self.experimental_config.export_type]
@@ -314,9 +344,9 @@ class profile(_KinetoProfile):  # the name that programs use
         if self._refused():
             return
         self._stopped = False
-        self._machine.change(as_action(self.schedule(self.step_num)).value)
+        self._machine.change(self._wanted())
         if self._observer is not None:
-            self._observer.start()
+            self._ask(self._observer.start)
         self._open_step()
         _live.add(self)
 
@@ -330,7 +360,7 @@ class profile(_KinetoProfile):  # the name that programs use
             return
         self._close_step()
         self.step_num += 1
-        self._machine.change(as_action(self.schedule(self.step_num)).value)
+        self._machine.change(self._wanted())
         self._open_step()
 
     @guarded()
@@ -342,8 +372,15 @@ class profile(_KinetoProfile):  # the name that programs use
         _live.discard(self)
         self._close_step()
         if self._observer is not None:
-            self._observer.stop()
+            self._ask(self._observer.stop)
         self._machine.change(_machine.EXIT)
+
+    def _wanted(self) -> int:
+        return as_action(self._ask(self.schedule, self.step_num)).value
+
+    def _ask(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Calls what the program gave."""
+        return function(*args)
 
     def _open_step(self) -> None:
         if self._marks_steps and self._recording is not None and self._recording.active:
@@ -361,7 +398,7 @@ class profile(_KinetoProfile):  # the name that programs use
 
     def _trace_ready(self) -> None:
         if self.on_trace_ready is not None:
-            self.on_trace_ready(self)
+            self._ask(self.on_trace_ready, self)
 
     def _delete(self) -> None:
         if self._finished is not None:
@@ -399,57 +436,21 @@ _live: "weakref.WeakSet[profile]" = weakref.WeakSet()
 def _stop_all() -> None:
     """At exit: a profile that nobody stopped is completed."""
     for prof in list(_live):
-        prof.stop()
+        try:
+            prof.stop()
+        except Exception as problem:  # of the program's handler
+            _console.error(f"Call stop failed. Exception: {problem}")
 
 
 atexit.register(_stop_all)
 os.register_at_fork(after_in_child=_live.clear)  # the parent's to stop
 
 
-def _checked_activities(values: Optional[Iterable[Any]]) -> set[ProfilerActivity]:
-    if values is None:
-        return supported_activities()
-    try:
-        activities = as_activities(values)
-    except TypeError:
-        activities = None
-    if not activities:
-        _console.warning("Invalid activities, only CPU and NPU are supported, reset it to default.")
-        return supported_activities()
-    return activities
-
-
-def _checked_experimental(value: Any, activities: set[ProfilerActivity]) -> _ExperimentalConfig:
-    if value is None:
-        value = _ExperimentalConfig()
-    elif not isinstance(value, _ExperimentalConfig):
-        _console.warning(
-            "Parameter experimental_config is an instance of _ExperimentalConfig, "
-            "reset it to default."
-        )
-        value = _ExperimentalConfig()
-    if ProfilerActivity.NPU not in activities:
-        _console.warning(
-            "Experimental config will not be used while ProfilerActivity.NPU is not set."
-        )
-    if ProfilerActivity.CPU not in activities and value.gc_detect_threshold is not None:
-        _console.warning("GC detect will not take effect while ProfilerActivity.CPU is not set.")
-        value.gc_detect_threshold = None
-    return value
-
-
-def _no_op_reason() -> str:
-    if os.environ.get("PROFILER_SAMPLECONFIG"):
-        return (
-            "If performance data is collected using the 'msprof' tool. "
-            "torch_npu profiler api is not effective."
-        )
-    if os.environ.get("PROFILING_MODE"):
-        return (
-            "Environment variable 'PROFILING_MODE' is set. torch_npu profiler api is not "
-            "effective. Please execute 'unset PROFILING_MODE'."
-        )
-    return ""
+def _one_path(output_path: Any, path: Any) -> str:
+    """The file that a program names by torch_npu's word or by torch's."""
+    if not output_path and not path:
+        raise TypeError("a path for the file is missing")
+    return os.fspath(output_path or path)
 
 
 def _remove_span(span: str, owner: int) -> None:
