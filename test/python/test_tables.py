@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from sonde import torch as st  # noqa: E402
-from sonde.torch import _tables  # noqa: E402
+from sonde.torch import _export, _tables  # noqa: E402
 from torch.autograd import profiler_util  # noqa: E402
 
 ROW = '{"ph":"X","cat":"cpu_op","name":"%s","pid":7,"tid":7,"ts":%s,"dur":%s,"args":{%s}}'
@@ -39,8 +39,20 @@ def test_times_of_the_epoch_keep_their_nanoseconds(read):
     assert inner.cpu_parent is outer and next_one.cpu_parent is None
     assert outer.self_cpu_time_total == pytest.approx(0.001, abs=1e-9)
     assert next_one.time_range.start == 1.001
-    assert _tables._nanoseconds("-0.5") == -500
-    assert _tables._nanoseconds(12) == 12000
+    assert _export.nanoseconds("-0.5") == -500
+    assert _export.nanoseconds(12) == 12000
+
+
+def test_times_of_memory_keep_their_nanoseconds(tmp_path):
+    table = tmp_path / "operator_memory.csv"
+    table.write_text(
+        "Name,Size(KB),Allocation Time(us),Release Time(us),Device Type\n"
+        "aten::empty,1,1795413005901792.079\t,1795413005901792.081\t,NPU:0\n"
+    )
+    assert _export._memory_events(str(table), None) == [
+        (1795413005901792079, 1024),
+        (1795413005901792081, -1024),
+    ]
 
 
 def test_memory_counts_where_it_was_asked_for(read):

@@ -127,7 +127,7 @@ def memory_timeline(span: str, output_path: str, device: Optional[str]) -> None:
         return
     if output_path.endswith("raw.json.gz"):
         rows: list[Any] = [
-            [int(time_us * 1000), 1 if size > 0 else 3, size, _UNKNOWN] for time_us, size in events
+            [time_ns, 1 if size > 0 else 3, size, _UNKNOWN] for time_ns, size in events
         ]
         _write_text(output_path, json.dumps(rows))
     elif output_path.endswith((".json", ".json.gz")):
@@ -169,21 +169,21 @@ def _memory_page(times_us: list[float], sizes: list[list[int]], device: Optional
     )
 
 
-def _running_sums(events: list[tuple[float, int]]) -> tuple[list[float], list[list[int]]]:
+def _running_sums(events: list[tuple[int, int]]) -> tuple[list[float], list[list[int]]]:
     times_us, sizes, total = [], [], 0
-    for time_us, size in events:
+    for time_ns, size in events:
         total += size
         row = [0] * (1 + _CATEGORIES)
         row[1 + _UNKNOWN] = total
-        times_us.append(time_us)
+        times_us.append(time_ns / 1000)
         sizes.append(row)
     return times_us, sizes
 
 
-def _memory_events(path: str, device: Optional[str]) -> list[tuple[float, int]]:
-    """Allocations and releases as (time in us, signed bytes), in order of time."""
+def _memory_events(path: str, device: Optional[str]) -> list[tuple[int, int]]:
+    """Allocations and releases as (time in ns, signed bytes), in order of time."""
     wanted = (device or "npu:0").lower()
-    events: list[tuple[float, int]] = []
+    events: list[tuple[int, int]] = []
     for row in _rows(path):
         shown = (row.get("Device Type") or "").lower()
         # Where the CPU is the device it stands in for the default accelerator.
@@ -193,7 +193,7 @@ def _memory_events(path: str, device: Optional[str]) -> list[tuple[float, int]]:
         for column, sign in (("Allocation Time(us)", 1), ("Release Time(us)", -1)):
             text = (row.get(column) or "").strip()
             if text:
-                events.append((_number(text), sign * size))
+                events.append((nanoseconds(text), sign * size))
     return sorted(events)
 
 
@@ -202,6 +202,14 @@ def _rows(path: str) -> Iterator["dict[str, str]"]:
     csv.field_size_limit(limit)  # a call stack may be longer than the default allows
     with open(path, newline="", encoding="utf-8") as file:
         yield from csv.DictReader(file)
+
+
+def nanoseconds(microseconds: Any) -> int:
+    """Of the decimal text of a time in microseconds: as a double, one since 1970 loses digits."""
+    text = str(microseconds)
+    whole, _, part = text.lstrip("-").partition(".")
+    value = int(whole or 0) * 1000 + int((part + "000")[:3])
+    return -value if text.startswith("-") else value
 
 
 def _number(text: Optional[str]) -> float:

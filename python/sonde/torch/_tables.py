@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from sonde.torch import _export
+from sonde.torch._export import nanoseconds
 
 _CALLS = ("cpu_op", "user_annotation")
 _PYTHON = "python_function"
@@ -105,7 +106,7 @@ def _read_trace(util: Any, path: str, shown: Shown) -> Any:
     kinds = (*_CALLS, _PYTHON) if shown.stacks else _CALLS
     calls = [row for row in rows if row.get("cat") in kinds and not util._filter_name(row["name"])]
     memory = _Memory(rows if shown.memory else [])
-    times = [_nanoseconds(row["ts"]) for row in calls] + memory.times
+    times = [nanoseconds(row["ts"]) for row in calls] + memory.times
     builder = _Builder(util, shown, memory, min(times, default=0))
     builder.find_forward_threads(calls)
     events = [builder.call(row) for row in calls]
@@ -117,21 +118,13 @@ def _read_trace(util: Any, path: str, shown: Shown) -> Any:
     return _event_list(util, events, shown)
 
 
-def _nanoseconds(microseconds: Any) -> int:
-    """Of the decimal text of a time in microseconds."""
-    text = str(microseconds)
-    whole, _, part = text.lstrip("-").partition(".")
-    value = int(whole or 0) * 1000 + int((part + "000")[:3])
-    return -value if text.startswith("-") else value
-
-
 class _Memory:
     """Allocations and releases of a trace in order of time: signed bytes."""
 
     def __init__(self, rows: list[Any]) -> None:
         found = [row for row in rows if row.get("name") == _MEMORY and row.get("ph") == "i"]
-        found.sort(key=lambda row: _nanoseconds(row["ts"]))
-        self.times = [_nanoseconds(row["ts"]) for row in found]
+        found.sort(key=lambda row: nanoseconds(row["ts"]))
+        self.times = [nanoseconds(row["ts"]) for row in found]
         self.threads = [row.get("tid") for row in found]
         sizes = [_sizes(row.get("args") or {}) for row in found]
         self._host = [0, *itertools.accumulate(host for host, _ in sizes)]
@@ -187,8 +180,8 @@ class _Builder:
         """Of an operator, an annotation or a Python function."""
         args = row.get("args") or {}
         kind, name, thread = row["cat"], row["name"], row["tid"]
-        start_ns = _nanoseconds(row["ts"])
-        end_ns = start_ns + _nanoseconds(row.get("dur", 0))
+        start_ns = nanoseconds(row["ts"])
+        end_ns = start_ns + nanoseconds(row.get("dur", 0))
         is_user = kind == "user_annotation"
         number = -1 if is_user else args.get("Sequence number", -1)
         is_backward = bool(args.get("Fwd thread id")) or name == "torch::autograd::AccumulateGrad"
