@@ -375,6 +375,24 @@ TEST_P(LaneDepthOf, EqualsTheFile) {
   }
 }
 
+struct Traffic {
+  double megabytes = 0, ms = 0;
+  std::map<int64_t, int64_t> counts;  // by size of a transfer in bytes
+};
+
+auto TrafficOf(const Imported& set) {  // by operation and transport
+  std::map<std::pair<std::string, std::string>, Traffic> traffic;
+  for (const auto& row : set.Table("CommAnalyzerBandwidth")) {
+    const std::string key = base::Concat(Get(row, "hccl_op_name"), "@", Get(row, "group_name"));
+    Traffic& one = traffic[std::pair(key, Get(row, "transport_type"))];
+    one.megabytes = Double(Get(row, "transit_size"));
+    one.ms = Double(Get(row, "transit_time"));
+    const auto count = static_cast<int64_t>(Double(Get(row, "count")));
+    if (count > 0) one.counts[std::llround(Double(Get(row, "package_size")) * 1e6)] = count;
+  }
+  return traffic;
+}
+
 // CommAnalyzerTime of analysis.db: milliseconds.
 TEST_P(CommunicationOf, EqualsTheFile) {
   const Imported set(GetParam());
@@ -384,20 +402,7 @@ TEST_P(CommunicationOf, EqualsTheFile) {
     expected[base::Concat(Get(row, "hccl_op_name"), "@", Get(row, "group_name"))] = row;
   }
   ASSERT_FALSE(expected.empty());
-  struct Traffic {
-    double megabytes = 0;
-    double ms = 0;
-    std::map<int64_t, int64_t> counts;  // by size of a transfer in bytes
-  };
-  std::map<std::pair<std::string, std::string>, Traffic> traffic;
-  for (const auto& row : set.Table("CommAnalyzerBandwidth")) {
-    Traffic& one = traffic[{base::Concat(Get(row, "hccl_op_name"), "@", Get(row, "group_name")),
-                            Get(row, "transport_type")}];
-    one.megabytes = Double(Get(row, "transit_size"));
-    one.ms = Double(Get(row, "transit_time"));
-    const auto count = static_cast<int64_t>(Double(Get(row, "count")));
-    if (count > 0) one.counts[std::llround(Double(Get(row, "package_size")) * 1e6)] = count;
-  }
+  auto traffic = TrafficOf(set);
   size_t compared = 0;
   for (const auto& step : recipes::Communication(set.view())) {
     for (const auto& row : step.rows) {
@@ -423,7 +428,6 @@ TEST_P(CommunicationOf, EqualsTheFile) {
         for (const auto& [size, count] : part.sizes) counts[size] = count.count;
         EXPECT_EQ(counts, wanted->second.counts) << key << recipes::TransportName(transport);
       }
-      // What goes over links inside a machine is SDMA too: it is not sent twice.
       const double sent =
           traffic[std::pair(key, "RDMA")].megabytes + traffic[std::pair(key, "SDMA")].megabytes;
       EXPECT_NEAR(static_cast<double>(row.SizeBytes()) / 1e6, sent, 1e-6) << key;
