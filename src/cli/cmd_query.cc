@@ -16,6 +16,7 @@
 #include "cli/query_output.h"
 #include "importers/registry.h"
 #include "store/schema.h"
+#include "store/sql_text.h"
 
 namespace sonde::cli {
 namespace {
@@ -158,14 +159,9 @@ Status NotifyOfIssues(const store::Store& store) {
 }
 
 // Parquet is written by the database itself, under a temporary name first.
-Status WriteParquet(const store::Store& store, std::string sql, const std::string& output) {
-  while (!sql.empty() && (sql.back() == ';' || sql.back() == '\n' || sql.back() == ' ')) {
-    sql.pop_back();
-  }
+Status WriteParquet(const store::Store& store, const std::string& sql, const std::string& output) {
   const std::string temporary = Concat(output, ".tmp.", std::to_string(::getpid()));
-  Status status =
-      store.Execute(Concat("COPY (", sql, "\n) TO '", base::ReplaceAll(temporary, "'", "''"),
-                           "' (FORMAT parquet, COMPRESSION zstd)"));
+  Status status = store.WriteParquet(sql, temporary);
   if (status.ok() && std::rename(temporary.c_str(), output.c_str()) != 0) {
     status = base::ErrnoStatus(errno, "write", output);
   }
@@ -251,7 +247,7 @@ Status Prompt(const store::Store& store, QueryOptions options) {
     if (more) options.sql += line + "\n";
     const std::string_view statement = base::Trim(options.sql);
     if (statement.empty()) options.sql.clear();
-    if (!statement.empty() && (!more || statement.ends_with(';'))) {
+    if (!statement.empty() && (!more || store::IsEnded(statement))) {
       const Status status = RunStatement(store, options);
       if (!status.ok() && !terminal) return status;
       if (!status.ok()) PrintError(status.message());

@@ -222,7 +222,11 @@ TEST_F(HandlersTest, StatementsReadOnlyTheTraces) {
   EXPECT_NE(sql("SELECT 12345678901234567890123::HUGEINT").find("12345678901234567890123"),
             std::string::npos);
   EXPECT_TRUE(sql("SELEC").starts_with("failed: "));
-  EXPECT_TRUE(sql("DELETE FROM slice_").starts_with("failed: "));
+  for (const char* writing : {"DELETE FROM slice_", "DETACH r0", "DROP VIEW slice",
+                              "EXPLAIN ANALYZE DROP VIEW slice", "CALL enable_logging()"}) {
+    EXPECT_TRUE(sql(writing).starts_with("failed: statements here only read: ")) << sql(writing);
+  }
+  EXPECT_NE(sql("SELECT count(*) AS n FROM slice").find(R"("rows":[[3]])"), std::string::npos);
   EXPECT_TRUE(sql("SELECT * FROM read_text('/etc/passwd')").starts_with("failed: "));
   EXPECT_TRUE(sql("COPY slice_ TO '" + folder_.File("out") + "'").starts_with("failed: "));
   const std::string limited = Body("/api/sql", {{"trace", "0"}, {"limit", "2"}},

@@ -10,7 +10,9 @@
 
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
+#include "store/duckdb_statements.h"
 #include "store/store.h"
+#include "store/user_sql.h"
 #include "store/user_statements.h"
 
 namespace sonde::store {
@@ -23,14 +25,11 @@ std::string_view Chunk::Text(size_t column, size_t row) const {
 namespace {
 
 using base::Concat;
-
-struct Prepared {
-  duckdb_prepared_statement handle = nullptr;
-  Prepared() = default;
-  Prepared(const Prepared&) = delete;
-  Prepared& operator=(const Prepared&) = delete;
-  ~Prepared() { duckdb_destroy_prepare(&handle); }
-};
+using internal::Asker;
+using internal::DataChunk;
+using internal::Extracted;
+using internal::Prepared;
+using internal::QueryResult;
 
 ValueType ToValueType(duckdb_type type) {
   switch (type) {
@@ -65,34 +64,11 @@ ValueType ToValueType(duckdb_type type) {
   }
 }
 
-struct QueryResult {
-  duckdb_result handle = {};
-  QueryResult() = default;
-  QueryResult(const QueryResult&) = delete;
-  QueryResult& operator=(const QueryResult&) = delete;
-  ~QueryResult() { duckdb_destroy_result(&handle); }
-};
-
-struct DataChunk {
-  duckdb_data_chunk handle = nullptr;
-  explicit DataChunk(duckdb_data_chunk chunk) : handle(chunk) {}
-  DataChunk(const DataChunk&) = delete;
-  DataChunk& operator=(const DataChunk&) = delete;
-  ~DataChunk() { duckdb_destroy_data_chunk(&handle); }
-};
-
 // The database's message without its picture of the statement, which needs lines of its own.
 Status StatementError(const char* text, const char* otherwise) {
   std::string_view message = text != nullptr ? text : otherwise;
   message = message.substr(0, message.find("\n\nLINE "));
   return base::InvalidArgumentError(std::string(base::Trim(message)));
-}
-
-Status Prepare(internal::Connection& connection, const std::string& sql, Prepared& statement) {
-  if (duckdb_prepare(connection.handle, sql.c_str(), &statement.handle) == DuckDBError) {
-    return StatementError(duckdb_prepare_error(statement.handle), "the statement is not valid");
-  }
-  return {};
 }
 
 }  // namespace
@@ -129,19 +105,43 @@ class Cursor {
     cancellation_->connection_ = nullptr;
   }
 
-  Status Open(const internal::Database& database, const std::string& sql) {
+  // Checks `sql` and makes it ready; of a user, it must be of OneStatement and only read.
+  Status Prepare(const internal::Database& database, const std::string& sql, Asker asker) {
     SONDE_ASSIGN_OR_RETURN(connection_, internal::Connect(database));
     if (cancellation_ != nullptr) {
       const std::scoped_lock lock(cancellation_->mutex_);
       if (cancellation_->cancelled_) return Cancelled();
       cancellation_->connection_ = connection_->handle;
     }
-    if (Status status = Prepare(*connection_, sql, statement_); !status.ok()) {
-      return WasCancelled() ? Cancelled() : status;
+    const bool is_of_user = asker == Asker::kUser;
+    if (is_of_user) SONDE_RETURN_IF_ERROR(internal::CheckWords(*connection_, sql));
+    parts_ = std::make_unique<Extracted>(connection_->handle, sql.c_str());
+    if (parts_->count == 0) {
+      return StatementError(duckdb_extract_statements_error(parts_->handle),
+                            "there is no statement");
     }
+    if (parts_->count > 1) {
+      return is_of_user ? internal::CheckParts(*connection_, sql, parts_->count) : Status();
+    }
+    SONDE_RETURN_IF_ERROR(PreparePart(0, statement_));
+    if (!is_of_user) return {};
+    return internal::CheckKind(*connection_, sql,
+                               duckdb_prepared_statement_type(statement_.handle));
+  }
+
+  Status Open(const internal::Database& database, const std::string& sql, Asker asker) {
+    SONDE_RETURN_IF_ERROR(Prepare(database, sql, asker));
+    for (idx_t i = 0; i + 1 < parts_->count; ++i) {
+      Prepared part;
+      QueryResult result;
+      SONDE_RETURN_IF_ERROR(PreparePart(i, part));
+      if (duckdb_execute_prepared(part.handle, &result.handle) == DuckDBError) {
+        return Failure(duckdb_result_error(&result.handle));
+      }
+    }
+    if (parts_->count > 1) SONDE_RETURN_IF_ERROR(PreparePart(parts_->count - 1, statement_));
     if (duckdb_execute_prepared_streaming(statement_.handle, &result_.handle) == DuckDBError) {
-      if (WasCancelled()) return Cancelled();
-      return StatementError(duckdb_result_error(&result_.handle), "the statement failed");
+      return Failure(duckdb_result_error(&result_.handle));
     }
     const idx_t count = duckdb_column_count(&result_.handle);
     for (idx_t i = 0; i < count; ++i) {
@@ -180,9 +180,20 @@ class Cursor {
  private:
   static Status Cancelled() { return base::CancelledError("the statement was cancelled"); }
   bool WasCancelled() const { return cancellation_ != nullptr && cancellation_->cancelled(); }
+  Status Failure(const char* text) const {
+    return WasCancelled() ? Cancelled() : StatementError(text, "the statement failed");
+  }
+  Status PreparePart(idx_t part, Prepared& prepared) {
+    if (duckdb_prepare_extracted_statement(connection_->handle, parts_->handle, part,
+                                           &prepared.handle) == DuckDBError) {
+      return Failure(duckdb_prepare_error(prepared.handle));
+    }
+    return {};
+  }
 
   Cancellation* cancellation_;
   std::unique_ptr<internal::Connection> connection_;
+  std::unique_ptr<Extracted> parts_;  // more than one: the last has the result
   Prepared statement_;
   QueryResult result_;
   std::vector<QueryColumn> columns_;
@@ -192,10 +203,6 @@ namespace {
 
 // `sql` with the columns of types that have no plain layout cast to `cast_to`.
 std::string WithCasts(const std::string& sql, const std::vector<std::string>& cast_to) {
-  std::string text = sql;
-  while (!text.empty() && (text.back() == ';' || text.back() == ' ' || text.back() == '\n')) {
-    text.pop_back();
-  }
   std::string names;
   std::string values;
   for (size_t i = 0; i < cast_to.size(); ++i) {
@@ -204,7 +211,7 @@ std::string WithCasts(const std::string& sql, const std::vector<std::string>& ca
     names += name;
     values += cast_to[i].empty() ? name : Concat("CAST(", name, " AS ", cast_to[i], ")");
   }
-  return Concat("SELECT ", values, " FROM (", text, "\n) AS t(", names, ")");
+  return Concat("SELECT ", values, " FROM (", sql, "\n) AS t(", names, ")");
 }
 
 template <class T>
@@ -295,19 +302,20 @@ Collector MakeCollector(const QueryColumn& column) {
 }  // namespace
 
 Status internal::RunStatement(const internal::Database& database, const std::string& sql,
-                              bool decimal_as_double,
+                              Asker asker,
                               const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                               const std::function<Status(const Chunk&)>& consume,
                               Cancellation* cancellation) {
+  SONDE_ASSIGN_OR_RETURN(const std::string statement, OneStatement(sql));
   Cursor cursor(cancellation);
-  SONDE_RETURN_IF_ERROR(cursor.Open(database, sql));
+  SONDE_RETURN_IF_ERROR(cursor.Open(database, statement, asker));
   std::vector<QueryColumn> columns = cursor.columns();
   std::vector<std::string> casts(columns.size());
   bool any_cast = false;
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].type != ValueType::kOther) continue;
     const bool is_decimal = cursor.IsDecimal(i);
-    const bool to_double = decimal_as_double && is_decimal;
+    const bool to_double = asker == Asker::kSonde && is_decimal;
     casts[i] = to_double ? "DOUBLE" : "VARCHAR";
     columns[i].type = to_double ? ValueType::kDouble : ValueType::kText;
     columns[i].is_decimal = is_decimal && !to_double;
@@ -316,21 +324,39 @@ Status internal::RunStatement(const internal::Database& database, const std::str
   SONDE_RETURN_IF_ERROR(begin(columns));
   if (!any_cast) return cursor.ForEach(consume);
   Cursor cast_cursor(cancellation);
-  SONDE_RETURN_IF_ERROR(cast_cursor.Open(database, WithCasts(sql, casts)));
+  SONDE_RETURN_IF_ERROR(cast_cursor.Open(database, WithCasts(statement, casts), Asker::kSonde));
   return cast_cursor.ForEach(consume);
+}
+
+Status internal::WriteParquet(const Database& database, const std::string& sql,
+                              const std::string& path, Cancellation* cancellation) {
+  SONDE_ASSIGN_OR_RETURN(const std::string statement, OneStatement(sql));
+  {
+    Cursor cursor(cancellation);
+    SONDE_RETURN_IF_ERROR(cursor.Prepare(database, statement, Asker::kUser));
+  }
+  Cursor cursor(cancellation);
+  return cursor.Open(database,
+                     Concat("COPY (", statement, "\n) TO '", base::ReplaceAll(path, "'", "''"),
+                            "' (FORMAT parquet, COMPRESSION zstd)"),
+                     Asker::kSonde);
 }
 
 Status Store::Scan(const std::string& sql,
                    const std::function<Status(const Chunk&)>& consume) const {
   Cursor cursor;
-  SONDE_RETURN_IF_ERROR(cursor.Open(*database_, sql));
+  SONDE_RETURN_IF_ERROR(cursor.Open(*database_, sql, Asker::kSonde));
   return cursor.ForEach(consume);
 }
 
 Status Store::ScanWithColumns(const std::string& sql,
                               const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                               const std::function<Status(const Chunk&)>& consume) const {
-  return internal::RunStatement(*database_, sql, false, begin, consume, nullptr);
+  return internal::RunStatement(*database_, sql, Asker::kUser, begin, consume, nullptr);
+}
+
+Status Store::WriteParquet(const std::string& sql, const std::string& path) const {
+  return internal::WriteParquet(*database_, sql, path, nullptr);
 }
 
 Result<ResultTable> Store::Query(const std::string& sql) const {
@@ -345,7 +371,8 @@ Result<ResultTable> Store::Query(const std::string& sql) const {
     }
     return {};
   };
-  SONDE_RETURN_IF_ERROR(internal::RunStatement(*database_, sql, true, begin, consume, nullptr));
+  SONDE_RETURN_IF_ERROR(
+      internal::RunStatement(*database_, sql, Asker::kSonde, begin, consume, nullptr));
   ResultTable table;
   for (Collector& collector : collectors) {
     if (!collector.any_null) collector.column.nulls.clear();

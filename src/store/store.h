@@ -113,11 +113,13 @@ class Store final : public Queryable {
   Status Scan(const std::string& sql,
               const std::function<Status(const Chunk&)>& consume) const override;
   // Scan for statements of a user, who wants names and types too: `begin` comes before the
-  // first piece. Columns of type kOther are given as text.
+  // first piece. Columns of type kOther are given as text. What does more than read is refused.
   Status ScanWithColumns(const std::string& sql,
                          const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                          const std::function<Status(const Chunk&)>& consume) const;
-  // A statement without a result to read (COPY ... TO).
+  // All rows of a user's statement as a Parquet file.
+  Status WriteParquet(const std::string& sql, const std::string& path) const;
+  // A statement without a result to read.
   Status Execute(const std::string& sql) const;
 
   // Texts by name id.

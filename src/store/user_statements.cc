@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <random>
 #include <utility>
 
 #include "base/files.h"
@@ -39,19 +40,24 @@ std::string ViewOf(std::string_view name, std::span<const ColumnInfo> columns,
   return sql;
 }
 
-// Statements are let into the folder of temporary files, closed or not: one of its own.
-std::string StatementFolder() {
-  return Concat(base::TemporaryRoot(), "/sonde-statements-", std::to_string(::getpid()));
+// Statements are let into the folder of temporary files, closed or not: one of its own, whose name
+// nobody can have taken before.
+std::string NewFolder() {
+  std::random_device random;
+  const uint64_t number = (uint64_t{random()} << 32U) | random();
+  return Concat(base::TemporaryRoot(), "/sonde-statements-", std::to_string(::getpid()), "-",
+                std::to_string(number));
 }
 
 // The stores are attached while that is allowed; then the door is closed for good.
-std::vector<std::string> Preparation(const std::vector<RankStore>& stores, int threads) {
+std::vector<std::string> Preparation(const std::vector<RankStore>& stores, int threads,
+                                     const std::string& folder) {
   std::vector<std::string> statements = {
       "SET autoinstall_known_extensions = false",
       "SET autoload_known_extensions = false",
       "SET custom_extension_repository = '/nonexistent'",
       Concat("SET threads = ", std::to_string(std::max(1, threads))),
-      Concat("SET temp_directory = ", Quoted(StatementFolder())),
+      Concat("SET temp_directory = ", Quoted(folder)),
   };
   for (size_t i = 0; i < stores.size(); ++i) {
     statements.push_back(
@@ -68,9 +74,13 @@ std::vector<std::string> Preparation(const std::vector<RankStore>& stores, int t
 
 }  // namespace
 
-UserStatements::UserStatements(std::unique_ptr<internal::Database> database)
-    : database_(std::move(database)) {}
-UserStatements::~UserStatements() = default;
+UserStatements::UserStatements(std::unique_ptr<internal::Database> database, std::string folder)
+    : database_(std::move(database)), folder_(std::move(folder)) {}
+
+UserStatements::~UserStatements() {
+  database_.reset();
+  if (base::PathExists(folder_)) base::RemoveTree(folder_).IgnoreError();  // temporary files
+}
 
 Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<RankStore>& stores,
                                                              int threads) {
@@ -84,31 +94,29 @@ Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<R
     return base::InternalError("cannot open a database in memory");
   }
   SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(*database));
-  for (const std::string& statement : Preparation(stores, threads)) {
+  std::string folder = NewFolder();
+  for (const std::string& statement : Preparation(stores, threads, folder)) {
     SONDE_RETURN_IF_ERROR(connection->Execute(statement));
   }
-  return std::unique_ptr<UserStatements>(new UserStatements(std::move(database)));
+  return std::unique_ptr<UserStatements>(
+      new UserStatements(std::move(database), std::move(folder)));
 }
 
 Status UserStatements::Scan(const std::string& sql,
                             const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                             const std::function<Status(const Chunk&)>& consume,
                             Cancellation* cancellation) const {
-  return internal::RunStatement(*database_, sql, false, begin, consume, cancellation);
+  return internal::RunStatement(*database_, sql, internal::Asker::kUser, begin, consume,
+                                cancellation);
 }
 
-Result<std::string> UserStatements::WriteParquet(std::string sql,
+Result<std::string> UserStatements::WriteParquet(const std::string& sql,
                                                  Cancellation* cancellation) const {
   static std::atomic<int> next = 0;
   constexpr mode_t kOnlyForTheUser = 0700;
-  SONDE_RETURN_IF_ERROR(base::MakeDirectories(StatementFolder(), kOnlyForTheUser));
-  std::string path = Concat(StatementFolder(), "/export-", std::to_string(next++), ".parquet");
-  while (!sql.empty() && (sql.back() == ';' || sql.back() == '\n' || sql.back() == ' ')) {
-    sql.pop_back();
-  }
-  const Status status = Scan(
-      Concat("COPY (", sql, "\n) TO ", Quoted(path), " (FORMAT parquet, COMPRESSION zstd)"),
-      [](const auto&) { return Status(); }, [](const auto&) { return Status(); }, cancellation);
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder_, kOnlyForTheUser));
+  std::string path = Concat(folder_, "/export-", std::to_string(next++), ".parquet");
+  const Status status = internal::WriteParquet(*database_, sql, path, cancellation);
   if (status.ok()) return path;
   base::RemoveTree(path).IgnoreError();  // the failure above matters
   return status;

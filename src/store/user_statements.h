@@ -1,11 +1,13 @@
 // Statements of somebody who may see the traces and nothing else: one or more stores, read-only,
-// in a database of their own that reaches no other file, whose statements can be cancelled.
+// in a database of their own that reaches no other file, whose statements can be cancelled. What
+// does more than read is refused (user_sql.h).
 //
 // The public tables hold the rows of all stores; of several, with a column `rank` in front where
 // the table has none (as Store::OpenRanks). Threads: any; each statement has a connection of its
 // own. Errors: Status, with the database's own text.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -53,19 +55,28 @@ class UserStatements {
 
   // All rows of one statement as a Parquet file in the folder of temporary files; its path. The
   // caller removes it.
-  Result<std::string> WriteParquet(std::string sql, Cancellation* cancellation = nullptr) const;
+  Result<std::string> WriteParquet(const std::string& sql,
+                                   Cancellation* cancellation = nullptr) const;
 
  private:
-  explicit UserStatements(std::unique_ptr<internal::Database> database);
+  UserStatements(std::unique_ptr<internal::Database> database, std::string folder);
   std::unique_ptr<internal::Database> database_;
+  std::string folder_;  // of temporary files; there once it is needed
 };
 
 namespace internal {
 
+// A user's statements only read, and decimals stay exact.
+enum class Asker : uint8_t { kSonde, kUser };
+
 // Runs `sql`; where it has columns without a plain layout, runs it again with casts (query.cc).
-Status RunStatement(const Database& database, const std::string& sql, bool decimal_as_double,
+Status RunStatement(const Database& database, const std::string& sql, Asker asker,
                     const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                     const std::function<Status(const Chunk&)>& consume, Cancellation* cancellation);
+
+// All rows of a user's statement as a Parquet file.
+Status WriteParquet(const Database& database, const std::string& sql, const std::string& path,
+                    Cancellation* cancellation);
 
 }  // namespace internal
 

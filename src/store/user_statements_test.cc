@@ -16,6 +16,76 @@ namespace {
 const auto kNoColumns = [](const std::vector<QueryColumn>&) { return Status(); };
 const auto kNoRows = [](const Chunk&) { return Status(); };
 
+// Every statement of the database's grammar that does more than read.
+std::vector<std::string> WritingStatements(const std::string& store, const std::string& out) {
+  return {
+      "DETACH r0",
+      "ATTACH '" + store + "' AS w",
+      "ATTACH '" + out + "' AS n",
+      "COPY (SELECT 1) TO '" + store + "' (FORMAT csv, USE_TMP_FILE false)",
+      "COPY (SELECT 1) TO '" + out + "'",
+      "COPY r0.name_ FROM '" + store + "'",
+      "COPY FROM DATABASE r0 TO memory",
+      "EXPORT DATABASE '" + out + "'",
+      "IMPORT DATABASE '" + out + "'",
+      "EXPLAIN ANALYZE COPY (SELECT 1) TO '" + out + "'",
+      "/* c */ EXPLAIN /* c */ (ANALYZE, FORMAT json) COPY (SELECT 1) TO '" + out + "'",
+      "EXPLAIN ANALYZE CREATE TABLE t AS SELECT 1",
+      "EXPLAIN ANALYZE DROP VIEW slice",
+      "EXPLAIN ANALYZE WITH x AS (SELECT 1 AS a) INSERT INTO r0.name_ SELECT a, 'x' FROM x",
+      "CREATE TABLE t AS SELECT 1",
+      "CREATE TEMP TABLE t AS SELECT 1",
+      "CREATE VIEW v AS SELECT 1",
+      "CREATE OR REPLACE VIEW slice AS SELECT 1",
+      "CREATE MACRO m(a) AS a",
+      "CREATE TYPE e AS ENUM ('a')",
+      "CREATE SEQUENCE s",
+      "CREATE SCHEMA s",
+      "CREATE INDEX i ON r0.name_(name)",
+      "CREATE SECRET s (TYPE http)",
+      "DROP VIEW slice",
+      "DROP VIEW IF EXISTS nothing",
+      "ALTER VIEW slice RENAME TO other",
+      "COMMENT ON VIEW slice IS 'x'",
+      "INSERT INTO r0.name_ VALUES (99, 'x')",
+      "WITH x AS (SELECT 1 AS a) INSERT INTO r0.name_ SELECT a, 'x' FROM x",
+      "UPDATE r0.name_ SET name = 'x'",
+      "DELETE FROM r0.name_",
+      "TRUNCATE r0.name_",
+      "MERGE INTO r0.name_ USING (SELECT 1 AS a) AS u ON true WHEN MATCHED THEN DELETE",
+      "VACUUM",
+      "ANALYZE",
+      "CHECKPOINT",
+      "FORCE CHECKPOINT r0",
+      "CALL force_checkpoint('r0')",
+      "SELECT * FROM \"FORCE_checkpoint\" /* ( */ ('r0')",
+      "LOAD json",
+      "INSTALL json",
+      "UPDATE EXTENSIONS",
+      "USE r0",
+      "SET threads = 3",
+      "SET VARIABLE x = 1",
+      "RESET threads",
+      "PRAGMA threads = 3",
+      "PRAGMA enable_verification",
+      "PRAGMA copy_database('memory', 'r0')",
+      "PRAGMA import_database('" + out + "')",
+      "PRAGMA json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
+      "BEGIN",
+      "COMMIT",
+      "PREPARE p AS SELECT 1",
+      "EXECUTE p",
+      "DEALLOCATE p",
+      "CALL enable_logging(storage_path = '" + out + "')",
+      "SUMMARIZE FROM enable_logging(storage_path = '" + out + "')",
+      "PIVOT (SELECT * FROM enable_logging()) ON a",
+      "FROM enable_profiling(format = 'json', save_location = '" + out + "')",
+      "SELECT * FROM query('FROM enable_' || 'logging()')",
+      "SELECT 1; DROP VIEW slice",
+      "SELECT 1); DROP VIEW slice; SELECT (1",
+  };
+}
+
 class UserStatementsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -103,6 +173,90 @@ TEST_F(UserStatementsTest, ReachNoOtherFile) {
   EXPECT_FALSE(base::PathExists(out));
   EXPECT_FALSE(base::PathExists(folder_.File("new.duckdb")));
   EXPECT_EQ(Number(**statements, "SELECT count(*) FROM slice"), 10);
+}
+
+// Of one store and of two: each is refused, and neither the stores nor their folder change.
+TEST_F(UserStatementsTest, OnlyRead) {
+  const std::string store = folder_.File("a.duckdb");
+  const std::string out = folder_.File("out");
+  const std::vector<std::string> refused = WritingStatements(store, out);
+  const auto bytes = [&] { return base::ReadFile(store).value(); };
+  const std::string before = bytes();
+  const auto one = UserStatements::Open({{store, 3}}, 1);
+  const auto both = UserStatements::Open({{store, 3}, {folder_.File("b.duckdb"), 4}}, 1);
+  const auto alone = Store::OpenReadOnly(store);
+  const auto ranks = Store::OpenRanks({{store, 3}, {folder_.File("b.duckdb"), 4}});
+  ASSERT_TRUE(one.ok() && both.ok() && alone.ok() && ranks.ok());
+  for (const std::string& sql : refused) {
+    EXPECT_FALSE((*one)->Scan(sql, kNoColumns, kNoRows).ok()) << sql;
+    EXPECT_FALSE((*both)->Scan(sql, kNoColumns, kNoRows).ok()) << sql;
+    EXPECT_FALSE((*one)->WriteParquet(sql).ok()) << sql;
+    EXPECT_FALSE((*alone)->ScanWithColumns(sql, kNoColumns, kNoRows).ok()) << sql;
+    EXPECT_FALSE((*ranks)->ScanWithColumns(sql, kNoColumns, kNoRows).ok()) << sql;
+    EXPECT_FALSE((*ranks)->WriteParquet(sql, folder_.File("out.parquet")).ok()) << sql;
+  }
+  const Status status = (*one)->Scan("DETACH r0", kNoColumns, kNoRows);
+  EXPECT_EQ(status.message(), "statements here only read: DETACH is refused");
+  EXPECT_EQ(Number(**both, "SELECT count(*) FROM slice"), 20);
+  EXPECT_EQ(bytes(), before);
+  EXPECT_EQ(base::ListDirectory(folder_.File(""))->size(), 4U);  // the stores, their zoom indexes
+}
+
+TEST_F(UserStatementsTest, ReadInEveryWay) {
+  const auto one = UserStatements::Open({{folder_.File("a.duckdb"), 3}}, 1);
+  const auto alone = Store::OpenReadOnly(folder_.File("a.duckdb"));
+  ASSERT_TRUE(one.ok() && alone.ok());
+  for (const std::string sql :
+       {"SELECT dur * 0.5 FROM slice;\r\n",
+        "SELECT [1] -- a comment",
+        "; SELECT DATE '2024-01-02';\t",
+        "/* a */ SELECT 'x'::BLOB; -- b",
+        "FROM slice",
+        "VALUES (1)",
+        "TABLE slice",
+        "(SELECT 1)",
+        "WITH a AS (SELECT 1) FROM a",
+        "SHOW TABLES",
+        "SHOW ALL TABLES",
+        "DESCRIBE slice",
+        "SUMMARIZE slice",
+        "EXPLAIN SELECT 1",
+        "EXPLAIN ANALYZE SELECT 1",
+        "EXPLAIN (ANALYZE, FORMAT json) FROM slice",
+        "PRAGMA show_tables_expanded;",
+        "PRAGMA table_info('slice')",
+        "PRAGMA storage_info(slice_packed)",
+        "PRAGMA functions",
+        "PRAGMA database_size",
+        "PIVOT slice ON name USING sum(dur);",
+        "PIVOT slice ON name USING sum(dur * 0.5)",
+        "FROM (PIVOT slice ON name IN ('name') USING sum(dur))",
+        "SELECT 'checkpoint (1)', 'query(' AS \"query\", count(*) FROM slice"}) {
+    if (!sql.starts_with("PRAGMA storage_info")) {
+      const Status status = (*one)->Scan(sql, kNoColumns, kNoRows);
+      EXPECT_TRUE(status.ok()) << sql << ": " << status.message();
+    }
+    const Status status = (*alone)->ScanWithColumns(sql, kNoColumns, kNoRows);
+    EXPECT_TRUE(status.ok()) << sql << ": " << status.message();
+  }
+  EXPECT_EQ(
+      Number(**one, "SELECT name::BIGINT FROM (PIVOT slice ON name USING sum(dur) GROUP BY depth)"),
+      10);
+}
+
+// PIVOT, `;` and comments pass through, and no file is left when the last user is gone.
+TEST_F(UserStatementsTest, WriteParquetAndCleanUp) {
+  auto one = UserStatements::Open({{folder_.File("a.duckdb"), 3}}, 1);
+  ASSERT_TRUE(one.ok());
+  const auto alone = Store::OpenReadOnly(folder_.File("a.duckdb"));
+  ASSERT_TRUE(alone.ok());
+  const auto path = (*one)->WriteParquet("PIVOT slice ON name USING sum(dur) GROUP BY depth; -- c");
+  ASSERT_TRUE(path.ok()) << path.status().message();
+  EXPECT_EQ((*alone)->Query("SELECT name::BIGINT FROM '" + *path + "'")->Int(0, 0), 10);
+  ASSERT_TRUE((*one)->WriteParquet("SELECT 1;\r\n").ok());
+  EXPECT_TRUE(base::PathExists(*path));
+  one->reset();
+  EXPECT_FALSE(base::PathExists(std::string(base::DirName(*path))));
 }
 
 }  // namespace

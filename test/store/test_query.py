@@ -147,18 +147,64 @@ def test_schema_needs_no_trace():
         assert name in done.stdout
 
 
-def test_nothing_can_be_changed(span):
-    rows(span, COUNTS)
-    before = digests(span)
+@pytest.fixture(name="two", scope="module")
+def copy_as_two(span, tmp_path_factory):
+    """The capture as two ranks."""
+    folder = tmp_path_factory.mktemp("two")
+    for rank in ("rank0_ascend_pt", "rank1_ascend_pt"):
+        shutil.copytree(span, folder / rank, ignore=shutil.ignore_patterns("*.duckdb", "*.zoom"))
+    assert rows(folder, COUNTS)
+    return folder
+
+
+@pytest.mark.parametrize("trace", ["span", "two"])
+def test_nothing_can_be_changed(trace, tmp_path, request):
+    folder = request.getfixturevalue(trace)
+    rows(folder, COUNTS)
+    before = digests(folder)
+    store = next(folder.rglob("*.duckdb"))
+    victim = tmp_path / "victim.json"
+    victim.write_text("[]")
     for sql in (
         "DELETE FROM name_",
         "DROP VIEW slice",
         "CREATE TABLE mine AS SELECT 1",
         "UPDATE step SET ts = 0",
+        "DETACH r1",
+        f"ATTACH '{store}' AS w",
+        f"ATTACH '{tmp_path}/x.db' AS n",
+        f"COPY (SELECT 1 AS a) TO '{victim}'",
+        f"EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO '{victim}'",
+        f"COPY (SELECT 1) TO '{store}' (FORMAT csv, USE_TMP_FILE false)",
+        f"EXPORT DATABASE '{tmp_path}/all'",
+        f"CALL enable_logging(storage_path = '{tmp_path}/log')",
+        f"FROM enable_logging(storage_path = '{tmp_path}/log')",
     ):
-        done = run(span, sql)
-        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done.stderr
-    assert digests(span) == before
+        for done in (run(folder, sql), run(folder, input=f"{sql};\nSELECT 1;\n")):
+            *_, line = done.stderr.splitlines()
+            assert (done.returncode, done.stdout) == (1, ""), sql
+            assert line.startswith("sonde: error: statements here only read: "), line
+    assert digests(folder) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["victim.json"]
+    assert victim.read_text() == "[]"
+
+
+@pytest.mark.parametrize("end", [";\r\n", "; -- comment", ";\t", " -- comment", ";;", "/* ; */;"])
+def test_what_follows_the_statement_counts_for_nothing(span, tmp_path, end):
+    sql = "SELECT name, n * 0.5 AS half FROM (" + COUNTS + ") PIVOTED" + end
+    assert len(rows(span, sql)) == len(rows(span, COUNTS))
+    assert run(span, input=f"{sql}\n.quit\n").returncode == 0
+    done = run(span, sql, "--format", "parquet", "-o", tmp_path / "out.parquet")
+    assert done.returncode == 0, done.stderr
+
+
+def test_pivot_finds_its_values(span, tmp_path):
+    sql = "PIVOT (SELECT name, 1 AS one FROM slice) ON name USING sum(one)"
+    (row,) = rows(span, sql)
+    assert row == {line["name"]: line["n"] for line in rows(span, COUNTS)}
+    file = tmp_path / "pivot.parquet"
+    assert run(span, sql, "--format", "parquet", "-o", file).returncode == 0
+    assert rows(span, f"FROM '{file}'") == [row]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,16 @@
+// Where a statement ends: SQL as the database's lexer cuts it, no further. Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace sonde::store {
+
+// Place of the first character that is no space or comment.
+size_t SkipBlank(std::string_view sql);
+// Place of the `;` that ends the first statement; sql.size() where none does.
+size_t EndOfStatement(std::string_view sql);
+// Whether `sql` ends with a `;` that ends a statement, and blank after it.
+bool IsEnded(std::string_view sql);
+
+}  // namespace sonde::store
