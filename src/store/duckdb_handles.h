@@ -7,8 +7,8 @@
 #include "base/host/parallel.h"
 #include "base/status.h"
 
-struct _duckdb_database;    // NOLINT(bugprone-reserved-identifier): duckdb_database points to it
-struct _duckdb_connection;  // NOLINT(bugprone-reserved-identifier)
+struct _duckdb_database;    // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
+struct _duckdb_connection;  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace sonde::store::internal {
 

