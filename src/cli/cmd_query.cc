@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/line_editor.h"
+#include "cli/output_file.h"
 #include "cli/query_output.h"
 #include "importers/registry.h"
 #include "store/schema.h"
@@ -158,39 +159,21 @@ Status NotifyOfIssues(const store::Store& store) {
   return {};
 }
 
-// Parquet is written by the database itself, under a temporary name first.
-Status WriteParquet(const store::Store& store, const std::string& sql, const std::string& output) {
-  const std::string temporary = Concat(output, ".tmp.", std::to_string(::getpid()));
-  Status status = store.WriteParquet(sql, temporary);
-  if (status.ok() && std::rename(temporary.c_str(), output.c_str()) != 0) {
-    status = base::ErrnoStatus(errno, "write", output);
-  }
-  if (!status.ok()) std::remove(temporary.c_str());
-  return status;
-}
-
 QueryFormat FormatOf(const std::string& name) {
   if (name == "csv") return QueryFormat::kCsv;
   return name == "json" ? QueryFormat::kJson : QueryFormat::kTable;
 }
 
 Status RunStatement(const store::Store& store, const QueryOptions& options) {
-  if (options.format == "parquet") return WriteParquet(store, options.sql, options.output);
-  if (options.output.empty()) {
-    return WriteQuery(store, options.sql, FormatOf(options.format), stdout);
+  if (options.format == "parquet") {
+    return WriteOutputPath(options.output, [&](const std::string& path) {
+      return store.WriteParquet(options.sql, path);
+    });
   }
-  const std::string temporary = Concat(options.output, ".tmp.", std::to_string(::getpid()));
-  std::FILE* file = std::fopen(temporary.c_str(), "we");
-  if (file == nullptr) return base::ErrnoStatus(errno, "write", options.output);
-  Status status = WriteQuery(store, options.sql, FormatOf(options.format), file);
-  if (std::fclose(file) != 0 && status.ok()) {
-    status = base::ErrnoStatus(errno, "write", options.output);
-  }
-  if (status.ok() && std::rename(temporary.c_str(), options.output.c_str()) != 0) {
-    status = base::ErrnoStatus(errno, "write", options.output);
-  }
-  if (!status.ok()) std::remove(temporary.c_str());
-  return status;
+  const QueryFormat format = FormatOf(options.format);
+  if (options.output.empty()) return WriteQuery(store, options.sql, format, stdout);
+  return WriteOutput(options.output,
+                     [&](std::FILE* file) { return WriteQuery(store, options.sql, format, file); });
 }
 
 std::string TableNames() {

@@ -7,8 +7,10 @@ import json
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -138,6 +140,39 @@ def test_lines_are_edited_at_a_terminal(span):
         assert process.wait(timeout=120) == 0
     os.close(leader)
     assert out.split() == [b"b", b"42", b"b", b"42", b"c", b"7"]
+
+
+def test_output_into_what_is_no_regular_file(span, tmp_path):
+    """A pipe and a device are written into, a link is followed; nothing takes their place."""
+    expected = run(span, COUNTS, "--format", "csv").stdout
+    pipe, target, link = (tmp_path / name for name in ("pipe", "target.csv", "link.csv"))
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        done = run(span, COUNTS, "--format", "csv", "-o", pipe)
+        assert done.returncode == 0, done.stderr
+        assert reader.communicate(timeout=60)[0] == expected
+    assert pipe.is_fifo()
+    refused(run(span, COUNTS, "--format", "parquet", "-o", pipe), 1, "no regular file")
+    assert pipe.is_fifo()
+    link.symlink_to("target.csv")
+    for _ in range(2):  # it leads to nothing, then to a file
+        assert run(span, COUNTS, "--format", "csv", "-o", link).returncode == 0
+        assert link.is_symlink() and target.read_text() == expected
+    assert run(span, COUNTS, "--format", "csv", "-o", "/dev/stdout").stdout == expected
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_no_temporary_file(span, tmp_path, number):
+    sql = "SELECT * FROM range(1000000000000)"
+    words = [SONDE, "query", str(span), sql, "--format", "csv", "-o", str(tmp_path / "out.csv")]
+    with subprocess.Popen(words) as process:
+        end = time.monotonic() + 60
+        while not list(tmp_path.iterdir()) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert list(tmp_path.iterdir())
+        process.send_signal(number)
+        assert process.wait(timeout=60) == -number
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_schema_needs_no_trace():
