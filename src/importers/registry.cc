@@ -74,6 +74,9 @@ Status Search(const std::string& path, int max_depth, bool is_inside,
   return {};
 }
 
+// To be raised when importers make other rows of the same files: stores of before are made anew.
+constexpr uint64_t kReading = 2;
+
 // Of the files and of this version of Sonde, since another one may read them otherwise. Where the
 // store is all there is, its own.
 Result<int64_t> StampOf(const TraceSource& source) {
@@ -83,7 +86,7 @@ Result<int64_t> StampOf(const TraceSource& source) {
                          source.importer->rank(source.path));  // may be a name's
   const uint64_t stamp =
       base::HashCombine(static_cast<uint64_t>(files), static_cast<uint64_t>(rank) + 1);
-  return static_cast<int64_t>(base::HashCombine(stamp, base::HashString(SONDE_VERSION)));
+  return static_cast<int64_t>(base::HashCombine(stamp, base::HashString(SONDE_VERSION) + kReading));
 }
 
 // What is a store already is not made from anything.
