@@ -301,7 +301,7 @@ def test_memory_page(monkeypatch, capsys):
 
     from sonde.torch import _export
 
-    times_us, sizes = _export._running_sums([(10.0, 100), (20.0, 50), (30.0, -100)])
+    times_us, sizes = _export._running_sums([(10_000, 100), (20_000, 50), (30_000, -100)])
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert _export._memory_page(times_us, sizes, None) == ""
     assert texts(capsys) == ["matplotlib.pyplot was not found."]
