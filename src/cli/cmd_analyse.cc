@@ -85,8 +85,10 @@ std::vector<std::string> OutputFolders(const std::vector<TraceSource>& traces,
     same[Tail(SpanFolder(traces[i].path), 1)].push_back(i);
   }
   for (const auto& [name, twins] : same) {
+    std::set<std::string> spans;  // one may have been named twice: as a whole and by a part of it
+    for (const size_t i : twins) spans.insert(SpanFolder(traces[i].path));
     std::set<std::string> tails;
-    for (size_t parts = 1; tails.size() < twins.size(); ++parts) {
+    for (size_t parts = 1; tails.size() < spans.size(); ++parts) {
       tails.clear();
       for (const size_t i : twins) {
         const std::string tail = Tail(SpanFolder(traces[i].path), parts);

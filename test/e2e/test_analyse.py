@@ -143,6 +143,14 @@ def test_captures_of_one_name_go_to_folders_of_their_own(run_sonde, profile, tmp
     ]  # fmt: skip
 
 
+def test_a_capture_named_twice_goes_to_one_folder(run_sonde, profile, tmp_path):
+    span = span_of(profile)
+    words = ["--export-type", "text", "--max-process-number", "1", "-o", tmp_path / "out"]
+    done = run_sonde("analyse", span, span / "SONDE", *words)
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "out").rglob("analyse.done"))) == 1
+
+
 def raw_records(profile):
     return sorted(path.name for path in (span_of(profile) / "SONDE").glob("*.sonde"))
 
