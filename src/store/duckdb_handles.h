@@ -7,6 +7,7 @@
 #include "base/host/parallel.h"
 #include "base/status.h"
 
+// DuckDB's own names: duckdb_database and duckdb_connection point to them.
 struct _duckdb_database;    // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
 struct _duckdb_connection;  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
 

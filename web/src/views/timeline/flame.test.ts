@@ -22,7 +22,7 @@ it("leaves out of a frame where its package lies", () => {
     [
       "/home/a/.local/lib/python3.9/site-packages/torch/nn/functional.py(9): relu",
       "/home/a/miniconda3/lib/python3.9/multiprocessing/spawn.py(116): spawn_main",
-      "/src/work/scripts/main.py(282): main_worker",
+      "/src/project/scripts/main.py(282): main_worker",
       "/main.py(1): a/b",
       "<string>(1): <module>",
       "aten::mm",
