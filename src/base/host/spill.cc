@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -46,6 +48,19 @@ int OpenUnlinked(const std::string& folder) {
   const int named = mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) unlink(name.c_str());
   return named;
+}
+
+// The space is taken now: a full disk must not show as a fault when a page is touched. It is written
+// to since pages that the system has of the file cost half as much at their first touch.
+bool WriteZeros(int file, uint64_t offset, size_t bytes) {
+  static constexpr std::array<char, size_t{256} << 10U> kZeros = {};
+  for (size_t written = 0; written < bytes;) {
+    const size_t size = std::min(kZeros.size(), bytes - written);
+    const ssize_t got = pwrite(file, kZeros.data(), size, static_cast<off_t>(offset + written));
+    if (got <= 0 && errno != EINTR) return false;
+    if (got > 0) written += static_cast<size_t>(got);
+  }
+  return true;
 }
 
 struct Resident {
@@ -100,10 +115,9 @@ void* SpillPool::TakeSpare(size_t bytes) {
 
 void* SpillPool::AllocateInFile(size_t bytes) {
   if (file_ < 0) file_ = OpenUnlinked(options_.folder);
-  // The space is taken now: a full disk must not show as a fault when a page is touched.
-  const auto offset = static_cast<off_t>(file_end_);
-  if (file_ < 0 || posix_fallocate(file_, offset, static_cast<off_t>(bytes)) != 0) return nullptr;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, offset);
+  if (file_ < 0 || !WriteZeros(file_, file_end_, bytes)) return nullptr;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_,
+                      static_cast<off_t>(file_end_));
   if (memory == MAP_FAILED) return nullptr;
   regions_.emplace(memory, Region{bytes, file_end_});
   file_end_ += bytes;

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -122,30 +123,33 @@ void ComputeWaits(TraceRows& rows, bool one_device) {
   struct Busy {
     int64_t ts;
     int64_t end;
-    int32_t task;  // kNone: communication
+    int64_t place;  // in the tasks, and behind those in the communication operations
   };
-  std::map<std::pair<int32_t, int32_t>, std::vector<Busy>> by_device;
-  for (size_t i = 0; i < rows.tasks.size(); ++i) {
-    const store::DeviceTaskRow& task = rows.tasks[i];
+  const base::SpillAllocator<Busy> memory(rows.pool());
+  std::map<std::pair<int32_t, int32_t>, base::SpillVector<Busy>> by_device;
+  const auto busy = [&](int32_t process_id, int32_t device_id) -> base::SpillVector<Busy>& {
+    const std::pair device = one_device ? std::pair(0, 0) : std::pair(process_id, device_id);
+    return by_device.try_emplace(device, memory).first->second;
+  };
+  const auto task_count = static_cast<int64_t>(rows.tasks.size());
+  for (int64_t i = 0; i < task_count; ++i) {
+    const store::DeviceTaskRow& task = rows.tasks[static_cast<size_t>(i)];
     if (rows.kinds[static_cast<size_t>(task.kind_id)].core == store::kNone) continue;
-    std::pair<int32_t, int32_t> device;
-    if (!one_device) {
-      const store::TrackRow& track = rows.tracks[static_cast<size_t>(task.track_id)];
-      device = {track.process_id, track.device_id};
-    }
-    by_device[device].push_back({task.ts, task.ts + task.dur, static_cast<int32_t>(i)});
+    const store::TrackRow track =
+        one_device ? store::TrackRow() : rows.tracks[static_cast<size_t>(task.track_id)];
+    busy(track.process_id, track.device_id).push_back({task.ts, task.ts + task.dur, i});
   }
+  int64_t place = task_count;
   for (const store::CommunicationOpRow& op : rows.communications) {
-    std::pair<int32_t, int32_t> device;
-    if (!one_device) device = {op.process_id, op.device_id};
-    by_device[device].push_back({op.ts, op.ts + op.dur, store::kNone});
+    busy(op.process_id, op.device_id).push_back({op.ts, op.ts + op.dur, place++});
   }
   for (auto& [device, list] : by_device) {
-    std::stable_sort(list.begin(), list.end(),
-                     [](const Busy& a, const Busy& b) { return a.ts < b.ts; });
+    std::sort(list.begin(), list.end(), [](const Busy& a, const Busy& b) {
+      return std::tie(a.ts, a.place) < std::tie(b.ts, b.place);
+    });
     for (size_t i = 1; i < list.size(); ++i) {
-      if (list[i].task == store::kNone) continue;
-      rows.tasks[static_cast<size_t>(list[i].task)].wait_ns =
+      if (list[i].place >= task_count) continue;
+      rows.tasks[static_cast<size_t>(list[i].place)].wait_ns =
           std::max<int64_t>(0, list[i].ts - list[i - 1].end);
     }
   }

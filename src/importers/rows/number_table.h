@@ -1,7 +1,8 @@
 // A table from the numbers by which a trace calls its things to what is known of them.
 //
-// Its memory comes from a pool, so that it may leave the process with the rows (spill.h). Pointers
-// are valid until the next Insert. One thread.
+// Its memory comes from a pool, so that it may leave the process with the rows (spill.h): numbers
+// that lie near each other, as those of a time mostly do, lie near each other in the table too.
+// Pointers are valid until the next Insert. One thread.
 #pragma once
 
 #include <algorithm>
@@ -53,15 +54,18 @@ class NumberTable {
   }
 
  private:
+  static constexpr uint64_t kGroup = 16;
   struct Entry {
     int64_t number = 0;
     Value value = {};
     bool used = false;
   };
 
+  // A group of sixteen numbers shares a place, in which each begins where its last digit says.
   size_t Slot(int64_t number) const {
+    const auto bits = static_cast<uint64_t>(number);
     const size_t mask = entries_.size() - 1;
-    size_t slot = base::HashInt(static_cast<uint64_t>(number)) & mask;
+    size_t slot = (base::HashInt(bits / kGroup) * kGroup + bits % kGroup) & mask;
     while (entries_[slot].used && entries_[slot].number != number) slot = (slot + 1) & mask;
     return slot;
   }

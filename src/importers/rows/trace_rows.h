@@ -115,7 +115,7 @@ class TraceRows {
   Rows<store::ArgsIntRow> args_int = NoRows<store::ArgsIntRow>();
   Rows<store::ArgsDoubleRow> args_double = NoRows<store::ArgsDoubleRow>();
   Rows<store::ArgsTextRow> args_text = NoRows<store::ArgsTextRow>();
-  std::vector<store::OpSignatureRow> signatures;
+  Rows<store::OpSignatureRow> signatures = NoRows<store::OpSignatureRow>();
   Rows<store::FrameworkOpRow> ops = NoRows<store::FrameworkOpRow>();
   std::vector<store::CallstackRow> callstacks;
   Rows<store::FlowRow> flows = NoRows<store::FlowRow>();
@@ -184,7 +184,7 @@ class TraceRows {
   std::map<int32_t, int32_t> cpu_stream_of_thread_;
   std::map<std::vector<int64_t>, int32_t> kind_of_columns_;
   NumberTable<int32_t> signature_of_texts_{pool_};  // both names as one number
-  std::vector<int32_t> slice_number_;               // by index
+  base::SpillVector<int32_t> slice_number_{base::SpillAllocator<int32_t>(pool_)};  // by index
 };
 
 }  // namespace sonde::importers

@@ -72,39 +72,51 @@ void StableSort(Rows& rows, const Before& before) {
   }
 }
 
-// Order of rows by start, those of the same start in the order of the file.
-template <class Rows>
-std::vector<int32_t> OrderByStart(const Rows& rows) {
-  std::vector<int32_t> order(rows.size());
-  std::iota(order.begin(), order.end(), 0);
-  StableSort(order, [&](int32_t a, int32_t b) {
-    return rows[static_cast<size_t>(a)].ts < rows[static_cast<size_t>(b)].ts;
-  });
-  return order;
+using Permutation = base::SpillVector<int32_t>;
+
+Permutation Numbers(size_t count, base::SpillPool* pool) {
+  Permutation numbers(count, base::SpillAllocator<int32_t>(pool));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
 }
 
 template <class Rows>
-Rows Taken(const Rows& rows, const std::vector<int32_t>& order) {
+void Take(const Permutation& order, Rows& rows) {
   Rows out(rows.get_allocator());
   out.reserve(rows.size());
   for (const int32_t index : order) out.push_back(rows[static_cast<size_t>(index)]);
-  return out;
+  rows = std::move(out);
 }
 
-std::vector<int32_t> Inverse(const std::vector<int32_t>& order) {
-  std::vector<int32_t> place(order.size());
+// The place at which each row is taken.
+Permutation Inverse(const Permutation& order) {
+  Permutation places(order.size(), order.get_allocator());
   for (size_t i = 0; i < order.size(); ++i) {
-    place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+    places[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
   }
-  return place;
+  return places;
+}
+
+// Rows by start, those of the same start in the order of the file. Calls move(places) where that
+// changes something.
+template <class Rows, class Move>
+void OrderByStart(Rows& rows, base::SpillPool* pool, const Move& move) {
+  const auto by_start = [](const auto& a, const auto& b) { return a.ts < b.ts; };
+  if (std::is_sorted(rows.begin(), rows.end(), by_start)) return;
+  Permutation order = Numbers(rows.size(), pool);
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return std::tuple(rows[static_cast<size_t>(a)].ts, a) <
+           std::tuple(rows[static_cast<size_t>(b)].ts, b);
+  });
+  move(Inverse(order));
+  Take(order, rows);
 }
 
 }  // namespace
 
 // Sets depth and parent (an index), and gives ranges that do not nest a track beside theirs.
 void TraceRows::NestSlices() {
-  std::vector<int32_t> order(slices.size());
-  std::iota(order.begin(), order.end(), 0);
+  Permutation order = Numbers(slices.size(), pool_);
   const auto row = [&](int32_t index) -> store::SliceRow& {
     return slices[static_cast<size_t>(index)];
   };
@@ -141,7 +153,7 @@ void TraceRows::NestSlices() {
     return std::tie(x.track_id, x.depth, x.ts) < std::tie(y.track_id, y.depth, y.ts);
   });
   slice_number_ = Inverse(order);
-  slices = Taken(slices, order);
+  Take(order, slices);
   for (size_t i = 0; i < slices.size(); ++i) {
     slices[i].slice_id = static_cast<int32_t>(i);
     int32_t& parent = slices[i].parent_id;
@@ -150,22 +162,18 @@ void TraceRows::NestSlices() {
 }
 
 void TraceRows::OrderTasks() {
-  const std::vector<int32_t> task_order = OrderByStart(tasks);
-  const std::vector<int32_t> task_place = Inverse(task_order);
-  tasks = Taken(tasks, task_order);
+  OrderByStart(tasks, pool_, [this](const Permutation& places) {
+    for (store::DeviceTaskPmuRow& row : pmu) row.task_id = places[static_cast<size_t>(row.task_id)];
+  });
   for (size_t i = 0; i < tasks.size(); ++i) tasks[i].task_id = static_cast<int32_t>(i);
-  for (store::DeviceTaskPmuRow& row : pmu) {
-    row.task_id = task_place[static_cast<size_t>(row.task_id)];
-  }
   StableSort(pmu, [](const auto& a, const auto& b) { return a.task_id < b.task_id; });
-  const std::vector<int32_t> op_order = OrderByStart(communications);
-  const std::vector<int32_t> op_place = Inverse(op_order);
-  communications = Taken(communications, op_order);
+  OrderByStart(communications, pool_, [this](const Permutation& places) {
+    for (store::CommunicationTransitRow& row : transits) {
+      row.communication_id = places[static_cast<size_t>(row.communication_id)];
+    }
+  });
   for (size_t i = 0; i < communications.size(); ++i) {
     communications[i].communication_id = static_cast<int32_t>(i);
-  }
-  for (store::CommunicationTransitRow& row : transits) {
-    row.communication_id = op_place[static_cast<size_t>(row.communication_id)];
   }
   StableSort(transits,
              [](const auto& a, const auto& b) { return a.communication_id < b.communication_id; });

@@ -1,11 +1,9 @@
 // Writes what EventStage holds.
 #include <algorithm>
-#include <bit>
-#include <tuple>
 #include <utility>
 
-#include "base/hash.h"
 #include "importers/import_watch.h"
+#include "importers/trace_events/flow_pairs.h"
 #include "importers/trace_events/issues.h"
 #include "importers/trace_events/stage.h"
 #include "store/table_writer.h"
@@ -13,81 +11,6 @@
 
 namespace sonde::importers::trace_events {
 namespace {
-
-// Flows from their ends. The ends of one key in the order of time: an arriving end belongs to the
-// last that left before it, or else to the first that leaves after it (the clocks of host and
-// device differ a little).
-class FlowPairs {
- public:
-  struct Flow {
-    int64_t ts;     // of its begin
-    uint32_t from;  // places, which tell the order in the file
-    uint32_t to;
-  };
-
-  FlowPairs(const Blocks<FlowEnd>& list, base::SpillPool* pool)
-      : list_(list), flows_(base::SpillAllocator<Flow>(pool)) {
-    // Ends of one key form a chain from the last to the first of the file; a table holds the last.
-    const base::SpillAllocator<uint32_t> memory(pool);
-    base::SpillVector<uint32_t> last(std::bit_ceil(list.size() * 2 + 1), kNoEnd, memory);
-    base::SpillVector<uint32_t> before(list.places(), kNoEnd, memory);
-    const auto place = [&](uint64_t key) {
-      size_t slot = base::HashInt(key) & (last.size() - 1);
-      while (last[slot] != kNoEnd && list[last[slot]].key != key) {
-        slot = (slot + 1) & (last.size() - 1);
-      }
-      return slot;
-    };
-    list.ForEach([&](uint32_t i, const FlowEnd& end) {
-      before[i] = std::exchange(last[place(end.key)], i);
-    });
-    std::vector<uint32_t> ends;
-    list.ForEach([&](uint32_t i, const FlowEnd& end) {
-      if (before[i] != kNoEnd) return;  // a key is taken at its first end
-      ends.clear();
-      for (uint32_t at = last[place(end.key)]; at != kNoEnd; at = before[at]) ends.push_back(at);
-      std::sort(ends.begin(), ends.end(), [&](uint32_t a, uint32_t b) {
-        return std::tuple(list[a].ts, Rank(list[a].phase), a) <
-               std::tuple(list[b].ts, Rank(list[b].phase), b);
-      });
-      TakeGroup(ends);
-    });
-    const auto by_time = [](const Flow& a, const Flow& b) {
-      return std::tie(a.ts, a.from, a.to) < std::tie(b.ts, b.from, b.to);
-    };
-    if (!std::is_sorted(flows_.begin(), flows_.end(), by_time)) {
-      std::sort(flows_.begin(), flows_.end(), by_time);
-    }
-  }
-
-  const base::SpillVector<Flow>& flows() const { return flows_; }
-  int64_t unpaired() const { return unpaired_; }
-
- private:
-  static constexpr uint32_t kNoEnd = UINT32_MAX;
-  static int32_t Rank(char phase) { return phase == 's' ? 0 : phase == 't' ? 1 : 2; }
-
-  void TakeGroup(const std::vector<uint32_t>& ends) {
-    const auto first =
-        std::find_if(ends.begin(), ends.end(), [&](uint32_t i) { return list_[i].phase == 's'; });
-    if (first == ends.end()) {
-      unpaired_ += static_cast<int64_t>(ends.size());
-      return;
-    }
-    const size_t before = flows_.size();
-    uint32_t from = *first;
-    for (const uint32_t end : ends) {
-      const char phase = list_[end].phase;
-      if (phase != 's') flows_.push_back({list_[from].ts, from, end});
-      if (phase != 'f') from = end;
-    }
-    if (flows_.size() == before) ++unpaired_;
-  }
-
-  const Blocks<FlowEnd>& list_;
-  base::SpillVector<Flow> flows_;
-  int64_t unpaired_ = 0;
-};
 
 // Positions in `count` numbered things by number; those without a number are left out.
 std::vector<size_t> ByNumber(const std::vector<int32_t>& numbers) {
@@ -191,7 +114,7 @@ void EventStage::NameFlows() {
 }
 
 Status EventStage::WriteFlows(store::Transaction& transaction) {
-  FlowPairs pairs(staged_.flows, pool());
+  const FlowPairs pairs(staged_.flows, pool());
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::FlowRow>::Open(transaction));
   int32_t id = 0;
   for (const FlowPairs::Flow& flow : pairs.flows()) {
