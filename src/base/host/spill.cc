@@ -14,7 +14,6 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "base/files.h"
 #include "base/strings.h"
 
 namespace sonde::base {
@@ -68,18 +67,33 @@ struct Resident {
   size_t of_files = 0;  // part of it
 };
 
-// The second and third number of statm, in pages; 0 where that cannot be read.
-Resident ResidentNow() {
-  const Result<std::string> text = ReadFile("/proc/self/statm");
-  if (!text.ok()) return {};
-  const std::vector<std::string_view> numbers = Split(*text, ' ');
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const auto bytes = [&](size_t i) {
-    const auto pages = numbers.size() > i ? ParseInt64(numbers[i]) : std::nullopt;
-    return static_cast<size_t>(pages.value_or(0)) * page;
-  };
-  return {bytes(1), bytes(2)};
-}
+// The second and third number of statm, in pages; 0 where that cannot be read. The file stays open:
+// it is read all the time.
+class ResidentMemory {
+ public:
+  ResidentMemory() : file_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}
+  ResidentMemory(const ResidentMemory&) = delete;
+  ResidentMemory& operator=(const ResidentMemory&) = delete;
+  ~ResidentMemory() {
+    if (file_ >= 0) close(file_);
+  }
+
+  Resident Now() const {
+    std::array<char, 128> text;
+    const ssize_t size = file_ < 0 ? 0 : pread(file_, text.data(), text.size(), 0);
+    if (size <= 0) return {};
+    const auto numbers = Split(std::string_view(text.data(), static_cast<size_t>(size)), ' ');
+    const auto bytes = [&](size_t i) {
+      const auto pages = numbers.size() > i ? ParseInt64(numbers[i]) : std::nullopt;
+      return static_cast<size_t>(pages.value_or(0)) * page_;
+    };
+    return {bytes(1), bytes(2)};
+  }
+
+ private:
+  int file_;
+  size_t page_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+};
 
 }  // namespace
 
@@ -162,13 +176,15 @@ void SpillPool::WatchSize(const std::stop_token& stop) {
   // What others hold of files does not leave with ours: only what came since is worth a round, for
   // each page that is needed again costs a fault.
   size_t stays = 0;
+  const ResidentMemory memory;
   while (!stop.stop_requested()) {
-    wake.wait_for(lock, stop, std::chrono::milliseconds(5), [] { return false; });
-    const Resident now = ResidentNow();
+    // A walk through what lies in the file takes in tens of megabytes within that time.
+    wake.wait_for(lock, stop, std::chrono::milliseconds(2), [] { return false; });
+    const Resident now = memory.Now();
     stays = std::min(stays, now.of_files);
     if (now.bytes <= options_.resident_bytes || now.of_files < stays + kWorthShrinking) continue;
     Shrink();
-    stays = ResidentNow().of_files;
+    stays = memory.Now().of_files;
   }
 }
 
