@@ -70,21 +70,25 @@ void Arranger::AddBase() {
   const int64_t base = stage_.base_ns_;
   int64_t first = kOpenEnd;
   int64_t last = std::numeric_limits<int64_t>::min();
+  // What is not written to stays in the pool's file as it is.
+  const auto shift = [base](int64_t& ts) {
+    if (base != 0) ts += base;
+  };
   slices_.ForEach([&](uint32_t, StagedSlice& slice) {
-    slice.ts += base;
+    shift(slice.ts);
     first = std::min(first, slice.ts);
     last = std::max(last, slice.ts + std::max<int64_t>(slice.dur, 0));
   });
   const auto take = [&](auto& events) {
     events.ForEach([&](uint32_t, auto& event) {
-      event.ts += base;
+      shift(event.ts);
       first = std::min(first, event.ts);
       last = std::max(last, event.ts);
     });
   };
   take(staged.instants);
   take(staged.counters);
-  staged.flows.ForEach([&](uint32_t, FlowEnd& flow) { flow.ts += base; });
+  staged.flows.ForEach([&](uint32_t, FlowEnd& flow) { shift(flow.ts); });
   if (first <= last) {
     stage_.first_ns_ = first;
     stage_.last_ns_ = last;
