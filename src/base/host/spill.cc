@@ -49,8 +49,8 @@ int OpenUnlinked(const std::string& folder) {
   return named;
 }
 
-// The space is taken now: a full disk must not show as a fault when a page is touched. It is written
-// to since pages that the system has of the file cost half as much at their first touch.
+// The space is taken now: a full disk must not show as a fault when a page is touched. It is
+// written to since pages that the system has of the file cost half as much at their first touch.
 bool WriteZeros(int file, uint64_t offset, size_t bytes) {
   static constexpr std::array<char, size_t{256} << 10U> kZeros = {};
   for (size_t written = 0; written < bytes;) {
