@@ -162,11 +162,12 @@ Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
   }
   store_options.rows_in_memory = rows_in_memory;
   // What has been written needs not stay in memory: an import reads nothing of it again but slices.
-  store_options.memory_limit_bytes = kImportDatabaseBytes;
+  store_options.filling_memory_bytes = kImportDatabaseBytes;
   store_options.source_stamp = stamp;
   SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
   SONDE_ASSIGN_OR_RETURN(result.summary,
                          source.importer->import(source.path, *result.store, options));
+  SONDE_RETURN_IF_ERROR(result.store->EndFilling());
   return result;
 }
 

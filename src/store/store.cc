@@ -92,9 +92,10 @@ std::string TemporaryDirectory(const StoreOptions& options) {
 enum class Use : uint8_t {
   kReading,
   kAny,
+  kFilling,  // EndFilling() follows
   // Rows that are there already, all at once: more than one thread of the database's own then costs
   // half as much processor time again and saves nothing. EndFilling() follows.
-  kFilling,
+  kFillingAtOnce,
 };
 
 int QueryThreads(const StoreOptions& options) { return std::max(1, options.threads); }
@@ -102,7 +103,8 @@ int QueryThreads(const StoreOptions& options) { return std::max(1, options.threa
 Status Open(const std::string& file, Use use, const StoreOptions& options, Database& database) {
   SONDE_RETURN_IF_ERROR(LoadDuckDb());
   Config config;
-  const int threads = use == Use::kFilling ? 1 : QueryThreads(options);
+  const bool is_filling = use == Use::kFilling || use == Use::kFillingAtOnce;
+  const int threads = use == Use::kFillingAtOnce ? 1 : QueryThreads(options);
   SONDE_RETURN_IF_ERROR(config.Set("threads", std::to_string(threads)));
   SONDE_RETURN_IF_ERROR(config.Set("autoinstall_known_extensions", "false"));
   SONDE_RETURN_IF_ERROR(config.Set("autoload_known_extensions", "false"));
@@ -117,10 +119,10 @@ Status Open(const std::string& file, Use use, const StoreOptions& options, Datab
     // Of each table that is being filled; by itself the database holds five unpacked.
     SONDE_RETURN_IF_ERROR(config.Set("write_buffer_row_group_count", "1"));
   }
-  if (use != Use::kFilling) SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
-  if (options.memory_limit_bytes > 0) {
+  if (!is_filling) SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
+  if (is_filling && options.filling_memory_bytes > 0) {
     SONDE_RETURN_IF_ERROR(
-        config.Set("memory_limit", Concat(std::to_string(options.memory_limit_bytes), "B")));
+        config.Set("memory_limit", Concat(std::to_string(options.filling_memory_bytes), "B")));
   }
   char* error = nullptr;
   if (duckdb_open_ext(file.c_str(), &database.handle, config.handle, &error) == DuckDBError) {
@@ -143,7 +145,7 @@ std::unique_ptr<Database> OpenForFillingBeside(const StoreOptions& options) {
   auto database = std::make_unique<Database>();
   database->opening = std::make_unique<base::TaskGroup>(options.threads);
   database->opening->Run([options, opened = database.get()] {
-    opened->opened = Open(":memory:", Use::kFilling, options, *opened);
+    opened->opened = Open(":memory:", Use::kFillingAtOnce, options, *opened);
   });
   return database;
 }
@@ -174,14 +176,6 @@ Status AttachNewFile(const std::string& file, Database& database) {
                                                    "' AS store (RECOVERY_MODE no_wal_writes)")));
   database.is_attached = true;
   return {};
-}
-
-// From here on as a database that was opened for any use.
-Status EndFilling(const Database& database, const StoreOptions& options) {
-  SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
-  SONDE_RETURN_IF_ERROR(
-      connection->Execute(Concat("SET GLOBAL threads = ", std::to_string(QueryThreads(options)))));
-  return connection->Execute("SET GLOBAL lock_configuration = true");
 }
 
 Status WriteStoreInfo(const Database& database, int64_t source_stamp, int64_t store_id) {
@@ -274,8 +268,9 @@ Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const Stor
 Status Store::MakeFile() {
   RemoveDatabaseFiles(temporary_path_);
   if (rows_ == nullptr) {
-    SONDE_ASSIGN_OR_RETURN(database_, OpenDatabase(":memory:", Use::kAny, options_));
+    SONDE_ASSIGN_OR_RETURN(database_, OpenDatabase(":memory:", Use::kFilling, options_));
   }
+  is_filling_ = true;
   SONDE_RETURN_IF_ERROR(database_->Opened());
   SONDE_RETURN_IF_ERROR(AttachNewFile(temporary_path_, *database_));
   return WriteStoreInfo(*database_, source_stamp_, store_id_)
@@ -338,6 +333,19 @@ Result<Transaction> Store::BeginInFile() {
   return Transaction(std::move(connection));
 }
 
+// From here on as a database that was opened for any use.
+Status Store::EndFilling() {
+  if (!is_filling_) return {};  // also with rows in memory: Publish() is yet to fill it
+  is_filling_ = false;
+  // RESET alone changes what the setting says, not what the database does.
+  SONDE_RETURN_IF_ERROR(Execute("RESET GLOBAL memory_limit"));
+  SONDE_ASSIGN_OR_RETURN(const auto usual, Query("SELECT current_setting('memory_limit')"));
+  SONDE_RETURN_IF_ERROR(Execute(Concat("SET GLOBAL memory_limit = '", usual.Text(0, 0), "'")));
+  SONDE_RETURN_IF_ERROR(
+      Execute(Concat("SET GLOBAL threads = ", std::to_string(QueryThreads(options_)))));
+  return Execute("SET GLOBAL lock_configuration = true");
+}
+
 Status Store::Publish() {
   CHECK(!temporary_path_.empty(), "Publish is for a store that was created, once");
   if (rows_ != nullptr) {
@@ -364,7 +372,7 @@ Status Store::Publish() {
     return base::ErrnoStatus(errno, "make the trace store", path_);
   }
   temporary_path_.clear();
-  return rows_ != nullptr ? EndFilling(*database_, options_) : Status();
+  return EndFilling();
 }
 
 Status Store::MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_slices) {

@@ -31,7 +31,8 @@ struct RankStore {
 
 struct StoreOptions {
   int threads = 1;                       // of the database, for queries and checkpoints
-  int64_t memory_limit_bytes = 0;        // 0: the database's default
+  // Create: of the database until EndFilling(); 0: its default, as afterwards.
+  int64_t filling_memory_bytes = 0;
   std::string temporary_directory = {};  // where queries spill; "": the system's
   int64_t source_stamp = 0;              // Create: what the store is made from, for source_stamp()
   // Create: rows stay in memory, and the file is made by Publish() as a whole. Until then they are
@@ -106,6 +107,9 @@ class Store final : public Queryable {
   // For who has the slices at hand and adds them all: without it, Publish reads them back to make
   // the zoom index. May run beside transactions.
   Status MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_slices);
+  // After the last row, before what takes much memory is asked: what a database needs to be filled
+  // is little. All transactions must have ended. Publish() does it for who has not.
+  Status EndFilling();
   // All transactions must have ended. The Store stays open for reading.
   Status Publish();
 
@@ -138,6 +142,7 @@ class Store final : public Queryable {
   std::string temporary_directory_;
   std::unique_ptr<ZoomWriter> zoom_;  // not yet under its name
   StoreOptions options_;
+  bool is_filling_ = false;
   std::shared_ptr<RowTables> rows_;
 };
 

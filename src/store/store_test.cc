@@ -134,6 +134,19 @@ TEST_F(StoreTest, MadeAnewWhileOthersOpenIt) {
   maker.join();
 }
 
+TEST_F(StoreTest, MemoryIsShortOnlyWhileItIsFilled) {
+  auto store = Store::Create(path_, {.filling_memory_bytes = int64_t{16} << 20U}).value();
+  // A list cannot leave memory: 40 MB of numbers.
+  const char* const large = "SELECT len(list(range)) FROM range(5000000)";
+  EXPECT_FALSE(store->Query(large).ok());
+  ASSERT_TRUE(store->EndFilling().ok());
+  const auto result = store->Query(large);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->Int(0, 0), 5'000'000);
+  EXPECT_FALSE(store->Execute("SET GLOBAL memory_limit = '1GB'").ok());
+  EXPECT_TRUE(store->Publish().ok());
+}
+
 TEST_F(StoreTest, ScanStreamsInOrder) {
   auto store = Store::Create(path_).value();
   Fill(*store, 10'000);
