@@ -30,7 +30,7 @@ struct RankStore {
 };
 
 struct StoreOptions {
-  int threads = 1;                       // of the database, for queries and checkpoints
+  int threads = 1;  // of the database, for queries and checkpoints
   // Create: of the database until EndFilling(); 0: its default, as afterwards.
   int64_t filling_memory_bytes = 0;
   std::string temporary_directory = {};  // where queries spill; "": the system's
