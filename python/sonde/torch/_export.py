@@ -207,6 +207,8 @@ def _rows(path: str) -> Iterator["dict[str, str]"]:
 def nanoseconds(microseconds: Any) -> int:
     """Of the decimal text of a time in microseconds: as a double, one since 1970 loses digits."""
     text = str(microseconds)
+    if text[-4:-3] == ".":
+        return int(text[:-4] + text[-3:])
     whole, _, part = text.lstrip("-").partition(".")
     value = int(whole or 0) * 1000 + int((part + "000")[:3])
     return -value if text.startswith("-") else value

@@ -8,11 +8,14 @@ older than a field does without it.
 
 import bisect
 import contextlib
+import functools
 import gc
 import inspect
 import itertools
 import json
 import math
+import operator
+import re
 import shutil
 import sys
 import tempfile
@@ -26,6 +29,12 @@ from sonde.torch._export import nanoseconds
 _CALLS = ("cpu_op", "user_annotation")
 _PYTHON = "python_function"
 _MEMORY = "[memory]"
+_ACCUMULATE = "torch::autograd::AccumulateGrad"
+_PYTHON_NUMBERS = (
+    ("python_id", "Python id"),
+    ("python_parent_id", "Python parent id"),
+    ("python_module_id", "Python module id"),
+)
 _HOST_TYPES = (0, 2, 5)  # torch's numbers of devices whose memory is the host's
 _BACKWARD, _USER = 1, 7  # torch's numbers of scopes
 
@@ -118,21 +127,37 @@ def _event_list(util: Any, events: list[Any], shown: Shown) -> Any:
 
 
 def _read_trace(util: Any, path: str, shown: Shown) -> Any:
-    with open(path, encoding="utf-8") as file:
-        rows = json.load(file, parse_float=str)["traceEvents"]  # a double has too few digits
     kinds = (*_CALLS, _PYTHON) if shown.stacks else _CALLS
-    calls = [row for row in rows if row.get("cat") in kinds and not util._filter_name(row["name"])]
-    memory = _Memory(rows if shown.memory else [])
-    times = [nanoseconds(row["ts"]) for row in calls] + memory.times
-    builder = _Builder(util, shown, memory, min(times, default=0))
+    with open(path, "rb") as file:
+        trace = file.read()
+    calls = _rows(trace, [f'"ph":"X","cat":"{kind}"' for kind in kinds])
+    hidden = {name for name in {row["name"] for row in calls} if util._filter_name(name)}
+    if hidden:
+        calls = [row for row in calls if row["name"] not in hidden]
+    memory = _Memory(_rows(trace, ['"ph":"i"']) if shown.memory else [])
+    del trace
+    for row in calls:
+        row["ts"] = nanoseconds(row["ts"])
+    origin_ns = min([*(row["ts"] for row in calls), *memory.times[:1]], default=0)
+    builder = _Builder(util, shown, memory, origin_ns)
     builder.find_forward_threads(calls)
     events = [builder.call(row) for row in calls]
     last = max((event.id for event in events), default=0)
     events += [
         builder.allocation(last + 1 + i, index) for i, index in enumerate(memory.unclaimed())
     ]
-    events.sort(key=lambda event: (event.time_range.start, -event.time_range.end))
+    # By start, then the longest first.
+    events.sort(key=operator.attrgetter("time_range.end"), reverse=True)
+    events.sort(key=operator.attrgetter("time_range.start"))
     return _event_list(util, events, shown)
+
+
+def _rows(trace: bytes, beginnings: list[str]) -> list[Any]:
+    """The events that begin so: each has a line, and most lines are of no use here. Times are
+    text, since a double has too few digits."""
+    choice = "|".join(map(re.escape, beginnings))
+    lines = re.findall(rb"^\{(?:%b)[,}].*$" % choice.encode(), trace, re.MULTILINE)
+    return json.loads(b"[%b]" % b"".join(lines).rstrip(b","), parse_float=str)
 
 
 class _Memory:
@@ -150,6 +175,8 @@ class _Memory:
 
     def within(self, start_ns: int, end_ns: int) -> tuple[int, int]:
         """Bytes of host and device in a time; like torch's, whichever thread they came from."""
+        if not self.times:
+            return 0, 0
         begin = bisect.bisect_left(self.times, start_ns)
         end = bisect.bisect_right(self.times, end_ns)
         if begin == end:
@@ -178,12 +205,16 @@ class _Builder:
 
     def __init__(self, util: Any, shown: Shown, memory: _Memory, origin_ns: int) -> None:
         self._event = util.FunctionEvent
-        self._fields = set(inspect.signature(self._event.__init__).parameters)
+        self._known = set(inspect.signature(self._event.__init__).parameters)
+        self._unknown: dict[str, list[str]] = {}  # by kind: fields that this torch is without
         self._util = util
         self._shown = shown
         self._memory = memory
         self._origin_ns = origin_ns
         self._forward_threads: dict[int, Any] = {}  # by sequence number
+        # Few of them differ, and torch's functions are slow.
+        self._names = functools.lru_cache(maxsize=None)(self._both_names)
+        self._frames = functools.lru_cache(maxsize=None)(self._kept_frames)
 
     def find_forward_threads(self, calls: list[Any]) -> None:
         """Learns on which thread each numbered operator went forward."""
@@ -194,98 +225,96 @@ class _Builder:
                 self._forward_threads.setdefault(number, row["tid"])
 
     def call(self, row: Any) -> Any:
-        """Of an operator, an annotation or a Python function."""
+        """Of an operator, an annotation or a Python function; its start is in nanoseconds."""
         args = row.get("args") or {}
-        kind, name, thread = row["cat"], row["name"], row["tid"]
-        start_ns = nanoseconds(row["ts"])
+        kind, thread, start_ns = row["cat"], row["tid"], row["ts"]
         end_ns = start_ns + nanoseconds(row.get("dur", 0))
         is_user = kind == "user_annotation"
         number = -1 if is_user else args.get("Sequence number", -1)
-        is_backward = bool(args.get("Fwd thread id")) or name == "torch::autograd::AccumulateGrad"
-        dims = args.get("Input Dims") or []
+        is_backward = bool(args.get("Fwd thread id")) or row["name"] == _ACCUMULATE
         host, device = self._memory.within(start_ns, end_ns)
-        scope = _USER if is_user else _BACKWARD if is_backward else 0
-        return self._make(
-            id=args.get("External id", 0),
-            name=self._util._rewrite_name(name=name, with_wildcard=True),
-            trace_name=self._util._rewrite_name(name=name, with_wildcard=False),
-            overload_name="",
-            thread=thread,
-            start_ns=start_ns,
-            end_ns=end_ns,
-            fwd_thread=self._forward_threads.get(number, thread) if is_backward else 0,
-            scope=scope,
-            sequence_nr=number,
-            flops=_flops(name, dims) if self._shown.flops else 0,
-            cpu_memory_usage=host,
-            device_memory_usage=device,
-            is_user_annotation=is_user,
-            is_python_function=kind == _PYTHON,
-            activity_type=kind,
-            device_index=row["pid"],
-            flow_id=0,
-            flow_type=0,
-            flow_start=False,
-            external_id=args.get("External id", 0),
-            **self._inputs(args, dims),
-            **(self._python(args) if kind == _PYTHON else {}),
-        )
+        external_id = args.get("External id", 0)
+        fields = self._common(external_id, thread, start_ns, end_ns)
+        fields["name"], fields["trace_name"] = self._names(row["name"])
+        fields["fwd_thread"] = self._forward_threads.get(number, thread) if is_backward else 0
+        fields["scope"] = _USER if is_user else _BACKWARD if is_backward else 0
+        fields["sequence_nr"] = number
+        fields["flops"] = self._flops(row["name"], args)
+        fields["cpu_memory_usage"] = host
+        fields["device_memory_usage"] = device
+        fields["is_user_annotation"] = is_user
+        fields["is_python_function"] = kind == _PYTHON
+        fields["activity_type"] = kind
+        fields["device_index"] = row["pid"]
+        fields["flow_id"] = fields["flow_type"] = 0
+        fields["flow_start"] = False
+        fields["external_id"] = external_id
+        self._add_inputs(fields, args)
+        if kind == _PYTHON:
+            self._add_python(fields, args)
+        return self._make(kind, fields)
 
     def allocation(self, number: int, index: int) -> Any:
         """Of an allocation or release outside of every call."""
         time_ns, thread = self._memory.times[index], self._memory.threads[index]
+        fields = self._common(number, thread, time_ns, time_ns)
+        fields["name"], fields["trace_name"] = _MEMORY, None
+        fields["fwd_thread"] = thread
+        fields["input_shapes"], fields["stack"] = [], []
         host, device = self._memory.between(index, index + 1)
-        return self._make(
-            id=number,
-            name=_MEMORY,
-            trace_name=None,
-            overload_name="",
-            thread=thread,
-            start_ns=time_ns,
-            end_ns=time_ns,
-            fwd_thread=thread,
-            input_shapes=[],
-            stack=[],
-            cpu_memory_usage=host,
-            device_memory_usage=device,
-        )
+        fields["cpu_memory_usage"], fields["device_memory_usage"] = host, device
+        return self._make(_MEMORY, fields)
 
-    def _inputs(self, args: dict[str, Any], dims: list[Any]) -> dict[str, Any]:
-        """Shapes, types and the call stack, empty where they were not asked for."""
-        shapes = dims if self._shown.shapes else []
-        types = (args.get("Input type") or []) if self._shown.shapes else []
-        stack = (args.get("Call stack") or "").split(";") if self._shown.stacks else []
-        keep = self._util._filter_stack_entry
+    def _common(self, number: int, thread: Any, start_ns: int, end_ns: int) -> dict[str, Any]:
         return {
-            # A list of tensors has no shape of its own.
-            "input_shapes": [[] if _is_nested(shape) else shape for shape in shapes],
-            "structured_input_shapes": shapes,
-            "structured_input_strides": [],
-            "input_dtypes": ["" if kind == "None" else kind for kind in types],
-            "concrete_inputs": [],
-            "kwinputs": {},
-            "stack": [entry.strip() for entry in stack if entry.strip() and keep(entry)],
+            "id": number,
+            "overload_name": "",
+            "thread": thread,
+            "start_us": (start_ns - self._origin_ns) / 1000,
+            "end_us": (end_ns - self._origin_ns) / 1000,
+            "use_device": self._shown.device,
+            "device_resource_id": thread,
         }
 
-    def _python(self, args: dict[str, Any]) -> dict[str, int]:
+    def _add_inputs(self, fields: dict[str, Any], args: dict[str, Any]) -> None:
+        """Shapes, types and the call stack, empty where they were not asked for."""
+        shapes = (args.get("Input Dims") or []) if self._shown.shapes else []
+        types = (args.get("Input type") or []) if self._shown.shapes else []
+        # A list of tensors has no shape of its own.
+        fields["input_shapes"] = [[] if _is_nested(shape) else shape for shape in shapes]
+        fields["structured_input_shapes"] = shapes
+        fields["structured_input_strides"] = []
+        fields["input_dtypes"] = ["" if kind == "None" else kind for kind in types]
+        fields["concrete_inputs"] = []
+        fields["kwinputs"] = {}
+        stack = args.get("Call stack") if self._shown.stacks else None
+        fields["stack"] = list(self._frames(stack)) if stack else []
+
+    def _add_python(self, fields: dict[str, Any], args: dict[str, Any]) -> None:
         """Numbers of Python functions, -1 for none."""
-        names = {
-            "python_id": "id",
-            "python_parent_id": "parent id",
-            "python_module_id": "module id",
-        }
-        found = {field: args.get(f"Python {name}") for field, name in names.items()}
-        return {field: -1 if value is None else value for field, value in found.items()}
+        for field, name in _PYTHON_NUMBERS:
+            number = args.get(name)
+            fields[field] = -1 if number is None else number
 
-    def _make(self, *, thread: Any, start_ns: int, end_ns: int, **fields: Any) -> Any:
-        fields["use_device"] = self._shown.device
-        fields["device_resource_id"] = thread
-        return self._event(
-            thread=thread,
-            start_us=(start_ns - self._origin_ns) / 1000,
-            end_us=(end_ns - self._origin_ns) / 1000,
-            **{name: value for name, value in fields.items() if name in self._fields},
-        )
+    def _flops(self, name: str, args: dict[str, Any]) -> int:
+        return _flops(name, args.get("Input Dims") or []) if self._shown.flops else 0
+
+    def _both_names(self, name: str) -> tuple[str, str]:
+        """For sums and for the timeline."""
+        rewrite = self._util._rewrite_name
+        return rewrite(name=name, with_wildcard=True), rewrite(name=name, with_wildcard=False)
+
+    def _kept_frames(self, stack: str) -> list[str]:
+        keep = self._util._filter_stack_entry
+        return [entry.strip() for entry in stack.split(";") if entry.strip() and keep(entry)]
+
+    def _make(self, kind: str, fields: dict[str, Any]) -> Any:
+        unknown = self._unknown.get(kind)
+        if unknown is None:
+            unknown = self._unknown[kind] = [name for name in fields if name not in self._known]
+        for name in unknown:
+            del fields[name]
+        return self._event(**fields)
 
 
 def _is_nested(shape: Any) -> bool:
