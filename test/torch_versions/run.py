@@ -1,4 +1,4 @@
-"""Runs the adapter's tests (test/torch) on several torch releases, each in its own environment.
+"""Runs the adapter's tests (TESTS) on several torch releases, each in its own environment.
 
 The releases and the Python each is tried with stand in RELEASES, so that the table of Python
 frame layouts is covered, too; where that Python is not installed, the newest that is and that the
@@ -19,6 +19,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+# The second: what programs read from torch's own classes, whose fields differ.
+TESTS = ("test/torch", "test/e2e/test_own_tables.py")
 
 # Release: Python minor versions to try, in order.
 RELEASES = {
@@ -90,7 +93,7 @@ def run_release(release, pytest_arguments):
         text=True,
         check=True,
     ).stdout.strip()
-    command = [str(interpreter), "-m", "pytest", "-q", "-p", "no:cacheprovider", "test/torch"]
+    command = [str(interpreter), "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
     result = subprocess.run(
         [*command, *pytest_arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -76,6 +76,8 @@ class TorchProfile(profile):
     options = Options()
     owner: Any = None
     serves = False
+    #: A torch before ``acc_events``: its lists hold the events of all recordings.
+    always_accumulates = False
 
     def __init__(
         self,
@@ -113,7 +115,7 @@ class TorchProfile(profile):
             custom_trace_id_callback=custom_trace_id_callback,
         )
         self._keeps_data = True
-        self._accumulates = bool(acc_events)
+        self._accumulates = bool(acc_events) or self.always_accumulates
         self._action = 0  # torch's numbers are ours
         self.program_error: Optional[Exception] = None
         # What the command line adds is for the deliverables: the program's tables stay as they are.
@@ -301,6 +303,8 @@ def install(torch: Any, options: Options, owner: Any, serves: bool) -> None:
     TorchProfile.options = options
     TorchProfile.owner = owner
     TorchProfile.serves = serves
+    parameters = inspect.signature(torch.profiler.profile).parameters
+    TorchProfile.always_accumulates = "acc_events" not in parameters
     TorchProfile.__doc__ = inspect.getdoc(torch.profiler.profile)
     for module in (torch.profiler, torch.profiler.profiler):
         module.profile = TorchProfile

@@ -121,9 +121,13 @@ def _event_list(util: Any, events: list[Any], shown: Shown) -> Any:
     result._build_tree()
     for event in result:  # operators within an operator were called from the same line
         parent = event.cpu_parent
-        if not event.stack and parent is not None and not parent.is_user_annotation:
+        if not event.stack and parent is not None and not _is_annotation(parent):
             event.stack = parent.stack
     return result
+
+
+def _is_annotation(event: Any) -> bool:
+    return bool(event.scope == _USER)
 
 
 def _read_trace(util: Any, path: str, shown: Shown) -> Any:
