@@ -58,7 +58,9 @@ class RankExport {
     });
     if (is_asked || store_.rows() == nullptr) {
       if (!store_.is_complete()) SONDE_RETURN_IF_ERROR(store_.Publish());
-      return Run(&store_);
+      const Status exported = Run(&store_);
+      export_failed_ = !exported.ok();
+      return exported;
     }
     Status published;
     std::optional<base::TaskGroup> background;
@@ -69,6 +71,7 @@ class RankExport {
       background->Run([&] { published = store_.Publish(); });
     }
     const Status exported = Run(nullptr);
+    export_failed_ = !exported.ok();
     if (background) {
       background->Wait();
     } else {
@@ -79,6 +82,9 @@ class RankExport {
   }
 
   std::vector<std::string> TakeWritten() { return std::move(written_); }
+
+  // Whether RunAndPublish failed, and not for the sake of the store.
+  bool export_failed() const { return export_failed_; }
 
  private:
   // `store`: null where it cannot be queried yet.
@@ -121,6 +127,7 @@ class RankExport {
   std::vector<std::string> types_;
   int threads_;
   std::vector<std::string> written_;
+  bool export_failed_ = false;
 };
 
 // Whether the store holds all that the raw records say, now and later.
@@ -152,6 +159,42 @@ Result<AnalysedRank> SummariseOnly(const importers::TraceSource& source,
   return result;
 }
 
+// With the store's file at that path. `export_failed`: see RankExport.
+Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
+                                      const std::string& store_path, const AnalyseOptions& options,
+                                      bool& export_failed) {
+  SONDE_ASSIGN_OR_RETURN(
+      const importers::ImportedTrace imported,
+      importers::ImportUnpublished(source, store_path, {.threads = options.threads}));
+  SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data,
+                         recipes::TraceData::Load(*imported.store, options.threads));
+  if (data.slices.empty() && data.memory_events.empty() && data.marks.empty() &&
+      data.counters.empty()) {
+    if (source.importer->is_ours && IsWhole(data)) {
+      AnalysedRank empty;
+      empty.is_empty = true;
+      return empty;
+    }
+    std::string reason = "the capture holds no records";
+    for (const recipes::ImportIssue& issue : data.issues) {
+      if (issue.severity == "error") reason += Concat(": ", issue.advice);
+    }
+    return base::CorruptDataError(std::move(reason));
+  }
+  const recipes::DeviceView view = recipes::DeviceView::Make(data);
+  const std::string span_folder = SpanFolder(source.path);
+  RankExport rank_export(*imported.store, view, span_folder, options);
+  const Status done = rank_export.RunAndPublish();
+  export_failed = rank_export.export_failed();
+  SONDE_RETURN_IF_ERROR(done);
+  SONDE_RETURN_IF_ERROR(Simplify(source, *imported.store, view, options));
+  AnalysedRank result;
+  result.summary = recipes::Summarise(view);
+  result.span_name = base::BaseName(span_folder);
+  result.written = rank_export.TakeWritten();
+  return result;
+}
+
 }  // namespace
 
 std::string SpanFolder(const std::string& path) {
@@ -175,34 +218,21 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
         Concat("these are ", source.importer->what,
                ", which stay as they are: name a folder for the result with -o"));
   }
-  const importers::ImportOptions import_options{.threads = options.threads};
-  SONDE_ASSIGN_OR_RETURN(const std::string path, importers::WritableStorePath(source));
-  SONDE_ASSIGN_OR_RETURN(const importers::ImportedTrace imported,
-                         importers::ImportUnpublished(source, path, import_options));
-  SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data,
-                         recipes::TraceData::Load(*imported.store, options.threads));
-  if (data.slices.empty() && data.memory_events.empty() && data.marks.empty() &&
-      data.counters.empty()) {
-    if (source.importer->is_ours && IsWhole(data)) {
-      AnalysedRank empty;
-      empty.is_empty = true;
-      return empty;
-    }
-    std::string reason = "the capture holds no records";
-    for (const recipes::ImportIssue& issue : data.issues) {
-      if (issue.severity == "error") reason += Concat(": ", issue.advice);
-    }
-    return base::CorruptDataError(std::move(reason));
-  }
-  const recipes::DeviceView view = recipes::DeviceView::Make(data);
-  RankExport rank_export(*imported.store, view, span_folder, options);
-  SONDE_RETURN_IF_ERROR(rank_export.RunAndPublish());
-  SONDE_RETURN_IF_ERROR(Simplify(source, *imported.store, view, options));
-  AnalysedRank result;
-  result.summary = recipes::Summarise(view);
-  result.span_name = base::BaseName(span_folder);
-  result.written = rank_export.TakeWritten();
-  return result;
+  const std::string spare = options.output_folder.empty()
+                                ? ""
+                                : JoinPath(options.output_folder, base::BaseName(span_folder));
+  std::vector<std::string> notices;
+  std::optional<Result<AnalysedRank>> result;
+  const Status placed = importers::WithStorePath(
+      source, spare, [&](std::string_view notice) { notices.emplace_back(notice); },
+      [&](const std::string& path) -> Status {
+        bool export_failed = false;
+        result.emplace(AnalyseWithStore(source, path, options, export_failed));
+        return export_failed ? Status() : result->status();
+      });
+  SONDE_RETURN_IF_ERROR(placed);
+  if (result->ok()) (*result)->notices = std::move(notices);
+  return *std::move(result);
 }
 
 }  // namespace sonde::cli

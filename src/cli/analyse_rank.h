@@ -1,6 +1,7 @@
 // From the capture of one rank to its deliverables: import, store, exporters.
 //
-// The store lies in the span folder, or in the user's cache folder where that is not writable.
+// The store lies in the span folder; where that is not writable, or its disk is full, in the user's
+// cache folder; where that is full, too, in the output folder.
 // ASCEND_PROFILER_OUTPUT is made under another name and appears complete, with analyse.done in it,
 // or not at all; one that was there is replaced.
 // Threads: ranks may be analysed in parallel. Errors: Status, with the path in the message.
@@ -32,6 +33,7 @@ struct AnalysedRank {
   recipes::RankSummary summary;
   std::string span_name;
   std::vector<std::string> written;  // folders and files that hold the deliverables
+  std::vector<std::string> notices;  // a line each, which the user should know
 };
 
 // The folder, or the file, of a trace that was found, whichever part of it was named; absolute. Its

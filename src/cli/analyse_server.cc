@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "cli/command.h"
 #include "exporters/serving/serving.h"
 #include "importers/server/server.h"
 #include "precision/output/xlsx_result.h"
@@ -36,20 +37,28 @@ bool IsServer(const importers::TraceSource& source) {
 
 Result<std::string> AnalyseServer(const importers::TraceSource& source,
                                   const AnalyseOptions& options) {
-  SONDE_ASSIGN_OR_RETURN(const std::string path, importers::WritableStorePath(source));
-  SONDE_ASSIGN_OR_RETURN(const importers::ImportedTrace imported,
-                         importers::ImportUnpublished(source, path, {.threads = options.threads}));
   const std::string session = base::AbsolutePath(source.path);
-  const std::string folder = options.output_folder.empty()
-                                 ? session
-                                 : base::JoinPath(options.output_folder, base::BaseName(session));
-  const store::RowTables& tables = *imported.store->rows();
-  const recipes::ServingSummary summary = recipes::SummariseServing(tables);
-  SONDE_RETURN_IF_ERROR(WriteFiles(summary, tables, folder));
-  SONDE_RETURN_IF_ERROR(imported.store->Publish());
-  std::string out = exporters::RenderServing(summary, /*is_long=*/false);
-  return out += base::Concat("\nFiles\n  ", base::JoinPath(folder, "serving_summary"),
-                             ".{txt,csv,xlsx}\n  ", path, "\n");
+  const bool is_beside = options.output_folder.empty();
+  const std::string folder =
+      is_beside ? session : base::JoinPath(options.output_folder, base::BaseName(session));
+  std::string out;
+  Status written;
+  SONDE_RETURN_IF_ERROR(importers::WithStorePath(
+      source, is_beside ? "" : folder, PrintNotice, [&](const std::string& path) -> Status {
+        SONDE_ASSIGN_OR_RETURN(
+            const importers::ImportedTrace imported,
+            importers::ImportUnpublished(source, path, {.threads = options.threads}));
+        const store::RowTables& tables = *imported.store->rows();
+        const recipes::ServingSummary summary = recipes::SummariseServing(tables);
+        written = WriteFiles(summary, tables, folder);
+        if (!written.ok()) return {};
+        out = base::Concat(exporters::RenderServing(summary, /*is_long=*/false), "\nFiles\n  ",
+                           base::JoinPath(folder, "serving_summary"), ".{txt,csv,xlsx}\n  ", path,
+                           "\n");
+        return imported.store->Publish();
+      }));
+  SONDE_RETURN_IF_ERROR(written);
+  return out;
 }
 
 }  // namespace sonde::cli

@@ -157,6 +157,9 @@ Result<int> Analyse(const Options& options) {
   if (failed == 0) progress.Finish();
   std::vector<AnalysedRank> ranks;
   for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i]->ok()) {
+      for (const std::string& notice : (*results[i])->notices) PrintNotice(notice);
+    }
     if (results[i]->ok() && (*results[i])->is_empty) {
       PrintNotice(Concat(captures[i].path,
                          ": nothing to analyse, the process did nothing that is recorded"));

@@ -102,17 +102,23 @@ std::string CachedStore(const std::string& folder, const TraceSource& source, in
   return base::JoinPath(folder, base::Concat(std::to_string(hash), ".duckdb"));
 }
 
+struct Place {
+  std::string path;    // of the store's file
+  mode_t folder_mode;  // of its folder, where that has to be made
+};
+
 // Where the store of the trace belongs, first choice first; the last is in the cache folder.
-Result<std::vector<std::string>> StorePaths(const TraceSource& source, int64_t stamp) {
-  std::vector<std::string> paths;
-  if (source.importer->is_ours) paths.push_back(StorePath(source));
+Result<std::vector<Place>> StorePlaces(const TraceSource& source, int64_t stamp) {
+  constexpr mode_t kOnlyForTheUser = 0700;
+  std::vector<Place> places;
+  if (source.importer->is_ours) places.push_back({StorePath(source), 0777});
   auto folder = CacheFolder();
   if (folder.ok()) {
-    paths.push_back(CachedStore(*folder, source, stamp));
-  } else if (paths.empty()) {
+    places.push_back({CachedStore(*folder, source, stamp), kOnlyForTheUser});
+  } else if (places.empty()) {
     return folder.status();
   }
-  return paths;
+  return places;
 }
 
 // The store in that file where it is one of this trace as it is now, else null.
@@ -132,20 +138,41 @@ void NotifyOfChoices(const ImportSummary& summary,
   }
 }
 
-// The first that can be written.
-Result<std::string> FirstWritable(const std::vector<std::string>& paths) {
-  constexpr mode_t kOnlyForTheUser = 0700;
-  Status status;
-  for (const std::string& path : paths) {
+Status PrepareFolder(const std::string& folder, mode_t mode) {
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder, mode));
+  return base::CheckWritableDirectory(folder);
+}
+
+// With the first path that can be written, and has the space; see WithStorePath.
+Status WithFirstPlace(const std::vector<Place>& places,
+                      const std::function<void(std::string_view)>& notify,
+                      const std::function<Status(const std::string& path)>& make) {
+  Status made;
+  Status unwritable;
+  std::string full;  // the first folder without space
+  for (const auto& [path, folder_mode] : places) {
     const std::string folder(base::DirName(path));
-    if (&path == &paths.back()) status = base::MakeDirectories(folder, kOnlyForTheUser);
-    if (status.ok()) status = base::CheckWritableDirectory(folder);
-    if (status.ok()) return path;
-    if (&path != &paths.back()) status = {};
+    const Status prepared = PrepareFolder(folder, folder_mode);
+    const bool is_full = prepared.code() == base::StatusCode::kResourceExhausted;
+    if (!prepared.ok() && !is_full) {
+      unwritable = prepared;
+      continue;
+    }
+    made = is_full ? prepared : make(path);
+    if (made.code() == base::StatusCode::kResourceExhausted) {
+      if (full.empty()) full = folder;
+      continue;
+    }
+    if (made.ok() && !full.empty()) {
+      notify(base::Concat("no disk space for the trace store in '", full, "': it lies in '", folder,
+                          "'"));
+    }
+    return made;
   }
+  if (!made.ok()) return made;
   return base::PermissionDeniedError(
-      base::Concat("cannot write the trace store to '", base::DirName(paths.back()), "' (",
-                   status.message(), "): set XDG_CACHE_HOME to a folder that can be written"));
+      base::Concat("cannot write the trace store to '", base::DirName(places.back().path), "' (",
+                   unwritable.message(), "): set XDG_CACHE_HOME to a folder that can be written"));
 }
 
 Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
@@ -235,10 +262,13 @@ std::string StorePath(const TraceSource& source) {
   return base::JoinPath(base::IsDirectory(inside) ? inside : source.path, "trace.duckdb");
 }
 
-Result<std::string> WritableStorePath(const TraceSource& source) {
+Status WithStorePath(const TraceSource& source, const std::string& spare,
+                     const std::function<void(std::string_view)>& notify,
+                     const std::function<Status(const std::string& path)>& make) {
   SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampOf(source));
-  SONDE_ASSIGN_OR_RETURN(const std::vector<std::string> paths, StorePaths(source, stamp));
-  return FirstWritable(paths);
+  SONDE_ASSIGN_OR_RETURN(std::vector<Place> places, StorePlaces(source, stamp));
+  if (!spare.empty()) places.push_back({base::JoinPath(spare, "SONDE/trace.duckdb"), 0777});
+  return WithFirstPlace(places, notify, make);
 }
 
 namespace {
@@ -271,22 +301,25 @@ Result<std::unique_ptr<store::Store>> OpenOrImport(
   SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampOf(source));
   store::StoreOptions store_options;
   store_options.threads = options.threads;
-  SONDE_ASSIGN_OR_RETURN(const auto paths, StorePaths(source, stamp));
-  for (const std::string& path : paths) {
+  SONDE_ASSIGN_OR_RETURN(const auto places, StorePlaces(source, stamp));
+  for (const auto& [path, folder_mode] : places) {
     auto store = OpenCurrent(path, stamp, store_options);
     if (store == nullptr) continue;
     if (!source.importer->is_ours) TouchStore(path);
     return store;
   }
-  SONDE_ASSIGN_OR_RETURN(const std::string path, FirstWritable(paths));
   notify(base::Concat("reading ", source.importer->what, " in '", source.path, "'"));
-  SONDE_ASSIGN_OR_RETURN(ImportedTrace imported, ImportPublished(source, stamp, path, options));
-  NotifyOfChoices(imported.summary, notify);
-  imported.store.reset();
-  if (path == paths.back()) {
-    PruneCache(std::string(base::DirName(path)), CacheLimit(), ::time(nullptr));
+  std::string place;
+  SONDE_RETURN_IF_ERROR(WithFirstPlace(places, notify, [&](const std::string& path) -> Status {
+    SONDE_ASSIGN_OR_RETURN(ImportedTrace imported, ImportPublished(source, stamp, path, options));
+    NotifyOfChoices(imported.summary, notify);
+    place = path;
+    return {};
+  }));
+  if (place == places.back().path) {
+    PruneCache(std::string(base::DirName(place)), CacheLimit(), ::time(nullptr));
   }
-  return store::Store::OpenReadOnly(path, store_options);
+  return store::Store::OpenReadOnly(place, store_options);
 }
 
 }  // namespace sonde::importers

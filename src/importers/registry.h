@@ -43,9 +43,14 @@ Status NothingToRead(const std::string& path);
 // Where the store file of a trace of ours lies: <path>/SONDE/trace.duckdb of a span folder.
 std::string StorePath(const TraceSource& source);
 
-// That, or a file of the user's cache folder ($XDG_CACHE_HOME/sonde/stores), named by the content
-// of the trace, where the trace is not ours or its folder cannot be written.
-Result<std::string> WritableStorePath(const TraceSource& source);
+// Calls `make` with the path for the store's file: StorePath() where the trace is ours; then, where
+// that cannot be written or `make` ends for want of disk space (ResourceExhausted), a file of the
+// user's cache folder ($XDG_CACHE_HOME/sonde/stores), named by the content of the trace; then one
+// below the folder `spare`, unless that is empty. `notify` is told in one line of a full disk that
+// was avoided. Returns what the last call did.
+Status WithStorePath(const TraceSource& source, const std::string& spare,
+                     const std::function<void(std::string_view)>& notify,
+                     const std::function<Status(const std::string& path)>& make);
 
 // Imports and publishes; an existing store file is replaced. What is a store already is opened.
 struct ImportedTrace {
@@ -61,8 +66,8 @@ Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::st
                                         const ImportOptions& options);
 
 // The store of a trace, opened for reading; made first where there is none, or where the files have
-// changed since. `notify` is told in one line each when an import begins and which of several forms
-// it took; what was wrong is in the table import_issue.
+// changed since; it lies where WithStorePath finds a place. `notify` is told in one line each when
+// an import begins and which of several forms it took; what was wrong is in the table import_issue.
 Result<std::unique_ptr<store::Store>> OpenOrImport(
     const TraceSource& source, const ImportOptions& options,
     const std::function<void(std::string_view)>& notify);

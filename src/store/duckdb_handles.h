@@ -38,6 +38,10 @@ struct Connection {
   Status Execute(const std::string& sql);
 };
 
+// Of what the database says of its failure: ResourceExhausted where a disk or quota is full, else
+// Internal.
+Status DatabaseError(std::string message);
+
 Result<std::unique_ptr<Connection>> Connect(const Database& database);
 
 }  // namespace sonde::store::internal

@@ -62,8 +62,8 @@ struct SourceTableWriter::Impl {
 
   Status Error(const char* what) const {
     const char* text = appender == nullptr ? nullptr : duckdb_appender_error(appender);
-    return base::InternalError(Concat("cannot ", what, " table source.", table.stored, ": ",
-                                      text != nullptr ? text : "no reason"));
+    return internal::DatabaseError(Concat("cannot ", what, " table source.", table.stored, ": ",
+                                          text != nullptr ? text : "no reason"));
   }
 
   void FetchPointers() {

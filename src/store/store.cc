@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "base/files.h"
@@ -46,10 +47,20 @@ Status Connection::Execute(const std::string& sql) {
   Status status;
   if (duckdb_query(handle, sql.c_str(), &result) == DuckDBError) {
     const char* text = duckdb_result_error(&result);
-    status = base::InternalError(text != nullptr ? text : "the database failed without a reason");
+    status = DatabaseError(text != nullptr ? text : "the database failed without a reason");
   }
   duckdb_destroy_result(&result);
   return status;
+}
+
+// It has no number for the reason, but the system's words are part of its text.
+Status DatabaseError(std::string message) {
+  for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
+    if (message.find(std::generic_category().message(error)) != std::string::npos) {
+      return base::ResourceExhaustedError(std::move(message));
+    }
+  }
+  return base::InternalError(std::move(message));
 }
 
 Result<std::unique_ptr<Connection>> Connect(const Database& database) {

@@ -32,7 +32,7 @@ struct ChunkAppender::Impl {
   }
   Status Error(const char* what) const {
     const char* text = duckdb_appender_error(appender);
-    return base::InternalError(
+    return internal::DatabaseError(
         base::Concat("cannot ", what, " the trace store: ", text != nullptr ? text : "no reason"));
   }
 };
