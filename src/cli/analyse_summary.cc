@@ -120,26 +120,20 @@ std::string Memory(std::span<const AnalysedRank> ranks) {
   return Concat("\nMemory at its peak: ", base::Join(peaks, ", "), "\n");
 }
 
-// Issues of all ranks by code; information only where something was lost.
+// Issues of all ranks by code and advice; information only where something was lost.
 std::string Issues(std::span<const AnalysedRank> ranks) {
-  std::map<std::string, recipes::ImportIssue> sums;
+  std::map<std::pair<std::string, std::string>, recipes::ImportIssue> sums;
   for (const AnalysedRank& rank : ranks) {
     for (const recipes::ImportIssue& issue : rank.summary.issues) {
       if (issue.severity == "info") continue;
-      recipes::ImportIssue& sum = sums.try_emplace(issue.code, issue).first->second;
-      if (&sum != &issue) sum.advice = issue.advice;
+      const auto [sum, is_new] = sums.try_emplace({issue.code, issue.advice}, issue);
+      if (!is_new) sum->second.count += issue.count;
     }
   }
   std::string out;
-  for (auto& [code, sum] : sums) {
-    int64_t count = 0;
-    for (const AnalysedRank& rank : ranks) {
-      for (const recipes::ImportIssue& issue : rank.summary.issues) {
-        if (issue.code == code) count += issue.count;
-      }
-    }
-    out += Concat("  ", sum.severity, ": ", code, " (", std::to_string(count), "): ", sum.advice,
-                  "\n");
+  for (const auto& [key, sum] : sums) {
+    out += Concat("  ", sum.severity, ": ", sum.code, " (", std::to_string(sum.count),
+                  "): ", sum.advice, "\n");
   }
   return out.empty() ? out : Concat("\nProblems with the captures\n", out);
 }

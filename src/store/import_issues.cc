@@ -19,7 +19,7 @@ std::string_view SeverityName(Severity severity) {
 void ImportIssues::Add(const IssueKind& kind, std::string_view source, int64_t position,
                        int64_t count) {
   for (ImportIssue& known : list_) {
-    if (known.code == kind.code && known.advice == kind.advice) {
+    if (known.source == source && known.code == kind.code && known.advice == kind.advice) {
       known.count += count;
       return;
     }
@@ -34,7 +34,7 @@ void ImportIssues::AddText(const IssueKind& kind, std::string_view source, std::
 
 void ImportIssues::Add(const ImportIssue& issue) {
   for (ImportIssue& known : list_) {
-    if (known.code == issue.code && known.advice == issue.advice) {
+    if (known.source == issue.source && known.code == issue.code && known.advice == issue.advice) {
       known.count += issue.count;
       return;
     }

@@ -1,4 +1,4 @@
-// Bad data met while importing: counted by kind, with the place of the first.
+// Bad data met while importing: counted by kind and file, with the place of the first.
 //
 // Importers declare their kinds as constants (IssueKind) and call Add; the counts become the table
 // import_issue. One thread at a time; MergeInto joins the lists of parallel readers.
@@ -29,7 +29,7 @@ struct ImportIssue {
   Severity severity = Severity::kWarning;
   std::string code;
   int64_t count = 0;
-  std::string source;     // file of the first
+  std::string source;     // file, or its part; "" where it is all
   int64_t position = -1;  // byte position of the first, -1 unknown
   std::string advice;
   bool is_choice = false;
@@ -51,7 +51,7 @@ class ImportIssues {
 
  private:
   void Add(const ImportIssue& issue);
-  std::vector<ImportIssue> list_;  // few kinds: searched from the begin
+  std::vector<ImportIssue> list_;  // few: searched from the begin
 };
 
 }  // namespace sonde::store

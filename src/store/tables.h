@@ -319,7 +319,7 @@
   C(severity, Name, "", "info, warning or error", "always")                 \
   C(code, Name, "", "name of the issue", "always")                          \
   C(count, Int64, "", "how often", "always")                                \
-  C(source, Text, "", "file of the first", "always")                        \
+  C(source, Text, "", "its file, or a part of it; empty: all", "always")    \
   C(position, Opt, "bytes", "position of the first in that file", "always") \
   C(advice, Text, "", "what it means and what helps", "always")
 

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/host/json.h"
 #include "base/strings.h"
-#include "importers/common/file_stamp.h"
+#include "importers/common/part_file.h"
 
 namespace sonde::importers {
 namespace {
@@ -93,6 +93,15 @@ void CollectProf(const std::string& folder, const std::string& prefix, AscendSpa
 
 }  // namespace
 
+bool IsKnownCsv(std::string_view name) {
+  for (const std::string_view known :
+       {"kernel_details", "operator_details", "step_trace_time", "op_statistic", "api_statistic",
+        "operator_memory", "memory_record", "op_summary", "task_time", "npu_module_mem"}) {
+    if (name.starts_with(known)) return true;
+  }
+  return false;
+}
+
 bool IsProfilerDb(std::string_view name) {
   if (!name.ends_with(".db")) return false;
   return name.starts_with("ascend_pytorch_profiler") ||
@@ -106,7 +115,14 @@ std::vector<std::string> AscendSpan::all() const {
        {&databases, &analysis, &tables, &timelines, &texts, &metadata, &memory}) {
     for (const SpanFile& file : *list) paths.push_back(file.path);
   }
+  for (const DamagedFile& damaged_file : damaged) paths.push_back(damaged_file.file.path);
   return paths;
+}
+
+bool AscendSpan::has_texts() const {
+  return !timelines.empty() || !texts.empty() ||
+         std::any_of(tables.begin(), tables.end(),
+                     [](const SpanFile& file) { return IsKnownCsv(base::BaseName(file.path)); });
 }
 
 namespace {
@@ -154,6 +170,49 @@ void PutBestFirst(std::vector<SpanFile>& databases) {
   });
 }
 
+// What keeps a file from being a whole database; by its first page only.
+Status LookAtDatabase(const SpanFile& file) {
+  constexpr std::string_view kMark("SQLite format 3\0", 16);
+  constexpr size_t kHead = 100;
+  SONDE_ASSIGN_OR_RETURN(const base::MappedFile content,
+                         base::MappedFile::Open(file.path, base::MappedFile::Access::kRandom));
+  const std::string_view text = content.text();
+  if (text.empty()) return base::CorruptDataError(base::Concat("'", file.relative, "' is empty"));
+  if (!text.starts_with(kMark) || text.size() < kHead) {
+    return base::CorruptDataError(base::Concat("'", file.relative, "' is no SQLite database"));
+  }
+  const auto number = [&](size_t at, size_t bytes) {
+    uint64_t value = 0;
+    for (const char c : text.substr(at, bytes)) value = value << 8U | static_cast<uint8_t>(c);
+    return value;
+  };
+  // The count of pages holds where it was written with the last change.
+  const uint64_t page = number(16, 2) == 1 ? uint64_t{1} << 16U : number(16, 2);
+  const bool is_counted = number(24, 4) == number(92, 4);
+  if (is_counted && number(28, 4) * page > text.size()) {
+    return base::CorruptDataError(base::Concat("'", file.relative, "' is cut off"));
+  }
+  return {};
+}
+
+// Where nothing else is there to read, the one that was named or found is opened all the same, and
+// tells itself what is wrong or what can be saved.
+void SetDamagedAside(AscendSpan& span) {
+  std::vector<SpanFile> good;
+  std::vector<DamagedFile> damaged;
+  for (const SpanFile& file : span.databases) {
+    Status why = LookAtDatabase(file);
+    if (why.ok()) {
+      good.push_back(file);
+    } else {
+      damaged.push_back({file, std::move(why)});
+    }
+  }
+  if (good.empty() && !span.has_texts()) return;
+  span.databases = std::move(good);
+  span.damaged = std::move(damaged);
+}
+
 AscendSpan FindFiles(const std::string& path) {
   AscendSpan span;
   span.folder = path;
@@ -193,12 +252,16 @@ AscendSpan FindSpan(const std::string& path) {
   PutBestFirst(span.databases);
   KeepNewest(span.tables, span.unread);
   KeepNewest(span.timelines, span.unread);
+  SetDamagedAside(span);
   return span;
 }
 
 void CountUnread(const AscendSpan& span, store::ImportIssues& issues) {
   constexpr store::IssueKind kUnread{"files_not_read", store::Severity::kInfo, ""};
   constexpr size_t kNamed = 12;
+  for (const DamagedFile& damaged : span.damaged) {
+    CountUnreadable(damaged.file.relative, damaged.why, issues);
+  }
   if (span.unread.empty()) return;
   std::vector<std::string> names = span.unread;
   const size_t more = names.size() > kNamed ? names.size() - kNamed : 0;
@@ -212,13 +275,11 @@ void CountUnread(const AscendSpan& span, store::ImportIssues& issues) {
 Result<int64_t> SpanStamp(const AscendSpan& span) {
   uint64_t stamp = 0;
   for (const std::string& path : span.all()) {
-    SONDE_ASSIGN_OR_RETURN(const uint64_t content, FileStamp(path));
     stamp = base::HashString(base::BaseName(path), stamp);
-    stamp = base::HashCombine(stamp, content);
+    stamp = base::HashCombine(stamp, PartStamp(path));
     // What another viewer has not folded into a database yet.
     if (!path.ends_with(".db") || base::FileSize(path + "-wal").value_or(0) == 0) continue;
-    SONDE_ASSIGN_OR_RETURN(const uint64_t log, FileStamp(path + "-wal"));
-    stamp = base::HashCombine(stamp, log);
+    stamp = base::HashCombine(stamp, PartStamp(path + "-wal"));
   }
   return static_cast<int64_t>(stamp);
 }
@@ -236,7 +297,9 @@ int32_t SpanRank(const AscendSpan& span) {
     if (rank.IsString()) return number(rank.AsString().value_or(""));
     if (const auto value = rank.AsInt(); value.ok()) return number(std::to_string(*value));
   }
-  for (const SpanFile& file : span.databases) {
+  std::vector<SpanFile> databases = span.databases;
+  for (const DamagedFile& damaged : span.damaged) databases.push_back(damaged.file);
+  for (const SpanFile& file : databases) {
     std::string_view name = base::BaseName(file.path);
     if (name.starts_with("msprof_")) continue;  // the number is a time
     name.remove_suffix(3);

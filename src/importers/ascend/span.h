@@ -1,7 +1,8 @@
 // What lies in a folder of one rank that Ascend's profilers wrote, found by names.
 //
 // A path may be the span folder (*_ascend_pt, *_ascend_ms or any that holds its parts), its
-// ASCEND_PROFILER_OUTPUT, a PROF_* folder, or one file. Pure; opens directories only.
+// ASCEND_PROFILER_OUTPUT, a PROF_* folder, or one file. Pure; opens directories, and of databases
+// the first bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,11 @@ struct SpanFile {
   std::string relative;  // below the span folder, with '/'
 };
 
+struct DamagedFile {
+  SpanFile file;
+  Status why;
+};
+
 struct AscendSpan {
   std::string folder;               // the span folder; of a single file the folder it lies in
   std::vector<SpanFile> databases;  // the framework's first, then the newest of the device tool
@@ -28,13 +34,16 @@ struct AscendSpan {
   std::vector<SpanFile> texts;      // other JSON of the deliverables
   std::vector<SpanFile> metadata;   // profiler_info*.json, profiler_metadata.json
   std::vector<SpanFile> memory;     // cpu_ms_memory_record_*.txt of MindSpore on a CPU
-  std::vector<std::string> unread;  // other files and folders ("logs/"), relative
+  // Databases that are none, or cut off where others or texts lie beside: they are left out.
+  std::vector<DamagedFile> damaged;
+  std::vector<std::string> unread;       // other files and folders ("logs/"), relative
   std::vector<std::string> all() const;  // paths
+  bool has_texts() const;                // a timeline, or tables that only these profilers write
 };
 
 AscendSpan FindSpan(const std::string& path);
 
-// Names what lies there and is not read.
+// Names what lies there and is not read, or cannot be.
 void CountUnread(const AscendSpan& span, store::ImportIssues& issues);
 
 // Changes when the content of a file does.
@@ -43,6 +52,7 @@ Result<int64_t> SpanStamp(const AscendSpan& span);
 // From profiler_info_<rank>.json, the name of the database, or -1.
 int32_t SpanRank(const AscendSpan& span);
 
+bool IsKnownCsv(std::string_view name);    // others may lie in any folder
 bool IsProfilerDb(std::string_view name);  // ascend_pytorch_profiler_0.db, msprof_2025....db
 
 }  // namespace sonde::importers

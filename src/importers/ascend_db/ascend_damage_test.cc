@@ -141,12 +141,28 @@ TEST(CsvReader, CellsAndForm) {
   EXPECT_EQ(rows[1], (std::vector<std::string>{"1\t", "", "3"}));
   EXPECT_EQ(rows[2], (std::vector<std::string>{"plain", "2"}));
   EXPECT_TRUE(facts.has_byte_order_mark);
-  EXPECT_TRUE(facts.uses_crlf);
+  EXPECT_EQ(facts.line_end, "\r\n");
+  EXPECT_EQ(facts.empty_lines, 1);
+  EXPECT_EQ(facts.mixed_line_ends, 0);
   EXPECT_FALSE(facts.ends_with_line_end);
   EXPECT_EQ(facts.ragged_rows, 1);
   EXPECT_EQ(facts.unusual_quotes, 1);
   EXPECT_FALSE(facts.is_cut_off);
   EXPECT_TRUE(ReadCsv("a\n\"open", take).is_cut_off);
+}
+
+TEST(CsvReader, TheHeaderIsTheFirstLineThatIsNotEmpty) {
+  EXPECT_EQ(ReadCsvHeader("\n\r\n\"a\nb\",c\r1,2\r"), (std::vector<std::string>{"a\nb", "c"}));
+  int rows = 0;
+  const CsvFacts facts = ReadCsv("\n\r\na,b\r1,2\r\r3,4\r", [&](const CsvRow& row, int64_t) {
+    EXPECT_EQ(row.size(), 2u);
+    ++rows;
+  });
+  EXPECT_EQ(rows, 2);
+  EXPECT_EQ(facts.line_end, "\r");
+  EXPECT_EQ(facts.mixed_line_ends, 2);
+  EXPECT_EQ(facts.empty_lines, 3);
+  EXPECT_TRUE(ReadCsvHeader("\n\n").empty());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "importers/ascend_db/copy_tables.h"
 #include "importers/ascend_db/db_trace.h"
 #include "importers/ascend_db/issues.h"
+#include "importers/common/part_file.h"
 #include "importers/rows/trace_rows.h"
 
 namespace sonde::importers {
@@ -41,9 +42,31 @@ void ReadTrace(const SqliteReader& reader, const std::string& file, TraceRows& r
   ComputeWaits(rows);
 }
 
+// The first database that can be opened: a second one is that of the device tool, from which the
+// first was made. Fails where none can and nothing lies beside.
+Status TakeMain(const AscendSpan& span, TraceRows& rows, store::SourceNames& names,
+                store::Transaction& transaction) {
+  Status first;
+  for (const SpanFile& file : span.databases) {
+    const auto reader = SqliteReader::Open(file.path);
+    if (!reader.ok()) {
+      CountUnreadable(file.relative, reader.status(), rows.issues);
+      if (first.ok()) first = reader.status();
+      continue;
+    }
+    rows.source = file.relative;
+    ReadTrace(*reader, file.relative, rows);
+    return CopyTables(*reader, file.relative, names, rows.issues, transaction);
+  }
+  return span.analysis.empty() ? first : Status();
+}
+
 }  // namespace
 
-bool IsAscendDb(const std::string& path) { return !FindSpan(path).databases.empty(); }
+bool IsAscendDb(const std::string& path) {
+  const AscendSpan span = FindSpan(path);
+  return !span.databases.empty() || (!span.analysis.empty() && !span.has_texts());
+}
 
 Result<int32_t> AscendDbRank(const std::string& path) { return SpanRank(FindSpan(path)); }
 
@@ -58,31 +81,27 @@ Status ReadAscendDb(const std::string& path, TraceRows& rows) {
 Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& store,
                                      const ImportOptions& /*options*/) {
   const AscendSpan span = FindSpan(path);
-  if (span.databases.empty()) {
+  if (span.databases.empty() && span.analysis.empty()) {
     return base::NotFoundError(Concat("'", path, "' holds no database of an Ascend profiler"));
   }
-  // A second database is that of the device tool, from which the first was made.
-  const SpanFile& main = span.databases.front();
   TraceRows rows(std::string(base::DirName(store.path())));
-  rows.source = main.relative;
+  rows.source = (span.databases.empty() ? span.analysis : span.databases).front().relative;
   rows.rank = SpanRank(span);
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
   store::SourceNames names;
-  SONDE_ASSIGN_OR_RETURN(const SqliteReader reader, SqliteReader::Open(main.path));
   ReadSpanMetadata(span.folder, rows);
-  ReadTrace(reader, main.relative, rows);
-  SONDE_RETURN_IF_ERROR(CopyTables(reader, main.relative, names, rows.issues, transaction));
+  SONDE_RETURN_IF_ERROR(TakeMain(span, rows, names, transaction));
   for (const SpanFile& file : span.analysis) {
     const auto analysis = SqliteReader::Open(file.path);
     if (!analysis.ok()) {
-      rows.issues.AddText(kDbDamaged, file.relative, analysis.status().message());
+      CountUnreadable(file.relative, analysis.status(), rows.issues);
       continue;
     }
-    ReadAnalysis(*analysis, rows);
+    ReadAnalysis(*analysis, file.relative, rows);
     SONDE_RETURN_IF_ERROR(CopyTables(*analysis, file.relative, names, rows.issues, transaction));
   }
   if (!span.timelines.empty() || !span.tables.empty()) {
-    rows.issues.Add(kTextBesideDb, main.relative);
+    rows.issues.Add(kTextBesideDb, rows.source);
   }
   CountUnread(span, rows.issues);
   SONDE_RETURN_IF_ERROR(KeepTexts(span.metadata, rows.issues, transaction));

@@ -200,7 +200,7 @@ using Places = std::map<std::string, std::vector<size_t>, std::less<>>;
 
 // Names are unique but for those of other groups. Where a database names its groups otherwise than
 // by communicator, as files do that number them, the hash of analysis.db is the group's.
-void ReadAnalysis(const SqliteReader& reader, TraceRows& rows) {
+void ReadAnalysis(const SqliteReader& reader, const std::string& file, TraceRows& rows) {
   std::vector<OperationTimes> all;
   const Status status =
       reader.Read("CommAnalyzerTime",
@@ -212,7 +212,7 @@ void ReadAnalysis(const SqliteReader& reader, TraceRows& rows) {
                     all.push_back({std::string(row.Text(0)), static_cast<int64_t>(*hash),
                                    MsToNs(row, 2), MsToNs(row, 3), MsToNs(row, 4), MsToNs(row, 5)});
                   });
-  if (!status.ok()) rows.issues.Add(kDbDamaged, "analysis.db: CommAnalyzerTime");
+  if (!status.ok()) rows.issues.Add(kDbDamaged, Concat(file, ": CommAnalyzerTime"));
   std::map<std::pair<std::string, int64_t>, std::vector<size_t>> places;
   for (size_t i = 0; i < rows.communications.size(); ++i) {
     const store::CommunicationOpRow& op = rows.communications[i];

@@ -80,6 +80,6 @@ void ReadMemory(DbTrace& trace);    // OP_MEMORY, MEMORY_RECORD, NPU_OP_MEM
 void ReadCounters(DbTrace& trace);  // HBM, LLC, NPU_MEM, AICORE_FREQ, ...
 
 // Times of communication operations from analysis.db, by name and group.
-void ReadAnalysis(const SqliteReader& reader, TraceRows& rows);
+void ReadAnalysis(const SqliteReader& reader, const std::string& file, TraceRows& rows);
 
 }  // namespace sonde::importers::db_import

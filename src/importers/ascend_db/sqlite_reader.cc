@@ -174,6 +174,8 @@ Result<SqliteReader> SqliteReader::Open(const std::string& path) {
   const int code = sqlite3_open_v2(uri.c_str(), &database, flags, nullptr);
   SqliteReader reader(database, path, folder);
   if (code != SQLITE_OK) return reader.Failure("cannot open the database");
+  // Else SQLite refuses a file that is cut off; so its tables are read up to where it ends.
+  SONDE_RETURN_IF_ERROR(reader.Query("PRAGMA writable_schema = ON", [](const SqliteRow&) {}));
   SONDE_RETURN_IF_ERROR(reader.Query(
       "SELECT type, name, tbl_name, sql FROM sqlite_master", [&](const SqliteRow& row) {
         reader.objects_.push_back({std::string(row.Text(0)), std::string(row.Text(1)),

@@ -1,5 +1,6 @@
 #include "importers/ascend_text/ascend_text.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/files.h"
@@ -12,6 +13,8 @@
 #include "importers/ascend_text/copy_csv.h"
 #include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
+#include "importers/common/part_file.h"
+#include "importers/mindspore/files.h"
 #include "importers/mindspore/trace.h"
 #include "importers/trace_events/finish.h"
 
@@ -22,16 +25,6 @@ using base::Concat;
 using text_import::AscendDialect;
 using text_import::TextTrace;
 using trace_events::EventStage;
-
-// Names of CSV files that only these tools write; others may lie in any folder.
-bool IsKnownCsv(std::string_view name) {
-  for (const std::string_view known :
-       {"kernel_details", "operator_details", "step_trace_time", "op_statistic", "api_statistic",
-        "operator_memory", "memory_record", "op_summary", "task_time", "npu_module_mem"}) {
-    if (name.starts_with(known)) return true;
-  }
-  return false;
-}
 
 // Everything but the timeline: CSV, JSON and analysis.db, into rows and into copies.
 class SideFiles {
@@ -46,6 +39,9 @@ class SideFiles {
     for (const SpanFile& file : span_.texts) {
       if (base::BaseName(file.path) == "communication.json") {
         SONDE_RETURN_IF_ERROR(TakeCommunication(file));
+      } else {
+        OpenPart(file.path, file.relative,
+                 trace_.rows.issues);  // only kept; tells where it is none
       }
     }
     for (const SpanFile& file : span_.memory) TakeMemory(file);
@@ -60,38 +56,29 @@ class SideFiles {
 
  private:
   Status TakeCsv(const SpanFile& file) {
-    const auto content = base::MappedFile::Open(file.path);
-    if (!content.ok()) {
-      trace_.rows.issues.Add(kUnreadable, file.relative);
-      return {};
-    }
+    const auto content = OpenPart(file.path, file.relative, trace_.rows.issues);
+    if (!content) return {};
     text_import::RowsOfCsv(file, content->text(), trace_);
     return CopyCsv(file, content->text(), names_, trace_.rows.issues, transaction_);
   }
 
   Status TakeCommunication(const SpanFile& file) {
-    const auto content = base::MappedFile::Open(file.path);
-    if (!content.ok()) {
-      trace_.rows.issues.Add(kUnreadable, file.relative);
-      return {};
-    }
+    const auto content = OpenPart(file.path, file.relative, trace_.rows.issues);
+    if (!content) return {};
     text_import::RowsOfCommunication(file, content->text(), trace_);
     return {};
   }
 
   void TakeMemory(const SpanFile& file) {
-    const auto content = base::MappedFile::Open(file.path);
-    if (!content.ok()) {
-      trace_.rows.issues.Add(kUnreadable, file.relative);
-      return;
-    }
+    const auto content = OpenPart(file.path, file.relative, trace_.rows.issues);
+    if (!content) return;
     mindspore::ReadMemoryRecord(file, content->text(), trace_.process_id, trace_.rows);
   }
 
   Status TakeAnalysis(const SpanFile& file) {
     const auto reader = SqliteReader::Open(file.path);
     if (!reader.ok()) {
-      trace_.rows.issues.Add(kUnreadable, file.relative);
+      CountUnreadable(file.relative, reader.status(), trace_.rows.issues);
       return {};
     }
     return CopyTables(*reader, file.relative, names_, trace_.rows.issues, transaction_);
@@ -111,11 +98,8 @@ class SideFiles {
   store::SourceNames names_;
 };
 
-Result<ImportSummary> ImportWithTimeline(const AscendSpan& span, store::Store& store,
-                                         const ImportOptions& options) {
-  const AscendDialect dialect;
-  EventStage stage(store, dialect, options);
-  for (const SpanFile& file : span.timelines) SONDE_RETURN_IF_ERROR(stage.Read(file.path));
+Result<ImportSummary> ImportStaged(const AscendSpan& span, EventStage& stage, store::Store& store,
+                                   const ImportOptions& options) {
   stage.SetOrigin(SpanRank(span), "");
   SONDE_RETURN_IF_ERROR(stage.Arrange(0));
   TraceRows rows(stage.names(), stage.issues(), stage.pool(), stage.arrangement().track_count);
@@ -143,8 +127,11 @@ Result<ImportSummary> ImportWithTimeline(const AscendSpan& span, store::Store& s
   return summary;
 }
 
-Result<ImportSummary> ImportTables(const AscendSpan& span, store::Store& store) {
+// `known`: what was wrong with files that were looked at before.
+Result<ImportSummary> ImportTables(const AscendSpan& span, store::Store& store,
+                                   const store::ImportIssues& known) {
   TraceRows rows(std::string(base::DirName(store.path())));
+  known.MergeInto(rows.issues);
   rows.rank = SpanRank(span);
   rows.source = span.tables.empty() ? span.folder : span.tables.front().relative;
   TextTrace trace{.rows = rows};
@@ -156,6 +143,42 @@ Result<ImportSummary> ImportTables(const AscendSpan& span, store::Store& store) 
   return summary;
 }
 
+// The timelines; those that are none are counted. False where none is left, fails where nothing
+// else is there to read either.
+Result<bool> ReadTimelines(const AscendSpan& span, EventStage& stage) {
+  const bool is_all = span.tables.empty() && span.texts.empty() && span.analysis.empty();
+  size_t read = 0;
+  Status first;
+  for (const SpanFile& file : span.timelines) {
+    const Status status = stage.Read(file.path);
+    read += status.ok() ? 1 : 0;
+    if (!status.ok()) CountUnreadable(file.relative, status, stage.issues());
+    if (first.ok()) first = status;
+  }
+  if (read == 0 && is_all) return first;
+  return read > 0;
+}
+
+Result<ImportSummary> ImportWithTimeline(const AscendSpan& span, store::Store& store,
+                                         const ImportOptions& options) {
+  const AscendDialect dialect;
+  store::ImportIssues unread;
+  {
+    EventStage stage(store, dialect, options);
+    SONDE_ASSIGN_OR_RETURN(const bool any, ReadTimelines(span, stage));
+    if (any) return ImportStaged(span, stage, store, options);
+    unread = stage.issues();
+  }
+  return ImportTables(span, store, unread);
+}
+
+bool HasNoContent(const std::vector<SpanFile>& files) {
+  return std::all_of(files.begin(), files.end(), [](const SpanFile& file) {
+    const auto content = base::MappedFile::Open(file.path);
+    return !content.ok() || content->size() == 0;
+  });
+}
+
 }  // namespace
 
 bool IsAscendText(const std::string& path) {
@@ -165,11 +188,9 @@ bool IsAscendText(const std::string& path) {
     // A timeline alone is known by its name only.
     return !span.timelines.empty() || (!span.tables.empty() && IsKnownCsv(base::BaseName(path)));
   }
-  if (!span.timelines.empty() || !span.texts.empty()) return true;
-  for (const SpanFile& file : span.tables) {
-    if (IsKnownCsv(base::BaseName(file.path))) return true;
-  }
-  return false;
+  // MindSpore's timeline can be made up for by the records it was made from.
+  const bool is_lost = span.texts.empty() && span.tables.empty() && HasNoContent(span.timelines);
+  return span.has_texts() && !(is_lost && mindspore::FindFiles(path).HasTrace());
 }
 
 Result<int32_t> AscendTextRank(const std::string& path) { return SpanRank(FindSpan(path)); }
@@ -179,7 +200,7 @@ Result<int64_t> AscendTextStamp(const std::string& path) { return SpanStamp(Find
 Result<ImportSummary> ImportAscendText(const std::string& path, store::Store& store,
                                        const ImportOptions& options) {
   const AscendSpan span = FindSpan(path);
-  return span.timelines.empty() ? ImportTables(span, store)
+  return span.timelines.empty() ? ImportTables(span, store, {})
                                 : ImportWithTimeline(span, store, options);
 }
 

@@ -22,7 +22,7 @@ std::string FormJson(const CsvFacts& facts) {
   for (const std::string& name : facts.header) json.String(store::ToValidUtf8(name));
   json.EndArray();
   json.Key("line_end");
-  json.String(facts.uses_crlf ? "\r\n" : "\n");
+  json.String(facts.line_end);
   json.Key("ends_with_line_end");
   json.Bool(facts.ends_with_line_end);
   json.Key("byte_order_mark");
@@ -34,6 +34,8 @@ std::string FormJson(const CsvFacts& facts) {
 void CountForm(const CsvFacts& facts, std::string_view file, store::ImportIssues& issues) {
   if (facts.is_cut_off) issues.Add(kCsvCutOff, file);
   if (facts.ragged_rows > 0) issues.Add(kCsvRagged, file, -1, facts.ragged_rows);
+  if (facts.empty_lines > 0) issues.Add(kCsvEmptyLines, file, -1, facts.empty_lines);
+  if (!facts.ends_with_line_end) issues.Add(kCsvNoLineEnd, file);
   const int64_t form = facts.mixed_line_ends + facts.unusual_quotes;
   if (form > 0) issues.Add(kCsvForm, file, -1, form);
 }

@@ -1,6 +1,8 @@
 #include "importers/ascend_text/csv_reader.h"
 
+#include <algorithm>
 #include <deque>
+#include <utility>
 
 namespace sonde::importers {
 namespace {
@@ -26,17 +28,22 @@ class Reader {
         ++at_;
         ++crlf_;
       } else {
-        ++lf_;
+        ++(c == '\r' ? cr_ : lf_);
       }
       break;
     }
     if (row.size() == 1 && row[0].empty()) row.clear();
+    if (row.empty()) ++facts_.empty_lines;
     return true;
+  }
+  // Behind the last line.
+  void CountLineEnds() const {
+    const int64_t most = std::max({crlf_, lf_, cr_});
+    facts_.line_end = most == crlf_ && most > lf_ ? "\r\n" : most == lf_ ? "\n" : "\r";
+    facts_.mixed_line_ends = crlf_ + lf_ + cr_ - most;
   }
   size_t position() const { return at_; }
   void Skip(size_t bytes) { at_ += bytes; }
-  int64_t crlf() const { return crlf_; }
-  int64_t lf() const { return lf_; }
 
  private:
   static bool IsEnd(char c) { return c == ',' || c == '\n' || c == '\r'; }
@@ -91,23 +98,40 @@ class Reader {
   size_t at_ = 0;
   int64_t crlf_ = 0;
   int64_t lf_ = 0;
+  int64_t cr_ = 0;
   std::deque<std::string> unescaped_;  // of the current row
 };
 
-}  // namespace
-
-CsvFacts ReadCsv(std::string_view text,
-                 const std::function<void(const CsvRow&, int64_t position)>& take) {
-  CsvFacts facts;
-  Reader reader(text, facts);
+// Up to the end of the header; false where there is none.
+bool ReadHeader(std::string_view text, Reader& reader, CsvFacts& facts, CsvRow& row) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   if (text.starts_with(kMark)) {
     facts.has_byte_order_mark = true;
     reader.Skip(kMark.size());
   }
-  CsvRow row;
-  if (!reader.Next(row)) return facts;
+  while (row.empty()) {
+    if (!reader.Next(row)) return false;
+  }
   for (const std::string_view cell : row) facts.header.emplace_back(cell);
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> ReadCsvHeader(std::string_view text) {
+  CsvFacts facts;
+  Reader reader(text, facts);
+  CsvRow row;
+  ReadHeader(text, reader, facts, row);
+  return std::move(facts.header);
+}
+
+CsvFacts ReadCsv(std::string_view text,
+                 const std::function<void(const CsvRow&, int64_t position)>& take) {
+  CsvFacts facts;
+  Reader reader(text, facts);
+  CsvRow row;
+  if (!ReadHeader(text, reader, facts, row)) return facts;
   while (true) {
     const auto position = static_cast<int64_t>(reader.position());
     if (!reader.Next(row)) break;
@@ -116,8 +140,7 @@ CsvFacts ReadCsv(std::string_view text,
     if (row.size() != facts.header.size()) ++facts.ragged_rows;
     take(row, position);
   }
-  facts.uses_crlf = reader.crlf() > reader.lf();
-  facts.mixed_line_ends = facts.uses_crlf ? reader.lf() : reader.crlf();
+  reader.CountLineEnds();
   return facts;
 }
 

@@ -17,20 +17,30 @@ namespace {
 
 using base::Concat;
 
+// "" where there is no such cell; without the TAB that keeps spreadsheets from rounding.
+std::string_view Cell(const CsvRow& row, int column) {
+  if (column < 0 || static_cast<size_t>(column) >= row.size()) return {};
+  return base::Trim(row[static_cast<size_t>(column)]);
+}
+
+bool IsUnknown(std::string_view cell) { return cell.empty() || cell == "N/A"; }
+
+std::optional<int64_t> Ns(const CsvRow& row, int column) {
+  return base::ParseMicrosecondsToNs(Cell(row, column));
+}
+
 // Columns of a file by any of the names that they had over time.
 class Columns {
  public:
   Columns(std::string_view text, const SpanFile& file, store::ImportIssues& issues)
-      : text_(text), file_(file), issues_(issues) {
-    facts_ = ReadCsv(text.substr(0, HeaderEnd(text)), [](const CsvRow&, int64_t) {});
-  }
+      : text_(text), file_(file), issues_(issues), header_(ReadCsvHeader(text)) {}
 
-  const std::vector<std::string>& header() const { return facts_.header; }
+  const std::vector<std::string>& header() const { return header_; }
   // -1 where there is none.
   int Find(std::initializer_list<std::string_view> names) const {
     for (const std::string_view name : names) {
-      for (size_t i = 0; i < facts_.header.size(); ++i) {
-        if (facts_.header[i] == name) return static_cast<int>(i);
+      for (size_t i = 0; i < header_.size(); ++i) {
+        if (header_[i] == name) return static_cast<int>(i);
       }
     }
     return -1;
@@ -54,49 +64,51 @@ class Columns {
   }
   void BadCell() { issues_.Add(kCsvBadCell, file_.relative, position_); }
 
- private:
-  // Headers hold no line breaks.
-  static size_t HeaderEnd(std::string_view text) {
-    const size_t end = text.find('\n');
-    return end == std::string_view::npos ? text.size() : end + 1;
+  // Of a cell that need not hold anything; what is no number there is counted and unknown, too.
+  int64_t NsOr(const CsvRow& row, int column, int64_t fallback) {
+    const auto ns = Ns(row, column);
+    if (!ns) CheckUnknown(row, column);
+    return ns.value_or(fallback);
   }
+  int64_t IntOr(const CsvRow& row, int column, int64_t fallback) {
+    const auto value = base::ParseInt64(Cell(row, column));
+    if (!value) CheckUnknown(row, column);
+    return value.value_or(fallback);
+  }
+  std::optional<double> Real(const CsvRow& row, int column) {
+    const auto value = base::ParseDouble(Cell(row, column));
+    if (value && std::isfinite(*value)) return value;
+    CheckUnknown(row, column);
+    return std::nullopt;
+  }
+  // Not negative; -1 unknown.
+  int64_t Number(const CsvRow& row, int column) {
+    constexpr int64_t kNone32 = 4294967295;
+    const int64_t value = IntOr(row, column, -1);
+    return value >= 0 && value != kNone32 ? value : -1;
+  }
+  // Of a size in units of 1024 or 1024 * 1024 bytes; -1 unknown.
+  int64_t Bytes(const CsvRow& row, int column, double unit) {
+    const auto value = Real(row, column);
+    if (!value) return -1;
+    constexpr double kLargest = 9e15;
+    if (std::fabs(*value * unit) < kLargest) return std::llround(*value * unit);
+    issues_.Add(kCsvBadValue, file_.relative, position_);
+    return -1;
+  }
+
+ private:
+  void CheckUnknown(const CsvRow& row, int column) {
+    if (!IsUnknown(Cell(row, column))) issues_.Add(kCsvBadValue, file_.relative, position_);
+  }
+
   std::string_view text_;
   const SpanFile& file_;
   store::ImportIssues& issues_;
-  CsvFacts facts_;
+  std::vector<std::string> header_;
   bool complete_ = true;
   int64_t position_ = 0;
 };
-
-// "" where there is no such cell; without the TAB that keeps spreadsheets from rounding.
-std::string_view Cell(const CsvRow& row, int column) {
-  if (column < 0 || static_cast<size_t>(column) >= row.size()) return {};
-  return base::Trim(row[static_cast<size_t>(column)]);
-}
-
-bool IsUnknown(std::string_view cell) { return cell.empty() || cell == "N/A"; }
-
-std::optional<int64_t> Ns(const CsvRow& row, int column) {
-  return base::ParseMicrosecondsToNs(Cell(row, column));
-}
-
-int64_t NsOr(const CsvRow& row, int column, int64_t fallback) {
-  return Ns(row, column).value_or(fallback);
-}
-
-int64_t Number(const CsvRow& row, int column) {
-  constexpr int64_t kNone32 = 4294967295;
-  const auto value = base::ParseInt64(Cell(row, column));
-  return value && *value >= 0 && *value != kNone32 ? *value : -1;
-}
-
-// Of a size in units of 1024 or 1024 * 1024 bytes; -1 unknown.
-int64_t Bytes(const CsvRow& row, int column, double unit) {
-  const auto value = base::ParseDouble(Cell(row, column));
-  constexpr double kLargest = 9e15;
-  if (!value || !(*value * unit > -kLargest && *value * unit < kLargest)) return -1;
-  return std::llround(*value * unit);
-}
 
 int32_t DeviceOf(std::string_view cell) {
   if (cell.starts_with("NPU:")) cell.remove_prefix(4);
@@ -168,9 +180,7 @@ class KernelRows {
     }
   }
 
-  int64_t StepOf(const CsvRow& row) const {
-    return base::ParseInt64(Cell(row, step_)).value_or(-1);
-  }
+  int64_t StepOf(const CsvRow& row) { return columns_.IntOr(row, step_, -1); }
 
   int32_t DeviceId(const CsvRow& row) const {
     const int32_t device = DeviceOf(Cell(row, device_));
@@ -184,16 +194,16 @@ class KernelRows {
     // A kernel of unknown core is a kernel still.
     const std::string_view core = Cell(row, core_);
     kind.core = rows_.names.Intern(core.empty() ? std::string_view("N/A") : core);
-    kind.block_num = Number(row, block_);
-    kind.mix_block_num = Number(row, mix_block_);
+    kind.block_num = columns_.Number(row, block_);
+    kind.mix_block_num = columns_.Number(row, mix_block_);
     kind.input_shapes = Shapes(row, shapes_.first);
     kind.output_shapes = Shapes(row, shapes_.second);
     kind.input_types = Name(row, types_.first);
     kind.output_types = Name(row, types_.second);
     kind.input_formats = Name(row, formats_.first);
     kind.output_formats = Name(row, formats_.second);
-    kind.model_id = Number(row, model_);
-    kind.context_id = Number(row, context_);
+    kind.model_id = columns_.Number(row, model_);
+    kind.context_id = columns_.Number(row, context_);
     kind.op_state = Name(row, state_);
     kind.hf32 = Name(row, hf32_);
     return kind;
@@ -207,7 +217,7 @@ class KernelRows {
       kind.task_type = rows_.kinds[static_cast<size_t>(task.kind_id)].task_type;
       task.kind_id = rows_.Kind(kind);
       task.step_id = StepOf(row);
-      if (task.queue_number < 0) task.queue_number = Number(row, task_);
+      if (task.queue_number < 0) task.queue_number = columns_.Number(row, task_);
       AddCounters(row, index);
       return;
     }
@@ -222,7 +232,7 @@ class KernelRows {
           rows_.AddSlice(task.track_id, start, dur, kind.name, rows_.names.Intern("kernel"));
     }
     task.kind_id = rows_.Kind(kind);
-    task.queue_number = Number(row, task_);
+    task.queue_number = columns_.Number(row, task_);
     task.step_id = StepOf(row);
     rows_.tasks.push_back(task);
     AddCounters(row, static_cast<int32_t>(rows_.tasks.size()) - 1);
@@ -236,7 +246,7 @@ class KernelRows {
   }
 
   int32_t StreamTrack(const CsvRow& row) {
-    const int64_t number = Number(row, stream_);
+    const int64_t number = columns_.Number(row, stream_);
     const auto stream = static_cast<int32_t>(std::clamp<int64_t>(number, -1, INT32_MAX));
     const auto known = trace_.stream_tracks.find(stream);
     if (known != trace_.stream_tracks.end()) return known->second;
@@ -251,7 +261,7 @@ class KernelRows {
 
   void AddCounters(const CsvRow& row, int32_t task) {
     for (const auto& [column, metric] : counters_) {
-      const auto value = base::ParseDouble(Cell(row, column));
+      const auto value = columns_.Real(row, column);
       if (value) rows_.pmu.push_back({.task_id = task, .metric = metric, .value = *value});
     }
   }
@@ -336,24 +346,24 @@ void BlockRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
   columns.ForEachRow([&](const CsvRow& row) {
     store::MemoryBlockRow block;
     const auto begin = Ns(row, alloc);
-    block.size_bytes = Bytes(row, size, kKb);
+    block.size_bytes = columns.Bytes(row, size, kKb);
     if (!begin) return columns.BadCell();
     block.process_id = trace.process_id;
     SetDevice(Cell(row, device), block.device_type, block.device_index);
     block.alloc_ts = *begin;
-    block.free_ts = NsOr(row, release, -1);
+    block.free_ts = columns.NsOr(row, release, -1);
     // Files of the device tool have a duration in place of the release.
-    const auto span = Ns(row, dur);
+    const auto span = Ns(row, release < 0 ? dur : -1);
     int64_t end = 0;
     if (release < 0 && span && !__builtin_add_overflow(*begin, *span, &end)) block.free_ts = end;
-    block.active_free_ts = NsOr(row, active, -1);
-    block.alloc_total_allocated = Bytes(row, totals[0], unit);
-    block.alloc_total_reserved = Bytes(row, totals[1], unit);
-    block.alloc_total_active = Bytes(row, totals[2], unit);
-    block.free_total_allocated = Bytes(row, totals[3], unit);
-    block.free_total_reserved = Bytes(row, totals[4], unit);
-    block.free_total_active = Bytes(row, totals[5], unit);
-    block.stream = base::ParseInt64(Cell(row, stream)).value_or(0);
+    block.active_free_ts = columns.NsOr(row, active, -1);
+    block.alloc_total_allocated = columns.Bytes(row, totals[0], unit);
+    block.alloc_total_reserved = columns.Bytes(row, totals[1], unit);
+    block.alloc_total_active = columns.Bytes(row, totals[2], unit);
+    block.free_total_allocated = columns.Bytes(row, totals[3], unit);
+    block.free_total_reserved = columns.Bytes(row, totals[4], unit);
+    block.free_total_active = columns.Bytes(row, totals[5], unit);
+    block.stream = columns.IntOr(row, stream, 0);
     block.name = rows.names.Intern(Cell(row, name));
     const bool is_framework = stream >= 0 && !Cell(row, stream).empty();
     block.component = is_framework ? framework : graph_engine;
@@ -384,10 +394,10 @@ void CurveRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
     event.ts = *ts;
     event.process_id = trace.process_id;
     SetDevice(Cell(row, device), event.device_type, event.device_index);
-    event.total_allocated = Bytes(row, allocated, unit);
-    event.total_reserved = Bytes(row, reserved, unit);
-    event.total_active = Bytes(row, active, unit);
-    event.stream = base::ParseInt64(Cell(row, stream)).value_or(0);
+    event.total_allocated = columns.Bytes(row, allocated, unit);
+    event.total_reserved = columns.Bytes(row, reserved, unit);
+    event.total_active = columns.Bytes(row, active, unit);
+    event.stream = columns.IntOr(row, stream, 0);
     event.component = rows.names.Intern(Cell(row, component));
     const auto [before, is_first] =
         last.try_emplace({event.component, event.device_index}, event.total_allocated);
@@ -409,7 +419,7 @@ void ModuleMemoryRows(const SpanFile& file, std::string_view text, TextTrace& tr
   columns.ForEachRow([&](const CsvRow& row) {
     const auto ts = Ns(row, time);
     const auto value = base::ParseDouble(Cell(row, reserved));
-    if (!ts || !value) return columns.BadCell();
+    if (!ts || !value || !std::isfinite(*value)) return columns.BadCell();
     const int32_t track = rows.Track({.kind = "counter",
                                       .name = Concat("NPU Module ", Cell(row, component), " B"),
                                       .process_id = trace.process_id,

@@ -14,7 +14,14 @@ inline constexpr store::IssueKind kCsvRagged{
 inline constexpr store::IssueKind kCsvForm{
     "csv_form", store::Severity::kInfo,
     "line ends or quotes of a CSV file are mixed; exported again they follow one rule"};
-inline constexpr store::IssueKind kCsvEmpty{"csv_empty", store::Severity::kInfo,
+inline constexpr store::IssueKind kCsvEmptyLines{
+    "csv_empty_line", store::Severity::kInfo,
+    "empty lines of a CSV file hold no row; exported again they are left out"};
+inline constexpr store::IssueKind kCsvNoLineEnd{
+    "csv_no_line_end", store::Severity::kInfo,
+    "the last line of a CSV file has no end: where its writer was stopped, its last cell may be "
+    "cut off"};
+inline constexpr store::IssueKind kCsvEmpty{"csv_empty", store::Severity::kWarning,
                                             "a CSV file has no header"};
 inline constexpr store::IssueKind kCsvMissingColumn{
     "csv_missing_column", store::Severity::kWarning,
@@ -22,6 +29,10 @@ inline constexpr store::IssueKind kCsvMissingColumn{
 inline constexpr store::IssueKind kCsvBadCell{
     "csv_bad_cell", store::Severity::kWarning,
     "a cell that must hold a number holds something else; its row was left out"};
+inline constexpr store::IssueKind kCsvBadValue{
+    "csv_bad_value", store::Severity::kWarning,
+    "a cell that may hold a number holds something else, or one that does not fit; it counts as "
+    "unknown, its row was taken"};
 inline constexpr store::IssueKind kTextGarbled{
     "text_garbled", store::Severity::kWarning,
     "a text is not valid UTF-8; its bad bytes were replaced"};
@@ -36,7 +47,4 @@ inline constexpr store::IssueKind kLateTimes{
     "MindSpore's trace_view.json of a CPU gives begins some 37 ns late, since it counts in "
     "doubles; "
     "FRAMEWORK/cpu_op_execute_timestamp_*.txt has the exact ones"};
-inline constexpr store::IssueKind kUnreadable{"file_unreadable", store::Severity::kError,
-                                              "a file cannot be read and was left out"};
-
 }  // namespace sonde::importers

@@ -158,6 +158,21 @@ TEST_F(DamageTest, GarbledCapturesReachTheStore) {
   }
 }
 
+TEST_F(DamageTest, AFileThatCannotBeOpenedCostsOnlyItself) {
+  Write(dictionary_, segment_);
+  const std::string folder = folder_ + "/SONDE/";
+  ASSERT_TRUE(base::MakeDirectories(folder + "events_7.sonde").ok());
+  ASSERT_EQ(::symlink("not there", (folder + "events_8.sonde").c_str()), 0);
+  ASSERT_EQ(::symlink("not there", (folder + "ring_9.sonde").c_str()), 0);
+  ASSERT_EQ(::symlink("dictionary_9.sonde", (folder + "dictionary_9.sonde").c_str()), 0);
+  ASSERT_TRUE(CaptureStamp(folder_).ok());
+  ASSERT_TRUE(CaptureRank(folder_).ok());
+  const auto loaded = Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ((*loaded)->trace.slices, static_cast<int64_t>(kChunks * kRangesPerChunk));
+  EXPECT_EQ((*loaded)->trace.issues.Count("file_unreadable"), 4);
+}
+
 TEST_F(DamageTest, RingsThatMakeNoSense) {
   CaptureBuilder c = SmallCapture();
   c.Add(1, Range{.begin = 9000, .end = 9001, .name = c.Name("in ring")});

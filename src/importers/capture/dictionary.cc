@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "importers/capture/file_header.h"
 #include "importers/capture/issues.h"
+#include "importers/common/part_file.h"
 
 namespace sonde::importers::capture_import {
 namespace {
@@ -199,9 +200,14 @@ Result<Dictionary> ReadDictionary(const std::vector<std::string>& files,
   Dictionary dictionary;
   bool first = true;
   for (const std::string& path : files) {
-    SONDE_ASSIGN_OR_RETURN(base::MappedFile file, base::MappedFile::Open(path));
+    auto file = base::MappedFile::Open(path);
     const std::string_view name = base::BaseName(path);
-    const auto header = ReadHeader(file.bytes(), capture::kDictionaryMagic, name, issues);
+    if (!file.ok()) {
+      if (IsGone(path, file.status())) return file.status();
+      CountUnreadable(name, file.status(), issues);
+      continue;
+    }
+    const auto header = ReadHeader(file->bytes(), capture::kDictionaryMagic, name, issues);
     if (!header) continue;
     if (first) {
       dictionary.session_id = header->session_id;
@@ -213,8 +219,8 @@ Result<Dictionary> ReadDictionary(const std::vector<std::string>& files,
       issues.Add(kForeignFile, name);
       continue;
     }
-    Reader(dictionary, issues).ReadFile(file.bytes(), name);
-    dictionary.files.push_back(std::move(file));
+    Reader(dictionary, issues).ReadFile(file->bytes(), name);
+    dictionary.files.push_back(std::move(*file));
   }
   if (first) {
     return base::CorruptDataError("the capture has no readable dictionary file");

@@ -72,7 +72,7 @@ struct Dictionary {
   const ThreadEntry* FindThread(uint32_t index) const;
 };
 
-// `files` in order of their numbers. Fails only where no file has a usable header.
+// `files` in order of their numbers. Fails only where no file has a usable header, or one is gone.
 Result<Dictionary> ReadDictionary(const std::vector<std::string>& files,
                                   store::ImportIssues& issues);
 

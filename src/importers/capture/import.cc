@@ -14,6 +14,7 @@
 #include "importers/capture/issues.h"
 #include "importers/capture/serving.h"
 #include "importers/capture/trace.h"
+#include "importers/common/part_file.h"
 
 namespace sonde::importers {
 namespace {
@@ -101,9 +102,9 @@ std::map<std::string, std::string> GroupDescriptions(const Dictionary& dictionar
 Status ReadFilesOnce(const std::string& path, CaptureTrace& trace) {
   SlotFiles slots;
   SONDE_ASSIGN_OR_RETURN(CaptureFiles files, ListCapture(path));
-  SONDE_ASSIGN_OR_RETURN(slots.rings, CopyRings(files.rings));
+  slots.rings = CopyRings(files.rings, trace.issues);
   SONDE_ASSIGN_OR_RETURN(files, ListCapture(path));
-  SONDE_ASSIGN_OR_RETURN(slots.segments, OpenSegments(files.segments));
+  SONDE_ASSIGN_OR_RETURN(slots.segments, OpenSegments(files.segments, trace.issues));
   SONDE_ASSIGN_OR_RETURN(trace.dictionary, ReadDictionary(files.dictionaries, trace.issues));
   trace.slots = ReadSlots(std::move(slots), trace.dictionary.session_id, trace.issues);
   return {};
@@ -279,10 +280,10 @@ Result<int64_t> CaptureStamp(const std::string& path) {
   for (const auto* list : {&files.dictionaries, &files.segments, &files.rings}) {
     for (const std::string& file : *list) {
       const auto bytes = base::MappedFile::Open(file);
-      if (bytes.status().code() == base::StatusCode::kNotFound) continue;  // gone since listed
-      SONDE_RETURN_IF_ERROR(bytes.status());
-      const size_t head = std::min(bytes->size(), sizeof(capture::RingHeader));
+      if (!bytes.ok() && IsGone(file, bytes.status())) continue;
       stamp = base::HashString(base::BaseName(file), stamp);
+      if (!bytes.ok()) continue;  // which the import counts
+      const size_t head = std::min(bytes->size(), sizeof(capture::RingHeader));
       stamp = base::HashCombine(stamp, bytes->size());
       stamp = base::HashBytes(bytes->data(), head, stamp);
     }

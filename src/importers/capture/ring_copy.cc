@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "importers/common/part_file.h"
 
 namespace sonde::importers::capture_import {
 namespace {
@@ -136,12 +137,16 @@ RingCopy::State StateOf(const base::MappedFile& file) {
 
 }  // namespace
 
-Result<std::vector<RingCopy>> CopyRings(const std::vector<std::string>& files) {
+std::vector<RingCopy> CopyRings(const std::vector<std::string>& files,
+                                store::ImportIssues& issues) {
   std::vector<RingCopy> copies;
   for (const std::string& path : files) {
     const auto file = base::MappedFile::Open(path);
-    if (file.status().code() == base::StatusCode::kNotFound) continue;
-    SONDE_RETURN_IF_ERROR(file.status());
+    if (!file.ok()) {
+      if (!IsGone(path, file.status()))
+        CountUnreadable(base::BaseName(path), file.status(), issues);
+      continue;
+    }
     RingCopy& copy = copies.emplace_back();
     copy.file = base::BaseName(path);
     copy.file_size = file->size();

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "capture/format.h"
+#include "store/import_issues.h"
 
 namespace sonde::importers::capture_import {
 
@@ -30,7 +31,7 @@ struct RingCopy {
 };
 
 // A file that is gone is no error: a ring goes with its thread, when segments hold what it held.
-// Errors: files that cannot be opened.
-Result<std::vector<RingCopy>> CopyRings(const std::vector<std::string>& files);
+// One that cannot be opened is counted.
+std::vector<RingCopy> CopyRings(const std::vector<std::string>& files, store::ImportIssues& issues);
 
 }  // namespace sonde::importers::capture_import

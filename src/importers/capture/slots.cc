@@ -12,6 +12,7 @@
 #include "base/crc32c.h"
 #include "importers/capture/file_header.h"
 #include "importers/capture/issues.h"
+#include "importers/common/part_file.h"
 
 namespace sonde::importers::capture_import {
 namespace {
@@ -65,7 +66,7 @@ class Collector {
       issues_.Add(kForeignFile, ring.file);
       return;
     }
-    issues_.Add(kRecoveredRing, ring.file);
+    issues_.Add(kRecoveredRing, "");
     ThreadSlots& thread = Thread(ring.header.thread_index);
     thread.dropped = std::max(thread.dropped, ring.header.dropped);
     AddRun(thread, ring.header.tail, std::as_bytes(std::span(ring.slots)));
@@ -198,11 +199,18 @@ class Collector {
 
 }  // namespace
 
-Result<std::vector<SegmentFile>> OpenSegments(const std::vector<std::string>& files) {
+Result<std::vector<SegmentFile>> OpenSegments(const std::vector<std::string>& files,
+                                              store::ImportIssues& issues) {
   std::vector<SegmentFile> segments;
   for (const std::string& path : files) {
-    SONDE_ASSIGN_OR_RETURN(base::MappedFile bytes, base::MappedFile::Open(path));
-    segments.push_back({std::string(base::BaseName(path)), std::move(bytes)});
+    auto bytes = base::MappedFile::Open(path);
+    if (bytes.ok()) {
+      segments.push_back({std::string(base::BaseName(path)), std::move(*bytes)});
+    } else if (IsGone(path, bytes.status())) {
+      return bytes.status();
+    } else {
+      CountUnreadable(base::BaseName(path), bytes.status(), issues);
+    }
   }
   return segments;
 }

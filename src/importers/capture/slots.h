@@ -50,8 +50,9 @@ struct CaptureSlots {
   std::vector<ThreadSlots> threads;  // by index, ascending
 };
 
-// Errors: files that cannot be opened.
-Result<std::vector<SegmentFile>> OpenSegments(const std::vector<std::string>& files);
+// Errors: a file that is gone. One that cannot be opened is counted.
+Result<std::vector<SegmentFile>> OpenSegments(const std::vector<std::string>& files,
+                                              store::ImportIssues& issues);
 
 // Whatever the files hold is no error: what cannot be read becomes issues.
 CaptureSlots ReadSlots(SlotFiles files, uint64_t session_id, store::ImportIssues& issues);

@@ -36,9 +36,13 @@ void Collect(const std::string& folder, const std::string& relative, Files& file
   const auto entries = base::ListDirectory(folder);
   if (!entries.ok()) return;  // not there: nothing lies in it
   for (const base::DirectoryEntry& entry : *entries) {
-    if (entry.kind == base::DirectoryEntry::Kind::kDirectory) continue;
     const std::string name =
         relative.empty() ? entry.name : base::Concat(relative, "/", entry.name);
+    if (entry.kind == base::DirectoryEntry::Kind::kDirectory) {
+      const bool is_part = entry.name == "FRAMEWORK" || entry.name.starts_with("PROF_");
+      if (!is_part) files.unread.push_back(name + "/");
+      continue;
+    }
     Sort({JoinPath(folder, entry.name), name}, files);
   }
 }

@@ -1,12 +1,15 @@
 #include "importers/mindspore/import.h"
 
+#include <optional>
+#include <utility>
+
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/strings.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend/span.h"
 #include "importers/ascend_text/copy_csv.h"
-#include "importers/common/file_stamp.h"
+#include "importers/common/part_file.h"
 #include "importers/mindspore/issues.h"
 #include "importers/mindspore/trace.h"
 
@@ -18,8 +21,8 @@ using mindspore::RangeRows;
 
 class FolderImport {
  public:
-  FolderImport(const Files& files, store::Transaction& transaction)
-      : files_(files), transaction_(transaction) {
+  FolderImport(const std::string& path, const Files& files, store::Transaction& transaction)
+      : path_(path), files_(files), transaction_(transaction) {
     rows_.rank = mindspore::RankOf(files);
     rows_.source = files.all().empty() ? "" : files.all().front();
   }
@@ -45,31 +48,35 @@ class FolderImport {
       process.name = rows_.names.Intern("MindSpore");
     }
     if (rows_.rank >= 0) rows_.AddJson("rank", std::to_string(rows_.rank));
-    AscendSpan span;
-    span.folder = files_.folder;
-    span.unread = files_.unread;
-    CountUnread(span, rows_.issues);
+    CountOthers();
     return rows_.Write(transaction_);
   }
 
  private:
+  std::optional<base::MappedFile> Open(const SpanFile& file) {
+    return OpenPart(file.path, file.relative, rows_.issues);
+  }
   // A file that cannot be read is counted.
   template <class Use>
   void Take(const SpanFile& file, Use&& use) {
-    const auto content = base::MappedFile::Open(file.path);
-    if (content.ok()) {
-      use(content->text());
-    } else {
-      rows_.issues.Add(mindspore::kUnreadable, file.relative);
-    }
+    const auto content = Open(file);
+    if (content) use(content->text());
+  }
+
+  // What was not read. A timeline beside was tried first, so there is nothing in it.
+  void CountOthers() {
+    for (const SpanFile& file : FindSpan(path_).timelines) Open(file);
+    AscendSpan span;
+    span.folder = files_.folder;
+    span.unread = files_.unread;
+    CountUnread(span, rows_.issues);
   }
 
   void TakeOperators() {
     for (size_t i = 0; i < files_.operators.size(); ++i) {
       base::MappedFile launches;
       if (i < files_.launches.size()) {
-        auto content = base::MappedFile::Open(files_.launches[i].path);
-        if (content.ok()) launches = std::move(*content);
+        if (auto content = Open(files_.launches[i])) launches = std::move(*content);
       }
       Take(files_.operators[i], [&](std::string_view text) {
         mindspore::ReadOperators(files_.operators[i], text, launches.text(),
@@ -87,8 +94,7 @@ class FolderImport {
       base::MappedFile json;
       for (const SpanFile& other : files_.runtime_json) {
         if (base::BaseName(other.path) != json_name) continue;
-        auto content = base::MappedFile::Open(other.path);
-        if (content.ok()) json = std::move(*content);
+        if (auto content = Open(other)) json = std::move(*content);
         rows_.issues.Add(mindspore::kDoubleTimes, other.relative);
       }
       Take(file, [&](std::string_view text) {
@@ -104,6 +110,7 @@ class FolderImport {
     ranges.Finish();
   }
 
+  const std::string& path_;
   const Files& files_;
   store::Transaction& transaction_;
   TraceRows rows_;
@@ -121,9 +128,8 @@ Result<int32_t> MindsporeRank(const std::string& path) {
 Result<int64_t> MindsporeStamp(const std::string& path) {
   uint64_t stamp = 0;
   for (const std::string& file : mindspore::FindFiles(path).all()) {
-    SONDE_ASSIGN_OR_RETURN(const uint64_t content, FileStamp(file));
     stamp = base::HashString(base::BaseName(file), stamp);
-    stamp = base::HashCombine(stamp, content);
+    stamp = base::HashCombine(stamp, PartStamp(file));
   }
   return static_cast<int64_t>(stamp);
 }
@@ -132,7 +138,7 @@ Result<ImportSummary> ImportMindspore(const std::string& path, store::Store& sto
                                       const ImportOptions& /*options*/) {
   const Files files = mindspore::FindFiles(path);
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
-  SONDE_ASSIGN_OR_RETURN(ImportSummary summary, FolderImport(files, transaction).Run());
+  SONDE_ASSIGN_OR_RETURN(ImportSummary summary, FolderImport(path, files, transaction).Run());
   SONDE_RETURN_IF_ERROR(transaction.Commit());
   return summary;
 }

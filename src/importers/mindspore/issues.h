@@ -5,8 +5,6 @@
 
 namespace sonde::importers::mindspore {
 
-inline constexpr store::IssueKind kUnreadable{"file_unreadable", store::Severity::kError,
-                                              "a file cannot be read and was left out"};
 inline constexpr store::IssueKind kBadLine{
     "mindspore_bad_line", store::Severity::kWarning,
     "a line of a text file of MindSpore's profilers cannot be understood and was left out"};

@@ -153,8 +153,8 @@ Result<std::vector<std::string>> ServerSessionCaptures(const std::string& path,
     const std::string inside = base::JoinPath(path, entry.name);
     std::string capture = inside;
     if (entry.name.ends_with(kListed)) {
-      SONDE_ASSIGN_OR_RETURN(const std::string text, base::ReadFile(inside));
-      capture = base::AbsolutePath(base::JoinPath(path, base::Trim(text)));
+      const auto text = base::ReadFile(inside);
+      if (text.ok()) capture = base::AbsolutePath(base::JoinPath(path, base::Trim(*text)));
     } else if (!base::IsDirectory(base::JoinPath(inside, "SONDE"))) {
       continue;
     }

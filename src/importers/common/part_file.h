@@ -1,0 +1,31 @@
+// One file of a trace that is made of many: where it cannot be used it costs only itself.
+//
+// Threads: pure, but for the issues.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/status.h"
+#include "store/import_issues.h"
+
+namespace sonde::importers {
+
+// A row of import_issue for this file alone (`file`: relative to the trace) with the reason.
+void CountUnreadable(std::string_view file, const Status& why, store::ImportIssues& issues);
+
+// The content; nothing, and counted, where the file cannot be read or is empty.
+std::optional<base::MappedFile> OpenPart(const std::string& path, std::string_view file,
+                                         store::ImportIssues& issues);
+
+// Whether a file that could not be opened has been removed since it was listed; a link to nothing
+// has not.
+bool IsGone(const std::string& path, const Status& opened);
+
+// FileStamp; of a file that cannot be read a number that says so.
+uint64_t PartStamp(const std::string& path);
+
+}  // namespace sonde::importers
