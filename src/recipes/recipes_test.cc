@@ -1,9 +1,12 @@
 // Small stores filled by hand, and what the recipes make of them.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "base/test_folder.h"
 #include "recipes/communication_matrix/communication_matrix.h"
 #include "recipes/kernel_details/kernel_details.h"
+#include "recipes/memory_summary/memory_summary.h"
 #include "recipes/registry.h"
 #include "recipes/trace/op_order.h"
 #include "store/table_writer.h"
@@ -177,19 +180,56 @@ TEST_F(Recipe, MemoryRecordAndSummary) {
   const store::ResultTable summary = Run("memory_summary");
   ASSERT_EQ(summary.rows(), 1U);
   EXPECT_EQ(summary.Text(1, 0), "CPU");
+  EXPECT_EQ(summary.Text(2, 0), "PTA");
   // Allocations, releases, their bytes, peaks (reserved and active are not told), when, left.
-  for (const auto& [column, value] : std::vector<std::pair<size_t, int64_t>>{{2, 2},
-                                                                             {3, 1},
-                                                                             {4, 150},
-                                                                             {5, 100},
-                                                                             {6, 150},
-                                                                             {7, -1},
+  for (const auto& [column, value] : std::vector<std::pair<size_t, int64_t>>{{3, 2},
+                                                                             {4, 1},
+                                                                             {5, 150},
+                                                                             {6, 100},
+                                                                             {7, 150},
                                                                              {8, -1},
-                                                                             {9, 20},
-                                                                             {10, 1},
-                                                                             {11, 50}}) {
+                                                                             {9, -1},
+                                                                             {10, 20},
+                                                                             {11, 1},
+                                                                             {12, 50}}) {
     EXPECT_EQ(summary.Int(column, 0), value) << column;
   }
+}
+
+// Components of one device, as memory_record.csv tells them.
+TEST(MemorySummary, ComponentsAreKeptApart) {
+  const auto event = [](int32_t component, int64_t ts, int64_t size, int64_t allocated,
+                        int64_t reserved) {
+    return store::MemoryEventRow{.ts = ts,
+                                 .process_id = 0,
+                                 .device_type = 20,
+                                 .size_bytes = size,
+                                 .total_allocated = allocated,
+                                 .total_reserved = reserved,
+                                 .component = component};
+  };
+  const std::vector<store::MemoryEventRow> events{
+      event(2, 5, 0, -1, 9000),    event(0, 10, 100, 100, 400), event(1, 20, 70, 70, 80),
+      event(0, 30, -60, 40, 400),  event(1, 40, 10, 80, 80),    event(0, 50, 20, 60, 400),
+      event(3, 60, 500, 500, 600),
+  };
+  const std::vector<store::MemoryBlockRow> blocks{
+      {.process_id = 0, .device_type = 20, .size_bytes = 60, .alloc_ts = 10, .component = 0},
+      {.process_id = 0, .device_type = 20, .size_bytes = 80, .alloc_ts = 20, .component = 1}};
+  TraceData data;
+  data.names = {"PTA", "GE", "APP", "WORKSPACE"};
+  data.memory_events = events;
+  data.memory_blocks = blocks;
+  std::vector<std::tuple<std::string_view, int64_t, int64_t, int64_t, int64_t, int64_t>> found;
+  for (const MemorySummaryRow& row : MemorySummary(data)) {
+    found.emplace_back(row.component, row.allocated_bytes, row.peak_allocated_bytes,
+                       row.peak_reserved_bytes, row.peak_ns, row.alive_bytes);
+  }
+  EXPECT_EQ(found, (decltype(found){{"APP", 0, -1, 9000, -1, 0},
+                                    {"GE", 80, 80, 80, 40, 80},
+                                    {"PTA", 120, 100, 400, 10, 60},
+                                    {"PTA+GE", 200, 170, 480, 20, 140},
+                                    {"WORKSPACE", 500, 500, 600, 60, 0}}));
 }
 
 TEST_F(Recipe, EveryRecipeOfTheListRuns) {

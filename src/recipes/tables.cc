@@ -225,6 +225,7 @@ ResultTable MemorySummaryTable(const DeviceView& view) {
   TableMaker maker(rows);
   maker.Int("pid", [&](const auto& r) { return data.PidOf(r.process_id); })
       .Text("device", [](const auto& r) { return DeviceTypeText(r.device_type, r.device_index); })
+      .Text("component", [](const auto& r) { return r.component; })
       .Int("allocations", [](const auto& r) { return r.allocations; })
       .Int("releases", [](const auto& r) { return r.releases; })
       .Int("allocated_bytes", [](const auto& r) { return r.allocated_bytes; })

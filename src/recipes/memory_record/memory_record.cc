@@ -7,7 +7,6 @@
 namespace sonde::recipes {
 namespace {
 
-constexpr std::string_view kGraphEngine = "GE";
 constexpr std::string_view kProcessMemory = "APP";
 constexpr std::string_view kWorkspace = "WORKSPACE";
 
@@ -16,7 +15,7 @@ enum class Part { kProcess, kCurve, kOther };
 Part PartOf(std::string_view component) {
   if (component == kProcessMemory) return Part::kProcess;
   const bool is_curve =
-      component == kFrameworkMemory || component == kGraphEngine || component == kWorkspace;
+      component == kFrameworkMemory || component == kGraphEngineMemory || component == kWorkspace;
   return is_curve ? Part::kCurve : Part::kOther;
 }
 
@@ -34,8 +33,12 @@ std::string_view MemoryComponent(const TraceData& data, int32_t component) {
   return name.empty() ? kFrameworkMemory : name;
 }
 
+bool HasSum(std::string_view component) {
+  return component == kFrameworkMemory || component == kGraphEngineMemory;
+}
+
 bool HasStream(std::string_view component) {
-  return component != kGraphEngine && component != kProcessMemory;
+  return component != kGraphEngineMemory && component != kProcessMemory;
 }
 
 std::vector<MemoryRecordRow> MemoryRecord(const TraceData& data) {
@@ -50,7 +53,7 @@ std::vector<MemoryRecordRow> MemoryRecord(const TraceData& data) {
     const std::string_view component = MemoryComponent(data, event.component);
     rows[i].event = i;
     const bool is_framework = component == kFrameworkMemory;
-    rows[i].has_sum = is_framework || component == kGraphEngine;
+    rows[i].has_sum = HasSum(component);
     if (!rows[i].has_sum) continue;
     Last& last = devices[{event.process_id, event.device_type, event.device_index}];
     rows[i].other = is_framework ? last.graph_engine : last.framework;

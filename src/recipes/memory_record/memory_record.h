@@ -18,6 +18,7 @@
 namespace sonde::recipes {
 
 inline constexpr std::string_view kFrameworkMemory = "PTA";
+inline constexpr std::string_view kGraphEngineMemory = "GE";
 inline constexpr std::string_view kAllMemory = "PTA+GE";
 
 struct MemoryRecordRow {
@@ -43,6 +44,8 @@ MemoryLine SumLine(const TraceData& data, const MemoryRecordRow& row);
 
 // Name of the component of an event or block: PTA where none is told.
 std::string_view MemoryComponent(const TraceData& data, int32_t component);
+// Whether it is part of PTA+GE.
+bool HasSum(std::string_view component);
 // The graph engine and the process as a whole know no streams.
 bool HasStream(std::string_view component);
 

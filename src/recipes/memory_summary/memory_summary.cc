@@ -4,12 +4,24 @@
 #include <map>
 #include <tuple>
 
+#include "recipes/memory_record/memory_record.h"
+
 namespace sonde::recipes {
 namespace {
 
-using Key = std::tuple<int32_t, int16_t, int16_t>;
+using Key = std::tuple<int32_t, int16_t, int16_t, std::string_view>;
+using Rows = std::map<Key, MemorySummaryRow>;
 
-void Take(const store::MemoryEventRow& event, MemorySummaryRow& row) {
+void TakeTotals(const MemoryLine& line, int64_t ts, MemorySummaryRow& row) {
+  if (line.total_allocated > row.peak_allocated_bytes) {
+    row.peak_allocated_bytes = line.total_allocated;
+    row.peak_ns = ts;
+  }
+  row.peak_reserved_bytes = std::max(row.peak_reserved_bytes, line.total_reserved);
+  row.peak_active_bytes = std::max(row.peak_active_bytes, line.total_active);
+}
+
+void TakeTraffic(const store::MemoryEventRow& event, MemorySummaryRow& row) {
   if (event.size_bytes >= 0) {
     ++row.allocations;
     row.allocated_bytes += event.size_bytes;
@@ -17,31 +29,51 @@ void Take(const store::MemoryEventRow& event, MemorySummaryRow& row) {
     ++row.releases;
     row.released_bytes -= event.size_bytes;
   }
-  if (event.total_allocated > row.peak_allocated_bytes) {
-    row.peak_allocated_bytes = event.total_allocated;
-    row.peak_ns = event.ts;
+}
+
+void TakeEvents(const TraceData& data, Rows& rows) {
+  for (const MemoryRecordRow& record : MemoryRecord(data)) {
+    const store::MemoryEventRow& event = data.memory_events[record.event];
+    const MemoryLine line = EventLine(data, record);
+    MemorySummaryRow& row =
+        rows[{event.process_id, event.device_type, event.device_index, line.component}];
+    TakeTraffic(event, row);
+    TakeTotals(line, event.ts, row);
+    if (!record.has_sum) continue;
+    MemorySummaryRow& sum =
+        rows[{event.process_id, event.device_type, event.device_index, kAllMemory}];
+    TakeTraffic(event, sum);
+    TakeTotals(SumLine(data, record), event.ts, sum);
   }
-  row.peak_reserved_bytes = std::max(row.peak_reserved_bytes, event.total_reserved);
-  row.peak_active_bytes = std::max(row.peak_active_bytes, event.total_active);
+}
+
+void TakeBlocks(const TraceData& data, Rows& rows) {
+  for (const store::MemoryBlockRow& block : data.memory_blocks) {
+    if (block.alloc_ts < 0 || block.free_ts >= 0) continue;
+    const std::string_view component = MemoryComponent(data, block.component);
+    for (const std::string_view of : {component, kAllMemory}) {
+      if (of == kAllMemory && !HasSum(component)) continue;
+      MemorySummaryRow& row = rows[{block.process_id, block.device_type, block.device_index, of}];
+      ++row.alive_blocks;
+      row.alive_bytes += block.size_bytes;
+    }
+  }
 }
 
 }  // namespace
 
 std::vector<MemorySummaryRow> MemorySummary(const TraceData& data) {
-  std::map<Key, MemorySummaryRow> devices;
-  for (const store::MemoryEventRow& event : data.memory_events) {
-    Take(event, devices[{event.process_id, event.device_type, event.device_index}]);
-  }
-  for (const store::MemoryBlockRow& block : data.memory_blocks) {
-    if (block.alloc_ts < 0 || block.free_ts >= 0) continue;
-    MemorySummaryRow& row = devices[{block.process_id, block.device_type, block.device_index}];
-    ++row.alive_blocks;
-    row.alive_bytes += block.size_bytes;
-  }
+  Rows components;
+  TakeEvents(data, components);
+  TakeBlocks(data, components);
   std::vector<MemorySummaryRow> rows;
-  for (auto& [key, row] : devices) {
-    std::tie(row.process_id, row.device_type, row.device_index) = key;
-    rows.push_back(row);
+  for (auto& [key, row] : components) {
+    std::tie(row.process_id, row.device_type, row.device_index, row.component) = key;
+    const auto& [process, type, index, component] = key;
+    // The sum of one is that one.
+    const bool has_both = components.contains({process, type, index, kFrameworkMemory}) &&
+                          components.contains({process, type, index, kGraphEngineMemory});
+    if (component != kAllMemory || has_both) rows.push_back(row);
   }
   return rows;
 }

@@ -1,14 +1,18 @@
-// What the memory of each device came to: traffic, peaks, and what was left.
+// What the memory of each device came to, by who manages it: traffic, peaks, and what was left.
 //
+//   component               PTA the framework's allocator, GE the graph engine's, APP all of the
+//                           process (reserved only), others as the trace names them; PTA+GE the sum
+//                           of these two at each moment, where both are there
 //   allocations, releases   number of events; allocated_bytes, released_bytes: their sums
 //   peak_*_bytes            highest total that the allocator told of; -1 where it tells nothing
 //   peak_ns                 when the first peak of the allocated total was reached; -1 unknown
 //   alive_*                 blocks allocated while recording and not released before its end
-// By process, then device. Sizes in bytes, times in nanoseconds of the Unix epoch. Pure, any
+// By process, device, component. Sizes in bytes, times in nanoseconds of the Unix epoch. Pure, any
 // thread.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "recipes/trace/trace_data.h"
@@ -19,6 +23,7 @@ struct MemorySummaryRow {
   int32_t process_id = store::kNone;
   int16_t device_type = 0;
   int16_t device_index = 0;
+  std::string_view component;  // of the trace's names
   int64_t allocations = 0;
   int64_t releases = 0;
   int64_t allocated_bytes = 0;

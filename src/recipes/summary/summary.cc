@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "recipes/memory_record/memory_record.h"
 #include "recipes/op_statistic/op_statistic.h"
 #include "recipes/top_modules/top_modules.h"
 
@@ -32,8 +33,9 @@ StepTraceRow MeanStep(const DeviceView& view, int64_t& count) {
 
 int64_t PeakMemory(const TraceData& data) {
   int64_t peak_bytes = -1;
-  for (const store::MemoryEventRow& event : data.memory_events) {
-    peak_bytes = std::max(peak_bytes, event.total_allocated);
+  for (const MemoryRecordRow& row : MemoryRecord(data)) {
+    const MemoryLine line = row.has_sum ? SumLine(data, row) : EventLine(data, row);
+    peak_bytes = std::max(peak_bytes, line.total_allocated);
   }
   return peak_bytes;
 }
