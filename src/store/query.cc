@@ -121,7 +121,10 @@ class Cursor {
                             "there is no statement");
     }
     if (parts_->count > 1) {
-      return is_of_user ? internal::CheckParts(*connection_, sql, parts_->count) : Status();
+      result_part_ = parts_->count - 1;
+      if (!is_of_user) return {};
+      SONDE_ASSIGN_OR_RETURN(result_part_, internal::CheckParts(*connection_, sql, parts_->count));
+      return {};
     }
     SONDE_RETURN_IF_ERROR(PreparePart(0, statement_));
     if (!is_of_user) return {};
@@ -131,7 +134,7 @@ class Cursor {
 
   Status Open(const internal::Database& database, const std::string& sql, Asker asker) {
     SONDE_RETURN_IF_ERROR(Prepare(database, sql, asker));
-    for (idx_t i = 0; i + 1 < parts_->count; ++i) {
+    for (idx_t i = 0; i < result_part_; ++i) {
       Prepared part;
       QueryResult result;
       SONDE_RETURN_IF_ERROR(PreparePart(i, part));
@@ -139,7 +142,7 @@ class Cursor {
         return Failure(duckdb_result_error(&result.handle));
       }
     }
-    if (parts_->count > 1) SONDE_RETURN_IF_ERROR(PreparePart(parts_->count - 1, statement_));
+    if (parts_->count > 1) SONDE_RETURN_IF_ERROR(PreparePart(result_part_, statement_));
     if (duckdb_execute_prepared_streaming(statement_.handle, &result_.handle) == DuckDBError) {
       return Failure(duckdb_result_error(&result_.handle));
     }
@@ -193,7 +196,8 @@ class Cursor {
 
   Cancellation* cancellation_;
   std::unique_ptr<internal::Connection> connection_;
-  std::unique_ptr<Extracted> parts_;  // more than one: the last has the result
+  std::unique_ptr<Extracted> parts_;
+  size_t result_part_ = 0;  // of parts_; those before are run first, those behind never
   Prepared statement_;
   QueryResult result_;
   std::vector<QueryColumn> columns_;

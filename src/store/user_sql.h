@@ -18,9 +18,10 @@ namespace sonde::store::internal {
 Result<std::string> OneStatement(std::string_view sql);
 
 // For one that OneStatement gave. First by its words alone, then by the kind that the database
-// gives it (duckdb_statement_type) or, where it makes several of one, by their number.
+// gives it (duckdb_statement_type) or, where it makes several of one, by their number; of these
+// CheckParts gives the one whose result is the statement's.
 Status CheckWords(Connection& connection, const std::string& statement);
 Status CheckKind(Connection& connection, const std::string& statement, int kind);
-Status CheckParts(Connection& connection, const std::string& statement, size_t parts);
+Result<size_t> CheckParts(Connection& connection, const std::string& statement, size_t parts);
 
 }  // namespace sonde::store::internal

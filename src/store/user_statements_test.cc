@@ -81,6 +81,11 @@ std::vector<std::string> WritingStatements(const std::string& store, const std::
       "PIVOT (SELECT * FROM enable_logging()) ON a",
       "FROM enable_profiling(format = 'json', save_location = '" + out + "')",
       "SELECT * FROM query('FROM enable_' || 'logging()')",
+      "EXPLAIN PIVOT enable_logging() ON a USING sum(a)",
+      "EXPLAIN PIVOT slice ON name USING sum(dur); DROP VIEW slice",
+      "EXPLAIN PIVOT slice ON name USING sum(dur)); DROP VIEW slice; SELECT (1",
+      "EXPLAIN CREATE TABLE t AS PIVOT slice ON name USING sum(dur)",
+      "EXPLAIN (ANALYZE) INSERT INTO t PIVOT slice ON name USING sum(dur)",
       "SELECT 1; DROP VIEW slice",
       "SELECT 1); DROP VIEW slice; SELECT (1",
   };
@@ -229,6 +234,9 @@ TEST_F(UserStatementsTest, ReadInEveryWay) {
         "PRAGMA functions",
         "PRAGMA database_size",
         "PIVOT slice ON name USING sum(dur);",
+        "EXPLAIN PIVOT slice ON name USING sum(dur);",
+        "EXPLAIN ANALYZE PIVOT slice ON name USING sum(dur)",
+        "EXPLAIN (FORMAT json) SELECT * FROM (PIVOT slice ON name USING sum(dur))",
         "PIVOT slice ON name USING sum(dur * 0.5)",
         "FROM (PIVOT slice ON name IN ('name') USING sum(dur))",
         "SELECT 'checkpoint (1)', 'query(' AS \"query\", count(*) FROM slice"}) {
