@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/strings.h"
 #include "importers/import_watch.h"
@@ -39,16 +40,44 @@ size_t Glance(std::string_view a, std::string_view b) {
   return a.size() + letter(a, 1) + 3U * letter(a, 2) + 5U * letter(b, 1) + 7U * b.size();
 }
 
+// Whether the double that `text`, a number, was read as has other digits than it.
+bool IsRounded(std::string_view text, double number) {
+  constexpr size_t kSafeDigits = 15;
+  constexpr size_t kMostDigits = 800;  // more than any double has
+  if (text.find_first_of("eE") != std::string_view::npos) return false;
+  std::string digits;
+  for (const char c : text) {
+    const bool leads = digits.empty() && c == '0';
+    if (c >= '0' && c <= '9' && !leads) digits += c;
+  }
+  if (text.find('.') != std::string_view::npos) {
+    while (digits.ends_with('0')) digits.pop_back();
+  }
+  if (digits.size() <= kSafeDigits) return false;
+  if (digits.size() > kMostDigits) return true;
+  char buffer[kMostDigits + 16];
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), std::fabs(number),
+                                 std::chars_format::scientific, static_cast<int>(digits.size()) - 1)
+                       .ptr;
+  const std::string_view held(buffer, static_cast<size_t>(end - buffer));
+  return held.front() != digits.front() || held.substr(2, digits.size() - 1) != digits.substr(1);
+}
+
 // The decimal number that `text` is, a part of `object`; its usual forms without more ado.
-bool ParseDouble(std::string_view text, std::string_view object, double& number) {
+bool ParseDouble(std::string_view text, std::string_view object, double& number, bool& rounded) {
+  constexpr int64_t kExact = int64_t{1} << 53;
   const char* const end = text.data() + text.size();
   const PlainNumber plain = ReadPlainNumber(text.data(), object.data() + object.size());
   if (plain.behind == end) {
     number = plain.is_integer ? static_cast<double>(plain.integer) : plain.fraction;
+    const bool is_small = plain.integer >= -kExact && plain.integer <= kExact;
+    rounded |= !is_small && static_cast<int64_t>(number) != plain.integer;
     return true;
   }
   const auto result = std::from_chars(text.data(), end, number);
-  return result.ec == std::errc() && result.ptr == end;
+  if (result.ec != std::errc() || result.ptr != end || !std::isfinite(number)) return false;
+  rounded |= IsRounded(text, number);
+  return true;
 }
 
 void Join(std::string_view a, std::string_view b, std::string& out) {
@@ -260,9 +289,10 @@ void Collector::TakeCounter(const TraceEvent& event) {
   auto& tracks = series.tracks;
   size_t place = 0;
   bool fine = true;
+  bool rounded = false;
   ForEachMember(event.args, [&](std::string_view key, bool, const JsonValue& value) {
     double number = 0;
-    if (!ParseDouble(value.text, event.args, number)) {
+    if (!ParseDouble(value.text, event.args, number, rounded)) {
       fine = false;
       return;
     }
@@ -274,6 +304,7 @@ void Collector::TakeCounter(const TraceEvent& event) {
     ++place;
   });
   if (!fine) Count(kBadCounter, event);
+  if (rounded) Count(kRoundedCounter, event);
 }
 
 void Collector::TakeFlow(const TraceEvent& event) {

@@ -68,6 +68,17 @@ inline constexpr IssueKind kUnboundFlow{
     "end is unknown"};
 inline constexpr IssueKind kBadCounter{"trace_bad_counter", Severity::kWarning,
                                        "a value of a counter that is no number was left out"};
+inline constexpr IssueKind kRoundedCounter{
+    "trace_counter_rounded", Severity::kWarning,
+    "a value of a counter has more digits than a double holds (a whole number beyond 2^53) and was "
+    "rounded; position is where its event begins"};
+inline constexpr IssueKind kBehindEnd{
+    "trace_text_behind_end", Severity::kWarning,
+    "text follows the end of the trace (a second list of events, say) and was left out; position "
+    "is where it begins in the unpacked file"};
+inline constexpr IssueKind kBehindPacked{
+    "gzip_text_behind_end", Severity::kWarning,
+    "something that is not packed follows the packed file and was left out"};
 inline constexpr IssueKind kBadArguments{
     "trace_bad_arguments", Severity::kWarning,
     "arguments of an event are no valid JSON; those before the fault are imported"};

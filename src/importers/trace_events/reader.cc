@@ -34,7 +34,8 @@ class FileReader {
     SONDE_ASSIGN_OR_RETURN(const bool more, SkipToText());
     if (more && *p_ == '[') {
       ++p_;
-      return ReadEvents();
+      SONDE_RETURN_IF_ERROR(ReadEvents());
+      return closed_ ? LookBehind() : Status();
     }
     if (!more || *p_ != '{') {
       return base::CorruptDataError(
@@ -43,10 +44,17 @@ class FileReader {
     ++p_;
     SONDE_RETURN_IF_ERROR(ReadObject());
     if (!events_seen_) issues_.Add(kNotATrace, path_);
-    return {};
+    return closed_ ? LookBehind() : Status();
   }
 
  private:
+  // Behind the outermost value, where nothing should be.
+  Status LookBehind() {
+    SONDE_ASSIGN_OR_RETURN(const bool more, SkipToText());
+    if (more) issues_.Add(kBehindEnd, path_, Offset());
+    return {};
+  }
+
   const char* end() const { return source_.window().end; }
   int64_t Offset() const {
     const Window& window = source_.window();
@@ -75,24 +83,32 @@ class FileReader {
     events_seen_ = true;
     SONDE_RETURN_IF_ERROR(source_.Advance(p_));
     if (run_array_) {
+      const char* const begin = p_;
       SONDE_ASSIGN_OR_RETURN(p_, run_array_(source_.window()));
+      closed_ = p_ > begin && p_[-1] == ']';
       return {};
     }
     EventArrayReader array(source_.window(), &source_, path_, sink_, issues_);
     SONDE_RETURN_IF_ERROR(array.Run());
     p_ = array.position();
+    closed_ = array.end() == EventArrayReader::End::kBracket;
     return {};
   }
 
   // Behind '{'; every key with its value.
   Status ReadObject() {
     while (true) {
+      closed_ = false;
       SONDE_ASSIGN_OR_RETURN(const bool more, SkipToText());
       if (!more) {
         issues_.Add(kTruncated, path_, Offset());
         return {};
       }
-      if (*p_ == '}') return {};
+      if (*p_ == '}') {
+        ++p_;
+        closed_ = true;
+        return {};
+      }
       if (*p_ == ',') {
         ++p_;
         continue;
@@ -170,6 +186,7 @@ class FileReader {
   const ArrayRunner& run_array_;
   const char* p_ = nullptr;
   bool events_seen_ = false;
+  bool closed_ = false;  // the bracket of the value that was read last
 };
 
 }  // namespace

@@ -185,6 +185,36 @@ TEST_F(ReaderTest, RefusesWhatIsNoTrace) {
   EXPECT_FALSE(ReadTraceEvents(folder_.File("absent"), kept, issues_).ok());
 }
 
+TEST_F(ReaderTest, CountsWhatFollowsTheEnd) {
+  for (const std::string& head : {std::string(kTwo), Concat("{\"traceEvents\": ", kTwo, "}")}) {
+    for (const char* space : {"", " \n\t"}) {
+      ASSERT_EQ(Read(Concat(head, space)).events.size(), 2U);
+      EXPECT_EQ(issues_.Count("trace_text_behind_end"), 0);
+      for (const std::string_view more : {kTwo, std::string_view("]"), std::string_view("x")}) {
+        for (const bool packed : {false, true}) {
+          ASSERT_EQ(Read(Concat(head, space, more), packed).events.size(), 2U);
+          ASSERT_EQ(issues_.Count("trace_text_behind_end"), 1);
+          EXPECT_EQ(issues_.list()[0].position,
+                    static_cast<int64_t>(head.size() + std::string_view(space).size()));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ReaderTest, CountsWhatFollowsAPackedFile) {
+  const std::string path = Write(kTwo, /*packed=*/true);
+  for (const auto& [tail, count] :
+       {std::pair{std::string(100, '\0'), 0}, {std::string("more"), 1}}) {
+    std::ofstream(path, std::ios::binary | std::ios::app) << tail;
+    Kept kept;
+    store::ImportIssues issues;
+    ASSERT_TRUE(ReadTraceEvents(path, kept, issues).ok());
+    EXPECT_EQ(kept.events.size(), 2U);
+    EXPECT_EQ(issues.Count("gzip_text_behind_end"), count);
+  }
+}
+
 TEST_F(ReaderTest, StopsAtAPackedFileThatExpandsTooMuch) {
   const std::string member = *base::ReadFile(Write("[" + std::string(64 << 20, ' '), true));
   const std::string path = folder_.File("bomb.gz");

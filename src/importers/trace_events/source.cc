@@ -131,6 +131,10 @@ class GzipSource : public TextSource {
       // Another member may follow; anything else behind the end is padding.
       const bool more = taken + 2 <= file_.size() && file_.data()[taken] == std::byte{0x1f} &&
                         file_.data()[taken + 1] == std::byte{0x8b};
+      const auto is_set = [](std::byte byte) { return byte != std::byte{0}; };
+      if (!more && std::any_of(file_.data() + taken, file_.data() + file_.size(), is_set)) {
+        issues_.Add(kBehindPacked, path_, static_cast<int64_t>(taken));
+      }
       window_.last = !more || inflateReset(&stream_) != Z_OK;
     } else if (result != Z_OK ||
                (stream_.avail_in == 0 && fed_ == file_.size() && stream_.avail_out > 0)) {

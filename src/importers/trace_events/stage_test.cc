@@ -274,6 +274,29 @@ TEST_F(TraceImportTest, CountersTakeNumbersInEveryForm) {
   EXPECT_EQ(Issues("trace_bad_counter"), 1);
 }
 
+TEST_F(TraceImportTest, CountersThatADoubleCannotHoldAreCounted) {
+  const auto import = [this](const std::string& value) {
+    Import(base::Concat(R"([{"ph": "C", "name": "c", "pid": 1, "ts": 1, "args": {"v": )", value,
+                        "}}]"));
+    return Issues("trace_counter_rounded");
+  };
+  for (const char* exact : {"9007199254740992", "-9007199254740994", "18446744073709551616", "0.1",
+                            "0.10000000000000000", "1234567.8901234567", "36893488147419103232",
+                            "1e22", "000", "0.00012345678901234567"}) {
+    EXPECT_EQ(import(exact), 0) << exact;
+  }
+  for (const char* rounded :
+       {"9007199254740993", "-9007199254740993", "9223372036854775807", "18446744073709551617",
+        "123456789012345678901234567890", "0.12345678901234567890"}) {
+    EXPECT_EQ(import(rounded), 1) << rounded;
+  }
+  for (const char* none : {"NaN", "Infinity", "-inf", "1e999", "true"}) {
+    import(none);
+    EXPECT_EQ(Issues("trace_bad_counter"), 1) << none;
+    EXPECT_EQ(Rows("SELECT count(*) FROM counter"), "0\n") << none;
+  }
+}
+
 TEST_F(TraceImportTest, TwoReadersGiveTheSameAsOne) {
   for (const bool nested : {false, true}) {
     const std::string text = LargeTrace(nested);
