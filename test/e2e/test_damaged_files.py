@@ -160,3 +160,19 @@ def test_a_timeline_that_begins_like_none(tmp_path, ask):
     )
     assert source.endswith("trace_view.json")
     assert "neither '[' nor '{'" in advice
+
+
+def test_metadata_keeps_its_digits(tmp_path, ask):
+    """Whole numbers beyond 64 bits and long fractions are metadata as the file says them."""
+    span = tmp_path / "span_ascend_pt"
+    span.mkdir()
+    (span / "op_statistic.csv").write_text("Device_id,OP Type\r\n0,MatMul\r\n")
+    (span / "profiler_metadata.json").write_text(
+        '\ufeff{"huge": 123456789012345678901234567890,\n "text": " a \\" b ",\n'
+        ' "more": {"f": [0.12345678901234567890, 18446744073709551615],  "s": "x  y"}}\n'
+    )
+    assert ask(span, "SELECT key, value FROM metadata WHERE key IN ('huge', 'text', 'more')") == [
+        ("huge", "123456789012345678901234567890"),
+        ("text", '" a \\" b "'),
+        ("more", '{"f":[0.12345678901234567890,18446744073709551615],"s":"x  y"}'),
+    ]

@@ -11,10 +11,12 @@
 #include "base/files.h"
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "importers/trace_events/members.h"
 
 namespace sonde::importers {
 namespace {
 
+using base::Concat;
 using base::JsonDocument;
 using base::JsonValue;
 
@@ -43,14 +45,31 @@ constexpr std::array kTypeSizes = std::to_array<TypeSize>({{"INT8", 1},
                                                            {"FP64", 8},
                                                            {"INT128", 16}});
 
-// The members of a JSON file as metadata, except those that `skip` names.
-void AddMembers(const JsonValue& object, std::string_view skip, TraceRows& rows) {
-  for (const auto& [key, value] : object.Members()) {
-    if (key == skip) continue;
-    const std::string json = value.Dump();
-    rows.AddJson(key, json);
-    if (key == "parallel_group_info") AddGroups(json, rows);
+// A JSON value without white space around its parts.
+std::string Compact(std::string_view json) {
+  std::string out;
+  bool in_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '"') in_string = !in_string;
+    const bool is_space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (in_string || !is_space) out += c;
+    if (in_string && c == '\\' && i + 1 < json.size()) out += json[++i];
   }
+  return out;
+}
+
+// The members of a JSON file as metadata, numbers digit by digit as they stand there. `text` is
+// known to be an object, maybe behind a byte order mark.
+void AddMembers(std::string_view text, bool is_info, TraceRows& rows) {
+  text = text.substr(text.find('{'), text.rfind('}') + 1 - text.find('{'));
+  trace_events::ForEachMember(
+      text, [&](std::string_view key, bool escaped, const trace_events::JsonValue& v) {
+        const std::string name = escaped ? trace_events::Unescape(key) : std::string(key);
+        const std::string json = v.is_string ? Concat("\"", v.text, "\"") : Compact(v.text);
+        rows.AddJson(is_info && name == "config" ? "profiler_config" : name, json);
+        if (name == "parallel_group_info") AddGroups(json, rows);
+      });
 }
 
 void TakeRank(const JsonValue& info, TraceRows& rows) {
@@ -156,21 +175,20 @@ void ComputeWaits(TraceRows& rows, bool one_device) {
 }
 
 void ReadSpanMetadata(const std::string& span_folder, TraceRows& rows) {
+  constexpr size_t kLargest = size_t{64} << 20U;
   const auto entries = base::ListDirectory(span_folder);
   if (!entries.ok()) return;  // a database or file that was named alone
   for (const base::DirectoryEntry& entry : *entries) {
     const bool is_info = entry.name.starts_with("profiler_info") && entry.name.ends_with(".json");
     if (!is_info && entry.name != "profiler_metadata.json") continue;
-    const auto document = JsonDocument::ReadFile(base::JoinPath(span_folder, entry.name));
+    const auto text = base::ReadFile(base::JoinPath(span_folder, entry.name), kLargest);
+    const auto document = JsonDocument::Parse(text.value_or(""), entry.name);
     if (!document.ok() || !document->root().IsObject()) {
       rows.issues.Add(kBadMetadata, entry.name);
       continue;
     }
-    if (is_info) {
-      rows.AddJson("profiler_config", document->root()["config"].Dump());
-      TakeRank(document->root(), rows);
-    }
-    AddMembers(document->root(), is_info ? "config" : "", rows);
+    if (is_info) TakeRank(document->root(), rows);
+    AddMembers(*text, is_info, rows);
   }
 }
 
