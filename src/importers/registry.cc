@@ -130,6 +130,16 @@ std::unique_ptr<store::Store> OpenCurrent(const std::string& path, int64_t stamp
   return std::move(*store);
 }
 
+// By its mark, or since every other byte of its begin is none.
+bool IsWideText(const std::string& path) {
+  const auto file = base::MappedFile::Open(path);
+  if (!file.ok() || file->size() < 4) return false;
+  const std::string_view text = file->text();
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+         ((text[0] == '[' || text[0] == '{') && text[1] == '\0') ||
+         (text[0] == '\0' && (text[1] == '[' || text[1] == '{'));
+}
+
 // Choices that were made for the user; what was wrong is in the store, for whoever opens it.
 void NotifyOfChoices(const ImportSummary& summary,
                      const std::function<void(std::string_view)>& notify) {
@@ -243,6 +253,10 @@ Status NothingToRead(const std::string& path) {
   const bool is_folder = base::IsDirectory(path);
   if (!is_folder && !base::IsRegularFile(path)) {
     return base::NotFoundError(base::Concat("'", path, "' is neither a file nor a folder"));
+  }
+  if (!is_folder && IsWideText(path)) {
+    return base::InvalidArgumentError(base::Concat(
+        "'", path, "' is UTF-16 or UTF-32 text: convert it to UTF-8, which traces are written in"));
   }
   const auto entries = is_folder ? base::ListDirectory(path) : std::vector<base::DirectoryEntry>();
   const bool is_empty =

@@ -32,6 +32,12 @@ void ImportIssues::AddText(const IssueKind& kind, std::string_view source, std::
   Add({kind.severity, kind.code, 1, std::string(source), -1, ToValidUtf8(text), kind.is_choice});
 }
 
+void ImportIssues::AddGarbled(const NamePool& names, std::string_view source) {
+  constexpr IssueKind kGarbled{"text_garbled", Severity::kWarning,
+                               "a text is not valid UTF-8; its bad bytes were replaced"};
+  if (names.garbled() > 0) Add(kGarbled, source, -1, names.garbled());
+}
+
 void ImportIssues::Add(const ImportIssue& issue) {
   for (ImportIssue& known : list_) {
     if (known.source == issue.source && known.code == issue.code && known.advice == issue.advice) {

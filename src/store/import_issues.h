@@ -42,6 +42,9 @@ class ImportIssues {
   // For problems whose text is known only at run time; each distinct text is a row of its own.
   void AddText(const IssueKind& kind, std::string_view source, std::string_view text);
 
+  // Texts of `names` that were not valid UTF-8; once, when all are in it.
+  void AddGarbled(const NamePool& names, std::string_view source);
+
   const std::vector<ImportIssue>& list() const { return list_; }
   int64_t Count(std::string_view code) const;
   bool empty() const { return list_.empty(); }

@@ -83,7 +83,10 @@ int32_t NamePool::Intern(std::string_view text, uint64_t hash) {
   const uint32_t tag = Tag(hash);
   const Entry& entry = table_[Slot(text, tag)];
   if (entry.id >= 0) return entry.id;
-  if (!IsValidUtf8(text)) return Intern(ToValidUtf8(text));
+  if (!IsValidUtf8(text)) {
+    ++garbled_;
+    return Intern(ToValidUtf8(text));
+  }
   return Insert(text, tag);
 }
 

@@ -34,6 +34,8 @@ class NamePool {
   // Valid for the life of the pool.
   std::string_view Text(int32_t id) const { return texts_[static_cast<size_t>(id)]; }
   size_t size() const { return texts_.size(); }
+  // Calls with a text that was not valid UTF-8, and was kept as ToValidUtf8 gives it.
+  int64_t garbled() const { return garbled_; }
 
   // Ids of this pool's texts in `target`.
   std::vector<int32_t> MergeInto(NamePool& target) const;
@@ -55,6 +57,7 @@ class NamePool {
   base::SpillVector<Entry> table_;  // open addressing; size a power of two
   base::SpillVector<std::string_view> texts_;
   std::vector<base::SpillVector<char>> blocks_;
+  int64_t garbled_ = 0;
   size_t block_left_ = 0;
   char* block_next_ = nullptr;
 };

@@ -223,6 +223,7 @@ Status WriteSmallTables(CaptureTrace& trace, ArgumentTable& arguments, store::St
   SONDE_RETURN_IF_ERROR(WriteCallstacks(trace, transaction));
   SONDE_RETURN_IF_ERROR(WriteMetadata(trace, transaction));
   SONDE_RETURN_IF_ERROR(arguments.Write(transaction));
+  trace.issues.AddGarbled(trace.names, "");
   SONDE_RETURN_IF_ERROR(trace.issues.Write(transaction, trace.names));
   SONDE_RETURN_IF_ERROR(trace.names.Write(transaction));
   return transaction.Commit();

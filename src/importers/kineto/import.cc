@@ -18,6 +18,10 @@ namespace {
 using kineto::KinetoTrace;
 using trace_events::EventStage;
 
+constexpr store::IssueKind kBadBase{
+    "trace_bad_base_time", store::Severity::kError,
+    "baseTimeNanoseconds is no whole number of nanoseconds since 1970: times count from 0"};
+
 std::optional<std::string_view> MetadataOf(const EventStage& stage, std::string_view key) {
   for (const auto& [name, value] : stage.metadata()) {
     if (name == key) return value;
@@ -47,11 +51,14 @@ int32_t RankOfName(const std::string& path) {
 }
 
 // Times of newer files count from here; 0 in others, whose times are absolute.
-int64_t BaseOf(const EventStage& stage) {
+int64_t BaseOf(EventStage& stage) {
   constexpr int64_t kMaxBase = 4'000'000'000'000'000'000;
   const auto text = MetadataOf(stage, "baseTimeNanoseconds");
-  const auto base_ns = text ? base::ParseInt64(*text) : std::nullopt;
-  return base_ns && *base_ns >= 0 && *base_ns <= kMaxBase ? *base_ns : 0;
+  if (!text) return 0;
+  const auto base_ns = base::ParseInt64(*text);
+  if (base_ns && *base_ns >= 0 && *base_ns <= kMaxBase) return *base_ns;
+  stage.issues().Add(kBadBase, stage.path());
+  return 0;
 }
 
 std::string HostOf(const EventStage& stage) {

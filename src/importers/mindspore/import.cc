@@ -49,6 +49,7 @@ class FolderImport {
     }
     if (rows_.rank >= 0) rows_.AddJson("rank", std::to_string(rows_.rank));
     CountOthers();
+    rows_.issues.AddGarbled(rows_.names, rows_.source);
     return rows_.Write(transaction_);
   }
 

@@ -88,6 +88,7 @@ class Writer {
       flows_.Wait();
       SONDE_RETURN_IF_ERROR(flows_written_);
       stage_.CountFlows();
+      stage_.issues().AddGarbled(stage_.names(), stage_.path());
       SONDE_RETURN_IF_ERROR(stage_.issues().Write(transaction, stage_.names()));
       return stage_.names().Write(transaction);
     });

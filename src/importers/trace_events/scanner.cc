@@ -203,6 +203,8 @@ const char* EventScanner::ReadFieldValue(Field field, std::string_view key, cons
   Value value;
   const char* behind = ReadValue(p, end, value);
   if (behind == nullptr || behind == p) return behind;
+  const bool is_set = !value.is_string && (value.text[0] == '{' || value.text == "null");
+  if (field == Field::kArgs && !is_set) beside_.emplace_back("args", value);
   if (field == Field::kBeside) beside_.emplace_back(key, value);
   TakeField(field, value, event);
   return behind;

@@ -137,6 +137,7 @@ class EventStage {
   std::optional<int64_t> Captured(const InstantEvent& instant, size_t key) const;
   const Blocks<InstantEvent>& instants() const { return staged_.instants; }
   int32_t rank() const { return rank_; }
+  const std::string& path() const { return path_; }  // of the file that was read last
   const Blocks<FlowEnd>& flow_ends() const { return staged_.flows; }
   int64_t first_ns() const { return first_ns_; }
   int64_t last_ns() const { return last_ns_; }

@@ -274,6 +274,22 @@ TEST_F(TraceImportTest, CountersTakeNumbersInEveryForm) {
   EXPECT_EQ(Issues("trace_bad_counter"), 1);
 }
 
+TEST_F(TraceImportTest, ArgumentsThatAreNoObjectAreKept) {
+  Import(R"([{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": "text"},
+             {"ph": "X", "name": "b", "pid": 1, "tid": 1, "ts": 3, "dur": 1, "args": [1, "}"]},
+             {"ph": "X", "name": "c", "pid": 1, "tid": 1, "ts": 5, "dur": 1, "args": null},
+             {"ph": "X", "name": "d", "pid": 1, "tid": 1, "ts": 7, "dur": 1, "args": 7}])");
+  EXPECT_EQ(Rows("SELECT s.name, a.key, a.value FROM slice s LEFT JOIN args a USING (args_id) "
+                 "ORDER BY s.ts"),
+            "a args text\nb args [1, \"}\"]\nc - -\nd args 7\n");
+}
+
+TEST_F(TraceImportTest, TextsThatAreNotUtf8AreCounted) {
+  Import("[{\"ph\": \"X\", \"name\": \"caf\xe9\", \"pid\": 1, \"tid\": 1, \"ts\": 1, \"dur\": 1}]");
+  EXPECT_EQ(Rows("SELECT name FROM slice"), "caf\uFFFD\n");
+  EXPECT_EQ(Issues("text_garbled"), 1);
+}
+
 TEST_F(TraceImportTest, CountersThatADoubleCannotHoldAreCounted) {
   const auto import = [this](const std::string& value) {
     Import(base::Concat(R"([{"ph": "C", "name": "c", "pid": 1, "ts": 1, "args": {"v": )", value,
