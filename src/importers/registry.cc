@@ -16,6 +16,7 @@
 #include "importers/cache.h"
 #include "importers/capture/import.h"
 #include "importers/chrome_trace/import.h"
+#include "importers/common/part_file.h"
 #include "importers/kineto/import.h"
 #include "importers/mindspore/import.h"
 #include "importers/server/server.h"
@@ -130,14 +131,9 @@ std::unique_ptr<store::Store> OpenCurrent(const std::string& path, int64_t stamp
   return std::move(*store);
 }
 
-// By its mark, or since every other byte of its begin is none.
-bool IsWideText(const std::string& path) {
+bool IsWideFile(const std::string& path) {
   const auto file = base::MappedFile::Open(path);
-  if (!file.ok() || file->size() < 4) return false;
-  const std::string_view text = file->text();
-  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
-         ((text[0] == '[' || text[0] == '{') && text[1] == '\0') ||
-         (text[0] == '\0' && (text[1] == '[' || text[1] == '{'));
+  return file.ok() && IsWideText(file->text());
 }
 
 // Choices that were made for the user; what was wrong is in the store, for whoever opens it.
@@ -254,7 +250,7 @@ Status NothingToRead(const std::string& path) {
   if (!is_folder && !base::IsRegularFile(path)) {
     return base::NotFoundError(base::Concat("'", path, "' is neither a file nor a folder"));
   }
-  if (!is_folder && IsWideText(path)) {
+  if (!is_folder && IsWideFile(path)) {
     return base::InvalidArgumentError(base::Concat(
         "'", path, "' is UTF-16 or UTF-32 text: convert it to UTF-8, which traces are written in"));
   }

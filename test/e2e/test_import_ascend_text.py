@@ -311,7 +311,7 @@ def test_bad_tables(shared_data, tmp_path, run_sonde):
     done = run_sonde("query", span, "SELECT code, count FROM import_issue", "--format", "csv")
     assert done.returncode == 0, done.stderr
     found = {line.split(",")[0] for line in done.stdout.split()[1:]}
-    assert {"csv_bad_cell", "csv_truncated", "csv_ragged_row", "csv_missing_column", "csv_empty",
+    assert {"csv_bad_cell", "csv_truncated", "csv_ragged_row", "csv_missing_column", "file_empty",
             "json_garbled"} <= found  # fmt: skip
     done = run_sonde("query", span, "SELECT count(*) FROM device_task", "--format", "csv")
     assert int(done.stdout.split()[1]) > 150

@@ -23,6 +23,9 @@ using base::JsonValue;
 constexpr store::IssueKind kBadMetadata{"metadata_garbled", store::Severity::kWarning,
                                         "metadata that is not valid JSON was left out"};
 
+constexpr store::IssueKind kBadRank{"rank_garbled", store::Severity::kWarning,
+                                    "rank_id is no number of a rank; the rank is unknown"};
+
 struct TypeSize {
   std::string_view name;
   int64_t bytes;
@@ -72,14 +75,16 @@ void AddMembers(std::string_view text, bool is_info, TraceRows& rows) {
       });
 }
 
-void TakeRank(const JsonValue& info, TraceRows& rows) {
+void TakeRank(const JsonValue& info, std::string_view file, TraceRows& rows) {
   const JsonValue rank = info["rank_id"];
-  const std::optional<int64_t> number = rank.IsString()
-                                            ? base::ParseInt64(rank.AsString().value_or(""))
-                                            : std::optional<int64_t>(rank.AsInt().value_or(-1));
-  if (number && *number >= 0 && *number < INT32_MAX && rows.rank < 0) {
-    rows.rank = static_cast<int32_t>(*number);
-  }
+  std::optional<int64_t> number;
+  if (rank.IsString()) number = base::ParseInt64(rank.AsString().value_or(""));
+  if (const auto integer = rank.AsInt(); integer.ok()) number = *integer;
+  const bool is_rank = number && *number >= 0 && *number < INT32_MAX;
+  if (is_rank && rows.rank < 0) rows.rank = static_cast<int32_t>(*number);
+  // Programs without ranks have -1, or none.
+  const bool is_none = rank.IsNull() || (number && *number == -1);
+  if (!is_rank && !is_none) rows.issues.Add(kBadRank, file);
   if (rank.IsString()) rows.AddText("rank_source", "RANK");
 }
 
@@ -187,7 +192,7 @@ void ReadSpanMetadata(const std::string& span_folder, TraceRows& rows) {
       rows.issues.Add(kBadMetadata, entry.name);
       continue;
     }
-    if (is_info) TakeRank(document->root(), rows);
+    if (is_info) TakeRank(document->root(), entry.name, rows);
     AddMembers(*text, is_info, rows);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/files.h"
 #include "base/strings.h"
@@ -58,7 +59,9 @@ class SideFiles {
   Status TakeCsv(const SpanFile& file) {
     const auto content = OpenPart(file.path, file.relative, trace_.rows.issues);
     if (!content) return {};
+    std::string source = std::exchange(trace_.rows.source, file.relative);  // for issues
     text_import::RowsOfCsv(file, content->text(), trace_);
+    trace_.rows.source = std::move(source);
     return CopyCsv(file, content->text(), names_, trace_.rows.issues, transaction_);
   }
 

@@ -33,7 +33,8 @@ int64_t MsToNs(const JsonValue& value) { return Ns(value, "e3"); }
 
 class CommunicationRows {
  public:
-  explicit CommunicationRows(TextTrace& trace) : trace_(trace), rows_(trace.rows) {
+  CommunicationRows(const std::string& file, TextTrace& trace)
+      : file_(file), trace_(trace), rows_(trace.rows) {
     for (size_t i = 0; i < rows_.communications.size(); ++i) {
       by_name_[rows_.communications[i].name].push_back(static_cast<int32_t>(i));
     }
@@ -59,6 +60,7 @@ class CommunicationRows {
     const int64_t start = Ns(times["Start Timestamp(us)"], "");
     const int32_t name = rows_.names.Intern(key.substr(0, at));
     const int32_t index = FindOrAdd(name, start, times, step);
+    if (index < 0) return;
     store::CommunicationOpRow& op = rows_.communications[static_cast<size_t>(index)];
     if (hash) SetGroup(op, static_cast<int64_t>(*hash));
     op.transit_ns = MsToNs(times["Transit Time(ms)"]);
@@ -70,7 +72,8 @@ class CommunicationRows {
     }
   }
 
-  // Start times there are doubles of microseconds since 1970: exact to a quarter of one.
+  // -1, and counted, where it has no time. Start times there are doubles of microseconds since
+  // 1970: exact to a quarter of one.
   int32_t FindOrAdd(int32_t name, int64_t start, const JsonValue& times, std::string_view step) {
     constexpr int64_t kTolerance = 1000;
     for (const int32_t index : by_name_[name]) {
@@ -83,8 +86,8 @@ class CommunicationRows {
     op.ts = start;
     op.dur = std::max<int64_t>(MsToNs(times["Elapse Time(ms)"]), 0);
     if (!IsTime(op.ts, op.dur)) {
-      rows_.issues.Add(kJsonGarbled, "communication.json");
-      op.ts = op.dur = 0;
+      rows_.issues.Add(kBadOperation, file_);
+      return -1;
     }
     op.name = name;
     const std::string_view text = rows_.names.Text(name);
@@ -137,6 +140,7 @@ class CommunicationRows {
     }
   }
 
+  const std::string& file_;
   TextTrace& trace_;
   TraceRows& rows_;
   std::map<int32_t, std::vector<int32_t>> by_name_;
@@ -151,7 +155,7 @@ void RowsOfCommunication(const SpanFile& file, std::string_view json, TextTrace&
     trace.rows.issues.Add(kJsonGarbled, file.relative);
     return;
   }
-  CommunicationRows(trace).Run(document->root());
+  CommunicationRows(file.relative, trace).Run(document->root());
 }
 
 }  // namespace sonde::importers::text_import

@@ -59,7 +59,10 @@ Status CopyCsv(const SpanFile& file, std::string_view text, store::SourceNames& 
                            .definition = FormJson(facts),
                            .columns = {}};
   for (const std::string& column : facts.header) {
-    table.columns.push_back({store::ToValidUtf8(column), store::CellType::kText});
+    // A byte of 0 would end the name in the database.
+    table.columns.push_back(
+        {base::ReplaceAll(store::ToValidUtf8(column), std::string_view("\0", 1), "\uFFFD"),
+         store::CellType::kText});
   }
   const size_t columns = table.columns.size();
   SONDE_ASSIGN_OR_RETURN(auto writer,

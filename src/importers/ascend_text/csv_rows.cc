@@ -55,6 +55,12 @@ class Columns {
     return found;
   }
   bool complete() const { return complete_; }
+  // The same for one without which rows can be used.
+  int Want(std::initializer_list<std::string_view> names) {
+    const int found = Find(names);
+    if (found < 0) issues_.Add(kCsvLessColumns, Concat(file_.relative, ": ", *names.begin()));
+    return found;
+  }
 
   void ForEachRow(const std::function<void(const CsvRow&)>& take) {
     ReadCsv(text_, [&](const CsvRow& row, int64_t position) {
@@ -67,8 +73,9 @@ class Columns {
   // Of a cell that need not hold anything; what is no number there is counted and unknown, too.
   int64_t NsOr(const CsvRow& row, int column, int64_t fallback) {
     const auto ns = Ns(row, column);
-    if (!ns) CheckUnknown(row, column);
-    return ns.value_or(fallback);
+    if (ns && *ns >= 0) return *ns;
+    CheckUnknown(row, column);
+    return fallback;
   }
   int64_t IntOr(const CsvRow& row, int column, int64_t fallback) {
     const auto value = base::ParseInt64(Cell(row, column));
@@ -132,7 +139,7 @@ class KernelRows {
     device_ = columns_.Find({"Device_id"});
     stream_ = columns_.Find({"Stream ID"});
     task_ = columns_.Find({"Task ID"});
-    core_ = columns_.Find({"Accelerator Core", "Task Type"});
+    core_ = columns_.Want({"Accelerator Core", "Task Type"});
     FindKindColumns();
     columns_.ForEachRow([this](const CsvRow& row) { Take(row); });
   }
@@ -327,7 +334,9 @@ void BlockRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
   const int size = columns.Need({"Size(KB)"});
   const int alloc = columns.Need({"Allocation Time(us)"});
   if (!columns.complete()) return;
-  const int release = columns.Find({"Release Time(us)"});
+  const int release = columns.Want({"Release Time(us)", "Duration(us)"}) < 0
+                          ? -1
+                          : columns.Find({"Release Time(us)"});
   const int active = columns.Find({"Active Release Time(us)"});
   const int dur = columns.Find({"Duration(us)"});
   const int device = columns.Find({"Device Type", "Device"});
@@ -347,7 +356,7 @@ void BlockRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
     store::MemoryBlockRow block;
     const auto begin = Ns(row, alloc);
     block.size_bytes = columns.Bytes(row, size, kKb);
-    if (!begin) return columns.BadCell();
+    if (!begin || *begin < 0) return columns.BadCell();
     block.process_id = trace.process_id;
     SetDevice(Cell(row, device), block.device_type, block.device_index);
     block.alloc_ts = *begin;
@@ -380,15 +389,15 @@ void CurveRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
   if (!columns.complete()) return;
   const bool in_mb = columns.Find({"Total Allocated(MB)"}) >= 0;
   const double unit = in_mb ? kMb : kKb;
-  const int allocated = columns.Find({"Total Allocated(MB)", "Total Allocated(KB)"});
-  const int reserved = columns.Find({"Total Reserved(MB)", "Total Reserved(KB)"});
+  const int allocated = columns.Want({"Total Allocated(MB)", "Total Allocated(KB)"});
+  const int reserved = columns.Want({"Total Reserved(MB)", "Total Reserved(KB)"});
   const int active = columns.Find({"Total Active(MB)", "Total Active(KB)"});
   const int stream = columns.Find({"Stream Ptr"});
   const int device = columns.Find({"Device Type", "Device"});
   std::map<std::pair<int32_t, int32_t>, int64_t> last;  // by component and device
   columns.ForEachRow([&](const CsvRow& row) {
     const auto ts = Ns(row, time);
-    if (!ts) return columns.BadCell();
+    if (!ts || *ts < 0) return columns.BadCell();
     if (Cell(row, component) == "PTA+GE") return;  // the sum of two others
     store::MemoryEventRow event;
     event.ts = *ts;

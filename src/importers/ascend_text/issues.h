@@ -26,6 +26,9 @@ inline constexpr store::IssueKind kCsvEmpty{"csv_empty", store::Severity::kWarni
 inline constexpr store::IssueKind kCsvMissingColumn{
     "csv_missing_column", store::Severity::kWarning,
     "a CSV file lacks a column that is needed; its rows have no meaning in other tables"};
+inline constexpr store::IssueKind kCsvLessColumns{
+    "csv_less_columns", store::Severity::kWarning,
+    "a CSV file lacks a column; its rows were taken, and what it would say is unknown"};
 inline constexpr store::IssueKind kCsvBadCell{
     "csv_bad_cell", store::Severity::kWarning,
     "a cell that must hold a number holds something else; its row was left out"};
@@ -39,6 +42,9 @@ inline constexpr store::IssueKind kTextGarbled{
 inline constexpr store::IssueKind kJsonGarbled{
     "json_garbled", store::Severity::kWarning,
     "a JSON deliverable cannot be understood and has no meaning in other tables"};
+inline constexpr store::IssueKind kBadOperation{
+    "communication_without_time", store::Severity::kWarning,
+    "an operation of communication.json has no start that makes sense and was left out"};
 inline constexpr store::IssueKind kNoSlice{
     "kernel_without_slice", store::Severity::kInfo,
     "rows of kernel_details have no event in the timeline (pruned at level 0, or cut off)"};

@@ -21,8 +21,14 @@ void CountUnreadable(std::string_view file, const Status& why, store::ImportIssu
                  base::Concat("a file was left out, the others are imported: ", why.message()));
 }
 
+bool IsWideText(std::string_view text) {
+  if (text.size() < 4) return false;
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+         text.substr(0, 4).find('\0') != std::string_view::npos;
+}
+
 std::optional<base::MappedFile> OpenPart(const std::string& path, std::string_view file,
-                                         store::ImportIssues& issues) {
+                                         store::ImportIssues& issues, bool is_binary) {
   auto content = base::MappedFile::Open(path);
   if (!content.ok()) {
     CountUnreadable(file, content.status(), issues);
@@ -33,6 +39,13 @@ std::optional<base::MappedFile> OpenPart(const std::string& path, std::string_vi
                    base::Concat("'", file,
                                 "' is empty (its writer was stopped, or the disk was full); the "
                                 "other files are imported"));
+    return std::nullopt;
+  }
+  if (!is_binary && IsWideText(content->text())) {
+    CountUnreadable(file,
+                    base::InvalidArgumentError(
+                        base::Concat("'", file, "' is UTF-16 or UTF-32 text: convert it to UTF-8")),
+                    issues);
     return std::nullopt;
   }
   return std::move(*content);

@@ -104,9 +104,8 @@ class FolderImport {
     }
     const mindspore::TickClock clock = mindspore::ReadClock(files_.clocks);
     for (const SpanFile& file : files_.op_ranges) {
-      Take(file, [&](std::string_view bytes) {
-        mindspore::ReadOpRange(file, bytes, clock, ranges, rows_);
-      });
+      const auto content = OpenPart(file.path, file.relative, rows_.issues, /*is_binary=*/true);
+      if (content) mindspore::ReadOpRange(file, content->text(), clock, ranges, rows_);
     }
     ranges.Finish();
   }

@@ -1,0 +1,162 @@
+"""Cells that make no sense: each is counted, with its file, and the others are exact."""
+
+import csv
+import io
+import json
+from decimal import Decimal
+
+import ascend_reader as reader
+import pytest
+
+SET = "ascend_pt/qwen3_tp1_pp2/rank_0_ascend_pt"
+KERNELS = "kernel_details.csv"
+BLOCKS = "operator_memory.csv"
+CURVE = "memory_record.csv"
+MODULES = "npu_module_mem.csv"
+ROW = 3
+# File, column, cell of the row ROW, issue.
+CELLS = [
+    *[(KERNELS, "Duration(us)", cell, "csv_bad_cell") for cell in ("abc", "nan", "1e30", "0x10")],
+    (KERNELS, "Duration(us)", "-5", "negative_duration"),
+    *[(KERNELS, "Start Time(us)", cell, "csv_bad_cell") for cell in ("'1'", "-5", "", "inf")],
+    *[(BLOCKS, "Size(KB)", cell, "csv_bad_value") for cell in ("abc", "nan", "9" * 30)],
+    *[(BLOCKS, "Allocation Time(us)", cell, "csv_bad_cell") for cell in ("abc", "-5", "")],
+    *[(BLOCKS, "Release Time(us)", cell, "csv_bad_value") for cell in ("abc", "-5", "1e30")],
+    *[(CURVE, "Total Allocated(MB)", cell, "csv_bad_value") for cell in ("abc", "inf", "1e30")],
+    *[(CURVE, "Timestamp(us)", cell, "csv_bad_cell") for cell in ("abc", "-5", "")],
+    *[(MODULES, "Total Reserved(MB)", cell, "csv_bad_cell") for cell in ("abc", "nan", "")],
+]
+COLUMNS = [
+    (KERNELS, "Duration(us)", "csv_missing_column"),
+    (KERNELS, "Accelerator Core", "csv_less_columns"),
+    (BLOCKS, "Size(KB)", "csv_missing_column"),
+    (CURVE, "Component", "csv_missing_column"),
+    (CURVE, "Total Allocated(MB)", "csv_less_columns"),
+    (CURVE, "Total Reserved(MB)", "csv_less_columns"),
+    (MODULES, "Timestamp(us)", "csv_missing_column"),
+]
+
+
+@pytest.fixture(name="ask")
+def make_ask(run_sonde):
+    def ask(path, sql):
+        done = run_sonde("query", path, sql, "--format", "csv")
+        assert done.returncode == 0, done.stderr
+        return [tuple(row) for row in csv.reader(io.StringIO(done.stdout, newline=""))][1:]
+
+    return ask
+
+
+@pytest.fixture(name="span")
+def copy_span(shared_data, tmp_path):
+    return reader.copy_of(shared_data / SET, tmp_path / "span_ascend_pt")
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def write(path, rows):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+
+
+def issues(ask, span):
+    found = ask(span, "SELECT code, sum(count), min(source) FROM import_issue GROUP BY code")
+    return {code: (int(count), source) for code, count, source in found}
+
+
+@pytest.mark.parametrize("name,column,cell,code", CELLS)
+def test_cell(ask, span, name, column, cell, code):
+    path = next(span.rglob(name))
+    rows = rows_of(path)
+    rows[ROW][rows[0].index(column)] = cell
+    write(path, rows)
+    count, source = issues(ask, span)[code]
+    assert (count, source) == (1, str(path.relative_to(span)))
+
+
+@pytest.mark.parametrize("name,column,code", COLUMNS)
+def test_column(ask, span, name, column, code):
+    path = next(span.rglob(name))
+    rows = rows_of(path)
+    gone = rows[0].index(column)
+    write(path, [row[:gone] + row[gone + 1 :] for row in rows])
+    count, source = issues(ask, span)[code]
+    assert (count, source) == (1, f"{path.relative_to(span)}: {column}")
+
+
+def test_the_others_are_exact(ask, span):
+    path = next(span.rglob(KERNELS))
+    rows = rows_of(path)
+    duration = rows[0].index("Duration(us)")
+    core = rows[0].index("Accelerator Core")
+    rows[ROW][duration] = "abc"
+    rows[ROW + 1][duration] = "0.0005"  # half a nanosecond, to even
+    rows[ROW + 2][duration] = "12345678901.2345678"
+    write(path, rows)
+    kernels = [r for i, r in enumerate(rows) if i not in (0, ROW) and r[core] != "COMMUNICATION"]
+    expected = [reader.ns(Decimal(row[duration].strip())) for row in kernels]
+    ((count, total),) = ask(span, "SELECT count(*), sum(dur)::BIGINT FROM device_task")
+    assert (int(count), int(total)) == (len(expected), sum(expected))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be"])
+@pytest.mark.parametrize("name", [KERNELS, CURVE, "communication.json"])
+def test_wide_text(ask, span, name, encoding):
+    """It costs that file only, and says what to do."""
+    path = next(span.rglob(name))
+    path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
+    ((source, advice),) = ask(
+        span, "SELECT source, advice FROM import_issue WHERE code = 'file_unreadable'"
+    )
+    assert source == str(path.relative_to(span))
+    assert "convert it to UTF-8" in advice
+    assert int(ask(span, "SELECT count(*) FROM memory_block")[0][0]) > 0
+
+
+def test_a_header_with_a_byte_of_zero(ask, span):
+    path = next(span.rglob(CURVE))
+    path.write_bytes(path.read_bytes().replace(b"Stream", b"Str\0eam", 1))
+    assert ask(span, "SELECT count(*) > 0 FROM memory_event") == [("true",)]
+
+
+@pytest.mark.parametrize(
+    "rank,expected,count", [("99999999999999999999", "", 1), ("-7", "", 1), ("true", "", 1),
+                            ("-1", "", 0), ('"5"', "5", 0), ("6", "6", 0)]
+)  # fmt: skip
+def test_rank(ask, span, rank, expected, count):
+    next(span.rglob("profiler_info_0.json")).write_text(f'{{"rank_id": {rank}}}')
+    assert issues(ask, span).get("rank_garbled", (0, ""))[0] == count
+    assert ask(span, "SELECT coalesce(min(rank)::VARCHAR, '') FROM process") == [(expected,)]
+
+
+def test_an_operation_without_a_time(ask, span):
+    path = next(span.rglob("communication.json"))
+    content = json.loads(path.read_text())
+    before = ask(span, "SELECT count(*), min(ts) FROM communication_op")
+    step = next(iter(content.values()))
+    operations = next(iter(step.values()))
+    name = next(key for key in operations if "@" in key)
+    operations["hcom_made_up__1_2_3@17"] = json.loads(json.dumps(operations[name]))
+    operations["hcom_made_up__1_2_3@17"]["Communication Time Info"]["Start Timestamp(us)"] = "x"
+    path.write_text(json.dumps(content))
+    assert ask(span, "SELECT count(*), min(ts) FROM communication_op") == before
+    assert issues(ask, span)["communication_without_time"] == (1, str(path.relative_to(span)))
+
+
+def test_lines_and_quotes_of_csv(ask, span, run_sonde, tmp_path):
+    """What is not given back byte by byte is counted."""
+    path = next(span.rglob("op_statistic.csv"))
+    lines = path.read_bytes().splitlines()
+    path.write_bytes(b"\r\n".join([lines[0], b"", b'"plain",2', lines[1], b'a"b,1', b""]))
+    found = issues(ask, span)
+    name = str(path.relative_to(span))
+    assert found["csv_empty_line"] == (1, name)
+    assert found["csv_form"] == (2, name)
+    out = tmp_path / "out"
+    done = run_sonde("analyse", span, "--export-type", "text", "-o", out)
+    assert done.returncode == 0, done.stderr
+    expected = b"\r\n".join([lines[0], b"plain,2", lines[1], b'"a""b",1', b""])
+    assert next(out.rglob("op_statistic.csv")).read_bytes() == expected
