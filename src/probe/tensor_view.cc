@@ -126,7 +126,7 @@ bool TensorView::IsDense() const {
 
 void VisitInOrder(const TensorView& view, PieceVisitor& visitor) {
   const size_t count = view.Count();
-  if (count == 0) return;
+  if (count == 0 || view.data == nullptr) return;
   if (view.IsContiguous()) {
     visitor.Visit(view.data, count);
   } else {
@@ -136,7 +136,7 @@ void VisitInOrder(const TensorView& view, PieceVisitor& visitor) {
 
 void VisitUnordered(const TensorView& view, PieceVisitor& visitor) {
   const size_t count = view.Count();
-  if (count == 0) return;
+  if (count == 0 || view.data == nullptr) return;
   if (view.IsContiguous() || view.IsDense()) {
     visitor.Visit(view.data, count);
   } else {

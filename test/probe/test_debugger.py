@@ -211,3 +211,46 @@ debugger.step()
     assert data["bag_grad.0.debug"]["x"]["Max"] == 3.0
     assert data["bag_grad.0.debug"]["list"][1] is None
     assert data["bag_grad.1.debug"]["Max"] == 1.0
+
+
+def test_tensors_are_read_without_asking_python(run_program):
+    """Else every tensor costs microseconds more, and nothing tells."""
+    done = run_program(
+        MODEL
+        + """
+debugger = PrecisionDebugger("config.json")
+debugger.start()
+x = torch.arange(12.0).view(3, 4)
+for value in (x, x.t(), x[1:, 2:], x.bfloat16(), x.long(), x.requires_grad_(), x[5:]):
+    torch.add(value, 1)
+with torch.inference_mode():
+    torch.add(torch.ones(3)[1:], 1)
+print(PrecisionDebugger._service.collector.reads_memory)
+debugger.stop()
+debugger.step()
+"""
+    )
+    assert done.stdout.split()[-1] == "True"
+
+
+def test_memory_that_was_given_back_is_not_read(run_program, read_dump):
+    """As that of sharded parameters between their uses."""
+    run_program(
+        MODEL
+        + """
+model = nn.Sequential(nn.Identity())
+debugger = PrecisionDebugger("config.json")
+for first in (0, 5):
+    freed = torch.ones(10)[first:]
+    freed.untyped_storage().resize_(0)
+    for other in (freed, torch.ones(10)[first:]):
+        debugger.start(model=model)
+        model(other)
+        debugger.stop()
+debugger.step()
+""",
+        level="L0",
+    )
+    outputs = [entry["output"][0] for entry in read_dump()["data"].values()]
+    assert [output["Max"] for output in outputs] == [None, 1.0, None, 1.0]
+    assert [output["shape"] for output in outputs] == [[10], [10], [5], [5]]

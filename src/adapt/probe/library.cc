@@ -188,8 +188,17 @@ PyObject* TakeBad(PyObject* self, Arguments, intptr_t count) {
   return answer;
 }
 
+// reads_memory(): whether tensors are read without asking Python
+PyObject* ReadsMemory(PyObject* self, Arguments, intptr_t count) {
+  if (!CheckCount(count, 0)) return nullptr;
+  const bool reads = RecorderOf(self)->reader().reads_memory();
+  PyObject* const answer = reads ? g_calls.true_object : g_calls.false_object;
+  g_calls.retain(answer);
+  return answer;
+}
+
 // The interpreter keeps pointers to these.
-std::array<PyMethod, 17> g_methods = {
+std::array<PyMethod, 18> g_methods = {
     Method("take_bad", &TakeBad),
     Method("inputs", &Inputs),
     Method("gradients", &Gradients),
@@ -207,6 +216,7 @@ std::array<PyMethod, 17> g_methods = {
     Method("moved_to", &MovedTo),
     Method("close", &Close),
     Method("take_error", &TakeError),
+    Method("reads_memory", &ReadsMemory),
 };
 
 bool ReadDtypes(PyObject* list, std::unordered_map<PyObject*, DtypeInfo>* out) {

@@ -93,8 +93,9 @@ bool TensorMemory::ReadPlaces(const char* tensor, const DtypeInfo* dtype, ReadTe
   out->view.strides = std::span(out->strides.data(), dims);
   out->view.type = dtype->type;
   out->view.element_bytes = dtype->element_bytes;
-  out->view.data = ReadAt<const char*>(storage, data_) +
-                   ReadAt<uint64_t>(tensor, offset_) * dtype->element_bytes;
+  const auto* memory = ReadAt<const char*>(storage, data_);
+  const uint64_t offset = ReadAt<uint64_t>(tensor, offset_) * dtype->element_bytes;
+  out->view.data = memory == nullptr ? nullptr : memory + offset;  // it may have been given back
   return true;
 }
 

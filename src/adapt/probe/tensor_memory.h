@@ -37,6 +37,7 @@ class TensorMemory {
  public:
   // Finds the places by samples that differ in everything. Not found: this stays unusable.
   void Learn(std::span<const TensorSample> samples);
+  bool is_usable() const { return is_usable_; }
 
   // False: this kind has not been seen, or cannot be read here. Where a tensor may need gradients
   // only Python knows, and `asks_gradient` is set.

@@ -44,14 +44,16 @@ bool TensorReader::Flag(PyObject* tensor, PyObject* name, bool* value) const {
   return true;
 }
 
-// Torch tells no address of an empty part of a tensor: it has that of the whole.
+// Torch tells no address of an empty part of a tensor: it has that of the whole. And of a part whose
+// memory was given back (sharded parameters) it tells one that leads nowhere.
 bool TensorReader::ReadStorage(PyObject* tensor, ReadTensor* out) const {
   const PyOwned storage(calls_, calls_.call_method(tensor, name_untyped_storage_, nullptr));
   if (!storage) return false;
   const PyOwned address(calls_, calls_.call_method(storage.get(), name_data_ptr_, nullptr));
   if (!address) return false;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): Python has addresses as numbers.
-  out->view.data = reinterpret_cast<const void*>(calls_.long_as_u64(address.get()));
+  const auto* memory = reinterpret_cast<const void*>(calls_.long_as_u64(address.get()));
+  if (memory == nullptr || out->view.data == nullptr) out->view.data = memory;
   return true;
 }
 
@@ -69,7 +71,7 @@ bool TensorReader::ReadLayout(PyObject* tensor, ReadTensor* out) const {
   if (!address) return false;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): Python has addresses as numbers.
   out->view.data = reinterpret_cast<const void*>(calls_.long_as_u64(address.get()));
-  return out->view.data != nullptr || ReadStorage(tensor, out);
+  return ReadStorage(tensor, out);
 }
 
 bool TensorReader::Read(PyObject* tensor, ReadTensor* out) {

@@ -28,6 +28,8 @@ class TensorReader {
   bool Read(PyObject* tensor, ReadTensor* out);
   // Reads without Python what these samples teach to read.
   void Learn(std::span<const TensorSample> samples) { memory_.Learn(samples); }
+  // Whether that was learned, and has not been disproven since.
+  bool reads_memory() const { return memory_.is_usable(); }
 
  private:
   bool ReadByPython(PyObject* tensor, ReadTensor* out) const;

@@ -155,6 +155,11 @@ class Collector:
         """Whether a step has begun."""
         return self.folder is not None or bool(self._waiting[0])
 
+    @property
+    def reads_memory(self) -> bool:
+        """Whether tensors are read without asking Python; see adapt/probe/tensor_memory.h."""
+        return self._functions["reads_memory"]()
+
     def flush(self) -> None:
         """Completes the files of the step so far."""
         if self.folder is None:

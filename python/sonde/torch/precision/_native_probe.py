@@ -76,8 +76,10 @@ def _samples(torch: Any) -> list:
         with torch.inference_mode(False), torch.no_grad():
             for name, number, shape, strides, offset, needs in shapes:
                 base = torch.zeros(160, dtype=getattr(torch, name), device="cpu")
-                tensor = base.as_strided(shape, strides, offset).requires_grad_(needs)
-                storage = tensor.untyped_storage()
+                storage = base.untyped_storage()
+                # No view: those have what belongs to gradients whether they need them or not.
+                tensor = torch.empty(0, dtype=base.dtype, device="cpu")
+                tensor.set_(storage, offset, shape, strides).requires_grad_(needs)
                 keys = torch._C._dispatch_keys(tensor).raw_repr()
                 addresses = (tensor._cdata, storage._cdata, storage.data_ptr())
                 found.append((tensor, *addresses, offset, keys, number, needs, shape, strides))
