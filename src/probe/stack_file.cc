@@ -32,10 +32,14 @@ Result<StackFile> StackFile::Create(std::string path) {
   return StackFile(std::move(path));
 }
 
-size_t StackFile::Add(std::string_view name, const std::vector<std::string_view>& frames) {
+std::string StackFile::Elements(const std::vector<std::string_view>& frames) {
   std::string text;
   for (const std::string_view frame : frames) AppendElement(text, frame);
-  const auto [entry, is_new] = index_.try_emplace(std::move(text), groups_.size());
+  return text;
+}
+
+size_t StackFile::Add(std::string_view name, const std::string& elements) {
+  const auto [entry, is_new] = index_.try_emplace(elements, groups_.size());
   if (is_new) groups_.push_back({.names = {}, .frames = entry->first});
   AddTo(entry->second, name);
   return entry->second;

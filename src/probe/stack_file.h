@@ -20,8 +20,10 @@ class StackFile {
  public:
   static Result<StackFile> Create(std::string path);
 
-  // `frames` holds JSON texts, one per frame; equal lists make one group. Returns its number.
-  size_t Add(std::string_view name, const std::vector<std::string_view>& frames);
+  // The elements of a list of frames, laid out; `frames` holds JSON texts.
+  static std::string Elements(const std::vector<std::string_view>& frames);
+  // Equal lists of frames make one group. Returns its number.
+  size_t Add(std::string_view name, const std::string& elements);
   // The same for a group that is known.
   void AddTo(size_t group, std::string_view name);
   // Writes the file now if it is due.

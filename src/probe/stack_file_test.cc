@@ -14,11 +14,11 @@ TEST(StackFileTest, EqualPathsShareAGroup) {
   auto file = StackFile::Create(path);
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(base::ReadFile(path).value(), "{}");
-  const size_t first = file->Add("a", {"\"f\"", "\"g\""});
-  file->Add("b", {"\"f\""});
+  const size_t first = file->Add("a", StackFile::Elements({"\"f\"", "\"g\""}));
+  file->Add("b", StackFile::Elements({"\"f\""}));
   file->AddTo(first, "c");
-  EXPECT_EQ(file->Add("e", {"\"f\"", "\"g\""}), first);
-  file->Add("d", {});
+  EXPECT_EQ(file->Add("e", StackFile::Elements({"\"f\"", "\"g\""})), first);
+  file->Add("d", StackFile::Elements({}));
   ASSERT_TRUE(file->Settle().ok());
   EXPECT_EQ(base::ReadFile(path).value(),
             "{\n \"0\": [\n  [\n   \"a\",\n   \"c\",\n   \"e\"\n  ],\n  [\n   \"f\",\n   \"g\"\n  "

@@ -53,8 +53,8 @@ class PieceVisitor {
   virtual void Visit(const void* data, size_t count) = 0;
 };
 
-// Shows every element once; none of a tensor without memory. Elements that do not lie side by side are copied together first, into
-// a buffer of a few pages.
+// Shows every element once; none of a tensor without memory. Elements that do not lie side by side
+// are copied together first, into a buffer of a few pages.
 void VisitInOrder(const TensorView& view, PieceVisitor& visitor);
 
 // The same in whatever order costs least.

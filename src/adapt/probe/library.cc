@@ -83,17 +83,35 @@ PyObject* Add(PyObject* self, Arguments args, intptr_t count) {
   return None();
 }
 
-// inputs(name, args, kwargs, flags): both, and the call path if the flags say so
+// inputs(name, args, kwargs, flags): both, and the call path if the flags say so; with kModule a
+// module begins before that
 PyObject* Inputs(PyObject* self, Arguments args, intptr_t count) {
   if (!CheckCount(count, 4)) return nullptr;
   Recorder* const recorder = RecorderOf(self);
   const std::string name = Text(args[0]);
   const uint64_t flags = g_calls.long_as_u64(args[3]);
+  if ((flags & kModule) != 0) recorder->construct().BeginModule(name);
   if (!recorder->Add(name, "input_args", "input", args[1], flags) ||
       !recorder->Add(name, "input_kwargs", "kwargs", args[2], flags)) {
     return nullptr;
   }
   if ((flags & kWithStack) != 0 && !recorder->AddStack(name)) return nullptr;
+  return None();
+}
+
+// outputs(name, output, parameters, flags): a tuple and a dict; the forward of a module is then
+// complete, and with kModule the module ends
+PyObject* Outputs(PyObject* self, Arguments args, intptr_t count) {
+  if (!CheckCount(count, 4)) return nullptr;
+  Recorder* const recorder = RecorderOf(self);
+  const std::string name = Text(args[0]);
+  const uint64_t flags = g_calls.long_as_u64(args[3]);
+  const uint64_t part_flags = flags & ~kPlace;
+  if (!recorder->Add(name, "output", "output", args[1], flags) ||
+      !recorder->Add(name, "parameters", "parameters", args[2], part_flags | kFinish)) {
+    return nullptr;
+  }
+  if ((flags & kModule) != 0) recorder->construct().EndModule(name);
   return None();
 }
 
@@ -198,9 +216,10 @@ PyObject* ReadsMemory(PyObject* self, Arguments, intptr_t count) {
 }
 
 // The interpreter keeps pointers to these.
-std::array<PyMethod, 18> g_methods = {
+std::array<PyMethod, 19> g_methods = {
     Method("take_bad", &TakeBad),
     Method("inputs", &Inputs),
+    Method("outputs", &Outputs),
     Method("gradients", &Gradients),
     Method("open", &Open),
     Method("add", &Add),

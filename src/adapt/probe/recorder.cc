@@ -11,8 +11,9 @@ namespace {
 using base::Concat;
 using base::JoinPath;
 
-constexpr size_t kPartDepth = 3;    // of the text of a part of a member
-constexpr size_t kMemberDepth = 2;  // of a member of "data"
+constexpr size_t kPartDepth = 3;          // of the text of a part of a member
+constexpr size_t kMemberDepth = 2;        // of a member of "data"
+constexpr size_t kMaxStackTexts = 16384;  // some 30 MB; a program that recurses has ever new ones
 
 }  // namespace
 
@@ -156,6 +157,19 @@ void Recorder::Remove(const std::string& name) {
   if (data_) data_->Remove(name);
 }
 
+const std::string* Recorder::ElementsOfStack(const FramesHash& hash) {
+  const auto known = stack_texts_.find(hash.first);
+  if (known != stack_texts_.end() && known->second.second == hash.second) {
+    return &known->second.elements;
+  }
+  std::vector<std::string_view> frames;
+  if (!frames_.Collect(&frames)) return nullptr;
+  if (stack_texts_.size() >= kMaxStackTexts) stack_texts_.clear();
+  StackText& text = stack_texts_[hash.first];
+  text = {.second = hash.second, .elements = probe::StackFile::Elements(frames)};
+  return &text.elements;
+}
+
 bool Recorder::AddStack(const std::string& name) {
   if (!stacks_) return true;
   const FramesHash hash = HashFrames();
@@ -163,10 +177,10 @@ bool Recorder::AddStack(const std::string& name) {
   if (known != groups_.end() && known->second.second == hash.second) {
     stacks_->AddTo(known->second.number, name);
   } else {
-    std::vector<std::string_view> frames;
-    if (!frames_.Collect(&frames)) return false;
-    if (!stacks_) return true;
-    groups_[hash.first] = {.second = hash.second, .number = stacks_->Add(name, frames)};
+    const std::string* const elements = ElementsOfStack(hash);
+    if (elements == nullptr) return false;
+    if (!stacks_) return true;  // closed while Python ran
+    groups_[hash.first] = {.second = hash.second, .number = stacks_->Add(name, *elements)};
   }
   stacks_->WriteIfDue();
   return true;

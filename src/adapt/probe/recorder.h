@@ -30,6 +30,7 @@ inline constexpr uint64_t kPlace = 64;  // the call ends: it takes its place in 
 // Of all calls of functions: only those are told of whose results hold NaN.
 inline constexpr uint64_t kOnlyNan = 128;
 inline constexpr uint64_t kNoBackward = 256;  // with it: not of gradients
+inline constexpr uint64_t kModule = 512;      // a module begins with this call, or ends
 
 struct DumpFiles {
   std::string folder;
@@ -93,6 +94,12 @@ class Recorder {
     uint64_t second;
     size_t number;
   };
+  struct StackText {
+    uint64_t second;
+    std::string elements;
+  };
+  // Of the current call path, as stack.json has it; nullptr with a Python exception.
+  const std::string* ElementsOfStack(const FramesHash& hash);
   bool Save(const std::string& name, const ReadTensor& tensor);
   SaveTensor SaveFor(uint64_t flags);
   void Keep(const Status& status);
@@ -104,6 +111,9 @@ class Recorder {
   std::optional<probe::ObjectFile> data_;
   std::optional<probe::StackFile> stacks_;
   std::unordered_map<uint64_t, StackGroup> groups_;  // by the first hash of the frames
+  // The same stacks come in every step: texts of all steps, found in the same way. The code objects
+  // of a hash live on, since `frames_` keeps what it has met.
+  std::unordered_map<uint64_t, StackText> stack_texts_;
   Construct construct_;
   std::optional<probe::TensorQueue> queue_;
   DumpFiles files_;

@@ -44,8 +44,8 @@ bool TensorReader::Flag(PyObject* tensor, PyObject* name, bool* value) const {
   return true;
 }
 
-// Torch tells no address of an empty part of a tensor: it has that of the whole. And of a part whose
-// memory was given back (sharded parameters) it tells one that leads nowhere.
+// Torch tells no address of an empty part of a tensor: it has that of the whole. And of a part
+// whose memory was given back (sharded parameters) it tells one that leads nowhere.
 bool TensorReader::ReadStorage(PyObject* tensor, ReadTensor* out) const {
   const PyOwned storage(calls_, calls_.call_method(tensor, name_untyped_storage_, nullptr));
   if (!storage) return false;

@@ -108,12 +108,16 @@ class Collector:
         self._functions = functions
         self._add: Callable[..., None] = functions["add"]
         self._inputs: Callable[..., None] = functions["inputs"]
+        self._outputs: Callable[..., None] = functions["outputs"]
         self._gradients: Callable[..., None] = functions["gradients"]
         self._stack: Callable[[str], None] = functions["stack"]
         self._place: Callable[[str], None] = functions["place"]
         self._begin_module: Callable[[str], None] = functions["begin_module"]
         self._end_module: Callable[[str], None] = functions["end_module"]
         flags = self._stack_flag | (_SAVE if self._saves_all else 0)
+        module = self._place_flag and self._place_flag | _native_probe.MODULE
+        self._module_inputs = (flags | module) & ~self._place_flag
+        self._module_outputs = (flags | module) & ~self._stack_flag
         if self.finds_nan:
             flags |= _native_probe.ONLY_NAN
             flags |= 0 if self.backward_output else _native_probe.NO_BACKWARD
@@ -287,6 +291,23 @@ class Collector:
         else:
             self._add(name, "output", "output", output, flags)
             self._add(name, "parameters", "parameters", parameters, flags | _FINISH)
+
+    def module_begins(self, name: str, args: tuple, kwargs: dict) -> None:
+        """The forward of a module begins."""
+        if self._is_general:
+            self.begin_module(name)
+            self.forward_inputs(name, args, kwargs)
+        else:
+            self._inputs(name, args, kwargs, self._module_inputs)
+
+    def module_ends(self, name: str, output: Any, parameters: dict) -> None:
+        """And ends; it may have begun before anything was recorded."""
+        if self._is_general:
+            self.forward_outputs(name, output, parameters)
+            self.end_module(name)
+        else:
+            output = output if isinstance(output, tuple) else (output,)
+            self._outputs(name, output, parameters, self._module_outputs)
 
     def _compare(self, name: str, output: tuple) -> int:
         """The task diff_check: tensors of a call that differs are saved, its inputs first."""

@@ -222,8 +222,7 @@ class Modules:
                 changed = loader.replace(name, args, kwargs)
                 args, kwargs = changed or (args, kwargs)
             if self.on:
-                collector.begin_module(name)
-                collector.forward_inputs(name, args, kwargs)
+                collector.module_begins(name, args, kwargs)
                 backward = None
                 if with_backward:
                     backward = _Backward(self, f"{prefix}.backward.{number}")
@@ -264,8 +263,9 @@ class Modules:
                     key: value for key, value in module._parameters.items() if value is not None
                 }
                 self._hook_gradients(prefix, module, parameters)
-                collector.forward_outputs(call.name, output, parameters)
-            collector.end_module(call.name)
+                collector.module_ends(call.name, output, parameters)
+            else:
+                collector.end_module(call.name)
             if call.backward is not None and failure is None:
                 return self._through(output, call.backward.begins)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
@@ -282,9 +282,11 @@ class Modules:
         The value with the new tensors, or None where there are none; ``tell`` gets the gradients.
         """
         torch = self.torch
+        if not torch.is_grad_enabled():
+            return None
         found: list = []
         _find(value, torch.Tensor, found)
-        if not found or not torch.is_grad_enabled():
+        if not found:
             return None
         if torch._C._are_functorch_transforms_active():
             return None  # there are no nodes to send them through
@@ -395,9 +397,12 @@ class _Forward:
 
 
 def _are_those(known: "list[weakref.ref]", parameters: "dict[str, Any]") -> bool:
-    return len(known) == len(parameters) and all(
-        reference() is value for reference, value in zip(known, parameters.values())
-    )
+    if len(known) != len(parameters):
+        return False
+    for reference, value in zip(known, parameters.values()):
+        if reference() is not value:
+            return False
+    return True
 
 
 def _find(value: Any, tensor_type: type, found: list) -> None:

@@ -13,7 +13,7 @@ from sonde.torch.precision._values import Describer
 LIBRARY = "libsonde_probe.so"
 
 SAVE_TENSORS, FINISH, KEEP_PARTS, IN_LIST, WHOLE, WITH_STACK, PLACE = 1, 2, 4, 8, 16, 32, 64
-ONLY_NAN, NO_BACKWARD = 128, 256
+ONLY_NAN, NO_BACKWARD, MODULE = 128, 256, 512
 _SUMMARIES = {"statistics": 0, "md5": 1, "xor": 2, "none": 3, "check": 4}
 
 # Order of ElementType in probe/tensor_view.h.
