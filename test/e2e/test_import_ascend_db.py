@@ -310,7 +310,7 @@ def test_altered_and_damaged_databases(shared_data, tmp_path, run_sonde):
         writer.execute("UPDATE MEMORY_RECORD SET timestamp = x'00ff' WHERE rowid = 2")
         writer.execute("UPDATE TASK SET endNs = startNs - 7 WHERE globalTaskId = 9")
     writer.close()
-    issues = "SELECT code, count FROM import_issue ORDER BY 1"
+    issues = "SELECT code, sum(count) FROM import_issue GROUP BY 1 ORDER BY 1"
     done = run_sonde("query", span, issues, "--format", "csv")
     assert done.returncode == 0, done.stderr
     found = {line.split(",")[0]: int(line.split(",")[1]) for line in done.stdout.split()[1:]}
@@ -327,6 +327,10 @@ def test_altered_and_damaged_databases(shared_data, tmp_path, run_sonde):
     assert done.returncode in (0, 1)
     assert done.stdout or done.stderr.startswith("sonde: ")
     path.write_bytes(b"")
+    unreadable = "SELECT source FROM import_issue WHERE code = 'file_unreadable'"
+    done = run_sonde("query", span, unreadable, "--format", "csv")
+    assert done.returncode == 0 and path.name in done.stdout, "the other database is read"
+    path.with_name("analysis.db").unlink()
     done = run_sonde("query", span, issues)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith(f"{path.name}' is empty")

@@ -16,11 +16,12 @@ ROW = '{"ph":"X","cat":"cpu_op","name":"%s","pid":7,"tid":7,"ts":%s,"dur":%s,"ar
 
 @pytest.fixture(name="read")
 def make_reader(tmp_path, monkeypatch):
-    """read(rows, ...) gives the events of a trace with these lines."""
+    """read(rows, ...) gives the events of a trace with these lines, as the exporter writes them."""
 
     def read(rows, **shown):
         path = tmp_path / "a.pt.trace.json"
-        path.write_text(f'{{"traceEvents": [{", ".join(rows)}]}}')
+        lines = ",\n".join(rows)
+        path.write_text(f'{{"traceEvents": [\n{lines}\n]}}')
         monkeypatch.setattr(_tables._export, "kineto_trace", lambda span, folder: str(path))
         return _tables.read(["a span"], _tables.Shown(**shown))
 

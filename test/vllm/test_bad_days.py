@@ -32,6 +32,14 @@ def await_line(server, text):
         time.sleep(0.2)
 
 
+def remount_read_only(disk):
+    """As soon as nothing writes there: what parses the capture finds by itself that it cannot."""
+    end = time.monotonic() + 60
+    while subprocess.run(["mount", "-o", "remount,ro", disk], check=False).returncode != 0:
+        assert time.monotonic() < end, "a file on the full disk stays open"
+        time.sleep(0.2)
+
+
 def test_a_full_disk_and_one_that_cannot_be_written(
     sonde, vllm_python, model, small_disk, tmp_path, rows
 ):
@@ -50,7 +58,7 @@ def test_a_full_disk_and_one_that_cannot_be_written(
         assert rows(kept, "SELECT count(*) AS n FROM step")[0]["n"] > TOKENS
 
         shutil.rmtree(folder)
-        subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+        remount_read_only(small_disk)
         assert profiled(server, TOKENS) == server.ask("import ", TOKENS)
         await_line(server, "Read-only file system")
         assert "not parsed" not in server.log.read_text(errors="replace")
