@@ -163,6 +163,36 @@ def test_what_was_found_is_not_nothing(both):
     assert len(found["grouped shapes"]) > len(found["grouped plain"])
 
 
+BEGINS_WITH_A_MODULE = """
+import json, torch
+from torch.profiler import profile
+
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())
+data = torch.randn(2, 8)
+model(data)
+with profile(record_shapes=True, with_stack=True) as prof:
+    for _ in range(3):
+        model(data).sum()
+kinds = ("aten::", "nn.Module: ")
+rows = sorted((row.key, row.count) for row in prof.key_averages() if row.key.startswith(kinds))
+prof.export_chrome_trace("exported.json")
+with open("exported.json") as file:
+    events = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
+names = sorted(event["name"] for event in events
+               if event["cat"] != "kernel" and event["name"].startswith(kinds))
+with open("found.json", "w") as file:
+    json.dump({"rows": rows, "exported": names}, file)
+"""
+
+
+def test_a_capture_whose_first_range_is_a_module(run_kinds):
+    found = {kind: json.loads((folder / "found.json").read_text())
+             for kind, (folder, _) in run_kinds(BEGINS_WITH_A_MODULE).items()}  # fmt: skip
+    assert found["recorded"] == found["alone"]
+    assert ["aten::linear", 3] in found["recorded"]["rows"]
+    assert "nn.Module: Linear_0" in found["recorded"]["exported"]
+
+
 CYCLES = """
 import torch
 from torch.profiler import profile, schedule

@@ -237,7 +237,11 @@ Status WriteThreads(CaptureTrace& trace, store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto tracks, TableWriter<store::TrackRow>::Open(transaction));
   for (const ThreadStage& stage : trace.stages) {
     const ThreadEntry* entry = trace.dictionary.FindThread(stage.thread_index);
-    for (const TrackStage& track : stage.tracks) {
+    // Rows stand at the place that their number says; the stage has them as they were met.
+    std::vector<TrackStage> by_number = stage.tracks;
+    std::sort(by_number.begin(), by_number.end(),
+              [](const TrackStage& a, const TrackStage& b) { return a.track_id < b.track_id; });
+    for (const TrackStage& track : by_number) {
       std::string label = Concat(ThreadLabel(entry, stage.thread_index), KindLabel(track.kind));
       if (track.overflow > 0) label += Concat(" (", std::to_string(track.overflow + 1), ")");
       store::TrackRow row;

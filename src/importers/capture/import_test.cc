@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "importers/capture/testing/capture_builder.h"
 #include "importers/registry.h"
+#include "store/row_tables.h"
 
 namespace sonde::importers {
 namespace {
@@ -183,6 +184,32 @@ TEST_F(CaptureImportTest, KindsGoToTheirTracks) {
   EXPECT_EQ(Rows("SELECT DISTINCT step_id FROM device_task"), "7\n");
   EXPECT_EQ(Rows("SELECT t.name, t.kind, value FROM counter JOIN track t USING (track_id)"),
             "load counter 2.500000\n");
+}
+
+// A track's number is its place in the table, in whatever order a thread's kinds are met.
+TEST_F(CaptureImportTest, TracksStandInTheOrderOfTheirNumbers) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "");
+  c.Thread(2, 12, 2, "");
+  for (const uint32_t thread : {1U, 2U}) {
+    c.Add(thread, Range{.begin = 12, .end = 13, .name = c.Name("aten::mm")});
+    c.Add(thread, Range{.kind = RecordKind::kModule, .begin = 10, .end = 20, .name = c.Name("fc")});
+    c.Add(thread, Range{.begin = 30, .end = 31, .name = c.Name("aten::sum")});
+    c.Flush(thread);
+  }
+  c.End(capture::StopReason::kStopped, 0);
+  ASSERT_TRUE(c.Write(folder_).ok());
+  const auto sources = FindTraces(folder_);
+  ASSERT_TRUE(sources.ok() && sources->size() == 1);
+  const auto made = ImportUnpublished((*sources)[0], StorePath((*sources)[0]), {});
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const std::span<const store::TrackRow> tracks = made->store->rows()->Rows<store::TrackRow>();
+  ASSERT_GE(tracks.size(), 4U);
+  for (size_t i = 0; i < tracks.size(); ++i) EXPECT_EQ(tracks[i].track_id, i);
+  ImportWritten();
+  EXPECT_EQ(Rows("SELECT DISTINCT kind, slice.name AS name FROM slice JOIN track USING (track_id) "
+                 "ORDER BY kind, name"),
+            "module fc\nthread aten::mm\nthread aten::sum\n");
 }
 
 TEST_F(CaptureImportTest, OverlapsMoveToAnotherTrack) {

@@ -192,6 +192,15 @@ void IndexStacks(TraceData& data) {
   }
 }
 
+// Whether each row stands at the place that its number says.
+template <class Row, class Number>
+bool IsNumbered(std::span<const Row> rows, Number Row::* number) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].*number != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
 // The exporters index by id and walk parents without further checks; this makes it safe.
 Status CheckIds(const TraceData& data) {
   const auto slices = static_cast<int64_t>(data.slices.size());
@@ -199,6 +208,13 @@ Status CheckIds(const TraceData& data) {
     return base::CorruptDataError(
         base::Concat("table ", table, " of the trace store is inconsistent"));
   };
+  if (!IsNumbered(data.processes, &store::ProcessRow::process_id)) return corrupt("process");
+  if (!IsNumbered(data.threads, &store::ThreadRow::thread_id)) return corrupt("thread");
+  if (!IsNumbered(data.tracks, &store::TrackRow::track_id)) return corrupt("track");
+  if (!IsNumbered(data.kinds, &store::TaskKindRow::kind_id)) return corrupt("task_kind");
+  if (!IsNumbered(data.signatures, &store::OpSignatureRow::signature_id)) {
+    return corrupt("op_signature");
+  }
   for (int64_t i = 0; i < slices; ++i) {
     const store::SliceRow& row = data.slices[static_cast<size_t>(i)];
     if (row.slice_id != i || row.parent_id >= i || row.track_id < 0 ||
