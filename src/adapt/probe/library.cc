@@ -176,7 +176,9 @@ PyObject* Use(PyObject* self, Arguments args, intptr_t count) {
 
 PyObject* Settle(PyObject* self, Arguments, intptr_t count) {
   if (!CheckCount(count, 0)) return nullptr;
-  const Status status = RecorderOf(self)->Settle();
+  Recorder* const recorder = RecorderOf(self);
+  if (!recorder->FetchNumbers()) return nullptr;
+  const Status status = recorder->Settle();
   if (!status.ok()) return Raise(std::string(status.message()));
   return None();
 }
@@ -301,6 +303,8 @@ PyObject* Setting(PyObject* setup, const char* name) {
 RenderOptions ReadOptions(PyObject* setup) {
   RenderOptions options;
   options.describe = Setting(setup, "describe");
+  options.fetch = Setting(setup, "fetch");
+  options.mark = Text(g_calls.dict_get(setup, "mark"));
   options.slice = Setting(setup, "slice");
   options.summary =
       static_cast<SummaryMode>(g_calls.long_as_u64(g_calls.dict_get(setup, "summary")));
@@ -343,8 +347,8 @@ __attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_outer
 // [GIL] A new dict of functions over a new recorder, or nullptr with a Python exception; the text
 // of a failure that leaves no exception is in `problem`. `setup` is a dict: dtypes (list of
 // (torch.dtype, name, ElementType, bytes)), tensor_types, samples (list of tuples, as TensorSample;
-// may be empty), describe, describe_frame, slice, summary, extension,
-// with_sums, mean_rounds_sum.
+// may be empty), describe, fetch, mark, describe_frame, slice, summary, extension, with_sums,
+// mean_rounds_sum.
 __attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_functions(
     sonde::adapt::PyObject* setup) {
   using namespace sonde::adapt;  // NOLINT(google-build-using-namespace): inside a function

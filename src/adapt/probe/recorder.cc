@@ -13,6 +13,7 @@ using base::JoinPath;
 
 constexpr size_t kPartDepth = 3;          // of the text of a part of a member
 constexpr size_t kMemberDepth = 2;        // of a member of "data"
+constexpr size_t kMaxHeld = 4096;         // changes of the file; some thousand tensors
 constexpr size_t kMaxStackTexts = 16384;  // some 30 MB; a program that recurses has ever new ones
 
 }  // namespace
@@ -34,12 +35,14 @@ Status Recorder::Open(const DumpFiles& files) {
   if (!files.tensor_folder.empty()) {
     SONDE_RETURN_IF_ERROR(base::MakeDirectories(files.tensor_folder));
   }
-  SONDE_ASSIGN_OR_RETURN(data_, probe::ObjectFile::Create(JoinPath(files.folder, files.main_file),
-                                                          {.head = files.head,
-                                                           .depth = kMemberDepth,
-                                                           .tail = "\n }\n}",
-                                                           .empty_tail = "}\n}",
-                                                           .moving_prefix = "Module."}));
+  SONDE_ASSIGN_OR_RETURN(auto file,
+                         probe::ObjectFile::Create(JoinPath(files.folder, files.main_file),
+                                                   {.head = files.head,
+                                                    .depth = kMemberDepth,
+                                                    .tail = "\n }\n}",
+                                                    .empty_tail = "}\n}",
+                                                    .moving_prefix = "Module."}));
+  data_.emplace(std::move(file), options_.mark);
   if (files.with_construct) {
     SONDE_RETURN_IF_ERROR(
         construct_.Open(JoinPath(files.folder, "construct.json"), files.with_apis));
@@ -81,9 +84,9 @@ bool Recorder::AddInputs(const std::string& name, const CallArguments& arguments
   }
   bad_ = bad_ || renderer.found_bad();
   if (data_) {
-    data_->SetPart(name, "input_args", std::move(values));
-    data_->SetPart(name, "input_kwargs", std::move(keywords));
-    Keep(data_->status());
+    data_->SetPart(name, "input_args", std::move(values), renderer.waits());
+    data_->SetPart(name, "input_kwargs", std::move(keywords), renderer.waits());
+    if (!Written()) return false;
   }
   return (flags & kWithStack) == 0 || AddStack(name);
 }
@@ -101,10 +104,9 @@ bool Recorder::AddValues(const std::string& name, std::string_view key, std::str
   }
   bad_ = bad_ || renderer.found_bad();
   if (!data_) return true;  // closed while Python ran
-  data_->SetPart(name, key, std::move(text));
+  data_->SetPart(name, key, std::move(text), renderer.waits());
   if ((flags & kFinish) != 0) data_->Finish(name);
-  Keep(data_->status());
-  return true;
+  return Written();
 }
 
 bool Recorder::AddGradients(const std::string& name, PyObject* to_outputs, PyObject* to_inputs,
@@ -138,11 +140,32 @@ bool Recorder::Add(const std::string& name, std::string_view key, std::string_vi
   }
   if (!data_) return true;  // closed while Python ran
   if ((flags & kWhole) != 0) {
-    data_->SetValue(name, std::move(text));
+    data_->SetValue(name, std::move(text), renderer.waits());
   } else {
-    data_->SetPart(name, key, std::move(text));
+    data_->SetPart(name, key, std::move(text), renderer.waits());
   }
   if ((flags & kFinish) != 0) data_->Finish(name, (flags & kKeepParts) != 0);
+  return Written();
+}
+
+bool Recorder::Written() {
+  Keep(data_->status());
+  return data_->held() < kMaxHeld || FetchNumbers();
+}
+
+bool Recorder::FetchNumbers() {
+  if (!data_ || data_->held() == 0) return true;
+  const PyOwned answer(calls_, calls_.call(options_.fetch, nullptr));
+  if (!answer) return false;
+  PyObject* const numbers = calls_.tuple_get(answer.get(), 1);
+  std::vector<std::string> texts(static_cast<size_t>(calls_.list_size(numbers)));
+  Renderer renderer(calls_, reader_, options_);
+  for (size_t i = 0; i < texts.size(); i++) {
+    PyObject* const number = calls_.list_get(numbers, static_cast<intptr_t>(i));
+    if (!renderer.RenderPlain(number, 0, texts[i])) return false;
+  }
+  if (!data_) return true;  // closed while Python ran
+  data_->Give(calls_.long_as_u64(calls_.tuple_get(answer.get(), 0)), texts);
   Keep(data_->status());
   return true;
 }
@@ -197,6 +220,7 @@ Status Recorder::Settle() {
     if (first.ok()) first = std::move(status);
   };
   if (queue_) note(queue_->Drain());
+  if (data_ && data_->held() > 0) note(base::InternalError("another thread fetches numbers"));
   if (data_) note(data_->Settle());
   if (stacks_) note(stacks_->Settle());
   note(construct_.Settle());

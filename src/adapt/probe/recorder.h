@@ -13,7 +13,7 @@
 #include "adapt/probe/construct.h"
 #include "adapt/probe/frame_walk.h"
 #include "adapt/probe/renderer.h"
-#include "probe/object_file.h"
+#include "probe/entry_file.h"
 #include "probe/stack_file.h"
 #include "probe/tensor_queue.h"
 
@@ -78,7 +78,9 @@ class Recorder {
   // Puts the current call path into stack.json.
   bool AddStack(const std::string& name);
   Construct& construct() { return construct_; }
-  // Everything collected so far lies in the files in its final form.
+  // Fetches numbers from devices and writes the entries that waited for them.
+  bool FetchNumbers();
+  // Everything that was fetched lies in the files in its final form.
   Status Settle();
   // The folder of the dump was renamed.
   void MovedTo(const std::string& folder);
@@ -100,6 +102,8 @@ class Recorder {
   };
   // Of the current call path, as stack.json has it; nullptr with a Python exception.
   const std::string* ElementsOfStack(const FramesHash& hash);
+  // After changes to data_: numbers do not wait for ever.
+  bool Written();
   bool Save(const std::string& name, const ReadTensor& tensor);
   SaveTensor SaveFor(uint64_t flags);
   void Keep(const Status& status);
@@ -108,7 +112,7 @@ class Recorder {
   TensorReader reader_;
   RenderOptions options_;
   FrameWalk frames_;
-  std::optional<probe::ObjectFile> data_;
+  std::optional<probe::EntryFile> data_;
   std::optional<probe::StackFile> stacks_;
   std::unordered_map<uint64_t, StackGroup> groups_;  // by the first hash of the frames
   // The same stacks come in every step: texts of all steps, found in the same way. The code objects

@@ -223,7 +223,8 @@ bool Renderer::IsSpecialKey(PyObject* key) const {
 
 bool Renderer::Described(PyObject* value, Place place) {
   PyObject* const key = place.key != nullptr ? place.key : calls_.none;
-  const PyOwned answer(calls_, calls_.call(options_.describe, value, key, nullptr));
+  PyObject* const is_saved = *save_ ? calls_.true_object : calls_.false_object;
+  const PyOwned answer(calls_, calls_.call(options_.describe, value, key, is_saved, nullptr));
   if (!answer) return false;
   if (answer.get() == calls_.none) {
     out_->append("null");
@@ -235,7 +236,9 @@ bool Renderer::Described(PyObject* value, Place place) {
     return Fail("describe() must return None or a tuple that begins with a word");
   }
   PyObject* const content = calls_.tuple_get(answer.get(), 1);
-  if (kind == "plain") return Plain(content, place.depth);
+  waits_ = waits_ || kind == "waits";
+  found_bad_ = found_bad_ || kind == "bad";
+  if (kind == "plain" || kind == "waits" || kind == "bad") return Plain(content, place.depth);
   if (kind == "tensor") return DescribedTensor(answer.get(), place);
   if (kind == "array") return DescribedArray(answer.get(), place.depth);
   const Place inner = {.depth = place.depth, .level = place.level + 1};

@@ -2,8 +2,12 @@
 // the way.
 //
 // Plain tensors, numbers, texts and containers are rendered here; everything else is handed to the
-// Python function `describe(value, key)`, which returns None (rendered as null) or a tuple:
+// Python function `describe(value, key, is_saved)`, which returns None (rendered as null) or a
+// tuple; `is_saved`: tensors of this value go to files.
 //   ("plain", value)             a value of JSON types, rendered as it is
+//   ("bad", value)               the same of a tensor that has NaN or infinity
+//   ("waits", value)             the same with marks in the place of numbers; see
+//                                probe/entry_file.h
 //   ("walk", container)          a dict, list or tuple to render in its place
 //   ("fields", dict)            the same for a dict whose keys are no part of names of files
 //   ("array", record, tensor)    a dict of JSON types; the tensor is saved, if tensors are, and the
@@ -32,6 +36,8 @@ struct RenderOptions {
   probe::StatisticsOptions statistics;
   std::string extension = ".pt";  // of files of tensors
   PyObject* describe = nullptr;
+  PyObject* fetch = nullptr;  // fetch() gives (index of the first, list of numbers) for the marks
+  std::string mark;           // of numbers that are not there yet
   PyObject* slice = nullptr;  // called with every tensor and gives the one to record, if set
 };
 
@@ -55,6 +61,8 @@ class Renderer {
                       const std::string& path, const SaveTensor& save, std::string& out);
   // Whether a tensor had NaN or infinity; not known in the modes kXor and kNone.
   bool found_bad() const { return found_bad_; }
+  // Whether the text has marks.
+  bool waits() const { return waits_; }
   // A value of JSON types as it is.
   bool RenderPlain(PyObject* value, size_t depth, std::string& out) {
     out_ = &out;
@@ -95,6 +103,7 @@ class Renderer {
   std::string path_;
   std::string* out_ = nullptr;
   bool found_bad_ = false;
+  bool waits_ = false;
 };
 
 }  // namespace sonde::adapt

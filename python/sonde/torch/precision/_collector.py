@@ -104,7 +104,7 @@ class Collector:
 
     def _set_up(self, slices: "list[dict]") -> None:
         self._slices = slices
-        functions = _native_probe.functions(self.torch, self.config, slices)
+        functions = _native_probe.functions(self.torch, self.config, slices, self.failed)
         self._functions = functions
         self._add: Callable[..., None] = functions["add"]
         self._inputs: Callable[..., None] = functions["inputs"]
@@ -168,10 +168,14 @@ class Collector:
         """Completes the files of the step so far."""
         if self.folder is None:
             return
+        was_free = self.enter()
         try:
             self._functions["settle"]()
         except RuntimeError as problem:
             self._report(str(problem))
+        finally:
+            if was_free:
+                self.leave()
         self._check_writing()
 
     def end_step(self) -> None:

@@ -4,10 +4,11 @@ import ctypes
 import linecache
 import os
 import threading
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from sonde import _native
 from sonde.torch.precision._config import Config
+from sonde.torch.precision._device_statistics import DeviceStatistics
 from sonde.torch.precision._values import Describer
 
 LIBRARY = "libsonde_probe.so"
@@ -125,15 +126,22 @@ def _slicer(torch: Any, slices: "list[dict]") -> Any:
     return part
 
 
-def functions(torch: Any, config: Config, slices: "list[dict]") -> "dict[str, Any]":
-    """The functions of a new recorder. Raises ``NativeError``."""
+def functions(
+    torch: Any, config: Config, slices: "list[dict]", failed: "Callable[[Exception], None]"
+) -> "dict[str, Any]":
+    """The functions of a new recorder; ``failed`` is told of numbers that cannot be fetched from a
+    device. Raises ``NativeError``."""
     library = _open()
     summary = {"structure": "none", "nan_check": "check"}.get(config.task, config.summary_mode)
+    device = DeviceStatistics(torch, config.precision != "high", failed)
+    is_late = config.task == "statistics" and summary == "statistics"
     setup = {
         "dtypes": _dtypes(torch),
         "tensor_types": [torch.Tensor, torch.nn.Parameter],
         "samples": _samples(torch),
-        "describe": Describer(torch, summary).describe,
+        "describe": Describer(torch, summary, device if is_late else None).describe,
+        "fetch": device.fetch,
+        "mark": device.mark,
         "describe_frame": _describe_frame,
         "slice": _slicer(torch, slices) if slices else None,
         "summary": _SUMMARIES[summary],

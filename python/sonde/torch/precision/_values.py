@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import Any, Optional
 
 from sonde.torch.precision import _errors
+from sonde.torch.precision._device_statistics import DeviceStatistics
 
 _MEMORY_FORMATS = {
     "torch.contiguous_format": "contiguous_format",
@@ -25,12 +26,15 @@ def group_id(ranks: "list[int]") -> str:
 class Describer:
     """Made once torch is there; ``describe`` is what the native side calls."""
 
-    def __init__(self, torch: Any, summary: str = "statistics") -> None:
+    def __init__(self, torch: Any, summary: str, device: Optional[DeviceStatistics]) -> None:
+        """``device``: where statistics need not be known at once."""
         self._torch = torch
         self._summary = summary
+        self._statistics = device
 
-    def describe(self, value: Any, key: Optional[str]) -> Optional[tuple]:
-        """One value, which is the one of ``key`` in a dict if that is not None."""
+    def describe(self, value: Any, key: Optional[str], is_saved: bool) -> Optional[tuple]:
+        """One value, which is the one of ``key`` in a dict if that is not None. ``is_saved``: its
+        tensors go to files."""
         torch = self._torch
         if type(value) is Raw:
             return ("plain", value.value)
@@ -43,7 +47,7 @@ class Describer:
         if key == "device":
             return self._device(value)
         if isinstance(value, torch.Tensor):
-            return self._tensor(value)
+            return self._tensor(value, is_saved)
         if isinstance(value, (bool, int, float, str)):
             return ("plain", {"type": type(value).__name__, "value": _builtin(value)})
         if isinstance(value, slice):
@@ -144,7 +148,7 @@ class Describer:
 
     # Tensors that the native side could not read
 
-    def _tensor(self, tensor: Any) -> tuple:
+    def _tensor(self, tensor: Any, is_saved: bool) -> tuple:
         torch = self._torch
         name = _special_type(torch, tensor)
         requires_grad = tensor.requires_grad
@@ -175,11 +179,29 @@ class Describer:
         # Where functions are transformed every result would be wrapped again.
         is_transformed = name in (_BATCHED, _GRAD_TRACKING)
         unwrapped = torch._C._DisableFuncTorch() if is_transformed else nullcontext()
+        is_elsewhere = not tensor.is_cpu and not is_saved
         with unwrapped, torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-            host = tensor.detach().cpu().resolve_conj().resolve_neg()
+            tensor = tensor.detach()
+            numbers = self._statistics.of(tensor) if is_elsewhere and self._statistics else None
+            if numbers is not None:
+                return ("waits", {**record, **numbers, **(extra or {})})
+            if is_elsewhere and self._summary == "check":
+                kind = "plain" if self._is_finite(tensor) else "bad"
+                return (kind, {**record, **(extra or {})})
+            host = tensor.cpu().resolve_conj().resolve_neg()
             if type(host) is not torch.Tensor:
                 host = host.as_subclass(torch.Tensor)
         return ("tensor", host, name, extra, requires_grad)
+
+    def _is_finite(self, tensor: Any) -> bool:
+        """Found out on the device; integers and one-byte floats, which are not looked at, are."""
+        torch = self._torch
+        is_complex = tensor.is_complex()
+        is_float = tensor.is_floating_point() and tensor.element_size() > 1
+        if tensor.numel() == 0 or not (is_float or is_complex):
+            return True
+        extremes = torch.aminmax(tensor.abs() if is_complex else tensor)
+        return bool(torch.isfinite(torch.stack(extremes)).all())
 
 
 class Raw:
