@@ -57,6 +57,8 @@ def test_a_full_disk_and_one_that_cannot_be_written(
         assert done.returncode == 0, done.stderr
         assert rows(kept, "SELECT count(*) AS n FROM step")[0]["n"] > TOKENS
 
+        (session,) = folder.glob("server_*")
+        await_line(server, f"served: {session}")  # then nothing is added to the folder any more
         shutil.rmtree(folder)
         remount_read_only(small_disk)
         assert profiled(server, TOKENS) == server.ask("import ", TOKENS)
