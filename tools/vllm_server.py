@@ -7,6 +7,7 @@ The server gets two cores at most, a free port on 127.0.0.1, and the small model
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -77,7 +78,11 @@ class Server:
         raise ServerError(f"the server did not start in {START_LIMIT_S} s\n{self.last_lines()}")
 
     def last_lines(self, count=40):
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-count:])
+        """With the first errors before them: an engine's comes long before its front-end's."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        is_error = re.compile(r"(\(.*?\) )?\w*Error\b|.*ERROR").match
+        errors = list(filter(is_error, lines[:-count]))
+        return "\n".join([*errors[:count], "...", *lines[-count:]])
 
     def call(self, path, body=None, post=False, timeout=300):
         """Status and text of a request; ``body`` is sent as JSON."""

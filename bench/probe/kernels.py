@@ -19,7 +19,7 @@ def best(function, repeats=7):
 def main():
     torch.set_num_threads(1)
     config = _config.Config(dump_path="unused")
-    functions = _native_probe.functions(torch, config, [])
+    functions = _native_probe.functions(torch, config, [], print)
     with tempfile.TemporaryDirectory() as folder:
         functions["open"](folder, "dump.json", '{\n "data": {', None, *[False] * 3, 0)
         print(f"{'type':10} {'MB':>5} {'Sonde GB/s':>11} {'torch x':>8} {'copy GB/s':>10}")
