@@ -19,6 +19,52 @@ constexpr uint64_t kMaxWaste = uint64_t{4} << 30U;
 constexpr size_t kMaxMetadataBytes = size_t{1} << 20U;
 constexpr std::string_view kEventsKey = "traceEvents";
 
+// Finds the bracket that closes a list, from text within it that makes no sense: the first that has
+// no partner there. What a bracket closes may hold others without one. A text without an end hides
+// all that follows, and so does what nests deeper than anything does.
+class ListEnd {
+ public:
+  // Behind the bracket; nullptr where [p, end) has none. Goes on where the last call ended.
+  const char* Find(const char* p, const char* end) {
+    for (; p < end && open_.size() < kDeepest; ++p) {
+      const char c = *p;
+      if (in_text_) {
+        if (!escaped_ && c == '"') in_text_ = false;
+        escaped_ = !escaped_ && c == '\\';
+      } else if (c == '"') {
+        in_text_ = true;
+      } else if (c == '[' || c == '{') {
+        open_.push_back(c);
+        brackets_ += c == '[' ? 1 : 0;
+      } else if (c == ']') {
+        if (brackets_ == 0) return p + 1;
+        Close('[');
+      } else if (c == '}' && static_cast<int64_t>(open_.size()) > brackets_) {
+        Close('{');
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr size_t kDeepest = size_t{1} << 22U;
+
+  // The innermost of these, which there is, with all within.
+  void Close(char opening) {
+    char closed = '\0';
+    while (closed != opening) {
+      closed = open_.back();
+      open_.pop_back();
+      brackets_ -= closed == '[' ? 1 : 0;
+    }
+  }
+
+  std::string open_;      // '[' and '{' that were not closed
+  int64_t brackets_ = 0;  // the '[' among them
+  bool in_text_ = false;
+  bool escaped_ = false;
+};
+
 // The outermost value: an array of events, or an object around it.
 class FileReader {
  public:
@@ -86,12 +132,14 @@ class FileReader {
       const char* const begin = p_;
       SONDE_ASSIGN_OR_RETURN(p_, run_array_(source_.window()));
       closed_ = p_ > begin && p_[-1] == ']';
+      cut_off_ = !closed_;
       return {};
     }
     EventArrayReader array(source_.window(), &source_, path_, sink_, issues_);
     SONDE_RETURN_IF_ERROR(array.Run());
     p_ = array.position();
     closed_ = array.end() == EventArrayReader::End::kBracket;
+    cut_off_ = !closed_;
     return {};
   }
 
@@ -114,8 +162,10 @@ class FileReader {
         continue;
       }
       bool read = false;
+      unending_ = false;
       if (*p_ == '"') {
         SONDE_ASSIGN_OR_RETURN(read, ReadMember());
+        if (cut_off_) return {};
       }
       if (!read) {
         SONDE_ASSIGN_OR_RETURN(const bool found, FindEvents());
@@ -146,6 +196,7 @@ class FileReader {
           return true;
         }
       }
+      unending_ = value == end() || *value == '"' || *value == '{' || *value == '[';
       SONDE_ASSIGN_OR_RETURN(const bool more, More());
       if (!more) return false;
     }
@@ -161,21 +212,23 @@ class FileReader {
 
   // Behind text that makes no sense: goes on at the list of events, where it is still to come.
   Result<bool> FindEvents() {
-    const bool at_end = source_.window().last && SkipSpace(p_, end()) == end();
-    issues_.Add(at_end ? kTruncated : kBadEvent, path_, Offset());
+    const int64_t position = Offset();
+    const bool at_end = unending_ || (source_.window().last && SkipSpace(p_, end()) == end());
     size_t from = 1;  // not the very place that made no sense
     while (!events_seen_) {
       const std::string_view text(p_, static_cast<size_t>(end() - p_));
       const size_t found = text.find("\"traceEvents\"", from);
       from = 0;
       if (found != std::string_view::npos) {
+        issues_.Add(kBadEvent, path_, position);
         p_ += found;
         return true;
       }
       p_ = std::max(p_, end() - static_cast<ptrdiff_t>(kEventsKey.size()) - 2);
       SONDE_ASSIGN_OR_RETURN(const bool more, More());
-      if (!more) return false;
+      if (!more) break;
     }
+    issues_.Add(at_end ? kTruncated : kBadEvent, path_, position);
     return false;
   }
 
@@ -186,7 +239,9 @@ class FileReader {
   const ArrayRunner& run_array_;
   const char* p_ = nullptr;
   bool events_seen_ = false;
-  bool closed_ = false;  // the bracket of the value that was read last
+  bool closed_ = false;    // the bracket of the value that was read last
+  bool cut_off_ = false;   // the list of events has no end
+  bool unending_ = false;  // a value beside the list began and has none
 };
 
 }  // namespace
@@ -258,41 +313,53 @@ Status EventArrayReader::TakeEvent() {
   return Broken();
 }
 
-// Text that is no event: goes on at the next that looks like one.
+// Text that is no event: goes on at the next that looks like one; where there is none, behind the
+// bracket that closes the list.
 Status EventArrayReader::Broken() {
+  constexpr ptrdiff_t kTail = 64;  // what may begin like an event and is not wholly to be seen
+  constexpr ptrdiff_t kMaxBehind = ptrdiff_t{16} << 20U;  // kept in memory behind that bracket
   const int64_t position = Offset(p_);
   if (wasted_ > kMaxWaste) {
     issues_.Add(kTooDamaged, file_, position);
     done_ = true;
     return {};
   }
-  ++p_;
-  while (!FindNext()) {
-    SONDE_ASSIGN_OR_RETURN(const bool more, More());
-    if (more) continue;
+  ListEnd list_end;
+  const char* behind_list = nullptr;
+  const char* walked = p_;
+  const char* from = p_ + 1;
+  while (true) {
+    const char* next = FindEventBegin(from, window_.end);
+    if (next != nullptr) return GoOn(position, next);
+    if (behind_list == nullptr) behind_list = list_end.Find(walked, window_.end);
+    from = std::max({from, window_.end - kTail, behind_list});
+    const char* const kept = behind_list != nullptr ? behind_list : from;
+    if (IsAll() || window_.end - kept > kMaxBehind) break;
+    const ptrdiff_t size = window_.end - kept;
+    const ptrdiff_t skipped = from - kept;
+    p_ = kept;
+    SONDE_RETURN_IF_ERROR(More().status());
+    walked = p_ + size;
+    from = p_ + skipped;
+    if (behind_list != nullptr) behind_list = p_;
+  }
+  done_ = true;
+  if (behind_list == nullptr) {
     issues_.Add(kTruncated, file_, position);
-    done_ = true;
     return {};
   }
+  end_ = End::kBracket;
+  return GoOn(position, behind_list);
+}
+
+Status EventArrayReader::GoOn(int64_t position, const char* next) {
   issues_.Add(kBadEvent, file_, position);
+  p_ = next;
   return {};
 }
 
-// Moves p_ to what looks like an event; where there is none, to where one may begin that is not
-// wholly to be seen.
-bool EventArrayReader::FindNext() {
-  constexpr ptrdiff_t kTail = 64;
-  const char* next = FindEventBegin(p_, window_.end);
-  if (next != nullptr) {
-    p_ = next;
-    return true;
-  }
-  p_ = std::max(p_, window_.end - kTail);
-  return false;
-}
-
 Result<bool> EventArrayReader::More() {
-  if (source_ == nullptr || window_.last) return false;
+  if (IsAll()) return false;
   SONDE_RETURN_IF_ERROR(Flush());  // its texts are about to move
   SONDE_RETURN_IF_ERROR(source_->Advance(p_));
   window_ = source_->window();

@@ -48,8 +48,9 @@ class EventArrayReader {
  private:
   Status TakeEvent();
   Status Broken();
-  bool FindNext();
+  Status GoOn(int64_t position, const char* next);
   Status Flush();
+  bool IsAll() const { return source_ == nullptr || window_.last; }
   Result<bool> More();
   int64_t Offset(const char* p) const {
     return static_cast<int64_t>(window_.offset + static_cast<uint64_t>(p - window_.begin));

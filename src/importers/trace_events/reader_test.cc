@@ -157,6 +157,60 @@ TEST_F(ReaderTest, GoesOnBehindTextThatIsNoEvent) {
   EXPECT_GE(issues_.Count("trace_bad_event"), 2);
 }
 
+// Nothing is cut off where the list is closed behind them, and what stands beside it is read.
+TEST_F(ReaderTest, CountsBadTextAtTheEndOfTheListOnce) {
+  const std::string event = R"({"ph":"X","ts":1,"name":"a","args":{"b":[1]}})";
+  for (const char* bad : {"garbage", R"({"ph":"X","ts":2)", "7", "}}", R"(["]",[2],3])",
+                          R"("a\"]")", R"({"ph":"X","ts":2,"args":{"a":[1}})"}) {
+    for (const bool packed : {false, true}) {
+      for (const std::string_view frame : {"[@]", R"({"traceEvents":[@],"after":1})"}) {
+        const std::string text = base::ReplaceAll(frame, "@", Concat(event, ", ", bad));
+        const Kept kept = Read(text, packed);
+        EXPECT_EQ(kept.events.size(), 1U) << text;
+        ASSERT_EQ(issues_.list().size(), 1U) << text;
+        EXPECT_EQ(issues_.Count("trace_bad_event"), 1) << text;
+        EXPECT_EQ(issues_.list()[0].position, static_cast<int64_t>(text.rfind(bad)));
+        EXPECT_EQ(kept.metadata.size(), frame.starts_with('{') ? 1U : 0U) << text;
+      }
+    }
+  }
+}
+
+TEST_F(ReaderTest, CountsAnEndThatIsMissingOnce) {
+  for (const char* cut :
+       {R"([{"ph":"X","ts":1})", R"([{"ph":"X","ts":1}, {"ph":"X","args":{"a":[1,2])",
+        R"([{"ph":"X","ts":1}, {"name":"a]})", R"({"traceEvents":[{"ph":"X","ts":1},)",
+        R"({"traceEvents":[{"ph":"X","ts":1}, garbage)", R"({"traceEvents":[{"ph":"X","ts":1}])",
+        R"({"traceEvents":[{"ph":"X","ts":1}], "a": [1, )",
+        R"({"traceEvents":[{"ph":"X","ts":1}], "a": "b)"}) {
+    for (const bool packed : {false, true}) {
+      EXPECT_EQ(Read(cut, packed).events.size(), 1U) << cut;
+      EXPECT_EQ(issues_.list().size(), 1U) << cut;
+      EXPECT_EQ(issues_.Count("trace_truncated"), 1) << cut;
+    }
+  }
+}
+
+// More of it than what of a packed file is in memory at once.
+TEST_F(ReaderTest, FindsTheEndOfTheListBehindMuchBadText) {
+  std::string text = R"({"traceEvents":[{"ph":"X","ts":1}, bad)";
+  while (text.size() < (size_t{12} << 20U)) text += R"(["not \"] an event", {"or": [1]}], )";
+  const size_t size = text.size();
+  for (const bool packed : {false, true}) {
+    EXPECT_EQ(Read(text, packed).events.size(), 1U);
+    EXPECT_EQ(issues_.Count("trace_truncated"), 1);
+    EXPECT_EQ(issues_.Count("trace_bad_event"), 0);
+    text += R"(], "after": 1)";
+    EXPECT_EQ(Read(text + "}", packed).metadata, std::vector<std::string>{"after=1"});
+    EXPECT_EQ(issues_.Count("trace_truncated"), 0);
+    EXPECT_EQ(issues_.Count("trace_bad_event"), 1);
+    text += std::string(size_t{9} << 20U, ' ') + R"(, {"ph":"X","ts":2}]})";  // was no end, then
+    EXPECT_EQ(Read(text, packed).events.size(), 2U);
+    EXPECT_EQ(issues_.Count("trace_bad_event"), 1);
+    text.resize(size);
+  }
+}
+
 TEST_F(ReaderTest, TakesQuotesThatWereNotEscapedAsPartOfTheText) {
   const Kept kept =
       Read(R"~([{"ph":"X","ts":1,"name":"call "f" (1)","args":{"file":"a "b" c","n":1}},)~"
