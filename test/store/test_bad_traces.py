@@ -158,6 +158,29 @@ def test_duplicate_ids(tmp_path):
     path = write(tmp_path / "a.json", [event(), event(), event(id=1), *flows])
     assert count(path) == 3
     assert rows(path, "SELECT count(*) AS n FROM flow")[0]["n"] == 3
+    assert issues(path) == {"trace_flow_repeated": 2}
+
+
+def test_an_unknown_phase(tmp_path):
+    """Only the whole text of it counts."""
+    path = write(tmp_path / "a.json", [event(ph="XX"), event(ph="X "), event(ph="Bé"), event()])
+    text = json.dumps(event(name="escaped")).replace('"X"', '"\\u0058"')
+    path.write_text(path.read_text().replace("]}", f", {text}]}}"))
+    assert [r["name"] for r in rows(path, "SELECT name FROM slice ORDER BY 1")] == ["escaped", "f"]
+    assert issues(path)["trace_phase_not_imported"] == 3
+
+
+def test_names_of_other_types(tmp_path):
+    """What is no text is a name all the same; what is none is counted."""
+    meta = [("process_name", {"name": 7.50}), ("process_labels", {"labels": 3}),
+            ("thread_name", {"name": 5}), ("thread_name", {"name": None}), ("thread_name", {}),
+            ("thread_name", 5), ("thread_name", None), ("thread_sort_index", {"sort_index": "x"}),
+            ("thread_sort_index", {"sort_index": "4"})]  # fmt: skip
+    events = [{"ph": "M", "name": n, "pid": 1, "tid": 1, "args": a} for n, a in meta]
+    path = write(tmp_path / "a.json", [event(), *events])
+    assert rows(path, "SELECT name FROM process") == [{"name": "7.5"}]
+    assert rows(path, "SELECT name FROM thread") == [{"name": "5"}]
+    assert issues(path) == {"trace_bad_metadata": 5}
 
 
 def test_a_million_threads(tmp_path):

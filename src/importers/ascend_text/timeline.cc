@@ -13,6 +13,7 @@
 #include "importers/ascend_text/text_trace.h"
 #include "importers/mindspore/trace.h"
 #include "importers/rows/number_table.h"
+#include "importers/trace_events/flow_pairs.h"
 
 namespace sonde::importers::text_import {
 namespace {
@@ -417,11 +418,13 @@ class TimelineRows {
     const int32_t category = rows_.names.Find("async_npu");
     if (category < 0) return;
     NumberTable<int32_t> begins(rows_.pool());
+    bool is_once = true;
     stage_.flow_ends().ForEach([&](uint32_t, const FlowEnd& end) {
       if (end.category == category && end.phase == 's') {
-        begins.Insert(static_cast<int64_t>(end.key), end.slice);
+        is_once &= begins.Insert(static_cast<int64_t>(end.key), end.slice).second;
       }
     });
+    if (!is_once) return ConnectByTime(category);
     stage_.flow_ends().ForEach([&](uint32_t, const FlowEnd& end) {
       if (end.category != category || end.phase != 'f') return;
       const int32_t* begin = begins.Find(static_cast<int64_t>(end.key));
@@ -429,6 +432,18 @@ class TimelineRows {
       SetLaunch(rows_.tasks, end.slice, *begin);
       SetLaunch(rows_.communications, end.slice, *begin);
     });
+  }
+
+  // Where an id is used again, the begin before an end is the one that launched.
+  void ConnectByTime(int32_t category) {
+    const auto& ends = stage_.flow_ends();
+    const trace_events::FlowPairs pairs(ends, rows_.pool());
+    for (const trace_events::FlowPairs::Flow& flow : pairs.flows()) {
+      if (ends[flow.to].category == category && ends[flow.to].phase == 'f') {
+        SetLaunch(rows_.tasks, ends[flow.to].slice, ends[flow.from].slice);
+        SetLaunch(rows_.communications, ends[flow.to].slice, ends[flow.from].slice);
+      }
+    }
   }
 
   // Rows of the timeline lie in the order of their slices.

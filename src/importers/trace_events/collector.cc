@@ -335,11 +335,12 @@ void Collector::TakeBoundFlow(const TraceEvent& event) {
                         .of_span = kOfSpans.find(event.phase) != std::string_view::npos});
 }
 
-// Names, labels and order of processes and threads; what else a process says about itself.
+// Names, labels and order of processes and threads, names of any type as the text that stands
+// there; what else a process says about itself.
 void Collector::TakeMetadataEvent(const TraceEvent& event) {
   static constexpr std::array<std::string_view, 5> kNames = {
       "process_name", "process_labels", "process_sort_index", "thread_name", "thread_sort_index"};
-  if (event.args.empty()) return;
+  if (event.args.empty()) return Count(kBadMetadata, event);
   if (std::find(kNames.begin(), kNames.end(), event.name) != kNames.end()) return TakeNames(event);
   constexpr size_t kMaxFacts = 10000;  // they stay in memory
   if (facts_.size() == kMaxFacts) return Count(kOtherPhase, event);
@@ -350,22 +351,30 @@ void Collector::TakeMetadataEvent(const TraceEvent& event) {
 void Collector::TakeNames(const TraceEvent& event) {
   const bool of_process = event.name.starts_with("process_");
   TrackTable& table = stage_.tracks_;
-  const auto text = FindMember(event.args, event.name.ends_with("_labels") ? "labels" : "name");
-  const auto sort = FindMember(event.args, "sort_index");
-  const int32_t id = of_process ? table.Process(event.pid) : ThreadOf(event);
-  const int32_t name = text ? names_.Intern(text->Text()) : store::kNone;
+  const bool is_index = event.name.ends_with("_sort_index");
+  const bool is_label = event.name.ends_with("_labels");
+  const auto value = FindMember(event.args, is_index ? "sort_index" : is_label ? "labels" : "name");
+  const bool is_null = !value || (!value->is_string && value->text == "null");
   constexpr int64_t kNoIndex = INT64_MIN;
-  const int64_t index = sort ? base::ParseInt64(sort->text).value_or(kNoIndex) : kNoIndex;
+  const int64_t index = is_null ? kNoIndex : base::ParseInt64(value->text).value_or(kNoIndex);
+  const int32_t id = of_process ? table.Process(event.pid) : ThreadOf(event);
+  if (is_null || (is_index && index == kNoIndex)) return Count(kBadMetadata, event);
+  const int32_t name = is_index ? store::kNone : names_.Intern(value->Text());
   const std::lock_guard lock(table.mutex);
   if (of_process) {
     ProcessEntry& process = table.processes[static_cast<size_t>(id)];
-    if (event.name == "process_name" && text) process.name = name;
-    if (event.name == "process_labels" && text) process.labels = name;
-    if (event.name == "process_sort_index" && index != kNoIndex) process.sort_index = index;
+    if (is_index) {
+      process.sort_index = index;
+    } else {
+      (is_label ? process.labels : process.name) = name;
+    }
   } else {
     ThreadEntry& thread = table.threads[static_cast<size_t>(id)];
-    if (event.name == "thread_name" && text) thread.name = name;
-    if (event.name == "thread_sort_index" && index != kNoIndex) thread.sort_index = index;
+    if (is_index) {
+      thread.sort_index = index;
+    } else {
+      thread.name = name;
+    }
   }
 }
 

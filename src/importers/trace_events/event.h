@@ -9,6 +9,9 @@
 
 namespace sonde::importers::trace_events {
 
+// The phase of an event whose "ph" has more than one character; no writer means one by it.
+inline constexpr char kUnknownPhase = '\x7f';
+
 // Texts are views that live until TakeEvents returns; those of the file's strings are unescaped.
 struct TraceEvent {
   char phase = 0;             // 'X', 'B', 'E', 'b', 'n', 'e', 'i', 'C', 'M', 's', 't', 'f', ...

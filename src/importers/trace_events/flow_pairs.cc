@@ -77,13 +77,20 @@ void FlowPairs::TakeGroup(const std::vector<const End*>& ends) {
     unpaired_ += static_cast<int64_t>(ends.size());
     return;
   }
-  const size_t before = flows_.size();
   const End* from = *first;
+  const End* idle = nullptr;  // one that left, of which none has arrived
   for (const End* end : ends) {
-    if (end->phase != 's') flows_.push_back({from->ts, from->place, end->place});
+    if (end->phase != 's') {
+      flows_.push_back({from->ts, from->place, end->place});
+      idle = nullptr;
+    } else {
+      if (idle != nullptr) ++repeated_;
+      const bool is_taken = end == *first && end != ends.front();  // by those before it
+      idle = is_taken ? nullptr : end;
+    }
     if (end->phase != 'f') from = end;
   }
-  if (flows_.size() == before) ++unpaired_;
+  if (idle != nullptr) ++unpaired_;
 }
 
 }  // namespace sonde::importers::trace_events

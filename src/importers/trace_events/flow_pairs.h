@@ -1,6 +1,8 @@
 // Flows from their ends. The ends of one key in the order of time: an arriving end belongs to the
 // last that left before it, or else to the first that leaves after it (the clocks of host and
-// device differ a little).
+// device differ a little). So several may arrive of one that left, as the kernels of a graph do of
+// its launch; of one that leaves again before any arrived, only the last counts (Perfetto takes the
+// first of all, and counts the others, too).
 //
 // Keys are scattered over the file. So many ends are taken in parts, by a hash of the key, that the
 // tables of a part fit in memory wherever the list lies. Memory: about 40 bytes an end of a part
@@ -31,6 +33,8 @@ class FlowPairs {
   const base::SpillVector<Flow>& flows() const { return flows_; }
   // Ends without another.
   int64_t unpaired() const { return unpaired_; }
+  // Those that left, and left again before any arrived.
+  int64_t repeated() const { return repeated_; }
 
  private:
   struct End {
@@ -45,6 +49,7 @@ class FlowPairs {
 
   base::SpillVector<Flow> flows_;
   int64_t unpaired_ = 0;
+  int64_t repeated_ = 0;
 };
 
 }  // namespace sonde::importers::trace_events

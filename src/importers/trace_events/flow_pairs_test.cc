@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -42,6 +43,29 @@ TEST(FlowPairs, AnEndBelongsToTheLastThatLeftBeforeIt) {
   EXPECT_EQ(pairs.unpaired(), 2);
 }
 
+TEST(FlowPairs, CountsWhatLeavesAgainBeforeAnyArrived) {
+  base::SpillPool pool({});
+  BlockArena arena(&pool);
+  const auto counts = [&](std::string_view phases) {
+    Blocks<FlowEnd> list(&arena);
+    for (size_t i = 0; i < phases.size(); ++i) {
+      list.Append(End(7, static_cast<int64_t>(i), phases[i]));
+    }
+    const FlowPairs pairs(list, &pool);
+    return std::tuple(pairs.flows().size(), pairs.unpaired(), pairs.repeated());
+  };
+  using Counts = std::tuple<size_t, int64_t, int64_t>;
+  EXPECT_EQ(counts("sf"), Counts(1, 0, 0));
+  EXPECT_EQ(counts("stf"), Counts(2, 0, 0));
+  EXPECT_EQ(counts("sff"), Counts(2, 0, 0));   // the kernels of a graph
+  EXPECT_EQ(counts("sfsf"), Counts(2, 0, 0));  // an id that is used again
+  EXPECT_EQ(counts("fs"), Counts(1, 0, 0));    // the clocks differ
+  EXPECT_EQ(counts("ssf"), Counts(1, 0, 1));
+  EXPECT_EQ(counts("sss"), Counts(0, 1, 2));
+  EXPECT_EQ(counts("ssfs"), Counts(1, 1, 1));
+  EXPECT_EQ(counts("ff"), Counts(0, 2, 0));
+}
+
 TEST(FlowPairs, PartsGiveWhatTheWholeGives) {
   base::SpillPool pool({});
   BlockArena arena(&pool);
@@ -56,6 +80,7 @@ TEST(FlowPairs, PartsGiveWhatTheWholeGives) {
   EXPECT_GT(whole.flows().size(), 5000U);
   EXPECT_EQ(Triples(parts), Triples(whole));
   EXPECT_EQ(parts.unpaired(), whole.unpaired());
+  EXPECT_EQ(parts.repeated(), whole.repeated());
 }
 
 }  // namespace

@@ -62,6 +62,10 @@ inline constexpr IssueKind kOverlap{
 inline constexpr IssueKind kUnpairedFlow{
     "trace_flow_unpaired", Severity::kInfo,
     "an end of a flow has no other end (Kineto writes many of these) and was left out"};
+inline constexpr IssueKind kRepeatedFlow{
+    "trace_flow_repeated", Severity::kWarning,
+    "a flow begins under an id that has begun and not ended; its ends belong to the last begin "
+    "before them, earlier ones were left out"};
 inline constexpr IssueKind kUnboundFlow{
     "trace_flow_without_slice", Severity::kInfo,
     "a flow points to a moment in which its thread runs no slice (usual in Ascend's level 0); that "
@@ -82,6 +86,10 @@ inline constexpr IssueKind kBehindPacked{
 inline constexpr IssueKind kBadArguments{
     "trace_bad_arguments", Severity::kWarning,
     "arguments of an event are no valid JSON; those before the fault are imported"};
+inline constexpr IssueKind kBadMetadata{
+    "trace_bad_metadata", Severity::kWarning,
+    "an event that should name, label or order a process or thread does not say how, and was left "
+    "out"};
 inline constexpr IssueKind kLongMetadata{
     "trace_metadata_too_long", Severity::kInfo,
     "a value beside the list of events is larger than 1 MB (a log of the kernel, samples) and was "

@@ -251,6 +251,11 @@ void EventScanner::LearnValue(Field field, const char* p, const char* behind,
   shapes_.TakePart(member, text);
 }
 
+char EventScanner::PhaseOf(std::string_view text) {
+  if (text.empty()) return '\0';
+  return text.size() == 1 ? text[0] : kUnknownPhase;
+}
+
 // Values in the forms that writers use; nullptr: the long way decides.
 const char* EventScanner::ReadPlain(Field field, const char* p, const char* end,
                                     TraceEvent& event) {
@@ -316,7 +321,7 @@ void EventScanner::TakeField(Field field, const Value& value, TraceEvent& event)
   if (!value.is_string && value.text == "null") return;  // as if the key were not there
   switch (field) {
     case Field::kPhase:
-      event.phase = value.is_string && !value.text.empty() ? value.text[0] : '\0';
+      event.phase = value.is_string ? PhaseOf(Text(value)) : '\0';
       break;
     case Field::kTs:
       TakeTime(value, event.ts_ns, event.has_ts);

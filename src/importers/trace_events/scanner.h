@@ -54,6 +54,7 @@ class EventScanner {
   const char* ReadValue(const char* p, const char* end, Value& value);
   void TakeField(EventField field, const Value& value, TraceEvent& event);
   std::string_view Text(const Value& value);
+  static char PhaseOf(std::string_view text);
   void TakeTime(const Value& value, int64_t& ns, bool& has);
   void JoinBeside(TraceEvent& event);
   void Finish(TraceEvent& event);

@@ -173,6 +173,7 @@ class EventStage {
   Arrangement arrangement_;
   std::unordered_map<int32_t, int32_t> flow_kinds_;  // names, by that of the category
   int64_t unpaired_flows_ = 0;
+  int64_t repeated_flows_ = 0;
   int64_t unbound_flows_ = 0;
   int32_t rank_ = store::kNone;
   int32_t host_ = store::kNone;

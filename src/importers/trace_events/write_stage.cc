@@ -128,11 +128,13 @@ Status EventStage::WriteFlows(store::Transaction& transaction) {
                    .slice_in = to.slice});
   }
   unpaired_flows_ = pairs.unpaired();
+  repeated_flows_ = pairs.repeated();
   return writer.Close();
 }
 
 void EventStage::CountFlows() {
   if (unpaired_flows_ > 0) issues_.Add(kUnpairedFlow, path_, -1, unpaired_flows_);
+  if (repeated_flows_ > 0) issues_.Add(kRepeatedFlow, path_, -1, repeated_flows_);
   if (unbound_flows_ > 0) issues_.Add(kUnboundFlow, path_, -1, unbound_flows_);
 }
 
