@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sqlite3
 from decimal import Decimal
 
 import ascend_reader as reader
@@ -19,12 +20,13 @@ CELLS = [
     *[(KERNELS, "Duration(us)", cell, "csv_bad_cell") for cell in ("abc", "nan", "1e30", "0x10")],
     (KERNELS, "Duration(us)", "-5", "negative_duration"),
     *[(KERNELS, "Start Time(us)", cell, "csv_bad_cell") for cell in ("'1'", "-5", "", "inf")],
-    *[(BLOCKS, "Size(KB)", cell, "csv_bad_value") for cell in ("abc", "nan", "9" * 30)],
+    *[(BLOCKS, "Size(KB)", cell, "csv_bad_value") for cell in ("abc", "nan", "9" * 30, "-4")],
+    (BLOCKS, "Allocation Total Reserved(MB)", "-0.5", "csv_bad_value"),
     *[(BLOCKS, "Allocation Time(us)", cell, "csv_bad_cell") for cell in ("abc", "-5", "")],
     *[(BLOCKS, "Release Time(us)", cell, "csv_bad_value") for cell in ("abc", "-5", "1e30")],
-    *[(CURVE, "Total Allocated(MB)", cell, "csv_bad_value") for cell in ("abc", "inf", "1e30")],
+    *[(CURVE, "Total Allocated(MB)", cell, "csv_bad_value") for cell in ("abc", "-1", "1e30")],
     *[(CURVE, "Timestamp(us)", cell, "csv_bad_cell") for cell in ("abc", "-5", "")],
-    *[(MODULES, "Total Reserved(MB)", cell, "csv_bad_cell") for cell in ("abc", "nan", "")],
+    *[(MODULES, "Total Reserved(MB)", cell, "csv_bad_cell") for cell in ("abc", "nan", "", "-2")],
 ]
 COLUMNS = [
     (KERNELS, "Duration(us)", "csv_missing_column"),
@@ -75,6 +77,26 @@ def test_cell(ask, span, name, column, cell, code):
     write(path, rows)
     count, source = issues(ask, span)[code]
     assert (count, source) == (1, str(path.relative_to(span)))
+
+
+@pytest.mark.parametrize(
+    "name,column",
+    [(KERNELS, "Duration(us)"), (CURVE, "Component"), ("op_statistic.csv", "OP Type")],
+)
+def test_a_column_twice(ask, span, name, column):
+    """The first is read, both are kept."""
+    path = next(span.rglob(name))
+    rows = rows_of(path)
+    totals = "SELECT count(*), sum(dur)::BIGINT FROM slice"
+    before = ask(span, totals)
+    write(path, [row + [rows[0][0] if i == 0 else "7"] for i, row in enumerate(rows)])
+    found = issues(ask, span)["csv_repeated_column"]
+    assert found == (1, f"{path.relative_to(span)}: {rows[0][0]}")
+    write(path, [row + [column if i == 0 else "7"] for i, row in enumerate(rows)])
+    assert issues(ask, span)["csv_repeated_column"][0] == 1
+    assert ask(span, totals) == before
+    ((definition,),) = ask(span, f"SELECT definition FROM source_table WHERE name = '{path.stem}'")
+    assert json.loads(definition)["header"] == [*rows[0], column]
 
 
 @pytest.mark.parametrize("name,column,code", COLUMNS)
@@ -160,3 +182,77 @@ def test_lines_and_quotes_of_csv(ask, span, run_sonde, tmp_path):
     assert done.returncode == 0, done.stderr
     expected = b"\r\n".join([lines[0], b"plain,2", lines[1], b'"a""b",1', b""])
     assert next(out.rglob("op_statistic.csv")).read_bytes() == expected
+
+
+def test_numbers_of_a_database(ask, tmp_path):
+    """Counters that a double does not hold, sizes below zero, texts: counted, the others exact."""
+    path = tmp_path / "ascend_pytorch_profiler_0.db"
+    big = 2**53 + 1
+    with sqlite3.connect(path) as writer:
+        writer.execute("CREATE TABLE STRING_IDS (id, value)")
+        writer.execute("CREATE TABLE NIC (timestampNs, deviceId, funcId, rxBytes)")
+        values = [1, 2**53, big, -big, 2**63 - 1, 2**60, str(big), 2.5e300, "many", None]
+        rows = [(i, 0, 0, value) for i, value in enumerate(values)]
+        writer.executemany("INSERT INTO NIC VALUES (?, ?, ?, ?)", rows)
+        writer.execute(
+            "CREATE TABLE NPU_MODULE_MEM (timestampNs, deviceId, moduleId, totalReserved)"
+        )
+        writer.execute("INSERT INTO NPU_MODULE_MEM VALUES (1, 0, 7, -5), (2, 0, 7, 5)")
+        writer.execute(
+            "CREATE TABLE MEMORY_RECORD (component, timestamp, totalAllocated, totalReserved)"
+        )
+        totals = [(1, 4, 9, None), (1, 5, -1, "x"), (1, 6, 16, None)]
+        writer.executemany("INSERT INTO MEMORY_RECORD VALUES (?, ?, ?, ?)", totals)
+        writer.execute("CREATE TABLE OP_MEMORY (name, size, allocationTime, releaseTotalActive)")
+        writer.execute("INSERT INTO OP_MEMORY VALUES (1, -8, 5, -2), (1, 8, 6, 2)")
+    writer.close()
+    assert ask(
+        path,
+        "SELECT code, source, count FROM import_issue WHERE code IN "
+        "('db_bad_value', 'db_counter_rounded') ORDER BY source, code",
+    ) == [
+        ("db_bad_value", f"{path.name}: MEMORY_RECORD", "2"),
+        ("db_bad_value", f"{path.name}: NIC", "1"),
+        ("db_counter_rounded", f"{path.name}: NIC", "4"),
+        ("db_bad_value", f"{path.name}: NPU_MODULE_MEM", "1"),
+        ("db_bad_value", f"{path.name}: OP_MEMORY", "2"),
+    ]
+    blocks = "SELECT size_bytes, free_total_active FROM memory_block ORDER BY alloc_ts"
+    assert ask(path, blocks) == [("-1", ""), ("8", "2")]
+    totals = "SELECT total_allocated, total_reserved, size_bytes FROM memory_event ORDER BY ts"
+    assert ask(path, totals) == [("9", "", "0"), ("", "", "0"), ("16", "", "7")]
+    ports = "SELECT c.value FROM counter c JOIN track t USING (track_id) WHERE t.name LIKE 'NIC%'"
+    assert sorted(float(row[0]) for row in ask(path, ports)) == sorted(
+        float(value) for value in values if value not in ("many", None)
+    )
+    modules = ports.replace("NIC", "NPU Module")
+    assert [float(row[0]) for row in ask(path, modules)] == [5.0]
+
+
+def test_an_id_of_an_arrow_that_is_used_again(ask, tmp_path):
+    """The operator before a task launched it, in its row and in its arrow."""
+    folder = tmp_path / "span_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    folder.mkdir(parents=True)
+    name = {"ph": "M", "name": "process_name", "tid": 0}
+    events = [
+        name | {"pid": 1, "args": {"name": "Python"}},
+        name | {"pid": 2, "args": {"name": "Ascend Hardware"}},
+        {"ph": "M", "name": "thread_name", "pid": 2, "tid": 5, "args": {"name": "Stream 5"}},
+    ]
+    arrow = {"name": "async_npu", "cat": "async_npu", "id": "7"}
+    for i in range(3):
+        op = {"ph": "X", "pid": 1, "tid": 9, "name": f"op{i}", "cat": "cpu_op", "dur": 5}
+        task = {"ph": "X", "pid": 2, "tid": 5, "name": f"k{i}", "dur": 5}
+        task["args"] = {"Task Type": "AI_CORE", "Stream Id": 5, "Task Id": i}
+        events += [op | {"ts": 100 * i + 1}, task | {"ts": 100 * i + 50}]
+        events.append(arrow | {"ph": "s", "pid": 1, "tid": 9, "ts": 100 * i + 1})
+        if i != 1:  # of this one nothing was launched
+            events.append(arrow | {"ph": "f", "bp": "e", "pid": 2, "tid": 5, "ts": 100 * i + 50})
+    (folder / "trace_view.json").write_text(json.dumps(events))
+    ends = "JOIN slice s USING (slice_id) LEFT JOIN slice o ON o.slice_id = t.launch_slice_id"
+    launches = f"SELECT s.name, coalesce(o.name, '') FROM device_task t {ends} ORDER BY 1"
+    assert ask(folder.parent, launches) == [("k0", "op0"), ("k1", ""), ("k2", "op2")]
+    arrows = "SELECT o.name, i.name FROM flow JOIN slice o ON o.slice_id = slice_out "
+    arrows += "JOIN slice i ON i.slice_id = slice_in ORDER BY 1"
+    assert ask(folder.parent, arrows) == [("op0", "k0"), ("op2", "k2")]
+    assert issues(ask, folder.parent)["trace_flow_repeated"][0] == 1

@@ -1,8 +1,11 @@
 // Sampled values of devices and host, one description a table.
 #include <array>
+#include <cmath>
+#include <optional>
 
 #include "base/strings.h"
 #include "importers/ascend_db/db_trace.h"
+#include "importers/ascend_db/issues.h"
 
 namespace sonde::importers::db_import {
 namespace {
@@ -118,6 +121,34 @@ constexpr std::array kSources = std::to_array<Source>({
 
 constexpr int kFirstSeries = 5;
 
+// Whether a double does not hold the whole number that a cell does.
+bool IsRounded(const SqliteRow& row, int column, double value) {
+  constexpr double kExact = 9007199254740992.0;   // 2^53
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  constexpr int kReal = 2;
+  if (std::fabs(value) < kExact || row.Type(column) == kReal) return false;
+  const auto whole = row.Int(column);
+  return !whole || value >= kEnd || static_cast<int64_t>(value) != *whole;
+}
+
+// The value of a series; nullopt for none, and counted where the cell is not empty.
+std::optional<double> ValueOf(DbTrace& trace, const SqliteRow& row, int column,
+                              const Source& source) {
+  const auto value = row.Double(column);
+  const std::string_view name = source.series[static_cast<size_t>(column - kFirstSeries)].name;
+  const bool is_size = name == "B" || name.ends_with(" B");
+  if (value && std::isfinite(*value) && !(is_size && *value < 0)) {
+    if (IsRounded(row, column, *value)) {
+      trace.rows.issues.Add(kDbRoundedCounter, Concat(trace.file, ": ", source.table));
+    }
+    return value;
+  }
+  if (!row.IsNull(column)) {
+    trace.rows.issues.Add(kDbBadValue, Concat(trace.file, ": ", source.table));
+  }
+  return std::nullopt;
+}
+
 void ReadSource(DbTrace& trace, const Source& source) {
   if (!trace.reader.HasTable(source.table)) return;
   std::vector<std::string_view> columns = {"timestampNs", "deviceId", source.number_key,
@@ -138,7 +169,7 @@ void ReadSource(DbTrace& trace, const Source& source) {
                                                 : std::string(trace.rows.names.Text(name)));
     }
     for (int i = kFirstSeries; i < static_cast<int>(columns.size()); ++i) {
-      const auto value = row.Double(i);
+      const auto value = ValueOf(trace, row, i, source);
       if (!value) continue;
       const Series& series = source.series[static_cast<size_t>(i - kFirstSeries)];
       const int32_t track = trace.rows.Track(

@@ -58,6 +58,8 @@ struct DbTrace {
   void Read(std::string_view table, const std::vector<std::string_view>& columns,
             const SqliteTake& take);
   void WrongType(std::string_view table);
+  // Of a cell that need not hold anything; what is no size there is counted and unknown (-1), too.
+  int64_t Size(const SqliteRow& row, int column, std::string_view table);
   // Thread of (pid << 32 | tid).
   int32_t Thread(int64_t global_tid);
   int32_t MainProcess() { return rows.Process(main_pid); }

@@ -17,6 +17,14 @@ inline constexpr store::IssueKind kDbMissingColumn{
 inline constexpr store::IssueKind kDbWrongType{
     "db_wrong_type", store::Severity::kWarning,
     "a cell that must hold a number holds something else; its row was left out"};
+inline constexpr store::IssueKind kDbBadValue{
+    "db_bad_value", store::Severity::kWarning,
+    "a cell that may hold a number holds something else, or a size below zero; it counts as "
+    "unknown, its row was taken"};
+inline constexpr store::IssueKind kDbRoundedCounter{
+    "db_counter_rounded", store::Severity::kWarning,
+    "a value of a counter has more digits than a double holds (a whole number beyond 2^53) and was "
+    "rounded"};
 inline constexpr store::IssueKind kDbUnknownId{
     "db_unknown_id", store::Severity::kWarning,
     "a cell refers to a row or text that the database does not hold"};

@@ -32,20 +32,21 @@ void ReadBlocks(DbTrace& trace) {
                const auto size = row.Int(1);
                const auto alloc = row.Int(2);
                if (!size || !alloc) return trace.WrongType("OP_MEMORY");
+               const auto bytes = [&](int column) { return trace.Size(row, column, "OP_MEMORY"); };
                store::MemoryBlockRow block;
                block.process_id = trace.MainProcess();
                block.device_type = DeviceType(row.Int(12));
                block.device_index = DeviceIndex(row.Int(12));
-               block.size_bytes = *size;
+               block.size_bytes = bytes(1);
                block.alloc_ts = *alloc;
                block.free_ts = row.Int(3).value_or(-1);
                block.active_free_ts = row.Int(4).value_or(-1);
-               block.alloc_total_allocated = row.Int(5).value_or(-1);
-               block.alloc_total_reserved = row.Int(6).value_or(-1);
-               block.alloc_total_active = row.Int(7).value_or(-1);
-               block.free_total_allocated = row.Int(8).value_or(-1);
-               block.free_total_reserved = row.Int(9).value_or(-1);
-               block.free_total_active = row.Int(10).value_or(-1);
+               block.alloc_total_allocated = bytes(5);
+               block.alloc_total_reserved = bytes(6);
+               block.alloc_total_active = bytes(7);
+               block.free_total_allocated = bytes(8);
+               block.free_total_reserved = bytes(9);
+               block.free_total_active = bytes(10);
                block.stream = row.Int(11).value_or(0);
                block.name = trace.Text(row, 0);
                // Only the framework knows streams and active memory.
@@ -65,20 +66,25 @@ void ReadCurve(DbTrace& trace) {
                const auto ts = row.Int(1);
                if (!ts) return trace.WrongType("MEMORY_RECORD");
                if (trace.TextView(row, 0) == "PTA+GE") return;  // the sum of two others
+               const auto bytes = [&](int column) {
+                 return trace.Size(row, column, "MEMORY_RECORD");
+               };
                store::MemoryEventRow event;
                event.ts = *ts;
                event.process_id = trace.MainProcess();
                event.device_type = DeviceType(row.Int(6));
                event.device_index = DeviceIndex(row.Int(6));
-               event.total_allocated = row.Int(2).value_or(-1);
-               event.total_reserved = row.Int(3).value_or(-1);
-               event.total_active = row.Int(4).value_or(-1);
+               event.total_allocated = bytes(2);
+               event.total_reserved = bytes(3);
+               event.total_active = bytes(4);
                event.stream = row.Int(5).value_or(0);
                event.component = trace.Text(row, 0);
-               const auto [before, is_first] = last.try_emplace(
-                   {event.component, row.Int(6).value_or(-1)}, event.total_allocated);
-               if (!is_first) event.size_bytes = Change(event.total_allocated, before->second);
-               before->second = event.total_allocated;
+               if (event.total_allocated >= 0) {
+                 const std::pair key(event.component, row.Int(6).value_or(-1));
+                 int64_t& before = last.try_emplace(key, event.total_allocated).first->second;
+                 event.size_bytes = Change(event.total_allocated, before);
+                 before = event.total_allocated;
+               }
                trace.rows.memory_events.push_back(event);
              });
 }

@@ -148,6 +148,13 @@ void DbTrace::WrongType(std::string_view table) {
   rows.issues.Add(kDbWrongType, Concat(file, ": ", table));
 }
 
+int64_t DbTrace::Size(const SqliteRow& row, int column, std::string_view table) {
+  const auto size = row.Int(column);
+  if (size && *size >= 0) return *size;
+  if (!row.IsNull(column)) rows.issues.Add(kDbBadValue, Concat(file, ": ", table));
+  return -1;
+}
+
 int32_t DbTrace::Thread(int64_t global_tid) {
   const int64_t pid = global_tid >> 32;
   return rows.Thread(rows.Process(pid), global_tid & 0xffffffff);

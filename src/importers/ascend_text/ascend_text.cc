@@ -37,14 +37,7 @@ class SideFiles {
     ReadSpanMetadata(span_.folder, trace_.rows);
     CountUnread(span_, trace_.rows.issues);
     for (const SpanFile& file : span_.tables) SONDE_RETURN_IF_ERROR(TakeCsv(file));
-    for (const SpanFile& file : span_.texts) {
-      if (base::BaseName(file.path) == "communication.json") {
-        SONDE_RETURN_IF_ERROR(TakeCommunication(file));
-      } else {
-        OpenPart(file.path, file.relative,
-                 trace_.rows.issues);  // only kept; tells where it is none
-      }
-    }
+    for (const SpanFile& file : span_.texts) TakeCommunication(file);
     for (const SpanFile& file : span_.memory) TakeMemory(file);
     for (const SpanFile& file : span_.analysis) SONDE_RETURN_IF_ERROR(TakeAnalysis(file));
     std::vector<SpanFile> kept = span_.texts;
@@ -65,11 +58,14 @@ class SideFiles {
     return CopyCsv(file, content->text(), names_, trace_.rows.issues, transaction_);
   }
 
-  Status TakeCommunication(const SpanFile& file) {
+  void TakeCommunication(const SpanFile& file) {
     const auto content = OpenPart(file.path, file.relative, trace_.rows.issues);
-    if (!content) return {};
-    text_import::RowsOfCommunication(file, content->text(), trace_);
-    return {};
+    if (!content) return;
+    if (base::BaseName(file.path) == "communication.json") {
+      text_import::RowsOfCommunication(file, content->text(), trace_);
+    } else {
+      text_import::CheckCommunicationMatrix(file, content->text(), trace_.rows.issues);
+    }
   }
 
   void TakeMemory(const SpanFile& file) {

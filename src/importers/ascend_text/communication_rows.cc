@@ -1,4 +1,5 @@
-// communication.json: times of operations, and transfers where no timeline has them.
+// communication.json: times of operations, and transfers where no timeline has them; the shape of
+// communication_matrix.json, which is only kept.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include "importers/ascend/groups.h"
 #include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
+#include "importers/trace_events/members.h"
 
 namespace sonde::importers::text_import {
 namespace {
@@ -43,18 +45,28 @@ class CommunicationRows {
     }
   }
 
+  // Operations of a kind of a step; the device's own tool has neither.
   void Run(const JsonValue& root) {
     for (const auto& [step, kinds] : root.Members()) {
+      if (kinds["Communication Time Info"].IsObject()) {
+        Take("", step, kinds);
+        continue;
+      }
+      if (!kinds.IsObject()) OtherShape();
       for (const auto& [kind, operations] : kinds.Members()) {
+        if (!operations.IsObject()) OtherShape();
         for (const auto& [key, parts] : operations.Members()) Take(step, key, parts);
       }
     }
   }
 
  private:
+  void OtherShape() { rows_.issues.Add(kJsonShape, file_); }
+
   void Take(std::string_view step, std::string_view key, const JsonValue& parts) {
     const size_t at = key.rfind('@');
-    if (at == std::string_view::npos) return;  // the total of all
+    if (at == std::string_view::npos && key.starts_with("Total")) return;  // of all
+    if (at == std::string_view::npos || !parts.IsObject()) return OtherShape();
     const auto hash = base::ParseUint64(key.substr(at + 1));
     const JsonValue times = parts["Communication Time Info"];
     const int64_t start = Ns(times["Start Timestamp(us)"], "");
@@ -119,8 +131,10 @@ class CommunicationRows {
   }
 
   void AddTransfers(int32_t index, const JsonValue& transports) {
+    if (!transports.IsObject()) return OtherShape();
     for (const auto& [transport, facts] : transports.Members()) {
       if (transport == "SDMA") continue;  // the sum of the links inside a machine
+      if (!facts["Size Distribution"].IsObject()) OtherShape();
       for (const auto& [size, counts] : facts["Size Distribution"].Members()) {
         const auto megabytes = base::ParseDouble(size);
         const auto count = counts[0].AsInt();
@@ -147,7 +161,56 @@ class CommunicationRows {
   std::map<int32_t, bool> has_transits_;
 };
 
+// Links between ranks, by operation; those by kind and step, but for the device's own tool.
+class MatrixCheck {
+ public:
+  // False where the text is no JSON.
+  bool Run(std::string_view text) {
+    constexpr std::string_view kMark = "\xEF\xBB\xBF";
+    if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+    text = base::Trim(text);
+    if (text.size() < 2 || text.front() != '{' || text.back() != '}') return false;
+    Walk(text, 0);
+    return whole_;
+  }
+  int64_t others() const { return others_; }
+
+ private:
+  static constexpr int kLinkOfTool = 2;
+  static constexpr int kLink = 4;
+
+  void Walk(std::string_view object, int depth) {
+    const bool may_be_link = depth == kLinkOfTool || depth == kLink;
+    if (may_be_link && trace_events::FindMember(object, "Transport Type")) return;
+    if (depth == kLink) {
+      ++others_;
+      return;
+    }
+    whole_ &= trace_events::ForEachMember(
+        object, [&](std::string_view, bool, const trace_events::JsonValue& value) {
+          if (value.is_string || value.text[0] != '{') {
+            ++others_;
+          } else {
+            Walk(value.text, depth + 1);
+          }
+        });
+  }
+
+  int64_t others_ = 0;
+  bool whole_ = true;
+};
+
 }  // namespace
+
+void CheckCommunicationMatrix(const SpanFile& file, std::string_view json,
+                              store::ImportIssues& issues) {
+  MatrixCheck check;
+  if (!check.Run(json)) {
+    issues.Add(kJsonGarbled, file.relative);
+  } else if (check.others() > 0) {
+    issues.Add(kJsonShape, file.relative, -1, check.others());
+  }
+}
 
 void RowsOfCommunication(const SpanFile& file, std::string_view json, TextTrace& trace) {
   const auto document = base::JsonDocument::Parse(json, file.relative);

@@ -1,6 +1,7 @@
 #include "importers/ascend_text/copy_csv.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,20 @@ std::string FormJson(const CsvFacts& facts) {
   return json.Take();
 }
 
+// Under the name of the first.
+void CountRepeated(const std::vector<std::string>& header, std::string_view file,
+                   store::ImportIssues& issues) {
+  std::set<std::string_view> names;
+  std::string_view first;
+  int64_t repeated = 0;
+  for (const std::string& name : header) {
+    if (name.empty() || names.insert(name).second) continue;
+    if (repeated++ == 0) first = name;
+  }
+  if (repeated == 0) return;
+  issues.Add(kCsvRepeatedColumn, store::ToValidUtf8(base::Concat(file, ": ", first)), -1, repeated);
+}
+
 void CountForm(const CsvFacts& facts, std::string_view file, store::ImportIssues& issues) {
   if (facts.is_cut_off) issues.Add(kCsvCutOff, file);
   if (facts.ragged_rows > 0) issues.Add(kCsvRagged, file, -1, facts.ragged_rows);
@@ -51,6 +66,7 @@ Status CopyCsv(const SpanFile& file, std::string_view text, store::SourceNames& 
     return {};
   }
   CountForm(facts, file.relative, issues);
+  CountRepeated(facts.header, file.relative, issues);
   std::string_view name = base::BaseName(file.path);
   name.remove_suffix(4);  // ".csv"
   store::SourceTable table{.file = file.relative,

@@ -99,7 +99,7 @@ class Columns {
     const auto value = Real(row, column);
     if (!value) return -1;
     constexpr double kLargest = 9e15;
-    if (std::fabs(*value * unit) < kLargest) return std::llround(*value * unit);
+    if (*value >= 0 && *value * unit < kLargest) return std::llround(*value * unit);
     issues_.Add(kCsvBadValue, file_.relative, position_);
     return -1;
   }
@@ -408,10 +408,13 @@ void CurveRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
     event.total_active = columns.Bytes(row, active, unit);
     event.stream = columns.IntOr(row, stream, 0);
     event.component = rows.names.Intern(Cell(row, component));
-    const auto [before, is_first] =
-        last.try_emplace({event.component, event.device_index}, event.total_allocated);
-    if (!is_first) event.size_bytes = Change(event.total_allocated, before->second);
-    before->second = event.total_allocated;
+    if (event.total_allocated >= 0) {
+      int64_t& before =
+          last.try_emplace({event.component, event.device_index}, event.total_allocated)
+              .first->second;
+      event.size_bytes = Change(event.total_allocated, before);
+      before = event.total_allocated;
+    }
     rows.memory_events.push_back(event);
   });
 }
@@ -428,7 +431,7 @@ void ModuleMemoryRows(const SpanFile& file, std::string_view text, TextTrace& tr
   columns.ForEachRow([&](const CsvRow& row) {
     const auto ts = Ns(row, time);
     const auto value = base::ParseDouble(Cell(row, reserved));
-    if (!ts || !value || !std::isfinite(*value)) return columns.BadCell();
+    if (!ts || !value || !(*value >= 0) || !std::isfinite(*value)) return columns.BadCell();
     const int32_t track = rows.Track({.kind = "counter",
                                       .name = Concat("NPU Module ", Cell(row, component), " B"),
                                       .process_id = trace.process_id,

@@ -29,19 +29,28 @@ inline constexpr store::IssueKind kCsvMissingColumn{
 inline constexpr store::IssueKind kCsvLessColumns{
     "csv_less_columns", store::Severity::kWarning,
     "a CSV file lacks a column; its rows were taken, and what it would say is unknown"};
+inline constexpr store::IssueKind kCsvRepeatedColumn{
+    "csv_repeated_column", store::Severity::kWarning,
+    "a name of a column stands in the header of a CSV file more than once; the first was read, all "
+    "were kept"};
 inline constexpr store::IssueKind kCsvBadCell{
     "csv_bad_cell", store::Severity::kWarning,
-    "a cell that must hold a number holds something else; its row was left out"};
+    "a cell that must hold a number holds something else, or a size below zero; its row was left "
+    "out"};
 inline constexpr store::IssueKind kCsvBadValue{
     "csv_bad_value", store::Severity::kWarning,
-    "a cell that may hold a number holds something else, or one that does not fit; it counts as "
-    "unknown, its row was taken"};
+    "a cell that may hold a number holds something else, one that does not fit, or a size below "
+    "zero; it counts as unknown, its row was taken"};
 inline constexpr store::IssueKind kTextGarbled{
     "text_garbled", store::Severity::kWarning,
     "a text is not valid UTF-8; its bad bytes were replaced"};
 inline constexpr store::IssueKind kJsonGarbled{
     "json_garbled", store::Severity::kWarning,
     "a JSON deliverable cannot be understood and has no meaning in other tables"};
+inline constexpr store::IssueKind kJsonShape{
+    "json_other_shape", store::Severity::kWarning,
+    "a part of communication.json or communication_matrix.json has another shape than Ascend's "
+    "profilers give it and was left out"};
 inline constexpr store::IssueKind kBadOperation{
     "communication_without_time", store::Severity::kWarning,
     "an operation of communication.json has no start that makes sense and was left out"};

@@ -48,4 +48,8 @@ void RowsOfCsv(const SpanFile& file, std::string_view text, TextTrace& trace);
 // Times and transfers of communication.json.
 void RowsOfCommunication(const SpanFile& file, std::string_view json, TextTrace& trace);
 
+// communication_matrix.json gives no rows: only counts where it is not what its name says.
+void CheckCommunicationMatrix(const SpanFile& file, std::string_view json,
+                              store::ImportIssues& issues);
+
 }  // namespace sonde::importers::text_import

@@ -147,9 +147,12 @@ void ReadMemoryRecord(const SpanFile& file, std::string_view text, int32_t proce
     const auto number = [&](size_t i) {
       return i < cells.size() ? base::ParseInt64(base::Trim(cells[i])) : std::nullopt;
     };
+    const auto is_size = [&](size_t i) { return number(i).value_or(-1) >= 0; };
     const auto ts = number(0);
     const auto allocated = number(1);
-    if (!ts || !allocated || *allocated < 0 || !IsTime(*ts, 0)) {
+    const bool has_sizes =
+        is_size(1) && (cells.size() < 3 || is_size(2)) && (cells.size() < 4 || is_size(3));
+    if (!ts || !has_sizes || !IsTime(*ts, 0)) {
       rows.issues.Add(kBadLine, file.relative, position);
       return;
     }
