@@ -96,8 +96,6 @@ def test_one_bad_file(shared_data, tmp_path, ask, name, pattern, table, damage):
     issues = ask(span, "SELECT severity, code, source, advice FROM import_issue")
     names = (victim.name, f"{victim.parent.name}/") if damage is folder else (victim.name,)
     named = [row for row in issues if any(name in row[2] or name in row[3] for name in names)]
-    if damage is half and victim.name == "communication_matrix.json":
-        return  # kept as it is, whatever it holds
     assert named, issues
     if damage not in (folder, half):  # a folder is no file of that name
         assert any(row[0] in ("warning", "error") for row in named), named
@@ -114,6 +112,79 @@ def test_text_beside_a_bad_database(shared_data, tmp_path, ask):
     (issue,) = ask(span, "SELECT source, advice FROM import_issue WHERE code = 'file_unreadable'")
     assert issue[0].endswith(database.name)
     assert "cut off" in issue[1]
+
+
+def test_text_beside_a_database_with_a_damaged_list_of_tables(shared_data, tmp_path, ask):
+    """Its first page is whole: only SQLite tells."""
+    span = reader.copy_of(shared_data / TEXT, tmp_path / "span_ascend_pt")
+    slices = ask(span, "SELECT count(*), sum(dur)::BIGINT FROM slice")
+    database = next((shared_data / DB).rglob("ascend_pytorch_profiler_0.db"))
+    beside = next(span.rglob("trace_view.json")).with_name(database.name)
+    beside.write_bytes(database.read_bytes())
+    assert ask(span, "SELECT code FROM import_issue WHERE code IN ('text_beside_db', 'x')")
+    content = bytearray(database.read_bytes())
+    page = int.from_bytes(content[16:18], "big")
+    assert content[100] == 5  # the list has pages of its own below the first
+    first = int.from_bytes(content[112:114], "big")
+    inner = int.from_bytes(content[first : first + 4], "big")
+    content[(inner - 1) * page : inner * page] = b"\xff" * page
+    beside.write_bytes(content)
+    assert ask(span, "SELECT count(*), sum(dur)::BIGINT FROM slice") == slices
+    (issue,) = ask(span, "SELECT source, advice FROM import_issue WHERE code = 'file_unreadable'")
+    assert issue[0].endswith(database.name)
+    assert "is damaged: " in issue[1]
+    # Alone it is one clear error.
+    beside.rename(tmp_path / database.name)
+    with pytest.raises(AssertionError, match="error: .*malformed"):
+        ask(tmp_path / database.name, "SELECT 1")
+
+
+@pytest.mark.parametrize(
+    "name,content,code,count",
+    [
+        ("communication.json", {}, None, 0),
+        ("communication.json", {"step1": {"p2p": {}, "collective": {}}}, None, 0),
+        ("communication.json", [], "json_garbled", 1),
+        ("communication.json", {"a": 1, "b": [], "c": {"d": 5, "e": None}}, "json_other_shape", 4),
+        ("communication.json", {"s": {"p2p": {"op": {}, "op@1": 7}}}, "json_other_shape", 2),
+        ("communication.json", {"s": {"p2p": {"op@1": {}}}}, "communication_without_time", 1),
+        ("communication_matrix.json", {}, None, 0),
+        ("communication_matrix.json", {"step1": {"p2p": {}, "collective": {}}}, None, 0),
+        ("communication_matrix.json", {"op@1": {"0-1": {"Transport Type": "HCCS"}}}, None, 0),
+        ("communication_matrix.json", [1], "json_garbled", 1),
+        ("communication_matrix.json", {"a": 1, "b": {"c": []}}, "json_other_shape", 2),
+        (
+            "communication_matrix.json",
+            {"s": {"p2p": {"op@1": {"0-1": {"Bandwidth": 1}, "0-2": 1}}}},
+            "json_other_shape",
+            2,
+        ),
+    ],
+)
+def test_json_of_another_shape(shared_data, tmp_path, ask, name, content, code, count):
+    span = reader.copy_of(shared_data / TEXT, tmp_path / "span_ascend_pt")
+    path = next(span.rglob(name))
+    path.write_text(json.dumps(content))
+    found = ask(span, f"SELECT code, count FROM import_issue WHERE ends_with(source, '{name}')")
+    assert found == ([(code, str(count))] if code else [])
+    assert int(ask(span, "SELECT count(*) FROM slice")[0][0]) > 0
+
+
+def test_communication_of_the_devices_own_tool(shared_data, tmp_path, ask):
+    """Its operations lie under no step and no kind."""
+    span = reader.copy_of(shared_data / RAW, tmp_path / "span_ascend_pt")
+    path = next(span.rglob("communication.json"))
+    expected = [
+        (
+            key.rpartition("@")[0],
+            reader.ns(1000 * parts["Communication Time Info"]["Wait Time(ms)"]),
+        )
+        for key, parts in json.loads(path.read_text()).items()
+        if "@" in key
+    ]
+    assert expected
+    found = ask(span, "SELECT name, wait_ns FROM communication_op WHERE wait_ns >= 0 ORDER BY ts")
+    assert [(name, int(wait)) for name, wait in found] == expected
 
 
 def test_database_that_is_cut_off(shared_data, tmp_path, ask):

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "importers/ascend_db/sqlite_reader.h"
 #include "importers/common/part_file.h"
 
 namespace sonde::importers {
@@ -195,6 +196,14 @@ Status LookAtDatabase(const SpanFile& file) {
   return {};
 }
 
+// The same, where texts can stand in for it, by its list of tables too.
+Status LookCloser(const SpanFile& file) {
+  const Status schema = CheckSchema(file.path);
+  if (schema.ok()) return schema;
+  return base::CorruptDataError(
+      base::Concat("'", file.relative, "' is damaged: ", schema.message()));
+}
+
 // Where nothing else is there to read, the one that was named or found is opened all the same, and
 // tells itself what is wrong or what can be saved.
 void SetDamagedAside(AscendSpan& span) {
@@ -202,6 +211,7 @@ void SetDamagedAside(AscendSpan& span) {
   std::vector<DamagedFile> damaged;
   for (const SpanFile& file : span.databases) {
     Status why = LookAtDatabase(file);
+    if (why.ok() && span.has_texts()) why = LookCloser(file);
     if (why.ok()) {
       good.push_back(file);
     } else {

@@ -2,7 +2,7 @@
 //
 // A path may be the span folder (*_ascend_pt, *_ascend_ms or any that holds its parts), its
 // ASCEND_PROFILER_OUTPUT, a PROF_* folder, or one file. Pure; opens directories, and of databases
-// the first bytes.
+// the first bytes, beside texts their list of tables.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ struct AscendSpan {
   std::vector<SpanFile> texts;      // other JSON of the deliverables
   std::vector<SpanFile> metadata;   // profiler_info*.json, profiler_metadata.json
   std::vector<SpanFile> memory;     // cpu_ms_memory_record_*.txt of MindSpore on a CPU
-  // Databases that are none, or cut off where others or texts lie beside: they are left out.
+  // Databases that are none, or cut off or damaged where others or texts lie beside: they are left
+  // out.
   std::vector<DamagedFile> damaged;
   std::vector<std::string> unread;       // other files and folders ("logs/"), relative
   std::vector<std::string> all() const;  // paths

@@ -138,6 +138,22 @@ std::string SqliteRow::Literal(int column) const {
   }
 }
 
+Status CheckSchema(const std::string& path) {
+  if (base::FileSize(path + "-wal").value_or(0) > 0) return {};
+  sqlite3* database = nullptr;
+  const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY;
+  int code = sqlite3_open_v2(SqliteUri(path).c_str(), &database, flags, nullptr);
+  const char* const kSql = "SELECT count(*) FROM sqlite_master";
+  if (code == SQLITE_OK) code = sqlite3_exec(database, kSql, nullptr, nullptr, nullptr);
+  Status status;
+  if (code != SQLITE_OK) {
+    status = base::CorruptDataError(database == nullptr ? std::string("out of memory")
+                                                        : sqlite3_errmsg(database));
+  }
+  sqlite3_close(database);
+  return status;
+}
+
 SqliteReader::SqliteReader(sqlite3* database, std::string path, std::string temporary_folder)
     : database_(database), path_(std::move(path)), temporary_folder_(std::move(temporary_folder)) {}
 

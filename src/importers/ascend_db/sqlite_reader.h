@@ -89,6 +89,10 @@ class SqliteReader {
   std::vector<SqliteObject> objects_;
 };
 
+// Fails where SQLite itself refuses the database for what its list of tables says, or for its
+// length; a SqliteReader saves what it can of such a one. Where a log lies beside, nothing is said.
+Status CheckSchema(const std::string& path);
+
 // A database that is only read, as SQLite names it: no lock, no journal.
 std::string SqliteUri(const std::string& path);
 
