@@ -199,7 +199,7 @@ Status LookAtDatabase(const SpanFile& file) {
 // The same, where texts can stand in for it, by its list of tables too.
 Status LookCloser(const SpanFile& file) {
   const Status schema = CheckSchema(file.path);
-  if (schema.ok()) return schema;
+  if (schema.ok()) return {};
   return base::CorruptDataError(
       base::Concat("'", file.relative, "' is damaged: ", schema.message()));
 }

@@ -143,7 +143,7 @@ Status CheckSchema(const std::string& path) {
   sqlite3* database = nullptr;
   const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY;
   int code = sqlite3_open_v2(SqliteUri(path).c_str(), &database, flags, nullptr);
-  const char* const kSql = "SELECT count(*) FROM sqlite_master";
+  constexpr const char* kSql = "SELECT count(*) FROM sqlite_master";
   if (code == SQLITE_OK) code = sqlite3_exec(database, kSql, nullptr, nullptr, nullptr);
   Status status;
   if (code != SQLITE_OK) {
