@@ -8,8 +8,8 @@
 #include "base/hash.h"
 #include "base/host/json.h"
 #include "base/strings.h"
-#include "importers/ascend_db/sqlite_reader.h"
 #include "importers/common/part_file.h"
+#include "importers/common/sqlite_reader.h"
 
 namespace sonde::importers {
 namespace {

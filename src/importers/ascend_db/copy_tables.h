@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "importers/ascend_db/sqlite_reader.h"
+#include "importers/common/sqlite_reader.h"
 #include "store/import_issues.h"
 #include "store/source_tables.h"
 #include "store/store.h"

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "importers/ascend_db/sqlite_reader.h"
+#include "importers/common/sqlite_reader.h"
 #include "importers/rows/number_table.h"
 #include "importers/rows/trace_rows.h"
 

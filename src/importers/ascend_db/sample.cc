@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
-#include "importers/ascend_db/sqlite_reader.h"
+#include "importers/common/sqlite_reader.h"
 
 namespace sonde::importers {
 namespace {

@@ -1,4 +1,4 @@
-#include "importers/ascend_db/sqlite_reader.h"
+#include "importers/common/sqlite_reader.h"
 
 #include <sqlite3.h>
 
