@@ -1,5 +1,6 @@
 // What the CSV files mean: kernels, memory.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <initializer_list>
@@ -327,6 +328,19 @@ void SetDevice(std::string_view cell, int16_t& type, int16_t& index) {
   index = static_cast<int16_t>(std::max(DeviceOf(cell), 0));
 }
 
+// Columns of what was allocated, reserved and active behind an allocation, then behind its release.
+std::array<int, 6> TotalColumns(const Columns& columns, std::string_view unit) {
+  std::array<int, 6> found{};
+  size_t i = 0;
+  for (const std::string_view when : {"Allocation", "Release"}) {
+    for (const std::string_view what : {"Allocated", "Reserved", "Active"}) {
+      const std::string column = Concat(when, " Total ", what, unit);
+      found[i++] = columns.Find({column});
+    }
+  }
+  return found;
+}
+
 void BlockRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
   TraceRows& rows = trace.rows;
   Columns columns(text, file, rows.issues);
@@ -343,13 +357,7 @@ void BlockRows(const SpanFile& file, std::string_view text, TextTrace& trace) {
   const int stream = columns.Find({"Stream Ptr"});
   const bool in_mb = columns.Find({"Allocation Total Allocated(MB)"}) >= 0;
   const double unit = in_mb ? kMb : kKb;
-  const auto total = [&](std::string_view when, std::string_view what) {
-    const std::string column = Concat(when, " Total ", what, in_mb ? "(MB)" : "(KB)");
-    return columns.Find({column});
-  };
-  const int totals[] = {total("Allocation", "Allocated"), total("Allocation", "Reserved"),
-                        total("Allocation", "Active"),    total("Release", "Allocated"),
-                        total("Release", "Reserved"),     total("Release", "Active")};
+  const std::array<int, 6> totals = TotalColumns(columns, in_mb ? "(MB)" : "(KB)");
   const int32_t framework = rows.names.Intern("PTA");
   const int32_t graph_engine = rows.names.Intern("GE");
   columns.ForEachRow([&](const CsvRow& row) {
