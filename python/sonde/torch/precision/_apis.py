@@ -282,7 +282,8 @@ class Apis:
         if not api.is_distributed:
             if api.is_masked and isinstance(result, tuple):
                 result = masked(name, "output", result, {})[0]
-            collector.forward_outputs(name, result)
+            written = args[:1] if result is None else ()
+            collector.forward_outputs(name, result, written=written)
             return
         values = masked(name, "output", (*args, *kwargs.values()), {})[0]
         collector.forward_outputs(name, values)

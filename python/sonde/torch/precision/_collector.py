@@ -15,13 +15,14 @@ from typing import Any, Callable, Optional
 from sonde.torch.precision import _errors, _native_probe
 from sonde.torch.precision._config import Config
 from sonde.torch.precision._difference import Difference
-from sonde.torch.precision._nan_watch import Finds, inputs_by_name
+from sonde.torch.precision._nan_watch import Finds, before_change, inputs_by_name
 from sonde.torch.precision._scope import Scope
 from sonde.torch.precision._values import Raw
 
 _FINISH = _native_probe.FINISH
 _SAVE = _native_probe.SAVE_TENSORS
 _WITH_CONSTRUCT = ("L0", "mix")
+_LOOKED_AT = "values that are looked at only"  # an entry that never stays
 
 
 class Nesting(threading.local):
@@ -260,7 +261,7 @@ class Collector:
         if self._filters and not self.scope.wants(name):
             return
         if self._watches:
-            self._inputs_of[name] = (args, kwargs)
+            self._inputs_of[name] = (before_change(self.torch, name, args, kwargs), kwargs)
         elif self.forward_input:
             if self._difference is not None:
                 self._difference.inputs(name, args, kwargs)
@@ -268,8 +269,11 @@ class Collector:
         elif self._stack_flag:
             self._stack(name)
 
-    def forward_outputs(self, name: str, output: Any, parameters: Optional[dict] = None) -> None:
-        """Outputs, and for modules their own parameters."""
+    def forward_outputs(
+        self, name: str, output: Any, parameters: Optional[dict] = None, written: tuple = ()
+    ) -> None:
+        """Outputs, and for modules their own parameters. ``written``: what a call that gives
+        nothing back has changed."""
         if self._place_flag:
             self._place(name)
         if self._filters and not self.scope.wants(name):
@@ -281,15 +285,16 @@ class Collector:
         if not isinstance(output, tuple):
             output = (output,)
         if self._watches:
-            self._watch(name, "output", output)
+            self._watch(name, output, written, parameters)
             return
         if self._difference is not None:
             flags = self._compare(name, output)
         if parameters is None:
             keep = _native_probe.KEEP_PARTS if name.startswith("Distributed.") else 0
             if self._marks_nan:
+                is_bad = self._is_bad(written)  # forgets what the inputs had
                 self._add(name, "output", "output", output, flags)
-                self._mark_nan(name)
+                self._mark_nan(name, is_bad, keep)
             else:
                 self._add(name, "output", "output", output, flags | _FINISH | keep)
         else:
@@ -325,6 +330,7 @@ class Collector:
 
     def finish(self, name: str) -> None:
         """No outputs will come: the call raised."""
+        self._inputs_of.pop(name, None)
         self._functions["finish"](name)
 
     def backward(self, name: str, gradients_in: Any, gradients_out: Any) -> None:
@@ -339,13 +345,17 @@ class Collector:
             return
         if self._watches:
             self._inputs_of[name] = (_as_tuple(gradients_in), None)
-            self._watch(name, "output", _as_tuple(gradients_out))
+            is_kept = self.backward_output and self._watch(name, _as_tuple(gradients_out))
+            if is_kept and self._filters and name.startswith("Module."):
+                self._backward_modules.add(name.rsplit(".", 2)[0])
             return
         if self._marks_nan:
-            self._add(name, "input", "input", _as_tuple(gradients_in), flags)
-            self._functions["take_bad"]()
-            self._add(name, "output", "output", _as_tuple(gradients_out), flags)
-            self._mark_nan(name)
+            if self.backward_input:
+                self._add(name, "input", "input", _as_tuple(gradients_in), flags)
+            if self.backward_output:
+                self._functions["take_bad"]()
+                self._add(name, "output", "output", _as_tuple(gradients_out), flags)
+                self._mark_nan(name)
             return
         if self.backward_input and self.backward_output:
             self._gradients(name, _as_tuple(gradients_in), _as_tuple(gradients_out), flags)
@@ -358,10 +368,19 @@ class Collector:
         if self._filters and name.startswith("Module."):
             self._backward_modules.add(name.rsplit(".", 2)[0])
 
-    def _mark_nan(self, name: str) -> None:
+    def _mark_nan(self, name: str, is_bad: bool = False, keep: int = 0) -> None:
         """Completes an entry of the task nan_check."""
-        bad = 1 if self._functions["take_bad"]() else 0
-        self._add(name, "is_nan", "", Raw(bad), _FINISH)
+        bad = 1 if self._functions["take_bad"]() or is_bad else 0
+        self._add(name, "is_nan", "", Raw(bad), _FINISH | keep)
+
+    def _is_bad(self, values: tuple) -> bool:
+        """Whether there is NaN or infinity in values; what was found before is forgotten."""
+        self._functions["take_bad"]()
+        if not values:
+            return False
+        self._add(_LOOKED_AT, "", "", values, 0)
+        self._functions["remove"](_LOOKED_AT)
+        return self._functions["take_bad"]()
 
     def found_nan(self, name: str, args: tuple, kwargs: Optional[dict], results: Any) -> None:
         """The task nan_watch: a call with NaN in its results; without ``kwargs`` a backward."""
@@ -384,25 +403,31 @@ class Collector:
         values = inputs_by_name(args, kwargs or {})
         _errors.warning(self._finds.add(self.folder or "", name, values, self.model))
 
-    def _watch(self, name: str, key: str, results: tuple) -> None:
+    def _watch(
+        self, name: str, results: tuple, written: tuple = (), parameters: Optional[dict] = None
+    ) -> bool:
         """The task overflow_check keeps only calls whose results have NaN or infinity."""
         args, kwargs = self._inputs_of.pop(name, ((), {}))
-        limit = self.config.overflow_nums
-        if limit != -1 and self.overflows >= limit:
-            return
-        self._functions["take_bad"]()
-        self._add(name, key, key, results, 0)
-        is_bad = self._functions["take_bad"]()
-        self._functions["remove"](name)
-        if not is_bad:
-            return
-        self.overflows += 1
+        if not self._is_counted(name, (*results, *written)):
+            return False
         if kwargs is None:
             self._add(name, "input", "input", args, _SAVE)
         else:
             self._inputs(name, args, kwargs, _SAVE | self._stack_flag)
-        self._add(name, key, key, results, _SAVE | _FINISH)
+        self._add(name, "output", "output", results, _SAVE)
+        if parameters is not None:
+            self._add(name, "parameters", "parameters", parameters, _SAVE)
+        self._functions["finish"](name)
+        return True
+
+    def _is_counted(self, name: str, results: tuple) -> bool:
+        """Whether results are bad, and not one too many."""
+        limit = self.config.overflow_nums
+        if (limit != -1 and self.overflows >= limit) or not self._is_bad(results):
+            return False
+        self.overflows += 1
         _errors.warning(f"{name} has NaN or infinity in its results")
+        return True
 
     def gradient(self, module: str, parameter: str, value: Any, expected: int) -> None:
         """A parameter's gradient, accumulated so far. ``expected``: parameters of the module."""
@@ -412,10 +437,6 @@ class Collector:
             call[2] = 0
         call[2] += 1
         name = f"{module}.parameters_grad.{call[0]}"
-        if self._watches:
-            self._inputs_of[name] = ((), None)
-            self._watch(name, parameter, (value,))
-            return
         if (
             self.scope.filters
             and not self.scope.wants(module)
@@ -424,7 +445,11 @@ class Collector:
             self._functions["remove"](name)
             return
         flags = self._flags(name) | _native_probe.IN_LIST | _native_probe.KEEP_PARTS
-        if call[2] >= expected:
+        if self._watches:
+            if not self._is_counted(name, (value,)):
+                return
+            flags |= _SAVE
+        if call[2] >= expected or self._watches:
             flags |= _FINISH
         self._add(name, parameter, parameter, value, flags)
 

@@ -1,4 +1,6 @@
-"""The task ``nan_watch``: nothing is recorded until a call gives NaN; that call is dumped.
+"""What the tasks that look for NaN have of their own.
+
+The task ``nan_watch``: nothing is recorded until a call gives NaN; that call is dumped.
 
 Results are looked at by the native side (``adapt/probe/nan_watch.cc``), which calls here with
 what it found. The folder of the dump is made then. ``nan_watch.json`` in it tells of each find: the
@@ -7,10 +9,12 @@ call, the modules around it, and which of its inputs held NaN already.
 
 import json
 import os
+import re
 import sys
 from typing import Any, Callable
 
 _FILE = "nan_watch.json"
+_IN_PLACE = re.compile(r"^([^_].*_|__(i(?!nvert)\w+|setitem)__)$")
 
 
 class Finds:
@@ -71,3 +75,13 @@ def inputs_by_name(args: tuple, kwargs: "dict[str, Any]") -> "dict[str, Any]":
     values = {f"input.{index}": value for index, value in enumerate(args)}
     values.update((f"kwargs.{key}", value) for key, value in kwargs.items())
     return values
+
+
+def before_change(torch: Any, name: str, args: tuple, kwargs: "dict[str, Any]") -> tuple:
+    """Arguments as they are after the call (overflow_check), but the first one as it is now where
+    the call writes to it."""
+    first = args[0] if args else None
+    is_written = _IN_PLACE.match(name.rsplit(".", 3)[1]) or kwargs.get("inplace") is True
+    if not is_written or type(first) not in (torch.Tensor, torch.nn.Parameter):
+        return args
+    return (first.detach().clone().requires_grad_(first.requires_grad), *args[1:])

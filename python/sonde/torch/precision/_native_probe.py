@@ -16,6 +16,7 @@ LIBRARY = "libsonde_probe.so"
 SAVE_TENSORS, FINISH, KEEP_PARTS, IN_LIST, WHOLE, WITH_STACK, PLACE = 1, 2, 4, 8, 16, 32, 64
 ONLY_NAN, NO_BACKWARD, MODULE = 128, 256, 512
 _SUMMARIES = {"statistics": 0, "md5": 1, "xor": 2, "none": 3, "check": 4}
+_SUMMARY_OF_TASK = {"structure": "none", "nan_check": "check", "overflow_check": "statistics"}
 
 # Order of ElementType in probe/tensor_view.h.
 _ELEMENTS = {
@@ -132,7 +133,7 @@ def functions(
     """The functions of a new recorder; ``failed`` is told of numbers that cannot be fetched from a
     device. Raises ``NativeError``."""
     library = _open()
-    summary = {"structure": "none", "nan_check": "check"}.get(config.task, config.summary_mode)
+    summary = _SUMMARY_OF_TASK.get(config.task, config.summary_mode)
     device = DeviceStatistics(torch, config.precision != "high", failed)
     is_late = config.task == "statistics" and summary == "statistics"
     setup = {
