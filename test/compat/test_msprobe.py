@@ -20,6 +20,7 @@ PROGRAMS = PROGRAM.with_name("precision_programs.py")
 ARCHITECTURES = PROGRAM.with_name("precision_architectures.py")
 SURROUNDINGS = PROGRAM.with_name("precision_surroundings.py")
 RANKS = PROGRAM.with_name("precision_ranks.py")
+SHARDED = PROGRAM.with_name("precision_sharded.py")
 
 # Sums that cancel agree less well than their terms: both tools add in single precision, in another
 # order.
@@ -333,10 +334,10 @@ def test_dropout_stays_away_where_steps_are_left_out(python, tmp_path):
     assert_same_files(ours, theirs, "statistics")
 
 
-def record_ranks(python, tool, folder, settings):
+def record_ranks(python, tool, folder, settings, program=RANKS):
     """Runs a program of two processes; what each of them recorded."""
     config, environment = prepare(tool, folder, settings)
-    command = [python, str(RANKS), str(config)]
+    command = [python, str(program), str(config)]
     runs = [
         subprocess.Popen(
             [*command, str(rank), str(folder / f"{tool}_store")],
@@ -369,4 +370,36 @@ def test_repeats_the_reference_for_ranks(python, tmp_path, level, task):
         assert data[0] == data[1]
         del mine.steps["step2"], other.steps["step2"]
         assert_same_files(mine, other, task)
+    assert not list((tmp_path / "sonde").rglob("dump_error_info.log"))
+
+
+# Steps in which FullyShardedDataParallel has taken the gradients when the reference looks.
+TAKEN = ("step2", "step3")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {},
+        {"scope": ["Module.blocks.0.Block.forward.0", "Module.blocks.1.Block.backward.2"]},
+        {"list": ["blocks.1"], "data_mode": ["backward"]},
+    ],
+    ids=["everything", "scope", "list"],
+)
+def test_repeats_the_reference_for_sharded_models(python, tmp_path, block):
+    settings = {"task": "statistics", "level": "L0", "risk_level": "ALL", "statistics": block}
+    ours = record_ranks(python, "sonde", tmp_path, settings, SHARDED)
+    theirs = record_ranks(python, "msprobe", tmp_path, settings, SHARDED)
+    for mine, other in zip(ours, theirs):
+        assert mine.digest == other.digest
+        for step in other.steps:
+            dumps = [dump.json(step, "dump") for dump in (mine, other)]
+            for name in [name for name in dumps[0]["data"] if "parameters_grad" in name]:
+                if step in TAKEN:
+                    got, expected = (dump["data"].pop(name) for dump in dumps)
+                    assert all(gradient["Norm"] > 0 for (gradient,) in got.values())
+                    assert expected == dict.fromkeys(got, [None])
+            assert not list(differences(*dumps))
+            for name in ("stack", "construct"):
+                assert mine.json(step, name) == other.json(step, name)
     assert not list((tmp_path / "sonde").rglob("dump_error_info.log"))

@@ -311,14 +311,16 @@ class Modules:
             return
         self._graded[prefix] = [weakref.ref(value) for value in wanted.values()]
         for key, parameter in wanted.items():
-            if not parameter.is_leaf:
+            old = self._gradient_hooks.get((prefix, key))
+            if old is not None:
+                old.remove()
+            if not parameter.is_leaf:  # made for this call, by FSDP with use_orig_params
+                hook = Hook(self._record_gradient, prefix, key, len(wanted))
+                self._gradient_hooks[prefix, key] = parameter.register_hook(hook)
                 continue
             owner = self._owners.setdefault(id(parameter), prefix)
             if owner != prefix:
                 self._shared.update((owner, prefix))
-            old = self._gradient_hooks.get((prefix, key))
-            if old is not None:
-                old.remove()
             hook = Hook(self._gradient, prefix, key, len(wanted))
             handle = parameter.register_post_accumulate_grad_hook(hook)
             self._gradient_hooks[prefix, key] = handle
@@ -332,6 +334,10 @@ class Modules:
         self._idle_gradients = 0
 
     def _gradient(self, prefix: str, key: str, count: int, parameter: Any) -> None:
+        value = getattr(parameter, "main_grad", None)
+        self._record_gradient(prefix, key, count, parameter.grad if value is None else value)
+
+    def _record_gradient(self, prefix: str, key: str, count: int, value: Any) -> None:
         collector = self.collector
         if not self.on:
             self._idle_gradients += 1
@@ -342,8 +348,7 @@ class Modules:
             return
         self._idle_gradients = 0
         try:
-            value = getattr(parameter, "main_grad", None)
-            collector.gradient(prefix, key, parameter.grad if value is None else value, count)
+            collector.gradient(prefix, key, value, count)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             collector.failed(problem)
         finally:
