@@ -136,6 +136,24 @@ def test_nan_check(both):
     assert counted.strip() == "[]"
 
 
+FINITE = """
+debugger.start()
+for value in (torch.randn(5), torch.ones(2, dtype=torch.complex64), torch.arange(3)):
+    torch.add(put(value), 1)
+torch.add(put(torch.ones(3)), float("inf"))
+debugger.stop()
+debugger.step()
+print(counts)
+"""
+
+
+def test_overflow_check(both):
+    here, elsewhere, counted = both(FINITE, task="overflow_check", overflow_nums=-1)
+    assert leaves(elsewhere) == leaves(here)
+    assert list(elsewhere[0]) == ["Torch.add.3.forward"]
+    assert counted.count("cpu") == 2, "what is saved"
+
+
 @pytest.mark.parametrize("settings", [{"task": "tensor"}, {"statistics": {"summary_mode": "md5"}}])
 def test_tensors_that_are_saved_or_hashed(both, settings):
     here, elsewhere, counted = both(EVERY_KIND, **settings)

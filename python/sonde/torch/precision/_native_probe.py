@@ -136,11 +136,12 @@ def functions(
     summary = _SUMMARY_OF_TASK.get(config.task, config.summary_mode)
     device = DeviceStatistics(torch, config.precision != "high", failed)
     is_late = config.task == "statistics" and summary == "statistics"
+    only_looks = config.task in ("nan_check", "overflow_check")
     setup = {
         "dtypes": _dtypes(torch),
         "tensor_types": [torch.Tensor, torch.nn.Parameter],
         "samples": _samples(torch),
-        "describe": Describer(torch, summary, device if is_late else None).describe,
+        "describe": Describer(torch, summary, device if is_late else None, only_looks).describe,
         "fetch": device.fetch,
         "mark": device.mark,
         "describe_frame": _describe_frame,

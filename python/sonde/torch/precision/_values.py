@@ -26,11 +26,15 @@ def group_id(ranks: "list[int]") -> str:
 class Describer:
     """Made once torch is there; ``describe`` is what the native side calls."""
 
-    def __init__(self, torch: Any, summary: str, device: Optional[DeviceStatistics]) -> None:
-        """``device``: where statistics need not be known at once."""
+    def __init__(
+        self, torch: Any, summary: str, device: Optional[DeviceStatistics], only_looks: bool
+    ) -> None:
+        """``device``: where statistics need not be known at once. ``only_looks``: what is not saved
+        is only looked at, for NaN and infinity."""
         self._torch = torch
         self._summary = summary
         self._statistics = device
+        self._only_looks = only_looks
 
     def describe(self, value: Any, key: Optional[str], is_saved: bool) -> Optional[tuple]:
         """One value, which is the one of ``key`` in a dict if that is not None. ``is_saved``: its
@@ -185,7 +189,7 @@ class Describer:
             numbers = self._statistics.of(tensor) if is_elsewhere and self._statistics else None
             if numbers is not None:
                 return ("waits", {**record, **numbers, **(extra or {})})
-            if is_elsewhere and self._summary == "check":
+            if is_elsewhere and self._only_looks:
                 kind = "plain" if self._is_finite(tensor) else "bad"
                 return (kind, {**record, **(extra or {})})
             host = tensor.cpu().resolve_conj().resolve_neg()
