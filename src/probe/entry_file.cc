@@ -1,6 +1,7 @@
 #include "probe/entry_file.h"
 
 #include <charconv>
+#include <vector>
 
 namespace sonde::probe {
 
@@ -54,16 +55,16 @@ void EntryFile::Give(uint64_t first, std::span<const std::string> numbers) {
   for (const std::string& number : numbers) numbers_.emplace(first++, number);
   while (!held_.empty()) {
     Change& change = held_.front();
-    if (change.waits && !FillIn(change.text)) return;  // what comes first is fetched by a thread
+    if (change.waits && !FillIn(change.text)) return;  // another thread is fetching what is missing
     Apply(std::move(change));
     held_.pop_front();
   }
-  numbers_.clear();
 }
 
-// False where a number is still missing; the text is then as it was.
-bool EntryFile::FillIn(std::string& text) const {
+// False where a number is still missing; the text is then as it was. Each number is of one text.
+bool EntryFile::FillIn(std::string& text) {
   std::string filled;
+  std::vector<uint64_t> used;
   filled.reserve(text.size());
   const std::string quoted = '"' + mark_;
   size_t done = 0;
@@ -74,10 +75,12 @@ bool EntryFile::FillIn(std::string& text) const {
     const auto number = numbers_.find(index);
     if (number == numbers_.end()) return false;
     filled.append(text, done, at - done).append(number->second);
+    used.push_back(index);
     done = static_cast<size_t>(end - text.data()) + 1;  // and the quote behind it
   }
   filled.append(text, done);
   text = std::move(filled);
+  for (const uint64_t index : used) numbers_.erase(index);
   return true;
 }
 

@@ -31,7 +31,8 @@ class EntryFile {
 
   // Changes that are held back.
   size_t held() const { return held_.size(); }
-  // JSON texts of the numbers first, first + 1, ...; lets go what waited for them.
+  // JSON texts of the numbers first, first + 1, ...; lets go what waited for them. They may come
+  // before the text that they belong to, which another thread is still rendering.
   void Give(uint64_t first, std::span<const std::string> numbers);
 
   Status Settle() { return file_.Settle(); }
@@ -49,12 +50,12 @@ class EntryFile {
   };
   void Take(Change change);
   void Apply(Change change);
-  bool FillIn(std::string& text) const;
+  bool FillIn(std::string& text);
 
   ObjectFile file_;
   std::string mark_;
   std::deque<Change> held_;
-  std::unordered_map<uint64_t, std::string> numbers_;  // that have come, for what is held
+  std::unordered_map<uint64_t, std::string> numbers_;  // that have come and were not used
 };
 
 }  // namespace sonde::probe

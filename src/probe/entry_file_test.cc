@@ -59,6 +59,19 @@ TEST_F(EntryFileTest, WhatWaitsComesInItsOrder) {
   EXPECT_EQ(text.find("gone"), std::string::npos);
 }
 
+TEST_F(EntryFileTest, NumbersMayComeBeforeTheirText) {
+  const std::array<std::string, 2> numbers = {"3", "4"};
+  file_->SetValue("a", R"("later 0")", true);
+  file_->Finish("a");
+  file_->Give(0, numbers);
+  EXPECT_EQ(file_->held(), 0U);
+  file_->SetValue("b", R"("later 1")", true);
+  file_->Finish("b");
+  file_->Give(2, {});
+  EXPECT_EQ(file_->held(), 0U);
+  EXPECT_NE(Settled().find("\"b\": 4"), std::string::npos);
+}
+
 TEST_F(EntryFileTest, TextsOfTheProgramAreNoMarks) {
   file_->SetPart("a", "in", R"({"type": "str", "value": "\"later 0"})", false);
   file_->Finish("a");

@@ -220,7 +220,9 @@ Status Recorder::Settle() {
     if (first.ok()) first = std::move(status);
   };
   if (queue_) note(queue_->Drain());
-  if (data_ && data_->held() > 0) note(base::InternalError("another thread fetches numbers"));
+  if (data_ && data_->held() > 0) {
+    note(base::InternalError("another thread is still fetching numbers from a device"));
+  }
   if (data_) note(data_->Settle());
   if (stacks_) note(stacks_->Settle());
   note(construct_.Settle());
