@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "base/test_folder.h"
 #include "importers/registry.h"
+#include "importers/testing/query_text.h"
 
 namespace sonde::importers {
 namespace {
@@ -25,28 +26,7 @@ class TraceImportTest : public ::testing::Test {
     summary_ = std::move(imported->summary);
   }
 
-  // All cells of a small result, rows joined by newline.
-  std::string Rows(const std::string& sql) {
-    const auto result = store_->Query(sql);
-    EXPECT_TRUE(result.ok()) << result.status().message();
-    if (!result.ok()) return "";
-    std::string text;
-    for (size_t row = 0; row < result->rows(); ++row) {
-      for (size_t column = 0; column < result->columns().size(); ++column) {
-        text += column > 0 ? " " : "";
-        const auto& values = result->columns()[column].values;
-        if (result->IsNull(column, row)) {
-          text += '-';
-        } else if (std::holds_alternative<std::vector<int64_t>>(values)) {
-          text += std::to_string(result->Int(column, row));
-        } else {
-          text += result->Text(column, row);
-        }
-      }
-      text += '\n';
-    }
-    return text;
-  }
+  std::string Rows(const std::string& sql) { return testing::QueryText(*store_, sql); }
   int64_t Issues(std::string_view code) const {
     for (const store::ImportIssue& issue : summary_.issues) {
       if (issue.code == code) return issue.count;

@@ -7,12 +7,11 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/files.h"
 #include "importers/capture/testing/capture_builder.h"
 #include "importers/registry.h"
+#include "importers/testing/query_text.h"
 
 namespace sonde::importers::testing {
 
@@ -41,32 +40,7 @@ class CaptureImportTest : public ::testing::Test {
     summary_ = std::move(imported->summary);
   }
 
-  // All cells of a small result, rows joined by newline.
-  std::string Rows(const std::string& sql) {
-    const auto result = store_->Query(sql);
-    EXPECT_TRUE(result.ok()) << result.status().message();
-    if (!result.ok()) return "";
-    std::string text;
-    for (size_t row = 0; row < result->rows(); ++row) {
-      for (size_t column = 0; column < result->columns().size(); ++column) {
-        if (column > 0) text += ' ';
-        text += Cell(*result, column, row);
-      }
-      text += '\n';
-    }
-    return text;
-  }
-  static std::string Cell(const store::ResultTable& table, size_t column, size_t row) {
-    if (table.IsNull(column, row)) return "-";
-    const auto& values = table.columns()[column].values;
-    if (std::holds_alternative<std::vector<int64_t>>(values)) {
-      return std::to_string(table.Int(column, row));
-    }
-    if (std::holds_alternative<std::vector<double>>(values)) {
-      return std::to_string(table.Double(column, row));
-    }
-    return table.Text(column, row);
-  }
+  std::string Rows(const std::string& sql) { return QueryText(*store_, sql); }
   int64_t Issue(const std::string& code) {
     int64_t count = 0;
     for (const auto& issue : summary_.issues) count += issue.code == code ? issue.count : 0;
