@@ -189,6 +189,21 @@ Status AttachNewFile(const std::string& file, Database& database) {
   return {};
 }
 
+// Nobody else can open a file that a database may write to, also not to read it.
+Status DetachFile(Database& database) {
+  database.is_attached = false;
+  SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
+  return connection->Execute("DETACH store");
+}
+
+Status AttachFinishedFile(const std::string& file, Database& database) {
+  SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
+  SONDE_RETURN_IF_ERROR(connection->Execute(
+      Concat("ATTACH '", base::ReplaceAll(file, "'", "''"), "' AS store (READ_ONLY)")));
+  database.is_attached = true;
+  return {};
+}
+
 Status WriteStoreInfo(const Database& database, int64_t source_stamp, int64_t store_id) {
   SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
   return connection->Execute(Concat("CREATE TABLE store_info_ AS SELECT ",
@@ -371,6 +386,7 @@ Status Store::Publish() {
   }
   SONDE_RETURN_IF_ERROR(FinishZoomIndex());
   SONDE_RETURN_IF_ERROR(Execute("CHECKPOINT store").Annotate("while writing the trace store"));
+  SONDE_RETURN_IF_ERROR(DetachFile(*database_));
   // Others may be about to open a store of this name: both files are replaced, never absent. An
   // index that is not of the store beside it is known by its number.
   if (zoom_ != nullptr) {
@@ -383,6 +399,7 @@ Status Store::Publish() {
     return base::ErrnoStatus(errno, "make the trace store", path_);
   }
   temporary_path_.clear();
+  SONDE_RETURN_IF_ERROR(AttachFinishedFile(path_, *database_));
   return EndFilling();
 }
 

@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -132,6 +133,29 @@ TEST_F(StoreTest, MadeAnewWhileOthersOpenIt) {
     EXPECT_TRUE(opened.ok()) << opened.status().message();
   } while (!is_done);
   maker.join();
+}
+
+// Whether another process could open the file for reading now: locks of an open file, unlike those
+// that a database takes, also count within one process.
+bool OthersMayRead(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct flock lock = {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  const bool may_read = descriptor >= 0 && ::fcntl(descriptor, F_OFD_SETLK, &lock) == 0;
+  ::close(descriptor);
+  return may_read;
+}
+
+TEST_F(StoreTest, OthersReadItWhileItsMakerHasItOpen) {
+  for (const bool rows_in_memory : {false, true}) {
+    auto store = Store::Create(path_, {.rows_in_memory = rows_in_memory}).value();
+    Fill(*store, 10);
+    ASSERT_TRUE(store->Publish().ok());
+    EXPECT_EQ(store->Query("SELECT count(*) FROM slice")->Int(0, 0), 10);
+    EXPECT_FALSE(store->Execute("DELETE FROM slice_").ok());
+    EXPECT_TRUE(OthersMayRead(path_));
+  }
 }
 
 TEST_F(StoreTest, MemoryIsShortOnlyWhileItIsFilled) {
