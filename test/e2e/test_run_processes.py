@@ -83,6 +83,18 @@ def test_chosen_steps_of_forked_processes(run_sonde, tmp_path):
     assert [(output / "analyse.done").stat().st_mtime_ns for output in outputs] == times
 
 
+@pytest.mark.parametrize("start", [5, 1000])
+def test_a_program_that_ends_before_the_first_step_to_record(run_sonde, tmp_path, start):
+    """Whether it got as far as the warm-up or not."""
+    options = ("--profile-step-start", start)
+    done, outputs = recorded(run_sonde, tmp_path, "fork", options=options)
+    assert not outputs and not list((tmp_path / "out").glob("*_ascend_pt"))
+    assert done.stderr.count(f"ended after 4 steps, before step {start}: nothing of it") == 2
+    assert f"the program ended after 4 steps, before step {start} (--profile-step-start)" in (
+        done.stderr.splitlines()[-1]
+    )
+
+
 LOADER = """
 import os, signal, sys
 import torch

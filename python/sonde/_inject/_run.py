@@ -243,12 +243,20 @@ class Run:
         recorder = _native.recorder()
         if recorder.status().state == _native.STATE_PREPARED:
             self._recording.discard()
-            _report.say(
-                f"process {os.getpid()} ended after {self._step} steps, before step "
-                f"{self._options.step_start}: nothing of it was recorded"
-            )
         elif recorder.features() != 0:
             self._end_recording()
+        self._tell_if_too_short()
+
+    def _tell_if_too_short(self) -> None:
+        """Where the program ended before the first step that was to be recorded."""
+        schedule = self._native_schedule
+        if schedule is None or self._step >= schedule.skip_first + schedule.warmup:
+            return
+        if self._unwanted or self._is_helper or _metadata.role() != "main":
+            return
+        what = f"ended after {self._step} steps, before step {self._options.step_start}"
+        _report.note("skipped", f"the program {what} (--profile-step-start)")
+        _report.say(f"process {os.getpid()} {what}: nothing of it was recorded")
 
     def _end_recording(self) -> None:
         self._check_rank()
