@@ -8,19 +8,17 @@ observer, boxing of inputs included where it asks for them. Started by run.sh, w
 """
 
 import argparse
-import contextlib
-import ctypes
 import os
 import random
 import statistics
 import sys
 import time
-from pathlib import Path
 
 import torch
 from sonde import _analyse, _native
 from sonde.torch._recording import Recording, Settings
 from tiny_gpt import Config, TinyGpt
+from variants import empty_observer, kineto, sonde, sonde_config
 
 GOALS = "goals: idle <= 1 % of the step; running <= 0.35 x torch.profiler; files <= 1 us an op"
 
@@ -58,64 +56,6 @@ class Training:
             self.step()
             times.append(time.thread_time_ns() - started)
         return statistics.median(times) / 1000
-
-
-@contextlib.contextmanager
-def sonde(work, **switches):
-    """Records the block; the capture's records and path are attributes of what it yields."""
-    recording = Recording(Settings(directory=work, config=_config(switches), **switches), dict)
-    recording.start()
-    try:
-        yield recording
-    finally:
-        recording.stop()
-
-
-def _config(switches):
-    common = {name: bool(switches.get(name)) for name in
-              ("record_shapes", "profile_memory", "with_stack", "with_modules")}  # fmt: skip
-    level = "Level1" if switches.get("record_shapes") else "Level0"
-    activities = ["ProfilerActivity.CPU", "ProfilerActivity.NPU"]
-    return {
-        "common_config": {"activities": activities, "schedule": {}, "with_flops": False, **common},
-        "experimental_config": {"_profiler_level": level, "_export_type": ["text"]},
-    }
-
-
-@contextlib.contextmanager
-def kineto(**switches):
-    activities = [torch.profiler.ProfilerActivity.CPU]
-    with torch.profiler.profile(activities=activities, **switches) as prof:
-        yield prof
-
-
-class ObserverCallback(ctypes.Structure):
-    """at::RecordFunctionCallback."""
-
-    _fields_ = (
-        ("start", ctypes.c_void_p),
-        ("end", ctypes.c_void_p),
-        ("sampling_probability", ctypes.c_double),
-        ("scopes", ctypes.c_uint8 * 10),
-        ("needs_inputs", ctypes.c_bool),
-        ("needs_outputs", ctypes.c_bool),
-        ("needs_ids", ctypes.c_bool),
-    )
-
-
-@contextlib.contextmanager
-def empty_observer(needs_inputs):
-    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
-    add = library._ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE
-    add.argtypes, add.restype = (ObserverCallback,), ctypes.c_uint64
-    remove = library._ZN2at14removeCallbackEm
-    remove.argtypes, remove.restype = (ctypes.c_uint64,), None
-    scopes = (ctypes.c_uint8 * 10)(*[1] * 10)
-    handle = add(ObserverCallback(None, None, 1.0, scopes, needs_inputs))
-    try:
-        yield
-    finally:
-        remove(handle)
 
 
 # Name, its rival, switches of Sonde, switches of torch.profiler.
@@ -180,7 +120,7 @@ def files_us_an_op(training, work, steps):
     rows = []
     for name, ours, theirs in PAIRS:
         training.use(attached=True)
-        recording = Recording(Settings(directory=work, config=_config(ours), **ours), dict)
+        recording = Recording(Settings(directory=work, config=sonde_config(ours), **ours), dict)
         recording.start()
         training.time_us(steps)
         started = time.perf_counter()
@@ -228,6 +168,8 @@ def main():
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--layers", type=int, default=4)
     arguments = parser.parse_args()
+    if arguments.rounds < 2:
+        parser.error("--rounds must be at least 2: quarters are told")
     torch.manual_seed(0)
     random.seed(0)
     torch.set_num_threads(1)

@@ -90,8 +90,9 @@ def test_a_program_that_ends_before_the_first_step_to_record(run_sonde, tmp_path
     done, outputs = recorded(run_sonde, tmp_path, "fork", options=options)
     assert not outputs and not list((tmp_path / "out").glob("*_ascend_pt"))
     assert done.stderr.count(f"ended after 4 steps, before step {start}: nothing of it") == 2
-    assert f"the program ended after 4 steps, before step {start} (--profile-step-start)" in (
-        done.stderr.splitlines()[-1]
+    assert (
+        f"the program ended after 4 steps, before step {start} (--profile-step-start)"
+        in (done.stderr.splitlines()[-1])
     )
 
 
