@@ -2,9 +2,11 @@
 #include <cstdlib>
 
 #include "cli/commands.h"
+#include "cli/crash_report.h"
 
 int main(int argc, char** argv) {
   using sonde::cli::Context;
+  sonde::cli::ReportCrashes();
   sonde::Result<std::string> self = sonde::cli::SelfPath();
   if (!self.ok()) {
     sonde::cli::PrintError(self.status().message());
