@@ -254,6 +254,8 @@ class Run:
             return
         if self._unwanted or self._is_helper or _metadata.role() != "main":
             return
+        if self._server is not None and self._step == 0:
+            return  # one of a server's processes that have no steps
         what = f"ended after {self._step} steps, before step {self._options.step_start}"
         _report.note("skipped", f"the program {what} (--profile-step-start)")
         _report.say(f"process {os.getpid()} {what}: nothing of it was recorded")
