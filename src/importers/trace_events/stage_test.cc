@@ -76,6 +76,16 @@ TEST_F(TraceImportTest, PairsBeginsAndEnds) {
   EXPECT_EQ(Issues("trace_unfinished_range"), 1);
 }
 
+TEST_F(TraceImportTest, TimesCountFromTheBaseOfTheFile) {
+  Import(R"({"traceEvents": [{"ph":"X","name":"a","ts":1.5,"dur":2,"pid":1,"tid":1}],
+             "baseTimeNanoseconds": 7000000000})");
+  EXPECT_EQ(Rows("SELECT ts, dur FROM slice"), "7000001500 2000\n");
+  Import(R"({"traceEvents": [{"ph":"X","name":"a","ts":1.5,"dur":2,"pid":1,"tid":1}],
+             "baseTimeNanoseconds": "soon"})");
+  EXPECT_EQ(Rows("SELECT ts, dur FROM slice"), "1500 2000\n");
+  EXPECT_EQ(Issues("trace_bad_base_time"), 1);
+}
+
 TEST_F(TraceImportTest, SplitsArgumentsByType) {
   Import(R"([{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1,"args":
               {"i":-5,"d":0.5,"long":18446744073709551616,"cut":1.50,"s":"t\n","l":[1, 2],"n":null}},
