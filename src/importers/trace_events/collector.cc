@@ -32,6 +32,12 @@ uint64_t FlowKey(const TraceEvent& event) {
   return base::HashString(event.id, base::HashString(event.name, base::HashString(event.category)));
 }
 
+// Whether other processes may use the same id for something else: "id2": {"local": ...}.
+bool IsOfProcess(const TraceEvent& event) {
+  return !event.id_is_text && event.id.starts_with('{') &&
+         FindMember(event.id, "local").has_value();
+}
+
 // Tells most texts of few letters apart.
 size_t Glance(std::string_view a, std::string_view b) {
   const auto letter = [](std::string_view text, size_t from_end) {
@@ -242,6 +248,7 @@ void Collector::TakeAsync(const TraceEvent& event, char phase) {
   RangeEdge edge = EdgeOf(event, phase);
   edge.key =
       base::HashString(event.id, base::HashString(event.scope, base::HashString(event.category)));
+  if (IsOfProcess(event)) edge.key = base::HashString(event.pid, edge.key);
   staged_.edges.Append(edge);
 }
 
@@ -341,7 +348,10 @@ void Collector::TakeMetadataEvent(const TraceEvent& event) {
   static constexpr std::array<std::string_view, 5> kNames = {
       "process_name", "process_labels", "process_sort_index", "thread_name", "thread_sort_index"};
   if (event.args.empty()) return Count(kBadMetadata, event);
-  if (std::find(kNames.begin(), kNames.end(), event.name) != kNames.end()) return TakeNames(event);
+  if (std::find(kNames.begin(), kNames.end(), event.name) != kNames.end()) {
+    TakeNames(event);
+    if (event.name != "process_labels") return;  // these have no column
+  }
   constexpr size_t kMaxFacts = 10000;  // they stay in memory
   if (facts_.size() == kMaxFacts) return Count(kOtherPhase, event);
   facts_.push_back({stage_.tracks_.Process(event.pid), event.position, std::string(event.name),
