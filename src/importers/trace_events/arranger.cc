@@ -311,7 +311,8 @@ Arranger::Known Arranger::NamedOnes(const Known& used) const {
     if (table.threads[i].name >= 0) named.threads[i] = true;
   }
   for (size_t i = 0; i < named.processes.size(); ++i) {
-    if (table.processes[i].name >= 0) named.processes[i] = true;
+    const ProcessEntry& process = table.processes[i];
+    if (process.name >= 0 || process.labels >= 0) named.processes[i] = true;
   }
   for (const ProcessFact& fact : stage_.facts()) {
     named.processes[static_cast<size_t>(fact.process)] = true;

@@ -348,10 +348,7 @@ void Collector::TakeMetadataEvent(const TraceEvent& event) {
   static constexpr std::array<std::string_view, 5> kNames = {
       "process_name", "process_labels", "process_sort_index", "thread_name", "thread_sort_index"};
   if (event.args.empty()) return Count(kBadMetadata, event);
-  if (std::find(kNames.begin(), kNames.end(), event.name) != kNames.end()) {
-    TakeNames(event);
-    if (event.name != "process_labels") return;  // these have no column
-  }
+  if (std::find(kNames.begin(), kNames.end(), event.name) != kNames.end()) return TakeNames(event);
   constexpr size_t kMaxFacts = 10000;  // they stay in memory
   if (facts_.size() == kMaxFacts) return Count(kOtherPhase, event);
   facts_.push_back({stage_.tracks_.Process(event.pid), event.position, std::string(event.name),

@@ -109,7 +109,7 @@ TEST_F(TraceImportTest, KeepsNamesOfProcessesAndThreadsWithoutEvents) {
   EXPECT_EQ(Rows("SELECT thread_id, tid, process_id, name FROM thread ORDER BY thread_id"),
             "0 4 0 4\n1 1 2 idle\n");
   EXPECT_EQ(Rows("SELECT process_id, key, value FROM metadata ORDER BY process_id"),
-            "1 process_labels {\"labels\":\"idle\"}\n3 process_uptime {\"uptime\":5}\n");
+            "1 process_labels \"idle\"\n3 process_uptime {\"uptime\":5}\n");
   EXPECT_EQ(Rows("SELECT count(*) FROM track"), "1\n");
 }
 
