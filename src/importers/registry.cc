@@ -76,7 +76,7 @@ Status Search(const std::string& path, int max_depth, bool is_inside,
 }
 
 // To be raised when importers make other rows of the same files: stores of before are made anew.
-constexpr uint64_t kReading = 4;
+constexpr uint64_t kReading = 5;
 
 // Of the files and of this version of Sonde, since another one may read them otherwise. Where the
 // store is all there is, its own.
@@ -134,6 +134,26 @@ std::unique_ptr<store::Store> OpenCurrent(const std::string& path, int64_t stamp
 bool IsWideFile(const std::string& path) {
   const auto file = base::MappedFile::Open(path);
   return file.ok() && IsWideText(file->text());
+}
+
+// By the first bytes; null: not packed, or with gzip.
+const char* PackerOf(const std::string& path) {
+  static constexpr std::array<std::pair<std::string_view, const char*>, 6> kPackers = {{
+      {"PK\x03\x04", "zip"},
+      {"\xfd"
+       "7zXZ",
+       "xz"},
+      {"BZh", "bzip2"},
+      {"\x28\xb5\x2f\xfd", "zstd"},
+      {"\x04\x22\x4d\x18", "lz4"},
+      {"7z\xbc\xaf", "7z"},
+  }};
+  const auto file = base::MappedFile::Open(path);
+  if (!file.ok()) return nullptr;
+  for (const auto& [begin, name] : kPackers) {
+    if (file->text().starts_with(begin)) return name;
+  }
+  return nullptr;
 }
 
 // Choices that were made for the user; what was wrong is in the store, for whoever opens it.
@@ -226,6 +246,7 @@ Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_dep
   for (const Importer& importer : kImporters) {
     if (is_file && found.empty() && importer.holds != nullptr && importer.holds(path)) {
       found.push_back({path, &importer});
+      others.clear();
     }
   }
   if (unread != nullptr) *unread = std::move(others);
@@ -253,6 +274,11 @@ Status NothingToRead(const std::string& path) {
   if (!is_folder && IsWideFile(path)) {
     return base::InvalidArgumentError(base::Concat(
         "'", path, "' is UTF-16 or UTF-32 text: convert it to UTF-8, which traces are written in"));
+  }
+  if (const char* packer = is_folder ? nullptr : PackerOf(path)) {
+    return base::InvalidArgumentError(
+        base::Concat("'", path, "' is packed with ", packer,
+                     ", which is not read: unpack it, or pack it with gzip"));
   }
   const auto entries = is_folder ? base::ListDirectory(path) : std::vector<base::DirectoryEntry>();
   const bool is_empty =

@@ -19,8 +19,8 @@ constexpr size_t kEventsPerPiece = 1024;
 
 void AppendFrameworkNames(const TraceData& data, const FrameworkRows& rows,
                           const FrameworkEvents& events, LineBuffer& out) {
-  for (const store::ProcessRow& process : data.processes) {
-    AppendProcessNames({process.pid, "Python", "CPU", static_cast<int64_t>(Layer::kPython)}, out);
+  for (const store::ProcessRow* process : data.ProcessesWithTracks()) {
+    AppendProcessNames({process->pid, "Python", "CPU", static_cast<int64_t>(Layer::kPython)}, out);
   }
   std::set<std::pair<int64_t, int64_t>> named;
   int64_t last_row = -1;

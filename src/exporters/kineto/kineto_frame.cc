@@ -78,8 +78,8 @@ class NameWriter {
 void AppendNames(const recipes::DeviceView& view, int64_t base_ns, LineBuffer& out) {
   const TraceData& data = *view.data;
   NameWriter names(base::NsToMicrosecondText(data.first_ns - base_ns), out);
-  for (const store::ProcessRow& process : data.processes) {
-    names.Process(process.pid, "python", "CPU", process.pid);
+  for (const store::ProcessRow* process : data.ProcessesWithTracks()) {
+    names.Process(process->pid, "python", "CPU", process->pid);
   }
   const FrameworkRows rows(data);
   std::set<std::pair<int64_t, int64_t>> seen;

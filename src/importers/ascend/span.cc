@@ -223,12 +223,24 @@ void SetDamagedAside(AscendSpan& span) {
   span.damaged = std::move(damaged);
 }
 
+// Of a database of any name.
+bool HoldsProfilerTables(const std::string& path) {
+  if (!LookAtDatabase({path, path}).ok()) return false;
+  const auto reader = SqliteReader::Open(path);
+  return reader.ok() && reader->HasTable("STRING_IDS") &&
+         (reader->HasTable("TASK") || reader->HasTable("CANN_API") ||
+          reader->HasTable("PYTORCH_API"));
+}
+
 AscendSpan FindFiles(const std::string& path) {
   AscendSpan span;
   span.folder = path;
   if (base::IsRegularFile(path)) {
     span.folder = std::string(base::DirName(path));
     Sort(path, std::string(base::BaseName(path)), span);
+    if (span.unread.size() == 1 && HoldsProfilerTables(path)) {
+      span.databases.push_back({path, std::exchange(span.unread, {}).front()});
+    }
     return span;
   }
   const std::string absolute = base::AbsolutePath(path);
@@ -288,7 +300,7 @@ Result<int64_t> SpanStamp(const AscendSpan& span) {
     stamp = base::HashString(base::BaseName(path), stamp);
     stamp = base::HashCombine(stamp, PartStamp(path));
     // What another viewer has not folded into a database yet.
-    if (!path.ends_with(".db") || base::FileSize(path + "-wal").value_or(0) == 0) continue;
+    if (base::FileSize(path + "-wal").value_or(0) == 0) continue;
     stamp = base::HashCombine(stamp, PartStamp(path + "-wal"));
   }
   return static_cast<int64_t>(stamp);
@@ -312,6 +324,7 @@ int32_t SpanRank(const AscendSpan& span) {
   for (const SpanFile& file : databases) {
     std::string_view name = base::BaseName(file.path);
     if (name.starts_with("msprof_")) continue;  // the number is a time
+    if (!IsProfilerDb(name)) continue;          // renamed
     name.remove_suffix(3);
     return number(name.substr(name.rfind('_') + 1));
   }

@@ -1,6 +1,7 @@
 #include "importers/chrome_trace/import.h"
 
 #include "importers/common/file_stamp.h"
+#include "importers/trace_events/base_time.h"
 #include "importers/trace_events/finish.h"
 #include "importers/trace_events/head.h"
 #include "importers/trace_events/stage.h"
@@ -27,7 +28,7 @@ Result<ImportSummary> ImportChromeTrace(const std::string& path, store::Store& s
   const trace_events::Dialect dialect;
   trace_events::EventStage stage(store, dialect, options);
   SONDE_RETURN_IF_ERROR(stage.Read(path));
-  SONDE_RETURN_IF_ERROR(stage.Arrange(0));
+  SONDE_RETURN_IF_ERROR(stage.Arrange(trace_events::TakeBaseTime(stage)));
   return trace_events::Finish(stage, store, options, {});
 }
 

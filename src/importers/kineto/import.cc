@@ -8,6 +8,7 @@
 #include "importers/common/file_stamp.h"
 #include "importers/kineto/dialect.h"
 #include "importers/kineto/trace.h"
+#include "importers/trace_events/base_time.h"
 #include "importers/trace_events/finish.h"
 #include "importers/trace_events/head.h"
 #include "importers/trace_events/stage.h"
@@ -17,10 +18,6 @@ namespace {
 
 using kineto::KinetoTrace;
 using trace_events::EventStage;
-
-constexpr store::IssueKind kBadBase{
-    "trace_bad_base_time", store::Severity::kError,
-    "baseTimeNanoseconds is no whole number of nanoseconds since 1970: times count from 0"};
 
 std::optional<std::string_view> MetadataOf(const EventStage& stage, std::string_view key) {
   for (const auto& [name, value] : stage.metadata()) {
@@ -50,17 +47,6 @@ int32_t RankOfName(const std::string& path) {
   return rank ? static_cast<int32_t>(*rank) : store::kNone;
 }
 
-// Times of newer files count from here; 0 in others, whose times are absolute.
-int64_t BaseOf(EventStage& stage) {
-  constexpr int64_t kMaxBase = 4'000'000'000'000'000'000;
-  const auto text = MetadataOf(stage, "baseTimeNanoseconds");
-  if (!text) return 0;
-  const auto base_ns = base::ParseInt64(*text);
-  if (base_ns && *base_ns >= 0 && *base_ns <= kMaxBase) return *base_ns;
-  stage.issues().Add(kBadBase, stage.path());
-  return 0;
-}
-
 std::string HostOf(const EventStage& stage) {
   const auto text = MetadataOf(stage, "host_name");
   if (!text) return "";
@@ -87,7 +73,8 @@ bool HoldsKineto(const std::string& path) {
   if (!head.is_trace || !head.is_object) return false;
   for (const std::string_view key :
        {"\"schemaVersion\"", "\"deviceProperties\"", "\"distributedInfo\"", "\"cpu_op\"",
-        "\"Operator\"", "\"python_function\"", "\"user_annotation\"", "\"cuda_runtime\""}) {
+        "\"Operator\"", "\"python_function\"", "\"user_annotation\"", "\"cuda_runtime\"",
+        "\"gpu_memcpy\"", "\"gpu_user_annotation\"", "\"baseTimeNanoseconds\""}) {
     if (head.Has(key)) return true;
   }
   return base::BaseName(path).find(".pt.trace.json") != std::string_view::npos;
@@ -124,7 +111,7 @@ Result<ImportSummary> ImportKineto(const std::string& path, store::Store& store,
   int32_t rank = info ? RankOfInfo(*info) : store::kNone;
   if (rank < 0) rank = RankOfName(path);
   stage.SetOrigin(rank, HostOf(stage));
-  SONDE_RETURN_IF_ERROR(stage.Arrange(BaseOf(stage)));
+  SONDE_RETURN_IF_ERROR(stage.Arrange(trace_events::TakeBaseTime(stage)));
   const auto more = [&](store::Transaction& transaction, ImportSummary& summary) {
     return WriteTables(stage, transaction, summary);
   };

@@ -288,22 +288,52 @@ void Arranger::LabelTracks() {
   }
 }
 
-// Processes, threads and tracks that hold something, in the order in which people expect them.
+// Those that hold something.
+Arranger::Known Arranger::UsedOnes() const {
+  const TrackTable& table = stage_.tracks_;
+  Known used{std::vector<bool>(table.processes.size()), std::vector<bool>(table.threads.size())};
+  for (const TrackEntry& track : table.tracks) {
+    if (track.thread >= 0) used.threads[static_cast<size_t>(track.thread)] = true;
+    used.processes[static_cast<size_t>(track.process)] = true;
+  }
+  stage_.instants().ForEach([&](uint32_t, const InstantEvent& instant) {
+    used.threads[static_cast<size_t>(instant.thread)] = true;
+  });
+  TakeProcessesOfThreads(used);
+  return used;
+}
+
+// Those, and others of which the file says something: Kineto names devices that stood idle.
+Arranger::Known Arranger::NamedOnes(const Known& used) const {
+  const TrackTable& table = stage_.tracks_;
+  Known named = used;
+  for (size_t i = 0; i < named.threads.size(); ++i) {
+    if (table.threads[i].name >= 0) named.threads[i] = true;
+  }
+  for (size_t i = 0; i < named.processes.size(); ++i) {
+    const ProcessEntry& process = table.processes[i];
+    if (process.name >= 0 || process.labels >= 0) named.processes[i] = true;
+  }
+  for (const ProcessFact& fact : stage_.facts()) {
+    named.processes[static_cast<size_t>(fact.process)] = true;
+  }
+  TakeProcessesOfThreads(named);
+  return named;
+}
+
+void Arranger::TakeProcessesOfThreads(Known& known) const {
+  for (size_t i = 0; i < known.threads.size(); ++i) {
+    const int32_t process = stage_.tracks_.threads[i].process;
+    if (known.threads[i]) known.processes[static_cast<size_t>(process)] = true;
+  }
+}
+
+// In the order in which people expect them; what holds nothing comes last.
 void Arranger::NumberTracks() {
   const TrackTable& table = stage_.tracks_;
   Arrangement& out = stage_.arrangement_;
-  std::vector<bool> thread_used(table.threads.size());
-  std::vector<bool> process_used(table.processes.size());
-  for (const TrackEntry& track : table.tracks) {
-    if (track.thread >= 0) thread_used[static_cast<size_t>(track.thread)] = true;
-    process_used[static_cast<size_t>(track.process)] = true;
-  }
-  stage_.instants().ForEach([&](uint32_t, const InstantEvent& instant) {
-    thread_used[static_cast<size_t>(instant.thread)] = true;
-  });
-  for (size_t i = 0; i < thread_used.size(); ++i) {
-    if (thread_used[i]) process_used[static_cast<size_t>(table.threads[i].process)] = true;
-  }
+  const Known used = UsedOnes();
+  const Known named = NamedOnes(used);
   const auto number = [](size_t count, const auto& is_used, const auto& key) {
     std::vector<size_t> order;
     for (size_t i = 0; i < count; ++i) {
@@ -316,16 +346,17 @@ void Arranger::NumberTracks() {
     return ids;
   };
   out.process_ids = number(
-      table.processes.size(), [&](size_t i) { return process_used[i]; },
+      table.processes.size(), [&](size_t i) { return named.processes[i]; },
       [&](size_t i) {
-        return std::tuple(table.processes[i].sort_index, table.processes[i].number);
+        const ProcessEntry& process = table.processes[i];
+        return std::tuple(!used.processes[i], process.sort_index, process.number);
       });
   out.thread_ids = number(
-      table.threads.size(), [&](size_t i) { return thread_used[i]; },
+      table.threads.size(), [&](size_t i) { return named.threads[i]; },
       [&](size_t i) {
         const ThreadEntry& thread = table.threads[i];
-        return std::tuple(out.process_ids[static_cast<size_t>(thread.process)], thread.sort_index,
-                          thread.number);
+        return std::tuple(out.process_ids[static_cast<size_t>(thread.process)], !used.threads[i],
+                          thread.sort_index, thread.number);
       });
   out.track_ids = number(
       table.tracks.size(), [](size_t) { return true; },

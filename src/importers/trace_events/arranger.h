@@ -29,6 +29,11 @@ class Arranger {
     bool enclosing;
   };
 
+  struct Known {
+    std::vector<bool> processes;
+    std::vector<bool> threads;
+  };
+
   int64_t EndOf(const StagedSlice& slice) const;
   void AddTracksOfMarks();
   void AddBase();
@@ -43,6 +48,9 @@ class Arranger {
   void BindBeside(int32_t thread, std::span<const uint32_t> places);
   void Bind(const Moment& moment, uint32_t place);
   void LabelTracks();
+  Known UsedOnes() const;
+  Known NamedOnes(const Known& used) const;
+  void TakeProcessesOfThreads(Known& known) const;
   void NumberTracks();
   void NumberSlices();
 

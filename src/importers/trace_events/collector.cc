@@ -32,6 +32,12 @@ uint64_t FlowKey(const TraceEvent& event) {
   return base::HashString(event.id, base::HashString(event.name, base::HashString(event.category)));
 }
 
+// Whether other processes may use the same id for something else: "id2": {"local": ...}.
+bool IsOfProcess(const TraceEvent& event) {
+  return !event.id_is_text && event.id.starts_with('{') &&
+         FindMember(event.id, "local").has_value();
+}
+
 // Tells most texts of few letters apart.
 size_t Glance(std::string_view a, std::string_view b) {
   const auto letter = [](std::string_view text, size_t from_end) {
@@ -242,6 +248,7 @@ void Collector::TakeAsync(const TraceEvent& event, char phase) {
   RangeEdge edge = EdgeOf(event, phase);
   edge.key =
       base::HashString(event.id, base::HashString(event.scope, base::HashString(event.category)));
+  if (IsOfProcess(event)) edge.key = base::HashString(event.pid, edge.key);
   staged_.edges.Append(edge);
 }
 

@@ -3,6 +3,7 @@
 #include <deque>
 #include <utility>
 
+#include "base/host/json_writer.h"
 #include "base/host/parallel.h"
 #include "importers/import_watch.h"
 #include "store/table_writer.h"
@@ -10,13 +11,22 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-Status WriteMetadata(const EventStage& stage, store::Transaction& transaction) {
+Status WriteMetadata(EventStage& stage, store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::MetadataRow>::Open(transaction));
   for (const ProcessFact& fact : stage.facts()) {
     const std::string key = store::ToValidUtf8(fact.key);
     const std::string value = store::ToValidUtf8(fact.json);
     const auto process = static_cast<size_t>(fact.process);
     writer.Append({stage.arrangement().process_ids[process], key, value});
+  }
+  // Names have a column of their own.
+  const std::deque<ProcessEntry>& processes = stage.tracks().processes;
+  for (size_t i = 0; i < processes.size(); ++i) {
+    const int32_t process_id = stage.arrangement().process_ids[i];
+    if (process_id < 0 || processes[i].labels < 0) continue;
+    const std::string labels =
+        store::ToValidUtf8(base::JsonQuote(stage.names().Text(processes[i].labels)));
+    writer.Append({process_id, "process_labels", labels});
   }
   for (const auto& [key, value] : stage.metadata()) {
     const std::string valid_key = store::ToValidUtf8(key);

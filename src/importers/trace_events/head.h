@@ -15,7 +15,7 @@ struct TraceHead {
   bool Has(std::string_view key) const { return text.find(key) != std::string::npos; }
 };
 
-// Names that traces usually have: .json, .json.gz, .trace.
+// Names that traces usually have: .json, .trace, plain or with .gz.
 bool HasTraceName(const std::string& path);
 
 // Whatever the name. Not a trace where the file cannot be read.

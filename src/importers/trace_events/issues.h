@@ -94,6 +94,9 @@ inline constexpr IssueKind kLongMetadata{
     "trace_metadata_too_long", Severity::kInfo,
     "a value beside the list of events is larger than 1 MB (a log of the kernel, samples) and was "
     "left out"};
+inline constexpr IssueKind kBadBase{
+    "trace_bad_base_time", Severity::kError,
+    "baseTimeNanoseconds is no whole number of nanoseconds since 1970: times count from 0"};
 inline constexpr IssueKind kNotATrace{"trace_without_events", Severity::kWarning,
                                       "the file holds no list of events"};
 

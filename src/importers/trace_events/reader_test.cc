@@ -221,6 +221,22 @@ TEST_F(ReaderTest, TakesQuotesThatWereNotEscapedAsPartOfTheText) {
   EXPECT_EQ(issues_.Count("trace_unescaped_quote"), 2);
 }
 
+TEST_F(ReaderTest, NamesMayHoldListsOfTextsThatWereNotEscaped) {
+  const Kept kept = Read(
+      R"~([{"ph":"X","ts":1,"name":"lib = Lib("a", "b", {"k": "\"})\n(1): f","args":{"n":1}},)~"
+      R"~({"ph":"X","name":"g("a", "b")", "ts":2, "dur": 1},)~"
+      R"~({"ph":"X","name":"h("a", "b")"},{"ph":"X","ts":3,"name":"lost, "tid":1},)~"
+      R"~({"ph":"X","ts":4,"name":"next"}])~");
+  ASSERT_EQ(kept.events.size(), 3U);
+  EXPECT_EQ(kept.events[0].name, "lib = Lib(\"a\", \"b\", {\"k\": \"\"})\n(1): f");
+  EXPECT_EQ(kept.events[0].args, R"({"n":1})");
+  EXPECT_EQ(kept.events[1].name, R"(g("a", "b"))");
+  EXPECT_EQ(kept.events[2].name, "next");
+  EXPECT_EQ(issues_.Count("trace_unescaped_quote"), 3);
+  EXPECT_EQ(issues_.Count("trace_bad_time"), 1);
+  EXPECT_EQ(issues_.Count("trace_bad_event"), 1);
+}
+
 TEST_F(ReaderTest, TakesArgumentsOfAnyDepth) {
   constexpr size_t kDepth = 1000000;
   const std::string deep = std::string(kDepth, '[') + std::string(kDepth, ']');

@@ -127,13 +127,41 @@ bool LooksLikeEvent(const char* p, const char* end) {
   return false;
 }
 
+// Whether a value may end at `p`: a key of the same event follows, or its end.
+bool KeyOrEndFollows(const char* p, const char* end) {
+  p = SkipSpace(p, end);
+  if (p < end && *p == '}') return true;
+  if (p == end || *p != ',') return false;
+  p = SkipSpace(p + 1, end);
+  if (p == end || *p != '"') return false;
+  p = static_cast<const char*>(std::memchr(p + 1, '"', static_cast<size_t>(end - p) - 1));
+  if (p == nullptr) return false;
+  p = SkipSpace(p + 1, end);
+  return p < end && *p == ':';
+}
+
 }  // namespace
 
+// What is no event at first sight may be one whose name holds quotes and commas.
 ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& event,
                               const char*& behind) {
+  const int64_t mended = mended_;
+  ScanResult result = ScanOnce(begin, end, event, behind);
+  if (result != ScanResult::kBad) return result;
+  mended_ = mended;
+  event = TraceEvent();
+  careful_ = true;
+  result = ScanOnce(begin, end, event, behind);
+  careful_ = false;
+  return result;
+}
+
+ScanResult EventScanner::ScanOnce(const char* begin, const char* end, TraceEvent& event,
+                                  const char*& behind) {
   bad_time_ = false;
   beside_.clear();
   shapes_.Begin(begin);
+  if (careful_) shapes_.GiveUp();
   const char* p = begin;
   while (true) {
     Field field = Field::kOther;
@@ -201,7 +229,8 @@ const char* EventScanner::ReadFieldValue(Field field, std::string_view key, cons
                                          const char* end, TraceEvent& event) {
   if (const char* behind = ReadPlain(field, p, end, event)) return behind;
   Value value;
-  const char* behind = ReadValue(p, end, value);
+  const char* behind = careful_ && field == Field::kName ? ReadUnescapedName(p, end, value)
+                                                         : ReadValue(p, end, value);
   if (behind == nullptr || behind == p) return behind;
   const bool is_set = !value.is_string && (value.text[0] == '{' || value.text == "null");
   if (field == Field::kArgs && !is_set) beside_.emplace_back("args", value);
@@ -305,6 +334,29 @@ const char* EventScanner::ReadValue(const char* p, const char* end, Value& value
   if (behind == nullptr || (!container && behind == end)) return nullptr;
   value.text = {p, static_cast<size_t>(behind - p)};
   return behind;
+}
+
+// The same for a name; it ends where the next key or the end of the event follows.
+const char* EventScanner::ReadUnescapedName(const char* p, const char* end, Value& value) {
+  if (*p != '"') return ReadValue(p, end, value);
+  const char* const next_event = FindEventBegin(p, end);
+  const char* const limit = next_event == nullptr ? end : next_event;
+  bool mended = false;
+  for (const char* quote = p + 1;; ++quote) {
+    quote = FindQuoteOrBackslash(quote, limit);
+    if (quote >= limit) return next_event == nullptr ? nullptr : p;
+    if (*quote == '\\') {
+      value.escaped = true;
+      ++quote;
+    } else if (KeyOrEndFollows(quote + 1, limit)) {
+      value.text = {p + 1, static_cast<size_t>(quote - p) - 1};
+      value.is_string = true;
+      mended_ += mended ? 1 : 0;
+      return quote + 1;
+    } else {
+      mended = true;
+    }
+  }
 }
 
 std::string_view EventScanner::Text(const Value& value) {

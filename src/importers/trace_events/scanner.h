@@ -44,6 +44,7 @@ class EventScanner {
     bool escaped = false;
   };
 
+  ScanResult ScanOnce(const char* begin, const char* end, TraceEvent& event, const char*& behind);
   enum class Step { kValue, kEnd, kIncomplete, kBad };
   static Step ReadKey(const char*& p, const char* end, EventField& field, std::string_view& key);
   const char* ReadFieldValue(EventField field, std::string_view key, const char* p, const char* end,
@@ -52,6 +53,7 @@ class EventScanner {
   const char* ReadPlain(EventField field, const char* p, const char* end, TraceEvent& event);
   static const char* ReadPlainTime(const char* p, const char* end, int64_t& ns, bool& has);
   const char* ReadValue(const char* p, const char* end, Value& value);
+  const char* ReadUnescapedName(const char* p, const char* end, Value& value);
   void TakeField(EventField field, const Value& value, TraceEvent& event);
   std::string_view Text(const Value& value);
   static char PhaseOf(std::string_view text);
@@ -61,6 +63,7 @@ class EventScanner {
 
   EventShapes shapes_;
   EventProblem problem_ = EventProblem::kNone;
+  bool careful_ = false;  // the name may hold quotes that look like its end
   bool bad_time_ = false;
   int64_t mended_ = 0;
   std::vector<std::pair<std::string_view, Value>> beside_;  // key and value of kBeside

@@ -76,6 +76,43 @@ TEST_F(TraceImportTest, PairsBeginsAndEnds) {
   EXPECT_EQ(Issues("trace_unfinished_range"), 1);
 }
 
+TEST_F(TraceImportTest, LocalIdsAreOfTheirProcess) {
+  Import(R"([{"ph":"b","name":"a","id2":{"local":"0x1"},"ts":1,"pid":1,"tid":1},
+             {"ph":"e","name":"a","id2":{"local":"0x1"},"ts":9,"pid":2,"tid":1},
+             {"ph":"b","name":"g","id2":{"global":"0x1"},"ts":1,"pid":1,"tid":1},
+             {"ph":"e","name":"g","id2":{"global":"0x1"},"ts":9,"pid":2,"tid":1}])");
+  EXPECT_EQ(Rows("SELECT name, dur FROM slice ORDER BY name"), "a -1\ng 8000\n");
+  EXPECT_EQ(Issues("trace_unbalanced_range"), 1);
+  EXPECT_EQ(Issues("trace_unfinished_range"), 1);
+}
+
+TEST_F(TraceImportTest, TimesCountFromTheBaseOfTheFile) {
+  Import(R"({"traceEvents": [{"ph":"X","name":"a","ts":1.5,"dur":2,"pid":1,"tid":1}],
+             "baseTimeNanoseconds": 7000000000})");
+  EXPECT_EQ(Rows("SELECT ts, dur FROM slice"), "7000001500 2000\n");
+  Import(R"({"traceEvents": [{"ph":"X","name":"a","ts":1.5,"dur":2,"pid":1,"tid":1}],
+             "baseTimeNanoseconds": "soon"})");
+  EXPECT_EQ(Rows("SELECT ts, dur FROM slice"), "1500 2000\n");
+  EXPECT_EQ(Issues("trace_bad_base_time"), 1);
+}
+
+// Behind those in which something happened: numbers of those stay what they were.
+TEST_F(TraceImportTest, KeepsNamesOfProcessesAndThreadsWithoutEvents) {
+  Import(R"([{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"GPU 7"}},
+             {"ph":"M","name":"thread_name","pid":2,"tid":1,"args":{"name":"idle"}},
+             {"ph":"M","name":"process_uptime","pid":4,"args":{"uptime":5}},
+             {"ph":"M","name":"process_labels","pid":1,"args":{"labels":"idle"}},
+             {"ph":"M","name":"process_sort_index","pid":5,"args":{"sort_index":5}},
+             {"ph":"X","name":"a","ts":1,"dur":1,"pid":3,"tid":4}])");
+  EXPECT_EQ(Rows("SELECT process_id, pid, name FROM process ORDER BY process_id"),
+            "0 3 3\n1 1 GPU 7\n2 2 2\n3 4 4\n");
+  EXPECT_EQ(Rows("SELECT thread_id, tid, process_id, name FROM thread ORDER BY thread_id"),
+            "0 4 0 4\n1 1 2 idle\n");
+  EXPECT_EQ(Rows("SELECT process_id, key, value FROM metadata ORDER BY process_id"),
+            "1 process_labels \"idle\"\n3 process_uptime {\"uptime\":5}\n");
+  EXPECT_EQ(Rows("SELECT count(*) FROM track"), "1\n");
+}
+
 TEST_F(TraceImportTest, SplitsArgumentsByType) {
   Import(R"([{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1,"args":
               {"i":-5,"d":0.5,"long":18446744073709551616,"cut":1.50,"s":"t\n","l":[1, 2],"n":null}},

@@ -261,6 +261,19 @@ Result<TraceData> TraceData::Load(const store::Store& store, int threads) {
   return data;
 }
 
+std::vector<const store::ProcessRow*> TraceData::ProcessesWithTracks() const {
+  std::vector<bool> has_track(processes.size());
+  for (const store::TrackRow& track : tracks) {
+    const auto process = static_cast<size_t>(track.process_id);  // a large one where it is none
+    if (process < has_track.size()) has_track[process] = true;
+  }
+  std::vector<const store::ProcessRow*> found;
+  for (size_t i = 0; i < has_track.size(); ++i) {
+    if (has_track[i]) found.push_back(&processes[i]);
+  }
+  return found;
+}
+
 std::vector<int32_t> TraceData::SlicesOfKinds(
     std::initializer_list<std::string_view> track_kinds) const {
   std::vector<int32_t> ids;

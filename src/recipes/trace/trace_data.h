@@ -115,6 +115,8 @@ struct TraceData {
   int64_t DurationNs(const store::SliceRow& slice) const {
     return slice.dur < 0 ? last_ns - slice.ts : slice.dur;
   }
+  // Those in which something happened: other profilers name more.
+  std::vector<const store::ProcessRow*> ProcessesWithTracks() const;
   // Process id and thread id of the operating system; 0 where unknown.
   int64_t PidOf(int32_t process_id) const {
     return process_id < 0 ? 0 : processes[static_cast<size_t>(process_id)].pid;
