@@ -38,6 +38,7 @@ RunList ParseRunList(std::string_view text) {
     if (kind == "failed") AddOnce(list.failed, what);
     if (kind == "notorch") list.without_torch.emplace_back(what);
     if (kind == "control") list.listened = true;
+    if (kind == "server") list.served = true;
   }
   return list;
 }
@@ -49,6 +50,11 @@ std::string NothingRecordedReason(const RunList& list) {
   }
   if (list.listened) {
     return "nothing was recorded: no POST /start_profile came while the program ran";
+  }
+  // Before what was skipped: a server compiles in processes that are.
+  if (list.served) {
+    return "nothing was recorded: no session began while it ran (POST /start_profile begins one of "
+           "a server; of a client, like vllm bench serve, nothing is recorded)";
   }
   if (!list.skipped.empty()) {
     return Concat("nothing was recorded: ", base::Join(list.skipped, "; "));

@@ -25,10 +25,11 @@ struct RunList {
   std::vector<std::string> failed;         // reasons, each once
   std::vector<std::string> without_torch;  // command lines of Python processes
   bool listened = false;                   // a process waited for requests on a control address
+  bool served = false;                     // a process of a server waited for its sessions
 
   bool Empty() const {
     return captures.empty() && skipped.empty() && failed.empty() && without_torch.empty() &&
-           !listened;
+           !listened && !served;
   }
 };
 

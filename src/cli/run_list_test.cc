@@ -52,6 +52,8 @@ TEST(RunList, SaysWhyNothingWasRecorded) {
   EXPECT_THAT(reason("notorch\t1\ta\nskipped\t2\trank 1 is not chosen\n"),
               HasSubstr("rank 1 is not chosen"));
   EXPECT_THAT(reason("control\t1\thttp://127.0.0.1:1\n"), HasSubstr("no POST /start_profile"));
+  EXPECT_THAT(reason("skipped\t2\tcompile worker of Inductor\nserver\t1\t\nnotorch\t3\ta\n"),
+              HasSubstr("no session began"));
   EXPECT_THAT(reason("control\t1\tx\nfailed\t1\tno space\n"), HasSubstr("no space"));
 }
 
