@@ -84,8 +84,11 @@ class Maker {
   std::array<Phase, 4> Phases(const RequestRow& row, int64_t end) const {
     const int64_t queued = row.queued_ts;
     const int64_t last = row.dur < 0 ? end : row.last_token_ts;
-    return {Phase{names_[0], row.ts, row.tokenized_ts}, Phase{names_[1], queued, row.scheduled_ts},
-            Phase{names_[2], row.scheduled_ts, row.first_token_ts},
+    // Without a token (so far, an embedding, or given up before) its last phase lasts to the end.
+    const bool has_token = row.output_tokens > 0;
+    const int64_t scheduled = row.scheduled_ts < 0 && !has_token ? end : row.scheduled_ts;
+    return {Phase{names_[0], row.ts, row.tokenized_ts}, Phase{names_[1], queued, scheduled},
+            Phase{names_[2], row.scheduled_ts, has_token ? row.first_token_ts : end},
             Phase{names_[3], row.first_token_ts, last}};
   }
 

@@ -97,6 +97,9 @@ TEST_F(ServingSummaryTest, CountsAndRates) {
   EXPECT_EQ(summary.output_tokens, 6);
   EXPECT_EQ(summary.step_output_tokens, 6);
   EXPECT_DOUBLE_EQ(summary.PerSecond(summary.output_tokens), 37.5);
+  // Steps tell how fast it went also where no request came and ended in the recording.
+  EXPECT_EQ(summary.steps_duration_ns, 140 * kMs);
+  EXPECT_DOUBLE_EQ(summary.StepTokensPerSecond(), 6 / 0.14);
   EXPECT_EQ(summary.max_running, 2);
 }
 
@@ -162,6 +165,31 @@ TEST(SlowRequests, StepsThatTakeLong) {
   EXPECT_EQ(summary.slowest[0].reason, "one step took 1200.0 ms, usual are 10.0 ms");
   EXPECT_EQ(summary.slowest[1].reason,
             "the engine was busy for 1120.0 ms before it took the request");
+}
+
+// An embedding, and a request whose client left before the engine had room for it.
+TEST(SlowRequests, RequestsWithoutTokens) {
+  store::RowTables tables;
+  Add<store::NameRow>(tables, {{kFirst, "first"}, {kSecond, "second"}});
+  Add<store::EngineStepRow>(tables, {Step(1, 10, 60, 1, 0)});
+  Add<store::RequestStepRow>(tables, {Part(0, 1, kPrefill, 60)});
+  store::RequestRow first;
+  first.request_id = first.name = kFirst;
+  first.ts = first.tokenized_ts = first.queued_ts = 0;
+  first.scheduled_ts = 10 * kMs;
+  first.queue_ns = 10 * kMs;
+  first.dur = 70 * kMs;
+  first.prompt_tokens = 3;
+  first.is_whole = 1;
+  store::RequestRow second = first;
+  second.request_id = second.name = kSecond;
+  second.scheduled_ts = second.queue_ns = -1;
+  second.dur = 40 * kMs;
+  Add<store::RequestRow>(tables, {first, second});
+  const ServingSummary summary = SummariseServing(tables);
+  ASSERT_EQ(summary.slowest.size(), 2U);
+  EXPECT_EQ(summary.slowest[0].reason, "long prefill: 60.0 ms for 3 tokens");
+  EXPECT_EQ(summary.slowest[1].reason, "queued for 40.0 ms");
 }
 
 TEST_F(ServingSummaryTest, NothingServedIsNoMistake) {

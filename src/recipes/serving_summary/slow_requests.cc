@@ -45,9 +45,15 @@ class Explainer {
     if (row.queued_ts >= 0) {
       request.hand_over_ns = std::max<int64_t>(row.queued_ts - sent_ts, 0);
     }
-    request.queue_ns = std::max<int64_t>(row.queue_ns, 0);
-    if (row.scheduled_ts >= 0 && row.first_token_ts >= 0) {
-      request.prefill_ns = row.first_token_ts - row.scheduled_ts;
+    // Without a token (embeddings, or it was given up before) its last part lasts to its end.
+    const int64_t end_ns = row.ts + row.dur;
+    const bool has_token = row.output_tokens > 0 || row.first_token_ts >= 0;
+    const int64_t first_ns = has_token ? row.first_token_ts : end_ns;
+    if (row.scheduled_ts >= 0) {
+      request.queue_ns = std::max<int64_t>(row.queue_ns, 0);
+      request.prefill_ns = std::max<int64_t>(first_ns - row.scheduled_ts, 0);
+    } else if (row.queued_ts >= 0) {
+      request.queue_ns = std::max<int64_t>(end_ns - row.queued_ts, 0);
     }
     request.preemptions = row.preemptions;
     request.prompt_tokens = std::max<int64_t>(row.prompt_tokens, 0);
