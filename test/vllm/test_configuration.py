@@ -67,6 +67,26 @@ def test_a_version_that_reads_the_variable(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "words, text",
+    [
+        (["serve", "--profiler-config.profiler=torch"], None),
+        (["serve", "--profiler_config", "{}"], None),
+        (["serve", "--config", "FILE"], "model: x\nprofiler-config:\n  profiler: torch\n"),
+        (["serve", "--config=FILE"], "'profiler_config': {profiler: torch}\n"),
+    ],
+)
+def test_where_a_server_is_configured(words, text, tmp_path):
+    file = tmp_path / "server.yaml"
+    file.write_text(text or "port: 1  # profiler-config\n")
+    words = [word.replace("FILE", str(file)) for word in words]
+    assert _configuration.is_in(" ".join(words) + _configuration.file_of(words))
+    file.write_text("port: 1  # profiler-config\n")
+    others = ["serve", "--config", str(file)]
+    assert not _configuration.is_in(" ".join(others) + _configuration.file_of(others))
+    assert _configuration.file_of(["--config", "/nowhere"]) == ""
+
+
+@pytest.mark.parametrize(
     "given", ['{"torch_profiler_use_gzip":true}', "--profiler-config.torch-profiler-use-gzip=1"]
 )
 def test_what_has_no_effect_is_named(given, capsys):

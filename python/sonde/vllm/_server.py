@@ -54,7 +54,8 @@ def when_served(joins: Callable[[], None]) -> None:
     when_imported("vllm.v1.engine.llm_engine", imported)
 
 
-#: Modules that are changed and how. Several modules hold ``build_app``, by version.
+#: Modules that are changed and how. Several modules hold ``build_app``, by version; those that took
+#: it over before a plug-in is called keep the original.
 CHANGES: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("vllm.distributed.device_communicators.cpu_communicator", _worker.change_shared_memory),
     ("vllm.v1.worker.gpu_model_runner", _worker.change_runner),
@@ -65,6 +66,7 @@ CHANGES: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("vllm.v1.engine.async_llm", _front_end.change_async),
     ("vllm.v1.engine.llm_engine", _offline.change_offline),
     ("vllm.entrypoints.launchers.app", _front_end.change_app),
+    ("vllm.entrypoints.launchers.api_server.entry", _front_end.change_app),
     ("vllm.entrypoints.openai.api_server", _front_end.change_app),
 )
 
@@ -123,8 +125,8 @@ def _ask_for_routes(options: Options) -> None:
     words = sys.argv
     if not _serves(words) or multiprocessing.parent_process() is not None:
         return  # children have the words of the first process
-    given = " ".join(words)
-    if "--profiler-config" in given or "--profiler_config" in given:
+    given = " ".join(words) + _configuration.file_of(words)
+    if _configuration.is_in(given):
         _configuration.warn(given)
         return
     fields = _configuration.of_environment()
