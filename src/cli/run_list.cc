@@ -28,6 +28,7 @@ RunList ParseRunList(std::string_view text) {
     const std::string_view pid = line.substr(first_tab + 1, second_tab - first_tab - 1);
     const std::string_view what = line.substr(second_tab + 1);
     if (kind == "capture") AddOnce(list.captures, what);
+    if (kind == "session") AddOnce(list.sessions, what);
     if (kind == "worker") AddOnce(list.workers, what);
     if (kind == "forked") list.forked.push_back({std::string(pid), std::string(what)});
     if (kind == "process") {

@@ -214,6 +214,7 @@ def begin(front_end: Any, is_recorded: bool) -> None:
             atexit.register(_end_of_server, front_end)
     if session is not None:
         _status.tell(session, _status.RECORDING)
+        _report.note("session", session)
     if is_recorded:
         capture.start(session)
     else:
