@@ -36,6 +36,7 @@ class Maker {
     const int64_t end = row.dur < 0 ? kOpen : row.ts + row.dur;
     const int32_t depth = 2 * FreeLane(row.ts, end);
     const auto place = static_cast<int32_t>(track_.slices.size());
+    places_.push_back(place);
     AddSlice(row.name, row.ts, end, depth, store::kNone);
     for (const Phase& phase : Phases(row, end)) {
       if (phase.begin < row.ts || phase.end <= phase.begin || phase.end > end) continue;
@@ -55,7 +56,10 @@ class Maker {
     for (size_t i = 0; i < order.size(); ++i) {
       numbers[static_cast<size_t>(order[i])] = first_slice + static_cast<int32_t>(i);
     }
-    RequestTrack sorted{track_.track, {}};
+    RequestTrack sorted{track_.track, {}, {}};
+    for (const int32_t place : places_) {
+      sorted.slices_of_requests.push_back(numbers[static_cast<size_t>(place)]);
+    }
     for (const int32_t place : order) {
       SliceRow row = At(place);
       row.slice_id = numbers[static_cast<size_t>(place)];
@@ -108,6 +112,7 @@ class Maker {
   std::array<int32_t, 4> names_;
   RequestTrack track_;
   std::vector<int64_t> lane_ends_;
+  std::vector<int32_t> places_;  // of the slices of requests, in the order of arrival
 };
 
 }  // namespace
@@ -120,7 +125,12 @@ RequestTrack MakeRequestTrack(std::span<const RequestRow> requests, int32_t proc
                    [](const RequestRow* a, const RequestRow* b) { return a->ts < b->ts; });
   Maker maker(process_id, track_id, names);
   for (const RequestRow* row : by_time) maker.Add(*row);
-  return maker.Take(first_slice);
+  RequestTrack track = maker.Take(first_slice);
+  const std::vector<int32_t> in_order = track.slices_of_requests;
+  for (size_t i = 0; i < by_time.size(); ++i) {
+    track.slices_of_requests[static_cast<size_t>(by_time[i] - requests.data())] = in_order[i];
+  }
+  return track;
 }
 
 }  // namespace sonde::importers::server

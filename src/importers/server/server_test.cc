@@ -223,6 +223,19 @@ TEST_F(ServerSession, StepHasItsBatchAndItsRanks) {
   EXPECT_EQ(Number(*store, "SELECT count(*) FROM process"), 3);
 }
 
+// A program with an engine, or several front-ends: the engine alone tells of requests.
+TEST_F(ServerSession, WithoutAFrontEndFlowsLeaveTheTrack) {
+  ASSERT_TRUE(base::RemoveTree(session_ + "/api_1").ok());
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM flow f JOIN slice s ON s.slice_id = f.slice_out JOIN "
+                   "track t USING (track_id) JOIN engine_step e ON e.slice_id = f.slice_in WHERE "
+                   "f.kind = 'request' AND t.name = 'Requests' AND s.name = 'cmpl-1'"),
+            1);
+  EXPECT_EQ(Number(*store, "SELECT count(*) - count(DISTINCT flow_id) FROM flow"), 0);
+}
+
 TEST_F(ServerSession, RequestIsATrackWithItsPhases) {
   const auto store = Import();
   ASSERT_NE(store, nullptr);
@@ -256,6 +269,8 @@ TEST(RequestTrackTest, RequestsWithoutTokens) {
   embedded.dur = 80;
   store::RequestRow waiting = embedded;
   waiting.scheduled_ts = -1;
+  waiting.ts = 90;  // before the others
+  waiting.dur = 90;
   store::RequestRow open = embedded;
   open.dur = -1;
   const store::RequestRow rows[] = {embedded, waiting, open};
@@ -268,7 +283,13 @@ TEST(RequestTrackTest, RequestsWithoutTokens) {
     if (slice.name == queue) queues.push_back(slice.dur);
     if (slice.name == prefill) prefills.push_back(slice.dur);
   }
-  EXPECT_EQ(queues, (std::vector<int64_t>{20, 80, 20}));
+  // In their own order, whatever came first.
+  for (size_t i = 0; i < 3; ++i) {
+    const auto place = static_cast<size_t>(track.slices_of_requests[i]);
+    EXPECT_EQ(track.slices[place].depth % 2, 0);
+    EXPECT_EQ(track.slices[place].dur, rows[i].dur);
+  }
+  EXPECT_EQ(queues, (std::vector<int64_t>{80, 20, 20}));
   EXPECT_EQ(prefills, (std::vector<int64_t>{80 - 20, -1}));
 }
 
