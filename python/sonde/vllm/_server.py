@@ -28,6 +28,7 @@ from sonde.vllm import (
 #: Set by the first process of a server for those that it starts.
 _MARK = "SONDE_SERVER"
 _SAID = "SONDE_SERVER_SAID"
+_WARNED = "SONDE_SERVER_WARNED"
 
 _OLDEST, _NEWEST = (0, 11), (0, 32)
 
@@ -127,15 +128,23 @@ def _ask_for_routes(options: Options) -> None:
         return  # children have the words of the first process
     given = " ".join(words) + _configuration.file_of(words)
     if _configuration.is_in(given):
-        _configuration.warn(given)
+        _warn(given)
         return
     fields = _configuration.of_environment()
-    _configuration.warn(" ".join(fields))
+    _warn(" ".join(fields))
     if _version() < (0, 13):
         os.environ.setdefault(_configuration.FOLDER_VARIABLE, os.path.abspath(options.save_path))
     elif not fields or _version() >= (0, 15):
         fields = fields or _configuration.of_options(options)
         words += ["--profiler-config", json.dumps(fields)]
+
+
+def _warn(given: str) -> None:
+    """Once a server: a process that it spawns imports the module of its command, and does not know
+    yet that it has a parent."""
+    if not os.environ.get(_WARNED):
+        os.environ[_WARNED] = "1"
+        _configuration.warn(given)
 
 
 def _serves(words: list[str]) -> bool:
