@@ -87,7 +87,7 @@ struct ServingSummary {
   }
 };
 
-// Uses request, engine_step, request_step, communication_op and the names.
+// Uses request, engine_step, request_step, communication_op, step, flow and the names.
 ServingSummary SummariseServing(const store::RowTables& tables);
 
 // A row a number: section, name, statistic, value, unit.

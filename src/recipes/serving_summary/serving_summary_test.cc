@@ -167,6 +167,44 @@ TEST(SlowRequests, StepsThatTakeLong) {
             "the engine was busy for 1120.0 ms before it took the request");
 }
 
+// Two engines with a rank each, in steps of one number: the second one's rank communicates.
+TEST(SlowRequests, CommunicationIsThatOfTheEnginesOwnRanks) {
+  store::RowTables tables;
+  Add<store::NameRow>(tables, {{kFirst, "first"}, {kSecond, "second"}});
+  store::EngineStepRow steps[] = {Step(1, 0, 100, 0, 1), Step(1, 0, 100, 0, 1)};
+  store::StepRow ranks[2];
+  store::FlowRow flows[2];
+  store::RequestRow requests[2];
+  store::RequestStepRow parts[] = {Part(0, 1, kDecode, 100), Part(1, 1, kDecode, 100)};
+  for (int32_t i = 0; i < 2; ++i) {
+    steps[i].engine = requests[i].engine = parts[i].engine = i;
+    steps[i].slice_id = flows[i].slice_out = 10 + i;
+    ranks[i].slice_id = flows[i].slice_in = 20 + i;
+    ranks[i].process_id = 5 + i;
+    requests[i].request_id = requests[i].name = i;
+    requests[i].ts = 0;
+    requests[i].scheduled_ts = requests[i].first_token_ts = 0;
+    requests[i].output_tokens = 1;
+    requests[i].last_token_ts = requests[i].dur = 100 * kMs;
+    requests[i].is_whole = 1;
+  }
+  store::CommunicationOpRow operation;
+  operation.process_id = 6;
+  operation.step_id = 1;
+  operation.dur = 40 * kMs;
+  Add<store::EngineStepRow>(tables, {steps[0], steps[1]});
+  Add<store::StepRow>(tables, {ranks[0], ranks[1]});
+  Add<store::FlowRow>(tables, {flows[0], flows[1]});
+  Add<store::RequestRow>(tables, {requests[0], requests[1]});
+  Add<store::RequestStepRow>(tables, {parts[0], parts[1]});
+  Add<store::CommunicationOpRow>(tables, {operation});
+  const ServingSummary summary = SummariseServing(tables);
+  ASSERT_EQ(summary.slowest.size(), 2U);
+  EXPECT_EQ(summary.slowest[0].communication_ns, 0);
+  EXPECT_EQ(summary.slowest[1].communication_ns, 40 * kMs);
+  EXPECT_EQ(summary.slowest[1].reason, "ranks communicated for 40.0 ms");
+}
+
 // An embedding, and a request whose client left before the engine had room for it.
 TEST(SlowRequests, RequestsWithoutTokens) {
   store::RowTables tables;

@@ -76,11 +76,36 @@ class Explainer {
     usual_ns_ = *middle;
   }
 
+  // Flows lead from the steps of an engine to those of its ranks: engines number theirs alike.
+  std::map<int32_t, int32_t> EnginesOfProcesses() const {
+    std::map<int32_t, int32_t> engine_of_slice;
+    for (const EngineStepRow& row : tables_.Rows<EngineStepRow>()) {
+      engine_of_slice[row.slice_id] = row.engine;
+    }
+    std::map<int32_t, int32_t> process_of_slice;
+    for (const store::StepRow& row : tables_.Rows<store::StepRow>()) {
+      process_of_slice[row.slice_id] = row.process_id;
+    }
+    std::map<int32_t, int32_t> engines;
+    for (const store::FlowRow& row : tables_.Rows<store::FlowRow>()) {
+      const auto engine = engine_of_slice.find(row.slice_out);
+      const auto process = process_of_slice.find(row.slice_in);
+      if (engine != engine_of_slice.end() && process != process_of_slice.end()) {
+        engines[process->second] = engine->second;
+      }
+    }
+    return engines;
+  }
+
   // Mean over the ranks of a step.
   void CountCommunication() {
-    std::map<int64_t, std::map<int32_t, int64_t>> sums;  // step, process
+    std::map<std::pair<int32_t, int64_t>, std::map<int32_t, int64_t>> sums;  // step, process
+    const auto engines = EnginesOfProcesses();
     for (const store::CommunicationOpRow& row : tables_.Rows<store::CommunicationOpRow>()) {
-      if (row.step_id >= 0 && row.dur > 0) sums[row.step_id][row.process_id] += row.dur;
+      if (row.step_id < 0 || row.dur <= 0) continue;
+      const auto engine = engines.find(row.process_id);
+      const int32_t number = engine == engines.end() ? 0 : engine->second;
+      sums[{number, row.step_id}][row.process_id] += row.dur;
     }
     for (const auto& [step, processes] : sums) {
       int64_t sum = 0;
@@ -110,7 +135,7 @@ class Explainer {
       const auto part = parts->second.find({step.row->engine, step.row->step_id});
       const bool takes_part = part != parts->second.end();
       if (takes_part) {
-        const auto communication = communication_ns_.find(step.row->step_id);
+        const auto communication = communication_ns_.find({step.row->engine, step.row->step_id});
         if (communication != communication_ns_.end()) {
           request.communication_ns += communication->second;
         }
@@ -164,7 +189,7 @@ class Explainer {
   const std::vector<EngineStep>& steps_;
   int64_t usual_ns_ = 0;
   std::map<int32_t, std::map<std::pair<int32_t, int64_t>, Part>> parts_;
-  std::map<int64_t, int64_t> communication_ns_;
+  std::map<std::pair<int32_t, int64_t>, int64_t> communication_ns_;  // by engine and step
 };
 
 }  // namespace
