@@ -80,6 +80,9 @@ SONDE_API void sonde_args_ints(sonde_args_builder* builder, sonde_name key, cons
 SONDE_API void sonde_args_field(sonde_args_builder* builder, sonde_name key, uint16_t type,
                                 const void* bytes, size_t length);
 SONDE_API sonde_args sonde_args_intern(const sonde_args_builder* builder);
+/* The same for a set that belongs to one record (a request of a server): it is written to the
+ * running session and not kept, and its id is good for that session only. 0 without a session. */
+SONDE_API sonde_args sonde_args_once(const sonde_args_builder* builder);
 SONDE_API sonde_frame sonde_frame_intern(sonde_name function, sonde_name file, uint32_t line);
 /* frames: innermost first. */
 SONDE_API sonde_stack sonde_stack_intern(const sonde_frame* frames, size_t count);

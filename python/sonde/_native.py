@@ -110,6 +110,7 @@ _FAST_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "sonde_args_double": (None, [_ARGS, _U32, ctypes.c_double]),
     "sonde_args_text": (None, [_ARGS, _U32, _TEXT, ctypes.c_size_t]),
     "sonde_args_intern": (_U32, [_ARGS]),
+    "sonde_args_once": (_U32, [_ARGS]),
     "sonde_thread_name": (None, [_TEXT]),
     "sonde_step": (None, [ctypes.c_int64]),
     "sonde_schedule_action": (
@@ -261,8 +262,9 @@ class Recorder:
             self._names[text] = number
         return number
 
-    def args(self, values: dict[str, Any]) -> int:
-        """Number of an argument set: integers, floating point numbers and texts by name."""
+    def args(self, values: dict[str, Any], once: bool = False) -> int:
+        """Number of an argument set: integers, floating point numbers and texts by name. ``once``:
+        it belongs to one record of this session, and is not kept."""
         builder = _ArgsBuilder()
         place = ctypes.byref(builder)
         self.fast.sonde_args_init(place)
@@ -275,7 +277,8 @@ class Recorder:
             else:
                 data = str(value).encode("utf-8", "replace")
                 self.fast.sonde_args_text(place, name, data, len(data))
-        return self.fast.sonde_args_intern(place)
+        make = self.fast.sonde_args_once if once else self.fast.sonde_args_intern
+        return make(place)
 
     def domain(self, name: str) -> int:
         """Number of a domain of markers, created on first use."""

@@ -14,6 +14,8 @@
 namespace sonde::cli {
 namespace {
 
+constexpr std::string_view kLastFile = "serving_summary.xlsx";
+
 Status WriteFiles(const recipes::ServingSummary& summary, const store::RowTables& tables,
                   const std::string& folder) {
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
@@ -33,6 +35,10 @@ Status WriteFiles(const recipes::ServingSummary& summary, const store::RowTables
 
 bool IsServer(const importers::TraceSource& source) {
   return source.importer->import == importers::ImportServerSession;
+}
+
+bool IsServed(const std::string& session) {
+  return base::IsRegularFile(base::JoinPath(session, kLastFile));
 }
 
 Result<std::string> AnalyseServer(const importers::TraceSource& source,

@@ -14,6 +14,9 @@ namespace sonde::cli {
 
 bool IsServer(const importers::TraceSource& source);
 
+// Whether a folder of a session has all files of its summary.
+bool IsServed(const std::string& session);
+
 // The short form of the summary, for the terminal.
 Result<std::string> AnalyseServer(const importers::TraceSource& source,
                                   const AnalyseOptions& options);

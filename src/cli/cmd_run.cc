@@ -11,6 +11,7 @@
 #include "base/host/temporary.h"
 #include "base/strings.h"
 #include "cli/analyse_rank.h"
+#include "cli/analyse_server.h"
 #include "cli/command.h"
 #include "cli/run_dump.h"
 #include "cli/run_list.h"
@@ -164,12 +165,15 @@ void RemoveRawRecords(const std::vector<std::string>& captures) {
 
 // Parses what the processes themselves did not, and sums up all; to standard error, because
 // standard output is the program's.
-void AnalyseCaptures(const Context& context, const RunOptions& options,
-                     const std::vector<std::string>& captures) {
+void AnalyseCaptures(const Context& context, const RunOptions& options, const RunList& list) {
   std::vector<std::string> words = {context.layout.binary, "analyse", "--only-missing"};
   const size_t options_end = words.size();
-  for (const std::string& capture : captures) {
+  for (const std::string& capture : list.captures) {
     if (base::IsDirectory(capture)) words.push_back(capture);
+  }
+  // Sessions are summed up by their server, which may have ended in one.
+  for (const std::string& session : list.sessions) {
+    if (base::IsDirectory(session) && !IsServed(session)) words.push_back(session);
   }
   if (words.size() == options_end) return;
   for (const std::string& type : options.export_types) {
@@ -223,7 +227,7 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
   for (const ForkedProcess& child : list.forked) {
     if (!child.is_helper) AddCapturesOf(child, list_file.created(), list.captures);
   }
-  if (options.analyse.value_or(true)) AnalyseCaptures(context, options, list.captures);
+  if (options.analyse.value_or(true)) AnalyseCaptures(context, options, list);
   if (options.data_simplification.value_or(false)) RemoveRawRecords(list.captures);
   if (options.quiet.value_or(false)) return;
   if (list.captures.empty()) {

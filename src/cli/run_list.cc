@@ -28,6 +28,7 @@ RunList ParseRunList(std::string_view text) {
     const std::string_view pid = line.substr(first_tab + 1, second_tab - first_tab - 1);
     const std::string_view what = line.substr(second_tab + 1);
     if (kind == "capture") AddOnce(list.captures, what);
+    if (kind == "session") AddOnce(list.sessions, what);
     if (kind == "worker") AddOnce(list.workers, what);
     if (kind == "forked") list.forked.push_back({std::string(pid), std::string(what)});
     if (kind == "process") {
@@ -38,6 +39,7 @@ RunList ParseRunList(std::string_view text) {
     if (kind == "failed") AddOnce(list.failed, what);
     if (kind == "notorch") list.without_torch.emplace_back(what);
     if (kind == "control") list.listened = true;
+    if (kind == "server") list.served = true;
   }
   return list;
 }
@@ -49,6 +51,11 @@ std::string NothingRecordedReason(const RunList& list) {
   }
   if (list.listened) {
     return "nothing was recorded: no POST /start_profile came while the program ran";
+  }
+  // Before what was skipped: a server compiles in processes that are.
+  if (list.served) {
+    return "nothing was recorded: no session began while it ran (POST /start_profile begins one of "
+           "a server; of a client, like vllm bench serve, nothing is recorded)";
   }
   if (!list.skipped.empty()) {
     return Concat("nothing was recorded: ", base::Join(list.skipped, "; "));

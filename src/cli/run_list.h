@@ -18,17 +18,19 @@ struct ForkedProcess {
 
 struct RunList {
   std::vector<std::string>
-      captures;                      // span folders in order of their start, without discarded ones
-  std::vector<std::string> workers;  // span folders of helper processes that said where they are
+      captures;  // span folders in order of their start, without discarded ones
+  std::vector<std::string> sessions;  // folders of sessions of a server
+  std::vector<std::string> workers;   // span folders of helper processes that said where they are
   std::vector<ForkedProcess> forked;
   std::vector<std::string> skipped;        // reasons, each once
   std::vector<std::string> failed;         // reasons, each once
   std::vector<std::string> without_torch;  // command lines of Python processes
   bool listened = false;                   // a process waited for requests on a control address
+  bool served = false;                     // a process of a server waited for its sessions
 
   bool Empty() const {
     return captures.empty() && skipped.empty() && failed.empty() && without_torch.empty() &&
-           !listened;
+           !listened && !served;
   }
 };
 

@@ -16,6 +16,7 @@ TEST(RunList, KeepsCapturesThatWereNotDiscarded) {
       "discarded\t11\t/p/b_ascend_pt\n"
       "capture\t10\t/p/c_ascend_pt\n"
       "worker\t14\t/p/w_ascend_pt\n"
+      "session\t9\t/p/server_9_1\n"
       "forked\t15\t/p\n"
       "forked\t16\t/p\n"
       "process\t16\t\n"
@@ -26,6 +27,7 @@ TEST(RunList, KeepsCapturesThatWereNotDiscarded) {
       "capture\t10\t/p/cut off");
   EXPECT_THAT(list.captures, ElementsAre("/p/a b_ascend_pt", "/p/c_ascend_pt"));
   EXPECT_THAT(list.workers, ElementsAre("/p/w_ascend_pt"));
+  EXPECT_THAT(list.sessions, ElementsAre("/p/server_9_1"));
   ASSERT_EQ(list.forked.size(), 2u);
   EXPECT_TRUE(list.forked[0].is_helper);
   EXPECT_FALSE(list.forked[1].is_helper);
@@ -52,6 +54,8 @@ TEST(RunList, SaysWhyNothingWasRecorded) {
   EXPECT_THAT(reason("notorch\t1\ta\nskipped\t2\trank 1 is not chosen\n"),
               HasSubstr("rank 1 is not chosen"));
   EXPECT_THAT(reason("control\t1\thttp://127.0.0.1:1\n"), HasSubstr("no POST /start_profile"));
+  EXPECT_THAT(reason("skipped\t2\tcompile worker of Inductor\nserver\t1\t\nnotorch\t3\ta\n"),
+              HasSubstr("no session began"));
   EXPECT_THAT(reason("control\t1\tx\nfailed\t1\tno space\n"), HasSubstr("no space"));
 }
 

@@ -64,4 +64,10 @@ sonde_args sonde_args_intern(const sonde_args_builder* builder) {
   return dictionary.Args({reinterpret_cast<const char*>(builder->bytes), builder->size});
 }
 
+sonde_args sonde_args_once(const sonde_args_builder* builder) {
+  sonde::record::Dictionary& dictionary = sonde::record::Recorder::Get().dictionary();
+  if (builder->overflowed != 0) dictionary.CountLostArguments(builder->overflowed);
+  return dictionary.ArgsOnce({reinterpret_cast<const char*>(builder->bytes), builder->size});
+}
+
 }  // extern "C"

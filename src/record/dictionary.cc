@@ -66,6 +66,22 @@ uint32_t Dictionary::Args(std::string_view encoded) {
   return encoded.empty() ? 0 : FindOrAdd(&args_, EntryType::kArgs, encoded);
 }
 
+// A session that keeps only the last seconds may have to write it again: there it is kept.
+uint32_t Dictionary::ArgsOnce(std::string_view encoded) {
+  if (encoded.empty()) return 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (file_ == nullptr) return 0;
+    if (!live_on_) {
+      if (passing_used_ == passing_args_.size()) passing_args_.push_back(args_.AddEmpty());
+      const uint32_t id = passing_args_[passing_used_++];
+      Write(EntryType::kArgs, id, encoded);
+      return id;
+    }
+  }
+  return Args(encoded);
+}
+
 uint32_t Dictionary::Frame(uint32_t function_name, uint32_t file_name, uint32_t line) {
   const uint32_t fields[3] = {function_name, file_name, line};
   return FindOrAdd(&frames_, EntryType::kFrame, AsBytes(fields, sizeof(fields)));
@@ -139,6 +155,7 @@ void Dictionary::SetThread(const ThreadEntry& thread) {
 int Dictionary::Attach(DictionaryFile* file) {
   const std::lock_guard lock(mutex_);
   file_ = file;
+  passing_used_ = 0;
   for (LiveEntries* live : {&live_names_, &live_args_, &live_frames_, &live_stacks_}) {
     live->BeginFile();
   }
@@ -192,7 +209,9 @@ void Dictionary::Write(EntryType type, uint32_t id, std::string_view payload) {
 void Dictionary::WriteTable(const InternTable& table, EntryType type, LiveEntries* live) {
   uint32_t id = 0;
   for (const std::string_view bytes : table.entries()) {
-    Write(type, ++id, bytes);
+    ++id;
+    if (bytes.data() == nullptr) continue;  // was of another session
+    Write(type, id, bytes);
     if (live_on_ && live != nullptr) live->Need(id);
   }
 }

@@ -54,6 +54,7 @@ class Dictionary {
 
   uint32_t Name(std::string_view text);
   uint32_t Args(std::string_view encoded);
+  uint32_t ArgsOnce(std::string_view encoded);  // of this session only; 0 without one
   uint32_t Frame(uint32_t function_name, uint32_t file_name, uint32_t line);
   uint32_t Stack(const uint32_t* frames, size_t count);
   uint32_t Domain(std::string_view text);  // 0 when there are 255 already
@@ -126,6 +127,8 @@ class Dictionary {
   std::atomic<int> write_error_{0};
   InternTable names_;
   InternTable args_;
+  std::vector<uint32_t> passing_args_;  // ids of args_ that hold a set for one session
+  size_t passing_used_ = 0;             // of them, in this session
   InternTable frames_;
   InternTable stacks_;
   InternTable domains_;

@@ -112,6 +112,7 @@ void Dictionary::NeedParts(EntryType type, std::string_view bytes) {
 // What an entry refers to stands before it.
 void Dictionary::WriteArgs(uint32_t id) {
   const std::string_view set = args_.entries()[id - 1];
+  if (set.data() == nullptr) return;  // was of another session
   NeedParts(EntryType::kArgs, set);
   Write(EntryType::kArgs, id, set);
 }

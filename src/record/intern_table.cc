@@ -32,6 +32,11 @@ uint32_t InternTable::Find(std::string_view bytes) const {
   }
 }
 
+uint32_t InternTable::AddEmpty() {
+  entries_.emplace_back();
+  return static_cast<uint32_t>(entries_.size());
+}
+
 uint32_t InternTable::Add(std::string_view bytes) {
   void* memory = Allocate(sizeof(Entry) + bytes.size());
   auto* entry = new (memory) Entry;

@@ -24,9 +24,12 @@ class InternTable {
 
   // Adds `bytes`, which Find does not know. The caller holds the mutex of the table.
   uint32_t Add(std::string_view bytes);
+  // A number that no string will have. The caller holds the mutex of the table.
+  uint32_t AddEmpty();
   uint32_t next_id() const { return static_cast<uint32_t>(entries_.size()) + 1; }
 
-  // Entries in order of their numbers (index + 1). The caller holds the mutex of the table.
+  // Entries in order of their numbers (index + 1), without data where there is no string. The
+  // caller holds the mutex of the table.
   const std::vector<std::string_view>& entries() const { return entries_; }
 
  private:

@@ -74,6 +74,30 @@ TEST_F(SessionTest, RangesNestAndCarryWhatTheyWereGiven) {
   EXPECT_EQ(capture.args.at(args).size(), 2 * sizeof(capture::ArgHead) + 8 + 8);
 }
 
+// What belongs to one record must not fill the memory of a server, nor stand in later captures.
+TEST_F(SessionTest, ArgumentsOfOneRecordAreOfOneSession) {
+  sonde_args_builder builder;
+  sonde_args_init(&builder);
+  sonde_args_text(&builder, Name("prompt"), "secret", 6);
+  EXPECT_EQ(sonde_args_once(&builder), 0u) << "no session";
+  Start();
+  const sonde_args first = sonde_args_once(&builder);
+  const sonde_args second = sonde_args_once(&builder);
+  sonde_mark(Name("one"), 0, first);
+  const CheckedCapture before = Stop();
+  EXPECT_NE(first, second);
+  EXPECT_EQ(before.args.at(first), before.args.at(second));
+
+  Start();
+  const sonde_args third = sonde_args_once(&builder);
+  const sonde_args kept = sonde_args_intern(&builder);
+  const CheckedCapture after = Stop();
+  EXPECT_TRUE(third == first || third == second) << "numbers are used again";
+  EXPECT_NE(kept, third);
+  EXPECT_EQ(after.args.count(first) + after.args.count(second), 1u);
+  EXPECT_EQ(after.args.at(kept), after.args.at(third));
+}
+
 TEST_F(SessionTest, InstantsCountersFlowsSpans) {
   Start();
   sonde_mark(Name("mark"), 0, 0);

@@ -99,7 +99,7 @@ def test_a_model_that_cannot_be_loaded(sonde, vllm_python, tmp_path):
                           text=True, timeout=300, check=False)  # fmt: skip
     assert done.returncode not in (0, 255), done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("sonde: ")]
-    assert len(said) == 1 and "nothing" in said[0], said
+    assert len(said) == 1 and "no session began" in said[0], said
 
 
 def test_two_servers_write_into_one_folder(sonde, vllm_python, model, tmp_path, rows):
@@ -125,14 +125,19 @@ def test_two_servers_write_into_one_folder(sonde, vllm_python, model, tmp_path, 
     assert sorted(told) == [TOKENS, 2 * TOKENS]
 
 
-def test_a_server_that_ends_in_a_session(vllm_python, model, installed, tmp_path, rows):
-    """No `sonde run` looks after what is left when vLLM has ended its processes."""
+@pytest.mark.parametrize("is_launched", [True, False])
+def test_a_server_that_ends_in_a_session(
+    is_launched, sonde, vllm_python, model, installed, tmp_path, rows
+):  # fmt: skip
+    """`sonde run` looks after what is left when vLLM has ended its processes; without it, the
+    front-end does."""
     folder = tmp_path / "traces"
     config = {"profiler": "torch", "torch_profiler_dir": str(folder),
               "torch_profiler_with_stack": False}  # fmt: skip
     options = ["--profiler-config", json.dumps(config)]
-    environment = {**installed, "SONDE": "1"}
-    with Server(vllm_python, model, tmp_path / "log", options=options,
+    launcher = [sonde, "run", "--"] if is_launched else []
+    environment = {} if is_launched else {**installed, "SONDE": "1"}
+    with Server(vllm_python, model, tmp_path / "log", launcher, options=options,
                 environment=environment) as server:  # fmt: skip
         server.ask("import ", TOKENS)
         assert server.profile("start")[0] == 200

@@ -1,10 +1,11 @@
 """vLLM's configuration of the profiler, made of the variables of older versions; needs no vLLM."""
 
+import sys
 from types import SimpleNamespace
 
 import pytest
 from sonde._inject._options import Options
-from sonde.vllm import _configuration
+from sonde.vllm import _configuration, _server
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +65,35 @@ def test_a_version_that_reads_the_variable(monkeypatch, tmp_path):
     assert _configuration.fill(SimpleNamespace(), Options(save_path=str(tmp_path)))
     assert _configuration.of_environment()["torch_profiler_dir"] == str(tmp_path)
     assert not _configuration.fill(SimpleNamespace(), Options())
+
+
+def test_a_server_names_it_once(monkeypatch, capsys):
+    """Its children import the module of its command, with its words, before they know a parent."""
+    monkeypatch.setenv(_server._WARNED, "")
+    monkeypatch.setattr(sys, "argv", ["vllm", "serve", "--profiler-config.torch_profiler_use_gzip"])
+    for _ in range(3):
+        _server._ask_for_routes(Options())
+    assert capsys.readouterr().err.count("has no effect") == 1
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["serve", "--profiler-config.profiler=torch"], None),
+        (["serve", "--profiler_config", "{}"], None),
+        (["serve", "--config", "FILE"], "model: x\nprofiler-config:\n  profiler: torch\n"),
+        (["serve", "--config=FILE"], "'profiler_config': {profiler: torch}\n"),
+    ],
+)
+def test_where_a_server_is_configured(words, text, tmp_path):
+    file = tmp_path / "server.yaml"
+    file.write_text(text or "port: 1  # profiler-config\n")
+    words = [word.replace("FILE", str(file)) for word in words]
+    assert _configuration.is_in(" ".join(words) + _configuration.file_of(words))
+    file.write_text("port: 1  # profiler-config\n")
+    others = ["serve", "--config", str(file)]
+    assert not _configuration.is_in(" ".join(others) + _configuration.file_of(others))
+    assert _configuration.file_of(["--config", "/nowhere"]) == ""
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,12 @@ def test_the_variables_of_older_versions(
         server.ask("import ", 9)
         assert server.profile("stop")[0] == 200
         span = parsed(server, tmp_path / "traces", "rank0_*_ascend_pt")
+        (session,) = (tmp_path / "traces").glob("server_*")
+        status, text = server.call("/profile_status")
+    # The front-end takes part although vLLM had imported all of it before it called the plug-in.
+    assert status == 200 and [s["folder"] for s in json.loads(text)["sessions"]] == [str(session)]
+    assert count(rows, session, "request r JOIN slice s USING (slice_id) "
+                                "WHERE s.name = 'request'") == 1  # fmt: skip
     told = count(rows, span, "slice WHERE name LIKE 'execute_context%'")
     assert told == count(rows, span, "step WHERE dur >= 0") == 4
     assert count(rows, span, "framework_op WHERE input_shapes LIKE '%256%'") > 0

@@ -219,6 +219,8 @@ def test_session_after_session(server, rows):
         sql = "SELECT count(*) AS n FROM step JOIN process p USING (process_id) WHERE p.rank = 0"
         # One step may have been prepared ahead and computed nothing.
         assert TOKENS <= steps <= TOKENS + 1 and rows(session, sql)[0]["n"] == steps
+        told = "SELECT DISTINCT value AS name FROM args_text WHERE key = 'request'"
+        assert rows(session, told) == [{"name": row["name"]}], "of the sessions before"
         lost = "SELECT count(*) AS n FROM import_issue WHERE severity = 'error'"
         assert rows(session, lost)[0]["n"] == 0
     end = time.monotonic() + 120

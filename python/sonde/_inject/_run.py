@@ -167,6 +167,8 @@ class Run:
         """Installs the step hooks and starts what is to start now. Raises ``NativeError``."""
         if self._server is not None:
             self._server.install(self._options, self._step_begins, self._step_ends)
+            if self.leaves_it_to_the_program:
+                _report.note("server", "")
         else:
             self._hooks.install()
         _native.recorder().add_listener(self._session_event)

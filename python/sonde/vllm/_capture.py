@@ -39,6 +39,8 @@ class ProcessCapture:
         self._name = name
         self._recording: Optional[Recording] = None
         self.session: Optional[str] = None
+        #: Whether the engine's session began and has not been asked to stop.
+        self.is_begun = False
 
     def start(self, session: Optional[str]) -> None:
         """Records into the folder of the session."""

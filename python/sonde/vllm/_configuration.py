@@ -3,6 +3,7 @@ from the variables of older versions; and what of it has no effect here.
 """
 
 import os
+import re
 from typing import Any
 
 from sonde._inject import _report
@@ -77,6 +78,26 @@ def fill(vllm_config: Any, options: Options) -> bool:
     for field, value in fields.items():
         setattr(config, field, value)
     return True
+
+
+def file_of(words: list[str]) -> str:
+    """The text of the file that ``--config`` names, empty without."""
+    for place, word in enumerate(words):
+        name, _, value = word.partition("=")
+        if name != "--config":
+            continue
+        path = value or (words[place + 1] if place + 1 < len(words) else "")
+        try:
+            with open(path, encoding="utf-8") as file:
+                return "\n" + file.read()
+        except (OSError, ValueError):
+            return ""  # vLLM says what is wrong with it
+    return ""
+
+
+def is_in(given: str) -> bool:
+    """Whether the words of a command, or the lines of its file, configure the profiler."""
+    return re.search(r"(^|--)\s*['\"]?profiler[-_]config\b", given, re.MULTILINE) is not None
 
 
 def warn(given: str) -> None:

@@ -195,7 +195,7 @@ def change_core(module: Any) -> None:
         capture = self.__dict__.get("_sonde_capture")
         if capture is None:
             capture = self._sonde_capture = ProcessCapture(f"engine{_engine_number(self)}")
-        if is_start:
+        if is_start and not capture.is_begun:  # several front-ends may ask
             prefix = args[0] if args else kwargs.get("profile_prefix")
             _begin(self, capture, prefix)
         try:
@@ -203,6 +203,7 @@ def change_core(module: Any) -> None:
         finally:
             if not is_start:
                 capture.stop()
+                capture.is_begun = False
 
     core.profile = our_profile
 
@@ -221,7 +222,8 @@ def _begin(core: Any, capture: ProcessCapture, prefix: Optional[str]) -> None:
         core._sonde_said_compiled = True
         _report.say(_COMPILED)
     try:
-        session = _session.begin(folder, prefix)
+        session = _session.begin(folder, prefix, _engine_number(core))
+        capture.is_begun = True
     except OSError as problem:
         _report.say(f"the engine is not recorded: {problem}", error=True)
         return

@@ -214,6 +214,7 @@ def begin(front_end: Any, is_recorded: bool) -> None:
             atexit.register(_end_of_server, front_end)
     if session is not None:
         _status.tell(session, _status.RECORDING)
+        _report.note("session", session)
     if is_recorded:
         capture.start(session)
     else:
@@ -239,9 +240,21 @@ def _end_of_server(front_end: Any) -> None:
 def finish(front_end: Any) -> Optional[str]:
     """The session is over: it is summed up. Its folder, None where there was none."""
     capture = front_end.__dict__.get("_sonde_capture")
-    if capture is None:
-        return None
-    capture.stop()
-    session, capture.session = capture.session, None
+    session = None
+    if capture is not None:
+        capture.stop()
+        session, capture.session = capture.session, None
+    if session is None or not _session.end(session):
+        session = _of_another(front_end)
     analyse(session)
     return session
+
+
+def _of_another(front_end: Any) -> Optional[str]:
+    """The session that another front-end of the server began, where it has not ended."""
+    folder = trace_folder(getattr(front_end, "vllm_config", None))
+    try:
+        session = _session.current(folder) if folder is not None else None
+    except OSError:
+        return None  # there was none
+    return session if session is not None and _session.end(session) else None

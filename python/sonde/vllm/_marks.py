@@ -116,4 +116,6 @@ def texts(native: _native.Recorder, what: str, request: str, text: Optional[str]
 
 def mark(native: _native.Recorder, name: str, facts: dict[str, Any]) -> None:
     """This moment, with facts."""
-    native.fast.sonde_mark(native.intern(name), native.domain(DOMAIN), native.args(facts))
+    native.fast.sonde_mark(
+        native.intern(name), native.domain(DOMAIN), native.args(facts, once=True)
+    )

@@ -6,9 +6,10 @@ made the files).
 """
 
 import json
-from typing import Any
+from typing import Any, Optional
 
 from sonde.vllm import _status
+from sonde.vllm._capture import trace_folder
 
 STATUS_PATH = "/profile_status"
 HEADER = b"sonde-session"
@@ -24,7 +25,7 @@ class ProfileRoutes:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         path = scope.get("path", "") if scope["type"] == "http" else ""
         if path.endswith(STATUS_PATH) and scope.get("method") == "GET":
-            await _answer(send, {"sessions": _status.sessions()})
+            await _answer(send, {"sessions": _status.sessions(_directory(scope))})
         elif path.endswith(_ACTIONS):
             await self._name_session(scope, receive, send)
         else:
@@ -44,6 +45,12 @@ class ProfileRoutes:
             await self._app(scope, receive, our_send)
         finally:
             _status.told.reset(token)
+
+
+def _directory(scope: Any) -> Optional[str]:
+    """Where the sessions of all front-ends of the server lie."""
+    engine = getattr(getattr(scope.get("app"), "state", None), "engine_client", None)
+    return trace_folder(getattr(engine, "vllm_config", None))
 
 
 async def _answer(send: Any, content: Any) -> None:

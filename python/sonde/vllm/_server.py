@@ -28,6 +28,7 @@ from sonde.vllm import (
 #: Set by the first process of a server for those that it starts.
 _MARK = "SONDE_SERVER"
 _SAID = "SONDE_SERVER_SAID"
+_WARNED = "SONDE_SERVER_WARNED"
 
 _OLDEST, _NEWEST = (0, 11), (0, 32)
 
@@ -54,7 +55,8 @@ def when_served(joins: Callable[[], None]) -> None:
     when_imported("vllm.v1.engine.llm_engine", imported)
 
 
-#: Modules that are changed and how. Several modules hold ``build_app``, by version.
+#: Modules that are changed and how. Several modules hold ``build_app``, by version; those that took
+#: it over before a plug-in is called keep the original.
 CHANGES: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("vllm.distributed.device_communicators.cpu_communicator", _worker.change_shared_memory),
     ("vllm.v1.worker.gpu_model_runner", _worker.change_runner),
@@ -65,6 +67,7 @@ CHANGES: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("vllm.v1.engine.async_llm", _front_end.change_async),
     ("vllm.v1.engine.llm_engine", _offline.change_offline),
     ("vllm.entrypoints.launchers.app", _front_end.change_app),
+    ("vllm.entrypoints.launchers.api_server.entry", _front_end.change_app),
     ("vllm.entrypoints.openai.api_server", _front_end.change_app),
 )
 
@@ -123,17 +126,25 @@ def _ask_for_routes(options: Options) -> None:
     words = sys.argv
     if not _serves(words) or multiprocessing.parent_process() is not None:
         return  # children have the words of the first process
-    given = " ".join(words)
-    if "--profiler-config" in given or "--profiler_config" in given:
-        _configuration.warn(given)
+    given = " ".join(words) + _configuration.file_of(words)
+    if _configuration.is_in(given):
+        _warn(given)
         return
     fields = _configuration.of_environment()
-    _configuration.warn(" ".join(fields))
+    _warn(" ".join(fields))
     if _version() < (0, 13):
         os.environ.setdefault(_configuration.FOLDER_VARIABLE, os.path.abspath(options.save_path))
     elif not fields or _version() >= (0, 15):
         fields = fields or _configuration.of_options(options)
         words += ["--profiler-config", json.dumps(fields)]
+
+
+def _warn(given: str) -> None:
+    """Once a server: a process that it spawns imports the module of its command, and does not know
+    yet that it has a parent."""
+    if not os.environ.get(_WARNED):
+        os.environ[_WARNED] = "1"
+        _configuration.warn(given)
 
 
 def _serves(words: list[str]) -> bool:

@@ -3,9 +3,11 @@
 ``[prefix_]server_<pid>_<begin>_<n>`` in the folder of the traces holds the captures of the
 processes that compute nothing (``engine0_...``, ``api_...``) and a file ``<capture>.capture`` for
 each rank, with the path of its capture from here. The engine makes it before the ranks are told to
-start; the others look for the newest of their server.
+start; the others look for the newest of their server. What several front-ends of a server have to
+know of each other stands in it, too: that it has ended, and what became of it.
 """
 
+import contextlib
 import os
 import re
 import time
@@ -17,7 +19,12 @@ _PROCESSORS = "SONDE_SERVER_PROCESSORS"
 #: Says that a folder holds a session; the importer looks for it.
 MARK_FILE = "session.sonde_server"
 
+_ENDED_FILE = "session.ended"
+_STATE_FILE = "session.state"
+_ENGINE_FILE = "session.engine"  # and its number
+
 _number = 0
+_ended: set[str] = set()  # by this process, where no file could say so
 
 
 def name_server() -> None:
@@ -38,27 +45,78 @@ def _server() -> str:
     return os.environ.get(_SERVER_ID, str(os.getpid()))
 
 
-def begin(directory: str, prefix: Optional[str] = None) -> str:
-    """In the engine, where every session begins: the folder of a new one."""
+def begin(directory: str, prefix: Optional[str] = None, engine: int = 0) -> str:
+    """In the engine, where every session begins: the folder of a new one. The engines of a
+    data-parallel server come to the same; the next ``LLM(...)`` of a program does not."""
     global _number
+    mark = f"{_ENGINE_FILE}{engine}"
+    os.makedirs(directory, mode=0o750, exist_ok=True)
+    for number, path in _numbered(directory):
+        if os.path.exists(os.path.join(path, mark)):
+            _number = max(_number, number)
     _number += 1
     name = f"server_{_server()}_{_number}"
     path = os.path.join(directory, f"{prefix}_{name}" if prefix else name)
     os.makedirs(path, mode=0o750, exist_ok=True)
-    with open(os.path.join(path, MARK_FILE), "w", encoding="utf-8") as file:
-        file.write(f"{_server()} {_number}\n")
+    for file in (MARK_FILE, mark):
+        _write(os.path.join(path, file), f"{_server()} {_number}\n")
     return path
+
+
+def _numbered(directory: str) -> list[tuple[int, str]]:
+    pattern = re.compile(rf"(?:.+_)?server_{re.escape(_server())}_(\d+)")
+    found = []
+    for name in os.listdir(directory):
+        match = pattern.fullmatch(name)
+        if match:
+            found.append((int(match[1]), os.path.join(directory, name)))
+    return sorted(found)
+
+
+def of_server(directory: str) -> list[str]:
+    """The folders of the server's sessions, the newest last."""
+    return [path for _, path in _numbered(directory)]
 
 
 def current(directory: str) -> Optional[str]:
     """In the other processes: the folder of the server's last session, None where none began."""
-    pattern = re.compile(rf"(?:.+_)?server_{re.escape(_server())}_(\d+)")
-    best, found = 0, None
-    for name in os.listdir(directory):
-        match = pattern.fullmatch(name)
-        if match and int(match[1]) > best:
-            best, found = int(match[1]), os.path.join(directory, name)
-    return found
+    found = of_server(directory)
+    return found[-1] if found else None
+
+
+def end(session: str) -> bool:
+    """In the front-end that is asked to stop: whether no other one has ended the session."""
+    try:
+        with open(os.path.join(session, _ENDED_FILE), "x", encoding="utf-8"):
+            return session not in _ended
+    except FileExistsError:
+        return False
+    except OSError:  # a full disk: the others cannot know
+        is_first = session not in _ended
+        _ended.add(session)
+        return is_first
+
+
+def write_state(session: str, state: str) -> None:
+    """For the other front-ends of the server."""
+    path = os.path.join(session, _STATE_FILE)
+    with contextlib.suppress(OSError):  # then only this process knows
+        _write(f"{path}.{os.getpid()}", f"{state}\n")
+        os.replace(f"{path}.{os.getpid()}", path)
+
+
+def read_state(session: str) -> str:
+    """What the last front-end wrote, empty where there is nothing."""
+    try:
+        with open(os.path.join(session, _STATE_FILE), encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def add_capture(session: str, span: str) -> None:

@@ -11,6 +11,7 @@ import time
 from typing import Any, Optional
 
 from sonde import _analyse
+from sonde.vllm import _session
 
 RECORDING, PARSING, COMPLETE, FAILED = "recording", "parsing", "complete", "failed"
 UNPARSED = "not parsed"  # nobody wanted files
@@ -34,6 +35,7 @@ def tell(folder: str, state: str) -> None:
         _states[folder] = state
         while len(_states) > _KEPT:
             del _states[next(iter(_states))]
+    _session.write_state(folder, state)
     names = told.get()
     if names is not None and folder not in names:
         names.append(folder)
@@ -63,6 +65,8 @@ def _state_of(span: str) -> str:
 
 
 def _describe(folder: str, own: str) -> dict[str, Any]:
+    if own == RECORDING:  # another front-end may have been asked to stop
+        own = _session.read_state(folder) or own
     ranks = _ranks(folder)
     if own in (RECORDING, UNPARSED):
         for rank in ranks:
@@ -73,11 +77,21 @@ def _describe(folder: str, own: str) -> dict[str, Any]:
     return {"folder": folder, "state": worst, "ranks": ranks}
 
 
-def sessions() -> list[dict[str, Any]]:
-    """The last sessions, the newest last: folder, state, and the same of each rank's capture."""
+def sessions(directory: Optional[str] = None) -> list[dict[str, Any]]:
+    """The last sessions, the newest last: folder, state, and the same of each rank's capture.
+    ``directory``: where those lie that other front-ends of this server began and ended."""
     with _lock:
-        states = list(_states.items())
-    return [_describe(folder, own) for folder, own in states]
+        states = dict(_states)
+    for folder in _others(directory):
+        states[folder] = states.pop(folder, RECORDING)
+    return [_describe(folder, own) for folder, own in list(states.items())[-_KEPT:]]
+
+
+def _others(directory: Optional[str]) -> list[str]:
+    try:
+        return _session.of_server(directory)[-_KEPT:] if directory else []
+    except OSError:
+        return []  # no session yet
 
 
 def unparsed() -> list[str]:

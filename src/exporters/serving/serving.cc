@@ -75,10 +75,13 @@ void RenderBatches(const ServingSummary& summary, std::string& out) {
                 {std::to_string(kind.steps), Fixed(kind.mean_requests, 2),
                  Fixed(kind.mean_tokens, 2), Ms(kind.mean_ns)});
   }
+  out += Concat("  all together: ", std::to_string(summary.step_output_tokens), " output tokens, ",
+                Fixed(summary.StepTokensPerSecond(), 2), " output tokens/s\n");
   out += Concat("  at most ", std::to_string(summary.max_running), " running, ",
                 std::to_string(summary.max_waiting), " waiting; KV cache at most ",
                 Fixed(100 * summary.max_kv_cache_usage, 2), " % in use; ",
-                std::to_string(summary.preemptions), " preemptions\n");
+                std::to_string(summary.preemptions),
+                summary.preemptions == 1 ? " preemption\n" : " preemptions\n");
 }
 
 void RenderSlowest(const ServingSummary& summary, size_t count, std::string& out) {

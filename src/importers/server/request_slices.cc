@@ -36,6 +36,7 @@ class Maker {
     const int64_t end = row.dur < 0 ? kOpen : row.ts + row.dur;
     const int32_t depth = 2 * FreeLane(row.ts, end);
     const auto place = static_cast<int32_t>(track_.slices.size());
+    places_.push_back(place);
     AddSlice(row.name, row.ts, end, depth, store::kNone);
     for (const Phase& phase : Phases(row, end)) {
       if (phase.begin < row.ts || phase.end <= phase.begin || phase.end > end) continue;
@@ -55,7 +56,10 @@ class Maker {
     for (size_t i = 0; i < order.size(); ++i) {
       numbers[static_cast<size_t>(order[i])] = first_slice + static_cast<int32_t>(i);
     }
-    RequestTrack sorted{track_.track, {}};
+    RequestTrack sorted{track_.track, {}, {}};
+    for (const int32_t place : places_) {
+      sorted.slices_of_requests.push_back(numbers[static_cast<size_t>(place)]);
+    }
     for (const int32_t place : order) {
       SliceRow row = At(place);
       row.slice_id = numbers[static_cast<size_t>(place)];
@@ -84,8 +88,11 @@ class Maker {
   std::array<Phase, 4> Phases(const RequestRow& row, int64_t end) const {
     const int64_t queued = row.queued_ts;
     const int64_t last = row.dur < 0 ? end : row.last_token_ts;
-    return {Phase{names_[0], row.ts, row.tokenized_ts}, Phase{names_[1], queued, row.scheduled_ts},
-            Phase{names_[2], row.scheduled_ts, row.first_token_ts},
+    // Without a token (so far, an embedding, or given up before) its last phase lasts to the end.
+    const bool has_token = row.output_tokens > 0;
+    const int64_t scheduled = row.scheduled_ts < 0 && !has_token ? end : row.scheduled_ts;
+    return {Phase{names_[0], row.ts, row.tokenized_ts}, Phase{names_[1], queued, scheduled},
+            Phase{names_[2], row.scheduled_ts, has_token ? row.first_token_ts : end},
             Phase{names_[3], row.first_token_ts, last}};
   }
 
@@ -105,6 +112,7 @@ class Maker {
   std::array<int32_t, 4> names_;
   RequestTrack track_;
   std::vector<int64_t> lane_ends_;
+  std::vector<int32_t> places_;  // of the slices of requests, in the order of arrival
 };
 
 }  // namespace
@@ -117,7 +125,12 @@ RequestTrack MakeRequestTrack(std::span<const RequestRow> requests, int32_t proc
                    [](const RequestRow* a, const RequestRow* b) { return a->ts < b->ts; });
   Maker maker(process_id, track_id, names);
   for (const RequestRow* row : by_time) maker.Add(*row);
-  return maker.Take(first_slice);
+  RequestTrack track = maker.Take(first_slice);
+  const std::vector<int32_t> in_order = track.slices_of_requests;
+  for (size_t i = 0; i < by_time.size(); ++i) {
+    track.slices_of_requests[static_cast<size_t>(by_time[i] - requests.data())] = in_order[i];
+  }
+  return track;
 }
 
 }  // namespace sonde::importers::server

@@ -15,7 +15,8 @@ namespace sonde::importers::server {
 
 struct RequestTrack {
   store::TrackRow track;
-  std::vector<store::SliceRow> slices;  // numbered in the order of depth and time
+  std::vector<store::SliceRow> slices;      // numbered in the order of depth and time
+  std::vector<int32_t> slices_of_requests;  // of each request, in the order of the requests
 };
 
 // `first_slice` and `track_id` are the next free numbers; `process_id` is whose track it is.

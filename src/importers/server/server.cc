@@ -1,6 +1,7 @@
 #include "importers/server/server.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -75,10 +76,15 @@ class SessionImport {
     if (parts_.empty()) return base::NotFoundError("no capture of the session can be read");
     SONDE_ASSIGN_OR_RETURN(auto transaction, store_.Begin());
     const auto next_flow = static_cast<int32_t>(merger_.Next(server::IdSpace::kFlow));
-    const capture_import::ServingRows rows =
-        capture_import::MakeServingRows(parts_, next_flow, names_);
+    capture_import::ServingRows rows = capture_import::MakeServingRows(parts_, next_flow, names_);
+    if (!rows.requests.empty()) {
+      const server::RequestTrack track = server::MakeRequestTrack(
+          rows.requests, FrontEnd(), static_cast<int32_t>(merger_.Next(server::IdSpace::kTrack)),
+          static_cast<int32_t>(merger_.Next(server::IdSpace::kSlice)), names_);
+      AddFlows(track, next_flow + static_cast<int32_t>(rows.flows.size()), rows);
+      SONDE_RETURN_IF_ERROR(WriteRequestTrack(track, transaction));
+    }
     SONDE_RETURN_IF_ERROR(capture_import::WriteServingRows(rows, transaction));
-    SONDE_RETURN_IF_ERROR(WriteRequestTrack(rows.requests, transaction));
     SONDE_RETURN_IF_ERROR(issues_.Write(transaction, names_));
     SONDE_RETURN_IF_ERROR(names_.Write(transaction));
     SONDE_RETURN_IF_ERROR(transaction.Commit());
@@ -87,12 +93,30 @@ class SessionImport {
   }
 
  private:
-  Status WriteRequestTrack(const std::vector<store::RequestRow>& requests,
-                           store::Transaction& transaction) {
-    if (requests.empty()) return {};
-    const server::RequestTrack track = server::MakeRequestTrack(
-        requests, FrontEnd(), static_cast<int32_t>(merger_.Next(server::IdSpace::kTrack)),
-        static_cast<int32_t>(merger_.Next(server::IdSpace::kSlice)), names_);
+  // Requests of which no front-end told (offline, or several of them) lead to their steps, too:
+  // from their place on the track.
+  void AddFlows(const server::RequestTrack& track, int32_t next_flow,
+                capture_import::ServingRows& rows) {
+    std::map<std::pair<int32_t, int64_t>, int32_t> slice_of_step;
+    for (const store::EngineStepRow& step : rows.engine_steps) {
+      if (step.slice_id >= 0) slice_of_step[{step.engine, step.step_id}] = step.slice_id;
+    }
+    const int32_t kind = names_.Intern("request");
+    for (const store::RequestStepRow& part : rows.request_steps) {
+      const auto request = static_cast<size_t>(part.request_id);
+      const auto step = slice_of_step.find({part.engine, part.step_id});
+      if (rows.requests[request].slice_id >= 0 || step == slice_of_step.end()) continue;
+      store::FlowRow flow;
+      flow.flow_id = next_flow++;
+      flow.kind = kind;
+      flow.key = part.request_id;
+      flow.slice_out = track.slices_of_requests[request];
+      flow.slice_in = step->second;
+      rows.flows.push_back(flow);
+    }
+  }
+
+  Status WriteRequestTrack(const server::RequestTrack& track, store::Transaction& transaction) {
     SONDE_ASSIGN_OR_RETURN(auto tracks, store::TableWriter<store::TrackRow>::Open(transaction));
     tracks.Append(track.track);
     SONDE_RETURN_IF_ERROR(tracks.Close());

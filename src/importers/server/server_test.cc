@@ -5,11 +5,13 @@
 
 #include <bit>
 #include <memory>
+#include <vector>
 
 #include "base/files.h"
 #include "base/test_folder.h"
 #include "importers/capture/testing/capture_builder.h"
 #include "importers/registry.h"
+#include "importers/server/request_slices.h"
 
 namespace sonde::importers {
 namespace {
@@ -221,6 +223,19 @@ TEST_F(ServerSession, StepHasItsBatchAndItsRanks) {
   EXPECT_EQ(Number(*store, "SELECT count(*) FROM process"), 3);
 }
 
+// A program with an engine, or several front-ends: the engine alone tells of requests.
+TEST_F(ServerSession, WithoutAFrontEndFlowsLeaveTheTrack) {
+  ASSERT_TRUE(base::RemoveTree(session_ + "/api_1").ok());
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM flow f JOIN slice s ON s.slice_id = f.slice_out JOIN "
+                   "track t USING (track_id) JOIN engine_step e ON e.slice_id = f.slice_in WHERE "
+                   "f.kind = 'request' AND t.name = 'Requests' AND s.name = 'cmpl-1'"),
+            1);
+  EXPECT_EQ(Number(*store, "SELECT count(*) - count(DISTINCT flow_id) FROM flow"), 0);
+}
+
 TEST_F(ServerSession, RequestIsATrackWithItsPhases) {
   const auto store = Import();
   ASSERT_NE(store, nullptr);
@@ -243,6 +258,39 @@ TEST_F(ServerSession, RequestIsATrackWithItsPhases) {
                    "WHERE s.name = 'queue' AND p.name = 'cmpl-1'"),
             1);
   EXPECT_EQ(Number(*store, "SELECT count(*) - count(DISTINCT slice_id) FROM slice"), 0);
+}
+
+// An embedding, one that is given up in the queue, and one that is when it was scheduled.
+TEST(RequestTrackTest, RequestsWithoutTokens) {
+  store::NamePool names;
+  store::RequestRow embedded;
+  embedded.ts = embedded.tokenized_ts = embedded.queued_ts = 100;
+  embedded.scheduled_ts = 120;
+  embedded.dur = 80;
+  store::RequestRow waiting = embedded;
+  waiting.scheduled_ts = -1;
+  waiting.ts = 90;  // before the others
+  waiting.dur = 90;
+  store::RequestRow open = embedded;
+  open.dur = -1;
+  const store::RequestRow rows[] = {embedded, waiting, open};
+  const auto track = server::MakeRequestTrack(rows, 0, 0, 0, names);
+  const int32_t queue = names.Intern("queue");
+  const int32_t prefill = names.Intern("prefill");
+  std::vector<int64_t> queues;
+  std::vector<int64_t> prefills;
+  for (const store::SliceRow& slice : track.slices) {
+    if (slice.name == queue) queues.push_back(slice.dur);
+    if (slice.name == prefill) prefills.push_back(slice.dur);
+  }
+  // In their own order, whatever came first.
+  for (size_t i = 0; i < 3; ++i) {
+    const auto place = static_cast<size_t>(track.slices_of_requests[i]);
+    EXPECT_EQ(track.slices[place].depth % 2, 0);
+    EXPECT_EQ(track.slices[place].dur, rows[i].dur);
+  }
+  EXPECT_EQ(queues, (std::vector<int64_t>{80, 20, 20}));
+  EXPECT_EQ(prefills, (std::vector<int64_t>{80 - 20, -1}));
 }
 
 TEST_F(ServerSession, TimeOfDaySetWhileItRanDoesNotMoveProcessesApart) {

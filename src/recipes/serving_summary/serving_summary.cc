@@ -89,8 +89,12 @@ void AddRequests(std::span<const RequestRow> requests, const store::RowTables& t
 
 void AddBatches(const std::vector<EngineStep>& steps, ServingSummary& summary) {
   BatchKind kinds[] = {{"prefill only"}, {"decode only"}, {"mixed"}};
+  int64_t first_ns = INT64_MAX;
+  int64_t last_ns = 0;
   for (const EngineStep& step : steps) {
     const EngineStepRow& row = *step.row;
+    first_ns = std::min(first_ns, step.begin_ns);
+    last_ns = std::max(last_ns, step.end_ns);
     ++summary.engine_steps;
     summary.step_output_tokens += row.output_tokens;
     summary.max_running = std::max<int64_t>(summary.max_running, row.running_requests);
@@ -102,6 +106,7 @@ void AddBatches(const std::vector<EngineStep>& steps, ServingSummary& summary) {
     kind.mean_tokens += row.prefill_tokens + row.decode_tokens;
     kind.mean_ns += static_cast<double>(step.end_ns - step.begin_ns);
   }
+  if (!steps.empty()) summary.steps_duration_ns = last_ns - first_ns;
   for (BatchKind& kind : kinds) {
     if (kind.steps == 0) continue;
     const auto steps_of_kind = static_cast<double>(kind.steps);

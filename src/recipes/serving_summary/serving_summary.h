@@ -44,10 +44,10 @@ struct BatchKind {
 struct SlowRequest {
   std::string name;
   int64_t e2e_ns = 0;
-  int64_t front_end_ns = 0;  // from arrival until it was tokenized and sent to the engine
-  int64_t hand_over_ns = 0;  // until the engine took it, between two of its steps
-  int64_t queue_ns = 0;
-  int64_t prefill_ns = 0;        // from the queue's end to the first token
+  int64_t front_end_ns = 0;      // from arrival until it was tokenized and sent to the engine
+  int64_t hand_over_ns = 0;      // until the engine took it, between two of its steps
+  int64_t queue_ns = 0;          // to its end where it left the queue only to end
+  int64_t prefill_ns = 0;        // from the queue's end to the first token, or to its end without
   int64_t interference_ns = 0;   // waiting for prompts of others
   int64_t long_step_ns = 0;      // the longest of its steps without prompts
   int64_t communication_ns = 0;  // of the ranks, in its steps
@@ -68,7 +68,8 @@ struct ServingSummary {
   int64_t cached_tokens = 0;
   int64_t preemptions = 0;
   int64_t engine_steps = 0;
-  int64_t step_output_tokens = 0;  // of all engine steps
+  int64_t step_output_tokens = 0;  // of all engine steps: also those of requests that went on
+  int64_t steps_duration_ns = 0;   // begin of the first one to the end of the last
   int64_t max_running = 0;
   int64_t max_waiting = 0;
   double max_kv_cache_usage = 0;
@@ -77,13 +78,16 @@ struct ServingSummary {
   Distribution interference;  // by request
   std::vector<SlowRequest> slowest;
 
-  double PerSecond(int64_t count) const {
-    return duration_ns > 0 ? static_cast<double>(count) * 1e9 / static_cast<double>(duration_ns)
-                           : 0;
+  double PerSecond(int64_t count) const { return Rate(count, duration_ns); }
+  double StepTokensPerSecond() const { return Rate(step_output_tokens, steps_duration_ns); }
+
+ private:
+  static double Rate(int64_t count, int64_t ns) {
+    return ns > 0 ? static_cast<double>(count) * 1e9 / static_cast<double>(ns) : 0;
   }
 };
 
-// Uses request, engine_step, request_step, communication_op and the names.
+// Uses request, engine_step, request_step, communication_op, step, flow and the names.
 ServingSummary SummariseServing(const store::RowTables& tables);
 
 // A row a number: section, name, statistic, value, unit.

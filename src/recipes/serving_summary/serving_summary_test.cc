@@ -97,6 +97,9 @@ TEST_F(ServingSummaryTest, CountsAndRates) {
   EXPECT_EQ(summary.output_tokens, 6);
   EXPECT_EQ(summary.step_output_tokens, 6);
   EXPECT_DOUBLE_EQ(summary.PerSecond(summary.output_tokens), 37.5);
+  // Steps tell how fast it went also where no request came and ended in the recording.
+  EXPECT_EQ(summary.steps_duration_ns, 140 * kMs);
+  EXPECT_DOUBLE_EQ(summary.StepTokensPerSecond(), 6 / 0.14);
   EXPECT_EQ(summary.max_running, 2);
 }
 
@@ -162,6 +165,69 @@ TEST(SlowRequests, StepsThatTakeLong) {
   EXPECT_EQ(summary.slowest[0].reason, "one step took 1200.0 ms, usual are 10.0 ms");
   EXPECT_EQ(summary.slowest[1].reason,
             "the engine was busy for 1120.0 ms before it took the request");
+}
+
+// Two engines with a rank each, in steps of one number: the second one's rank communicates.
+TEST(SlowRequests, CommunicationIsThatOfTheEnginesOwnRanks) {
+  store::RowTables tables;
+  Add<store::NameRow>(tables, {{kFirst, "first"}, {kSecond, "second"}});
+  store::EngineStepRow steps[] = {Step(1, 0, 100, 0, 1), Step(1, 0, 100, 0, 1)};
+  store::StepRow ranks[2];
+  store::FlowRow flows[2];
+  store::RequestRow requests[2];
+  store::RequestStepRow parts[] = {Part(0, 1, kDecode, 100), Part(1, 1, kDecode, 100)};
+  for (int32_t i = 0; i < 2; ++i) {
+    steps[i].engine = requests[i].engine = parts[i].engine = i;
+    steps[i].slice_id = flows[i].slice_out = 10 + i;
+    ranks[i].slice_id = flows[i].slice_in = 20 + i;
+    ranks[i].process_id = 5 + i;
+    requests[i].request_id = requests[i].name = i;
+    requests[i].ts = 0;
+    requests[i].scheduled_ts = requests[i].first_token_ts = 0;
+    requests[i].output_tokens = 1;
+    requests[i].last_token_ts = requests[i].dur = 100 * kMs;
+    requests[i].is_whole = 1;
+  }
+  store::CommunicationOpRow operation;
+  operation.process_id = 6;
+  operation.step_id = 1;
+  operation.dur = 40 * kMs;
+  Add<store::EngineStepRow>(tables, {steps[0], steps[1]});
+  Add<store::StepRow>(tables, {ranks[0], ranks[1]});
+  Add<store::FlowRow>(tables, {flows[0], flows[1]});
+  Add<store::RequestRow>(tables, {requests[0], requests[1]});
+  Add<store::RequestStepRow>(tables, {parts[0], parts[1]});
+  Add<store::CommunicationOpRow>(tables, {operation});
+  const ServingSummary summary = SummariseServing(tables);
+  ASSERT_EQ(summary.slowest.size(), 2U);
+  EXPECT_EQ(summary.slowest[0].communication_ns, 0);
+  EXPECT_EQ(summary.slowest[1].communication_ns, 40 * kMs);
+  EXPECT_EQ(summary.slowest[1].reason, "ranks communicated for 40.0 ms");
+}
+
+// An embedding, and a request whose client left before the engine had room for it.
+TEST(SlowRequests, RequestsWithoutTokens) {
+  store::RowTables tables;
+  Add<store::NameRow>(tables, {{kFirst, "first"}, {kSecond, "second"}});
+  Add<store::EngineStepRow>(tables, {Step(1, 10, 60, 1, 0)});
+  Add<store::RequestStepRow>(tables, {Part(0, 1, kPrefill, 60)});
+  store::RequestRow first;
+  first.request_id = first.name = kFirst;
+  first.ts = first.tokenized_ts = first.queued_ts = 0;
+  first.scheduled_ts = 10 * kMs;
+  first.queue_ns = 10 * kMs;
+  first.dur = 70 * kMs;
+  first.prompt_tokens = 3;
+  first.is_whole = 1;
+  store::RequestRow second = first;
+  second.request_id = second.name = kSecond;
+  second.scheduled_ts = second.queue_ns = -1;
+  second.dur = 40 * kMs;
+  Add<store::RequestRow>(tables, {first, second});
+  const ServingSummary summary = SummariseServing(tables);
+  ASSERT_EQ(summary.slowest.size(), 2U);
+  EXPECT_EQ(summary.slowest[0].reason, "long prefill: 60.0 ms for 3 tokens");
+  EXPECT_EQ(summary.slowest[1].reason, "queued for 40.0 ms");
 }
 
 TEST_F(ServingSummaryTest, NothingServedIsNoMistake) {

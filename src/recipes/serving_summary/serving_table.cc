@@ -65,6 +65,7 @@ void AddTotals(const ServingSummary& summary, Rows& rows) {
   rows.Add("rate", "output tokens", "mean", summary.PerSecond(summary.output_tokens), "1/s");
   rows.Add("rate", "tokens", "mean",
            summary.PerSecond(summary.output_tokens + summary.prompt_tokens), "1/s");
+  rows.Add("rate", "output tokens of engine steps", "mean", summary.StepTokensPerSecond(), "1/s");
   rows.Add("batch", "running requests", "max", static_cast<double>(summary.max_running), "");
   rows.Add("batch", "waiting requests", "max", static_cast<double>(summary.max_waiting), "");
   rows.Add("batch", "KV cache use", "max", 100 * summary.max_kv_cache_usage, "%");

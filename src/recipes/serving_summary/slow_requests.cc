@@ -45,9 +45,15 @@ class Explainer {
     if (row.queued_ts >= 0) {
       request.hand_over_ns = std::max<int64_t>(row.queued_ts - sent_ts, 0);
     }
-    request.queue_ns = std::max<int64_t>(row.queue_ns, 0);
-    if (row.scheduled_ts >= 0 && row.first_token_ts >= 0) {
-      request.prefill_ns = row.first_token_ts - row.scheduled_ts;
+    // Without a token (embeddings, or it was given up before) its last part lasts to its end.
+    const int64_t end_ns = row.ts + row.dur;
+    const bool has_token = row.output_tokens > 0 || row.first_token_ts >= 0;
+    const int64_t first_ns = has_token ? row.first_token_ts : end_ns;
+    if (row.scheduled_ts >= 0) {
+      request.queue_ns = std::max<int64_t>(row.queue_ns, 0);
+      request.prefill_ns = std::max<int64_t>(first_ns - row.scheduled_ts, 0);
+    } else if (row.queued_ts >= 0) {
+      request.queue_ns = std::max<int64_t>(end_ns - row.queued_ts, 0);
     }
     request.preemptions = row.preemptions;
     request.prompt_tokens = std::max<int64_t>(row.prompt_tokens, 0);
@@ -70,11 +76,36 @@ class Explainer {
     usual_ns_ = *middle;
   }
 
+  // Flows lead from the steps of an engine to those of its ranks: engines number theirs alike.
+  std::map<int32_t, int32_t> EnginesOfProcesses() const {
+    std::map<int32_t, int32_t> engine_of_slice;
+    for (const EngineStepRow& row : tables_.Rows<EngineStepRow>()) {
+      engine_of_slice[row.slice_id] = row.engine;
+    }
+    std::map<int32_t, int32_t> process_of_slice;
+    for (const store::StepRow& row : tables_.Rows<store::StepRow>()) {
+      process_of_slice[row.slice_id] = row.process_id;
+    }
+    std::map<int32_t, int32_t> engines;
+    for (const store::FlowRow& row : tables_.Rows<store::FlowRow>()) {
+      const auto engine = engine_of_slice.find(row.slice_out);
+      const auto process = process_of_slice.find(row.slice_in);
+      if (engine != engine_of_slice.end() && process != process_of_slice.end()) {
+        engines[process->second] = engine->second;
+      }
+    }
+    return engines;
+  }
+
   // Mean over the ranks of a step.
   void CountCommunication() {
-    std::map<int64_t, std::map<int32_t, int64_t>> sums;  // step, process
+    std::map<std::pair<int32_t, int64_t>, std::map<int32_t, int64_t>> sums;  // step, process
+    const auto engines = EnginesOfProcesses();
     for (const store::CommunicationOpRow& row : tables_.Rows<store::CommunicationOpRow>()) {
-      if (row.step_id >= 0 && row.dur > 0) sums[row.step_id][row.process_id] += row.dur;
+      if (row.step_id < 0 || row.dur <= 0) continue;
+      const auto engine = engines.find(row.process_id);
+      const int32_t number = engine == engines.end() ? 0 : engine->second;
+      sums[{number, row.step_id}][row.process_id] += row.dur;
     }
     for (const auto& [step, processes] : sums) {
       int64_t sum = 0;
@@ -104,7 +135,7 @@ class Explainer {
       const auto part = parts->second.find({step.row->engine, step.row->step_id});
       const bool takes_part = part != parts->second.end();
       if (takes_part) {
-        const auto communication = communication_ns_.find(step.row->step_id);
+        const auto communication = communication_ns_.find({step.row->engine, step.row->step_id});
         if (communication != communication_ns_.end()) {
           request.communication_ns += communication->second;
         }
@@ -158,7 +189,7 @@ class Explainer {
   const std::vector<EngineStep>& steps_;
   int64_t usual_ns_ = 0;
   std::map<int32_t, std::map<std::pair<int32_t, int64_t>, Part>> parts_;
-  std::map<int64_t, int64_t> communication_ns_;
+  std::map<std::pair<int32_t, int64_t>, int64_t> communication_ns_;  // by engine and step
 };
 
 }  // namespace

@@ -1,0 +1,67 @@
+"""Several front-ends of one server, each of which may be asked to start or to stop; needs no
+vLLM."""
+
+from types import SimpleNamespace
+
+import pytest
+from sonde.vllm import _capture, _front_end, _session, _status
+
+
+@pytest.fixture(autouse=True)
+def name_server(monkeypatch):
+    monkeypatch.setattr(_session, "_number", 0)
+    monkeypatch.setattr(_status, "_states", {})
+    monkeypatch.setenv("SONDE_SERVER_ID", "1_2")
+
+
+@pytest.fixture(name="make_front_end")
+def prepare_front_ends(tmp_path, monkeypatch):
+    """Front-ends whose configuration wants traces in the test's folder; sums up in a list."""
+    summed_up = []
+    monkeypatch.setattr(_front_end, "analyse", summed_up.append)
+    monkeypatch.setattr(_front_end.atexit, "register", lambda *_: None)
+    monkeypatch.setattr(_capture.ProcessCapture, "start", lambda *_: None)
+    config = SimpleNamespace(profiler_config=SimpleNamespace(torch_profiler_dir=str(tmp_path)))
+    return lambda: SimpleNamespace(vllm_config=config), summed_up
+
+
+def test_another_one_is_asked_to_stop(make_front_end, tmp_path):
+    make, summed_up = make_front_end
+    first, second = make(), make()
+    for _ in range(3):
+        session = _session.begin(str(tmp_path))
+        _front_end.begin(first, False)
+        assert _front_end.finish(second) == session
+        assert _front_end.finish(second) is None and _front_end.finish(first) is None
+    assert [path for path in summed_up if path] == _session.of_server(str(tmp_path))
+
+
+def test_nothing_was_started(make_front_end, tmp_path):
+    make, summed_up = make_front_end
+    assert _front_end.finish(make()) is None
+    tmp_path.rmdir()
+    assert _front_end.finish(make()) is None
+    assert not any(summed_up)
+
+
+def test_each_lists_the_sessions_of_all(tmp_path, monkeypatch):
+    session = _session.begin(str(tmp_path))
+    _status.tell(session, _status.RECORDING)
+    here = dict(_status._states)
+    monkeypatch.setattr(_status, "_states", {})  # another process
+    assert _status.sessions() == []
+    wanted = {"folder": session, "state": _status.RECORDING, "ranks": []}
+    assert _status.sessions(str(tmp_path)) == [wanted]
+    _status.tell(session, _status.COMPLETE)
+    monkeypatch.setattr(_status, "_states", here)
+    assert _status.sessions() == [{**wanted, "state": _status.COMPLETE}]
+
+
+def test_engines_of_a_server_share_a_session_and_those_of_a_program_do_not(tmp_path, monkeypatch):
+    folder = str(tmp_path)
+    first = _session.begin(folder, None, 0)
+    monkeypatch.setattr(_session, "_number", 0)  # another process
+    assert _session.begin(folder, None, 1) == first
+    monkeypatch.setattr(_session, "_number", 0)
+    second = _session.begin(folder, "mine", 0)
+    assert second != first and _session.current(folder) == second
