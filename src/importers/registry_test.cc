@@ -83,7 +83,7 @@ TEST_F(FoundTracesTest, PackedFilesAreFoundOrToldHowToUnpack) {
   gzclose(packed);
   EXPECT_EQ(ImporterOf(folder_.path()), "chrome_trace");
   const auto said = [this](std::string_view begin) {
-    return NothingToRead(Write("x.bin", begin)).message();
+    return std::string(NothingToRead(Write("x.bin", begin)).message());
   };
   EXPECT_NE(said("PK\x03\x04 and more").find("is packed with zip"), std::string::npos);
   EXPECT_NE(said("\x28\xb5\x2f\xfd and more").find("is packed with zstd"), std::string::npos);
