@@ -1,7 +1,9 @@
 // Everything that records refer to by number: names, domains, argument sets, frames, stacks,
 // threads; and facts about the process: metadata and issues. Kept for the life of the process;
 // while a capture file is attached each new entry is written to it before its number is given out,
-// so that no record can refer to an entry that a crash has lost.
+// so that no record can refer to an entry that a crash has lost. What differs each time (texts of
+// markers, arguments of one record: NameOnce, ArgsOnce) is kept while the session runs; its number
+// is another one's in the next.
 //
 // In a session that keeps only the last seconds the file would grow without limit where programs
 // make new names, shapes or stacks all the time. There the drain thread tells which entries its
