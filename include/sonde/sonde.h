@@ -58,8 +58,8 @@ static inline int sonde_recording(void) {
 
 /* ---- Names, domains, arguments (slow path once per distinct text; keep the id) ---- */
 SONDE_API sonde_name sonde_intern(const char* text, size_t length);
-/* For texts that differ each time: not kept in memory, nor in later captures. The id is good for the
- * running session only, 0 without one; the _text functions below take such a text at once. */
+/* For texts that differ each time: not kept in memory, nor in later captures. The id is good for
+ * the running session only, 0 without one; the _text functions below take such a text at once. */
 SONDE_API sonde_name sonde_name_once(const char* text, size_t length);
 SONDE_API sonde_domain sonde_domain_create(const char* name);
 
