@@ -58,6 +58,9 @@ static inline int sonde_recording(void) {
 
 /* ---- Names, domains, arguments (slow path once per distinct text; keep the id) ---- */
 SONDE_API sonde_name sonde_intern(const char* text, size_t length);
+/* For texts that differ each time: not kept in memory, nor in later captures. The id is good for
+ * the running session only, 0 without one; the _text functions below take such a text at once. */
+SONDE_API sonde_name sonde_name_once(const char* text, size_t length);
 SONDE_API sonde_domain sonde_domain_create(const char* name);
 
 /* Builds an argument set from typed values and returns its id. Sets with equal content share one
@@ -80,8 +83,7 @@ SONDE_API void sonde_args_ints(sonde_args_builder* builder, sonde_name key, cons
 SONDE_API void sonde_args_field(sonde_args_builder* builder, sonde_name key, uint16_t type,
                                 const void* bytes, size_t length);
 SONDE_API sonde_args sonde_args_intern(const sonde_args_builder* builder);
-/* The same for a set that belongs to one record (a request of a server): it is written to the
- * running session and not kept, and its id is good for that session only. 0 without a session. */
+/* As sonde_name_once, for a set that belongs to one record (a request of a server). */
 SONDE_API sonde_args sonde_args_once(const sonde_args_builder* builder);
 SONDE_API sonde_frame sonde_frame_intern(sonde_name function, sonde_name file, uint32_t line);
 /* frames: innermost first. */
@@ -93,14 +95,17 @@ SONDE_API void sonde_range_push(sonde_name name, sonde_domain domain);
 SONDE_API void sonde_range_push_args(sonde_name name, sonde_domain domain, sonde_args args);
 SONDE_API void sonde_range_push_stack(sonde_name name, sonde_domain domain, sonde_args args,
                                       sonde_stack stack);
+SONDE_API void sonde_range_push_text(const char* text, size_t length, sonde_domain domain);
 SONDE_API void sonde_range_pop(void);
 
 /* Ranges whose end may be on another thread. The id is unique in the process; 0 when the start was
  * not recorded, and ending 0 does nothing. */
 SONDE_API uint64_t sonde_range_start(sonde_name name, sonde_domain domain, sonde_args args);
+SONDE_API uint64_t sonde_range_start_text(const char* text, size_t length, sonde_domain domain);
 SONDE_API void sonde_range_end(uint64_t id);
 
 SONDE_API void sonde_mark(sonde_name name, sonde_domain domain, sonde_args args);
+SONDE_API void sonde_mark_text(const char* text, size_t length, sonde_domain domain);
 SONDE_API void sonde_counter(sonde_name name, sonde_domain domain, double value);
 
 /* Ties the range open now on this thread (out) to one open on another thread (in). An id is 0 while

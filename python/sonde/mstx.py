@@ -73,7 +73,8 @@ def mark(message: str, stream: Any = None, domain: str = "default") -> None:
         return
     recorder = _recorder()
     if recorder is not None:
-        recorder.fast.sonde_mark(recorder.intern(message), recorder.domain(domain), 0)
+        data = message.encode("utf-8", "replace")
+        recorder.fast.sonde_mark_text(data, len(data), recorder.domain(domain))
 
 
 def range_start(message: str, stream: Any = None, domain: str = "default") -> int:
@@ -83,7 +84,8 @@ def range_start(message: str, stream: Any = None, domain: str = "default") -> in
     recorder = _recorder()
     if recorder is None:
         return 0
-    native = recorder.fast.sonde_range_start(recorder.intern(message), recorder.domain(domain), 0)
+    data = message.encode("utf-8", "replace")
+    native = recorder.fast.sonde_range_start_text(data, len(data), recorder.domain(domain))
     if native == 0:
         return 0
     number = next(_numbers)
@@ -115,7 +117,8 @@ def range_push(message: str, stream: Any = None, domain: str = "default") -> int
     if recorder is None:
         return -1
     depth = _depth(domain)
-    recorder.range_push(recorder.intern(message), recorder.domain(domain))
+    data = message.encode("utf-8", "replace")
+    recorder.fast.sonde_range_push_text(data, len(data), recorder.domain(domain))
     _stack.domains.append(domain)
     _stack.ended.append(False)
     return depth

@@ -33,8 +33,13 @@ inline uint32_t MarkerWord(sonde_domain domain) {
   return sonde::record::IsDomainRecorded(domain) ? word : 0;
 }
 
-inline void PushUser(sonde_name name, sonde_domain domain, sonde_args args, sonde_stack stack) {
-  const uint32_t word = SessionWord();
+// After the session's word was read: what is recorded under it has a name of it, or none.
+inline sonde_name NameOnce(const char* text, size_t length) {
+  return text == nullptr ? 0 : TheDictionary().NameOnce({text, length});
+}
+
+inline void PushUser(uint32_t word, sonde_name name, sonde_domain domain, sonde_args args,
+                     sonde_stack stack) {
   if (word == 0 || (word & SONDE_FEATURE_MARKERS) == 0) return;
   // A range that is filtered out still takes its place, for the pop that belongs to it.
   const RecordKind kind =
@@ -55,6 +60,12 @@ inline void EmitSpan(uint32_t word, RecordKind kind, sonde_domain domain, sonde_
                      sonde_args args, uint64_t id) {
   EmitInstant(word, kind, domain, name, args, static_cast<uint32_t>(id),
               static_cast<int32_t>(id >> 32));
+}
+
+inline uint64_t StartSpan(uint32_t word, sonde_name name, sonde_domain domain, sonde_args args) {
+  const uint64_t id = NextId(word);
+  if (id != 0) EmitSpan(word, RecordKind::kSpanBegin, domain, name, args, id);
+  return id;
 }
 
 inline void EmitFlow(RecordKind kind, sonde_name name, uint64_t id) {
@@ -84,6 +95,8 @@ sonde_name sonde_intern(const char* text, size_t length) {
   return text == nullptr ? 0 : TheDictionary().Name({text, length});
 }
 
+sonde_name sonde_name_once(const char* text, size_t length) { return NameOnce(text, length); }
+
 sonde_domain sonde_domain_create(const char* name) {
   return name == nullptr ? 0 : TheDictionary().Domain(name);
 }
@@ -96,15 +109,23 @@ sonde_stack sonde_stack_intern(const sonde_frame* frames, size_t count) {
   return TheDictionary().Stack(frames, count);
 }
 
-void sonde_range_push(sonde_name name, sonde_domain domain) { PushUser(name, domain, 0, 0); }
+void sonde_range_push(sonde_name name, sonde_domain domain) {
+  PushUser(SessionWord(), name, domain, 0, 0);
+}
 
 void sonde_range_push_args(sonde_name name, sonde_domain domain, sonde_args args) {
-  PushUser(name, domain, args, 0);
+  PushUser(SessionWord(), name, domain, args, 0);
 }
 
 void sonde_range_push_stack(sonde_name name, sonde_domain domain, sonde_args args,
                             sonde_stack stack) {
-  PushUser(name, domain, args, stack);
+  PushUser(SessionWord(), name, domain, args, stack);
+}
+
+void sonde_range_push_text(const char* text, size_t length, sonde_domain domain) {
+  const uint32_t word = SessionWord();
+  if (word == 0 || (word & SONDE_FEATURE_MARKERS) == 0) return;
+  PushUser(word, NameOnce(text, length), domain, 0, 0);
 }
 
 void sonde_range_pop(void) {
@@ -115,10 +136,12 @@ void sonde_range_pop(void) {
 
 uint64_t sonde_range_start(sonde_name name, sonde_domain domain, sonde_args args) {
   const uint32_t word = MarkerWord(domain);
-  if (word == 0) return 0;
-  const uint64_t id = NextId(word);
-  if (id != 0) EmitSpan(word, RecordKind::kSpanBegin, domain, name, args, id);
-  return id;
+  return word == 0 ? 0 : StartSpan(word, name, domain, args);
+}
+
+uint64_t sonde_range_start_text(const char* text, size_t length, sonde_domain domain) {
+  const uint32_t word = MarkerWord(domain);
+  return word == 0 ? 0 : StartSpan(word, NameOnce(text, length), domain, 0);
 }
 
 void sonde_range_end(uint64_t id) {
@@ -129,6 +152,12 @@ void sonde_range_end(uint64_t id) {
 void sonde_mark(sonde_name name, sonde_domain domain, sonde_args args) {
   const uint32_t word = MarkerWord(domain);
   if (word != 0) EmitInstant(word, RecordKind::kMark, domain, name, args, 0, -1);
+}
+
+void sonde_mark_text(const char* text, size_t length, sonde_domain domain) {
+  const uint32_t word = MarkerWord(domain);
+  if (word == 0) return;
+  EmitInstant(word, RecordKind::kMark, domain, NameOnce(text, length), 0, 0, -1);
 }
 
 void sonde_counter(sonde_name name, sonde_domain domain, double value) {

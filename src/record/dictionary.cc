@@ -67,14 +67,41 @@ uint32_t Dictionary::Args(std::string_view encoded) {
 }
 
 // A session that keeps only the last seconds may have to write it again: there it is kept.
+uint32_t Dictionary::NameOnce(std::string_view text) {
+  const uint32_t kept = names_.Find(text);
+  if (kept != 0) return kept;
+  {
+    const std::lock_guard lock(mutex_);
+    if (file_ == nullptr) return 0;
+    if (!live_on_) {
+      const auto known = session_names_.find(text);
+      if (known != session_names_.end()) return known->second;
+      if (session_text_bytes_ >= kMaxTextBytes) return AddAtLimit(&names_);
+      const uint32_t id = passing_names_.Next(names_);
+      Write(EntryType::kName, id, text);
+      session_names_.emplace(text, id);
+      session_text_bytes_ += text.size();
+      return id;
+    }
+  }
+  return Name(text);
+}
+
+void Dictionary::BeginPassing() {
+  passing_args_.used = 0;
+  passing_names_.used = 0;
+  session_names_ = {};
+  session_text_bytes_ = 0;
+}
+
+// As NameOnce.
 uint32_t Dictionary::ArgsOnce(std::string_view encoded) {
   if (encoded.empty()) return 0;
   {
     const std::lock_guard lock(mutex_);
     if (file_ == nullptr) return 0;
     if (!live_on_) {
-      if (passing_used_ == passing_args_.size()) passing_args_.push_back(args_.AddEmpty());
-      const uint32_t id = passing_args_[passing_used_++];
+      const uint32_t id = passing_args_.Next(args_);
       Write(EntryType::kArgs, id, encoded);
       return id;
     }
@@ -155,7 +182,7 @@ void Dictionary::SetThread(const ThreadEntry& thread) {
 int Dictionary::Attach(DictionaryFile* file) {
   const std::lock_guard lock(mutex_);
   file_ = file;
-  passing_used_ = 0;
+  BeginPassing();
   for (LiveEntries* live : {&live_names_, &live_args_, &live_frames_, &live_stacks_}) {
     live->BeginFile();
   }
@@ -187,6 +214,7 @@ void Dictionary::Detach() {
   const std::lock_guard lock(mutex_);
   file_ = nullptr;
   live_on_ = false;
+  BeginPassing();
 }
 
 void Dictionary::WriteOnce(EntryType type, uint32_t id, std::string_view payload) {

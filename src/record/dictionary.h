@@ -1,7 +1,9 @@
 // Everything that records refer to by number: names, domains, argument sets, frames, stacks,
 // threads; and facts about the process: metadata and issues. Kept for the life of the process;
 // while a capture file is attached each new entry is written to it before its number is given out,
-// so that no record can refer to an entry that a crash has lost.
+// so that no record can refer to an entry that a crash has lost. What differs each time (texts of
+// markers, arguments of one record: NameOnce, ArgsOnce) is kept while the session runs; its number
+// is another one's in the next.
 //
 // In a session that keeps only the last seconds the file would grow without limit where programs
 // make new names, shapes or stacks all the time. There the drain thread tells which entries its
@@ -18,10 +20,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "record/capture_files.h"
@@ -53,8 +57,9 @@ class Dictionary {
   Dictionary& operator=(const Dictionary&) = delete;
 
   uint32_t Name(std::string_view text);
+  uint32_t NameOnce(std::string_view text);  // of this session only, where it is new; 0 without
   uint32_t Args(std::string_view encoded);
-  uint32_t ArgsOnce(std::string_view encoded);  // of this session only; 0 without one
+  uint32_t ArgsOnce(std::string_view encoded);  // the same
   uint32_t Frame(uint32_t function_name, uint32_t file_name, uint32_t line);
   uint32_t Stack(const uint32_t* frames, size_t count);
   uint32_t Domain(std::string_view text);  // 0 when there are 255 already
@@ -116,6 +121,21 @@ class Dictionary {
   void WriteStack(uint32_t id);
   void MarkNew(capture::EntryType type, uint32_t id);
 
+  // Numbers of a table that hold something for one session each, and something else in the next.
+  struct PassingIds {
+    std::vector<uint32_t> ids;
+    size_t used = 0;  // in this session
+    uint32_t Next(InternTable& table) {
+      if (used == ids.size()) ids.push_back(table.AddEmpty());
+      return ids[used++];
+    }
+  };
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  void BeginPassing();
+
   struct KeptThread {
     std::string payload;
     uint32_t used_s;
@@ -127,8 +147,10 @@ class Dictionary {
   std::atomic<int> write_error_{0};
   InternTable names_;
   InternTable args_;
-  std::vector<uint32_t> passing_args_;  // ids of args_ that hold a set for one session
-  size_t passing_used_ = 0;             // of them, in this session
+  PassingIds passing_args_;
+  PassingIds passing_names_;
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> session_names_;
+  uint64_t session_text_bytes_ = 0;  // of session_names_
   InternTable frames_;
   InternTable stacks_;
   InternTable domains_;

@@ -65,7 +65,9 @@ void Dictionary::NoteUse(const ChunkSource& source, uint32_t now_s) {
 // An id that a torn or foreign record holds refers to nothing.
 void Dictionary::UseName(uint32_t id) {
   if (id == 0 || id >= names_.next_id()) return;
-  if (live_names_.Use(id, now_s_)) Write(EntryType::kName, id, names_.entries()[id - 1]);
+  const std::string_view text = names_.entries()[id - 1];
+  if (text.data() == nullptr) return;  // was of another session
+  if (live_names_.Use(id, now_s_)) Write(EntryType::kName, id, text);
 }
 
 void Dictionary::UseArgs(uint32_t id) {
@@ -80,7 +82,9 @@ void Dictionary::UseStack(uint32_t id) {
 
 void Dictionary::NeedName(uint32_t id) {
   if (id == 0 || id >= names_.next_id()) return;
-  if (live_names_.Need(id)) Write(EntryType::kName, id, names_.entries()[id - 1]);
+  const std::string_view text = names_.entries()[id - 1];
+  if (text.data() == nullptr) return;  // was of another session
+  if (live_names_.Need(id)) Write(EntryType::kName, id, text);
 }
 
 void Dictionary::NeedFrame(uint32_t id) {

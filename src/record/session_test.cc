@@ -98,6 +98,40 @@ TEST_F(SessionTest, ArgumentsOfOneRecordAreOfOneSession) {
   EXPECT_EQ(after.args.at(kept), after.args.at(third));
 }
 
+// Texts that differ each time (a step's number, a loss) are of the session in which they came.
+TEST_F(SessionTest, TextsOfMarkersAreOfOneSession) {
+  const auto mark = [](const std::string& text) { sonde_mark_text(text.data(), text.size(), 0); };
+  mark("nobody records");
+  EXPECT_EQ(sonde_name_once("x", 1), 0u) << "no session";
+  const sonde_name kept = Name("kept");
+  Start();
+  for (int i = 0; i < 300; ++i) mark("loss " + std::to_string(i % 100));
+  EXPECT_EQ(sonde_name_once("kept", 4), kept);
+  sonde_range_push_text("pushed", 6, 0);
+  sonde_range_pop();
+  sonde_range_end(sonde_range_start_text("started", 7, 0));
+  const CheckedCapture first = Stop();
+  const auto marks = OfKind(first, RecordKind::kMark);
+  ASSERT_EQ(marks.size(), 300u);
+  for (size_t i = 0; i < marks.size(); ++i) {
+    EXPECT_EQ(marks[i].name, "loss " + std::to_string(i % 100));
+    EXPECT_EQ(marks[i].record.name, marks[i % 100].record.name) << "one number in a session";
+  }
+  EXPECT_EQ(OfKind(first, RecordKind::kRange).at(0).name, "pushed");
+  EXPECT_EQ(OfKind(first, RecordKind::kSpanBegin).at(0).name, "started");
+
+  Start();
+  mark("another");
+  mark("kept");
+  const CheckedCapture second = Stop();
+  const auto others = OfKind(second, RecordKind::kMark);
+  ASSERT_EQ(others.size(), 2u);
+  EXPECT_EQ(others[0].name, "another");
+  EXPECT_EQ(others[0].record.name, marks[0].record.name) << "numbers are used again";
+  EXPECT_EQ(others[1].record.name, kept);
+  for (const auto& [id, text] : second.names) EXPECT_EQ(text.find("loss"), std::string::npos);
+}
+
 TEST_F(SessionTest, InstantsCountersFlowsSpans) {
   Start();
   sonde_mark(Name("mark"), 0, 0);

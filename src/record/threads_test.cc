@@ -1,7 +1,10 @@
 // Many threads, overflow, and stopping while everybody records.
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "record/testing/session_fixture.h"
@@ -127,6 +130,42 @@ TEST_F(SessionTest, InterningFromManyThreads) {
   const CheckedCapture capture = Stop();
   for (int t = 1; t < kThreads; ++t) EXPECT_EQ(ids[static_cast<size_t>(t)], ids[0]);
   EXPECT_EQ(capture.names.at(ids[0][2999]), "name 2999");
+}
+
+// Texts of one session have numbers that the next one uses for others: no record may be told with
+// the text of another, although sessions change between any two instructions of a marker.
+TEST_F(SessionTest, TextsOfMarkersWhileSessionsChange) {
+  constexpr int kThreads = 3;
+  constexpr int kSessions = 40;
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&stop, t] {
+      for (uint64_t i = 0; !stop.load(std::memory_order_relaxed); ++i) {
+        const std::string text = std::to_string(t) + ":" + std::to_string(i);
+        sonde_mark_text(text.data(), text.size(), 0);
+      }
+    });
+  }
+  size_t marks = 0;
+  for (int session = 0; session < kSessions; ++session) {
+    Start();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::map<uint32_t, std::pair<char, uint64_t>> last;  // by thread
+    for (const CheckedRecord& checked : Stop().records) {
+      ++marks;
+      ASSERT_GE(checked.name.size(), 3u) << "a number without a text";
+      const uint64_t number = std::stoull(checked.name.substr(2));
+      const auto [before, is_first] =
+          last.try_emplace(checked.thread_index, checked.name[0], number);
+      EXPECT_EQ(checked.name[0], before->second.first) << "a text of another thread";
+      EXPECT_TRUE(is_first || number > before->second.second) << "of another moment";
+      before->second.second = number;
+    }
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(marks, 0u);
 }
 
 }  // namespace

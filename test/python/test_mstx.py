@@ -1,5 +1,6 @@
 """Markers of a program's own: what is recorded, what is refused, nesting across domains."""
 
+import re
 import threading
 
 import capture_reader
@@ -53,6 +54,27 @@ def test_marks_and_ranges(record):
     assert capture.domains[records["there"].domain] == "mine"
     begin, end = capture.named("there")[0], capture.of(SPAN_END)[0]
     assert (begin.link, begin.ticks <= end.ticks) == (end.link, True)
+
+
+def test_messages_that_differ_each_time(record, tmp_path):
+    """They are of the recording in which they came: later ones hold nothing of them."""
+
+    def program(number):
+        for i in range(500):
+            mstx.mark(f"session {number} loss {i}")
+            with mstx.annotate(f"session {number} step {i}"):
+                mstx.range_push(f"session {number} part {i}")
+                mstx.range_pop()
+
+    for number in range(3):
+        capture = record(lambda number=number: program(number))
+        marks = [r.name for r in capture.records if r.kind == capture_reader.MARK]
+        assert marks == [f"session {number} loss {i}" for i in range(500)]
+    dictionaries = list(tmp_path.glob("*_ascend_pt/SONDE/dictionary_*"))
+    assert len(dictionaries) == 3
+    for file in dictionaries:
+        told = re.findall(rb"session (\d) (?:loss|step|part)", file.read_bytes())
+        assert len(told) == 1500 and len(set(told)) == 1
 
 
 def test_nesting(record):

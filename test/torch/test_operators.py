@@ -173,6 +173,18 @@ def test_ranges_open_at_start_and_stop():
     assert len(second.capture.named("aten::ones")) == 1
 
 
+def test_names_of_scopes_are_of_their_session():
+    """The numbers of texts that differ each time are used again by the next session, for others."""
+    for session_number in range(3):
+        texts = [f"session {session_number} step {i}" for i in range(300)] + ["the same"] * 3
+        with harness.record() as session:
+            for text in texts:
+                with torch.profiler.record_function(text):
+                    torch.ones(2)
+        assert [r.name for r in session.capture.of(USER)] == texts
+        assert len(session.capture.named("aten::ones")) == len(texts)
+
+
 def test_user_scopes_that_end_out_of_order():
     with harness.record() as session:
         a = torch.profiler.record_function("a")

@@ -116,6 +116,7 @@ def texts(native: _native.Recorder, what: str, request: str, text: Optional[str]
 
 def mark(native: _native.Recorder, name: str, facts: dict[str, Any]) -> None:
     """This moment, with facts."""
-    native.fast.sonde_mark(
-        native.intern(name), native.domain(DOMAIN), native.args(facts, once=True)
-    )
+    session = native.features_word()
+    args = native.args(facts, once=True)
+    if native.features_word() == session:  # else the numbers are of another one
+        native.fast.sonde_mark(native.intern(name), native.domain(DOMAIN), args)

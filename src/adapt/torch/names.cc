@@ -25,7 +25,9 @@ RecordKind KindOfText(std::string_view name, uint8_t scope) {
 
 NameInfo ClassifyName(const char* text, size_t length, bool schema, uint8_t scope) {
   const std::string_view name(text, length);
-  NameInfo info = {sonde_intern(text, length), RecordKind::kOp, 0};
+  const bool may_differ = !schema && scope == kScopeUser;
+  const uint32_t id = may_differ ? sonde_name_once(text, length) : sonde_intern(text, length);
+  NameInfo info = {id, RecordKind::kOp, 0};
   if (schema) {
     const int row = CollectiveOperator(name);
     if (row >= 0) {

@@ -9,8 +9,10 @@
 #ifndef SONDE_ADAPT_TORCH_NAMES_H_
 #define SONDE_ADAPT_TORCH_NAMES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "adapt/torch/layout.h"
 #include "base/hash.h"
@@ -46,6 +48,8 @@ class NameCache {
     return Add(&line, identity, ClassifyName(text, length, true, kScopeFunction));
   }
   NameInfo Text(const char* text, size_t length, bool schema, uint8_t scope);
+  // The texts of user scopes have numbers of one session (sonde_name_once).
+  void BeginSession() { std::fill(std::begin(texts_), std::end(texts_), Line()); }
 
  private:
   static constexpr size_t kSchemaLines = 256;

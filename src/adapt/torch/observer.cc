@@ -134,6 +134,7 @@ NameInfo NameOf(ThreadState* state, const TorchRange* range, uint8_t scope) {
 // First range of a session on this thread: entries of earlier sessions are void.
 [[gnu::noinline]] void BeginSession(ThreadState* state, uint32_t word, const TorchRange* range) {
   state->session = word;
+  state->names.BeginSession();
   state->depth = 0;
   state->outermost_op = 0;
   if (g_observer.config->inputs.layout.range != nullptr) {
