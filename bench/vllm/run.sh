@@ -1,7 +1,7 @@
 #!/bin/bash
 # Profiling a vLLM server: time a token, time of the stop and memory, beside vLLM's own profiler in the same run.
 # Usage: run.sh BUILD_FOLDER [options of bench.py], or run.sh BUILD_FOLDER stress [options of stress.py],
-# or run.sh BUILD_FOLDER one_process [options of one_process.py].
+# or run.sh BUILD_FOLDER one_process [options of one_process.py]; there SHAPE names the model's shape (tiny).
 # Skipped where no vLLM is installed (make test-vllm installs one).
 set -euo pipefail
 root="$(cd "$(dirname "$0")/../.." && pwd)"
@@ -16,11 +16,11 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 if [ "${1:-}" = one_process ]; then
   shift
-  "$python" "$root/examples/vllm/make_model.py" "$work/model" 2> /dev/null
+  "$python" "$root/examples/vllm/make_model.py" "$work/model" --shape "${SHAPE:-tiny}" 2> /dev/null
   # Attached and waiting for a step that never comes.
-  PYTHONPATH="$root/bench/overhead" VLLM_LOGGING_LEVEL=ERROR "$build/bin/sonde" run --profile-step-start 1000000000 \
-    --profile-save-path "$work/out" -- "$python" "$root/bench/vllm/one_process.py" --model "$work/model" \
-    --work "$work" "$@" 2> "$work/log" || { cat "$work/log"; exit 1; }
+  PYTHONPATH="$root/bench/overhead" VLLM_LOGGING_LEVEL=ERROR "$build/bin/sonde" run --no-analyse \
+    --profile-step-start 1000000000 --profile-save-path "$work/out" -- "$python" \
+    "$root/bench/vllm/one_process.py" --model "$work/model" --work "$work" "$@" 2> "$work/log" || { cat "$work/log"; exit 1; }
   exit 0
 fi
 program=bench
