@@ -84,8 +84,8 @@ struct RowTraits;
 // have no Text columns. Their base table is a view that gives plain columns.
 constexpr bool IsPacked(std::string_view table) {
   for (const std::string_view packed :
-       {"slice", "args_int", "args_double", "args_text", "framework_op", "device_task",
-        "memory_event", "memory_block", "counter", "flow"}) {
+       {"slice", "args_int", "args_double", "args_text", "args_shared", "framework_op",
+        "device_task", "memory_event", "memory_block", "counter", "flow"}) {
     if (table == packed) return true;
   }
   return false;

@@ -67,15 +67,30 @@ std::string CreateTable(const TableInfo& table) {
   return Concat("CREATE TABLE ", Quoted(table.stored), " (", columns, ")");
 }
 
+// The tables of arguments: to a set belong its own rows and those of the part that it shares.
+bool HasSharedRows(const TableInfo& table) {
+  return table.columns[0].name == "args_id" && table.name != "args_shared";
+}
+
 // The base table of a packed table: its fields as columns.
 std::string CreateUnpacked(const TableInfo& table) {
   std::string columns;
+  std::string shared_columns;
   for (const ColumnInfo& column : table.columns) {
-    if (!columns.empty()) columns += ", ";
-    columns += Concat("r.", Quoted(column.name), " AS ", Quoted(column.name));
+    const std::string name = Quoted(column.name);
+    const bool is_set = column.name == "args_id";
+    columns += Concat(columns.empty() ? "" : ", ", "r.", name, " AS ", name);
+    shared_columns +=
+        Concat(shared_columns.empty() ? "" : ", ", is_set ? "s.r." : "t.r.", name, " AS ", name);
   }
-  return Concat("CREATE VIEW ", Quoted(table.base_table), " AS SELECT ", columns, " FROM ",
-                Quoted(table.stored));
+  std::string view = Concat("CREATE VIEW ", Quoted(table.base_table), " AS SELECT ", columns,
+                            " FROM ", Quoted(table.stored));
+  if (HasSharedRows(table)) {
+    view += Concat(" WHERE r.args_id >= 0 UNION ALL SELECT ", shared_columns,
+                   " FROM args_shared_packed s JOIN ", Quoted(table.stored),
+                   " t ON t.r.args_id = s.r.shared_id");
+  }
+  return view;
 }
 
 std::string CreateView(const TableInfo& table) {
@@ -167,8 +182,8 @@ std::vector<ColumnInfo> PublicColumns(const TableInfo& table) {
 
 std::vector<std::string> CreateStatements() {
   std::vector<std::string> statements;
+  for (const TableInfo& table : kTables) statements.push_back(CreateTable(table));
   for (const TableInfo& table : kTables) {
-    statements.push_back(CreateTable(table));
     if (table.stored != table.base_table) statements.push_back(CreateUnpacked(table));
     if (table.name != table.base_table) statements.push_back(CreateView(table));
   }

@@ -78,6 +78,10 @@
   C(form, Int16, "", "0 text, 1 JSON, 2 a number kept as it was written", "always") \
   C(value, Name, "", "its value", "always")
 
+#define SONDE_COLUMNS_ARGS_SHARED(C)              \
+  C(args_id, Int32, "", "argument set", "always") \
+  C(shared_id, Int32, "", "number, below 0, of the part that it shares", "always")
+
 #define SONDE_COLUMNS_FRAMEWORK_OP(C)                                                             \
   C(slice_id, Int32, "", "its slice", "always")                                                   \
   C(scope, Int16, "",                                                                             \
@@ -350,6 +354,8 @@
   T(ArgsIntRow, args_int, SONDE_COLUMNS_ARGS_INT, "arguments that are integers")                  \
   T(ArgsDoubleRow, args_double, SONDE_COLUMNS_ARGS_DOUBLE, "arguments that are floating point")   \
   T(ArgsTextRow, args_text, SONDE_COLUMNS_ARGS_TEXT, "arguments that are texts")                  \
+  T(ArgsSharedRow, args_shared, SONDE_COLUMNS_ARGS_SHARED,                                        \
+    "argument sets with a part in common, which is stored once and is in the tables above")       \
   T(OpSignatureRow, op_signature, SONDE_COLUMNS_OP_SIGNATURE, "shapes and types of op inputs")    \
   T(FrameworkOpRow, framework_op, SONDE_COLUMNS_FRAMEWORK_OP,                                     \
     "what the framework says about a slice, in the order of slice_id")                            \

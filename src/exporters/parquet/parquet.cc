@@ -17,7 +17,9 @@ Status ExportParquet(const ExportContext& context) {
   SONDE_ASSIGN_OR_RETURN(base::AtomicDirectory folder, base::AtomicDirectory::Create(base::JoinPath(
                                                            context.span_folder, "PARQUET")));
   std::vector<std::string_view> tables = {"args"};
-  for (const store::TableInfo& table : store::Tables()) tables.push_back(table.name);
+  for (const store::TableInfo& table : store::Tables()) {
+    if (table.name != "args_shared") tables.push_back(table.name);  // the others have its rows
+  }
   for (const std::string_view table : tables) {
     const std::string path =
         base::JoinPath(folder.temporary_path(), base::Concat(table, ".parquet"));

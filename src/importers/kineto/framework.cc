@@ -10,6 +10,7 @@
 namespace sonde::importers::kineto {
 namespace {
 
+using trace_events::CapturedSet;
 using trace_events::ForEachElement;
 using trace_events::JsonValue;
 
@@ -58,9 +59,9 @@ class OpFacts {
     return {};
   }
 
-  int32_t Signature(int32_t slice_id) {
-    const auto dims = trace_.stage().Captured(slice_id, kInputDims);
-    const auto types = trace_.stage().Captured(slice_id, kInputTypes);
+  int32_t Signature(const CapturedSet& arguments) {
+    const auto dims = arguments.Get(kInputDims);
+    const auto types = arguments.Get(kInputTypes);
     if (!dims && !types) return store::kNone;
     const auto [place, is_new] = signature_ids_.try_emplace(
         {dims.value_or(-1), types.value_or(-1)}, static_cast<int32_t>(signatures_.size()));
@@ -68,8 +69,8 @@ class OpFacts {
     return place->second;
   }
 
-  int32_t Stack(int32_t slice_id) {
-    const auto text = trace_.stage().Captured(slice_id, kCallStack);
+  int32_t Stack(const CapturedSet& arguments) {
+    const auto text = arguments.Get(kCallStack);
     if (!text) return store::kNone;
     const auto [place, is_new] = stack_ids_.try_emplace(*text, store::kNone);
     if (!is_new) return place->second;
@@ -211,13 +212,14 @@ Status WriteFrameworkOps(const KinetoTrace& trace, store::Transaction& transacti
         !is_module) {
       continue;
     }
+    const CapturedSet arguments = stage.CapturedOf(id);
     store::FrameworkOpRow row;
     row.slice_id = id;
     row.scope = ScopeOf(trace.NameAt(id), slice_class);
-    row.sequence_number = stage.Captured(id, kSequence).value_or(store::kNone);
-    row.stack_id = facts.Stack(id);
+    row.sequence_number = arguments.Get(kSequence).value_or(store::kNone);
+    row.stack_id = facts.Stack(arguments);
     row.module = modules.Of(id);
-    row.signature_id = facts.Signature(id);
+    row.signature_id = facts.Signature(arguments);
     writer.Append(row);
   }
   SONDE_RETURN_IF_ERROR(facts.Close());

@@ -25,12 +25,13 @@ MemoryEventRow RowOf(const KinetoTrace& trace, const InstantEvent& instant) {
   row.ts = instant.ts;
   row.process_id =
       stage.arrangement().process_ids[static_cast<size_t>(stage.tracks().threads[thread].process)];
-  row.device_type = Small(stage.Captured(instant, kMemoryDeviceType));
-  row.device_index = Small(stage.Captured(instant, kMemoryDeviceId));
-  row.pointer = stage.Captured(instant, kAddress).value_or(0);
-  row.size_bytes = stage.Captured(instant, kBytes).value_or(0);
-  row.total_allocated = stage.Captured(instant, kTotalAllocated).value_or(store::kNone);
-  row.total_reserved = stage.Captured(instant, kTotalReserved).value_or(store::kNone);
+  const auto arguments = stage.CapturedOf(instant);
+  row.device_type = Small(arguments.Get(kMemoryDeviceType));
+  row.device_index = Small(arguments.Get(kMemoryDeviceId));
+  row.pointer = arguments.Get(kAddress).value_or(0);
+  row.size_bytes = arguments.Get(kBytes).value_or(0);
+  row.total_allocated = arguments.Get(kTotalAllocated).value_or(store::kNone);
+  row.total_reserved = arguments.Get(kTotalReserved).value_or(store::kNone);
   row.thread_id = stage.arrangement().thread_ids[thread];
   row.owner_slice_id = trace.OpAround(instant.slice);
   return row;

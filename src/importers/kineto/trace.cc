@@ -88,8 +88,9 @@ void KinetoTrace::IndexLaunches() {
   for (int32_t id = 0; id < count; ++id) {
     const SliceClass slice_class = ClassAt(id);
     if (slice_class == SliceClass::kOp) {
-      auto external = stage_.Captured(id, kExternalId);
-      if (!external) external = stage_.Captured(id, kOldExternalId);
+      const auto arguments = stage_.CapturedOf(id);
+      auto external = arguments.Get(kExternalId);
+      if (!external) external = arguments.Get(kOldExternalId);
       if (external) op_by_external_id_.Add(*external, id);
     } else if (slice_class == SliceClass::kRuntime) {
       if (const auto number = stage_.Captured(id, kCorrelation)) {
@@ -104,9 +105,10 @@ void KinetoTrace::IndexLaunches() {
 // The external id names the op. Older files give work that belongs to no op its own correlation
 // number there, which may be the external id of some other op.
 int32_t KinetoTrace::LaunchOp(int32_t device_slice) const {
-  auto external = stage_.Captured(device_slice, kExternalId);
-  if (!external) external = stage_.Captured(device_slice, kOldExternalId);
-  const auto correlation = stage_.Captured(device_slice, kCorrelation);
+  const auto arguments = stage_.CapturedOf(device_slice);
+  auto external = arguments.Get(kExternalId);
+  if (!external) external = arguments.Get(kOldExternalId);
+  const auto correlation = arguments.Get(kCorrelation);
   if (external && external != correlation) {
     const int32_t op = op_by_external_id_.Find(*external);
     if (op >= 0) return op;

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <utility>
 
-#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/strings.h"
@@ -49,6 +48,38 @@ bool IsNumberText(std::string_view text) {
   return !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
 }
 
+ArgumentValue TextValue(Form form, const JsonValue& value) {
+  ArgumentValue text;
+  text.kind = ArgumentValue::Kind::kText;
+  text.form = form;
+  text.text = value.text;
+  text.escaped = value.escaped;
+  return text;
+}
+
+// Without its key.
+ArgumentValue Typed(const JsonValue& value) {
+  if (value.is_string) return TextValue(kText, value);
+  if (!IsNumberText(value.text)) return TextValue(kJson, value);
+  ArgumentValue typed;
+  const char* const begin = value.text.data();
+  const char* const end = begin + value.text.size();
+  const auto as_integer = std::from_chars(begin, end, typed.integer);
+  if (as_integer.ec == std::errc() && as_integer.ptr == end &&
+      (value.text != "-0" && (value.text[0] != '0' || value.text.size() == 1))) {
+    return typed;
+  }
+  // An integer that does not fit stays as it was written.
+  const bool is_integer = value.text.find_first_of(".eE") == std::string_view::npos;
+  const auto as_double = std::from_chars(begin, end, typed.fraction);
+  if (is_integer || as_double.ec != std::errc() || as_double.ptr != end ||
+      !IsShortest(typed.fraction, value.text)) {
+    return TextValue(kNumber, value);
+  }
+  typed.kind = ArgumentValue::Kind::kFraction;
+  return typed;
+}
+
 }  // namespace
 
 int32_t CapturedArguments::Add(uint32_t mask, std::span<const int64_t> values) {
@@ -63,18 +94,14 @@ int32_t CapturedArguments::Add(uint32_t mask, std::span<const int64_t> values) {
   return index;
 }
 
-std::optional<int64_t> CapturedArguments::Get(int32_t index, size_t key) const {
-  if (index < 0) return std::nullopt;
-  const uint32_t* words = words_.At(index);
-  const uint32_t bit = 1U << key;
-  if ((words[0] & bit) == 0) return std::nullopt;
-  const uint32_t* value = words + 1 + 2 * base::CountBits(words[0] & (bit - 1));
-  return static_cast<int64_t>(value[0] | (uint64_t{value[1]} << 32U));
-}
-
 ArgumentSplitter::ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
-                                   std::atomic<int32_t>& next_id, BlockArena* arena)
-    : names_(names), next_id_(next_id), known_(4096), next_bypass_(kBypassSets), captured_(arena) {
+                                   ArgumentNumbers& numbers, BlockArena* arena)
+    : names_(names),
+      next_id_(numbers.set),
+      parts_(numbers.part),
+      known_(4096),
+      next_bypass_(kBypassSets),
+      captured_(arena) {
   CHECK(keys.size() <= kMaxCapturedKeys);
   for (const CapturedKey& key : keys) captured_keys_.emplace_back(key.key, key.is_text);
 }
@@ -83,6 +110,7 @@ Status ArgumentSplitter::Open(store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(ints_, store::TableWriter<store::ArgsIntRow>::Open(transaction));
   SONDE_ASSIGN_OR_RETURN(doubles_, store::TableWriter<store::ArgsDoubleRow>::Open(transaction));
   SONDE_ASSIGN_OR_RETURN(texts_, store::TableWriter<store::ArgsTextRow>::Open(transaction));
+  SONDE_ASSIGN_OR_RETURN(shared_, store::TableWriter<store::ArgsSharedRow>::Open(transaction));
   return {};
 }
 
@@ -90,7 +118,8 @@ Status ArgumentSplitter::Close() {
   if (!ints_) return {};
   SONDE_RETURN_IF_ERROR(ints_->Close());
   SONDE_RETURN_IF_ERROR(doubles_->Close());
-  return texts_->Close();
+  SONDE_RETURN_IF_ERROR(texts_->Close());
+  return shared_->Close();
 }
 
 ArgumentSplitter::Ids ArgumentSplitter::Take(std::string_view object, bool store) {
@@ -161,23 +190,33 @@ bool ArgumentSplitter::Split(std::string_view object, int32_t args_id) {
   const char* const end = p + object.size();
   const char* const inside_end = end - 1;
   uint32_t node = MemberShapes::kRoot;
+  const MemberShapes::Edge* edge = nullptr;
   while (true) {
-    const MemberShapes::Edge* edge = shapes_.Match(node, p, end);
+    edge = shapes_.Match(node, p, end);
     if (edge == nullptr) edge = LearnEdge(node, p, end);
-    if (edge == nullptr) return false;
-    if (edge->last) return true;
+    if (edge == nullptr || edge->last) break;
     p += edge->text.size();
     node = edge->node;
+    if (args_id >= 0 && parts_.TakeRepeated(edge->place, p, end)) {
+      if (edge->slot >= 0) CaptureKept(edge->slot, parts_.ValueAt(edge->place));
+      continue;
+    }
     const PlainNumber number = ReadPlainNumber(p, end);
-    if (number.behind != nullptr && TakePlainNumber(args_id, *edge, number)) {
+    if (number.behind != nullptr && TakePlainNumber(args_id, *edge, p, number)) {
       p = number.behind;
       continue;
     }
     JsonValue value;
-    p = ReadJsonValue(SkipSpace(p, inside_end), inside_end, value);
-    if (p == nullptr) return false;
-    TakeMember(args_id, *edge, value);
+    const char* const begin = SkipSpace(p, inside_end);
+    p = ReadJsonValue(begin, inside_end, value);
+    if (p == nullptr) {
+      edge = nullptr;
+      break;
+    }
+    TakeMember(args_id, *edge, {begin, static_cast<size_t>(p - begin)}, value);
   }
+  if (args_id >= 0) EndSet(args_id, edge != nullptr ? edge->place : CommonParts::kNoPlace);
+  return edge != nullptr;
 }
 
 // From the end of a value, or the opening brace, to the begin of the next value. Null where there
@@ -190,6 +229,7 @@ const MemberShapes::Edge* ArgumentSplitter::LearnEdge(uint32_t node, const char*
   const char* key_begin = SkipSeparators(is_first ? p + 1 : p, inside_end);
   if (key_begin >= inside_end) {
     edge.last = true;
+    edge.place = parts_.AddPlace();
     edge.text.assign(p, end);
     return shapes_.Learn(node, std::move(edge));
   }
@@ -202,6 +242,7 @@ const MemberShapes::Edge* ArgumentSplitter::LearnEdge(uint32_t node, const char*
   behind = SkipSpace(behind + 1, inside_end);
   edge.text.assign(p, behind);
   edge.key = InternText(key);
+  edge.place = parts_.AddPlace();
   for (size_t i = 0; i < captured_keys_.size(); ++i) {
     if (key.text == captured_keys_[i].first) edge.slot = static_cast<int8_t>(i);
   }
@@ -210,7 +251,7 @@ const MemberShapes::Edge* ArgumentSplitter::LearnEdge(uint32_t node, const char*
 
 // False where it is to be kept as text.
 bool ArgumentSplitter::TakePlainNumber(int32_t args_id, const MemberShapes::Edge& edge,
-                                       const PlainNumber& number) {
+                                       const char* p, const PlainNumber& number) {
   if (edge.slot >= 0) {
     const auto slot = static_cast<size_t>(static_cast<uint8_t>(edge.slot));
     if (captured_keys_[slot].second) return false;
@@ -220,56 +261,52 @@ bool ArgumentSplitter::TakePlainNumber(int32_t args_id, const MemberShapes::Edge
     }
   }
   if (args_id < 0) return true;
-  if (number.is_integer) {
-    ints_->Append({args_id, edge.key, number.integer});
-  } else {
-    doubles_->Append({args_id, edge.key, number.fraction});
-  }
+  ArgumentValue kept;
+  kept.key = edge.key;
+  kept.kind = number.is_integer ? ArgumentValue::Kind::kInteger : ArgumentValue::Kind::kFraction;
+  kept.integer = number.integer;
+  kept.fraction = number.fraction;
+  const std::string_view json(p, static_cast<size_t>(number.behind - p));
+  if (!parts_.Take(edge.place, json, kept)) Store(args_id, kept);
   return true;
 }
 
 void ArgumentSplitter::TakeMember(int32_t args_id, const MemberShapes::Edge& edge,
-                                  const JsonValue& value) {
-  int32_t text = store::kNone;
-  if (edge.slot >= 0) text = Capture(edge.slot, value);
-  if (text >= 0 && value.is_string) {
-    if (args_id >= 0) texts_->Append({args_id, edge.key, kText, text});
-  } else if (args_id >= 0) {
-    StoreValue(args_id, edge.key, value);
+                                  std::string_view json, const JsonValue& value) {
+  const int32_t text = edge.slot >= 0 ? Capture(edge.slot, value) : store::kNone;
+  if (args_id < 0) return;
+  ArgumentValue kept = Typed(value);
+  kept.key = edge.key;
+  kept.text_id = text;
+  if (!parts_.Take(edge.place, json, kept)) Store(args_id, kept);
+}
+
+// Writes what the set has in common with others, where no other has before.
+void ArgumentSplitter::EndSet(int32_t args_id, int32_t last_place) {
+  const CommonParts::Part part = parts_.End(last_place);
+  if (part.id == store::kNone || part.is_new) {
+    const int32_t owner = part.id == store::kNone ? args_id : part.id;
+    for (const int32_t place : part.places) Store(owner, parts_.ValueAt(place));
   }
+  if (part.id != store::kNone) shared_->Append({args_id, part.id});
+}
+
+void ArgumentSplitter::Store(int32_t args_id, const ArgumentValue& value) {
+  switch (value.kind) {
+    case ArgumentValue::Kind::kInteger:
+      return ints_->Append({args_id, value.key, value.integer});
+    case ArgumentValue::Kind::kFraction:
+      return doubles_->Append({args_id, value.key, value.fraction});
+    case ArgumentValue::Kind::kText:
+      break;
+  }
+  const int32_t text =
+      value.text_id >= 0 ? value.text_id : InternText({value.text, true, value.escaped});
+  texts_->Append({args_id, value.key, value.form, text});
 }
 
 int32_t ArgumentSplitter::InternText(const JsonValue& value) {
   return value.escaped ? names_.Intern(Unescape(value.text)) : names_.Intern(value.text);
-}
-
-void ArgumentSplitter::StoreText(int32_t args_id, int32_t key, int16_t form,
-                                 const JsonValue& value) {
-  texts_->Append({args_id, key, form, InternText(value)});
-}
-
-void ArgumentSplitter::StoreValue(int32_t args_id, int32_t key, const JsonValue& value) {
-  if (value.is_string) return StoreText(args_id, key, kText, value);
-  if (!IsNumberText(value.text)) return StoreText(args_id, key, kJson, value);
-  const char* const begin = value.text.data();
-  const char* const end = begin + value.text.size();
-  int64_t integer = 0;
-  const auto as_integer = std::from_chars(begin, end, integer);
-  if (as_integer.ec == std::errc() && as_integer.ptr == end &&
-      (value.text != "-0" && (value.text[0] != '0' || value.text.size() == 1))) {
-    ints_->Append({args_id, key, integer});
-    return;
-  }
-  // An integer that does not fit stays as it was written.
-  const bool is_integer = value.text.find_first_of(".eE") == std::string_view::npos;
-  double number = 0;
-  const auto as_double = std::from_chars(begin, end, number);
-  if (!is_integer && as_double.ec == std::errc() && as_double.ptr == end &&
-      IsShortest(number, value.text)) {
-    doubles_->Append({args_id, key, number});
-  } else {
-    StoreText(args_id, key, kNumber, value);
-  }
 }
 
 int32_t ArgumentSplitter::Capture(int8_t slot, const JsonValue& value) {
@@ -285,6 +322,21 @@ int32_t ArgumentSplitter::Capture(int8_t slot, const JsonValue& value) {
   }
   mask_ |= 1U << index;
   return text;
+}
+
+// The same of a value that was read before.
+void ArgumentSplitter::CaptureKept(int8_t slot, const ArgumentValue& value) {
+  const auto index = static_cast<size_t>(static_cast<uint8_t>(slot));
+  if (captured_keys_[index].second) {
+    values_[index] = value.text_id;
+  } else if (value.kind == ArgumentValue::Kind::kInteger) {
+    values_[index] = value.integer;
+  } else {
+    const auto integer = base::ParseInt64(value.text);
+    if (!integer) return;
+    values_[index] = *integer;
+  }
+  mask_ |= 1U << index;
 }
 
 }  // namespace sonde::importers::trace_events

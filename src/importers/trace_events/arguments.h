@@ -1,8 +1,9 @@
 // Arguments of events: sets of key and value, split into the typed tables as they come.
 //
 // A set that was met before gets the same id (by a hash of 128 bits of its text); where sets hardly
-// repeat, looking for them is given up for a while. Rows go to the database at once, so memory does
-// not grow with them. One thread each; all of an import share the numbers.
+// repeat, looking for them is given up for a while. What sets that differ have in common is kept
+// once (common_parts.h). Rows go to the database at once, so memory does not grow with them. One
+// thread each; all of an import share the numbers.
 #pragma once
 
 #include <array>
@@ -14,7 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bits.h"
 #include "base/status.h"
+#include "importers/trace_events/common_parts.h"
 #include "importers/trace_events/dialect.h"
 #include "importers/trace_events/event_blocks.h"
 #include "importers/trace_events/members.h"
@@ -26,12 +29,31 @@
 
 namespace sonde::importers::trace_events {
 
-// Captured values of argument sets: a mask of those present, then the values.
+// Captured values of one argument set: a mask of those present, then the values.
+class CapturedSet {
+ public:
+  CapturedSet() = default;  // has none
+  explicit CapturedSet(const uint32_t* words) : words_(words) {}
+  std::optional<int64_t> Get(size_t key) const {
+    if (words_ == nullptr) return std::nullopt;
+    const uint32_t bit = 1U << key;
+    if ((words_[0] & bit) == 0) return std::nullopt;
+    const uint32_t* value = words_ + 1 + 2 * base::CountBits(words_[0] & (bit - 1));
+    return static_cast<int64_t>(value[0] | (uint64_t{value[1]} << 32U));
+  }
+
+ private:
+  const uint32_t* words_ = nullptr;
+};
+
+// Those of all sets.
 class CapturedArguments {
  public:
   explicit CapturedArguments(BlockArena* arena) : words_(arena) {}
   int32_t Add(uint32_t mask, std::span<const int64_t> values);
-  std::optional<int64_t> Get(int32_t index, size_t key) const;
+  CapturedSet At(int32_t index) const {
+    return index < 0 ? CapturedSet() : CapturedSet(words_.At(index));
+  }
 
  private:
   WordBlocks words_;
@@ -41,8 +63,15 @@ class CapturedArguments {
 struct MemberFacts {
   int32_t key = -1;  // name id
   int8_t slot = -1;  // among the captured
+  int32_t place = CommonParts::kNoPlace;
 };
 using MemberShapes = ShapeTree<MemberFacts, true>;
+
+// The next numbers of an import.
+struct ArgumentNumbers {
+  std::atomic<int32_t> set = 0;
+  std::atomic<int32_t> part = CommonParts::kFirstId;
+};
 
 class ArgumentSplitter {
  public:
@@ -51,9 +80,9 @@ class ArgumentSplitter {
     int32_t captured = -1;  // in captured()
   };
 
-  // `next_id` counts the sets of all splitters of an import.
-  ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
-                   std::atomic<int32_t>& next_id, BlockArena* arena);
+  // `numbers` are those of all splitters of an import.
+  ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names, ArgumentNumbers& numbers,
+                   BlockArena* arena);
 
   // Without it nothing is stored; captured values are kept all the same.
   Status Open(store::Transaction& transaction);
@@ -75,12 +104,15 @@ class ArgumentSplitter {
   int32_t NextId();
   bool Split(std::string_view object, int32_t args_id);
   const MemberShapes::Edge* LearnEdge(uint32_t node, const char* p, const char* end);
-  bool TakePlainNumber(int32_t args_id, const MemberShapes::Edge& edge, const PlainNumber& number);
-  void TakeMember(int32_t args_id, const MemberShapes::Edge& edge, const JsonValue& value);
-  void StoreValue(int32_t args_id, int32_t key, const JsonValue& value);
-  void StoreText(int32_t args_id, int32_t key, int16_t form, const JsonValue& value);
+  bool TakePlainNumber(int32_t args_id, const MemberShapes::Edge& edge, const char* p,
+                       const PlainNumber& number);
+  void TakeMember(int32_t args_id, const MemberShapes::Edge& edge, std::string_view json,
+                  const JsonValue& value);
+  void EndSet(int32_t args_id, int32_t last_place);
+  void Store(int32_t args_id, const ArgumentValue& value);
   // The text's id, kNone of a number.
   int32_t Capture(int8_t slot, const JsonValue& value);
+  void CaptureKept(int8_t slot, const ArgumentValue& value);
   int32_t InternText(const JsonValue& value);
   Known* Find(uint64_t hash, uint64_t check);
   void Grow();
@@ -88,6 +120,7 @@ class ArgumentSplitter {
   std::vector<std::pair<std::string_view, bool>> captured_keys_;  // key, whether text
   NameCache& names_;
   std::atomic<int32_t>& next_id_;
+  CommonParts parts_;
   int32_t id_ = 0;
   int32_t id_end_ = 0;
   std::vector<Known> known_;
@@ -103,6 +136,7 @@ class ArgumentSplitter {
   std::optional<store::TableWriter<store::ArgsIntRow>> ints_;
   std::optional<store::TableWriter<store::ArgsDoubleRow>> doubles_;
   std::optional<store::TableWriter<store::ArgsTextRow>> texts_;
+  std::optional<store::TableWriter<store::ArgsSharedRow>> shared_;
   int64_t bad_sets_ = 0;
 };
 

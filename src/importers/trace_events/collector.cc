@@ -98,7 +98,7 @@ Collector::Collector(EventStage& stage, uint32_t number)
     : stage_(stage),
       number_(number),
       names_(stage.names_),
-      splitter_(stage.dialect_.captured_keys(), names_, stage.next_args_id_, &stage.arena_),
+      splitter_(stage.dialect_.captured_keys(), names_, stage.argument_numbers_, &stage.arena_),
       staged_(&stage.arena_) {}
 
 Staged Collector::TakeStaged() { return std::exchange(staged_, Staged(&stage_.arena_)); }

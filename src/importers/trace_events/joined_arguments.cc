@@ -49,7 +49,7 @@ std::string InsertPairs(std::string_view text) {
 }  // namespace
 
 int32_t EventStage::JoinArguments(int32_t begin, int32_t end) {
-  joined_arguments_.push_back({begin, end, next_args_id_++});
+  joined_arguments_.push_back({begin, end, argument_numbers_.set++});
   return joined_arguments_.back().joined;
 }
 

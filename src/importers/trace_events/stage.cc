@@ -206,13 +206,13 @@ Status EventStage::Commit() {
   return joined_arguments_.empty() ? Status() : WriteJoinedArguments();
 }
 
-std::optional<int64_t> EventStage::Captured(int32_t slice_id, size_t key) const {
+CapturedSet EventStage::CapturedOf(int32_t slice_id) const {
   const StagedSlice& slice = Slice(slice_id);
-  return collectors_[slice.reader]->captured().Get(slice.captured, key);
+  return collectors_[slice.reader]->captured().At(slice.captured);
 }
 
-std::optional<int64_t> EventStage::Captured(const InstantEvent& instant, size_t key) const {
-  return collectors_[instant.reader]->captured().Get(instant.captured, key);
+CapturedSet EventStage::CapturedOf(const InstantEvent& instant) const {
+  return collectors_[instant.reader]->captured().At(instant.captured);
 }
 
 }  // namespace sonde::importers::trace_events

@@ -132,9 +132,12 @@ class EventStage {
   const TrackEntry& TrackOf(const StagedSlice& slice) const {
     return tracks_.tracks[static_cast<size_t>(slice.track)];
   }
-  // The value of a captured argument (Dialect::captured_keys).
-  std::optional<int64_t> Captured(int32_t slice_id, size_t key) const;
-  std::optional<int64_t> Captured(const InstantEvent& instant, size_t key) const;
+  // Values of captured arguments, by their place in Dialect::captured_keys.
+  CapturedSet CapturedOf(int32_t slice_id) const;
+  CapturedSet CapturedOf(const InstantEvent& instant) const;
+  std::optional<int64_t> Captured(int32_t slice_id, size_t key) const {
+    return CapturedOf(slice_id).Get(key);
+  }
   const Blocks<InstantEvent>& instants() const { return staged_.instants; }
   int32_t rank() const { return rank_; }
   const std::string& path() const { return path_; }  // of the file that was read last
@@ -162,7 +165,7 @@ class EventStage {
   BlockArena arena_;
   SharedNames names_;
   TrackTable tracks_;
-  std::atomic<int32_t> next_args_id_ = 0;
+  ArgumentNumbers argument_numbers_;
   store::ImportIssues issues_;
   std::vector<std::pair<std::string, std::string>> metadata_;
   std::vector<ProcessFact> facts_;
