@@ -165,3 +165,28 @@ def test_a_group_of_many_ranks(run_sonde, tmp_path):
     groups = json.loads(path.read_text())["step"]["collective"]
     (links,) = (links for name, links in groups.items() if "-total@" in name)
     assert list(links) == [f"0-{rank}" for rank in range(1000)]
+
+
+ENDS_AT_ONCE = """
+import os, sys
+import torch
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        torch.ones(2, 2) @ torch.ones(2, 2)
+        sys.stdout.write("worked")
+        sys.stdout.flush()
+    os._exit(0)
+os._exit(0)
+"""
+
+
+def test_a_daemon_whose_parents_left_at_once(run_sonde, tmp_path):
+    """Nothing was recorded of the first process, and it never said that it ended."""
+    program = tmp_path / "daemon.py"
+    program.write_text(ENDS_AT_ONCE)
+    # The pipe is at its end when the last of them has ended.
+    done = run_sonde("run", "--profile-save-path", "out", "--",
+                     "sh", "-c", f"{sys.executable} {program} | cat")  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "worked")
+    assert "nothing to analyse" in done.stderr and "error" not in done.stderr
