@@ -324,4 +324,8 @@ int sonde_torch_register_group(void* group, const char* name, const char* backen
   return added ? 0 : -ENOSPC;
 }
 
+uint32_t sonde_torch_kernel_begin(sonde_name name) { return sonde::adapt::KernelBegin(name); }
+
+void sonde_torch_kernel_end(uint32_t begun) { sonde::adapt::KernelEnd(begun); }
+
 const char* sonde_torch_last_error(void) { return State().error; }
