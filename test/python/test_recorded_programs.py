@@ -222,6 +222,32 @@ def test_inference_steps_are_calls_of_the_root_module(tmp_path, how):
     assert steps_of(capture)[:5] == [(step, True) for step in range(5)]
 
 
+COMPILED_OPTIMIZER = """
+import torch
+
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+step = torch.compile(optimizer.step, backend="eager")
+for _ in range(3):
+    model(torch.ones(2, 4)).sum().backward()
+    step()
+counters = torch._dynamo.utils.counters
+print(sorted(counters["frames"].items()), sum(counters["graph_break"].values()))
+"""
+
+
+def test_a_compiled_optimizer_is_compiled_as_ever(tmp_path):
+    """Dynamo meets none of our frames."""
+    program = tmp_path / "program.py"
+    program.write_text(COMPILED_OPTIMIZER)
+    alone = run(tmp_path, [program], SONDE_ATTACH=None)
+    done = run(tmp_path, [program])
+    assert alone.returncode == 0, alone.stderr
+    assert done.stdout == alone.stdout and "ok" in done.stdout, done.stderr
+    (capture,) = captures_below(tmp_path).values()
+    assert steps_of(capture) == [(0, True), (1, True), (2, True), (3, False)]
+
+
 def test_examples_run_under_the_command(sonde_command, tmp_path):
     words = [sys.executable, ROOT / "examples" / "generate.py", "--tokens", "4"]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}

@@ -66,18 +66,35 @@ class StepHooks:
         @functools.wraps(original)
         def profile_hook_step(step_function: Any) -> Any:
             self._has_optimizer = True
-            inner = original(step_function)
-
-            @functools.wraps(inner)
-            def step(*args: Any, **kwargs: Any) -> Any:
-                result = inner(*args, **kwargs)
-                if not self._is_compiling():
-                    self._optimizer_stepped(args[0])
-                return result
-
-            return step
+            return self._counted(original(step_function))
 
         optimizer_class.profile_hook_step = staticmethod(profile_hook_step)
+        when_imported("torch._dynamo.eval_frame", self._hide_from_dynamo)
+
+    def _counted(self, inner: Any) -> Any:
+        """A ``step`` after which the step is over."""
+        set_eval_frame = self._torch._C._dynamo.eval_frame.set_eval_frame
+
+        @functools.wraps(inner)
+        def step(*args: Any, **kwargs: Any) -> Any:
+            result = inner(*args, **kwargs)
+            if not self._is_compiling():
+                compiler = set_eval_frame(None)  # which would compile what follows
+                try:
+                    self._optimizer_stepped(args[0])
+                finally:
+                    set_eval_frame(compiler)
+            return result
+
+        return step
+
+    def _hide_from_dynamo(self, eval_frame: Any) -> None:
+        """``torch.compile(optimizer.step)`` compiles what it would without us: our frame is run
+        as it is, not broken into pieces of its own."""
+        skip_code = getattr(eval_frame, "skip_code", None)
+        if skip_code is None:
+            skip_code = self._torch._C._dynamo.eval_frame.skip_code
+        skip_code(self._counted(lambda: None).__code__)
 
     def _optimizer_stepped(self, optimizer: Any) -> None:
         with self._lock:
