@@ -145,6 +145,46 @@ def test_data_loader_workers(run_sonde, tmp_path, words):
     assert sum(file.stat().st_size for path in captures for file in path.iterdir()) < 1 << 20
 
 
+SPAWNED_LOADER = """
+import sys
+import torch
+
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        return torch.ones(8) * 2
+
+if __name__ == "__main__":
+    model = torch.nn.Linear(8, 8)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for epoch in range(2):
+        for batch in torch.utils.data.DataLoader(
+            Data(), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1]
+        ):
+            optimizer.zero_grad()
+            model(batch).sum().backward()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_data_loader_workers_that_import_torch_themselves(run_sonde, tmp_path, method):
+    """Helpers like forked ones: not parsed unasked, in no table, and no word that steps are few."""
+    program = tmp_path / "loader.py"
+    program.write_text(SPAWNED_LOADER)
+    words = ("--", sys.executable, program, method)
+    done = run_sonde("run", "--profile-save-path", "out", *words, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert "4 helper processes" in done.stderr and done.stderr.count("  process ") == 1
+    assert len(list((tmp_path / "out").glob("*_ascend_pt"))) == 5
+    assert len(list((tmp_path / "out").glob("*/ASCEND_PROFILER_OUTPUT"))) == 1
+    options = ("--profile-save-path", "steps", "--profile-step-start", 1, "--profile-step-end", 3)
+    done = run_sonde("run", *options, *words, timeout=240)
+    assert len(list((tmp_path / "steps").glob("*/ASCEND_PROFILER_OUTPUT"))) == 1
+    assert "ended after" not in done.stderr and "helper" not in done.stderr
+
+
 LARGE_GROUP = """
 import torch
 import torch.distributed as dist

@@ -1,5 +1,5 @@
-"""What ``profiler_info.json`` says of a recording under ``sonde run``, and what a request (a body of
-``POST /start_profile``, the watched file of dynamic profiling) changes of it.
+"""What ``profiler_info.json`` says of a recording under ``sonde run``, and what a request (a body
+of ``POST /start_profile``, the watched file of dynamic profiling) changes of it.
 """
 
 import json

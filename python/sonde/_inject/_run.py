@@ -64,7 +64,7 @@ class Run:
         self._defaults = self._settings.config  # of sessions that are requested
         self._asked_metadata: dict[str, Any] = {}  # of the session that was requested
         self._recording = Recording(self._settings, self._facts)
-        self._hooks = StepHooks(torch, self._step_begins, self._step_ends)
+        self._hooks = StepHooks(torch, self._step_begins, self._step_ends, self._loads_data)
         self._step = 0
         self._step_is_open = False
         # Before this step nothing begins or ends, and none records: steps are only counted.
@@ -257,6 +257,16 @@ class Run:
         _metadata.write_process_facts()
         if _native.recorder().features() != 0:
             _report.note("process", "")
+
+    def _loads_data(self) -> None:
+        """This is a worker of a data loader; one that was not forked began like any program."""
+        if self._is_helper:
+            return
+        self._is_helper = True
+        _metadata.set_role("worker")
+        _metadata.write_process_facts()
+        if self._recording.active:
+            _report.note("worker", self._recording.path)
 
     # Operations of the schedule
 

@@ -21,14 +21,22 @@ from sonde._inject._after_import import when_imported
 class StepHooks:
     """Calls ``begin()`` when a step begins after a pause, ``end()`` when one ends.
 
+    ``loads_data()`` is called where this process turns out to be a worker of a data loader.
     ``begin`` may be called for a step that has begun already. Callbacks run on the thread that
     does the work, under a lock of this object.
     """
 
-    def __init__(self, torch: Any, begin: Callable[[], None], end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        torch: Any,
+        begin: Callable[[], None],
+        end: Callable[[], None],
+        loads_data: Callable[[], None] = lambda: None,
+    ) -> None:
         self._torch = torch
         self._begin = begin
         self._end = end
+        self._loads_data = loads_data
         self._lock = threading.RLock()
         self._optimizer_steps: weakref.WeakKeyDictionary[Any, list[int]] = (
             weakref.WeakKeyDictionary()
@@ -44,6 +52,7 @@ class StepHooks:
         """Puts the hooks in place."""
         self._hook_optimizers()
         self._hook_data_loader()
+        self._hook_worker_loop()
         self._hook_first_module()
         self._hook_compiled_modules()
 
@@ -123,6 +132,18 @@ class StepHooks:
             return original(loader)
 
         loader_class.__iter__ = iterate
+
+    def _hook_worker_loop(self) -> None:
+        """What runs in a worker, found there by its name if the worker is not forked."""
+        module = self._torch.utils.data._utils.worker
+        original = module._worker_loop
+
+        @functools.wraps(original)
+        def work(*args: Any, **kwargs: Any) -> Any:
+            self._loads_data()
+            return original(*args, **kwargs)
+
+        module._worker_loop = work
 
     # First module call, and steps of inference
 
