@@ -276,6 +276,28 @@ def test_the_watched_file_is_heeded(tmp_path, threshold, usual):
     assert experimental["_gc_detect_threshold"] == 0
 
 
+SUBINTERPRETER = """
+import torch
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+other = interpreters.create()
+interpreters.run_string(other, "value = 1")
+torch.ones(2) + 1
+print("done", flush=True)
+"""
+
+
+def test_a_second_interpreter_is_left_alone(tmp_path):
+    """The last of the main one ends it; if the main thread ended there, ours would stay for ever."""
+    program = tmp_path / "program.py"
+    program.write_text(SUBINTERPRETER)
+    done = run(tmp_path, [program])
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert len(captures_below(tmp_path)) == 1
+
+
 COMPILED_OPTIMIZER = """
 import torch
 
