@@ -290,7 +290,7 @@ print("done", flush=True)
 
 
 def test_a_second_interpreter_is_left_alone(tmp_path):
-    """The last of the main one ends it; if the main thread ended there, ours would stay for ever."""
+    """The last of the main one ends it; if the main thread ended there, ours would stay."""
     program = tmp_path / "program.py"
     program.write_text(SUBINTERPRETER)
     done = run(tmp_path, [program])
