@@ -374,7 +374,7 @@ class Recorder:
     def control_listen(self, address: str, defaults: SessionConfig) -> str:
         """Serves start and stop requests; returns the address in use."""
         status = self.slow.sonde_control_listen(os.fsencode(address), ctypes.byref(defaults.native))
-        self._check(status, f"cannot listen on {address}")
+        self._check(status, "no control address")
         buffer = ctypes.create_string_buffer(1024)
         self._check(self.slow.sonde_control_address(buffer, len(buffer)), "no control address")
         return os.fsdecode(buffer.value)

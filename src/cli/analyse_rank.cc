@@ -137,6 +137,14 @@ bool IsWhole(const recipes::TraceData& data) {
   });
 }
 
+// Whether a capture without records lost none: what killed the process, or the length of its
+// clock's tick, says nothing of records.
+bool HadNoRecords(const recipes::TraceData& data) {
+  return std::all_of(data.issues.begin(), data.issues.end(), [](const auto& issue) {
+    return issue.severity == "info" || issue.code == "clock_rate_guessed";
+  });
+}
+
 Status Simplify(const importers::TraceSource& source, const store::Store& store,
                 const recipes::DeviceView& view, const AnalyseOptions& options) {
   const bool is_wanted = options.data_simplification.value_or(view.settings.data_simplification) &&
@@ -170,7 +178,7 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
                          recipes::TraceData::Load(*imported.store, options.threads));
   if (data.slices.empty() && data.memory_events.empty() && data.marks.empty() &&
       data.counters.empty()) {
-    if (source.importer->is_ours && IsWhole(data)) {
+    if (source.importer->is_ours && HadNoRecords(data)) {
       AnalysedRank empty;
       empty.is_empty = true;
       return empty;

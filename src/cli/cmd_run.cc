@@ -166,16 +166,17 @@ void RemoveRawRecords(const std::vector<std::string>& captures) {
 // Parses what the processes themselves did not, and sums up all; to standard error, because
 // standard output is the program's.
 void AnalyseCaptures(const Context& context, const RunOptions& options, const RunList& list) {
-  std::vector<std::string> words = {context.layout.binary, "analyse", "--only-missing"};
-  const size_t options_end = words.size();
+  std::vector<std::string> captures;
   for (const std::string& capture : list.captures) {
-    if (base::IsDirectory(capture)) words.push_back(capture);
+    if (base::IsDirectory(capture)) captures.push_back(capture);
   }
   // Sessions are summed up by their server, which may have ended in one.
   for (const std::string& session : list.sessions) {
-    if (base::IsDirectory(session) && !IsServed(session)) words.push_back(session);
+    if (base::IsDirectory(session) && !IsServed(session)) captures.push_back(session);
   }
-  if (words.size() == options_end) return;
+  if (captures.empty()) return;
+  std::vector<std::string> words = {context.layout.binary, "analyse", "--only-missing"};
+  words.insert(words.end(), captures.begin(), captures.end());
   for (const std::string& type : options.export_types) {
     words.insert(words.end(), {"--export-type", type});
   }
@@ -183,9 +184,10 @@ void AnalyseCaptures(const Context& context, const RunOptions& options, const Ru
       Supervise({.path = words.front(), .words = words, .variables = {}, .stdout_to_stderr = true});
   if (end.ok() && end->exit_status == 0) return;
   // The parser said itself what was wrong; here only what remains and how to go on.
-  PrintError(Concat("the captures could not be parsed",
+  std::erase_if(captures, &IsAnalysed);
+  PrintError(Concat("captures could not be parsed",
                     end.ok() ? "" : Concat(" (", end.status().message(), ")"),
-                    ": they stay in place; later: sonde analyse ", words[options_end]));
+                    ": they stay in place; later: sonde analyse ", base::Join(captures, " ")));
 }
 
 // The span folders that a forked child left, if it recorded anything.

@@ -162,6 +162,38 @@ int RunAction(const CommandAction& action, const Context& context) {
   return kExitFailure;
 }
 
+bool IsTruthWord(const std::string& word) {
+  const std::string lower = base::ToLower(word);
+  return lower == "true" || lower == "false";
+}
+
+// "--switch true" becomes "--switch=true", as trainers write their flags, instead of running the
+// program `true`. Ends where the command to run begins; the last word is that, unless `has_dashes`.
+std::vector<std::string> JoinSwitchValues(const CLI::App& app, std::vector<std::string> words,
+                                          bool has_dashes) {
+  std::vector<std::string> joined;
+  int values = 0;  // that the last option may still take
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string word = words[i];
+    if (!word.starts_with('-')) {
+      if (values-- == 0) {
+        joined.insert(joined.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+        break;
+      }
+    } else {
+      const CLI::Option* option = app.get_option_no_throw(word);
+      values = option == nullptr ? 0 : option->get_items_expected_max();
+      const size_t needed = has_dashes ? 2 : 3;
+      if (option != nullptr && values == 0 && i + needed <= words.size() &&
+          IsTruthWord(words[i + 1])) {
+        word += Concat("=", base::ToLower(words[++i]));
+      }
+    }
+    joined.push_back(std::move(word));
+  }
+  return joined;
+}
+
 // Parses the words of one command and runs it.
 int RunCommandWords(const Command& command, std::span<const std::string> words, Context context) {
   CLI::App app(std::string(command.summary), Concat("sonde ", command.name));
@@ -175,6 +207,9 @@ int RunCommandWords(const Command& command, std::span<const std::string> words, 
       command.takes_command_line ? std::find(words.begin(), words.end(), "--") : words.end();
   std::vector<std::string> reversed(words.begin(), dashes);
   for (std::string& word : reversed) word = WithTwoDashes(app, word);
+  if (command.takes_command_line) {
+    reversed = JoinSwitchValues(app, std::move(reversed), dashes != words.end());
+  }
   std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
   if (dashes != words.end()) context.command_line.assign(dashes + 1, words.end());
   try {

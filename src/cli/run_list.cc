@@ -29,7 +29,10 @@ RunList ParseRunList(std::string_view text) {
     const std::string_view what = line.substr(second_tab + 1);
     if (kind == "capture") AddOnce(list.captures, what);
     if (kind == "session") AddOnce(list.sessions, what);
-    if (kind == "worker") AddOnce(list.workers, what);
+    if (kind == "worker") {
+      std::erase(list.captures, what);  // which began before that was known
+      AddOnce(list.workers, what);
+    }
     if (kind == "forked") list.forked.push_back({std::string(pid), std::string(what)});
     if (kind == "process") {
       for (ForkedProcess& child : list.forked) child.is_helper &= child.pid != pid;

@@ -15,6 +15,7 @@ TEST(RunList, KeepsCapturesThatWereNotDiscarded) {
       "capture\t11\t/p/b_ascend_pt\n"
       "discarded\t11\t/p/b_ascend_pt\n"
       "capture\t10\t/p/c_ascend_pt\n"
+      "capture\t14\t/p/w_ascend_pt\n"
       "worker\t14\t/p/w_ascend_pt\n"
       "session\t9\t/p/server_9_1\n"
       "forked\t15\t/p\n"

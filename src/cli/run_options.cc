@@ -146,7 +146,9 @@ Result<std::string> NormalizeControl(const std::string& address) {
   }
   const bool has_prefix = address.starts_with(kUnixPrefix);
   const std::string path = has_prefix ? address.substr(kUnixPrefix.size()) : address;
-  if (path.empty() || (!has_prefix && path.find('/') == std::string::npos)) {
+  const bool is_path =
+      has_prefix || (path.find('/') != std::string::npos && path.find("://") == std::string::npos);
+  if (path.empty() || !is_path) {
     return InvalidArgumentError(
         Concat("--control must be http://127.0.0.1:PORT or unix:PATH, not '", address, "'"));
   }
@@ -155,6 +157,9 @@ Result<std::string> NormalizeControl(const std::string& address) {
     return InvalidArgumentError(Concat("the socket path '", full, "' of --control is longer than ",
                                        std::to_string(sizeof(sockaddr_un::sun_path) - 1),
                                        " bytes"));
+  }
+  if (const std::string folder(base::DirName(full)); !base::IsDirectory(folder)) {
+    return InvalidArgumentError(Concat("--control: there is no folder '", folder, "'"));
   }
   return Concat(kUnixPrefix, full);
 }

@@ -64,8 +64,9 @@ TEST(RunOptions, ControlAddresses) {
   EXPECT_EQ(*NormalizeControl("unix:/run/a.sock"), "unix:/run/a.sock");
   EXPECT_EQ(*NormalizeControl("/run/a.sock"), "unix:/run/a.sock");
   EXPECT_EQ(*NormalizeControl("./a.sock"), "unix:" + base::AbsolutePath("a.sock"));
-  for (const std::string bad : {"", "8765", "unix:", "http://127.0.0.1", "http://127.0.0.1:x",
-                                "http://127.0.0.1:65536", "http://0.0.0.0:80"}) {
+  for (const std::string bad :
+       {"", "8765", "unix:", "http://127.0.0.1", "http://127.0.0.1:x", "http://127.0.0.1:65536",
+        "http://0.0.0.0:80", "ftp://x", "unix:/no/such/folder/a.sock"}) {
     EXPECT_FALSE(NormalizeControl(bad).ok()) << bad;
   }
   EXPECT_FALSE(NormalizeControl("unix:/" + std::string(200, 'a')).ok());

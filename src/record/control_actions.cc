@@ -31,7 +31,7 @@ Status ReadBody(const std::string& body, SessionConfig* config, bool* listed) {
     SONDE_ASSIGN_OR_RETURN(config->directory, ConfinedPath(config->directory, directory->text));
   }
   SONDE_ASSIGN_OR_RETURN(*listed, RankIsListed(options.Find("rank_list")));
-  config->options = body;
+  config->options = WithDefaults(body, options, config->options);
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "record/control_options.h"
 
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -60,10 +61,9 @@ Status ApplySwitches(const JsonValue& options, SessionConfig* config) {
   const JsonValue* activities = options.Find("activities");
   if (activities != nullptr) {
     if (!activities->Is(Type::kArray)) return WrongType("activities", "a list");
+    // Also of the device alone: where there is none, operators are what the device did.
     config->features &= ~uint32_t{SONDE_FEATURE_OPS};
-    for (const JsonValue& item : activities->items) {
-      if (item.text == "CPU") config->features |= SONDE_FEATURE_OPS;
-    }
+    if (!activities->items.empty()) config->features |= SONDE_FEATURE_OPS;
   }
   return {};
 }
@@ -112,6 +112,22 @@ Status ApplyFolderAndLimits(const JsonValue& options, SessionConfig* config) {
   return {};
 }
 
+// Empty for what is no number, text, true or false.
+std::string ScalarText(const JsonValue& value) {
+  char number[32];
+  switch (value.type) {
+    case Type::kBool:
+      return value.boolean ? "true" : "false";
+    case Type::kNumber:
+      std::snprintf(number, sizeof(number), "%.17g", value.number);
+      return number;
+    case Type::kString:
+      return QuoteJson(value.text);
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 Status ApplyOptions(const JsonValue& options, SessionConfig* config) {
@@ -124,6 +140,23 @@ Status ApplyOptions(const JsonValue& options, SessionConfig* config) {
   const JsonValue* experimental = options.Find("experimental_config");
   if (experimental != nullptr) SONDE_RETURN_IF_ERROR(ApplyMarkers(*experimental, config));
   return ApplyFolderAndLimits(options, config);
+}
+
+std::string WithDefaults(const std::string& text, const JsonValue& options,
+                         const std::string& defaults) {
+  const Result<JsonValue> usual = ParseJson(defaults);
+  const size_t end = text.rfind('}');
+  if (!usual.ok() || !usual->Is(Type::kObject) || end == std::string::npos) return text;
+  std::string result = text.substr(0, end);
+  bool is_first = options.keys.empty();
+  for (size_t i = 0; i < usual->keys.size(); ++i) {
+    const JsonValue& value = usual->items[i];
+    const std::string written = ScalarText(value);
+    if (written.empty() || options.Find(usual->keys[i]) != nullptr) continue;
+    result += (is_first ? "" : ", ") + QuoteJson(usual->keys[i]) + ": " + written;
+    is_first = false;
+  }
+  return result + text.substr(end);
 }
 
 std::optional<int64_t> ProcessRank() {

@@ -21,6 +21,11 @@ namespace sonde::record {
 // are not.
 Status ApplyOptions(const JsonValue& options, SessionConfig* config);
 
+// The options text of a session: `text`, which is the object `options`, and of the defaults' text
+// what it leaves open (numbers, texts, true and false).
+std::string WithDefaults(const std::string& text, const JsonValue& options,
+                         const std::string& defaults);
+
 // Rank of this process from the environment (RANK); none outside distributed programs.
 std::optional<int64_t> ProcessRank();
 

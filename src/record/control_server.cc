@@ -66,7 +66,11 @@ int ControlServer::Listen(const std::string& address) {
   }
   if (result != 0) {
     CloseFile(&listener_);
-    return Fail(-result, "cannot listen on %s: %s", address.c_str(), ErrorText(-result));
+    const char* remedy = result != -EADDRINUSE ? ""
+                         : address.starts_with(kUnix)
+                             ? " (by another process: each needs a socket of its own)"
+                             : " (by another process: port 0 gives each a port of its own)";
+    return Fail(-result, "cannot listen on %s: %s%s", address.c_str(), ErrorText(-result), remedy);
   }
   identity_ = DescriptorIdentity(listener_);
   return 0;

@@ -343,6 +343,19 @@ TEST(ControlOptions, WordsOfTheKnownProfilers) {
   EXPECT_EQ(config.keep_last_seconds, 30u);
   EXPECT_EQ(config.max_bytes, 1000u);
   EXPECT_EQ(config.worker_name, "w");
+  const Result<JsonValue> device = ParseJson(R"({"activities": ["NPU"]})");
+  ASSERT_TRUE(ApplyOptions(*device, &config).ok());
+  EXPECT_NE(config.features & SONDE_FEATURE_OPS, 0u) << "what the device did, where it is the CPU";
+}
+
+TEST(ControlOptions, WhatARequestLeavesOpenIsThatOfTheDefaults) {
+  const auto merged = [](const std::string& text, const std::string& defaults) {
+    return WithDefaults(text, *ParseJson(text), defaults);
+  };
+  EXPECT_EQ(merged(R"({"a": {"b": 1}})", R"({"b": 0.5, "a": 2, "c": "x", "d": true, "e": []})"),
+            R"({"a": {"b": 1}, "b": 0.5, "c": "x", "d": true})");
+  EXPECT_EQ(merged("{}", R"({"b": 5})"), R"({"b": 5})");
+  EXPECT_EQ(merged("{ }", ""), "{ }");
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ Status DynamicConfig::ReadRequest(const std::string& text, Request* request, boo
   SONDE_ASSIGN_OR_RETURN(const JsonValue file, ParseJson(text));
   request->config = defaults_;
   SONDE_RETURN_IF_ERROR(ApplyOptions(file, &request->config));
-  request->config.options = text;
+  request->config.options = WithDefaults(text, file, defaults_.options);
   if (const JsonValue* folder = file.Find("prof_dir"); folder != nullptr) {
     if (!folder->Is(Type::kString)) return base::InvalidArgumentError("prof_dir must be a text");
     request->config.directory = folder->text;

@@ -55,6 +55,32 @@ def test_wrong_usage_is_status_2(run_sonde, one_error_line, words, parts):
     one_error_line(run_sonde(*words), 2, *parts)
 
 
+def test_switches_take_a_value_as_flags_of_trainers_do(run_sonde):
+    """And a command called true is still one."""
+    show = (
+        "sh",
+        "-c",
+        "echo $SONDE_PROFILE_WITH_STACK $SONDE_PROFILE_MSTX $0",
+        "--profile",
+        "true",
+    )
+    options = (
+        "--profile-ranks",
+        "0",
+        "1",
+        "--profile-with-stack",
+        "True",
+        "--profile-mstx",
+        "false",
+    )
+    for words in ((*options, "--", *show), (*options, *show)):
+        done = run_sonde("run", "-q", *words)
+        assert (done.returncode, done.stdout) == (0, "1 0 --profile\n"), done.stderr
+    assert run_sonde("run", "-q", "--profile-mstx", "true").returncode == 0
+    assert run_sonde("run", "-q", "--profile-mstx", "false", "--", "true").returncode == 0
+    assert run_sonde("run", "-q", "--profile-mstx", "false").returncode == 1
+
+
 def test_bad_variable_is_wrong_usage(run_sonde, one_error_line):
     done = run_sonde("run", "--", "true", env={"SONDE_PROFILE_WITH_STACK": "maybe"})
     one_error_line(done, 2, "SONDE_PROFILE_WITH_STACK", "'maybe'")

@@ -145,6 +145,46 @@ def test_data_loader_workers(run_sonde, tmp_path, words):
     assert sum(file.stat().st_size for path in captures for file in path.iterdir()) < 1 << 20
 
 
+SPAWNED_LOADER = """
+import sys
+import torch
+
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        return torch.ones(8) * 2
+
+if __name__ == "__main__":
+    model = torch.nn.Linear(8, 8)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for epoch in range(2):
+        for batch in torch.utils.data.DataLoader(
+            Data(), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1]
+        ):
+            optimizer.zero_grad()
+            model(batch).sum().backward()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_data_loader_workers_that_import_torch_themselves(run_sonde, tmp_path, method):
+    """Helpers like forked ones: not parsed unasked, in no table, and no word that steps are few."""
+    program = tmp_path / "loader.py"
+    program.write_text(SPAWNED_LOADER)
+    words = ("--", sys.executable, program, method)
+    done = run_sonde("run", "--profile-save-path", "out", *words, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert "4 helper processes" in done.stderr and done.stderr.count("  process ") == 1
+    assert len(list((tmp_path / "out").glob("*_ascend_pt"))) == 5
+    assert len(list((tmp_path / "out").glob("*/ASCEND_PROFILER_OUTPUT"))) == 1
+    options = ("--profile-save-path", "steps", "--profile-step-start", 1, "--profile-step-end", 3)
+    done = run_sonde("run", *options, *words, timeout=240)
+    assert len(list((tmp_path / "steps").glob("*/ASCEND_PROFILER_OUTPUT"))) == 1
+    assert "ended after" not in done.stderr and "helper" not in done.stderr
+
+
 LARGE_GROUP = """
 import torch
 import torch.distributed as dist
@@ -165,3 +205,28 @@ def test_a_group_of_many_ranks(run_sonde, tmp_path):
     groups = json.loads(path.read_text())["step"]["collective"]
     (links,) = (links for name, links in groups.items() if "-total@" in name)
     assert list(links) == [f"0-{rank}" for rank in range(1000)]
+
+
+ENDS_AT_ONCE = """
+import os, sys
+import torch
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        torch.ones(2, 2) @ torch.ones(2, 2)
+        sys.stdout.write("worked")
+        sys.stdout.flush()
+    os._exit(0)
+os._exit(0)
+"""
+
+
+def test_a_daemon_whose_parents_left_at_once(run_sonde, tmp_path):
+    """Nothing was recorded of the first process, and it never said that it ended."""
+    program = tmp_path / "daemon.py"
+    program.write_text(ENDS_AT_ONCE)
+    # The pipe is at its end when the last of them has ended.
+    done = run_sonde("run", "--profile-save-path", "out", "--",
+                     "sh", "-c", f"{sys.executable} {program} | cat")  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "worked")
+    assert "nothing to analyse" in done.stderr and "error" not in done.stderr

@@ -4,8 +4,11 @@ import collections
 import gc
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import capture_reader
 import pytest
@@ -405,3 +408,50 @@ def test_compiled_code_is_told_of_a_recording(tmp_path, quiet):
             pass
         assert flag._is_profiler_enabled, "torch's own goes on"
     assert not flag._is_profiler_enabled
+
+
+# Torch has a compiler to find, and code that it made for another process is at hand.
+COMPILED = """
+import sys
+import torch
+from sonde import torch as st
+import capture_reader
+
+@torch.compile
+def fused(x):
+    return torch.sin(x) * torch.cos(x) + 1
+
+x = torch.ones(64, 64)
+with st.profile(on_trace_ready=st.tensorboard_trace_handler("early", analyse_flag=False)) as early:
+    first = fused(x)  # loaded while it records
+with st.profile(on_trace_ready=st.tensorboard_trace_handler("late", analyse_flag=False)) as late:
+    assert torch.equal(fused(x), first)
+
+def kernels(prof):
+    capture = capture_reader.read(prof.span_path)
+    return [r.name for r in capture.of(capture_reader.OP) if "fused" in r.name]
+
+assert kernels(early) == kernels(late) != [], (kernels(early), kernels(late))
+name, = kernels(late)
+from torch._inductor.codecache import PyCodeCache
+modules = getattr(PyCodeCache, "modules", None) or PyCodeCache.cache.values()
+loaded, = [vars(module)[name] for module in modules if name in vars(module)]
+assert type(loaded) is type(len), "what was generated is left as it was"
+print(name)
+"""
+
+
+def test_generated_kernels_are_operators(tmp_path):
+    environment = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=str(tmp_path / "cache"))
+    places = [ROOT / "python", Path(capture_reader.__file__).parent]
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, places))
+    environment.pop("SONDE_ATTACH", None)
+    names = set()
+    for _ in range(2):  # compiled, then taken from torch's cache
+        done = subprocess.run(
+            [sys.executable, "-c", COMPILED],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        names.add(done.stdout.splitlines()[-1])
+    assert len(names) == 1 and names.pop().startswith("cpp_fused_")

@@ -222,6 +222,108 @@ def test_inference_steps_are_calls_of_the_root_module(tmp_path, how):
     assert steps_of(capture)[:5] == [(step, True) for step in range(5)]
 
 
+WATCHED = """
+import gc, json, os, time
+import torch
+
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+place = os.path.join(os.environ["SONDE_CONFIG_PATH"], "profiler_config.json")
+with open(place) as file:
+    asked = json.load(file)
+asked.update(start_step=-1, active=2, activities=["NPU"], prof_dir="captures", record_shapes=True,
+             metadata={"job": {"id": 7}}, with_flops=True)
+asked["experimental_config"].update(
+    profiler_level="Level1", aic_metrics="PipeUtilization", gc_detect_threshold=THRESHOLD,
+    sys_io=True, host_sys=["cpu"])
+with open(place, "w") as file:
+    json.dump(asked, file)
+end = time.monotonic() + 20
+while time.monotonic() < end and not os.path.isdir("captures"):
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    time.sleep(0.05)
+for _ in range(3):
+    gc.collect()
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("threshold, usual", [("0", None), ("None", "0")])
+def test_the_watched_file_is_heeded(tmp_path, threshold, usual):
+    """Every key has an effect or a line that says why not."""
+    program = tmp_path / "program.py"
+    program.write_text(WATCHED.replace("THRESHOLD", threshold))
+    done = run(tmp_path, [program], SONDE_CONFIG_PATH=str(tmp_path / "watched"),
+               SONDE_PROFILE_GC_THRESHOLD_MS=usual)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for name in ("sys_io has no effect: no device", "host_sys has no effect", "with_flops has no"):
+        assert done.stderr.count(f"Parameter {name}") == 1
+    assert done.stderr.count("has no effect") == 3
+    (capture,) = captures_below(tmp_path).values()
+    steps = [step for step, _ in steps_of(capture)]
+    assert len(steps) == 2 and steps[1] == steps[0] + 1, "each is marked once"
+    assert "aten::addmm" in names_of(capture, capture_reader.OP), "the CPU is the device"
+    assert "GC" in {record.name for record in capture.records}
+    assert capture.metadata["user_metadata"]["job"] == {"id": 7}
+    config = capture.metadata["profiler_config"]
+    assert config["common_config"]["activities"] == ["ProfilerActivity.NPU"]
+    assert config["common_config"]["record_shapes"]
+    experimental = config["experimental_config"]
+    assert experimental["_aic_metrics"] == "ACL_AICORE_PIPE_UTILIZATION"
+    assert experimental["_profiler_level"] == "Level1"
+    assert experimental["_gc_detect_threshold"] == 0
+
+
+SUBINTERPRETER = """
+import torch
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+other = interpreters.create()
+interpreters.run_string(other, "value = 1")
+torch.ones(2) + 1
+print("done", flush=True)
+"""
+
+
+def test_a_second_interpreter_is_left_alone(tmp_path):
+    """The last of the main one ends it; if the main thread ended there, ours would stay."""
+    program = tmp_path / "program.py"
+    program.write_text(SUBINTERPRETER)
+    done = run(tmp_path, [program])
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert len(captures_below(tmp_path)) == 1
+
+
+COMPILED_OPTIMIZER = """
+import torch
+
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+step = torch.compile(optimizer.step, backend="eager")
+for _ in range(3):
+    model(torch.ones(2, 4)).sum().backward()
+    step()
+counters = torch._dynamo.utils.counters
+print(sorted(counters["frames"].items()), sum(counters["graph_break"].values()))
+"""
+
+
+def test_a_compiled_optimizer_is_compiled_as_ever(tmp_path):
+    """Dynamo meets none of our frames."""
+    program = tmp_path / "program.py"
+    program.write_text(COMPILED_OPTIMIZER)
+    alone = run(tmp_path, [program], SONDE_ATTACH=None)
+    done = run(tmp_path, [program])
+    assert alone.returncode == 0, alone.stderr
+    assert done.stdout == alone.stdout and "ok" in done.stdout, done.stderr
+    (capture,) = captures_below(tmp_path).values()
+    assert steps_of(capture) == [(0, True), (1, True), (2, True), (3, False)]
+
+
 def test_examples_run_under_the_command(sonde_command, tmp_path):
     words = [sys.executable, ROOT / "examples" / "generate.py", "--tokens", "4"]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}

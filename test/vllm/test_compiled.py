@@ -68,4 +68,6 @@ def test_compiled_regions_are_named(sonde, vllm_python, model, tmp_path, cache, 
         calls = {row["name"]: row["n"] for row in inside}
         for name in ("vllm::unified_kv_cache_update", "vllm::unified_attention_with_output"):
             assert calls[name] == 4 * TOKENS, calls  # a layer each
+        kernels = [name for name in calls if name.startswith("cpp_fused_")]
+        assert kernels and all(calls[name] % TOKENS == 0 for name in kernels), calls
         assert not any(name.startswith("model.layers") for name in calls)

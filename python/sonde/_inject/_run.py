@@ -8,7 +8,6 @@ then.
 Threads: step callbacks come from the thread that trains; the end from the main thread.
 """
 
-import json
 import os
 import sys
 import threading
@@ -16,18 +15,12 @@ import time
 from typing import Any, Callable, Optional
 
 from sonde import _analyse, _machine, _native
-from sonde._inject import _report
-from sonde._inject._options import LEVELS, Options
+from sonde._inject import _report, _requested
+from sonde._inject._options import Options
 from sonde._inject._steps import StepHooks
 from sonde.torch import _metadata
 from sonde.torch._recording import Recording, Settings
 
-_METRICS = {
-    "Level_none": "ACL_AICORE_NONE",
-    "Level0": "ACL_AICORE_NONE",
-    "Level1": "ACL_AICORE_PIPE_UTILIZATION",
-    "Level2": "ACL_AICORE_PIPE_UTILIZATION",
-}
 _IDLE_POLL_S = 0.02
 _LAST = -1000  # of multiprocessing's finalizers, after those that join the child's own children
 _TO_THE_END = 1000000  # active steps when no end is given, as in the trainer we follow
@@ -45,69 +38,6 @@ def _schedule(options: Options) -> _native.Schedule:
         skip_first=max(0, start - 1),
         skip_first_wait=0,
     )
-
-
-def _config(options: Options, schedule: Optional[_native.Schedule]) -> dict[str, Any]:
-    """Object ``config`` of ``profiler_info.json``."""
-    steps = {}
-    if schedule is not None:
-        names = ("wait", "active", "warmup", "repeat", "skip_first", "skip_first_wait")
-        steps = {name: getattr(schedule, name) for name in names}
-    activities = ["ProfilerActivity.CPU"] if options.with_cpu else []
-    level = LEVELS[options.level]
-    return {
-        "common_config": {
-            "activities": [*activities, "ProfilerActivity.NPU"],
-            "schedule": steps,
-            "record_shapes": options.record_shapes,
-            "profile_memory": options.with_memory,
-            "with_stack": options.with_stack,
-            "with_flops": False,
-            "with_modules": options.with_modules,
-        },
-        "experimental_config": {
-            "_profiler_level": level,
-            "_aic_metrics": _METRICS[level],
-            "_l2_cache": False,
-            "_msprof_tx": False,
-            "_mstx": options.mstx,
-            "_data_simplification": options.data_simplification,
-            "record_op_args": False,
-            "_export_type": options.export_type,
-            "_host_sys": [],
-            "_op_attr": False,
-            "_gc_detect_threshold": options.gc_threshold_ms,
-            "_mstx_domain_include": [],
-            "_mstx_domain_exclude": [],
-            "_sys_io": False,
-            "_sys_interconnection": False,
-        },
-    }
-
-
-def requested_config(config: dict[str, Any], options: str) -> dict[str, Any]:
-    """``config`` with what a request to start said otherwise, under the names of either file."""
-    try:
-        asked = json.loads(options or "{}")
-    except ValueError:
-        return config
-    if not isinstance(asked, dict):
-        return config
-    switches = asked.get("experimental_config")
-    common, experimental = dict(config["common_config"]), dict(config["experimental_config"])
-    for name in ("record_shapes", "profile_memory", "with_stack", "with_modules"):
-        if isinstance(asked.get(name), bool):
-            common[name] = asked[name]
-    if isinstance(switches, dict):
-        for key in experimental:
-            value = switches.get(key, switches.get(key.lstrip("_")))
-            if isinstance(value, type(experimental[key])):
-                experimental[key] = value
-        if experimental["_profiler_level"] not in _METRICS:
-            experimental["_profiler_level"] = config["experimental_config"]["_profiler_level"]
-        if "_aic_metrics" not in switches and "aic_metrics" not in switches:
-            experimental["_aic_metrics"] = _METRICS[experimental["_profiler_level"]]
-    return {"common_config": common, "experimental_config": experimental}
 
 
 class Run:
@@ -129,11 +59,12 @@ class Run:
             markers=options.mstx,
             gc_threshold_ms=options.gc_threshold_ms,
             directory=os.path.abspath(options.save_path),
-            config=_config(options, self._native_schedule),
+            config=_requested.standard(options, self._native_schedule),
         )
         self._defaults = self._settings.config  # of sessions that are requested
+        self._asked_metadata: dict[str, Any] = {}  # of the session that was requested
         self._recording = Recording(self._settings, self._facts)
-        self._hooks = StepHooks(torch, self._step_begins, self._step_ends)
+        self._hooks = StepHooks(torch, self._step_begins, self._step_ends, self._loads_data)
         self._step = 0
         self._step_is_open = False
         # Before this step nothing begins or ends, and none records: steps are only counted.
@@ -327,6 +258,16 @@ class Run:
         if _native.recorder().features() != 0:
             _report.note("process", "")
 
+    def _loads_data(self) -> None:
+        """This is a worker of a data loader; one that was not forked began like any program."""
+        if self._is_helper:
+            return
+        self._is_helper = True
+        _metadata.set_role("worker")
+        _metadata.write_process_facts()
+        if self._recording.active:
+            _report.note("worker", self._recording.path)
+
     # Operations of the schedule
 
     def _prepare(self) -> None:
@@ -365,7 +306,11 @@ class Run:
             if not requested:
                 return
             if event == _native.EVENT_PREPARE:
-                self._settings.config = requested_config(self._defaults, options)
+                asked = _requested.read(options)
+                self._settings.config = _requested.config(self._defaults, asked)
+                self._asked_metadata = _requested.metadata(asked)
+                for line in _requested.without_effect(asked):
+                    _report.say(line)
                 self._recording.write_facts()
             elif event == _native.EVENT_STOP:
                 self._recording.write_facts()
@@ -426,7 +371,7 @@ class Run:
         rank, _ = _metadata.rank()
         arguments: dict[str, Any] = {"rank": max(rank, 0)}
         arguments["world_size"] = max(_metadata.world_size(), 1)
-        return {"user_metadata": {"distributed_args": arguments}}
+        return {"user_metadata": {"distributed_args": arguments, **self._asked_metadata}}
 
     # Steps
 
@@ -438,9 +383,10 @@ class Run:
             self._step_is_open = True
             if number is not None:
                 self._step = number
-            if self._watching:
+            if self._watching:  # which marks the step, too
                 _native.recorder().slow.sonde_dynamic_step(self._step)
-            _native.recorder().fast.sonde_step(self._step)
+            else:
+                _native.recorder().fast.sonde_step(self._step)
 
     def _step_ends(self) -> None:
         if self._yielded:

@@ -21,14 +21,22 @@ from sonde._inject._after_import import when_imported
 class StepHooks:
     """Calls ``begin()`` when a step begins after a pause, ``end()`` when one ends.
 
+    ``loads_data()`` is called where this process turns out to be a worker of a data loader.
     ``begin`` may be called for a step that has begun already. Callbacks run on the thread that
     does the work, under a lock of this object.
     """
 
-    def __init__(self, torch: Any, begin: Callable[[], None], end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        torch: Any,
+        begin: Callable[[], None],
+        end: Callable[[], None],
+        loads_data: Callable[[], None] = lambda: None,
+    ) -> None:
         self._torch = torch
         self._begin = begin
         self._end = end
+        self._loads_data = loads_data
         self._lock = threading.RLock()
         self._optimizer_steps: weakref.WeakKeyDictionary[Any, list[int]] = (
             weakref.WeakKeyDictionary()
@@ -44,6 +52,7 @@ class StepHooks:
         """Puts the hooks in place."""
         self._hook_optimizers()
         self._hook_data_loader()
+        self._hook_worker_loop()
         self._hook_first_module()
         self._hook_compiled_modules()
 
@@ -66,18 +75,35 @@ class StepHooks:
         @functools.wraps(original)
         def profile_hook_step(step_function: Any) -> Any:
             self._has_optimizer = True
-            inner = original(step_function)
-
-            @functools.wraps(inner)
-            def step(*args: Any, **kwargs: Any) -> Any:
-                result = inner(*args, **kwargs)
-                if not self._is_compiling():
-                    self._optimizer_stepped(args[0])
-                return result
-
-            return step
+            return self._counted(original(step_function))
 
         optimizer_class.profile_hook_step = staticmethod(profile_hook_step)
+        when_imported("torch._dynamo.eval_frame", self._hide_from_dynamo)
+
+    def _counted(self, inner: Any) -> Any:
+        """A ``step`` after which the step is over."""
+        set_eval_frame = self._torch._C._dynamo.eval_frame.set_eval_frame
+
+        @functools.wraps(inner)
+        def step(*args: Any, **kwargs: Any) -> Any:
+            result = inner(*args, **kwargs)
+            if not self._is_compiling():
+                compiler = set_eval_frame(None)  # which would compile what follows
+                try:
+                    self._optimizer_stepped(args[0])
+                finally:
+                    set_eval_frame(compiler)
+            return result
+
+        return step
+
+    def _hide_from_dynamo(self, eval_frame: Any) -> None:
+        """``torch.compile(optimizer.step)`` compiles what it would without us: our frame is run
+        as it is, not broken into pieces of its own."""
+        skip_code = getattr(eval_frame, "skip_code", None)
+        if skip_code is None:
+            skip_code = self._torch._C._dynamo.eval_frame.skip_code
+        skip_code(self._counted(lambda: None).__code__)
 
     def _optimizer_stepped(self, optimizer: Any) -> None:
         with self._lock:
@@ -106,6 +132,18 @@ class StepHooks:
             return original(loader)
 
         loader_class.__iter__ = iterate
+
+    def _hook_worker_loop(self) -> None:
+        """What runs in a worker, found there by its name if the worker is not forked."""
+        module = self._torch.utils.data._utils.worker
+        original = module._worker_loop
+
+        @functools.wraps(original)
+        def work(*args: Any, **kwargs: Any) -> Any:
+            self._loads_data()
+            return original(*args, **kwargs)
+
+        module._worker_loop = work
 
     # First module call, and steps of inference
 

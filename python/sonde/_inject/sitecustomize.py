@@ -110,8 +110,20 @@ def _note_end_without_torch():
         pass  # only a notice is lost
 
 
+def _is_subinterpreter():
+    """Torch is of the main interpreter. Another may be ended by the last of it, when whatever
+    lets go of the lock, as file operations do, ends the main thread."""
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            interpreters = __import__(name)
+        except ImportError:
+            continue
+        return interpreters.get_current() != interpreters.get_main()
+    return False
+
+
 def _start():
-    if os.environ.get("SONDE_ATTACH", "0") in ("", "0"):
+    if os.environ.get("SONDE_ATTACH", "0") in ("", "0") or _is_subinterpreter():
         return
     import atexit
 

@@ -11,7 +11,7 @@ import threading
 from typing import Any, Optional
 
 from sonde import _native
-from sonde.torch import _compiled
+from sonde.torch import _compiled, _kernels
 
 _lock = threading.Lock()
 _library: Optional[ctypes.PyDLL] = None
@@ -32,6 +32,10 @@ def _open() -> ctypes.PyDLL:
     library.sonde_torch_attach.argtypes = [ctypes.c_char_p]
     library.sonde_torch_self_test.restype = ctypes.c_int
     library.sonde_torch_self_test.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    library.sonde_torch_kernel_begin.restype = ctypes.c_uint32
+    library.sonde_torch_kernel_begin.argtypes = [ctypes.c_uint32]
+    library.sonde_torch_kernel_end.restype = None
+    library.sonde_torch_kernel_end.argtypes = [ctypes.c_uint32]
     library.sonde_torch_last_error.restype = ctypes.c_char_p
     return library
 
@@ -53,6 +57,7 @@ def attach() -> None:
             raise _native.NativeError(f"cannot attach to torch: {text}")
         _library = library
         _compiled.watch()
+        _kernels.watch(library)
         if not _report(library)["records"]["kinds"]:
             _learn_layout(library)
 

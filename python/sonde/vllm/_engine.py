@@ -15,7 +15,7 @@ from sonde.vllm._capture import ProcessCapture, trace_folder
 
 _COMPILED = (
     "the model runs compiled: what the compiler made is one range a region, with the operators "
-    "that it calls inside; its generated code and the modules inside are not seen "
+    "that it calls and the kernels that it generated inside; the modules inside are not seen "
     "(--enforce-eager shows them)"
 )
 

@@ -95,6 +95,13 @@ void ReportIssues(Adapter& adapter) {
   }
 }
 
+// What a request says in the words of dynamic profiling, else the setting of the run. Milliseconds.
+std::optional<double> GarbageThreshold(std::string_view settings) {
+  const auto asked =
+      NumberOption(ObjectOption(settings, "experimental_config"), "gc_detect_threshold");
+  return asked.has_value() && *asked >= 0 ? asked : NumberOption(settings, "gc_threshold_ms");
+}
+
 void StartParts(Adapter& adapter, uint32_t features, const char* json) {
   const std::string_view settings = json != nullptr ? json : "";
   if (features == 0) features = SONDE_FEATURE_RECORDING | SONDE_FEATURE_OPS;
@@ -109,9 +116,7 @@ void StartParts(Adapter& adapter, uint32_t features, const char* json) {
   }
   if ((features & SONDE_FEATURE_MEMORY) != 0) MemoryStart();
   if ((features & SONDE_FEATURE_MODULES) != 0) ModulesStart();
-  if (const auto threshold_ms = NumberOption(settings, "gc_threshold_ms")) {
-    GarbageCollectionStart(*threshold_ms);
-  }
+  if (const auto threshold_ms = GarbageThreshold(settings)) GarbageCollectionStart(*threshold_ms);
   if (BoolOption(settings, "python_functions", false)) PythonFunctionsStart();
 }
 
@@ -323,5 +328,9 @@ int sonde_torch_register_group(void* group, const char* name, const char* backen
       object, name, backend != nullptr ? backend : "", ranks, count);
   return added ? 0 : -ENOSPC;
 }
+
+uint32_t sonde_torch_kernel_begin(sonde_name name) { return sonde::adapt::KernelBegin(name); }
+
+void sonde_torch_kernel_end(uint32_t begun) { sonde::adapt::KernelEnd(begun); }
 
 const char* sonde_torch_last_error(void) { return State().error; }

@@ -370,6 +370,16 @@ void ObserverStop() {
 // The mutex is held by the thread that forked.
 void ObserverAfterFork() { new (&g_observer.mutex) std::mutex(); }
 
+uint32_t KernelBegin(uint32_t name) {
+  const uint32_t word = record::SessionWord();
+  if ((word & SONDE_FEATURE_OPS) == 0) return 0;
+  return record::PushOpen(word, RecordKind::kOp, 0, name, 0, 0, -1) ? word : 0;
+}
+
+void KernelEnd(uint32_t begun) {
+  if (begun != 0) record::PopOpen(begun, kObserverKinds);
+}
+
 ObserverCounts ObserverGetCounts() {
   return {g_observer.async_dropped.load(std::memory_order_relaxed),
           g_observer.misnested.load(std::memory_order_relaxed)};

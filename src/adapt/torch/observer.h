@@ -50,6 +50,11 @@ void ObserverStop();
 void ObserverAfterFork();  // in the child: another thread may have held the lock
 ObserverCounts ObserverGetCounts();
 
+// A kernel that torch opens no range for, recorded like an operator; any thread. The end takes what
+// the begin returned: 0 where nothing is recorded.
+uint32_t KernelBegin(uint32_t name);
+void KernelEnd(uint32_t begun);
+
 }  // namespace sonde::adapt
 
 #endif  // SONDE_ADAPT_TORCH_OBSERVER_H_

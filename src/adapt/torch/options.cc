@@ -40,6 +40,22 @@ std::optional<double> NumberOption(std::string_view json, std::string_view key) 
   return number;
 }
 
+std::string_view ObjectOption(std::string_view json, std::string_view key) {
+  const std::string_view value = FindValue(json, key);
+  if (!value.starts_with('{')) return {};
+  int depth = 0;
+  bool in_text = false;
+  for (size_t at = 0; at < value.size(); at++) {
+    const char c = value[at];
+    if (in_text && c == '\\') at++;
+    if (c == '"') in_text = !in_text;
+    if (in_text) continue;
+    if (c == '{') depth++;
+    if (c == '}' && --depth == 0) return value.substr(0, at + 1);
+  }
+  return {};
+}
+
 bool BoolOption(std::string_view json, std::string_view key, bool otherwise) {
   const std::string_view value = FindValue(json, key);
   if (value.starts_with("true")) return true;
