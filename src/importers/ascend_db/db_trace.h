@@ -68,11 +68,12 @@ struct DbTrace {
   int64_t DeviceStepAt(int64_t ts) const;
 };
 
-void ReadSession(DbTrace& trace);        // texts, enums, rank, host, metadata
-void ReadSteps(DbTrace& trace);          // STEP_TIME
-void ReadFramework(DbTrace& trace);      // PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, ...
-void ReadHostCalls(DbTrace& trace);      // CANN_API, OSRT_API
-void ReadTasks(DbTrace& trace);          // TASK, COMPUTE_TASK_INFO, TASK_PMU_INFO, ...
+void ReadSession(DbTrace& trace);    // texts, enums, rank, host, metadata
+void ReadSteps(DbTrace& trace);      // STEP_TIME
+void ReadFramework(DbTrace& trace);  // PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, ...
+void ReadHostCalls(DbTrace& trace);  // CANN_API, OSRT_API
+void ReadTasks(DbTrace& trace);  // TASK, COMPUTE_TASK_INFO, COMMUNICATION_SCHEDULE_TASK_INFO, ...
+void ReadDeviceLayers(DbTrace& trace);   // CCU, DPU_TASK, MEMCPY_INFO
 void ReadCommunication(DbTrace& trace);  // COMMUNICATION_OP, COMMUNICATION_TASK_INFO
 // Takes the launch from tasks whose time is that of a kernel or operation of the same connection:
 // the transfers and waits of an operation, and the hardware's tasks around either.

@@ -1,0 +1,132 @@
+"""Databases of the device tool alone, with tables that no framework's layer has made others of."""
+
+import sqlite3
+
+import pytest
+
+TEXTS = ["KERNEL_AICPU", "allreduceAicpuKernel", "hcom_allReduce_", "MEMCPY_ASYNC", "ccu wait",
+         '{"Die Id": 1}', "dpu send", "plain", "Conv2D", "allocate", "release", "GE"]  # fmt: skip
+TEXT_ID = {text: 100 + i for i, text in enumerate(TEXTS)}
+PID = 77 << 32
+
+TABLES = {
+    "STRING_IDS": ("id, value", [(number, text) for text, number in TEXT_ID.items()]),
+    "ENUM_MEMCPY_OPERATION": ("id, name", [(1, "host to device")]),
+    "CANN_API": ("startNs, endNs, type, globalTid, connectionId, name", []),
+    "TASK": (
+        "startNs, endNs, deviceId, connectionId, globalTaskId, globalPid, taskType, streamId",
+        [
+            (1000, 1500, 3, -1, 1, 77, TEXT_ID["KERNEL_AICPU"], 5),
+            (2000, 2250, 3, -1, 2, 77, TEXT_ID["MEMCPY_ASYNC"], 5),
+        ],
+    ),
+    "COMMUNICATION_SCHEDULE_TASK_INFO": (
+        "name, globalTaskId, taskType, opType",
+        [
+            (TEXT_ID["allreduceAicpuKernel"], task, TEXT_ID["KERNEL_AICPU"],
+             TEXT_ID["hcom_allReduce_"])
+            for task in (1, 9)
+        ],
+    ),  # fmt: skip
+    "MEMCPY_INFO": ("globalTaskId, size, memcpyOperation", [(2, 2**53 + 1, 1), (9, 4, 1)]),
+    "CCU": (
+        "deviceId, globalTaskId, name, startNs, endNs, args",
+        [
+            (3, 1, TEXT_ID["ccu wait"], 1100, 1400, TEXT_ID['{"Die Id": 1}']),
+            (3, 1, TEXT_ID["ccu wait"], "late", 1400, None),
+        ],
+    ),
+    "DPU_TASK": (
+        "dpuDeviceId, globalTid, startNs, endNs, globalTaskId, streamId, taskId, opName, args",
+        [(2, PID | 5, 3000, 3007, 4, 6, 1, TEXT_ID["dpu send"], TEXT_ID["plain"])],
+    ),
+    "NPU_OP_MEM": (
+        "operatorName, addr, type, size, timestampNs, globalTid, totalAllocate, totalReserve, "
+        "component, deviceId",
+        [
+            (TEXT_ID["Conv2D"], addr, TEXT_ID.get(kind, 5), size, ts, PID | 5, total, 4096,
+             TEXT_ID["GE"], 3)
+            for addr, kind, size, ts, total in (
+                (64, "release", 8, 900, 0),
+                (64, "allocate", 16, 1000, 16),
+                (128, "allocate", 32, 1001, 48),
+                (64, "release", 16, 1002, 32),
+                (64, "allocate", 7, 1003, 39),
+                (64, "?", 7, 1004, 39),
+            )
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(name="span")
+def write_database(tmp_path):
+    path = tmp_path / "msprof_20250109081616.db"
+    writer = sqlite3.connect(path)
+    for table, (columns, rows) in TABLES.items():
+        writer.execute(f"CREATE TABLE {table} ({columns})")
+        marks = ", ".join("?" for _ in columns.split(","))
+        writer.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+    writer.commit()
+    writer.close()
+    return path
+
+
+def test_kernels_that_work_for_a_communication(query):
+    kernels = "SELECT name, op_type, core, task_type, ts, dur FROM device_task WHERE core NOT NULL"
+    assert query(kernels) == [
+        ("allreduceAicpuKernel", "hcom_allReduce_", "KERNEL_AICPU", "KERNEL_AICPU", "1000", "500")
+    ]
+
+
+def test_units_beside_the_cores(query):
+    assert query(
+        "SELECT s.name, s.ts, s.dur, s.category, t.name, device_id, p.pid, a.value "
+        "FROM slice s JOIN track t USING (track_id) JOIN process p USING (process_id) "
+        "LEFT JOIN args a USING (args_id) WHERE t.kind = 'device_layer' ORDER BY s.ts"
+    ) == [
+        ("ccu wait", "1100", "300", "ccu", "CCU", "3", "77", '{"Die Id": 1}'),
+        ("dpu send", "3000", "7", "dpu_task", "DPU 2 Stream 6", "", "77", "plain"),
+    ]
+
+
+def test_copies(query):
+    assert query(
+        "SELECT s.name, a.key, a.value FROM slice s JOIN args a USING (args_id) "
+        "WHERE s.ts = 2000 ORDER BY a.key"
+    ) == [
+        ("MEMCPY_ASYNC", "operation", "host to device"),
+        ("MEMCPY_ASYNC", "size(B)", str(2**53 + 1)),
+    ]
+
+
+def test_memory_of_the_graph_engine(query):
+    assert query(
+        "SELECT ts, pointer, size_bytes, total_allocated, component FROM memory_event ORDER BY ts"
+    ) == [
+        ("900", "64", "-8", "0", "GE"),
+        ("1000", "64", "16", "16", "GE"),
+        ("1001", "128", "32", "48", "GE"),
+        ("1002", "64", "-16", "32", "GE"),
+        ("1003", "64", "7", "39", "GE"),
+        ("1004", "64", "0", "39", "GE"),
+    ]
+    assert query(
+        "SELECT name, pointer, size_bytes, alloc_ts, free_ts, device_index FROM memory_block "
+        "ORDER BY coalesce(alloc_ts, 0)"
+    ) == [
+        ("Conv2D", "64", "8", "", "900", "3"),
+        ("Conv2D", "64", "16", "1000", "1002", "3"),
+        ("Conv2D", "128", "32", "1001", "", "3"),
+        ("Conv2D", "64", "7", "1003", "", "3"),
+    ]
+
+
+def test_what_cannot_be_used_is_counted(query, span):
+    assert query("SELECT code, source, count FROM import_issue ORDER BY source, code") == [
+        ("db_unknown_id", span.name, "1"),
+        ("db_wrong_type", f"{span.name}: CCU", "1"),
+        ("db_orphan", f"{span.name}: COMMUNICATION_SCHEDULE_TASK_INFO", "1"),
+        ("db_orphan", f"{span.name}: MEMCPY_INFO", "1"),
+        ("db_bad_value", f"{span.name}: NPU_OP_MEM", "1"),
+    ]
