@@ -5,9 +5,15 @@ import sqlite3
 import pytest
 
 TEXTS = ["KERNEL_AICPU", "allreduceAicpuKernel", "hcom_allReduce_", "MEMCPY_ASYNC", "ccu wait",
-         '{"Die Id": 1}', "dpu send", "plain", "Conv2D", "allocate", "release", "GE"]  # fmt: skip
+         '{"Die Id": 1}', "AIC", "AIV", "dpu send", "plain", "Conv2D", "allocate", "release",
+         "GE"]  # fmt: skip
 TEXT_ID = {text: 100 + i for i, text in enumerate(TEXTS)}
 PID = 77 << 32
+LINKS = ("txPost", "txNonpost", "txCpl", "txNonpostLatency", "rxPost", "rxNonpost", "rxCpl")
+LINK_COLUMNS = [f"{link}{which}" for link in LINKS for which in ("Min", "Max", "Avg")]
+NETWORK_COLUMNS = """macTxPfcPkt macRxPfcPkt macTxByte macTxBandwidth macRxByte macRxBandwidth
+    macTxBadByte macRxBadByte roceTxPkt roceRxPkt roceTxErrPkt roceRxErrPkt roceTxCnpPkt
+    roceRxCnpPkt roceNewPktRty nicTxByte nicTxBandwidth nicRxByte nicRxBandwidth""".split()
 
 TABLES = {
     "STRING_IDS": ("id, value", [(number, text) for text, number in TEXT_ID.items()]),
@@ -39,6 +45,18 @@ TABLES = {
     "DPU_TASK": (
         "dpuDeviceId, globalTid, startNs, endNs, globalTaskId, streamId, taskId, opName, args",
         [(2, PID | 5, 3000, 3007, 4, 6, 1, TEXT_ID["dpu send"], TEXT_ID["plain"])],
+    ),
+    "PCIE": (
+        ", ".join(["deviceId", "timestampNs", *LINK_COLUMNS]),
+        [(3, 10, *range(100, 100 + len(LINK_COLUMNS)))],
+    ),
+    "NETDEV_STATS": (
+        ", ".join(["deviceId", "timestampNs", *NETWORK_COLUMNS]),
+        [(3, 11, *range(200, 200 + len(NETWORK_COLUMNS)))],
+    ),
+    "SAMPLE_PMU_TIMELINE": (
+        "deviceId, timestampNs, totalCycle, usage, freq, coreId, coreType",
+        [(3, 12, 301, 5.5, 1800, 0, TEXT_ID["AIC"]), (3, 12, 302, 6.5, 1850, 0, TEXT_ID["AIV"])],
     ),
     "NPU_OP_MEM": (
         "operatorName, addr, type, size, timestampNs, globalTid, totalAllocate, totalReserve, "
@@ -120,6 +138,23 @@ def test_memory_of_the_graph_engine(query):
         ("Conv2D", "128", "32", "1001", "", "3"),
         ("Conv2D", "64", "7", "1003", "", "3"),
     ]
+
+
+def test_counters(query):
+    """Each column of a table is a series of its own, and each core, whatever its type."""
+    found = query(
+        "SELECT t.name, c.ts, c.value::BIGINT FROM counter c JOIN track t USING (track_id)"
+    )
+    series = {(name, ts): value for name, ts, value in found}
+    assert len(series) == len(found) == len(LINK_COLUMNS) + len(NETWORK_COLUMNS) + 2 * 3
+    assert series["PCIe Tx nonpost latency max ns", "10"] == "110"
+    assert series["PCIe Rx cpl B/s", "10"] == "120"
+    assert series["Network device nic rx", "11"] == "218"
+    assert series["Network device roce retried packets", "11"] == "214"
+    assert series["AI Core 0 AIC total_cycles", "12"] == "301"
+    assert series["AI Core 0 AIV total_cycles", "12"] == "302"
+    values = {int(value) for (name, _), value in series.items() if not name.startswith("AI Core")}
+    assert values == {*range(100, 121), *range(200, 219)}
 
 
 def test_what_cannot_be_used_is_counted(query, span):
