@@ -20,10 +20,11 @@ TABLES = {
     "ENUM_MEMCPY_OPERATION": ("id, name", [(1, "host to device")]),
     "CANN_API": ("startNs, endNs, type, globalTid, connectionId, name", []),
     "TASK": (
-        "startNs, endNs, deviceId, connectionId, globalTaskId, globalPid, taskType, streamId",
+        "startNs, endNs, deviceId, connectionId, globalTaskId, globalPid, taskType, streamId, "
+        "taskId, contextId, modelId",
         [
-            (1000, 1500, 3, -1, 1, 77, TEXT_ID["KERNEL_AICPU"], 5),
-            (2000, 2250, 3, -1, 2, 77, TEXT_ID["MEMCPY_ASYNC"], 5),
+            (1000, 1500, 3, -1, 1, 77, TEXT_ID["KERNEL_AICPU"], 5, 8, 4294967295, 4294967295),
+            (2000, 2250, 3, -1, 2, 77, TEXT_ID["MEMCPY_ASYNC"], 5, 9, 0, 4294967295),
         ],
     ),
     "COMMUNICATION_SCHEDULE_TASK_INFO": (
@@ -77,16 +78,21 @@ TABLES = {
 }  # fmt: skip
 
 
-@pytest.fixture(name="span")
-def write_database(tmp_path):
-    path = tmp_path / "msprof_20250109081616.db"
+def write_tables(path, tables):
+    """{table: (columns, rows)} as a new database."""
     writer = sqlite3.connect(path)
-    for table, (columns, rows) in TABLES.items():
+    for table, (columns, rows) in tables.items():
         writer.execute(f"CREATE TABLE {table} ({columns})")
         marks = ", ".join("?" for _ in columns.split(","))
         writer.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
     writer.commit()
     writer.close()
+
+
+@pytest.fixture(name="span")
+def write_database(tmp_path):
+    path = tmp_path / "msprof_20250109081616.db"
+    write_tables(path, TABLES)
     return path
 
 

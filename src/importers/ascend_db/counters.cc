@@ -170,9 +170,7 @@ std::optional<double> ValueOf(DbTrace& trace, const SqliteRow& row, int column,
     }
     return value;
   }
-  if (!row.IsNull(column)) {
-    trace.rows.issues.Add(kDbBadValue, Concat(trace.file, ": ", source.table));
-  }
+  if (!row.IsNull(column)) trace.BadValue(source.table);
   return std::nullopt;
 }
 

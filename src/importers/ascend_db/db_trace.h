@@ -47,17 +47,21 @@ struct DbTrace {
   NumberTable<int32_t> device_of_connection{rows.pool()};
   NumberTable<int32_t> op_of_id{rows.pool()};  // COMMUNICATION_OP.opId -> index
   std::vector<StepSpan> steps = {};
+  bool told = false;  // what is wrong with the row that is read
 
   // The text of an id; counted where there is none. store::kNone for NULL.
   int32_t Text(const SqliteRow& row, int column);
   std::string_view TextView(const SqliteRow& row, int column);
-  int32_t Enum(std::string_view table, std::optional<int64_t> id);
+  int32_t Enum(std::string_view table, std::optional<int64_t> id);  // counted likewise
   // False, and counted, where the table lacks one of the columns.
   bool Has(std::string_view table, std::initializer_list<std::string_view> columns);
-  // Reads a table; damage is counted.
+  // Reads a table; damage is counted, and so are columns that it lacks and cells that should hold
+  // a number, unless `take` has counted what is wrong with the row.
   void Read(std::string_view table, const std::vector<std::string_view>& columns,
             const SqliteTake& take);
-  void WrongType(std::string_view table);
+  void WrongType(std::string_view table);  // the row was left out
+  void BadValue(std::string_view table);   // a cell counts as unknown
+  void UnknownId();
   // Of a cell that need not hold anything; what is no size there is counted and unknown (-1), too.
   int64_t Size(const SqliteRow& row, int column, std::string_view table);
   // Thread of (pid << 32 | tid).

@@ -152,7 +152,7 @@ class GraphMemory {
     const std::string_view type = trace_.TextView(row, 2);
     if (type == "allocate") return Kind::kAllocation;
     if (type == "release") return Kind::kRelease;
-    trace_.rows.issues.Add(kDbBadValue, Concat(trace_.file, ": ", kTable));
+    trace_.BadValue(kTable);
     return Kind::kUnknown;
   }
 
