@@ -167,6 +167,14 @@ Result<AnalysedRank> SummariseOnly(const importers::TraceSource& source,
   return result;
 }
 
+// Whether rows of imported files are kept, though no table of ours has any: they can be written
+// again.
+Result<bool> KeepsRows(const importers::TraceSource& source, const store::Store& store) {
+  if (source.importer->is_ours) return false;
+  SONDE_ASSIGN_OR_RETURN(const auto kept, store.Query("SELECT sum(row_count) FROM source_table"));
+  return !kept.IsNull(0, 0) && kept.Int(0, 0) > 0;
+}
+
 // With the store's file at that path. `export_failed`: see RankExport.
 Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
                                       const std::string& store_path, const AnalyseOptions& options,
@@ -176,8 +184,10 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
       importers::ImportUnpublished(source, store_path, {.threads = options.threads}));
   SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data,
                          recipes::TraceData::Load(*imported.store, options.threads));
-  if (data.slices.empty() && data.memory_events.empty() && data.marks.empty() &&
-      data.counters.empty()) {
+  const bool is_empty = data.slices.empty() && data.memory_events.empty() && data.marks.empty() &&
+                        data.counters.empty();
+  SONDE_ASSIGN_OR_RETURN(const bool keeps_rows, KeepsRows(source, *imported.store));
+  if (is_empty && !keeps_rows) {
     if (source.importer->is_ours && HadNoRecords(data)) {
       AnalysedRank empty;
       empty.is_empty = true;

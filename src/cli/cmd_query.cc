@@ -7,6 +7,8 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "base/host/parallel.h"
@@ -68,6 +70,18 @@ Result<std::vector<std::unique_ptr<store::Store>>> OpenEach(
   return stores;
 }
 
+// Numbers of slices and the like are a trace's own: with the rank they are unique only where each
+// trace has another one.
+void NoticeSharedRanks(const std::map<int32_t, std::vector<std::string>>& paths_of_rank) {
+  for (const auto& [rank, paths] : paths_of_rank) {
+    if (paths.size() < 2) continue;
+    PrintNotice(Concat(std::to_string(paths.size()), " traces ",
+                       rank < 0 ? "without a rank" : Concat("of rank ", std::to_string(rank)),
+                       ", '", paths[0], "', '", paths[1], paths.size() > 2 ? "', ...: " : "': ",
+                       "nothing tells their rows apart, so join tables of one of them alone"));
+  }
+}
+
 Result<Opened> OpenTraces(const std::vector<importers::TraceSource>& sources) {
   SONDE_ASSIGN_OR_RETURN(auto stores, OpenEach(sources));
   Opened opened;
@@ -76,6 +90,7 @@ Result<Opened> OpenTraces(const std::vector<importers::TraceSource>& sources) {
     return opened;
   }
   std::vector<store::RankStore> ranks;
+  std::map<int32_t, std::vector<std::string>> paths_of_rank;
   std::map<std::string, size_t> seen;  // index by the path of the store
   for (size_t i = 0; i < sources.size(); ++i) {
     if (stores[i] == nullptr) {
@@ -91,8 +106,10 @@ Result<Opened> OpenTraces(const std::vector<importers::TraceSource>& sources) {
     }
     SONDE_ASSIGN_OR_RETURN(const int32_t rank, sources[i].importer->rank(sources[i].path));
     ranks.push_back({stores[i]->path(), rank});
+    paths_of_rank[std::max(rank, -1)].push_back(sources[i].path);
     stores[i].reset();
   }
+  NoticeSharedRanks(paths_of_rank);
   SONDE_ASSIGN_OR_RETURN(opened.store,
                          store::Store::OpenRanks(ranks, {.threads = base::AvailableThreads()}));
   return opened;

@@ -175,6 +175,30 @@ class CsvSink final : public FileSink {
   base::CsvWriter csv_;
 };
 
+// JSON has no word for numbers that are none: they are null, as those that are cells are.
+std::string WithoutNan(std::string_view json) {
+  const bool has_any = json.find("NaN") != json.npos || json.find("Infinity") != json.npos;
+  if (!has_any) return std::string(json);
+  std::string result;
+  bool in_text = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const std::string_view rest = json.substr(i);
+    if (in_text && json[i] == '\\') {
+      result += rest.substr(0, 2);
+      ++i;
+      continue;
+    }
+    if (json[i] == '"') in_text = !in_text;
+    size_t word = 0;
+    for (const std::string_view nan : {"NaN", "-NaN", "Infinity", "-Infinity"}) {
+      if (!in_text && rest.starts_with(nan)) word = nan.size();
+    }
+    result += word > 0 ? "null" : rest.substr(0, 1);
+    if (word > 0) i += word - 1;
+  }
+  return result;
+}
+
 class JsonSink final : public FileSink {
  public:
   explicit JsonSink(std::FILE* out) : FileSink(out), json_(nullptr) {}
@@ -210,9 +234,11 @@ class JsonSink final : public FileSink {
         return json_.Double(chunk.Values<float>(column)[row]);
       case ValueType::kDouble:
         return json_.Double(chunk.Values<double>(column)[row]);
-      case ValueType::kText:
-        return columns_[column].is_decimal ? json_.Raw(chunk.Text(column, row))
-                                           : json_.String(chunk.Text(column, row));
+      case ValueType::kText: {
+        const std::string_view text = chunk.Text(column, row);
+        if (columns_[column].is_json) return json_.Raw(WithoutNan(text));
+        return columns_[column].is_decimal ? json_.Raw(text) : json_.String(text);
+      }
       default:
         return json_.Raw(CellText(chunk, column, row));
     }

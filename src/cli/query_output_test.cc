@@ -54,9 +54,21 @@ TEST_F(QueryOutputTest, JsonKeepsWideIntegersAndTypes) {
                    QueryFormat::kJson),
             "[\n{\"big\":170141183460469231731687303715884105727,"
             "\"low\":-170141183460469231731687303715884105727,\"u\":18446744073709551615,"
-            "\"s\":\"a\\\"b\",\"n\":null,\"t\":true,\"d\":null,\"l\":\"[1, 2]\",\"dec\":1.25}\n"
+            "\"s\":\"a\\\"b\",\"n\":null,\"t\":true,\"d\":null,\"l\":[1,2],\"dec\":1.25}\n"
             "]\n");
   EXPECT_EQ(Output("SELECT 1 AS a WHERE false", QueryFormat::kJson), "[]\n");
+}
+
+TEST_F(QueryOutputTest, ListsAndStructsAreJson) {
+  const std::string sql =
+      "SELECT ['a,b', 'NaN \"\\ -Infinity', NULL] AS l, {'x': [9007199254740993, NULL], "
+      "'y': 'nan'::DOUBLE} AS s, MAP {'k': ['-inf'::DOUBLE, 0.5]} AS m, NULL::INTEGER[] AS n";
+  EXPECT_EQ(
+      Output(sql, QueryFormat::kJson),
+      "[\n{\"l\":[\"a,b\",\"NaN \\\"\\\\ -Infinity\",null],"
+      "\"s\":{\"x\":[9007199254740993,null],\"y\":null},\"m\":{\"k\":[null,0.5]},\"n\":null}\n]\n");
+  EXPECT_EQ(Output("SELECT [1, NULL] AS l, NULL::INTEGER[] AS n", QueryFormat::kCsv),
+            "l,n\r\n\"[1,null]\",\r\n");
 }
 
 TEST_F(QueryOutputTest, LongResultsStream) {

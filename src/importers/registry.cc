@@ -76,7 +76,7 @@ Status Search(const std::string& path, int max_depth, bool is_inside,
 }
 
 // To be raised when importers make other rows of the same files: stores of before are made anew.
-constexpr uint64_t kReading = 6;
+constexpr uint64_t kReading = 9;
 
 // Of the files and of this version of Sonde, since another one may read them otherwise. Where the
 // store is all there is, its own.

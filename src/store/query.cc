@@ -159,6 +159,11 @@ class Cursor {
   bool IsDecimal(size_t column) {
     return duckdb_column_type(&result_.handle, column) == DUCKDB_TYPE_DECIMAL;
   }
+  bool IsNested(size_t column) {
+    const duckdb_type type = duckdb_column_type(&result_.handle, column);
+    return type == DUCKDB_TYPE_LIST || type == DUCKDB_TYPE_STRUCT || type == DUCKDB_TYPE_MAP ||
+           type == DUCKDB_TYPE_ARRAY || type == DUCKDB_TYPE_UNION;
+  }
 
   Status ForEach(const std::function<Status(const Chunk&)>& consume) {
     while (true) {
@@ -320,7 +325,8 @@ Status internal::RunStatement(const internal::Database& database, const std::str
     if (columns[i].type != ValueType::kOther) continue;
     const bool is_decimal = cursor.IsDecimal(i);
     const bool to_double = asker == Asker::kSonde && is_decimal;
-    casts[i] = to_double ? "DOUBLE" : "VARCHAR";
+    columns[i].is_json = cursor.IsNested(i);
+    casts[i] = to_double ? "DOUBLE" : columns[i].is_json ? "JSON" : "VARCHAR";
     columns[i].type = to_double ? ValueType::kDouble : ValueType::kText;
     columns[i].is_decimal = is_decimal && !to_double;
     any_cast = true;

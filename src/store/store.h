@@ -74,6 +74,7 @@ struct QueryColumn {
   std::string name;
   ValueType type;
   bool is_decimal = false;  // text of a decimal number
+  bool is_json = false;     // a list, struct or map as JSON text; NaN and Infinity stand in it
 };
 
 class Store final : public Queryable {

@@ -256,7 +256,7 @@ TEST_F(StoreTest, ReadsEveryKindOfValue) {
   EXPECT_EQ(table->Int(0, 0), 1);
   EXPECT_EQ(table->Int(1, 0), 2);
   EXPECT_EQ(table->Double(2, 0), 1.5);
-  EXPECT_EQ(table->Text(3, 0), "[1, 2]");
+  EXPECT_EQ(table->Text(3, 0), "[1,2]");
   EXPECT_EQ(table->Text(4, 0), "2024-05-06");
   EXPECT_EQ(table->Int(5, 0), 1);
   EXPECT_EQ(table->Text(6, 0), "x");

@@ -403,6 +403,34 @@ def test_exports_of_the_device_tool(tmp_path, run_sonde):
     assert "msprof_tx_" in unread["advice"] and "op_summary_20250109081616" in unread["advice"]
 
 
+def test_captures_of_the_device_tool_side_by_side(tmp_path, run_sonde):
+    """Each PROF folder is a trace; those of one span of the framework are not."""
+
+    def write(folder, name):
+        output = folder / "mindstudio_profiler_output"
+        output.mkdir(parents=True)
+        (output / "op_summary_20250109081616.csv").write_text(
+            "Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n"
+            f"{name},Add,AI_CORE,1000.5,2\n"
+        )
+
+    def names(path):
+        rows = rows_of(run_sonde, path, "SELECT name FROM device_task ORDER BY 1")
+        return [row["name"] for row in rows]
+
+    for i in range(8):
+        write(tmp_path / f"many/PROF_00000{i}_20250109081616713_ABC", f"k{i}")
+    assert names(tmp_path / "many") == [f"k{i}" for i in range(8)]
+    said = run_sonde("query", tmp_path / "many", "SELECT 1").stderr
+    assert "8 traces without a rank" in said and "nothing tells their rows apart" in said
+    write(tmp_path / "one/PROF_000001_20250109081616713_ABC", "k")
+    assert names(tmp_path / "one") == ["k"]
+    write(tmp_path / "one/host_1_ascend_pt/PROF_000002_20250109081616713_ABC", "of a rank")
+    assert names(tmp_path / "one") == ["k", "of a rank"]
+    (tmp_path / "many/FRAMEWORK").mkdir()
+    assert names(tmp_path / "many") == ["k0"]
+
+
 def test_the_form_that_was_taken_is_said(shared_data, tmp_path, run_sonde):
     """Text and database of one rank in a folder: a line says which, and why."""
     span = reader.copy_of(shared_data / "ascend_pt/db/level1/rank1_ascend_pt", tmp_path / "span")

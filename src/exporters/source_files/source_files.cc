@@ -125,7 +125,10 @@ Status WriteDatabase(const store::Store& store, const std::vector<SourceTable>& 
     SONDE_RETURN_IF_ERROR(FillTable(store, table, file));
   }
   if (sequence != nullptr) {
-    SONDE_RETURN_IF_ERROR(file.Execute("DELETE FROM sqlite_sequence"));
+    // It comes with the first table of automatic numbers, and stays when that is gone.
+    SONDE_RETURN_IF_ERROR(
+        file.Execute("CREATE TABLE sonde_numbers (id INTEGER PRIMARY KEY AUTOINCREMENT);"
+                     "DROP TABLE sonde_numbers; DELETE FROM sqlite_sequence"));
     SONDE_RETURN_IF_ERROR(FillTable(store, *sequence, file));
   }
   return file.Close();

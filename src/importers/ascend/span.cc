@@ -17,6 +17,7 @@ namespace {
 using base::JoinPath;
 
 constexpr std::string_view kOutput = "ASCEND_PROFILER_OUTPUT";
+constexpr std::string_view kProf = "PROF_";
 
 bool IsTimeline(std::string_view name) {
   return name == "trace_view.json" || (name.starts_with("msprof_") && name.ends_with(".json"));
@@ -232,6 +233,26 @@ bool HoldsProfilerTables(const std::string& path) {
           reader->HasTable("PYTORCH_API"));
 }
 
+// The PROF_* folders of a span whose framework's layer wrote nothing, of which one is read. None
+// where each is a trace of its own: no framework's layer was there, and several lie side by side,
+// or folders of ranks beside them.
+std::vector<std::string> ProfsOf(const AscendSpan& span) {
+  std::vector<std::string> profs;
+  bool is_span = !span.metadata.empty();
+  bool has_ranks = false;
+  const auto entries = base::ListDirectory(span.folder);
+  if (!entries.ok()) return {};
+  for (const base::DirectoryEntry& entry : *entries) {
+    const std::string_view name = entry.name;
+    if (!base::IsDirectory(JoinPath(span.folder, entry.name))) continue;
+    if (name.starts_with(kProf)) profs.push_back(entry.name);
+    is_span |= name == "FRAMEWORK";
+    has_ranks |= name.ends_with("_ascend_pt") || name.ends_with("_ascend_ms");
+  }
+  const bool is_one = is_span || (profs.size() == 1 && !has_ranks);
+  return is_one ? profs : std::vector<std::string>();
+}
+
 AscendSpan FindFiles(const std::string& path) {
   AscendSpan span;
   span.folder = path;
@@ -252,17 +273,14 @@ AscendSpan FindFiles(const std::string& path) {
     return span;
   }
   // Not analysed by the framework's layer: what the device tool wrote.
-  if (base::BaseName(absolute).starts_with("PROF_")) {
+  if (base::BaseName(absolute).starts_with(kProf)) {
     CollectProf(span.folder, "", span);
     return span;
   }
-  const auto entries = base::ListDirectory(span.folder);
-  if (!entries.ok()) return span;
-  for (const base::DirectoryEntry& entry : *entries) {
-    if (entry.kind == base::DirectoryEntry::Kind::kDirectory && entry.name.starts_with("PROF_")) {
-      CollectProf(JoinPath(span.folder, entry.name), entry.name, span);
-      if (!IsEmpty(span)) break;
-    }
+  const std::vector<std::string> profs = ProfsOf(span);
+  for (const std::string& name : profs) {
+    CollectProf(JoinPath(span.folder, name), name, span);
+    if (!IsEmpty(span)) break;
   }
   return span;
 }

@@ -1,8 +1,9 @@
 // What lies in a folder of one rank that Ascend's profilers wrote, found by names.
 //
 // A path may be the span folder (*_ascend_pt, *_ascend_ms or any that holds its parts), its
-// ASCEND_PROFILER_OUTPUT, a PROF_* folder, or one file. Pure; opens directories, and of databases
-// the first bytes, beside texts their list of tables.
+// ASCEND_PROFILER_OUTPUT, a PROF_* folder, or one file. Several PROF_* side by side are a trace
+// each, unless the framework's layer says that they are of one span. Pure; opens directories, and
+// of databases the first bytes, beside texts their list of tables.
 #pragma once
 
 #include <cstdint>

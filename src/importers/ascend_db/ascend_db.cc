@@ -34,6 +34,7 @@ void ReadTrace(const SqliteReader& reader, const std::string& file, TraceRows& r
   ReadFramework(trace);
   ReadHostCalls(trace);
   ReadTasks(trace);
+  ReadDeviceLayers(trace);
   ReadCommunication(trace);
   LeaveLaunches(trace);
   ReadMarks(trace);

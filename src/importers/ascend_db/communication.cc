@@ -62,7 +62,7 @@ class CommunicationReader {
     op.data_type = trace_.Enum("ENUM_HCCL_DATA_TYPE", row.Int(6));
     op.algorithm = trace_.Text(row, 7);
     op.count = std::max<int64_t>(row.Int(8).value_or(-1), -1);
-    SetSize(op);
+    if (row.Int(8).value_or(-1) < -1 || !SetSize(op)) trace_.BadValue("COMMUNICATION_OP");
     op.rank_size = std::max<int64_t>(row.Int(11).value_or(-1), -1);
     op.connection_id = connection;
     op.step_id = trace_.DeviceStepAt(op.ts);
@@ -73,11 +73,15 @@ class CommunicationReader {
     rows_.communications.push_back(op);
   }
 
-  void SetSize(store::CommunicationOpRow& op) const {
-    if (op.data_type == store::kNone || op.count < 0) return;
+  // False where the size is none that can be.
+  bool SetSize(store::CommunicationOpRow& op) const {
+    if (op.data_type == store::kNone || op.count < 0) return true;
     const int64_t bytes = ElementBytes(rows_.names.Text(op.data_type));
     int64_t size = 0;
-    if (bytes > 0 && !__builtin_mul_overflow(op.count, bytes, &size)) op.size_bytes = size;
+    if (bytes <= 0) return true;
+    if (__builtin_mul_overflow(op.count, bytes, &size)) return false;
+    op.size_bytes = size;
+    return true;
   }
 
   void AddFlow(const store::CommunicationOpRow& op) {

@@ -23,12 +23,12 @@ struct Source {
   std::string_view label;
   std::string_view number_key;  // column with a number of the unit, "" none
   std::string_view text_key;    // column with a text id, "" none
-  std::array<Series, 14> series;
+  std::array<Series, 21> series;
   std::string_view module_key = {};  // column with a number of ENUM_MODULE
 };
 
 // What a network port counts.
-constexpr std::array<Series, 14> kPortSeries = {{{"bandwidth", "bandwidth"},
+constexpr std::array<Series, 21> kPortSeries = {{{"bandwidth", "bandwidth"},
                                                  {"rxPacketRate", "rxPacketRate"},
                                                  {"rxByteRate", "rxByteRate"},
                                                  {"rxPackets", "rxPackets"},
@@ -79,7 +79,21 @@ constexpr std::array kSources = std::to_array<Source>({
        {"txNonpostLatencyAvg", "Tx nonpost latency ns"},
        {"rxPostAvg", "Rx post B/s"},
        {"rxNonpostAvg", "Rx nonpost B/s"},
-       {"rxCplAvg", "Rx cpl B/s"}}}},
+       {"rxCplAvg", "Rx cpl B/s"},
+       {"txPostMin", "Tx post min B/s"},
+       {"txPostMax", "Tx post max B/s"},
+       {"txNonpostMin", "Tx nonpost min B/s"},
+       {"txNonpostMax", "Tx nonpost max B/s"},
+       {"txCplMin", "Tx cpl min B/s"},
+       {"txCplMax", "Tx cpl max B/s"},
+       {"txNonpostLatencyMin", "Tx nonpost latency min ns"},
+       {"txNonpostLatencyMax", "Tx nonpost latency max ns"},
+       {"rxPostMin", "Rx post min B/s"},
+       {"rxPostMax", "Rx post max B/s"},
+       {"rxNonpostMin", "Rx nonpost min B/s"},
+       {"rxNonpostMax", "Rx nonpost max B/s"},
+       {"rxCplMin", "Rx cpl min B/s"},
+       {"rxCplMax", "Rx cpl max B/s"}}}},
     {"HCCS", "HCCS", "", "", {{{"txThroughput", "Tx B/s"}, {"rxThroughput", "Rx B/s"}}}},
     {"UB", "UB Port", "portId", "", {{{"rxUdmaBind", "rx"}, {"txUdmaBind", "tx"}}}},
     {"SIO",
@@ -103,7 +117,20 @@ constexpr std::array kSources = std::to_array<Source>({
        {"nicTxBandwidth", "nic tx"},
        {"nicRxBandwidth", "nic rx"},
        {"roceTxPkt", "roce tx packets"},
-       {"roceRxPkt", "roce rx packets"}}}},
+       {"roceRxPkt", "roce rx packets"},
+       {"macTxPfcPkt", "mac tx pfc packets"},
+       {"macRxPfcPkt", "mac rx pfc packets"},
+       {"macTxByte", "mac tx bytes"},
+       {"macRxByte", "mac rx bytes"},
+       {"macTxBadByte", "mac tx bad bytes"},
+       {"macRxBadByte", "mac rx bad bytes"},
+       {"roceTxErrPkt", "roce tx error packets"},
+       {"roceRxErrPkt", "roce rx error packets"},
+       {"roceTxCnpPkt", "roce tx cnp packets"},
+       {"roceRxCnpPkt", "roce rx cnp packets"},
+       {"roceNewPktRty", "roce retried packets"},
+       {"nicTxByte", "nic tx bytes"},
+       {"nicRxByte", "nic rx bytes"}}}},
     {"CPU_USAGE", "CPU", "cpuId", "", {{{"usage", "Usage %"}}}},
     {"HOST_MEM_USAGE", "Memory Usage", "", "", {{{"usage", "%"}}}},
     {"HOST_DISK_USAGE",
@@ -115,7 +142,7 @@ constexpr std::array kSources = std::to_array<Source>({
     {"SAMPLE_PMU_TIMELINE",
      "AI Core",
      "coreId",
-     "",
+     "coreType",
      {{{"totalCycle", "total_cycles"}, {"usage", "usage %"}, {"freq", "MHz"}}}},
 });
 
@@ -143,9 +170,7 @@ std::optional<double> ValueOf(DbTrace& trace, const SqliteRow& row, int column,
     }
     return value;
   }
-  if (!row.IsNull(column)) {
-    trace.rows.issues.Add(kDbBadValue, Concat(trace.file, ": ", source.table));
-  }
+  if (!row.IsNull(column)) trace.BadValue(source.table);
   return std::nullopt;
 }
 

@@ -47,17 +47,21 @@ struct DbTrace {
   NumberTable<int32_t> device_of_connection{rows.pool()};
   NumberTable<int32_t> op_of_id{rows.pool()};  // COMMUNICATION_OP.opId -> index
   std::vector<StepSpan> steps = {};
+  bool told = false;  // what is wrong with the row that is read
 
   // The text of an id; counted where there is none. store::kNone for NULL.
   int32_t Text(const SqliteRow& row, int column);
   std::string_view TextView(const SqliteRow& row, int column);
-  int32_t Enum(std::string_view table, std::optional<int64_t> id);
+  int32_t Enum(std::string_view table, std::optional<int64_t> id);  // counted likewise
   // False, and counted, where the table lacks one of the columns.
   bool Has(std::string_view table, std::initializer_list<std::string_view> columns);
-  // Reads a table; damage is counted.
+  // Reads a table; damage is counted, and so are columns that it lacks and cells that should hold
+  // a number, unless `take` has counted what is wrong with the row.
   void Read(std::string_view table, const std::vector<std::string_view>& columns,
             const SqliteTake& take);
-  void WrongType(std::string_view table);
+  void WrongType(std::string_view table);  // the row was left out
+  void BadValue(std::string_view table);   // a cell counts as unknown
+  void UnknownId();
   // Of a cell that need not hold anything; what is no size there is counted and unknown (-1), too.
   int64_t Size(const SqliteRow& row, int column, std::string_view table);
   // Thread of (pid << 32 | tid).
@@ -68,11 +72,12 @@ struct DbTrace {
   int64_t DeviceStepAt(int64_t ts) const;
 };
 
-void ReadSession(DbTrace& trace);        // texts, enums, rank, host, metadata
-void ReadSteps(DbTrace& trace);          // STEP_TIME
-void ReadFramework(DbTrace& trace);      // PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, ...
-void ReadHostCalls(DbTrace& trace);      // CANN_API, OSRT_API
-void ReadTasks(DbTrace& trace);          // TASK, COMPUTE_TASK_INFO, TASK_PMU_INFO, ...
+void ReadSession(DbTrace& trace);    // texts, enums, rank, host, metadata
+void ReadSteps(DbTrace& trace);      // STEP_TIME
+void ReadFramework(DbTrace& trace);  // PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, ...
+void ReadHostCalls(DbTrace& trace);  // CANN_API, OSRT_API
+void ReadTasks(DbTrace& trace);  // TASK, COMPUTE_TASK_INFO, COMMUNICATION_SCHEDULE_TASK_INFO, ...
+void ReadDeviceLayers(DbTrace& trace);   // CCU, DPU_TASK, MEMCPY_INFO
 void ReadCommunication(DbTrace& trace);  // COMMUNICATION_OP, COMMUNICATION_TASK_INFO
 // Takes the launch from tasks whose time is that of a kernel or operation of the same connection:
 // the transfers and waits of an operation, and the hardware's tasks around either.

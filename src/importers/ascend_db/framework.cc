@@ -126,11 +126,13 @@ class FrameworkReader {
 
   // Those of the set that the row names.
   template <class Take>
-  void ForEachConnection(const SqliteRow& row, Take&& take) const {
+  void ForEachConnection(const SqliteRow& row, Take&& take) {
     const int64_t set = row.Int(3).value_or(-1);
     auto at =
         std::lower_bound(connections_.begin(), connections_.end(), set,
                          [](const auto& entry, int64_t number) { return entry.first < number; });
+    const bool is_known = at != connections_.end() && at->first == set;
+    if (!is_known && !row.IsNull(3)) trace_.UnknownId();
     for (; at != connections_.end() && at->first == set; ++at) take(at->second);
   }
 
@@ -165,7 +167,11 @@ class FrameworkReader {
     op.sequence_number = std::max<int64_t>(row.Int(5).value_or(-1), -1);
     op.signature_id = SignatureOf(row);
     const auto stack = stacks_.find(row.Int(9).value_or(-1));
-    if (stack != stacks_.end()) op.stack_id = stack->second;
+    if (stack != stacks_.end()) {
+      op.stack_id = stack->second;
+    } else if (!row.IsNull(9)) {
+      trace_.UnknownId();
+    }
     ForEachConnection(row, [&](int64_t connection) {
       trace_.op_of_connection.Insert(connection, slice);
       OpsOfConnection& ops = *ops_of_connection_.Insert(connection, {}).first;

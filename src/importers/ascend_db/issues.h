@@ -14,6 +14,10 @@ inline constexpr store::IssueKind kDbMissingTable{
 inline constexpr store::IssueKind kDbMissingColumn{
     "db_missing_column", store::Severity::kWarning,
     "a table of the database lacks a column that is needed; its rows were left out"};
+inline constexpr store::IssueKind kDbLessColumns{
+    "db_less_columns", store::Severity::kInfo,
+    "a table of the database lacks a column; its rows were taken, and what it would say is "
+    "unknown"};
 inline constexpr store::IssueKind kDbWrongType{
     "db_wrong_type", store::Severity::kWarning,
     "a cell that must hold a number holds something else; its row was left out"};

@@ -89,11 +89,110 @@ void ReadCurve(DbTrace& trace) {
              });
 }
 
+// What the graph engine allocated and released, event by event, as databases of the device tool
+// alone have it: the framework's layer makes the blocks and the curve above from it.
+class GraphMemory {
+ public:
+  explicit GraphMemory(DbTrace& trace)
+      : trace_(trace),
+        with_blocks_(trace.rows.memory_blocks.empty()),
+        with_events_(trace.rows.memory_events.empty()) {}
+
+  void Read() {
+    if (!trace_.reader.HasTable(kTable) || !trace_.Has(kTable, {"type", "size", "timestampNs"}))
+      return;
+    trace_.Read(kTable,
+                {"operatorName", "addr", "type", "size", "timestampNs", "globalTid",
+                 "totalAllocate", "totalReserve", "component", "deviceId"},
+                [this](const SqliteRow& row) { Take(row); });
+  }
+
+ private:
+  static constexpr const char* kTable = "NPU_OP_MEM";
+  enum class Kind : uint8_t { kAllocation, kRelease, kUnknown };
+
+  void Take(const SqliteRow& row) {
+    const auto ts = row.Int(4);
+    if (!ts) return trace_.WrongType(kTable);
+    if (trace_.TextView(row, 8) == "PTA+GE") return;  // the sum of two others
+    const int64_t size = trace_.Size(row, 3, kTable);
+    const Kind kind = KindOf(row);
+    const int64_t allocated = trace_.Size(row, 6, kTable);
+    const int64_t reserved = trace_.Size(row, 7, kTable);
+    if (with_events_) {
+      store::MemoryEventRow event;
+      event.ts = *ts;
+      event.process_id = trace_.MainProcess();
+      event.device_type = DeviceType(row.Int(9));
+      event.device_index = DeviceIndex(row.Int(9));
+      event.pointer = row.Int(1).value_or(0);
+      if (size > 0 && kind == Kind::kAllocation) event.size_bytes = size;
+      if (size > 0 && kind == Kind::kRelease) event.size_bytes = -size;
+      event.total_allocated = allocated;
+      event.total_reserved = reserved;
+      event.component = trace_.Text(row, 8);
+      if (const auto tid = row.Int(5)) event.thread_id = trace_.Thread(*tid);
+      trace_.rows.memory_events.push_back(event);
+    }
+    if (!with_blocks_ || kind == Kind::kUnknown) return;
+    store::MemoryBlockRow& block = BlockOf(row, kind);
+    block.size_bytes = size;
+    if (kind == Kind::kAllocation) {
+      block.alloc_ts = *ts;
+      block.alloc_total_allocated = allocated;
+      block.alloc_total_reserved = reserved;
+    } else {
+      block.free_ts = *ts;
+      block.free_total_allocated = allocated;
+      block.free_total_reserved = reserved;
+    }
+  }
+
+  Kind KindOf(const SqliteRow& row) {
+    const std::string_view type = trace_.TextView(row, 2);
+    if (type == "allocate") return Kind::kAllocation;
+    if (type == "release") return Kind::kRelease;
+    trace_.BadValue(kTable);
+    return Kind::kUnknown;
+  }
+
+  // A release ends the last block at its address; one without any was allocated before.
+  store::MemoryBlockRow& BlockOf(const SqliteRow& row, Kind kind) {
+    auto& blocks = trace_.rows.memory_blocks;
+    const std::pair place(row.Int(9).value_or(-1), row.Int(1).value_or(0));
+    if (kind == Kind::kRelease) {
+      const auto found = open_.find(place);
+      if (found != open_.end()) {
+        store::MemoryBlockRow& block = blocks[found->second];
+        open_.erase(found);
+        return block;
+      }
+    } else {
+      open_[place] = blocks.size();
+    }
+    store::MemoryBlockRow block;
+    block.process_id = trace_.MainProcess();
+    block.device_type = DeviceType(row.Int(9));
+    block.device_index = DeviceIndex(row.Int(9));
+    block.pointer = place.second;
+    block.name = trace_.Text(row, 0);
+    block.component = trace_.Text(row, 8);
+    blocks.push_back(block);
+    return blocks.back();
+  }
+
+  DbTrace& trace_;
+  bool with_blocks_;
+  bool with_events_;
+  std::map<std::pair<int64_t, int64_t>, size_t> open_;  // device, address -> block
+};
+
 }  // namespace
 
 void ReadMemory(DbTrace& trace) {
   ReadBlocks(trace);
   ReadCurve(trace);
+  GraphMemory(trace).Read();
 }
 
 void ReadMarks(DbTrace& trace) {

@@ -100,6 +100,21 @@ void NameHost(DbTrace& trace) {
   });
 }
 
+bool IsPresent(const std::vector<SqliteColumn>& columns, std::string_view name) {
+  return std::any_of(columns.begin(), columns.end(), [&](const SqliteColumn& column) {
+    return base::ToLower(column.name) == base::ToLower(name);
+  });
+}
+
+// Columns that came with a later schema, and the device of what is the host's.
+bool MayLack(std::string_view table, std::string_view column) {
+  if (table == "COMPUTE_TASK_INFO") return column == "opState" || column == "hf32Eligible";
+  if (table == "COMMUNICATION_OP") return column == "deviceId" || column == "rankSize";
+  if (table == "MSTX_EVENTS") return column == "domainId" || column == "endGlobalTid";
+  const bool is_host = table == "CPU_USAGE" || table.starts_with("HOST_");
+  return column == "dieId" || (is_host && column == "deviceId");
+}
+
 }  // namespace
 
 int32_t DbTrace::Text(const SqliteRow& row, int column) {
@@ -108,7 +123,7 @@ int32_t DbTrace::Text(const SqliteRow& row, int column) {
   const int32_t* found = id ? strings.Find(*id) : nullptr;
   if (found != nullptr) return *found;
   constexpr int64_t kNoText = 4294967295;
-  if (id != kNoText) rows.issues.Add(kDbUnknownId, file);
+  if (id != kNoText) UnknownId();
   return store::kNone;
 }
 
@@ -118,20 +133,23 @@ std::string_view DbTrace::TextView(const SqliteRow& row, int column) {
 }
 
 int32_t DbTrace::Enum(std::string_view table, std::optional<int64_t> id) {
+  if (!id) return store::kNone;
   const auto names = enums.find(table);
-  if (!id || names == enums.end()) return store::kNone;
+  if (names == enums.end()) {
+    rows.issues.Add(kDbMissingTable, Concat(file, ": ", table));
+    return store::kNone;
+  }
   const auto found = names->second.find(*id);
-  return found == names->second.end() ? store::kNone : found->second;
+  if (found != names->second.end()) return found->second;
+  UnknownId();
+  return store::kNone;
 }
 
 bool DbTrace::Has(std::string_view table, std::initializer_list<std::string_view> columns) {
   if (!reader.HasTable(table)) return false;
   const std::vector<SqliteColumn> present = reader.Columns(table);
   for (const std::string_view column : columns) {
-    const bool found = std::any_of(present.begin(), present.end(), [&](const auto& candidate) {
-      return base::ToLower(candidate.name) == base::ToLower(column);
-    });
-    if (found) continue;
+    if (IsPresent(present, column)) continue;
     rows.issues.Add(kDbMissingColumn, Concat(file, ": ", table, ".", column));
     return false;
   }
@@ -140,18 +158,39 @@ bool DbTrace::Has(std::string_view table, std::initializer_list<std::string_view
 
 void DbTrace::Read(std::string_view table, const std::vector<std::string_view>& columns,
                    const SqliteTake& take) {
-  const Status status = reader.Read(table, columns, take);
+  if (!reader.HasTable(table)) return;
+  const std::vector<SqliteColumn> present = reader.Columns(table);
+  for (const std::string_view column : columns) {
+    if (column.empty() || IsPresent(present, column) || MayLack(table, column)) continue;
+    rows.issues.Add(kDbLessColumns, Concat(file, ": ", table, ".", column));
+  }
+  const Status status = reader.Read(table, columns, [&](const SqliteRow& row) {
+    told = false;
+    take(row);
+    if (row.had_wrong_type() && !told) BadValue(table);
+  });
   if (!status.ok()) rows.issues.Add(kDbDamaged, Concat(file, ": ", table));
 }
 
 void DbTrace::WrongType(std::string_view table) {
   rows.issues.Add(kDbWrongType, Concat(file, ": ", table));
+  told = true;
+}
+
+void DbTrace::BadValue(std::string_view table) {
+  rows.issues.Add(kDbBadValue, Concat(file, ": ", table));
+  told = true;
+}
+
+void DbTrace::UnknownId() {
+  rows.issues.Add(kDbUnknownId, file);
+  told = true;
 }
 
 int64_t DbTrace::Size(const SqliteRow& row, int column, std::string_view table) {
   const auto size = row.Int(column);
   if (size && *size >= 0) return *size;
-  if (!row.IsNull(column)) rows.issues.Add(kDbBadValue, Concat(file, ": ", table));
+  if (!row.IsNull(column)) BadValue(table);
   return -1;
 }
 
@@ -193,6 +232,7 @@ void ReadSteps(DbTrace& trace) {
       trace.WrongType("STEP_TIME");
       return;
     }
+    if (*end < *begin) trace.BadValue("STEP_TIME");
     trace.steps.push_back({*id, *begin, *end, INT64_MAX, INT64_MIN});
   });
 }

@@ -37,6 +37,7 @@ class TaskReader {
   void Run() {
     if (!trace_.Has("TASK", {"startNs", "endNs", "globalTaskId", "streamId"})) return;
     ReadKernels();
+    ReadScheduleKernels();
     ReadCommunicationTasks();
     ReadMarkTexts();
     trace_.Read("TASK",
@@ -45,7 +46,7 @@ class TaskReader {
                 [this](const SqliteRow& row) { Take(row); });
     ReadCounters();
     kernels_.ForEach([this](int64_t, const Kernel& kernel) {
-      if (!kernel.taken) rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": COMPUTE_TASK_INFO"));
+      if (!kernel.taken) rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": ", kernel.table));
     });
   }
 
@@ -53,6 +54,7 @@ class TaskReader {
   struct Kernel {
     int32_t kind = store::kNone;  // in kernel_kinds_
     bool taken = false;
+    const char* table = "COMPUTE_TASK_INFO";  // that describes it
   };
   struct CommunicationTask {
     int32_t name = store::kNone;
@@ -98,7 +100,24 @@ class TaskReader {
                   kind.output_shapes = Shapes(row, 11);
                   kind.op_state = Known(row, 12);
                   kind.hf32 = Known(row, 13);
-                  kernels_.Insert(*id, {KernelKind(kind)});
+                  kernels_.Insert(*id, {.kind = KernelKind(kind)});
+                });
+  }
+
+  // Kernels on the AI CPU that work for a communication.
+  void ReadScheduleKernels() {
+    constexpr const char* kTable = "COMMUNICATION_SCHEDULE_TASK_INFO";
+    if (!trace_.reader.HasTable(kTable) || !trace_.Has(kTable, {"name", "globalTaskId"})) return;
+    trace_.Read(kTable, {"name", "globalTaskId", "taskType", "opType"},
+                [this](const SqliteRow& row) {
+                  const auto id = row.Int(1);
+                  if (!id) return trace_.WrongType(kTable);
+                  store::TaskKindRow kind;
+                  kind.name = trace_.Text(row, 0);
+                  kind.core = trace_.Text(row, 2);
+                  if (kind.core == store::kNone) kind.core = rows_.names.Intern("N/A");
+                  kind.op_type = trace_.Text(row, 3);
+                  kernels_.Insert(*id, {.kind = KernelKind(kind), .table = kTable});
                 });
   }
 

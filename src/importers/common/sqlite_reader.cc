@@ -87,13 +87,15 @@ std::optional<int64_t> SqliteRow::Int(int column) const {
     case SQLITE_INTEGER:
       return sqlite3_column_int64(statement_, column);
     case SQLITE_TEXT:
-      return base::ParseInt64(base::Trim(Text(column)));
+      return Checked(base::ParseInt64(base::Trim(Text(column))));
     case SQLITE_FLOAT: {
       const double value = sqlite3_column_double(statement_, column);
       constexpr double kExact = 9007199254740992.0;  // 2^53
-      if (!(std::fabs(value) <= kExact)) return std::nullopt;
+      if (!(std::fabs(value) <= kExact)) return Checked(std::optional<int64_t>());
       return std::llround(value);
     }
+    case SQLITE_BLOB:
+      return Checked(std::optional<int64_t>());
     default:
       return std::nullopt;
   }
@@ -105,7 +107,9 @@ std::optional<double> SqliteRow::Double(int column) const {
     case SQLITE_FLOAT:
       return sqlite3_column_double(statement_, column);
     case SQLITE_TEXT:
-      return base::ParseDouble(base::Trim(Text(column)));
+      return Checked(base::ParseDouble(base::Trim(Text(column))));
+    case SQLITE_BLOB:
+      return Checked(std::optional<double>());
     default:
       return std::nullopt;
   }

@@ -32,13 +32,22 @@ class SqliteRow {
   std::optional<double> Double(int column) const;
   // "" for NULL; numbers as SQLite prints them.
   std::string_view Text(int column) const;
+  // Whether a cell that was asked for a number holds something else that is not NULL.
+  bool had_wrong_type() const { return had_wrong_type_; }
   // SQLite's own type code of the cell: 1 integer, 2 real, 3 text, 4 blob, 5 NULL.
   int Type(int column) const;
   // The cell as an SQL literal.
   std::string Literal(int column) const;
 
  private:
+  template <class Value>
+  std::optional<Value> Checked(std::optional<Value> value) const {
+    had_wrong_type_ |= !value;
+    return value;
+  }
+
   sqlite3_stmt* statement_;
+  mutable bool had_wrong_type_ = false;
 };
 
 struct SqliteObject {
