@@ -38,18 +38,25 @@ setup-build:
 	@setup/web.sh
 
 .PHONY: build
-build: setup-build ## Compile with the preset PRESET (dev, release, asan, tsan) into build/<preset>
-	@cmake --preset $(PRESET) >build-$(PRESET).log 2>&1 || { cat build-$(PRESET).log >&2; rm -f build-$(PRESET).log; exit 1; }
-	@rm -f build-$(PRESET).log
+build: configure ## Compile with the preset PRESET (dev, release, asan, tsan) into build/<preset>
 	@cmake --build build/$(PRESET) -j $(JOBS)
 
+.PHONY: product
+product: configure ## The same without the tests: the command and its libraries
+	@cmake --build build/$(PRESET) -j $(JOBS) --target product
+
+.PHONY: configure
+configure: setup-build
+	@cmake --preset $(PRESET) >build-$(PRESET).log 2>&1 || { cat build-$(PRESET).log >&2; rm -f build-$(PRESET).log; exit 1; }
+	@rm -f build-$(PRESET).log
+
 .PHONY: demo
-demo: build ## Train a small GPT on two ranks under Sonde, and show what Sonde found
+demo: product ## Train a small GPT on two ranks under Sonde, and show what Sonde found
 	@setup/python.sh torch >/dev/null
 	@tools/demo.sh $(PRESET)
 
 .PHONY: demo-vllm
-demo-vllm: build ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, compare the numbers of two servers, show what Sonde found
+demo-vllm: product ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, compare the numbers of two servers, show what Sonde found
 	@python=$$(setup/python.sh vllm) && python3 tools/demo_vllm.py build/$(PRESET)/bin/sonde "$$python" demo-vllm
 
 ##@ Tests

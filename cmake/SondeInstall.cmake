@@ -12,6 +12,9 @@ set(SONDE_SYSTEM_LIBRARIES
 set_target_properties(sonde PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
 target_link_options(sonde PRIVATE -Wl,--disable-new-dtags)
 
+# What a user runs, without the tests: enough for a demonstration.
+add_custom_target(product DEPENDS sonde ${SONDE_INSTALL_LIBRARIES})
+
 install(TARGETS sonde RUNTIME DESTINATION bin COMPONENT sonde)
 install(TARGETS ${SONDE_INSTALL_LIBRARIES} LIBRARY DESTINATION lib COMPONENT sonde)
 if(DuckDB_FETCHED)
