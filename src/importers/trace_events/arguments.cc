@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/strings.h"
@@ -92,6 +93,14 @@ int32_t CapturedArguments::Add(uint32_t mask, std::span<const int64_t> values) {
     *word++ = static_cast<uint32_t>(value >> 32U);
   }
   return index;
+}
+
+std::optional<int64_t> CapturedSet::Get(size_t key) const {
+  if (words_ == nullptr) return std::nullopt;
+  const uint32_t bit = 1U << key;
+  if ((words_[0] & bit) == 0) return std::nullopt;
+  const uint32_t* value = words_ + 1 + 2 * base::CountBits(words_[0] & (bit - 1));
+  return static_cast<int64_t>(value[0] | (uint64_t{value[1]} << 32U));
 }
 
 ArgumentSplitter::ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,

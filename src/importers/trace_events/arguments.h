@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bits.h"
 #include "base/status.h"
 #include "importers/trace_events/common_parts.h"
 #include "importers/trace_events/dialect.h"
@@ -34,13 +33,7 @@ class CapturedSet {
  public:
   CapturedSet() = default;  // has none
   explicit CapturedSet(const uint32_t* words) : words_(words) {}
-  std::optional<int64_t> Get(size_t key) const {
-    if (words_ == nullptr) return std::nullopt;
-    const uint32_t bit = 1U << key;
-    if ((words_[0] & bit) == 0) return std::nullopt;
-    const uint32_t* value = words_ + 1 + 2 * base::CountBits(words_[0] & (bit - 1));
-    return static_cast<int64_t>(value[0] | (uint64_t{value[1]} << 32U));
-  }
+  std::optional<int64_t> Get(size_t key) const;
 
  private:
   const uint32_t* words_ = nullptr;
