@@ -130,8 +130,13 @@ def _is_annotation(event: Any) -> bool:
     return bool(event.scope == _USER)
 
 
+def _lists_python(util: Any) -> bool:
+    """Whether this torch lists Python functions beside operators; older ones do not."""
+    return "is_python_function" in inspect.signature(util.FunctionEvent.__init__).parameters
+
+
 def _read_trace(util: Any, path: str, shown: Shown) -> Any:
-    kinds = (*_CALLS, _PYTHON) if shown.stacks else _CALLS
+    kinds = (*_CALLS, _PYTHON) if shown.stacks and _lists_python(util) else _CALLS
     with open(path, "rb") as file:
         trace = file.read()
     calls = _rows(trace, [f'"ph":"X","cat":"{kind}"' for kind in kinds])
