@@ -69,7 +69,7 @@ std::string CreateTable(const TableInfo& table) {
 
 // The tables of arguments: to a set belong its own rows and those of the part that it shares.
 bool HasSharedRows(const TableInfo& table) {
-  return table.columns[0].name == "args_id" && table.name != "args_shared";
+  return table.columns[0].name == "args_id" && table.stored != RowTraits<ArgsSharedRow>::kStored;
 }
 
 // The base table of a packed table: its fields as columns.
@@ -86,8 +86,8 @@ std::string CreateUnpacked(const TableInfo& table) {
   std::string view = Concat("CREATE VIEW ", Quoted(table.base_table), " AS SELECT ", columns,
                             " FROM ", Quoted(table.stored));
   if (HasSharedRows(table)) {
-    view += Concat(" WHERE r.args_id >= 0 UNION ALL SELECT ", shared_columns,
-                   " FROM args_shared_packed s JOIN ", Quoted(table.stored),
+    view += Concat(" WHERE r.args_id >= 0 UNION ALL SELECT ", shared_columns, " FROM ",
+                   RowTraits<ArgsSharedRow>::kStored, " s JOIN ", Quoted(table.stored),
                    " t ON t.r.args_id = s.r.shared_id");
   }
   return view;

@@ -18,7 +18,7 @@ int32_t CommonParts::AddPlace() {
   return static_cast<int32_t>(places_.size()) - 1;
 }
 
-bool CommonParts::Learn(Place& place, std::string_view json) {
+void CommonParts::Learn(Place& place, std::string_view json) {
   const uint64_t hash = base::HashString(json);
   std::vector<uint64_t>& different = place.different;
   if (std::find(different.begin(), different.end(), hash) == different.end()) {
@@ -29,14 +29,16 @@ bool CommonParts::Learn(Place& place, std::string_view json) {
     place.habit = repeats ? Habit::kCommon : Habit::kOwn;
     different = {};
   }
-  return false;
 }
 
 bool CommonParts::Take(int32_t number, std::string_view json, const ArgumentValue& value) {
   if (number < 0) return false;
   Place& place = At(number);
+  if (place.habit == Habit::kLearning) {
+    Learn(place, json);
+    return false;
+  }
   if (place.habit == Habit::kOwn) return false;
-  if (place.habit == Habit::kLearning) return Learn(place, json);
   place.json.assign(json);
   place.value = value;
   const bool is_text = value.kind == ArgumentValue::Kind::kText;

@@ -103,7 +103,7 @@ class CommonParts {
 
   Place& At(int32_t place) { return places_[static_cast<size_t>(place)]; }
   const Place& At(int32_t place) const { return places_[static_cast<size_t>(place)]; }
-  bool Learn(Place& place, std::string_view json);
+  static void Learn(Place& place, std::string_view json);
   void Join(int32_t number, const Place& place);
   void Judge(Place& last, bool in_vain);
 
