@@ -345,17 +345,17 @@ Result<std::unique_ptr<store::Store>> OpenOrImport(
     return store;
   }
   notify(base::Concat("reading ", source.importer->what, " in '", source.path, "'"));
-  std::string place;
+  std::unique_ptr<store::Store> made;
   SONDE_RETURN_IF_ERROR(WithFirstPlace(places, notify, [&](const std::string& path) -> Status {
     SONDE_ASSIGN_OR_RETURN(ImportedTrace imported, ImportPublished(source, stamp, path, options));
     NotifyOfChoices(imported.summary, notify);
-    place = path;
+    made = std::move(imported.store);
     return {};
   }));
-  if (place == places.back().path) {
-    PruneCache(std::string(base::DirName(place)), CacheLimit(), ::time(nullptr));
+  if (made->path() == places.back().path) {
+    PruneCache(std::string(base::DirName(made->path())), CacheLimit(), ::time(nullptr));
   }
-  return store::Store::OpenReadOnly(place, store_options);
+  return made;
 }
 
 }  // namespace sonde::importers

@@ -22,6 +22,14 @@ constexpr std::array kNames = {
 #undef FUNCTION
 };
 
+// Its 40 000 references to itself are looked up in itself first, not in all of this program's
+// libraries before: 6 of 16 ms. The sanitizers refuse that.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kOwnFirst = 0;
+#else
+constexpr int kOwnFirst = RTLD_DEEPBIND;
+#endif
+
 struct Library {
   void* handle;
   std::string error;
@@ -30,7 +38,7 @@ struct Library {
 const Library& OpenLibrary() {
   static const Library library = [] {
     // Found by the run path of this program: beside it, in ../lib.
-    void* handle = dlopen("libduckdb.so", RTLD_LAZY | RTLD_LOCAL);
+    void* handle = dlopen("libduckdb.so", RTLD_LAZY | RTLD_LOCAL | kOwnFirst);
     const char* reason = handle == nullptr ? dlerror() : "";
     return Library{handle, reason};
   }();
