@@ -6,7 +6,9 @@
 #include <numeric>
 #include <queue>
 #include <tuple>
+#include <utility>
 
+#include "base/host/parallel.h"
 #include "base/strings.h"
 #include "importers/trace_events/edges.h"
 #include "importers/trace_events/issues.h"
@@ -39,6 +41,13 @@ Status Arranger::Run() {
   EdgePairs(stage_).Run();
   AddTracksOfMarks();
   AddBase();
+  // What needs no order may be done beside.
+  base::TaskGroup beside(stage_.options_.threads);
+  Status written;
+  if (stage_.options_.threads > 1) {
+    beside.Run([this] { stage_.PairFlows(); });
+    beside.Run([&] { written = stage_.WriteArguments(); });
+  }
   BucketByTrack();
   CollectMoments();
   for (size_t track = 0; track + 1 < begins_.size(); ++track) {
@@ -49,7 +58,8 @@ Status Arranger::Run() {
   LabelTracks();
   NumberTracks();
   NumberSlices();
-  return {};
+  beside.Wait();
+  return written;
 }
 
 // A mark of a thread that runs no slice needs a track to say where it belongs. Kineto writes some
@@ -111,31 +121,60 @@ void Arranger::BucketByTrack() {
   lanes_.resize(tracks);
 }
 
+// By thread, of each the ends of flows before the instants; then by time.
 void Arranger::CollectMoments() {
   const Staged& staged = stage_.staged_;
-  moments_.reserve(staged.flows.size() + staged.instants.size());
+  const size_t threads = stage_.tracks_.threads.size();
+  std::vector<size_t> instants(threads);
+  moment_begins_.assign(threads + 1, 0);
+  staged.flows.ForEach([&](uint32_t, const FlowEnd& flow) {
+    if (!flow.of_span) ++moment_begins_[static_cast<size_t>(flow.thread) + 1];
+  });
+  staged.instants.ForEach([&](uint32_t, const InstantEvent& instant) {
+    ++instants[static_cast<size_t>(instant.thread)];
+  });
+  for (size_t i = 0; i < threads; ++i) moment_begins_[i + 1] += moment_begins_[i] + instants[i];
+  moments_.resize(moment_begins_.back());
+  std::vector<size_t> next(moment_begins_.begin(), moment_begins_.end() - 1);
   staged.flows.ForEach([&](uint32_t place, const FlowEnd& flow) {
     if (flow.of_span) return;
-    moments_.push_back({flow.ts, flow.thread, place, true, flow.enclosing});
+    moments_[next[static_cast<size_t>(flow.thread)]++] = {flow.ts, place, true, flow.enclosing};
   });
+  const std::vector<size_t> of_instants = next;
   staged.instants.ForEach([&](uint32_t place, const InstantEvent& instant) {
-    moments_.push_back({instant.ts, instant.thread, place, false, true});
+    moments_[next[static_cast<size_t>(instant.thread)]++] = {instant.ts, place, false, true};
   });
-  const auto before = [](const Moment& a, const Moment& b) {
-    return a.thread != b.thread ? a.thread < b.thread : a.ts < b.ts;
-  };
-  if (!std::is_sorted(moments_.begin(), moments_.end(), before)) {
-    std::stable_sort(moments_.begin(), moments_.end(), before);
+  for (size_t i = 0; i < threads; ++i) {
+    SortMoments(moment_begins_[i], of_instants[i], moment_begins_[i + 1]);
   }
 }
 
+// Two lists of moments become one. Most are in order as they come.
+void Arranger::SortMoments(size_t begin, size_t of_instants, size_t end) {
+  const auto before = [](const Moment& a, const Moment& b) { return a.ts < b.ts; };
+  const auto at = [&](size_t place) { return moments_.begin() + static_cast<ptrdiff_t>(place); };
+  for (const auto& [from, to] : {std::pair(begin, of_instants), std::pair(of_instants, end)}) {
+    if (!std::is_sorted(at(from), at(to), before)) std::stable_sort(at(from), at(to), before);
+  }
+  if (begin < of_instants && of_instants < end) {
+    std::inplace_merge(at(begin), at(of_instants), at(end), before);
+  }
+}
+
+std::span<const Arranger::Moment> Arranger::MomentsOf(int32_t thread) const {
+  const auto i = static_cast<size_t>(thread);
+  return {moments_.data() + moment_begins_[i], moment_begins_[i + 1] - moment_begins_[i]};
+}
+
 // By begin, the longer first, then as in the file.
+bool Arranger::IsBefore(uint32_t a, uint32_t b) const {
+  const StagedSlice& x = slices_[a];
+  const StagedSlice& y = slices_[b];
+  return x.ts != y.ts ? x.ts < y.ts : EndOf(x) > EndOf(y);
+}
+
 void Arranger::SortTrack(size_t begin, size_t end) {
-  const auto before = [&](uint32_t a, uint32_t b) {
-    const StagedSlice& x = slices_[a];
-    const StagedSlice& y = slices_[b];
-    return x.ts != y.ts ? x.ts < y.ts : EndOf(x) > EndOf(y);
-  };
+  const auto before = [this](uint32_t a, uint32_t b) { return IsBefore(a, b); };
   const auto first = order_.begin() + static_cast<ptrdiff_t>(begin);
   const auto last = order_.begin() + static_cast<ptrdiff_t>(end);
   if (!std::is_sorted(first, last, before)) std::stable_sort(first, last, before);
@@ -147,11 +186,8 @@ void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
   size_t moment = 0;
   size_t moments_end = 0;
   if (takes_moments) {
-    const auto by_thread = [](const Moment& m, int32_t thread) { return m.thread < thread; };
-    const auto first = std::lower_bound(moments_.begin(), moments_.end(), entry.thread, by_thread);
-    const auto last = std::lower_bound(first, moments_.end(), entry.thread + 1, by_thread);
-    moment = static_cast<size_t>(first - moments_.begin());
-    moments_end = static_cast<size_t>(last - moments_.begin());
+    moment = moment_begins_[static_cast<size_t>(entry.thread)];
+    moments_end = moment_begins_[static_cast<size_t>(entry.thread) + 1];
   }
   stack_.clear();
   std::vector<uint32_t> aside;
@@ -240,9 +276,9 @@ void Arranger::BindLanes() {
 // to that slice, unless the one it has begins then, too.
 void Arranger::BindBeside(int32_t thread, std::span<const uint32_t> places) {
   const Blocks<FlowEnd>& flows = stage_.staged_.flows;
-  const auto by_thread = [](const Moment& m, int32_t number) { return m.thread < number; };
-  auto moment = std::lower_bound(moments_.begin(), moments_.end(), thread, by_thread);
-  const auto last = std::lower_bound(moment, moments_.end(), thread + 1, by_thread);
+  const std::span<const Moment> moments = MomentsOf(thread);
+  auto moment = moments.begin();
+  const auto last = moments.end();
   for (const uint32_t place : places) {
     const int64_t begin = slices_[place].ts;
     while (moment != last && moment->ts < begin) ++moment;

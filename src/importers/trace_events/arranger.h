@@ -23,7 +23,6 @@ class Arranger {
   // A flow end or an instant, which belongs to the slice that is open then.
   struct Moment {
     int64_t ts;
-    int32_t thread;
     uint32_t place;
     bool is_flow;
     bool enclosing;
@@ -39,12 +38,15 @@ class Arranger {
   void AddBase();
   void BucketByTrack();
   void CollectMoments();
+  void SortMoments(size_t begin, size_t of_instants, size_t end);
+  bool IsBefore(uint32_t a, uint32_t b) const;
   void SortTrack(size_t begin, size_t end);
   void NestTrack(size_t track, size_t begin, size_t end);
   void Place(uint32_t place, int32_t track);
   void MoveAside(const std::vector<uint32_t>& places, int32_t track);
   void TakeMoments(size_t& next, size_t end, int64_t until, uint32_t next_place);
   void BindLanes();
+  std::span<const Moment> MomentsOf(int32_t thread) const;
   void BindBeside(int32_t thread, std::span<const uint32_t> places);
   void Bind(const Moment& moment, uint32_t place);
   void LabelTracks();
@@ -62,6 +64,7 @@ class Arranger {
   base::SpillVector<uint16_t> depth_;         // by place
   std::vector<std::vector<uint32_t>> lanes_;  // slices by track and depth
   base::SpillVector<Moment> moments_;         // by thread and time
+  std::vector<size_t> moment_begins_;         // of the threads in moments_
   std::vector<Frame> stack_;
 };
 

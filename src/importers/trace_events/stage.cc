@@ -4,12 +4,14 @@
 #include <atomic>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "importers/import_watch.h"
 #include "importers/trace_events/collector.h"
+#include "importers/trace_events/flow_pairs.h"
 #include "importers/trace_events/issues.h"
 #include "importers/trace_events/reader.h"
 
@@ -200,9 +202,15 @@ Status EventStage::ReadPieces(const std::string& path, int threads, bool& cut_wr
   return {};
 }
 
-Status EventStage::Commit() {
+Status EventStage::WriteArguments() {
+  if (std::exchange(arguments_are_written_, true)) return {};
   for (auto& collector : collectors_) SONDE_RETURN_IF_ERROR(collector->Close());
   for (auto& transaction : transactions_) SONDE_RETURN_IF_ERROR(transaction->Commit());
+  return {};
+}
+
+Status EventStage::Commit() {
+  SONDE_RETURN_IF_ERROR(WriteArguments());
   return joined_arguments_.empty() ? Status() : WriteJoinedArguments();
 }
 

@@ -74,6 +74,7 @@ struct Arrangement {
 };
 
 class Collector;
+class FlowPairs;
 
 class EventStage {
  public:
@@ -87,6 +88,7 @@ class EventStage {
 
   // May be called for several files, which are one trace.
   Status Read(const std::string& path);
+  // With several threads the arguments are written, and the flows paired, beside it.
   Status Arrange(int64_t base_ns);
   // What flows are called, before WriteFlows.
   void NameFlows();
@@ -98,7 +100,7 @@ class EventStage {
   void CountFlows();
   // Processes, threads, tracks and marks.
   Status WriteRest(store::Transaction& transaction);
-  // Of the arguments; beside all else.
+  // Of the arguments, where that is not done; beside all else.
   Status Commit();
 
   // Of processes without a device; before Write.
@@ -150,6 +152,8 @@ class EventStage {
   friend class Arranger;
   friend class EdgePairs;
   Status ReadPieces(const std::string& path, int threads, bool& cut_wrongly);
+  Status WriteArguments();
+  void PairFlows();
   // The number of the set that both become together.
   int32_t JoinArguments(int32_t begin, int32_t end);
   Status WriteJoinedArguments();
@@ -174,6 +178,8 @@ class EventStage {
   Staged staged_;
   base::SpillVector<JoinedArguments> joined_arguments_;
   Arrangement arrangement_;
+  bool arguments_are_written_ = false;
+  std::unique_ptr<FlowPairs> flow_pairs_;            // from PairFlows to WriteFlows
   std::unordered_map<int32_t, int32_t> flow_kinds_;  // names, by that of the category
   int64_t unpaired_flows_ = 0;
   int64_t repeated_flows_ = 0;

@@ -1,5 +1,6 @@
 // Writes what EventStage holds.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "importers/import_watch.h"
@@ -113,11 +114,16 @@ void EventStage::NameFlows() {
   });
 }
 
+void EventStage::PairFlows() {
+  if (flow_pairs_ == nullptr) flow_pairs_ = std::make_unique<FlowPairs>(staged_.flows, pool());
+}
+
 Status EventStage::WriteFlows(store::Transaction& transaction) {
-  const FlowPairs pairs(staged_.flows, pool());
+  PairFlows();
+  const std::unique_ptr<const FlowPairs> pairs = std::move(flow_pairs_);
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::FlowRow>::Open(transaction));
   int32_t id = 0;
-  for (const FlowPairs::Flow& flow : pairs.flows()) {
+  for (const FlowPairs::Flow& flow : pairs->flows()) {
     const FlowEnd& from = staged_.flows[flow.from];
     const FlowEnd& to = staged_.flows[flow.to];
     unbound_flows_ += (from.slice < 0 ? 1 : 0) + (to.slice < 0 ? 1 : 0);
@@ -127,8 +133,8 @@ Status EventStage::WriteFlows(store::Transaction& transaction) {
                    .slice_out = from.slice,
                    .slice_in = to.slice});
   }
-  unpaired_flows_ = pairs.unpaired();
-  repeated_flows_ = pairs.repeated();
+  unpaired_flows_ = pairs->unpaired();
+  repeated_flows_ = pairs->repeated();
   return writer.Close();
 }
 
