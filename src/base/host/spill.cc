@@ -21,7 +21,9 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20U;
 constexpr size_t kSpareBytes = size_t{16} << 20U;
+// What came less than that would come again: each page that is needed costs a fault.
 constexpr size_t kWorthShrinking = size_t{32} << 20U;
+constexpr auto kPause = std::chrono::milliseconds(8);  // after a round that was of no use
 
 size_t Rounded(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
 
@@ -62,14 +64,22 @@ bool WriteZeros(int file, uint64_t offset, size_t bytes) {
   return true;
 }
 
+// Where the file system cannot do it, the space comes back with the end of the file.
+void GiveBack(int file, uint64_t offset, size_t bytes) {
+  fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+            static_cast<off_t>(bytes));
+}
+
 struct Resident {
   size_t bytes = 0;
   size_t of_files = 0;  // part of it
 };
 
+}  // namespace
+
 // The second and third number of statm, in pages; 0 where that cannot be read. The file stays open:
 // it is read all the time.
-class ResidentMemory {
+class SpillPool::ResidentMemory {
  public:
   ResidentMemory() : file_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}
   ResidentMemory(const ResidentMemory&) = delete;
@@ -95,7 +105,7 @@ class ResidentMemory {
   size_t page_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 };
 
-}  // namespace
+SpillPool::SpillPool(Options options) : options_(std::move(options)) {}
 
 SpillPool::~SpillPool() {
   CHECK(regions_.empty() && kept_bytes_ == 0, "memory of the pool is still in use");
@@ -105,15 +115,22 @@ SpillPool::~SpillPool() {
 }
 
 void* SpillPool::Allocate(size_t bytes) {
+  Relieve();  // most is written to as soon as it is there
   bytes = Rounded(bytes);
+  if (void* memory = AllocatePlain(bytes, options_.keep_bytes)) return memory;
+  if (void* memory = AllocateInFile(bytes)) return memory;
+  void* memory = AllocatePlain(bytes, SIZE_MAX);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+// Null where plain memory would hold more than `most` by it, or there is none.
+void* SpillPool::AllocatePlain(size_t bytes, size_t most) {
   const std::lock_guard lock(mutex_);
-  if (kept_bytes_ + bytes > options_.keep_bytes) {
-    if (void* memory = AllocateInFile(bytes)) return memory;
-  }
+  if (kept_bytes_ + bytes > most) return nullptr;
   void* memory = TakeSpare(bytes);
   if (memory == nullptr) memory = MapPlain(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  kept_bytes_ += bytes;
+  if (memory != nullptr) kept_bytes_ += bytes;
   return memory;
 }
 
@@ -127,15 +144,30 @@ void* SpillPool::TakeSpare(size_t bytes) {
   return memory;
 }
 
+// Others go on while the space is taken, which is as slow as the disk.
 void* SpillPool::AllocateInFile(size_t bytes) {
-  if (file_ < 0) file_ = OpenUnlinked(options_.folder);
-  if (file_ < 0 || !WriteZeros(file_, file_end_, bytes)) return nullptr;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_,
-                      static_cast<off_t>(file_end_));
-  if (memory == MAP_FAILED) return nullptr;
-  regions_.emplace(memory, Region{bytes, file_end_});
-  file_end_ += bytes;
+  uint64_t offset = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (file_ < 0) file_ = OpenUnlinked(options_.folder);
+    if (file_ < 0) return nullptr;
+    offset = file_end_;
+    file_end_ += bytes;
+  }
+  void* memory = MAP_FAILED;
+  if (WriteZeros(file_, offset, bytes)) {
+    memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(offset));
+  }
+  if (memory == MAP_FAILED) {
+    GiveBack(file_, offset, bytes);
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  regions_.emplace(memory, Region{bytes, offset});
   if (!watcher_.joinable()) {
+    memory_ = std::make_unique<ResidentMemory>();
+    has_file_.store(true, std::memory_order_release);
     watcher_ = std::jthread([this](const std::stop_token& stop) { WatchSize(stop); });
   }
   return memory;
@@ -156,9 +188,7 @@ void SpillPool::Release(void* memory, size_t bytes) {
     return;
   }
   munmap(memory, region->second.bytes);
-  // Where the file system cannot do it, the space comes back with the end of the file.
-  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-            static_cast<off_t>(region->second.offset), static_cast<off_t>(region->second.bytes));
+  GiveBack(file_, region->second.offset, region->second.bytes);
   regions_.erase(region);
 }
 
@@ -173,19 +203,28 @@ void SpillPool::WatchSize(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any wake;
   std::unique_lock lock(mutex);
-  // What others hold of files does not leave with ours: only what came since is worth a round, for
-  // each page that is needed again costs a fault.
-  size_t stays = 0;
-  const ResidentMemory memory;
   while (!stop.stop_requested()) {
-    // A walk through what lies in the file takes in tens of megabytes within that time.
     wake.wait_for(lock, stop, std::chrono::milliseconds(2), [] { return false; });
-    const Resident now = memory.Now();
-    stays = std::min(stays, now.of_files);
-    if (now.bytes <= options_.resident_bytes || now.of_files < stays + kWorthShrinking) continue;
-    Shrink();
-    stays = memory.Now().of_files;
+    Relieve();
   }
+}
+
+void SpillPool::Relieve() {
+  if (!has_file_.load(std::memory_order_acquire)) return;
+  const std::unique_lock lock(size_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;  // another does it
+  const Resident before = memory_->Now();
+  least_of_files_ = std::min(least_of_files_, before.of_files);
+  if (before.bytes <= options_.resident_bytes ||
+      before.of_files < least_of_files_ + kWorthShrinking) {
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_round_) return;
+  Shrink();
+  // Pages of others do not leave with ours, and ours may come back as fast as they go.
+  const bool was_worth_it = memory_->Now().of_files + kWorthShrinking / 2 <= before.of_files;
+  if (!was_worth_it) next_round_ = now + kPause;
 }
 
 // The pages leave this process; what is in them stays in the file.

@@ -3,15 +3,20 @@
 //
 //   SpillPool pool({.folder = folder});
 //   SpillVector<Row> rows{SpillAllocator<Row>(&pool)};     // a std::vector like any other
+//   SpillSteps steps(&pool);
+//   for (Row& row : rows) { steps.Next(); ... }            // long loops over what lies there
 //
 // What has left comes back when it is touched, from the system's file cache or from the disk.
 // Where the disk is full or the folder cannot be written, it stays plain memory. Threads: Allocate
 // and Release may be called from any; the vectors are as std::vector.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <stop_token>
@@ -31,7 +36,7 @@ class SpillPool {
     // Beyond, what lies in the file leaves memory. Of the whole process.
     size_t resident_bytes = size_t{256} << 20U;
   };
-  explicit SpillPool(Options options) : options_(std::move(options)) {}
+  explicit SpillPool(Options options);
   SpillPool(const SpillPool&) = delete;
   SpillPool& operator=(const SpillPool&) = delete;
   // All memory must have been released.
@@ -39,6 +44,10 @@ class SpillPool {
 
   void* Allocate(size_t bytes);
   void Release(void* memory, size_t bytes);
+  // Makes the process smaller where it has become too large. Done by itself every few milliseconds,
+  // in which a walk through what lies in the file can take in a hundred megabytes; so for whoever
+  // walks: costs nothing without a file, else some microseconds. Any thread.
+  void Relieve();
   // In the file.
   size_t spilled_bytes() const;
 
@@ -47,10 +56,13 @@ class SpillPool {
     size_t bytes;
     uint64_t offset;
   };
+  void* AllocatePlain(size_t bytes, size_t most);
   void* AllocateInFile(size_t bytes);  // null where that is not possible
   void* TakeSpare(size_t bytes);
   void WatchSize(const std::stop_token& stop);
   void Shrink();
+
+  class ResidentMemory;
 
   Options options_;
   mutable std::mutex mutex_;
@@ -60,7 +72,26 @@ class SpillPool {
   int file_ = -1;
   uint64_t file_end_ = 0;
   std::map<void*, Region> regions_;  // those in the file
-  std::jthread watcher_;             // runs once there is a file
+  std::atomic<bool> has_file_ = false;
+  std::mutex size_mutex_;                   // of what follows
+  std::unique_ptr<ResidentMemory> memory_;  // once there is a file
+  size_t least_of_files_ = SIZE_MAX;        // that the process ever held
+  std::chrono::steady_clock::time_point next_round_;
+  std::jthread watcher_;  // runs once there is a file
+};
+
+// Relieves the pool now and then. One thread.
+class SpillSteps {
+ public:
+  explicit SpillSteps(SpillPool* pool) : pool_(pool) {}
+  void Next() {
+    if (++steps_ % kStepsARound == 0 && pool_ != nullptr) pool_->Relieve();
+  }
+
+ private:
+  static constexpr uint32_t kStepsARound = 1U << 14U;  // a few megabytes of rows
+  SpillPool* pool_;
+  uint32_t steps_ = 0;
 };
 
 // Small pieces come from the heap. Without a pool all do.

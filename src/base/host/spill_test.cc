@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <thread>
 
 #include "base/test_folder.h"
 
@@ -23,6 +24,29 @@ TEST(Spill, VectorsHoldWhatTheyWereGiven) {
     const SpillVector<uint64_t> moved = std::move(grown);
     for (uint64_t i = 0; i < moved.size(); ++i) ASSERT_EQ(moved[i], i * i);
     for (uint32_t i = 0; i < sized.size(); ++i) ASSERT_EQ(sized[i], i);
+  }
+  EXPECT_EQ(pool.spilled_bytes(), 0U);
+}
+
+// Pages leave while others write to theirs: nothing of what lies in them may be lost.
+TEST(Spill, ThreadsShareAPoolThatIsRelieved) {
+  const TestFolder folder;
+  SpillPool pool({.folder = folder.path(), .keep_bytes = 0, .resident_bytes = 0});
+  const auto work = [&pool](uint64_t seed) {
+    SpillSteps steps(&pool);
+    for (int round = 0; round < 4; ++round) {
+      SpillVector<uint64_t> values(600'000, seed, SpillAllocator<uint64_t>(&pool));
+      for (uint64_t i = 0; i < values.size(); ++i) {
+        steps.Next();
+        values[i] += i;
+      }
+      pool.Relieve();
+      for (uint64_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], seed + i);
+    }
+  };
+  {
+    const std::jthread other(work, 1);
+    work(uint64_t{1} << 40U);
   }
   EXPECT_EQ(pool.spilled_bytes(), 0U);
 }

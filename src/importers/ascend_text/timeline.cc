@@ -78,7 +78,11 @@ class TimelineRows {
     rows_.first_mark = static_cast<int32_t>(stage_.instants().size());
     Reserve();
     if (cpu_process_ >= 0) rows_.issues.Add(kLateTimes, rows_.source);
-    for (int32_t id = 0; id < static_cast<int32_t>(stage_.slice_count()); ++id) Take(id);
+    base::SpillSteps steps(stage_.pool());
+    for (int32_t id = 0; id < static_cast<int32_t>(stage_.slice_count()); ++id) {
+      steps.Next();
+      Take(id);
+    }
     TakePlanes();
     Connect();
   }
@@ -121,7 +125,9 @@ class TimelineRows {
   // Rows of the kinds that grow with the trace: growing by and by would copy them.
   void Reserve() {
     std::array<size_t, static_cast<size_t>(TrackKind::kMark) + 1> counts = {};
+    base::SpillSteps steps(stage_.pool());
     for (int32_t id = 0; id < static_cast<int32_t>(stage_.slice_count()); ++id) {
+      steps.Next();
       const StagedSlice& slice = stage_.Slice(id);
       const TrackKind kind = kinds_[static_cast<size_t>(slice.track)];
       if (kind != TrackKind::kThread || IsOperator(slice)) ++counts[static_cast<size_t>(kind)];

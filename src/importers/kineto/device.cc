@@ -76,7 +76,9 @@ Result<int64_t> WriteDeviceWork(const KinetoTrace& trace, store::Transaction& tr
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<DeviceTaskRow>::Open(transaction));
   std::unordered_map<int32_t, int64_t> end_before;  // by device
   int32_t task_id = 0;
+  base::SpillSteps steps(stage.pool());
   for (const int32_t id : trace.device_work()) {
+    steps.Next();
     const StagedSlice& slice = stage.Slice(id);
     const int32_t launch = trace.LaunchOp(id);
     const SliceClass slice_class = trace.ClassAt(id);
@@ -111,7 +113,11 @@ class CpuTasks {
  public:
   explicit CpuTasks(const KinetoTrace& trace) : trace_(trace), stage_(trace.stage()) {
     FindWork();
-    for (const int32_t id : stage_.arrangement().preorder) Take(id);
+    base::SpillSteps steps(stage_.pool());
+    for (const int32_t id : stage_.arrangement().preorder) {
+      steps.Next();
+      Take(id);
+    }
     std::stable_sort(tasks_.begin(), tasks_.end(), [&](const Task& a, const Task& b) {
       return stage_.Slice(a.slice).ts < stage_.Slice(b.slice).ts;
     });

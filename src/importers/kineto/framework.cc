@@ -204,7 +204,9 @@ Status WriteFrameworkOps(const KinetoTrace& trace, store::Transaction& transacti
   Modules modules(trace);
   const trace_events::EventStage& stage = trace.stage();
   const auto count = static_cast<int32_t>(stage.slice_count());
+  base::SpillSteps steps(stage.pool());
   for (int32_t id = 0; id < count; ++id) {
+    steps.Next();
     const SliceClass slice_class = trace.ClassAt(id);
     const bool is_module =
         slice_class == SliceClass::kPython && stage.TrackOf(stage.Slice(id)).lane == kModuleLane;

@@ -54,7 +54,9 @@ void KinetoTrace::Classify() {
   }
   const auto count = static_cast<int32_t>(stage_.slice_count());
   classes_.resize(static_cast<size_t>(count), SliceClass::kOther);
+  base::SpillSteps steps(stage_.pool());
   for (int32_t id = 0; id < count; ++id) {
+    steps.Next();
     const auto& slice = stage_.Slice(id);
     if (slice.category < 0) continue;
     const SliceClass slice_class = class_of_name[static_cast<size_t>(slice.category)];
@@ -85,7 +87,9 @@ int32_t KinetoTrace::ProcessId(int32_t slice_id) const {
 
 void KinetoTrace::IndexLaunches() {
   const auto count = static_cast<int32_t>(stage_.slice_count());
+  base::SpillSteps steps(stage_.pool());
   for (int32_t id = 0; id < count; ++id) {
+    steps.Next();
     const SliceClass slice_class = ClassAt(id);
     if (slice_class == SliceClass::kOp) {
       const auto arguments = stage_.CapturedOf(id);

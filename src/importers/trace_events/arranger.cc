@@ -174,10 +174,13 @@ bool Arranger::IsBefore(uint32_t a, uint32_t b) const {
 }
 
 void Arranger::SortTrack(size_t begin, size_t end) {
-  const auto before = [this](uint32_t a, uint32_t b) { return IsBefore(a, b); };
-  const auto first = order_.begin() + static_cast<ptrdiff_t>(begin);
-  const auto last = order_.begin() + static_cast<ptrdiff_t>(end);
-  if (!std::is_sorted(first, last, before)) std::stable_sort(first, last, before);
+  base::SpillSteps steps(stage_.pool());
+  size_t sorted = begin + 1;  // up to here
+  for (; sorted < end && !IsBefore(order_[sorted], order_[sorted - 1]); ++sorted) steps.Next();
+  if (sorted >= end) return;
+  std::stable_sort(order_.begin() + static_cast<ptrdiff_t>(begin),
+                   order_.begin() + static_cast<ptrdiff_t>(end),
+                   [this](uint32_t a, uint32_t b) { return IsBefore(a, b); });
 }
 
 void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
@@ -191,7 +194,9 @@ void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
   }
   stack_.clear();
   std::vector<uint32_t> aside;
+  base::SpillSteps steps(stage_.pool());
   for (size_t i = begin; i < end; ++i) {
+    steps.Next();
     const uint32_t place = order_[i];
     const StagedSlice& slice = slices_[place];
     TakeMoments(moment, moments_end, slice.ts, place);
@@ -424,7 +429,9 @@ void Arranger::NumberSlices() {
   out.preorder.resize(order_.size());
   base::SpillVector<int32_t> id_of_place(parent_.size(), store::kNone,
                                          base::SpillAllocator<int32_t>(stage_.pool()));
+  base::SpillSteps steps(stage_.pool());
   for (size_t i = 0; i < order_.size(); ++i) {
+    steps.Next();
     const uint32_t place = order_[i];
     const auto id = lanes_[static_cast<size_t>(slices_[place].track)][depth_[place]]++;
     out.by_slice[id] = place;
@@ -434,6 +441,7 @@ void Arranger::NumberSlices() {
   }
   out.parents.resize(order_.size());
   for (size_t id = 0; id < out.parents.size(); ++id) {
+    steps.Next();
     const uint32_t parent = parent_[out.by_slice[id]];
     out.parents[id] = parent == kNoPlace ? store::kNone : id_of_place[parent];
   }

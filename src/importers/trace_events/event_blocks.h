@@ -19,6 +19,11 @@ class BlockArena {
   static constexpr size_t kBlockBytes = size_t{32} << 10U;
 
   explicit BlockArena(base::SpillPool* pool) : pool_(pool) {}
+  // For those who walk through blocks, at each.
+  void Relieve(size_t block) const {
+    constexpr size_t kBlocksARound = 64;
+    if (block % kBlocksARound == 0 && pool_ != nullptr) pool_->Relieve();
+  }
   // Not filled with anything. Valid for the life of the arena.
   void* New() {
     const std::lock_guard lock(mutex_);
@@ -82,6 +87,7 @@ class Blocks {
   void ForEach(Take&& take) {
     for (uint32_t i = 0; i < blocks_.size(); ++i) {
       const Block block = blocks_[i];
+      arena_->Relieve(i);
       for (uint32_t row = 0; row < block.count; ++row) take(i * kRows + row, block.rows[row]);
     }
   }
@@ -89,6 +95,7 @@ class Blocks {
   void ForEach(Take&& take) const {
     for (uint32_t i = 0; i < blocks_.size(); ++i) {
       const Block block = blocks_[i];
+      arena_->Relieve(i);
       for (uint32_t row = 0; row < block.count; ++row) {
         take(i * kRows + row, std::as_const(block.rows[row]));
       }

@@ -114,7 +114,7 @@ class EventStage {
   const std::vector<ProcessFact>& facts() const { return facts_; }
   store::NamePool& names() { return names_.pool(); }
   // For tables that grow with the trace.
-  base::SpillPool* pool() { return &pool_; }
+  base::SpillPool* pool() const { return &pool_; }
   store::ImportIssues& issues() { return issues_; }
   TrackTable& tracks() { return tracks_; }
   const TrackTable& tracks() const { return tracks_; }
@@ -165,7 +165,7 @@ class EventStage {
   const Dialect& dialect_;
   ImportOptions options_;
   std::string path_;
-  base::SpillPool pool_;  // before all that lies in it
+  mutable base::SpillPool pool_;  // before all that lies in it
   BlockArena arena_;
   SharedNames names_;
   TrackTable tracks_;

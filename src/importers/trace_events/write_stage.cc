@@ -80,7 +80,9 @@ Status EventStage::WriteTracks(store::Transaction& transaction) {
 Status EventStage::WriteSlices(store::Transaction& transaction, store::ZoomWriter& zoom) const {
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::SliceRow>::Open(transaction));
   constexpr int32_t kTold = 1 << 16;
+  base::SpillSteps steps(&pool_);
   for (int32_t id = 0; id < slice_count(); ++id) {
+    steps.Next();
     if (options_.watch != nullptr && id % kTold == kTold - 1) {
       if (options_.watch->cancelled()) return base::CancelledError("the import was cancelled");
       options_.watch->Write(kTold);
@@ -123,7 +125,9 @@ Status EventStage::WriteFlows(store::Transaction& transaction) {
   const std::unique_ptr<const FlowPairs> pairs = std::move(flow_pairs_);
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::FlowRow>::Open(transaction));
   int32_t id = 0;
+  base::SpillSteps steps(pool());
   for (const FlowPairs::Flow& flow : pairs->flows()) {
+    steps.Next();
     const FlowEnd& from = staged_.flows[flow.from];
     const FlowEnd& to = staged_.flows[flow.to];
     unbound_flows_ += (from.slice < 0 ? 1 : 0) + (to.slice < 0 ? 1 : 0);
