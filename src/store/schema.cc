@@ -65,7 +65,7 @@ std::string CreateTable(const TableInfo& table) {
     if (!columns.empty()) columns += ", ";
     columns += Concat(Quoted(column.name), " ", BaseSqlType(column.type));
   }
-  if (IsPacked(table.name)) columns = Concat("r STRUCT(", columns, ")");
+  if (table.stored != table.base_table) columns = Concat("r STRUCT(", columns, ")");
   return Concat("CREATE TABLE ", Quoted(table.stored), " (", columns, ")");
 }
 
@@ -95,9 +95,9 @@ std::string CreateUnpacked(const TableInfo& table) {
   return view;
 }
 
-// The names of such a column are found by an inner join, which the database does by place: a third
-// to a half of the time of an outer one, which it does by hash. Of the tables with many rows, and
-// one column a table, since the database is free to change the order of two such joins.
+// The names of such a column are found by an inner join, which the database does by place; an outer
+// one, by hash, makes queries a fifth to a half slower. Only in tables with many rows, and for
+// one column of each, since the database is free to change the order of two such joins.
 bool IsFoundByPlace(const TableInfo& table, const ColumnInfo& column) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kColumns = {
       {{"slice", "category"}, {"flow", "kind"}}};

@@ -42,8 +42,8 @@ Status Arranger::Run() {
   AddTracksOfMarks();
   AddBase();
   // What needs no order may be done beside.
-  base::TaskGroup beside(stage_.options_.threads);
   Status written;
+  base::TaskGroup beside(stage_.options_.threads);
   if (stage_.options_.threads > 1) {
     beside.Run([this] { stage_.PairFlows(); });
     beside.Run([&] { written = stage_.WriteArguments(); });
