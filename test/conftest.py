@@ -1,8 +1,15 @@
 """What tests of several folders need."""
 
+import signal
 import subprocess
 
 import pytest
+
+
+def pytest_configure():
+    """Started in the background of a script, all programs would inherit Ctrl-C as ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(name="mount_disk")

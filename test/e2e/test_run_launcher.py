@@ -107,8 +107,6 @@ def test_the_terminals_interrupt_arrives_once(sonde, home, tmp_path):
     )
     pid, terminal = pty.fork()
     if pid == 0:
-        # Tests in the background of a script inherit it as ignored, and sh cannot trap it then.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.environ["SONDE_HOME"] = str(home)
         os.chdir(tmp_path)
         os.execv(sonde, ["sonde", "run", "--quiet", "--", "sh", "-c", script])

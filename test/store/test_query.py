@@ -166,12 +166,15 @@ def test_a_signal_leaves_no_temporary_file(span, tmp_path, number):
     sql = "SELECT * FROM range(1000000000000)"
     words = [SONDE, "query", str(span), sql, "--format", "csv", "-o", str(tmp_path / "out.csv")]
     with subprocess.Popen(words) as process:
-        end = time.monotonic() + 60
-        while not list(tmp_path.iterdir()) and time.monotonic() < end:
-            time.sleep(0.01)
-        assert list(tmp_path.iterdir())
-        process.send_signal(number)
-        assert process.wait(timeout=60) == -number
+        try:
+            end = time.monotonic() + 60
+            while not list(tmp_path.iterdir()) and time.monotonic() < end:
+                time.sleep(0.01)
+            assert list(tmp_path.iterdir())
+            process.send_signal(number)
+            assert process.wait(timeout=60) == -number
+        finally:
+            process.kill()  # else it would fill the disk
     assert list(tmp_path.iterdir()) == []
 
 

@@ -22,7 +22,7 @@ def find_sonde():
     return command
 
 
-@pytest.fixture(name="rows")
+@pytest.fixture(scope="session", name="rows")
 def make_rows(sonde):
     """rows(path, sql) returns the rows as dictionaries."""
 

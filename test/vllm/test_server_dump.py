@@ -178,9 +178,13 @@ def test_every_way_a_request_ends(dumped, may_fail, tmp_path):
         assert 3 <= new_steps() < 110
         assert server.call("/v1/completions", {**body, "max_tokens": 1000})[0] == 400
         assert new_steps() == 0
-        with ThreadPoolExecutor(2) as pool:
-            long = list(pool.map(lambda prompt: server.ask(prompt, 100), ("x", "y")))
-        assert all(long) and number(server, "num_preemptions_total") > 0
+        for _ in range(5):
+            with ThreadPoolExecutor(2) as pool:
+                assert all(pool.map(lambda prompt: server.ask(prompt, 100), ("x", "y")))
+            # On a loaded machine one may have ended before both need much room.
+            if number(server, "num_preemptions_total") > 0:
+                break
+        assert number(server, "num_preemptions_total") > 0
         assert new_steps() > 100
         Path(may_fail["FAIL_FILE"]).touch()
         assert server.call("/v1/completions", {**body, "max_tokens": 2})[0] == 500

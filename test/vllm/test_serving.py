@@ -42,16 +42,20 @@ def profiled(server, work):
 
 
 @pytest.fixture(scope="module", name="four")
-def ask_four(server):
+def ask_four(server, rows):
     """Four requests at once where two fit, with the counters of /metrics before and after."""
 
     def work():
         with ThreadPoolExecutor(len(PROMPTS)) as pool:
             return list(pool.map(lambda prompt: server.ask(prompt, TOKENS), PROMPTS))
 
-    before = metrics(server)
-    _, session = profiled(server, work)
-    after = metrics(server)
+    for _ in range(5):
+        before = metrics(server)
+        _, session = profiled(server, work)
+        after = metrics(server)
+        # On a loaded machine one may have ended before the next came in.
+        if rows(session, "SELECT max(waiting_requests) AS n FROM engine_step")[0]["n"] >= 1:
+            break
     return session, {name: after[name] - before.get(name, 0) for name in after}
 
 
