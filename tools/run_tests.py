@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,8 +55,10 @@ def read_junit(path):
     return tally
 
 
-def run_part(title, command, junit, environment=None, folder=ROOT):
-    """Runs one part; one that ends badly without naming a failed test counts as one failed."""
+def run_part(title, command, junit, environment=None, folder=ROOT, output=None):
+    """Runs one part; one that ends badly without naming a failed test counts as one failed.
+
+    `output` is a file for what the part prints, where that must not be mixed with another's."""
     print(f"== {title}", flush=True)
     started = time.monotonic()
     try:
@@ -65,6 +68,8 @@ def run_part(title, command, junit, environment=None, folder=ROOT):
             env={**os.environ, **(environment or {})},
             timeout=LONGEST_PART_S,
             check=False,
+            stdout=output,
+            stderr=output,
         ).returncode
         end = f"exit status {code}"
     except subprocess.TimeoutExpired:
@@ -140,6 +145,23 @@ def run_page_tests(title, config, junit):
     return run_part(title, command, junit, folder=ROOT / "web")
 
 
+def run_python_tests(work, pytest_arguments):
+    """Servers are waited for most of the time: their tests run beside all others."""
+
+    def run(title, folders, output=None):
+        junit = work / f"{title.replace(' ', '_')}.xml"
+        command = [sys.executable, "-m", "pytest", "-q", *folders, f"--junitxml={junit}"]
+        return run_part(title, command + pytest_arguments, junit, output=output)
+
+    with open(work / "servers.txt", "w+b") as output, ThreadPoolExecutor(1) as pool:
+        servers = pool.submit(run, "Python tests of servers", ["test/vllm"], output)
+        others = run("Python tests", ["test", "--ignore=test/compat", "--ignore=test/vllm"])
+        tallies = [others, servers.result()]
+        output.seek(0)
+        print(output.read().decode(errors="replace"), flush=True)
+    return tallies
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -158,18 +180,7 @@ def main():
         tallies.append(
             run_ctest("C++ tests, dev", ROOT / "build" / "dev", work / "dev.xml", arguments.jobs)
         )
-        pytest = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "test",
-            "--ignore=test/compat",
-            f"--junitxml={work / 'py.xml'}",
-        ]
-        tallies.append(
-            run_part("Python tests", pytest + arguments.pytest_arguments, work / "py.xml")
-        )
+        tallies += run_python_tests(work, arguments.pytest_arguments)
         tallies.append(run_page_tests("Page, logic", "vite.config.ts", work / "page.xml"))
         tallies.append(
             run_page_tests("Page, in the browser", "vitest.browser.config.ts", work / "browser.xml")

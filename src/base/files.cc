@@ -133,7 +133,7 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
 
 Result<MappedFile> MappedFile::Open(const std::string& path, Access access) {
   // A pipe without writer would hold up the opening; it has no size, so it is empty here.
-  const ScopedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  ScopedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.value < 0) return ErrnoStatus(errno, "open", path);
   struct stat info{};
   if (fstat(file.value, &info) != 0) return ErrnoStatus(errno, "look at", path);
@@ -144,23 +144,40 @@ Result<MappedFile> MappedFile::Open(const std::string& path, Access access) {
   void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.value, 0);
   if (address == MAP_FAILED) return ErrnoStatus(errno, "map", path);
   // Advice only: a refusal changes speed, nothing else.
-  madvise(address, size, access == Access::kSequential ? MADV_SEQUENTIAL : MADV_RANDOM);
+  madvise(address, size, access == Access::kRandom ? MADV_RANDOM : MADV_SEQUENTIAL);
   mapped.data_ = static_cast<const std::byte*>(address);
   mapped.size_ = size;
+  if (access == Access::kCopies) mapped.file_ = std::exchange(file.value, -1);
   return mapped;
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      file_(std::exchange(other.file_, -1)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(file_, other.file_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+  if (file_ >= 0) close(file_);
+}
+
+size_t MappedFile::CopyTo(uint64_t offset, std::span<char> to) const {
+  size_t copied = 0;
+  while (copied < to.size()) {
+    const ssize_t n = pread(file_, to.data() + copied, to.size() - copied,
+                            static_cast<off_t>(offset + copied));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    copied += static_cast<size_t>(n);
+  }
+  return copied;
 }
 
 void MappedFile::Forget(size_t offset, size_t size) const {

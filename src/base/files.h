@@ -33,7 +33,11 @@ Result<std::string> ReadFile(const std::string& path,
 // page that is gone kills the process. A file that grows keeps the size it had.
 class MappedFile {
  public:
-  enum class Access { kSequential, kRandom };
+  enum class Access {
+    kSequential,
+    kRandom,
+    kCopies,  // as kSequential, and CopyTo can be used: the file stays open
+  };
 
   static Result<MappedFile> Open(const std::string& path, Access access = Access::kSequential);
   MappedFile() = default;
@@ -51,10 +55,14 @@ class MappedFile {
   // Gives the pages of [offset, offset + size) back to the system; they are read again when
   // touched.
   void Forget(size_t offset, size_t size) const;
+  // Copies bytes of the file past the mapping; returns how many, less than asked for at the end or
+  // where they cannot be read. Any thread.
+  size_t CopyTo(uint64_t offset, std::span<char> to) const;
 
  private:
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
+  int file_ = -1;  // only with kCopies
 };
 
 // --- Writing ---------------------------------------------------------------------------------

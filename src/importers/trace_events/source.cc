@@ -40,6 +40,9 @@ class MappedSource : public TextSource {
                  static_cast<size_t>(end - begin));
   }
 
+  size_t Copy(uint64_t offset, std::span<char> to) const override {
+    return file_.CopyTo(offset, to);
+  }
   bool packed() const override { return false; }
 
  private:
@@ -87,6 +90,7 @@ class GzipSource : public TextSource {
 
   void Forget(const char* /*position*/) override {}
   void ForgetPiece(const char* /*begin*/, const char* /*end*/) const override {}
+  size_t Copy(uint64_t /*offset*/, std::span<char> /*to*/) const override { return 0; }
   bool packed() const override { return true; }
 
  private:
@@ -163,7 +167,8 @@ Result<std::unique_ptr<TextSource>> TextSource::Open(const std::string& path,
   if (base::IsDirectory(path)) {
     return base::InvalidArgumentError(base::Concat("'", path, "' is a folder, not a trace file"));
   }
-  SONDE_ASSIGN_OR_RETURN(base::MappedFile file, base::MappedFile::Open(path));
+  SONDE_ASSIGN_OR_RETURN(base::MappedFile file,
+                         base::MappedFile::Open(path, base::MappedFile::Access::kCopies));
   const bool packed =
       file.size() >= 2 && file.data()[0] == std::byte{0x1f} && file.data()[1] == std::byte{0x8b};
   if (packed) return GzipSource::Open(std::move(file), path, issues);

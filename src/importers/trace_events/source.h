@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/status.h"
@@ -37,6 +38,9 @@ class TextSource {
   virtual void Forget(const char* position) = 0;
   // The same for a piece in the middle of a plain file; any thread.
   virtual void ForgetPiece(const char* begin, const char* end) const = 0;
+  // Copies what lies from there on in a plain file: pages that are mapped cost more, most of all
+  // beside other threads. Returns how much was had, less than asked for at the end. Any thread.
+  virtual size_t Copy(uint64_t offset, std::span<char> to) const = 0;
   virtual bool packed() const = 0;
 
  protected:

@@ -1,18 +1,16 @@
 #include "importers/trace_events/stage.h"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "base/files.h"
-#include "base/host/parallel.h"
 #include "base/strings.h"
 #include "importers/import_watch.h"
 #include "importers/trace_events/collector.h"
 #include "importers/trace_events/flow_pairs.h"
 #include "importers/trace_events/issues.h"
+#include "importers/trace_events/piece_run.h"
 #include "importers/trace_events/reader.h"
 
 namespace sonde::importers::trace_events {
@@ -20,92 +18,6 @@ namespace {
 
 // Of staged events, in plain memory; a trace of 250 MB needs about as much.
 constexpr size_t kKeepBytes = size_t{96} << 20U;
-constexpr ptrdiff_t kPieceBytes = ptrdiff_t{4} << 20U;
-
-// The events of a plain file, cut in pieces that several readers take in turn.
-class PieceRun {
- public:
-  PieceRun(const Window& window, const TextSource& source, const std::string& path)
-      : window_(window), source_(source), path_(path) {
-    const auto count = (window.end - window.begin + kPieceBytes - 1) / kPieceBytes;
-    pieces_.resize(static_cast<size_t>(std::max<ptrdiff_t>(count, 1)));
-  }
-
-  void Run(std::vector<std::unique_ptr<Collector>>& collectors) {
-    base::ParallelFor(collectors.size(), {.max_threads = static_cast<int>(collectors.size())},
-                      [&](size_t begin, size_t end) {
-                        for (size_t i = begin; i < end; ++i) Work(*collectors[i]);
-                      });
-  }
-
-  Status status() const {
-    for (const Piece& piece : pieces_) SONDE_RETURN_IF_ERROR(piece.status);
-    return {};
-  }
-  bool cut_wrongly() const { return cut_wrongly_; }
-
-  // Joins the pieces; returns where the array ends.
-  const char* Join(Staged& staged) {
-    const char* end = window_.end;
-    bool ended = false;
-    for (Piece& piece : pieces_) {
-      if (piece.begin == nullptr) continue;
-      if (ended) cut_wrongly_ = true;
-      if (piece.staged) staged.Append(std::move(*piece.staged));
-      piece.staged.reset();
-      ended = piece.end != EventArrayReader::End::kStop;
-      end = piece.position;
-    }
-    return end;
-  }
-
- private:
-  struct Piece {
-    const char* begin = nullptr;
-    const char* position = nullptr;
-    EventArrayReader::End end = EventArrayReader::End::kStop;
-    std::optional<Staged> staged;
-    Status status;
-  };
-
-  void Work(Collector& collector) {
-    for (size_t i = next_++; i < pieces_.size() && !cut_wrongly_; i = next_++) {
-      const char* begin = Boundary(i);
-      const char* stop = Boundary(i + 1);
-      if (begin == nullptr || begin == stop) continue;
-      RunPiece(pieces_[i], begin, stop, collector);
-    }
-  }
-
-  void RunPiece(Piece& piece, const char* begin, const char* stop, Collector& collector) {
-    Window window = window_;
-    window.offset += static_cast<uint64_t>(begin - window.begin);
-    window.begin = begin;
-    piece.begin = begin;
-    EventArrayReader reader(window, nullptr, path_, collector, collector.issues());
-    piece.status = reader.Run(stop);
-    piece.end = reader.end();
-    piece.position = reader.position();
-    piece.staged = collector.TakeStaged();
-    if (piece.end == EventArrayReader::End::kStop && piece.position != stop) cut_wrongly_ = true;
-    source_.ForgetPiece(begin, piece.position);
-  }
-
-  // Where piece `i` begins; null where no event begins behind its place.
-  const char* Boundary(size_t i) const {
-    if (i == 0) return window_.begin;
-    const ptrdiff_t offset = static_cast<ptrdiff_t>(i) * kPieceBytes;
-    if (offset >= window_.end - window_.begin) return nullptr;
-    return FindEventBoundary(window_.begin + offset, window_.end);
-  }
-
-  Window window_;
-  const TextSource& source_;
-  const std::string& path_;
-  std::vector<Piece> pieces_;
-  std::atomic<size_t> next_ = 0;
-  std::atomic<bool> cut_wrongly_ = false;
-};
 
 }  // namespace
 
@@ -142,8 +54,8 @@ Status EventStage::Read(const std::string& path) {
   bool cut_wrongly = false;
   // What a further file gives cannot be thrown away by itself: it is never cut in pieces.
   const size_t first = collectors_.size();
-  const int threads = first == 0 ? std::max(1, options_.threads) : 1;
-  SONDE_RETURN_IF_ERROR(ReadPieces(path, threads, cut_wrongly));
+  const int readers = first == 0 ? std::max(1, options_.threads) : 0;
+  SONDE_RETURN_IF_ERROR(ReadFile(path, readers, cut_wrongly));
   if (cut_wrongly) {
     // A place that looked like one between two events was none (events inside of arguments): what
     // was read is thrown away, and one reader takes the whole file.
@@ -153,7 +65,7 @@ Status EventStage::Read(const std::string& path) {
     staged_ = Staged(&arena_);
     issues_ = {};
     metadata_.clear();
-    SONDE_RETURN_IF_ERROR(ReadPieces(path, 1, cut_wrongly));
+    SONDE_RETURN_IF_ERROR(ReadFile(path, 0, cut_wrongly));
   }
   for (size_t i = first; i < collectors_.size(); ++i) {
     Collector& collector = *collectors_[i];
@@ -167,18 +79,17 @@ Status EventStage::Read(const std::string& path) {
   return {};
 }
 
-Status EventStage::ReadPieces(const std::string& path, int threads, bool& cut_wrongly) {
+Status EventStage::ReadFile(const std::string& path, int readers, bool& cut_wrongly) {
   cut_wrongly = false;
   SONDE_ASSIGN_OR_RETURN(const auto source, TextSource::Open(path, issues_));
-  const Window& whole = source->window();
   if (options_.watch != nullptr) {
     constexpr uint64_t kPacking = 10;  // of a trace, about
     const uint64_t size = base::FileSize(path).value_or(0);
     options_.watch->Expect(source->packed() ? size * kPacking : size);
   }
-  const bool in_pieces = !source->packed() && threads > 1 && whole.end - whole.begin > kPieceBytes;
+  const bool in_pieces = readers > 0 && PieceRun::IsWorthwhile(*source);
   const size_t first = collectors_.size();
-  for (int i = 0; i < (in_pieces ? threads : 1); ++i) {
+  for (int i = 0; i < (in_pieces ? readers : 1); ++i) {
     collectors_.push_back(
         std::make_unique<Collector>(*this, static_cast<uint32_t>(collectors_.size())));
     if (store_ == nullptr) continue;
@@ -190,8 +101,7 @@ Status EventStage::ReadPieces(const std::string& path, int threads, bool& cut_wr
   if (in_pieces) {
     runner = [&](const Window& window) -> Result<const char*> {
       PieceRun run(window, *source, path);
-      run.Run(collectors_);
-      SONDE_RETURN_IF_ERROR(run.status());
+      SONDE_RETURN_IF_ERROR(run.Run(collectors_));
       const char* end = run.Join(staged_);
       cut_wrongly = run.cut_wrongly();
       return end;

@@ -151,7 +151,8 @@ class EventStage {
   friend class Collector;
   friend class Arranger;
   friend class EdgePairs;
-  Status ReadPieces(const std::string& path, int threads, bool& cut_wrongly);
+  // By so many readers, each a piece at a time; 0: by one, as a whole.
+  Status ReadFile(const std::string& path, int readers, bool& cut_wrongly);
   Status WriteArguments();
   void PairFlows();
   // The number of the set that both become together.
