@@ -171,8 +171,8 @@ MappedFile::~MappedFile() {
 size_t MappedFile::CopyTo(uint64_t offset, std::span<char> to) const {
   size_t copied = 0;
   while (copied < to.size()) {
-    const ssize_t n = pread(file_, to.data() + copied, to.size() - copied,
-                            static_cast<off_t>(offset + copied));
+    const ssize_t n =
+        pread(file_, to.data() + copied, to.size() - copied, static_cast<off_t>(offset + copied));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     copied += static_cast<size_t>(n);

@@ -192,5 +192,20 @@ TEST(Paths, Parts) {
   EXPECT_TRUE(AbsolutePath("x").starts_with('/'));
 }
 
+TEST(MappedFile, CopiesBytesPastTheMapping) {
+  const TestFolder folder;
+  const std::string path = folder.File("a");
+  ASSERT_TRUE(WriteFileAtomically(path, "0123456789").ok());
+  auto file = MappedFile::Open(path, MappedFile::Access::kCopies);
+  ASSERT_TRUE(file.ok());
+  const MappedFile moved = std::move(*file);
+  std::string text(4, '.');
+  EXPECT_EQ(moved.CopyTo(3, text), 4U);
+  EXPECT_EQ(text, "3456");
+  EXPECT_EQ(moved.CopyTo(8, text), 2U);
+  EXPECT_EQ(text, "8956");
+  EXPECT_EQ(moved.CopyTo(20, text), 0U);
+}
+
 }  // namespace
 }  // namespace sonde::base

@@ -211,8 +211,8 @@ void SpillPool::WatchSize(const std::stop_token& stop) {
 
 void SpillPool::Relieve() {
   if (!has_file_.load(std::memory_order_acquire)) return;
-  const std::unique_lock lock(size_mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;  // another does it
+  // Who walks while another does it would map again as fast as that gives back.
+  const std::lock_guard lock(size_mutex_);
   const Resident before = memory_->Now();
   least_of_files_ = std::min(least_of_files_, before.of_files);
   if (before.bytes <= options_.resident_bytes ||

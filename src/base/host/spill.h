@@ -89,7 +89,7 @@ class SpillSteps {
   }
 
  private:
-  static constexpr uint32_t kStepsARound = 1U << 14U;  // a few megabytes of rows
+  static constexpr uint32_t kStepsARound = 1U << 11U;  // a few megabytes of rows
   SpillPool* pool_;
   uint32_t steps_ = 0;
 };
