@@ -157,14 +157,17 @@ Result<int64_t> WriteCommunication(const KinetoTrace& trace, store::Transaction&
                          store::TableWriter<store::CommunicationOpRow>::Open(transaction));
   Writer writer(trace);
   int64_t count = 0;
+  base::SpillSteps steps(trace.stage().pool());
   if (!trace.device_work().empty()) {
     for (const int32_t id : trace.device_work()) {
+      steps.Next();
       if (!IsDeviceCollective(trace, id)) continue;
       table.Append(writer.Row(id, true));
       ++count;
     }
   } else {
     for (const int32_t id : trace.stage().arrangement().preorder) {
+      steps.Next();
       if (!IsHostCollective(trace, id)) continue;
       table.Append(writer.Row(id, false));
       ++count;

@@ -176,7 +176,9 @@ class CpuTasks {
   void FindWork() {
     places_.assign(static_cast<size_t>(stage_.slice_count()), Place::kPlain);
     const auto& preorder = stage_.arrangement().preorder;
+    base::SpillSteps steps(stage_.pool());
     for (size_t i = preorder.size(); i-- > 0;) {
+      steps.Next();
       const int32_t id = preorder[i];
       const int32_t parent = stage_.Parent(id);
       if (parent < 0) continue;

@@ -121,13 +121,18 @@ class Modules {
   explicit Modules(const KinetoTrace& trace)
       : trace_(trace), module_of_(base::SpillAllocator<int32_t>(trace.stage().pool())) {
     const trace_events::EventStage& stage = trace.stage();
+    base::SpillSteps steps(stage.pool());
     for (const int32_t id : stage.arrangement().preorder) {
+      steps.Next();
       const trace_events::TrackEntry& track = stage.TrackOf(stage.Slice(id));
       if (track.lane == kModuleLane && track.thread >= 0) by_thread_[track.thread].push_back(id);
     }
     if (by_thread_.empty()) return;
     module_of_.assign(static_cast<size_t>(stage.slice_count()), store::kNone);
-    for (const int32_t id : stage.arrangement().preorder) Take(id);
+    for (const int32_t id : stage.arrangement().preorder) {
+      steps.Next();
+      Take(id);
+    }
   }
 
   int32_t Of(int32_t slice_id) const {
