@@ -46,7 +46,7 @@ class SpillPool {
   void Release(void* memory, size_t bytes);
   // Makes the process smaller where it has become too large. Done by itself every few milliseconds,
   // in which a walk through what lies in the file can take in a hundred megabytes; so for whoever
-  // walks: costs nothing without a file, else some microseconds. Any thread.
+  // walks: free without a file, else some microseconds, or a wait for who does it. Any thread.
   void Relieve();
   // In the file.
   size_t spilled_bytes() const;
@@ -89,7 +89,7 @@ class SpillSteps {
   }
 
  private:
-  static constexpr uint32_t kStepsARound = 1U << 11U;  // a few megabytes of rows
+  static constexpr uint32_t kStepsARound = 1U << 11U;  // each may bring 64 kB
   SpillPool* pool_;
   uint32_t steps_ = 0;
 };
