@@ -33,9 +33,9 @@ std::string Imported(const std::string& text, bool packed, int threads) {
   EXPECT_TRUE(imported.ok()) << imported.status().message();
   return testing::QueryText(
              *imported->store,
-             "SELECT s.ts, s.dur, s.name, s.depth, length(a.value), hash(a.value)::VARCHAR FROM "
-             "slice s "
-             "LEFT JOIN args a ON a.args_id = s.args_id AND key = 'id' ORDER BY slice_id") +
+             "SELECT s.ts, s.dur, s.name, s.depth, length(a.value), hash(a.value)::VARCHAR "
+             "FROM slice s LEFT JOIN args a ON a.args_id = s.args_id AND key = 'id' "
+             "ORDER BY slice_id") +
          testing::QueryText(*imported->store,
                             "SELECT code, count FROM import_issue ORDER BY code, count");
 }
