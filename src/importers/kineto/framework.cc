@@ -1,4 +1,5 @@
 // What Kineto says about operators: scope, shapes, stacks, modules.
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -121,6 +122,11 @@ class Modules {
   explicit Modules(const KinetoTrace& trace)
       : trace_(trace), module_of_(base::SpillAllocator<int32_t>(trace.stage().pool())) {
     const trace_events::EventStage& stage = trace.stage();
+    const auto& tracks = stage.tracks().tracks;
+    if (std::none_of(tracks.begin(), tracks.end(),
+                     [](const auto& track) { return track.lane == kModuleLane; })) {
+      return;
+    }
     base::SpillSteps steps(stage.pool());
     for (const int32_t id : stage.arrangement().preorder) {
       steps.Next();
