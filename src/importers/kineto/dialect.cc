@@ -70,19 +70,15 @@ std::vector<CapturedKey> KinetoDialect::captured_keys() const {
   return {{"External id", false},
           {"correlation", false},
           {"Sequence number", false},
-          {"Fwd thread id", false},
           {"Input Dims", true},
           {"Input type", true},
           {"Call stack", true},
-          {"device", false},
-          {"stream", false},
           {"Collective name", true},
           {"Process Group Name", true},
           {"Process Group Description", true},
           {"Process Group Ranks", true},
           {"Group size", false},
           {"In msg nelems", false},
-          {"Out msg nelems", false},
           {"dtype", true},
           {"Src Rank", false},
           {"Dst Rank", false},
@@ -92,8 +88,7 @@ std::vector<CapturedKey> KinetoDialect::captured_keys() const {
           {"Device Id", false},
           {"Total Allocated", false},
           {"Total Reserved", false},
-          {"external id", false},
-          {"streamId", false}};
+          {"external id", false}};
 }
 
 uint8_t KinetoDialect::LaneOf(const TraceEvent& event) const {

@@ -34,19 +34,15 @@ enum Key : size_t {
   kExternalId,
   kCorrelation,
   kSequence,
-  kForwardThread,
   kInputDims,
   kInputTypes,
   kCallStack,
-  kDevice,
-  kStream,
   kCollective,
   kGroupName,
   kGroupDescription,
   kGroupRanks,
   kGroupSize,
   kInElements,
-  kOutElements,
   kDataType,
   kSourceRank,
   kTargetRank,
@@ -57,7 +53,6 @@ enum Key : size_t {
   kTotalAllocated,
   kTotalReserved,
   kOldExternalId,
-  kOldStream,
 };
 
 inline constexpr std::string_view kModulePrefix = "nn.Module: ";

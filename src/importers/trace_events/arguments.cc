@@ -1,11 +1,9 @@
 #include "importers/trace_events/arguments.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <utility>
 
-#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/strings.h"
@@ -82,26 +80,6 @@ ArgumentValue Typed(const JsonValue& value) {
 }
 
 }  // namespace
-
-int32_t CapturedArguments::Add(uint32_t mask, std::span<const int64_t> values) {
-  const auto count = static_cast<uint32_t>(base::CountBits(mask));
-  auto [index, word] = words_.Add(1 + 2 * count);
-  *word++ = mask;
-  for (uint32_t left = mask; left != 0; left &= left - 1) {
-    const auto value = static_cast<uint64_t>(values[static_cast<size_t>(std::countr_zero(left))]);
-    *word++ = static_cast<uint32_t>(value);
-    *word++ = static_cast<uint32_t>(value >> 32U);
-  }
-  return index;
-}
-
-std::optional<int64_t> CapturedSet::Get(size_t key) const {
-  if (words_ == nullptr) return std::nullopt;
-  const uint32_t bit = 1U << key;
-  if ((words_[0] & bit) == 0) return std::nullopt;
-  const uint32_t* value = words_ + 1 + 2 * base::CountBits(words_[0] & (bit - 1));
-  return static_cast<int64_t>(value[0] | (uint64_t{value[1]} << 32U));
-}
 
 ArgumentSplitter::ArgumentSplitter(const std::vector<CapturedKey>& keys, NameCache& names,
                                    ArgumentNumbers& numbers, BlockArena* arena)

@@ -10,12 +10,12 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "importers/trace_events/captured_arguments.h"
 #include "importers/trace_events/common_parts.h"
 #include "importers/trace_events/dialect.h"
 #include "importers/trace_events/event_blocks.h"
@@ -27,30 +27,6 @@
 #include "store/table_writer.h"
 
 namespace sonde::importers::trace_events {
-
-// Captured values of one argument set: a mask of those present, then the values.
-class CapturedSet {
- public:
-  CapturedSet() = default;  // has none
-  explicit CapturedSet(const uint32_t* words) : words_(words) {}
-  std::optional<int64_t> Get(size_t key) const;
-
- private:
-  const uint32_t* words_ = nullptr;
-};
-
-// Those of all sets.
-class CapturedArguments {
- public:
-  explicit CapturedArguments(BlockArena* arena) : words_(arena) {}
-  int32_t Add(uint32_t mask, std::span<const int64_t> values);
-  CapturedSet At(int32_t index) const {
-    return index < 0 ? CapturedSet() : CapturedSet(words_.At(index));
-  }
-
- private:
-  WordBlocks words_;
-};
 
 // The key behind which a value stands.
 struct MemberFacts {

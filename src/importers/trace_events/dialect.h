@@ -21,7 +21,7 @@ struct CapturedKey {
 
 // Events of one thread may lie on several tracks, called lanes. Flows bind to lane 0.
 inline constexpr uint8_t kMaxLanes = 8;
-inline constexpr size_t kMaxCapturedKeys = 32;
+inline constexpr size_t kMaxCapturedKeys = 31;
 
 struct TrackLabel {
   std::string kind = "thread";  // see the table track

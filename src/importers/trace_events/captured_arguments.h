@@ -1,0 +1,74 @@
+// Values of arguments that a dialect captures (Dialect::captured_keys), of all sets that one reader
+// meets: a word that tells which keys have one, then the values.
+//
+// Most are small counts and ids: a set without a value beyond 32 bits takes a word each, any other
+// two. One thread adds; any may look at what is there.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/bits.h"
+#include "importers/trace_events/dialect.h"
+#include "importers/trace_events/event_blocks.h"
+
+namespace sonde::importers::trace_events {
+
+// Captured values of one argument set.
+class CapturedSet {
+ public:
+  CapturedSet() = default;  // has none
+  explicit CapturedSet(const uint32_t* words) : words_(words) {}
+  std::optional<int64_t> Get(size_t key) const {
+    if (words_ == nullptr) return std::nullopt;
+    const uint32_t head = words_[0];
+    const uint32_t bit = 1U << key;
+    if ((head & bit) == 0) return std::nullopt;
+    const int before = base::CountBits(head & (bit - 1));
+    if ((head & kIsWide) == 0) return words_[1 + before];
+    const uint32_t* value = words_ + 1 + 2 * before;
+    return static_cast<int64_t>(value[0] | (uint64_t{value[1]} << 32U));
+  }
+
+ private:
+  friend class CapturedArguments;
+  static constexpr uint32_t kIsWide = 1U << kMaxCapturedKeys;
+  const uint32_t* words_ = nullptr;
+};
+
+class CapturedArguments {
+ public:
+  explicit CapturedArguments(BlockArena* arena) : words_(arena) {}
+
+  // `values` by key, of which those in `mask` count. The index that At() takes.
+  int32_t Add(uint32_t mask, std::span<const int64_t> values) {
+    uint64_t all = 0;
+    ForEach(mask, values, [&](uint64_t value) { all |= value; });
+    const bool is_wide = all > UINT32_MAX;
+    const auto count = static_cast<uint32_t>(base::CountBits(mask));
+    auto [index, word] = words_.Add(1 + (is_wide ? 2 * count : count));
+    *word++ = mask | (is_wide ? CapturedSet::kIsWide : 0);
+    ForEach(mask, values, [&, next = word](uint64_t value) mutable {
+      *next++ = static_cast<uint32_t>(value);
+      if (is_wide) *next++ = static_cast<uint32_t>(value >> 32U);
+    });
+    return index;
+  }
+  CapturedSet At(int32_t index) const {
+    return index < 0 ? CapturedSet() : CapturedSet(words_.At(index));
+  }
+
+ private:
+  template <class Take>
+  static void ForEach(uint32_t mask, std::span<const int64_t> values, Take&& take) {
+    for (; mask != 0; mask &= mask - 1) {
+      take(static_cast<uint64_t>(values[static_cast<size_t>(std::countr_zero(mask))]));
+    }
+  }
+
+  WordBlocks words_;
+};
+
+}  // namespace sonde::importers::trace_events
