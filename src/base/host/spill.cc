@@ -20,6 +20,9 @@ namespace sonde::base {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20U;
+// Clearing a huge page takes a tenth to a fifth of that; where a virtual machine's host took the
+// memory back, and finds it again in small pages, ten times as much, and small ones are faster.
+constexpr auto kSlowHugePage = std::chrono::milliseconds(1);
 constexpr size_t kSpareBytes = size_t{16} << 20U;
 // What came less than that would come again: each page that is needed costs a fault.
 constexpr size_t kWorthShrinking = size_t{32} << 20U;
@@ -28,7 +31,8 @@ constexpr auto kPause = std::chrono::milliseconds(8);  // after a round that was
 size_t Rounded(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
 
 // Aligned to huge pages; null where there is none. Not from the heap, which keeps what it once had.
-void* MapPlain(size_t bytes) {
+// `with_huge_pages` is set to false where they turn out to be slow.
+void* MapPlain(size_t bytes, bool& with_huge_pages) {
   void* const map = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED) return nullptr;
@@ -37,7 +41,12 @@ void* MapPlain(size_t bytes) {
   auto* const memory = static_cast<char*>(map) + before;
   if (before > 0) munmap(map, before);
   if (before < kHugePage) munmap(memory + bytes, kHugePage - before);
+  if (!with_huge_pages) return memory;
   madvise(memory, bytes, MADV_HUGEPAGE);  // a hint: small pages do as well
+  const auto begin = std::chrono::steady_clock::now();
+  *memory = 0;
+  with_huge_pages = std::chrono::steady_clock::now() - begin < kSlowHugePage;
+  if (!with_huge_pages) madvise(memory, bytes, MADV_NOHUGEPAGE);
   return memory;
 }
 
@@ -129,7 +138,7 @@ void* SpillPool::AllocatePlain(size_t bytes, size_t most) {
   const std::lock_guard lock(mutex_);
   if (kept_bytes_ + bytes > most) return nullptr;
   void* memory = TakeSpare(bytes);
-  if (memory == nullptr) memory = MapPlain(bytes);
+  if (memory == nullptr) memory = MapPlain(bytes, with_huge_pages_);
   if (memory != nullptr) kept_bytes_ += bytes;
   return memory;
 }

@@ -67,6 +67,7 @@ class SpillPool {
   Options options_;
   mutable std::mutex mutex_;
   size_t kept_bytes_ = 0;
+  bool with_huge_pages_ = true;
   std::multimap<size_t, void*> spares_;  // plain memory for the next that asks, by size
   size_t spare_bytes_ = 0;
   int file_ = -1;
