@@ -60,10 +60,13 @@ Lookup ParseLookup(std::string_view unit) {
 std::string Quoted(std::string_view name) { return Concat("\"", name, "\""); }
 
 std::string CreateTable(const TableInfo& table) {
+  const bool is_of_names = table.stored == RowTraits<NameRow>::kStored;
   std::string columns;
   for (const ColumnInfo& column : table.columns) {
     if (!columns.empty()) columns += ", ";
     columns += Concat(Quoted(column.name), " ", BaseSqlType(column.type));
+    // No name is there twice: a dictionary, which the database would try first, is of no use.
+    if (is_of_names && column.type == ColumnType::kText) columns += " USING COMPRESSION fsst";
   }
   if (table.stored != table.base_table) columns = Concat("r STRUCT(", columns, ")");
   return Concat("CREATE TABLE ", Quoted(table.stored), " (", columns, ")");
