@@ -102,7 +102,9 @@ void NamePool::Grow() {
   base::SpillVector<Entry> old(table_.size() * 2, table_.get_allocator());
   old.swap(table_);
   const size_t mask = table_.size() - 1;
+  base::SpillSteps steps(table_.get_allocator().pool());
   for (const Entry& entry : old) {
+    steps.Next();
     if (entry.id < 0) continue;
     size_t slot = entry.tag & mask;
     while (table_[slot].id >= 0) slot = (slot + 1) & mask;

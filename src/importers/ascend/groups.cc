@@ -156,7 +156,10 @@ void ComputeWaits(TraceRows& rows, bool one_device) {
     return by_device.try_emplace(device, memory).first->second;
   };
   const auto task_count = static_cast<int64_t>(rows.tasks.size());
+  if (one_device) busy(0, 0).reserve(rows.tasks.size() + rows.communications.size());
+  base::SpillSteps steps(rows.pool());
   for (int64_t i = 0; i < task_count; ++i) {
+    steps.Next();
     const store::DeviceTaskRow& task = rows.tasks[static_cast<size_t>(i)];
     if (rows.kinds[static_cast<size_t>(task.kind_id)].core == store::kNone) continue;
     const store::TrackRow track =
@@ -172,6 +175,7 @@ void ComputeWaits(TraceRows& rows, bool one_device) {
       return std::tie(a.ts, a.place) < std::tie(b.ts, b.place);
     });
     for (size_t i = 1; i < list.size(); ++i) {
+      steps.Next();
       if (list[i].place >= task_count) continue;
       rows.tasks[static_cast<size_t>(list[i].place)].wait_ns =
           std::max<int64_t>(0, list[i].ts - list[i - 1].end);

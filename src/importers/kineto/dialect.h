@@ -22,6 +22,7 @@ enum class SliceClass : uint8_t {
   kDeviceRange,  // ranges of the user projected on the device
   kDeviceSync,   // synchronisation seen on the device
 };
+inline constexpr size_t kSliceClasses = static_cast<size_t>(SliceClass::kDeviceSync) + 1;
 SliceClass ClassOf(std::string_view category);
 inline bool IsDeviceWork(SliceClass c) {
   return c == SliceClass::kKernel || c == SliceClass::kMemcpy || c == SliceClass::kMemset;

@@ -15,18 +15,27 @@ class NumberIndex {
   explicit NumberIndex(base::SpillPool* pool)
       : list_(base::SpillAllocator<Entry>(pool)), dense_(base::SpillAllocator<int32_t>(pool)) {}
 
+  void Reserve(size_t count) { list_.reserve(count); }
   // The first slice of a number counts.
-  void Add(int64_t number, int32_t slice_id) { list_.emplace_back(number, slice_id); }
+  void Add(int64_t number, int32_t slice_id) {
+    low_ = std::min(low_, number);
+    high_ = std::max(high_, number);
+    list_.emplace_back(number, slice_id);
+  }
 
   // After the last Add. Numbers that lie close together become a plain array.
   void Finish() {
     if (list_.empty()) return;
-    const auto [low, high] = std::minmax_element(list_.begin(), list_.end());
-    low_ = low->first;
-    const uint64_t range = static_cast<uint64_t>(high->first) - static_cast<uint64_t>(low_);
+    const uint64_t range = static_cast<uint64_t>(high_) - static_cast<uint64_t>(low_);
     if (range < list_.size() * 8) {
-      dense_.assign(range + 1, store::kNone);
+      base::SpillSteps steps(list_.get_allocator().pool());
+      dense_.reserve(range + 1);
+      for (uint64_t i = 0; i <= range; ++i) {
+        steps.Next();
+        dense_.push_back(store::kNone);
+      }
       for (const auto& [number, slice] : list_) {
+        steps.Next();
         int32_t& place = dense_[static_cast<size_t>(number - low_)];
         if (place < 0) place = slice;
       }
@@ -52,7 +61,8 @@ class NumberIndex {
  private:
   using Entry = std::pair<int64_t, int32_t>;
   base::SpillVector<Entry> list_;
-  int64_t low_ = 0;
+  int64_t low_ = INT64_MAX;
+  int64_t high_ = INT64_MIN;
   base::SpillVector<int32_t> dense_;
 };
 

@@ -36,11 +36,20 @@ KinetoTrace::KinetoTrace(trace_events::EventStage& stage)
       op_by_external_id_(stage.pool()),
       call_by_correlation_(stage.pool()) {
   Classify();
-  const auto before = [&](int32_t a, int32_t b) { return stage_.Slice(a).ts < stage_.Slice(b).ts; };
-  if (!std::is_sorted(device_work_.begin(), device_work_.end(), before)) {
-    std::stable_sort(device_work_.begin(), device_work_.end(), before);
-  }
+  OrderDeviceWork();
   if (!device_work_.empty()) IndexLaunches();
+}
+
+void KinetoTrace::OrderDeviceWork() {
+  const auto before = [&](int32_t a, int32_t b) { return stage_.Slice(a).ts < stage_.Slice(b).ts; };
+  base::SpillSteps steps(stage_.pool());
+  size_t sorted = 1;  // up to here
+  while (sorted < device_work_.size() && !before(device_work_[sorted], device_work_[sorted - 1])) {
+    steps.Next();
+    ++sorted;
+  }
+  if (sorted >= device_work_.size()) return;
+  std::stable_sort(device_work_.begin(), device_work_.end(), before);
 }
 
 // One walk over all slices, which lie apart in memory.
@@ -61,6 +70,7 @@ void KinetoTrace::Classify() {
     if (slice.category < 0) continue;
     const SliceClass slice_class = class_of_name[static_cast<size_t>(slice.category)];
     classes_[static_cast<size_t>(id)] = slice_class;
+    ++counts_[static_cast<size_t>(slice_class)];
     if (IsDeviceWork(slice_class)) device_work_.push_back(id);
     const bool may_be_step =
         slice_class == SliceClass::kUserAnnotation || slice_class == SliceClass::kOp;
@@ -88,6 +98,8 @@ int32_t KinetoTrace::ProcessId(int32_t slice_id) const {
 void KinetoTrace::IndexLaunches() {
   const auto count = static_cast<int32_t>(stage_.slice_count());
   base::SpillSteps steps(stage_.pool());
+  op_by_external_id_.Reserve(counts_[static_cast<size_t>(SliceClass::kOp)]);
+  call_by_correlation_.Reserve(counts_[static_cast<size_t>(SliceClass::kRuntime)]);
   for (int32_t id = 0; id < count; ++id) {
     steps.Next();
     const SliceClass slice_class = ClassAt(id);

@@ -1,6 +1,7 @@
 // A Kineto trace whose slices are arranged, and the tables that its categories and arguments fill.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -47,11 +48,13 @@ class KinetoTrace {
 
  private:
   void Classify();
+  void OrderDeviceWork();
   void AddStep(int32_t slice_id);
   void IndexLaunches();
 
   trace_events::EventStage& stage_;
   base::SpillVector<SliceClass> classes_;  // by slice_id
+  std::array<size_t, kSliceClasses> counts_ = {};
   std::vector<int32_t> device_work_;
   std::vector<StepRange> steps_;
   NumberIndex op_by_external_id_;

@@ -74,7 +74,9 @@ class NumberTable {
     base::SpillVector<Entry> old(std::max<size_t>(64, entries_.size() * 2),
                                  entries_.get_allocator());
     old.swap(entries_);
+    base::SpillSteps steps(entries_.get_allocator().pool());
     for (const Entry& entry : old) {
+      steps.Next();
       if (entry.used) entries_[Slot(entry.number)] = entry;
     }
   }

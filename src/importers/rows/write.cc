@@ -97,12 +97,23 @@ Permutation Inverse(const Permutation& order) {
   return places;
 }
 
+// std::is_sorted for rows that may lie in the pool's file.
+template <class Rows, class Before>
+bool IsSorted(const Rows& rows, base::SpillPool* pool, const Before& before) {
+  base::SpillSteps steps(pool);
+  for (size_t i = 1; i < rows.size(); ++i) {
+    steps.Next();
+    if (before(rows[i], rows[i - 1])) return false;
+  }
+  return true;
+}
+
 // Rows by start, those of the same start in the order of the file. Calls move(places) where that
 // changes something.
 template <class Rows, class Move>
 void OrderByStart(Rows& rows, base::SpillPool* pool, const Move& move) {
   const auto by_start = [](const auto& a, const auto& b) { return a.ts < b.ts; };
-  if (std::is_sorted(rows.begin(), rows.end(), by_start)) return;
+  if (IsSorted(rows, pool, by_start)) return;
   Permutation order = Numbers(rows.size(), pool);
   std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
     return std::tuple(rows[static_cast<size_t>(a)].ts, a) <
@@ -165,7 +176,11 @@ void TraceRows::OrderTasks() {
   OrderByStart(tasks, pool_, [this](const Permutation& places) {
     for (store::DeviceTaskPmuRow& row : pmu) row.task_id = places[static_cast<size_t>(row.task_id)];
   });
-  for (size_t i = 0; i < tasks.size(); ++i) tasks[i].task_id = static_cast<int32_t>(i);
+  base::SpillSteps walk(pool_);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    walk.Next();
+    tasks[i].task_id = static_cast<int32_t>(i);
+  }
   StableSort(pmu, [](const auto& a, const auto& b) { return a.task_id < b.task_id; });
   OrderByStart(communications, pool_, [this](const Permutation& places) {
     for (store::CommunicationTransitRow& row : transits) {

@@ -21,6 +21,7 @@ FlowPairs::FlowPairs(const Blocks<FlowEnd>& list, base::SpillPool* pool, size_t 
   // The upper half of the hash: the lower one gives the place in the table of a part.
   const uint64_t parts = std::bit_ceil(list.size() / part_ends + 1);
   const auto part_of = [&](uint64_t key) { return (base::HashInt(key) >> 32U) & (parts - 1); };
+  flows_.reserve(list.size() / 2);  // as good as all have two ends
   std::vector<size_t> sizes(parts);
   list.ForEach([&](uint32_t, const FlowEnd& end) { ++sizes[part_of(end.key)]; });
   for (uint64_t part = 0; part < parts; ++part) {
@@ -54,11 +55,14 @@ void FlowPairs::TakePart(const base::SpillVector<End>& part, base::SpillPool* po
       slot = (slot + 1) & (last.size() - 1);
     return slot;
   };
+  base::SpillSteps steps(pool);
   for (uint32_t i = 0; i < part.size(); ++i) {
+    steps.Next();
     before[i] = std::exchange(last[slot_of(part[i].key)], i);
   }
   std::vector<const End*> ends;
   for (uint32_t i = 0; i < part.size(); ++i) {
+    steps.Next();
     if (before[i] != kNone) continue;  // a key is taken at its first end
     ends.clear();
     for (uint32_t at = last[slot_of(part[i].key)]; at != kNone; at = before[at]) {
