@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -67,7 +68,7 @@ class SpillPool {
   Options options_;
   mutable std::mutex mutex_;
   size_t kept_bytes_ = 0;
-  bool with_huge_pages_ = true;
+  bool with_huge_pages_ = true;          // until one was slow
   std::multimap<size_t, void*> spares_;  // plain memory for the next that asks, by size
   size_t spare_bytes_ = 0;
   int file_ = -1;
@@ -94,6 +95,17 @@ class SpillSteps {
   SpillPool* pool_;
   uint32_t steps_ = 0;
 };
+
+// std::is_sorted for what may lie in the pool's file, or leads there.
+template <class Iterator, class Before>
+bool IsSorted(Iterator first, Iterator last, SpillPool* pool, const Before& before) {
+  SpillSteps steps(pool);
+  for (; first != last && std::next(first) != last; ++first) {
+    steps.Next();
+    if (before(*std::next(first), *first)) return false;
+  }
+  return true;
+}
 
 // Small pieces come from the heap. Without a pool all do.
 template <class T>

@@ -42,13 +42,7 @@ KinetoTrace::KinetoTrace(trace_events::EventStage& stage)
 
 void KinetoTrace::OrderDeviceWork() {
   const auto before = [&](int32_t a, int32_t b) { return stage_.Slice(a).ts < stage_.Slice(b).ts; };
-  base::SpillSteps steps(stage_.pool());
-  size_t sorted = 1;  // up to here
-  while (sorted < device_work_.size() && !before(device_work_[sorted], device_work_[sorted - 1])) {
-    steps.Next();
-    ++sorted;
-  }
-  if (sorted >= device_work_.size()) return;
+  if (base::IsSorted(device_work_.begin(), device_work_.end(), stage_.pool(), before)) return;
   std::stable_sort(device_work_.begin(), device_work_.end(), before);
 }
 
@@ -70,7 +64,7 @@ void KinetoTrace::Classify() {
     if (slice.category < 0) continue;
     const SliceClass slice_class = class_of_name[static_cast<size_t>(slice.category)];
     classes_[static_cast<size_t>(id)] = slice_class;
-    ++counts_[static_cast<size_t>(slice_class)];
+    ++class_sizes_[static_cast<size_t>(slice_class)];
     if (IsDeviceWork(slice_class)) device_work_.push_back(id);
     const bool may_be_step =
         slice_class == SliceClass::kUserAnnotation || slice_class == SliceClass::kOp;
@@ -98,8 +92,8 @@ int32_t KinetoTrace::ProcessId(int32_t slice_id) const {
 void KinetoTrace::IndexLaunches() {
   const auto count = static_cast<int32_t>(stage_.slice_count());
   base::SpillSteps steps(stage_.pool());
-  op_by_external_id_.Reserve(counts_[static_cast<size_t>(SliceClass::kOp)]);
-  call_by_correlation_.Reserve(counts_[static_cast<size_t>(SliceClass::kRuntime)]);
+  op_by_external_id_.Reserve(class_sizes_[static_cast<size_t>(SliceClass::kOp)]);
+  call_by_correlation_.Reserve(class_sizes_[static_cast<size_t>(SliceClass::kRuntime)]);
   for (int32_t id = 0; id < count; ++id) {
     steps.Next();
     const SliceClass slice_class = ClassAt(id);

@@ -53,8 +53,8 @@ class KinetoTrace {
   void IndexLaunches();
 
   trace_events::EventStage& stage_;
-  base::SpillVector<SliceClass> classes_;  // by slice_id
-  std::array<size_t, kSliceClasses> counts_ = {};
+  base::SpillVector<SliceClass> classes_;               // by slice_id
+  std::array<size_t, kSliceClasses> class_sizes_ = {};  // slices of each class
   std::vector<int32_t> device_work_;
   std::vector<StepRange> steps_;
   NumberIndex op_by_external_id_;

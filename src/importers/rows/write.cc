@@ -97,23 +97,12 @@ Permutation Inverse(const Permutation& order) {
   return places;
 }
 
-// std::is_sorted for rows that may lie in the pool's file.
-template <class Rows, class Before>
-bool IsSorted(const Rows& rows, base::SpillPool* pool, const Before& before) {
-  base::SpillSteps steps(pool);
-  for (size_t i = 1; i < rows.size(); ++i) {
-    steps.Next();
-    if (before(rows[i], rows[i - 1])) return false;
-  }
-  return true;
-}
-
 // Rows by start, those of the same start in the order of the file. Calls move(places) where that
 // changes something.
 template <class Rows, class Move>
 void OrderByStart(Rows& rows, base::SpillPool* pool, const Move& move) {
   const auto by_start = [](const auto& a, const auto& b) { return a.ts < b.ts; };
-  if (IsSorted(rows, pool, by_start)) return;
+  if (base::IsSorted(rows.begin(), rows.end(), pool, by_start)) return;
   Permutation order = Numbers(rows.size(), pool);
   std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
     return std::tuple(rows[static_cast<size_t>(a)].ts, a) <

@@ -174,13 +174,10 @@ bool Arranger::IsBefore(uint32_t a, uint32_t b) const {
 }
 
 void Arranger::SortTrack(size_t begin, size_t end) {
-  base::SpillSteps steps(stage_.pool());
-  size_t sorted = begin + 1;  // up to here
-  for (; sorted < end && !IsBefore(order_[sorted], order_[sorted - 1]); ++sorted) steps.Next();
-  if (sorted >= end) return;
-  std::stable_sort(order_.begin() + static_cast<ptrdiff_t>(begin),
-                   order_.begin() + static_cast<ptrdiff_t>(end),
-                   [this](uint32_t a, uint32_t b) { return IsBefore(a, b); });
+  const auto first = order_.begin() + static_cast<ptrdiff_t>(begin);
+  const auto last = order_.begin() + static_cast<ptrdiff_t>(end);
+  const auto before = [this](uint32_t a, uint32_t b) { return IsBefore(a, b); };
+  if (!base::IsSorted(first, last, stage_.pool(), before)) std::stable_sort(first, last, before);
 }
 
 void Arranger::NestTrack(size_t track, size_t begin, size_t end) {

@@ -5,12 +5,10 @@
 // two. One thread adds; any may look at what is there.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
 
-#include "base/bits.h"
 #include "importers/trace_events/dialect.h"
 #include "importers/trace_events/event_blocks.h"
 
@@ -34,31 +32,12 @@ class CapturedArguments {
   explicit CapturedArguments(BlockArena* arena) : words_(arena) {}
 
   // `values` by key, of which those in `mask` count. The index that At() takes.
-  int32_t Add(uint32_t mask, std::span<const int64_t> values) {
-    uint64_t all = 0;
-    ForEach(mask, values, [&](uint64_t value) { all |= value; });
-    const bool is_wide = all > UINT32_MAX;
-    const auto count = static_cast<uint32_t>(base::CountBits(mask));
-    auto [index, word] = words_.Add(1 + (is_wide ? 2 * count : count));
-    *word++ = mask | (is_wide ? CapturedSet::kIsWide : 0);
-    ForEach(mask, values, [&, next = word](uint64_t value) mutable {
-      *next++ = static_cast<uint32_t>(value);
-      if (is_wide) *next++ = static_cast<uint32_t>(value >> 32U);
-    });
-    return index;
-  }
+  int32_t Add(uint32_t mask, std::span<const int64_t> values);
   CapturedSet At(int32_t index) const {
     return index < 0 ? CapturedSet() : CapturedSet(words_.At(index));
   }
 
  private:
-  template <class Take>
-  static void ForEach(uint32_t mask, std::span<const int64_t> values, Take&& take) {
-    for (; mask != 0; mask &= mask - 1) {
-      take(static_cast<uint64_t>(values[static_cast<size_t>(std::countr_zero(mask))]));
-    }
-  }
-
   WordBlocks words_;
 };
 

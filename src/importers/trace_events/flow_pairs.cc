@@ -21,7 +21,7 @@ FlowPairs::FlowPairs(const Blocks<FlowEnd>& list, base::SpillPool* pool, size_t 
   // The upper half of the hash: the lower one gives the place in the table of a part.
   const uint64_t parts = std::bit_ceil(list.size() / part_ends + 1);
   const auto part_of = [&](uint64_t key) { return (base::HashInt(key) >> 32U) & (parts - 1); };
-  flows_.reserve(list.size() / 2);  // as good as all have two ends
+  flows_.reserve(list.size() / 2);  // nearly all have two ends
   std::vector<size_t> sizes(parts);
   list.ForEach([&](uint32_t, const FlowEnd& end) { ++sizes[part_of(end.key)]; });
   for (uint64_t part = 0; part < parts; ++part) {
