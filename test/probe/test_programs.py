@@ -204,6 +204,7 @@ dist.all_reduce(values, async_op=True).wait()
 torch.add(values, 1)
 debugger.stop()
 debugger.step()
+dist.destroy_process_group()
 """,
         level="mix",
     )
