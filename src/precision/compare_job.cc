@@ -213,7 +213,7 @@ Result<Comparison> CompareRun::CompareDumps(const Task& task, const DumpFolder& 
                          SetUpPairing(options_.mapping, *target.dump, *target.construct,
                                       *golden.dump, *golden.construct));
   setup.options.fuzzy = options_.fuzzy_match;
-  outcome->notes = setup.notes;
+  outcome->notes.insert(outcome->notes.end(), setup.notes.begin(), setup.notes.end());
   SONDE_RETURN_IF_ERROR(WriteMapping(task, setup, outcome));
   // Tensors are judged by their statistics where the first difference is looked for.
   const Mode pairing_mode =
@@ -303,6 +303,8 @@ Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
   outcome->golden = task.golden;
   SONDE_ASSIGN_OR_RETURN(DumpPair pair,
                          LoadDumpPair(task.target, options_.stack_path, task.golden));
+  pair.target.NoteCutOff(&outcome->notes);
+  pair.golden.NoteCutOff(&outcome->notes);
   SONDE_ASSIGN_OR_RETURN(Comparison comparison,
                          CompareDumps(task, pair.target, pair.golden, outcome));
   SONDE_RETURN_IF_ERROR(StoreRows(task, pair.target, &comparison));

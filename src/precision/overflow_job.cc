@@ -121,7 +121,8 @@ struct Rank {
   RankTimeline timeline;
 };
 
-Status LoadRank(const RankFolder& where, std::vector<Rank>* ranks) {
+Status LoadRank(const RankFolder& where, std::vector<Rank>* ranks,
+                std::vector<std::string>* notes) {
   Rank rank;
   SONDE_ASSIGN_OR_RETURN(rank.folder, LoadDumpFolder(JoinPath(where.path, "dump.json"), ""));
   const std::string& framework = rank.folder.dump->framework();
@@ -129,6 +130,7 @@ Status LoadRank(const RankFolder& where, std::vector<Rank>* ranks) {
     return base::InvalidArgumentError(
         Concat(where.path, ": the search reads dumps of PyTorch, this one is of ", framework));
   }
+  rank.folder.NoteCutOff(notes);
   rank.timeline = OverflowTimeline(*rank.folder.dump, std::max<int64_t>(where.rank, 0));
   ranks->push_back(std::move(rank));
   return Status::Ok();
@@ -164,7 +166,7 @@ Result<OverflowOutcome> FindFirstOverflow(const std::string& input_path,
   std::vector<Rank> ranks;
   Status first_error;
   for (const RankFolder& where : tree.ranks) {
-    Status status = LoadRank(where, &ranks);
+    Status status = LoadRank(where, &ranks, &out.notes);
     if (status.ok()) continue;
     if (tree.ranks.size() > 1) {
       out.notes.push_back(Concat(where.path, " is left out: ", status.message()));

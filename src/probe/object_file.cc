@@ -1,7 +1,6 @@
 #include "probe/object_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,15 +18,10 @@ using base::ErrnoStatus;
 }  // namespace
 
 Result<ObjectFile> ObjectFile::Create(std::string path, Frame frame) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return ErrnoStatus(errno, "create", path);
+  SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(path, Concat(frame.head, frame.empty_tail)));
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return ErrnoStatus(errno, "open", path);
   ObjectFile file(std::move(path), std::move(frame), descriptor);
-  Status status = file.WriteAt(Concat(file.frame_.head, file.frame_.empty_tail), 0);
-  struct stat about = {};
-  if (!status.ok() && fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) {
-    unlink(file.path_.c_str());  // a file without content would be no JSON
-  }
-  SONDE_RETURN_IF_ERROR(std::move(status));
   file.data_end_ = file.frame_.head.size();
   return file;
 }

@@ -1,6 +1,11 @@
 #include "probe/object_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 
 #include "base/files.h"
 #include "base/test_folder.h"
@@ -120,10 +125,21 @@ TEST_F(ObjectFileTest, SettleWritesWhatWasNeverFinished) {
   EXPECT_NE(Read().find("Torch.x"), std::string::npos);
 }
 
-TEST(ObjectFileFullDiskTest, IsOneError) {
-  auto file = ObjectFile::Create("/dev/full", {.head = "{", .depth = 1, .tail = "}"});
-  ASSERT_FALSE(file.ok());
-  EXPECT_NE(file.status().message().find("/dev/full"), std::string_view::npos);
+TEST_F(ObjectFileTest, AFullDiskIsOneErrorAndLeavesNoFile) {
+  // A child of its own: the limit stands in for a full disk and cannot be raised again.
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit nothing_fits{0, 0};
+    setrlimit(RLIMIT_FSIZE, &nothing_fits);
+    const auto file = ObjectFile::Create(path_, {.head = "{", .depth = 1, .tail = "}"});
+    if (file.status().code() != base::StatusCode::kResourceExhausted) _exit(1);
+    _exit(file.status().message().find(path_) == std::string_view::npos ? 2 : 0);
+  }
+  int state = 0;
+  ASSERT_EQ(waitpid(child, &state, 0), child);
+  EXPECT_EQ(state, 0);
+  EXPECT_FALSE(base::PathExists(path_));
 }
 
 }  // namespace

@@ -73,6 +73,20 @@ def test_truncated_json(command, name, pair, fails):
 
 
 @BOTH
+def test_cut_off_by_a_kill(command, tmp_path, probe):
+    data = {f"Torch.mm.{i}.forward": call() for i in range(3)}
+    pair = [write_rank(tmp_path / side, data) for side in ("target", "golden")]
+    for name, missing in (("dump.json", 100), ("construct.json", 10)):
+        content = (pair[0] / name).read_bytes()
+        (pair[0] / name).write_bytes(content[:-missing])
+    done = probe(*words(command, pair), "-o", "out")
+    said = f"{pair[0] / 'dump.json'} ends in the middle of an entry"
+    assert said in done.stdout + done.stderr and "the 2 entries before are used" in (
+        done.stdout + done.stderr
+    )
+
+
+@BOTH
 @pytest.mark.parametrize("text", ("", "[]", "null", "\x00\x01", '"text"', "{"))
 def test_no_dump_at_all(command, text, pair, fails):
     (pair[0] / "dump.json").write_text(text)

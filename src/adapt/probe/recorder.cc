@@ -35,6 +35,14 @@ Status Recorder::Open(const DumpFiles& files) {
   if (!files.tensor_folder.empty()) {
     SONDE_RETURN_IF_ERROR(base::MakeDirectories(files.tensor_folder));
   }
+  if (files.with_construct) {
+    SONDE_RETURN_IF_ERROR(
+        construct_.Open(JoinPath(files.folder, "construct.json"), files.with_apis));
+  }
+  if (files.with_stacks) {
+    SONDE_ASSIGN_OR_RETURN(stacks_, probe::StackFile::Create(JoinPath(files.folder, "stack.json")));
+  }
+  // The last, so that the others are there wherever it is.
   SONDE_ASSIGN_OR_RETURN(auto file,
                          probe::ObjectFile::Create(JoinPath(files.folder, files.main_file),
                                                    {.head = files.head,
@@ -43,13 +51,6 @@ Status Recorder::Open(const DumpFiles& files) {
                                                     .empty_tail = "}\n}",
                                                     .moving_prefix = "Module."}));
   data_.emplace(std::move(file), options_.mark);
-  if (files.with_construct) {
-    SONDE_RETURN_IF_ERROR(
-        construct_.Open(JoinPath(files.folder, "construct.json"), files.with_apis));
-  }
-  if (files.with_stacks) {
-    SONDE_ASSIGN_OR_RETURN(stacks_, probe::StackFile::Create(JoinPath(files.folder, "stack.json")));
-  }
   return Status::Ok();
 }
 

@@ -55,9 +55,11 @@ Result<std::unique_ptr<ConstructFile>> ConstructFile::Parse(std::string_view tex
     } else {
       entry.parent = ReadParent(&json, &file->arena_);
     }
+    if (json.failed()) break;
     file->index_.emplace(entry.name, static_cast<uint32_t>(file->entries_.size()));
     file->entries_.push_back(entry);
   }
+  if (json.ran_out() && !file->entries_.empty()) return file;
   if (!json.failed()) json.ExpectEnd();
   SONDE_RETURN_IF_ERROR(json.status());
   return file;

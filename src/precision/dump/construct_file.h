@@ -1,5 +1,7 @@
 // construct.json: which module every call ran in, and its micro step where Megatron wrote one.
 //
+// A file that only ends too early, as a program leaves it that was killed while it wrote, gives its
+// whole entries.
 // Threads: read-only after loading.
 #pragma once
 

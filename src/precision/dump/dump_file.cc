@@ -414,6 +414,11 @@ void DumpReader::ReadData() {
     api_name_ = Keep(key);
     ReadApi();
   }
+  // What was read of the entry that has no end is not the whole of it.
+  if (json_.failed() && !file_->apis_.empty() && file_->apis_.back().raw.empty()) {
+    file_->rows_.resize(file_->apis_.back().first_row);
+    file_->apis_.pop_back();
+  }
 }
 
 Status DumpReader::Read() {
@@ -436,6 +441,8 @@ Status DumpReader::Read() {
       json_.SkipValue();
     }
   }
+  file_->is_cut_off_ = json_.ran_out() && !file_->apis_.empty();
+  if (file_->is_cut_off_) return Status::Ok();
   if (!json_.failed()) json_.ExpectEnd();
   SONDE_RETURN_IF_ERROR(json_.status());
   if (!has_data) {

@@ -5,7 +5,8 @@
 // Both generations and both frameworks are read: sections `input_args`, `input_kwargs`, `input`,
 // `parameters`, `output`, keys `...parameters_grad[.N]`, keys ending in `.debug`.
 // The file stays mapped while the object lives; all views refer to it or to its arena.
-// Errors: a file that is missing or is not JSON is a Status that names file and byte.
+// Errors: a file that is missing or is not JSON is a Status that names file and byte. One that only
+// ends too early, as a program leaves it that was killed while it wrote, gives its whole entries.
 // Threads: loading is one thread's work; a loaded file is read-only and may be shared.
 #pragma once
 
@@ -79,6 +80,8 @@ class DumpFile {
   const std::string& framework() const { return framework_; }  // "" when absent
   const std::string& dump_data_dir() const { return dump_data_dir_; }  // "" when null
   bool has_md5() const { return has_md5_; }
+  // The file ends in the middle of an entry, which is left out.
+  bool is_cut_off() const { return is_cut_off_; }
 
   const std::vector<DumpApi>& apis() const { return apis_; }
   const base::LargeVector<DumpRow>& rows() const { return rows_; }
@@ -97,6 +100,7 @@ class DumpFile {
   std::string framework_;
   std::string dump_data_dir_;
   bool has_md5_ = false;
+  bool is_cut_off_ = false;
   std::vector<DumpApi> apis_;
   base::LargeVector<DumpRow> rows_;
 };

@@ -122,5 +122,30 @@ TEST(DumpFileTest, BadFilesAreRefusedInOneLine) {
   }
 }
 
+TEST(DumpFileTest, WhatWasWholeBeforeACutIsRead) {
+  const std::string head = R"({"task": "statistics", "data": {)";
+  const std::string first = R"("a.forward": {"input": [null, {"type": "int", "value": 3}]})";
+  const std::string second = R"(, "b.forward": {"output": [{"type": "str", "value": "x"}]})";
+  const std::string text = head + first + second + "}}";
+  for (size_t size = 0; size < text.size(); ++size) {
+    const std::string_view cut = std::string_view(text).substr(0, size);
+    const auto dump = DumpFile::Parse(cut, "cut.json");
+    if (size < head.size() + first.size()) {
+      EXPECT_FALSE(dump.ok()) << cut;
+      continue;
+    }
+    ASSERT_TRUE(dump.ok()) << cut << ": " << dump.status().message();
+    EXPECT_TRUE((*dump)->is_cut_off()) << cut;
+    const bool has_second = size >= head.size() + first.size() + second.size();
+    EXPECT_EQ((*dump)->apis().size(), has_second ? 2U : 1U) << cut;
+    EXPECT_EQ((*dump)->rows().size(), has_second ? 3U : 2U) << cut;
+  }
+  const auto whole = DumpFile::Parse(text, "whole.json");
+  ASSERT_TRUE(whole.ok());
+  EXPECT_FALSE((*whole)->is_cut_off());
+  const auto garbled = DumpFile::Parse(head + first + ", 7}}", "garbled.json");
+  EXPECT_FALSE(garbled.ok());
+}
+
 }  // namespace
 }  // namespace sonde::precision

@@ -2,8 +2,16 @@
 
 #include "base/files.h"
 #include "base/host/parallel.h"
+#include "base/strings.h"
 
 namespace sonde::precision {
+
+void DumpFolder::NoteCutOff(std::vector<std::string>* notes) const {
+  if (!dump->is_cut_off()) return;
+  notes->push_back(base::Concat(
+      dump->path(), " ends in the middle of an entry, as after a kill while it was written: the ",
+      std::to_string(dump->apis().size()), " entries before are used"));
+}
 
 Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::string& stack_path) {
   const std::string folder(base::DirName(dump_path));

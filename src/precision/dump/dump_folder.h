@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "precision/dump/construct_file.h"
@@ -17,6 +18,9 @@ struct DumpFolder {
   std::unique_ptr<DumpFile> dump;
   std::unique_ptr<StackFile> stack;          // empty when the file is absent
   std::unique_ptr<ConstructFile> construct;  // the same
+
+  // Appends a line for the user where the dump ends in the middle of an entry.
+  void NoteCutOff(std::vector<std::string>* notes) const;
 };
 
 // `dump_path`: a dump.json or debug.json. `stack_path` may be empty: stack.json beside it.

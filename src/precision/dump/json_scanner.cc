@@ -89,6 +89,11 @@ void JsonScanner::Fail(std::string message) {
   cursor_ = end_;
 }
 
+void JsonScanner::FailAtEnd(std::string message) {
+  ran_out_ = ran_out_ || !failed_;
+  Fail(std::move(message));
+}
+
 Status JsonScanner::status() const {
   if (!failed_) return Status::Ok();
   return base::CorruptDataError(
@@ -98,7 +103,7 @@ Status JsonScanner::status() const {
 JsonScanner::Kind JsonScanner::Peek() {
   SkipBlanks();
   if (cursor_ == end_) {
-    Fail("the text ends too early");
+    FailAtEnd("the text ends too early");
     return Kind::kError;
   }
   switch (*cursor_) {
@@ -127,7 +132,7 @@ JsonScanner::Kind JsonScanner::Peek() {
 bool JsonScanner::Expect(char c) {
   SkipBlanks();
   if (cursor_ == end_) {
-    Fail("the text ends too early");
+    FailAtEnd("the text ends too early");
     return false;
   }
   if (*cursor_ != c) {
@@ -153,7 +158,7 @@ void JsonScanner::BeginArray() {
 bool JsonScanner::NextKey(std::string_view* key) {
   SkipBlanks();
   if (failed_ || cursor_ == end_) {
-    Fail("the text ends too early");
+    FailAtEnd("the text ends too early");
     return false;
   }
   if (*cursor_ == '}') {
@@ -171,7 +176,7 @@ bool JsonScanner::NextKey(std::string_view* key) {
 bool JsonScanner::NextElement() {
   SkipBlanks();
   if (failed_ || cursor_ == end_) {
-    Fail("the text ends too early");
+    FailAtEnd("the text ends too early");
     return false;
   }
   if (*cursor_ == ']') {
@@ -192,7 +197,7 @@ std::string_view JsonScanner::RawString(bool* has_escape) {
   // A backslash takes what stands behind it.
   while (p != end_ && *p == '\\') p = end_ - p < 2 ? end_ : FindQuoteOrSlash(p + 2, end_);
   if (p == end_) {
-    Fail("a string has no end");
+    FailAtEnd("a string has no end");
     return {};
   }
   cursor_ = p + 1;
@@ -202,7 +207,7 @@ std::string_view JsonScanner::RawString(bool* has_escape) {
 std::string_view JsonScanner::String() {
   SkipBlanks();
   if (cursor_ == end_) {
-    Fail("the text ends too early");
+    FailAtEnd("the text ends too early");
     return {};
   }
   if (*cursor_ != '"') {
@@ -269,7 +274,7 @@ std::string_view JsonScanner::SkipValue() {
   do {
     SkipBlanks();
     if (cursor_ == end_) {
-      Fail("the text ends too early");
+      FailAtEnd("the text ends too early");
       return {};
     }
     const char c = *cursor_;

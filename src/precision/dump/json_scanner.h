@@ -59,6 +59,8 @@ class JsonScanner {
   }
 
   bool failed() const { return failed_; }
+  // Whether it failed because the text ends in the middle of the document: all before it was good.
+  bool ran_out() const { return ran_out_; }
   // "dump.json: byte 4711: a string has no end". Ok when nothing failed.
   Status status() const;
   // Fails the scan for a reason of the caller's.
@@ -67,6 +69,7 @@ class JsonScanner {
  private:
   void SkipBlanks();
   bool Expect(char c);
+  void FailAtEnd(std::string message);
   // Moves behind the string whose opening quote is at the cursor; returns its inner raw text.
   std::string_view RawString(bool* has_escape);
   std::string_view Unescape(std::string_view raw);
@@ -79,6 +82,7 @@ class JsonScanner {
   int depth_ = 0;
   bool first_ = false;  // no member or element of the current container seen yet
   bool failed_ = false;
+  bool ran_out_ = false;
   std::string scratch_;
   std::string message_;
   size_t error_offset_ = 0;
