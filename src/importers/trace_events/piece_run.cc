@@ -1,6 +1,7 @@
 #include "importers/trace_events/piece_run.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/host/parallel.h"
@@ -9,8 +10,9 @@ namespace sonde::importers::trace_events {
 namespace {
 
 constexpr ptrdiff_t kPieceBytes = ptrdiff_t{4} << 20U;
-// Copied behind a piece, since its last event ends there.
-constexpr ptrdiff_t kBehindBytes = ptrdiff_t{64} << 10U;
+// Read behind a piece, since its last event ends there.
+constexpr uint64_t kBehindBytes = uint64_t{64} << 10U;
+constexpr size_t kBoundaryBytes = size_t{4} << 10U;
 
 }  // namespace
 
@@ -48,59 +50,48 @@ const char* PieceRun::Join(Staged& staged) {
 }
 
 void PieceRun::Work(Collector& collector) {
-  Copy copy;
-  copy.text = std::make_unique_for_overwrite<char[]>(kPieceBytes + kBehindBytes);
+  PieceSource text(source_);
   for (size_t i = next_++; i < pieces_.size() && !cut_wrongly_; i = next_++) {
-    Take(i, copy);
-    const char* begin = Boundary(i, copy);
-    const char* stop = Boundary(i + 1, copy);
-    if (begin == nullptr || begin == stop) continue;
-    RunPiece(pieces_[i], begin, stop, copy, collector);
+    const uint64_t begin = Boundary(i);
+    const uint64_t stop = Boundary(i + 1);
+    if (begin == EventArrayReader::kNoStop || begin == stop) continue;
+    RunPiece(pieces_[i], begin, stop, text, collector);
     if (!pieces_[i].status.ok()) return;
   }
 }
 
-void PieceRun::Take(size_t index, Copy& copy) const {
-  copy.of = window_.begin + static_cast<ptrdiff_t>(index) * kPieceBytes;
-  const ptrdiff_t size = std::min(window_.end - copy.of, kPieceBytes + kBehindBytes);
-  const uint64_t offset = window_.offset + static_cast<uint64_t>(copy.of - window_.begin);
-  copy.size = source_.Copy(offset, {copy.text.get(), static_cast<size_t>(size)});
+// Where the piece begins, as an offset in the file; kNoStop where no event begins behind its place.
+// Looked for in a few pages, and, where nothing is found there, in all that follows.
+uint64_t PieceRun::Boundary(size_t index) const {
+  if (index == 0) return window_.offset;
+  const ptrdiff_t skipped = static_cast<ptrdiff_t>(index) * kPieceBytes;
+  if (skipped >= window_.end - window_.begin) return EventArrayReader::kNoStop;
+  const uint64_t place = window_.offset + static_cast<uint64_t>(skipped);
+  std::array<char, kBoundaryBytes> near;
+  const size_t size =
+      std::min(near.size(), static_cast<size_t>(window_.end - window_.begin - skipped));
+  const char* const near_end = near.data() + source_.Copy(place, {near.data(), size});
+  const char* found = FindEventBoundary(near.data(), near_end);
+  if (found != nullptr) return place + static_cast<uint64_t>(found - near.data());
+  const char* const begin = window_.begin + skipped;
+  found = FindEventBoundary(begin, window_.end);
+  source_.ForgetPiece(begin, found != nullptr ? found : window_.end);
+  if (found == nullptr) return EventArrayReader::kNoStop;
+  return place + static_cast<uint64_t>(found - begin);
 }
 
-// Where the piece begins, in the window; null where no event begins behind its place. Found in the
-// copy, or, where that ends too soon, in the window: the place is the same.
-const char* PieceRun::Boundary(size_t index, const Copy& copy) const {
-  if (index == 0) return window_.begin;
-  const ptrdiff_t offset = static_cast<ptrdiff_t>(index) * kPieceBytes;
-  if (offset >= window_.end - window_.begin) return nullptr;
-  const char* const place = window_.begin + offset;
-  const auto skipped = static_cast<size_t>(place - copy.of);
-  if (skipped < copy.size) {
-    const char* const text = copy.text.get();
-    const char* found = FindEventBoundary(text + skipped, text + copy.size);
-    if (found != nullptr) return copy.of + (found - text);
-  }
-  return FindEventBoundary(place, window_.end);
-}
-
-// Read from the copy where it reaches beyond the piece, so that its end can be seen.
-void PieceRun::RunPiece(Piece& piece, const char* begin, const char* stop, const Copy& copy,
+void PieceRun::RunPiece(Piece& piece, uint64_t begin, uint64_t stop, PieceSource& text,
                         Collector& collector) {
-  const char* const copy_end = copy.of + copy.size;
-  const bool is_copied = stop != nullptr ? stop < copy_end : copy_end == window_.end;
-  const char* const from = is_copied ? copy.text.get() : copy.of;  // stands for copy.of
-  Window window = window_;
-  window.offset += static_cast<uint64_t>(begin - window.begin);
-  window.begin = from + (begin - copy.of);
-  if (is_copied) window.end = from + copy.size;
-  piece.begin = begin;
-  EventArrayReader reader(window, nullptr, path_, collector, collector.issues());
-  piece.status = reader.Run(stop != nullptr ? from + (stop - copy.of) : nullptr);
+  // Somewhat beyond the piece, so that its end can be seen.
+  const uint64_t file_end = window_.offset + static_cast<uint64_t>(window_.end - window_.begin);
+  text.Open(begin, file_end - kBehindBytes > stop ? stop + kBehindBytes : file_end);
+  EventArrayReader reader(text.window(), &text, path_, collector, collector.issues());
+  piece.status = reader.Run(stop);
   piece.end = reader.end();
-  piece.position = copy.of + (reader.position() - from);
+  piece.begin = window_.begin + (begin - window_.offset);
+  piece.position = window_.begin + (reader.offset() - window_.offset);
   piece.staged = collector.TakeStaged();
-  if (piece.end == EventArrayReader::End::kStop && piece.position != stop) cut_wrongly_ = true;
-  if (!is_copied) source_.ForgetPiece(begin, piece.position);
+  if (piece.end == EventArrayReader::End::kStop && reader.offset() != stop) cut_wrongly_ = true;
 }
 
 }  // namespace sonde::importers::trace_events

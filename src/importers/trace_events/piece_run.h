@@ -1,11 +1,11 @@
 // The events of a plain file, cut in pieces that readers take in turn.
 //
-// Each piece is copied into memory that its reader has at hand, which stays in the processor's
-// cache. Where a piece begins is a guess, from what stands there; whether all guesses were right is
+// Where a piece begins is a guess, from what stands there; whether all guesses were right is
 // known at the end (cut_wrongly), and if not, the whole was read in vain.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "importers/trace_events/collector.h"
+#include "importers/trace_events/piece_source.h"
 #include "importers/trace_events/reader.h"
 #include "importers/trace_events/source.h"
 #include "importers/trace_events/staged_events.h"
@@ -41,17 +42,9 @@ class PieceRun {
     std::optional<Staged> staged;
     Status status;
   };
-  // A part of the window that was copied.
-  struct Copy {
-    const char* of = nullptr;
-    std::unique_ptr<char[]> text;
-    size_t size = 0;
-  };
-
   void Work(Collector& collector);
-  void Take(size_t index, Copy& copy) const;
-  const char* Boundary(size_t index, const Copy& copy) const;
-  void RunPiece(Piece& piece, const char* begin, const char* stop, const Copy& copy,
+  uint64_t Boundary(size_t index) const;
+  void RunPiece(Piece& piece, uint64_t begin, uint64_t stop, PieceSource& text,
                 Collector& collector);
 
   Window window_;

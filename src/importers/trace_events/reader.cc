@@ -257,7 +257,9 @@ EventArrayReader::EventArrayReader(Window window, TextSource* source, std::strin
   batch_.reserve(kBatch);
 }
 
-Status EventArrayReader::Run(const char* stop) {
+Status EventArrayReader::Run(uint64_t stop) {
+  stop_offset_ = stop;
+  stop_ = InWindow(stop);
   while (!done_) {
     p_ = SkipSpace(p_, window_.end);
     if (p_ >= window_.end) {
@@ -272,7 +274,7 @@ Status EventArrayReader::Run(const char* stop) {
       ++p_;
       end_ = End::kBracket;
       break;
-    } else if (stop != nullptr && p_ >= stop) {
+    } else if (stop_ != nullptr && p_ >= stop_) {
       end_ = End::kStop;
       break;
     } else if (*p_ == '{') {
@@ -364,6 +366,7 @@ Result<bool> EventArrayReader::More() {
   SONDE_RETURN_IF_ERROR(source_->Advance(p_));
   window_ = source_->window();
   p_ = window_.begin;
+  stop_ = InWindow(stop_offset_);
   return true;
 }
 

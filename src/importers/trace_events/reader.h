@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,12 +39,15 @@ class EventArrayReader {
   EventArrayReader(Window window, TextSource* source, std::string_view file, EventSink& sink,
                    store::ImportIssues& issues);
 
-  // Up to the closing bracket, which is taken, or to the first event at or behind `stop`.
-  Status Run(const char* stop = nullptr);
+  static constexpr uint64_t kNoStop = std::numeric_limits<uint64_t>::max();
+  // Up to the closing bracket, which is taken, or to the first event at or behind `stop`, an offset
+  // in the file.
+  Status Run(uint64_t stop = kNoStop);
 
   enum class End { kBracket, kStop, kText };
   End end() const { return end_; }
   const char* position() const { return p_; }
+  uint64_t offset() const { return static_cast<uint64_t>(Offset(p_)); }
 
  private:
   Status TakeEvent();
@@ -52,6 +56,12 @@ class EventArrayReader {
   Status Flush();
   bool IsAll() const { return source_ == nullptr || window_.last; }
   Result<bool> More();
+  // Where in the window `stop` is; null where it is not.
+  const char* InWindow(uint64_t stop) const {
+    const auto size = static_cast<uint64_t>(window_.end - window_.begin);
+    if (stop >= window_.offset + size) return nullptr;
+    return stop > window_.offset ? window_.begin + (stop - window_.offset) : window_.begin;
+  }
   int64_t Offset(const char* p) const {
     return static_cast<int64_t>(window_.offset + static_cast<uint64_t>(p - window_.begin));
   }
@@ -64,6 +74,8 @@ class EventArrayReader {
   EventScanner scanner_;
   std::vector<TraceEvent> batch_;
   const char* p_;
+  uint64_t stop_offset_ = kNoStop;
+  const char* stop_ = nullptr;
   End end_ = End::kText;
   bool done_ = false;
   uint64_t wasted_ = 0;  // bytes read in vain
