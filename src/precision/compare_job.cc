@@ -301,10 +301,8 @@ Status CompareRun::KeepForAnalysis(const Task& task, DumpFolder target, DumpFold
 Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
   outcome->target = task.target;
   outcome->golden = task.golden;
-  SONDE_ASSIGN_OR_RETURN(DumpPair pair,
-                         LoadDumpPair(task.target, options_.stack_path, task.golden));
-  pair.target.NoteCutOff(&outcome->notes);
-  pair.golden.NoteCutOff(&outcome->notes);
+  SONDE_ASSIGN_OR_RETURN(
+      DumpPair pair, LoadDumpPair(task.target, options_.stack_path, task.golden, &outcome->notes));
   SONDE_ASSIGN_OR_RETURN(Comparison comparison,
                          CompareDumps(task, pair.target, pair.golden, outcome));
   SONDE_RETURN_IF_ERROR(StoreRows(task, pair.target, &comparison));

@@ -43,7 +43,6 @@ class GraphRun {
  private:
   Status RunPair(const RankFolder& target, const RankFolder* golden);
   Status RunPairs(std::vector<RankPair> pairs, bool compare);
-  Result<MergedSide> Merge(const DumpTree& tree, int64_t step, const ParallelLayout& layout);
   Status RunMerged(const DumpTree& target, const DumpTree& golden, bool compare);
   Result<GraphOutcome> WriteDumps(const DumpTree& target);
   Status RunMergedStep(const MergedSide& target, MergedSide* golden);
@@ -334,17 +333,15 @@ Status GraphRun::CompareTwo(const RankPair& pair, const Graph& target, Graph* go
 }
 
 Status GraphRun::RunPair(const RankFolder& target, const RankFolder* golden) {
+  std::vector<std::string>* const notes = &outcome_.notes;
   const std::string target_dump = JoinPath(target.path, "dump.json");
   if (golden == nullptr) {
-    SONDE_ASSIGN_OR_RETURN(const DumpFolder folder, LoadDumpFolder(target_dump, ""));
-    folder.NoteCutOff(&outcome_.notes);
+    SONDE_ASSIGN_OR_RETURN(const DumpFolder folder, LoadDumpFolder(target_dump, "", notes));
     SONDE_ASSIGN_OR_RETURN(const Graph graph, Graph::Build(folder, target.path));
     return BuildOne(target, graph);
   }
   SONDE_ASSIGN_OR_RETURN(const DumpPair pair,
-                         LoadDumpPair(target_dump, "", JoinPath(golden->path, "dump.json")));
-  pair.target.NoteCutOff(&outcome_.notes);
-  pair.golden.NoteCutOff(&outcome_.notes);
+                         LoadDumpPair(target_dump, "", JoinPath(golden->path, "dump.json"), notes));
   Result<Graph> t = base::InternalError("not built");
   Result<Graph> g = base::InternalError("not built");
   base::TaskGroup building;
@@ -378,13 +375,6 @@ Status GraphRun::RunMergedStep(const MergedSide& target, MergedSide* golden) {
   return Status::Ok();
 }
 
-Result<MergedSide> GraphRun::Merge(const DumpTree& tree, int64_t step,
-                                   const ParallelLayout& layout) {
-  SONDE_ASSIGN_OR_RETURN(MergedSide side, MergeSide(tree, step, layout));
-  for (const DumpFolder& dump : side.dumps) dump.NoteCutOff(&outcome_.notes);
-  return side;
-}
-
 // Every step that both sides have.
 Status GraphRun::RunMerged(const DumpTree& target, const DumpTree& golden, bool compare) {
   std::set<int64_t> steps;
@@ -392,12 +382,14 @@ Status GraphRun::RunMerged(const DumpTree& target, const DumpTree& golden, bool 
   for (const int64_t step : steps) {
     const auto of_step = [step](const RankFolder& rank) { return rank.step == step; };
     if (compare && std::none_of(golden.ranks.begin(), golden.ranks.end(), of_step)) continue;
-    SONDE_ASSIGN_OR_RETURN(const MergedSide t, Merge(target, step, options_.target_layout));
+    SONDE_ASSIGN_OR_RETURN(const MergedSide t,
+                           MergeSide(target, step, options_.target_layout, &outcome_.notes));
     if (!compare) {
       SONDE_RETURN_IF_ERROR(RunMergedStep(t, nullptr));
       continue;
     }
-    SONDE_ASSIGN_OR_RETURN(MergedSide g, Merge(golden, step, options_.golden_layout));
+    SONDE_ASSIGN_OR_RETURN(MergedSide g,
+                           MergeSide(golden, step, options_.golden_layout, &outcome_.notes));
     SONDE_RETURN_IF_ERROR(RunMergedStep(t, &g));
   }
   if (!steps_.empty()) return Status::Ok();
@@ -409,7 +401,8 @@ Result<GraphOutcome> GraphRun::WriteDumps(const DumpTree& target) {
   std::set<int64_t> steps;
   for (const RankFolder& rank : target.ranks) steps.insert(rank.step);
   for (const int64_t step : steps) {
-    SONDE_ASSIGN_OR_RETURN(const MergedSide side, Merge(target, step, options_.target_layout));
+    SONDE_ASSIGN_OR_RETURN(const MergedSide side,
+                           MergeSide(target, step, options_.target_layout, &outcome_.notes));
     for (const MergedGraph& merged : side.merged) {
       outcome_.target_nodes += merged.graph->nodes().size();
       outcome_.dumps.push_back(

@@ -27,7 +27,7 @@ Status PieceSource::Advance(const char* position) {
   window_.offset += static_cast<uint64_t>(position - window_.begin);
   // A value larger than the buffer makes it grow; else what is left moves to the front.
   if (kept * 2 > capacity_) {
-    const size_t larger = kept * 4;
+    const size_t larger = kept * 2;
     auto old = std::exchange(buffer_, std::make_unique_for_overwrite<char[]>(larger));
     capacity_ = larger;
     std::memcpy(buffer_.get(), position, kept);

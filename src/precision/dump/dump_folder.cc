@@ -6,14 +6,8 @@
 
 namespace sonde::precision {
 
-void DumpFolder::NoteCutOff(std::vector<std::string>* notes) const {
-  if (!dump->is_cut_off()) return;
-  notes->push_back(base::Concat(
-      dump->path(), " ends in the middle of an entry, as after a kill while it was written: the ",
-      std::to_string(dump->apis().size()), " entries before are used"));
-}
-
-Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::string& stack_path) {
+Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::string& stack_path,
+                                  std::vector<std::string>* notes) {
   const std::string folder(base::DirName(dump_path));
   const std::string stack = stack_path.empty() ? base::JoinPath(folder, "stack.json") : stack_path;
   Result<std::unique_ptr<StackFile>> stacks = base::InternalError("not loaded");
@@ -28,18 +22,25 @@ Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::strin
   SONDE_RETURN_IF_ERROR(dump.status());
   SONDE_RETURN_IF_ERROR(stacks.status());
   SONDE_RETURN_IF_ERROR(construct.status());
+  if ((*dump)->is_cut_off()) {
+    notes->push_back(base::Concat(
+        dump_path, " ends in the middle of an entry, as after a kill while it was written: the ",
+        std::to_string((*dump)->apis().size()), " entries before are used"));
+  }
   return DumpFolder{std::move(dump).value(), std::move(stacks).value(),
                     std::move(construct).value()};
 }
 
 Result<DumpPair> LoadDumpPair(const std::string& target_path, const std::string& target_stack_path,
-                              const std::string& golden_path) {
+                              const std::string& golden_path, std::vector<std::string>* notes) {
+  std::vector<std::string> golden_notes;
   Result<DumpFolder> target = base::InternalError("not loaded");
   Result<DumpFolder> golden = base::InternalError("not loaded");
   base::TaskGroup loading;
-  loading.Run([&] { target = LoadDumpFolder(target_path, target_stack_path); });
-  loading.Run([&] { golden = LoadDumpFolder(golden_path, ""); });
+  loading.Run([&] { target = LoadDumpFolder(target_path, target_stack_path, notes); });
+  loading.Run([&] { golden = LoadDumpFolder(golden_path, "", &golden_notes); });
   loading.Wait();
+  notes->insert(notes->end(), golden_notes.begin(), golden_notes.end());
   SONDE_RETURN_IF_ERROR(target.status());
   SONDE_RETURN_IF_ERROR(golden.status());
   return DumpPair{std::move(target).value(), std::move(golden).value()};

@@ -18,13 +18,12 @@ struct DumpFolder {
   std::unique_ptr<DumpFile> dump;
   std::unique_ptr<StackFile> stack;          // empty when the file is absent
   std::unique_ptr<ConstructFile> construct;  // the same
-
-  // Appends a line for the user where the dump ends in the middle of an entry.
-  void NoteCutOff(std::vector<std::string>* notes) const;
 };
 
-// `dump_path`: a dump.json or debug.json. `stack_path` may be empty: stack.json beside it.
-Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::string& stack_path);
+// `dump_path`: a dump.json or debug.json. `stack_path` may be empty: stack.json beside it. Where
+// the dump ends in the middle of an entry, a line for the user is appended to `notes`.
+Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::string& stack_path,
+                                  std::vector<std::string>* notes);
 
 struct DumpPair {
   DumpFolder target;
@@ -32,6 +31,6 @@ struct DumpPair {
 };
 
 Result<DumpPair> LoadDumpPair(const std::string& target_path, const std::string& target_stack_path,
-                              const std::string& golden_path);
+                              const std::string& golden_path, std::vector<std::string>* notes);
 
 }  // namespace sonde::precision

@@ -11,12 +11,14 @@ namespace sonde::precision {
 using base::Concat;
 using base::JoinPath;
 
-Result<MergedSide> MergeSide(const DumpTree& tree, int64_t step, const ParallelLayout& layout) {
+Result<MergedSide> MergeSide(const DumpTree& tree, int64_t step, const ParallelLayout& layout,
+                             std::vector<std::string>* notes) {
   MergedSide out;
   std::vector<RankGraph> graphs;
   for (const RankFolder& rank : tree.ranks) {
     if (rank.step != step) continue;
-    SONDE_ASSIGN_OR_RETURN(DumpFolder dump, LoadDumpFolder(JoinPath(rank.path, "dump.json"), ""));
+    SONDE_ASSIGN_OR_RETURN(DumpFolder dump,
+                           LoadDumpFolder(JoinPath(rank.path, "dump.json"), "", notes));
     if (dump.dump->task() != "statistics") {
       return base::InvalidArgumentError(
           Concat(rank.path, ": ranks are merged by their statistics; dump with task statistics"));

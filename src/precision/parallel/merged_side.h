@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "precision/dump/dump_tree.h"
@@ -17,7 +18,9 @@ struct MergedSide {
   std::vector<MergedGraph> merged;
 };
 
-Result<MergedSide> MergeSide(const DumpTree& tree, int64_t step, const ParallelLayout& layout);
+// Appends lines for the user to `notes`.
+Result<MergedSide> MergeSide(const DumpTree& tree, int64_t step, const ParallelLayout& layout,
+                             std::vector<std::string>* notes);
 
 // The folder of a merged graph's first rank.
 const RankFolder& FolderOf(const MergedSide& side, const MergedGraph& merged);
