@@ -44,7 +44,7 @@ def written_part(path, depth):
 
 
 def check_folder(folder):
-    """All three files are whole; what an entry names is there, and whole, too."""
+    """All three files are whole up to a cut; what an entry names is there, and whole, too."""
     data = written_part(folder / "dump.json", depth=2)["data"]
     stacks = json.loads((folder / "stack.json").read_text())
     construct = written_part(folder / "construct.json", depth=1)

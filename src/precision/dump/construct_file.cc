@@ -59,7 +59,8 @@ Result<std::unique_ptr<ConstructFile>> ConstructFile::Parse(std::string_view tex
     file->index_.emplace(entry.name, static_cast<uint32_t>(file->entries_.size()));
     file->entries_.push_back(entry);
   }
-  if (json.ran_out() && !file->entries_.empty()) return file;
+  file->is_cut_off_ = json.ran_out() && !file->entries_.empty();
+  if (file->is_cut_off_) return file;
   if (!json.failed()) json.ExpectEnd();
   SONDE_RETURN_IF_ERROR(json.status());
   return file;

@@ -35,6 +35,8 @@ class ConstructFile {
   const std::vector<ConstructEntry>& entries() const { return entries_; }
   // -1 where the dump has no micro steps of Megatron.
   int32_t megatron_micro_step_number() const { return megatron_micro_step_number_; }
+  // The file ends in the middle of an entry, which is left out.
+  bool is_cut_off() const { return is_cut_off_; }
 
   // Null when the name is unknown.
   const ConstructEntry* Find(std::string_view name) const;
@@ -48,6 +50,7 @@ class ConstructFile {
   std::vector<ConstructEntry> entries_;
   std::unordered_map<std::string_view, uint32_t, base::StringHash> index_;
   int32_t megatron_micro_step_number_ = -1;
+  bool is_cut_off_ = false;
 };
 
 // "Module." or "Cell." names.

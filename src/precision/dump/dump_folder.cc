@@ -5,27 +5,35 @@
 #include "base/strings.h"
 
 namespace sonde::precision {
+namespace {
+
+std::string CutOff(const std::string& path, size_t entries) {
+  return base::Concat(path, " ends in the middle of an entry, as after a kill while it was written",
+                      ": the ", std::to_string(entries), " entries before are used");
+}
+
+}  // namespace
 
 Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::string& stack_path,
                                   std::vector<std::string>* notes) {
   const std::string folder(base::DirName(dump_path));
   const std::string stack = stack_path.empty() ? base::JoinPath(folder, "stack.json") : stack_path;
+  const std::string tree = base::JoinPath(folder, "construct.json");
   Result<std::unique_ptr<StackFile>> stacks = base::InternalError("not loaded");
   Result<std::unique_ptr<ConstructFile>> construct = base::InternalError("not loaded");
   base::TaskGroup beside;
   beside.Run([&] {
     stacks = StackFile::LoadIfPresent(stack);
-    construct = ConstructFile::LoadIfPresent(base::JoinPath(folder, "construct.json"));
+    construct = ConstructFile::LoadIfPresent(tree);
   });
   Result<std::unique_ptr<DumpFile>> dump = DumpFile::Load(dump_path);
   beside.Wait();
   SONDE_RETURN_IF_ERROR(dump.status());
   SONDE_RETURN_IF_ERROR(stacks.status());
   SONDE_RETURN_IF_ERROR(construct.status());
-  if ((*dump)->is_cut_off()) {
-    notes->push_back(base::Concat(
-        dump_path, " ends in the middle of an entry, as after a kill while it was written: the ",
-        std::to_string((*dump)->apis().size()), " entries before are used"));
+  if ((*dump)->is_cut_off()) notes->push_back(CutOff(dump_path, (*dump)->apis().size()));
+  if ((*construct)->is_cut_off()) {
+    notes->push_back(CutOff(tree, (*construct)->entries().size()));
   }
   return DumpFolder{std::move(dump).value(), std::move(stacks).value(),
                     std::move(construct).value()};
