@@ -1,13 +1,16 @@
 # DuckDB's C API as DuckDB::DuckDB. An installed DuckDB (or DuckDB_ROOT) comes first; else what setup/duckdb.sh fetched into
-# the user's cache folder, which both find by the digest of setup/duckdb.lock. Sets DuckDB_FETCHED when it is the latter:
-# then the library is linked into build/<preset>/lib and must be installed beside the binary.
+# the user's cache folder, which both find by the digest of setup/duckdb.lock and setup/bind_library.py. Sets
+# DuckDB_FETCHED when it is the latter: then the library is linked into build/<preset>/lib and must be installed beside
+# the binary.
 find_path(DuckDB_INCLUDE_DIR duckdb.h)
 find_library(DuckDB_LIBRARY duckdb)
 mark_as_advanced(DuckDB_INCLUDE_DIR DuckDB_LIBRARY)
 
 set(DuckDB_FETCHED FALSE)
 if(NOT (DuckDB_INCLUDE_DIR AND DuckDB_LIBRARY))
-  file(SHA256 ${PROJECT_SOURCE_DIR}/setup/duckdb.lock _duckdb_digest)
+  file(READ ${PROJECT_SOURCE_DIR}/setup/duckdb.lock _duckdb_lock)
+  file(READ ${PROJECT_SOURCE_DIR}/setup/bind_library.py _duckdb_binder)
+  string(SHA256 _duckdb_digest "${_duckdb_lock}${_duckdb_binder}")
   string(SUBSTRING ${_duckdb_digest} 0 12 _duckdb_digest)
   set(_duckdb_cache $ENV{XDG_CACHE_HOME})
   if(NOT _duckdb_cache)

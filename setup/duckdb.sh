@@ -1,10 +1,12 @@
 #!/bin/bash
 # duckdb.sh: fetch DuckDB's shared library and C header, as duckdb.lock pins them, into
-# <cache>/duckdb-<digest of duckdb.lock>/{lib,include}. cmake/FindDuckDB.cmake looks there.
+# <cache>/duckdb-<digest of duckdb.lock and bind_library.py>/{lib,include}, with the library's references to itself
+# bound (bind_library.py). cmake/FindDuckDB.cmake looks there.
 source "$(dirname "$0")/common.sh"
 
 lock_file="$setup_dir/duckdb.lock"
-target="$cache_dir/duckdb-$(digest "$lock_file")"
+binder="$setup_dir/bind_library.py"
+target="$cache_dir/duckdb-$(cat "$lock_file" "$binder" | digest -)"
 [ -e "$target/lib/libduckdb.so" ] && [ -e "$target/include/duckdb.h" ] && exit 0
 
 lock_cache
@@ -39,6 +41,10 @@ while read -r what where name version file sha512; do
     "header any") fetch "$name" "$version" "$sha512" "$file" include ;;
   esac
 done <"$lock_file"
+
+library="$work/result/lib/libduckdb.so"
+python3 "$binder" "$library" "$library.bound" >"$work/bind.log" 2>&1 || fail "$(tail -n 1 "$work/bind.log")"
+mv "$library.bound" "$library"
 
 rm -rf "$target"
 mv "$work/result" "$target"

@@ -317,6 +317,23 @@ def test_bad_tables(shared_data, tmp_path, run_sonde):
     assert int(done.stdout.split()[1]) > 150
 
 
+def test_what_is_kept_whole(shared_data, tmp_path, run_sonde):
+    """A timeline only beside tables: alone it is exported anew, and its text would never be used."""
+    span = reader.copy_of(shared_data / SETS[0], tmp_path / "span")
+    timeline = span / "ASCEND_PROFILER_OUTPUT" / "trace_view.json"
+    kept = "SELECT file FROM source_text WHERE file LIKE '%trace_view.json'"
+    done = run_sonde("query", span, kept, "--format", "csv")
+    assert done.stdout.split() == ["file", "ASCEND_PROFILER_OUTPUT/trace_view.json"]
+    size = "SELECT max(used_blocks * block_size) AS size FROM pragma_database_size()"
+    done = run_sonde("query", span, size, "--format", "csv")
+    assert int(done.stdout.split()[1]) < timeline.stat().st_size * 1.5  # it is packed
+    alone = tmp_path / "alone" / "trace_view.json"
+    alone.parent.mkdir()
+    timeline.rename(alone)
+    done = run_sonde("query", alone, kept, "--format", "csv")
+    assert done.stdout.split() == ["file"], done.stderr
+
+
 @pytest.mark.parametrize("cut", [1, 2, 7, 100, 1000])
 def test_cut_off_timelines(shared_data, tmp_path, run_sonde, cut):
     span = reader.copy_of(shared_data / SETS[0], tmp_path / "span")

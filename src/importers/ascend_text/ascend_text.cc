@@ -42,7 +42,10 @@ class SideFiles {
     for (const SpanFile& file : span_.analysis) SONDE_RETURN_IF_ERROR(TakeAnalysis(file));
     std::vector<SpanFile> kept = span_.texts;
     kept.insert(kept.end(), span_.metadata.begin(), span_.metadata.end());
-    kept.insert(kept.end(), span_.timelines.begin(), span_.timelines.end());
+    // Without tables nothing is exported as it was: a timeline is made anew then.
+    if (!span_.tables.empty()) {
+      kept.insert(kept.end(), span_.timelines.begin(), span_.timelines.end());
+    }
     SONDE_RETURN_IF_ERROR(KeepTexts(kept, trace_.rows.issues, transaction_));
     Finish();
     return {};
