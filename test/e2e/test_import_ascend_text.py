@@ -318,7 +318,7 @@ def test_bad_tables(shared_data, tmp_path, run_sonde):
 
 
 def test_what_is_kept_whole(shared_data, tmp_path, run_sonde):
-    """A timeline only beside tables: alone it is exported anew, and its text would never be used."""
+    """A timeline only beside tables: alone it is exported anew, and its text is never used."""
     span = reader.copy_of(shared_data / SETS[0], tmp_path / "span")
     timeline = span / "ASCEND_PROFILER_OUTPUT" / "trace_view.json"
     kept = "SELECT file FROM source_text WHERE file LIKE '%trace_view.json'"

@@ -32,7 +32,12 @@ struct Shape { virtual int sides() { return 0; } virtual ~Shape() = default; };
 struct Square : Shape { int sides() override { return 4; } };
 template <class T> int& counter() { static int count = 0; return count; }  // unique
 template int& counter<long>();
-extern "C" int sides() { Shape* shape = new Square; int n = shape->sides(); delete shape; return n; }
+extern "C" int sides() {
+  Shape* shape = new Square;
+  int n = shape->sides();
+  delete shape;
+  return n;
+}
 extern "C" int count() { return ++counter<long>(); }
 extern "C" bool is_square() {
   Square square; Shape& shape = square;
