@@ -45,7 +45,8 @@ constexpr std::array kImporters = {
              ImportChromeTrace, /*is_ours=*/false, /*fills_memory=*/false, HoldsChromeTrace},
 };
 
-constexpr int64_t kImportDatabaseBytes = int64_t{64} << 20U;
+// More is only used to keep what is written already.
+constexpr int64_t kImportDatabaseBytes = int64_t{40} << 20U;
 
 // `is_inside`: of what the user named.
 Status Search(const std::string& path, int max_depth, bool is_inside,

@@ -12,6 +12,10 @@ namespace {
 constexpr size_t kBlockBytes = 64 << 10;
 constexpr size_t kLargeBlockBytes = size_t{2} << 20U;
 constexpr size_t kSmallBlocks = 32;
+constexpr size_t kFirstEntries = 64;
+// In the pool's file each text that is new touched a page of its own, which was half of the time of
+// an import of five gigabytes.
+constexpr size_t kMostBytesInMemory = size_t{4} << 20U;  // of each table
 
 // Length of the valid UTF-8 sequence at the begin of `text`, 0 where there is none.
 size_t ValidSequence(std::string_view text) {
@@ -62,26 +66,28 @@ std::string ToValidUtf8(std::string_view text) {
   return out;
 }
 
-NamePool::NamePool(base::SpillPool* spill)
-    : table_(1024, base::SpillAllocator<Entry>(spill)),
-      texts_(base::SpillAllocator<std::string_view>(spill)) {}
+NamePool::NamePool(base::SpillPool* spill) : texts_(base::SpillAllocator<std::string_view>(spill)) {
+  for (Table& table : tables_) table.entries.resize(kFirstEntries);
+}
 
-size_t NamePool::Slot(std::string_view text, uint32_t tag) const {
-  const size_t mask = table_.size() - 1;
+// That of the text, or an empty one.
+const NamePool::Entry& NamePool::Find(std::string_view text, uint32_t tag) const {
+  const base::SpillVector<Entry>& entries = tables_[TableOf(tag)].entries;
+  const size_t mask = entries.size() - 1;
   size_t slot = tag & mask;
-  while (table_[slot].id >= 0 && (table_[slot].tag != tag || Text(table_[slot].id) != text)) {
+  while (entries[slot].id >= 0 && (entries[slot].tag != tag || Text(entries[slot].id) != text)) {
     slot = (slot + 1) & mask;
   }
-  return slot;
+  return entries[slot];
 }
 
 int32_t NamePool::Find(std::string_view text) const {
-  return table_[Slot(text, Tag(base::HashString(text)))].id;
+  return Find(text, Tag(base::HashString(text))).id;
 }
 
 int32_t NamePool::Intern(std::string_view text, uint64_t hash) {
   const uint32_t tag = Tag(hash);
-  const Entry& entry = table_[Slot(text, tag)];
+  const Entry& entry = Find(text, tag);
   if (entry.id >= 0) return entry.id;
   if (!IsValidUtf8(text)) {
     ++garbled_;
@@ -91,24 +97,34 @@ int32_t NamePool::Intern(std::string_view text, uint64_t hash) {
 }
 
 int32_t NamePool::Insert(std::string_view text, uint32_t tag) {
-  if ((texts_.size() + 1) * 2 > table_.size()) Grow();
+  Table& table = tables_[TableOf(tag)];
+  if (table.used * 4 >= table.entries.size() * 3) Grow(table);
   const auto id = static_cast<int32_t>(texts_.size());
   texts_.push_back(Keep(text));
-  table_[Slot(text, tag)] = {tag, id};
+  Add(table, {tag, id});
   return id;
 }
 
-void NamePool::Grow() {
-  base::SpillVector<Entry> old(table_.size() * 2, table_.get_allocator());
-  old.swap(table_);
-  const size_t mask = table_.size() - 1;
-  base::SpillSteps steps(table_.get_allocator().pool());
+// What is not there yet.
+void NamePool::Add(Table& table, const Entry& entry) {
+  const size_t mask = table.entries.size() - 1;
+  size_t slot = entry.tag & mask;
+  while (table.entries[slot].id >= 0) slot = (slot + 1) & mask;
+  table.entries[slot] = entry;
+  ++table.used;
+}
+
+void NamePool::Grow(Table& table) {
+  const size_t count = table.entries.size() * 2;
+  base::SpillPool* const spill = texts_.get_allocator().pool();
+  const bool in_memory = count * sizeof(Entry) <= kMostBytesInMemory;
+  base::SpillVector<Entry> old(count, base::SpillAllocator<Entry>(in_memory ? nullptr : spill));
+  old.swap(table.entries);
+  table.used = 0;
+  base::SpillSteps steps(spill);
   for (const Entry& entry : old) {
     steps.Next();
-    if (entry.id < 0) continue;
-    size_t slot = entry.tag & mask;
-    while (table_[slot].id >= 0) slot = (slot + 1) & mask;
-    table_[slot] = entry;
+    if (entry.id >= 0) Add(table, entry);
   }
 }
 

@@ -3,9 +3,11 @@
 // Invalid UTF-8 is replaced by U+FFFD at its first use, since the database takes only valid text;
 // two texts that become equal share a number. Cost: one hash and one comparison for a known text.
 // One thread at a time; each thread of a parallel import fills a pool of its own, MergeInto joins
-// them. Memory: the texts, and about 40 bytes each; with a spill pool it may leave memory.
+// them. Memory: the texts, and about 40 bytes each; with a spill pool it may leave memory, but for
+// the tables of the first six million, which are read and written all over.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,18 +45,28 @@ class NamePool {
   Status Write(Transaction& transaction) const;
 
  private:
-  int32_t Insert(std::string_view text, uint32_t tag);
-  size_t Slot(std::string_view text, uint32_t tag) const;
-  void Grow();
-  std::string_view Keep(std::string_view text);
-
   // Part of a text's hash; it gives the place in the table too, so that growing looks at no text.
   static uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 32U); }
   struct Entry {
     uint32_t tag = 0;
     int32_t id = -1;
   };
-  base::SpillVector<Entry> table_;  // open addressing; size a power of two
+  // Open addressing; the number of entries is a power of two.
+  struct Table {
+    base::SpillVector<Entry> entries;
+    size_t used = 0;
+  };
+  // Each grows by itself: what is old and what is new of one of them is little.
+  static constexpr size_t kTables = 16;
+
+  int32_t Insert(std::string_view text, uint32_t tag);
+  static size_t TableOf(uint32_t tag) { return tag / (uint32_t{1} << 28U); }
+  const Entry& Find(std::string_view text, uint32_t tag) const;
+  static void Add(Table& table, const Entry& entry);
+  void Grow(Table& table);
+  std::string_view Keep(std::string_view text);
+
+  std::array<Table, kTables> tables_;
   base::SpillVector<std::string_view> texts_;
   std::vector<base::SpillVector<char>> blocks_;
   int64_t garbled_ = 0;

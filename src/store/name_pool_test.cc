@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_folder.h"
+
 namespace sonde::store {
 namespace {
 
@@ -29,6 +31,26 @@ TEST(NamePoolTest, KeepsManyAndLongTexts) {
   const std::vector<int32_t> ids = pool.MergeInto(target);
   EXPECT_EQ(ids[1], 0);
   EXPECT_EQ(target.Text(ids[2]), "text 2");
+}
+
+// A table that has outgrown memory; all texts of it have hashes that begin alike.
+TEST(NamePoolTest, LargeTablesLieInTheFile) {
+  constexpr int kTexts = 400'000;
+  const base::TestFolder folder;
+  base::SpillPool spill({.folder = folder.path(), .keep_bytes = 0});
+  const auto hash = [](int i) { return static_cast<uint64_t>(i) << 32U; };
+  {
+    NamePool pool(&spill);
+    for (int i = 0; i < kTexts / 2; ++i) ASSERT_EQ(pool.Intern(std::to_string(i), hash(i)), i);
+    const size_t without_table = spill.spilled_bytes();
+    for (int i = kTexts / 2; i < kTexts; ++i) {
+      ASSERT_EQ(pool.Intern(std::to_string(i), hash(i)), i);
+    }
+    EXPECT_GE(spill.spilled_bytes(), without_table + (size_t{8} << 20U));
+    for (int i = 0; i < kTexts; ++i) ASSERT_EQ(pool.Intern(std::to_string(i), hash(i)), i);
+    EXPECT_EQ(pool.size(), static_cast<size_t>(kTexts));
+  }
+  EXPECT_EQ(spill.spilled_bytes(), 0U);
 }
 
 TEST(NamePoolTest, RepairsInvalidUtf8) {

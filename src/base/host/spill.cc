@@ -26,7 +26,7 @@ constexpr auto kSlowHugePage = std::chrono::milliseconds(1);
 constexpr size_t kSpareBytes = size_t{16} << 20U;
 // What came less than that would come again: each page that is needed costs a fault.
 constexpr size_t kWorthShrinking = size_t{32} << 20U;
-constexpr auto kPause = std::chrono::milliseconds(8);  // after a round that was of no use
+constexpr auto kPause = std::chrono::milliseconds(2);  // after a round that was of no use
 
 size_t Rounded(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
 

@@ -16,8 +16,8 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-// Of staged events, in plain memory; a trace of 250 MB needs about as much.
-constexpr size_t kKeepBytes = size_t{96} << 20U;
+// Of staged events, in plain memory; a trace of 170 MB needs about as much.
+constexpr size_t kKeepBytes = size_t{64} << 20U;
 
 }  // namespace
 
