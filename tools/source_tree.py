@@ -18,6 +18,7 @@ FOLDER_ORDER = (
     "store",
     "importers",
     "recipes",
+    "job",
     "exporters",
     "precision",
     "cluster",

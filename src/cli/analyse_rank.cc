@@ -10,6 +10,7 @@
 #include "exporters/registry.h"
 #include "exporters/span_files.h"
 #include "importers/capture/import.h"
+#include "job/job.h"
 #include "recipes/trace/device_view.h"
 #include "recipes/trace/trace_data.h"
 
@@ -200,7 +201,7 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
     return base::CorruptDataError(std::move(reason));
   }
   const recipes::DeviceView view = recipes::DeviceView::Make(data);
-  const std::string span_folder = SpanFolder(source.path);
+  const std::string span_folder = job::SpanFolder(source.path);
   RankExport rank_export(*imported.store, view, span_folder, options);
   const Status done = rank_export.RunAndPublish();
   export_failed = rank_export.export_failed();
@@ -215,18 +216,13 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
 
 }  // namespace
 
-std::string SpanFolder(const std::string& path) {
-  const std::string absolute = base::AbsolutePath(path);
-  return base::BaseName(absolute) == "SONDE" ? std::string(base::DirName(absolute)) : absolute;
-}
-
 bool IsAnalysed(const std::string& span_folder) {
   return base::PathExists(JoinPath(JoinPath(span_folder, kOutputFolder), kDoneFile));
 }
 
 Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
                                  const AnalyseOptions& options) {
-  const std::string span_folder = SpanFolder(source.path);
+  const std::string span_folder = job::SpanFolder(source.path);
   if (options.only_missing && options.output_folder.empty() && IsAnalysed(span_folder)) {
     return SummariseOnly(source, span_folder, options.threads);
   }

@@ -31,14 +31,11 @@ struct AnalyseOptions {
 struct AnalysedRank {
   bool is_empty = false;  // whole, but without a record: nothing was written
   recipes::RankSummary summary;
+  int32_t run = 0;  // as in job::Trace
   std::string span_name;
   std::vector<std::string> written;  // folders and files that hold the deliverables
   std::vector<std::string> notices;  // a line each, which the user should know
 };
-
-// The folder, or the file, of a trace that was found, whichever part of it was named; absolute. Its
-// last part names the deliverables.
-std::string SpanFolder(const std::string& path);
 
 // Whether the deliverables of a capture lie beside it, whole.
 bool IsAnalysed(const std::string& span_folder);

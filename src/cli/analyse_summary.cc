@@ -66,14 +66,34 @@ std::string RankName(const RankSummary& summary) {
   return summary.pid > 0 ? Concat("process ", std::to_string(summary.pid)) : "no rank";
 }
 
+// A name each: of several runs with the run, and where that is not enough with that of the trace.
+std::vector<std::string> RankNames(std::span<const AnalysedRank> ranks) {
+  const bool has_runs = std::any_of(ranks.begin(), ranks.end(), [&](const AnalysedRank& rank) {
+    return rank.run != ranks.front().run;
+  });
+  std::vector<std::string> names;
+  std::map<std::string, int> counts;
+  for (const AnalysedRank& rank : ranks) {
+    const std::string run = has_runs ? Concat("run ", std::to_string(rank.run), " ") : "";
+    names.push_back(run + RankName(rank.summary));
+    ++counts[names.back()];
+  }
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (counts[names[i]] > 1) names[i] += Concat(" ", ranks[i].span_name);
+  }
+  return names;
+}
+
 std::string Steps(std::span<const AnalysedRank> ranks) {
+  const std::vector<std::string> names = RankNames(ranks);
   TextTable table;
   table.Add({"", "steps", "computing", "communication", "of it alone", "free", "stage"});
-  for (const AnalysedRank& rank : ranks) {
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const AnalysedRank& rank = ranks[i];
     const StepTraceRow& mean = rank.summary.mean_step;
-    table.Add({RankName(rank.summary), std::to_string(rank.summary.step_count),
-               Ms(mean.computing_ns), Ms(mean.communication_ns), Ms(mean.not_overlapped_ns),
-               Ms(mean.free_ns), Ms(mean.stage_ns)});
+    table.Add({names[i], std::to_string(rank.summary.step_count), Ms(mean.computing_ns),
+               Ms(mean.communication_ns), Ms(mean.not_overlapped_ns), Ms(mean.free_ns),
+               Ms(mean.stage_ns)});
   }
   return Concat("Mean step, ms (stage = computing + communication alone + free)\n", table.Render());
 }
@@ -109,12 +129,13 @@ std::string Top(std::string_view title, std::span<const NamedTime> items, int64_
 }
 
 std::string Memory(std::span<const AnalysedRank> ranks) {
+  const std::vector<std::string> names = RankNames(ranks);
   std::vector<std::string> peaks;
-  for (const AnalysedRank& rank : ranks) {
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const AnalysedRank& rank = ranks[i];
     if (rank.summary.peak_memory_bytes < 0) continue;
-    peaks.push_back(
-        Concat(RankName(rank.summary), " ",
-               base::FormatBytes(static_cast<uint64_t>(rank.summary.peak_memory_bytes))));
+    peaks.push_back(Concat(
+        names[i], " ", base::FormatBytes(static_cast<uint64_t>(rank.summary.peak_memory_bytes))));
   }
   if (peaks.empty()) return {};
   return Concat("\nMemory at its peak: ", base::Join(peaks, ", "), "\n");

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,7 +15,11 @@
 #include "cli/analyse_server.h"
 #include "cli/analyse_summary.h"
 #include "cli/command.h"
+#include "cli/job_notices.h"
 #include "exporters/registry.h"
+#include "job/failures.h"
+#include "job/for_each.h"
+#include "job/job.h"
 
 namespace sonde::cli {
 namespace {
@@ -32,36 +35,6 @@ struct Options {
   std::optional<bool> data_simplification;
   bool only_missing = false;
 };
-
-// A folder above the one that was meant is easily named: say where the traces were found.
-void SayWhatLiesDeeper(const std::string& named, const std::vector<TraceSource>& traces) {
-  const std::string root = base::AbsolutePath(named);
-  std::string first;
-  size_t count = 0;
-  for (const TraceSource& trace : traces) {
-    const std::string path = base::AbsolutePath(trace.path);
-    if (path == root || base::DirName(path) == root) continue;
-    if (count++ == 0) first = trace.path;
-  }
-  if (count == 0) return;
-  const std::string more = count > 1 ? Concat(" and ", std::to_string(count - 1), " more") : "";
-  PrintNotice(Concat("found deeper than '", named, "': ", first, more));
-}
-
-// Captures in the order of the paths and names, each once.
-Result<std::vector<TraceSource>> FindCaptures(const std::vector<std::string>& paths) {
-  std::vector<TraceSource> found;
-  std::set<std::string> seen;
-  for (const std::string& path : paths) {
-    SONDE_ASSIGN_OR_RETURN(const auto traces, importers::FindTraces(path));
-    if (traces.empty()) return importers::NothingToRead(path);
-    SayWhatLiesDeeper(path, traces);
-    for (const TraceSource& trace : traces) {
-      if (seen.insert(base::AbsolutePath(trace.path)).second) found.push_back(trace);
-    }
-  }
-  return found;
-}
 
 // The last `count` parts of a path.
 std::string Tail(const std::string& path, size_t count) {
@@ -82,16 +55,16 @@ std::vector<std::string> OutputFolders(const std::vector<TraceSource>& traces,
   if (output.empty()) return folders;
   std::map<std::string, std::vector<size_t>> same;
   for (size_t i = 0; i < traces.size(); ++i) {
-    same[Tail(SpanFolder(traces[i].path), 1)].push_back(i);
+    same[Tail(job::SpanFolder(traces[i].path), 1)].push_back(i);
   }
   for (const auto& [name, twins] : same) {
     std::set<std::string> spans;  // one may have been named twice: as a whole and by a part of it
-    for (const size_t i : twins) spans.insert(SpanFolder(traces[i].path));
+    for (const size_t i : twins) spans.insert(job::SpanFolder(traces[i].path));
     std::set<std::string> tails;
     for (size_t parts = 1; tails.size() < spans.size(); ++parts) {
       tails.clear();
       for (const size_t i : twins) {
-        const std::string tail = Tail(SpanFolder(traces[i].path), parts);
+        const std::string tail = Tail(job::SpanFolder(traces[i].path), parts);
         tails.insert(tail);
         folders[i] = tail == name ? output : base::JoinPath(output, base::DirName(tail));
       }
@@ -100,9 +73,10 @@ std::vector<std::string> OutputFolders(const std::vector<TraceSource>& traces,
   return folders;
 }
 
-// Ranks first by number, then by name; those without a rank last.
+// By run, then ranks by number and name; those without a rank last.
 void SortByRank(std::vector<AnalysedRank>& ranks) {
   std::stable_sort(ranks.begin(), ranks.end(), [](const AnalysedRank& a, const AnalysedRank& b) {
+    if (a.run != b.run) return a.run < b.run;
     const int64_t x = a.summary.rank.value_or(INT64_MAX);
     const int64_t y = b.summary.rank.value_or(INT64_MAX);
     return x != y ? x < y : a.span_name < b.span_name;
@@ -127,54 +101,74 @@ size_t AnalyseServers(const std::vector<TraceSource>& servers, const AnalyseOpti
   return failed;
 }
 
-Result<int> Analyse(const Options& options) {
-  SONDE_ASSIGN_OR_RETURN(std::vector<TraceSource> captures, FindCaptures(options.paths));
-  std::vector<TraceSource> servers;
-  std::copy_if(captures.begin(), captures.end(), std::back_inserter(servers), IsServer);
-  std::erase_if(captures, IsServer);
-  const int cores = base::AvailableThreads();
-  int at_a_time = options.max_process_number > 0 ? options.max_process_number : cores;
-  at_a_time =
-      std::clamp(std::min(at_a_time, cores), 1, std::max(1, static_cast<int>(captures.size())));
-  const AnalyseOptions rank_options{.export_types = options.export_types,
-                                    .output_folder = options.output_folder,
-                                    .threads = std::max(1, cores / at_a_time),
-                                    .data_simplification = options.data_simplification,
-                                    .only_missing = options.only_missing};
-  const std::vector<std::string> folders = OutputFolders(captures, options.output_folder);
-  std::vector<std::optional<Result<AnalysedRank>>> results(captures.size());
-  base::ProgressBar progress("Parsing", captures.size());
-  base::ParallelFor(captures.size(), {.max_threads = at_a_time}, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      AnalyseOptions own = rank_options;
-      own.output_folder = folders[i];
-      results[i].emplace(AnalyseRank(captures[i], own));
-      progress.Advance();
-    }
-  });
-  const auto failed = std::count_if(results.begin(), results.end(),
-                                    [](const auto& result) { return !result->ok(); });
-  if (failed == 0) progress.Finish();
+// Prints what is to be said of each; returns those of which there are numbers.
+std::vector<AnalysedRank> TakeRanks(const std::vector<job::Trace>& captures,
+                                    std::vector<AnalysedRank> results) {
   std::vector<AnalysedRank> ranks;
   for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i]->ok()) {
-      for (const std::string& notice : (*results[i])->notices) PrintNotice(notice);
-    }
-    if (results[i]->ok() && (*results[i])->is_empty) {
-      PrintNotice(Concat(captures[i].path,
+    for (const std::string& notice : results[i].notices) PrintNotice(notice);
+    if (results[i].is_empty) {
+      PrintNotice(Concat(captures[i].source.path,
                          ": nothing to analyse, the process did nothing that is recorded"));
-    } else if (results[i]->ok()) {
-      ranks.push_back(std::move(**results[i]));
-    } else {
-      PrintError(Concat(captures[i].path, ": ", results[i]->status().message()));
+    } else if (!results[i].span_name.empty()) {  // else it failed
+      ranks.push_back(std::move(results[i]));
+      ranks.back().run = captures[i].run;
     }
   }
   SortByRank(ranks);
+  return ranks;
+}
+
+// Returns how many failed.
+size_t AnalyseCaptures(const std::vector<job::Trace>& captures, const Options& options,
+                       const AnalyseOptions& all_options) {
+  const int cores = all_options.threads;
+  int at_a_time = options.max_process_number > 0 ? options.max_process_number : cores;
+  at_a_time =
+      std::clamp(std::min(at_a_time, cores), 1, std::max(1, static_cast<int>(captures.size())));
+  std::vector<TraceSource> sources;
+  for (const job::Trace& trace : captures) sources.push_back(trace.source);
+  const std::vector<std::string> folders = OutputFolders(sources, options.output_folder);
+  std::vector<AnalysedRank> results(captures.size());
+  base::ProgressBar progress("Parsing", captures.size());
+  const auto analyse = [&](const job::Trace& trace, size_t place) -> Status {
+    AnalyseOptions own = all_options;
+    own.threads = std::max(1, cores / at_a_time);
+    own.output_folder = folders[place];
+    SONDE_ASSIGN_OR_RETURN(results[place], AnalyseRank(trace.source, own));
+    return {};
+  };
+  const auto failures =
+      job::ForEach(captures, {.at_a_time = at_a_time, .progress = &progress}, analyse);
+  if (failures.empty()) progress.Finish();
+  const std::vector<AnalysedRank> ranks = TakeRanks(captures, std::move(results));
+  for (const std::string& line : job::SayFailures(failures)) PrintError(line);
   const std::string summary = RenderSummary(ranks);
   std::fwrite(summary.data(), 1, summary.size(), stdout);
-  AnalyseOptions server_options = rank_options;
-  server_options.threads = cores;
-  const size_t failed_servers = AnalyseServers(servers, server_options);
+  return failures.size();
+}
+
+Result<int> Analyse(const Options& options) {
+  SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob(options.paths));
+  NotifyOfJob(found);
+  std::vector<TraceSource> servers;
+  std::vector<job::Trace> captures;
+  for (const auto* list : {&found.traces, &found.parts}) {
+    for (const job::Trace& trace : *list) {
+      if (IsServer(trace.source)) {
+        servers.push_back(trace.source);
+      } else {
+        captures.push_back(trace);
+      }
+    }
+  }
+  const AnalyseOptions all_options{.export_types = options.export_types,
+                                   .output_folder = options.output_folder,
+                                   .threads = base::AvailableThreads(),
+                                   .data_simplification = options.data_simplification,
+                                   .only_missing = options.only_missing};
+  const size_t failed = AnalyseCaptures(captures, options, all_options);
+  const size_t failed_servers = AnalyseServers(servers, all_options);
   return failed == 0 && failed_servers == 0 ? kExitOk : kExitFailure;
 }
 

@@ -2,10 +2,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,10 +12,12 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "cli/command.h"
+#include "cli/job_notices.h"
 #include "cli/line_editor.h"
 #include "cli/output_file.h"
 #include "cli/query_output.h"
-#include "importers/registry.h"
+#include "job/job.h"
+#include "job/open.h"
 #include "store/schema.h"
 #include "store/sql_text.h"
 
@@ -41,121 +41,17 @@ constexpr std::string_view kPromptHelp =
     "  .help     these words\n"
     "  .quit     leave (also Ctrl+D)\n";
 
-struct Opened {
-  std::unique_ptr<store::Store> store;
-  bool is_whole = true;  // all that was found is in it
-};
-
-// Opens or imports every trace; which of them cannot be read is said, and fails where all cannot.
-Result<std::vector<std::unique_ptr<store::Store>>> OpenEach(
-    const std::vector<importers::TraceSource>& sources) {
+Result<job::OpenedJob> Open(const std::string& path) {
   const int threads = base::AvailableThreads();
-  std::vector<std::unique_ptr<store::Store>> stores(sources.size());
-  std::vector<Status> statuses(sources.size());
-  base::ParallelFor(sources.size(), {.max_threads = threads}, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      auto store =
-          importers::OpenOrImport(sources[i], {.threads = sources.size() > 1 ? 1 : threads},
-                                  [](std::string_view line) { PrintNotice(line); });
-      if (store.ok()) stores[i] = std::move(*store);
-      statuses[i] = store.status();
-    }
-  });
-  const bool none = std::none_of(stores.begin(), stores.end(),
-                                 [](const auto& store) { return store != nullptr; });
-  if (none) return statuses.front();
-  for (const Status& status : statuses) {
-    if (!status.ok()) PrintError(Concat(status.message(), "; the others are asked without it"));
-  }
-  return stores;
-}
-
-// Numbers of slices and the like are a trace's own: with the rank they are unique only where each
-// trace has another one.
-void NoticeSharedRanks(const std::map<int32_t, std::vector<std::string>>& paths_of_rank) {
-  for (const auto& [rank, paths] : paths_of_rank) {
-    if (paths.size() < 2) continue;
-    PrintNotice(Concat(std::to_string(paths.size()), " traces ",
-                       rank < 0 ? "without a rank" : Concat("of rank ", std::to_string(rank)),
-                       ", '", paths[0], "', '", paths[1], paths.size() > 2 ? "', ...: " : "': ",
-                       "nothing tells their rows apart, so join tables of one of them alone"));
-  }
-}
-
-Result<Opened> OpenTraces(const std::vector<importers::TraceSource>& sources) {
-  SONDE_ASSIGN_OR_RETURN(auto stores, OpenEach(sources));
-  Opened opened;
-  if (stores.size() == 1) {
-    opened.store = std::move(stores[0]);
-    return opened;
-  }
-  std::vector<store::RankStore> ranks;
-  std::map<int32_t, std::vector<std::string>> paths_of_rank;
-  std::map<std::string, size_t> seen;  // index by the path of the store
-  for (size_t i = 0; i < sources.size(); ++i) {
-    if (stores[i] == nullptr) {
-      opened.is_whole = false;
-      continue;
-    }
-    const auto [first, is_new] = seen.try_emplace(stores[i]->path(), i);
-    if (!is_new) {
-      PrintNotice(Concat("'", sources[i].path, "' is the same trace as '",
-                         sources[first->second].path, "' and counts once"));
-      stores[i].reset();
-      continue;
-    }
-    SONDE_ASSIGN_OR_RETURN(const int32_t rank, sources[i].importer->rank(sources[i].path));
-    ranks.push_back({stores[i]->path(), rank});
-    paths_of_rank[std::max(rank, -1)].push_back(sources[i].path);
-    stores[i].reset();
-  }
-  NoticeSharedRanks(paths_of_rank);
-  SONDE_ASSIGN_OR_RETURN(opened.store,
-                         store::Store::OpenRanks(ranks, {.threads = base::AvailableThreads()}));
-  return opened;
-}
-
-// "4 traces of the PyTorch profiler, 1 captures of Sonde".
-std::string Counted(const std::vector<importers::TraceSource>& sources) {
-  std::string text;
-  for (const importers::Importer& importer : importers::Importers()) {
-    const auto count = std::count_if(sources.begin(), sources.end(), [&](const auto& source) {
-      return source.importer == &importer;
-    });
-    if (count == 0) continue;
-    text += Concat(text.empty() ? "" : ", ", std::to_string(count), " ", importer.what);
-  }
-  return text;
-}
-
-// "a.txt, logs and 3 more", below `folder`.
-std::string Named(std::vector<std::string> paths, const std::string& folder) {
-  constexpr size_t kNamed = 5;
-  const size_t more = paths.size() > kNamed ? paths.size() - kNamed : 0;
-  paths.resize(paths.size() - more);
-  const std::string prefix = folder.ends_with('/') ? folder : folder + "/";
-  for (std::string& path : paths) {
-    if (path.starts_with(prefix)) path.erase(0, prefix.size());
-  }
-  return Concat(base::Join(paths, ", "),
-                more > 0 ? Concat(" and ", std::to_string(more), " more") : "");
-}
-
-Result<Opened> Open(const std::string& path) {
   if (base::IsRegularFile(path) && path.ends_with(".duckdb")) {
-    Opened opened;
-    SONDE_ASSIGN_OR_RETURN(opened.store,
-                           store::Store::OpenReadOnly(path, {.threads = base::AvailableThreads()}));
+    job::OpenedJob opened;
+    SONDE_ASSIGN_OR_RETURN(opened.store, store::Store::OpenReadOnly(path, {.threads = threads}));
     return opened;
   }
-  constexpr int kDepth = 3;
-  std::vector<std::string> unread;
-  SONDE_ASSIGN_OR_RETURN(auto found, importers::FindTraces(path, kDepth, &unread));
-  SONDE_ASSIGN_OR_RETURN(const auto sources, importers::WithoutParts(std::move(found)));
-  if (sources.empty()) return importers::NothingToRead(path);
-  if (sources.size() > 1) PrintNotice(Concat("found in '", path, "': ", Counted(sources)));
-  if (!unread.empty()) PrintNotice(Concat("no trace, not read: ", Named(unread, path)));
-  return OpenTraces(sources);
+  SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob({path}));
+  if (found.traces.size() > 1) PrintNotice(Concat("found in '", path, "': ", job::Counted(found)));
+  NotifyOfJob(found);
+  return job::Open(found, {.threads = threads, .notify = PrintNotice, .complain = PrintError});
 }
 
 // One line that says how much was wrong with the data, at every opening: a user should know before
@@ -263,7 +159,7 @@ Status Prompt(const store::Store& store, QueryOptions options) {
 Status PrintSchema(const std::string& path) {
   std::string text = store::SchemaText();
   if (!path.empty()) {
-    SONDE_ASSIGN_OR_RETURN(const Opened opened, Open(path));
+    SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(path));
     SONDE_ASSIGN_OR_RETURN(
         const store::ResultTable columns,
         opened.store->Query(
@@ -292,7 +188,7 @@ Result<int> Run(const Context& context, const QueryOptions& options) {
   if (options.format == "parquet" && (options.output.empty() || options.sql.empty())) {
     return WrongUsage(context, "--format parquet needs SQL and --output FILE");
   }
-  SONDE_ASSIGN_OR_RETURN(const Opened opened, Open(options.path));
+  SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(options.path));
   SONDE_RETURN_IF_ERROR(NotifyOfIssues(*opened.store));
   SONDE_RETURN_IF_ERROR(options.sql.empty() ? Prompt(*opened.store, options)
                                             : RunStatement(*opened.store, options));

@@ -36,6 +36,7 @@
   F(std::string, path, "what was opened")                                                         \
   F(std::string, name, "last part of the path")                                                   \
   F(std::string, format, "what it was read as")                                                   \
+  F(int32_t, run, "traces of one launch have one, from 0 on")                                     \
   F(int32_t, rank, "global rank, -1 unknown")                                                     \
   F(std::string, host, "host name")                                                               \
   F(std::string, state, "waiting, reading, ready, recording or failed")                           \

@@ -22,7 +22,6 @@ using base::Concat;
 // the same for each order in which the traces become ready.
 constexpr int64_t kBaseStep = int64_t{1} << 50U;
 
-constexpr int kSearchDepth = 3;  // folders
 constexpr auto kTouchEvery = std::chrono::minutes(10);
 constexpr size_t kMaxIgnored = 200;  // that are listed
 
@@ -124,12 +123,8 @@ void Session::Load() {
       TouchStores();
       continue;
     }
-    for (const std::string& path : paths) {
-      if (!stopped()) FindAll(path, /*confined=*/false);
-    }
-    for (const std::string& path : added) {
-      if (!stopped()) FindAll(path, /*confined=*/true);
-    }
+    if (!paths.empty()) FindAll(paths, /*confined=*/false);
+    if (!added.empty()) FindAll(added, /*confined=*/true);
     std::vector<size_t> waiting;
     {
       const std::scoped_lock lock(mutex_);
@@ -154,50 +149,42 @@ void Session::TouchStores() const {
   }
 }
 
-void Session::FindAll(const std::string& path, bool confined) {
-  std::vector<std::string> unread;
-  Result<std::vector<importers::TraceSource>> found =
-      importers::FindTraces(path, kSearchDepth, &unread);
-  if (found.ok()) found = importers::WithoutParts(std::move(*found));
+void Session::FindAll(const std::vector<std::string>& paths, bool confined) {
+  job::FindOptions options;
+  if (confined) options.allow = [this](const std::string& path) { return Confine(path).status(); };
+  job::Job found = job::FindJob(paths, options);
   Update([&] {
-    if (!found.ok()) {
-      message_.notes.emplace_back(found.status().message());
-      return;
-    }
-    if (found->empty()) {
-      message_.notes.push_back(Concat("nothing that Sonde reads lies in '", path, "'"));
-    }
-    for (const std::string& other : unread) {
+    for (const Status& failure : found.failures) message_.notes.emplace_back(failure.message());
+    for (const std::string& other : found.unread) {
       if (message_.ignored.size() == kMaxIgnored) break;
       message_.ignored.push_back({other, base::IsDirectory(other) ? "folder" : "file"});
     }
-    for (importers::TraceSource& source : *found) {
-      const bool known = std::any_of(slots_.begin(), slots_.end(), [&](const auto& slot) {
-        return base::AbsolutePath(slot->source.path) == base::AbsolutePath(source.path);
-      });
-      const Status allowed = confined ? Confine(source.path).status() : Status();
-      if (!allowed.ok()) message_.notes.emplace_back(allowed.message());
-      if (!known && allowed.ok()) AddSlot(std::move(source), "waiting");
-    }
+    job_.repeated.clear();
+    job::Append(job_, std::move(found));
+    if (!job_.repeated.empty()) message_.notes.push_back(job::SayRepeated(job_.repeated));
+    AddSlots("waiting");
   });
 }
 
-size_t Session::AddSlot(importers::TraceSource source, const char* state) {
-  TraceMessage& trace = message_.traces.emplace_back();
-  trace.id = static_cast<int32_t>(slots_.size());
-  trace.path = source.path;
-  trace.name = base::BaseName(source.path);
-  trace.format = source.importer->what;
-  trace.rank = -1;
-  trace.state = state;
-  const Result<uint64_t> size = base::FileSize(source.path);
-  if (base::IsRegularFile(source.path) && size.ok()) {
-    trace.size_bytes = static_cast<int64_t>(*size);
+void Session::AddSlots(const char* state) {
+  for (const job::Trace& found : job_.traces) {
+    const auto index = static_cast<size_t>(found.number);
+    if (index == slots_.size()) {
+      const std::string& path = found.source.path;
+      TraceMessage& trace = message_.traces.emplace_back();
+      trace.id = found.number;
+      trace.path = path;
+      trace.name = base::BaseName(path);
+      trace.format = found.source.importer->what;
+      trace.rank = found.rank;
+      trace.state = state;
+      const Result<uint64_t> size = base::FileSize(path);
+      if (base::IsRegularFile(path) && size.ok()) trace.size_bytes = static_cast<int64_t>(*size);
+      slots_.push_back(std::make_unique<Slot>());
+      slots_.back()->source = found.source;
+    }
+    message_.traces[index].run = found.run;
   }
-  auto slot = std::make_unique<Slot>();
-  slot->source = std::move(source);
-  slots_.push_back(std::move(slot));
-  return slots_.size() - 1;
 }
 
 void Session::Exchange(size_t index, std::shared_ptr<const Trace> trace, TraceMessage message) {
@@ -219,7 +206,6 @@ void Session::LoadOne(size_t index) {
     message = message_.traces[index];
   });
   const auto read = [&]() -> Result<std::shared_ptr<Trace>> {
-    SONDE_ASSIGN_OR_RETURN(message.rank, slot->source.importer->rank(slot->source.path));
     const importers::ImportOptions options{.threads = count > 1 ? 1 : base::AvailableThreads(),
                                            .watch = &slot->watch};
     bool is_first = true;
@@ -246,7 +232,6 @@ void Session::ShowPreview(size_t index, const Slot& slot) {
   const importers::TraceSource& source = slot.source;
   TraceMessage message = Describe().traces[index];
   const auto show = [&]() -> Result<std::shared_ptr<Trace>> {
-    SONDE_ASSIGN_OR_RETURN(message.rank, source.importer->rank(source.path));
     SONDE_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Make());
     SONDE_ASSIGN_OR_RETURN(auto store, MakePreview(source, *folder));
     SONDE_ASSIGN_OR_RETURN(auto trace, Open(std::move(store), message));
@@ -332,9 +317,12 @@ Status Session::ShowRecording(const std::string& path, bool ended) {
   Slot* slot = nullptr;
   TraceMessage message;
   Update([&] {
-    while (index < slots_.size() && slots_[index]->source.path != path) ++index;
+    index = job::IndexOf(job_, path).value_or(slots_.size());
     if (index == slots_.size()) {
-      AddSlot(source, "recording");
+      job::Job recording;
+      recording.traces.push_back({.source = source});
+      job::Append(job_, std::move(recording));
+      AddSlots("recording");
       slots_[index]->is_begun = true;
     }
     slot = slots_[index].get();

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "importers/import_watch.h"
 #include "importers/registry.h"
+#include "job/job.h"
 #include "serve/counters.h"
 #include "serve/marks.h"
 #include "serve/messages.h"
@@ -114,10 +115,10 @@ class Session {
   };
 
   void Load();
-  // `confined`: only what lies in the roots, whatever links say.
   void TouchStores() const;
-  void FindAll(const std::string& path, bool confined);
-  size_t AddSlot(importers::TraceSource source, const char* state);  // under the mutex
+  // `confined`: only what lies in the roots, whatever links say.
+  void FindAll(const std::vector<std::string>& paths, bool confined);
+  void AddSlots(const char* state);  // of the traces of the job that have none; under the mutex
   void LoadOne(size_t index);
   void ShowPreview(size_t index, const Slot& slot);
   Result<std::shared_ptr<Trace>> Open(std::unique_ptr<store::Store> store, TraceMessage& message);
@@ -134,7 +135,8 @@ class Session {
   SessionMessage message_;
   bool stopped_ = false;
   int64_t base_ns_ = -1;
-  std::vector<std::unique_ptr<Slot>> slots_;  // by trace id; never fewer
+  job::Job job_;
+  std::vector<std::unique_ptr<Slot>> slots_;  // of the job's traces, by their number
   std::shared_ptr<const store::UserStatements> all_ranks_;
   std::vector<int64_t> all_ranks_of_;  // their store ids
   std::map<std::string, std::shared_ptr<store::Cancellation>> statements_;

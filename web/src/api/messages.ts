@@ -47,6 +47,8 @@ export interface TraceMessage {
   name: string;
   /** what it was read as */
   format: string;
+  /** traces of one launch have one, from 0 on */
+  run: number;
   /** global rank, -1 unknown */
   rank: number;
   /** host name */

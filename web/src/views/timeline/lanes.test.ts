@@ -40,6 +40,7 @@ function trace(id: number, rank: number, tracks: TrackMessage[]): TraceMessage {
     path: "",
     name: `t${id}`,
     format: "",
+    run: 0,
     rank,
     host: "",
     state: "ready",
