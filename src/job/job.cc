@@ -204,7 +204,7 @@ std::string Named(std::vector<std::string> paths, const std::string& folder) {
   constexpr size_t kNamed = 5;
   const size_t more = paths.size() > kNamed ? paths.size() - kNamed : 0;
   paths.resize(paths.size() - more);
-  const std::string prefix = folder.ends_with('/') ? folder : folder + "/";
+  const std::string prefix = folder.empty() || folder.ends_with('/') ? folder : folder + "/";
   for (std::string& path : paths) {
     if (path.starts_with(prefix)) path.erase(0, prefix.size());
   }
