@@ -9,8 +9,10 @@ set(SONDE_SYSTEM_LIBRARIES
     "^(ld-linux.*|libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\\+\\+)\\.so.*")
 
 # RPATH, not RUNPATH: it also serves the libraries that our libraries need.
-set_target_properties(sonde PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
 target_link_options(sonde PRIVATE -Wl,--disable-new-dtags)
+
+# Loaded into other programs, they need no library of ours.
+set_target_properties(sonde_record_shared sonde_probe_shared PROPERTIES INSTALL_RPATH "")
 
 # What a user runs, without the tests: enough for a demonstration.
 add_custom_target(product DEPENDS sonde ${SONDE_INSTALL_LIBRARIES})

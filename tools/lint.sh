@@ -18,6 +18,7 @@ check "format" "$python" tools/check_format.py
 check "layers" "$python" tools/check_layers.py
 check "sizes" "$python" tools/check_sizes.py
 check "docs" "$python" tools/check_docs.py
+check "search paths of libraries" "$python" tools/check_rpaths.py
 node=$(dirname "$(readlink -f web/node_modules)")/node
 web() { (cd web && "$node" "node_modules/$1" "${@:2}"); }
 check "page: types" web typescript/bin/tsc --noEmit

@@ -44,7 +44,9 @@ def lint(tree, script, *arguments):
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
-@pytest.mark.parametrize("script", ["check_layers.py", "check_sizes.py", "check_docs.py"])
+@pytest.mark.parametrize(
+    "script", ["check_layers.py", "check_sizes.py", "check_docs.py", "check_rpaths.py"]
+)
 def test_clean_tree_passes(tree, script):
     done = lint(tree, script)
     assert (done.returncode, done.stdout) == (0, "")
@@ -147,3 +149,50 @@ def test_header_check_finds_a_header_that_needs_another(tree):
     done = lint(tree, "check_cpp.py", "headers")
     assert done.returncode == 1
     assert "src/base/a.h alone" in done.stdout
+
+
+SEARCH_PATHS = [
+    ("$ORIGIN/../lib", None),
+    ("$ORIGIN", None),
+    ("$ORIGIN/../lib:", "an empty part, which is the current folder"),
+    (":$ORIGIN", "an empty part, which is the current folder"),
+    ("$ORIGIN/../lib:/home/somebody/lib", "'/home/somebody/lib', which is not below $ORIGIN"),
+    ("lib", "'lib', which is not below $ORIGIN"),
+    ("$ORIGINAL/lib", "'$ORIGINAL/lib', which is not below $ORIGIN"),
+]
+
+
+def refuses(done, fault):
+    assert done.returncode == (fault is not None), done.stdout + done.stderr
+    assert (fault or "") in done.stdout
+
+
+@pytest.mark.parametrize("path, fault", SEARCH_PATHS)
+def test_search_paths_of_what_is_built(tree, path, fault):
+    (tree / "build" / "any" / "lib").mkdir(parents=True)
+    library = tree / "build" / "any" / "lib" / "library.so"
+    subprocess.run(
+        ["gcc", "-shared", "-x", "c", os.devnull, f"-Wl,-rpath,{path}", "-o", library], check=True
+    )
+    refuses(lint(tree, "check_rpaths.py"), fault)
+
+
+@pytest.mark.parametrize("path, fault", SEARCH_PATHS)
+def test_search_paths_of_what_would_be_linked(tree, path, fault):
+    (tree / "build" / "dev").mkdir(parents=True)
+    word = path.replace("$", "\\$$")
+    text = f'  LINK_LIBRARIES = -Wl,-rpath,"{word}"  lib/libx.so\n'
+    (tree / "build" / "dev" / "build.ninja").write_text(text)
+    refuses(lint(tree, "check_rpaths.py"), fault)
+
+
+def test_a_library_needed_by_its_path_is_refused(tree):
+    libraries = tree / "build" / "any" / "lib"
+    libraries.mkdir(parents=True)
+    compile_one = ["gcc", "-shared", "-x", "c", os.devnull, "-o"]
+    subprocess.run([*compile_one, libraries / "nameless.so"], check=True)
+    subprocess.run(
+        [*compile_one, libraries / "user.so", "-Wl,--no-as-needed", "-x", "none",
+         libraries / "nameless.so"], check=True,
+    )  # fmt: skip
+    refuses(lint(tree, "check_rpaths.py"), "user.so: needs")
