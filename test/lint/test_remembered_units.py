@@ -1,0 +1,141 @@
+"""Units of the test suite are remembered by what they opened: tried on a small tree of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+READER = """
+import pathlib, subprocess, sys
+root = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(root / "python"))
+def test_reads():
+    import package.used
+    assert subprocess.run(["cat", root / "docs" / "read.md"], capture_output=True).stdout
+    list((root / "python" / "listed").iterdir())
+    (root / "runs").open("a").write("x")
+"""
+TREE = {
+    ".gitignore": "/build/\n/runs\n__pycache__/\n",
+    "docs/read.md": "read",
+    "docs/other.md": "not read",
+    "python/package/__init__.py": "",
+    "python/package/used.py": "value = 1\n",
+    "python/package/unused.py": "",
+    "python/listed/a": "",
+    "test/some/test_reader.py": READER,
+}
+DRIVER = """
+import json, sys
+sys.path.insert(0, "tools")
+import run_tests
+from unit_memory import UnitMemory
+total = run_tests.Total()
+memory = UnitMemory(["dev"], fresh=len(sys.argv) > 1)
+run_tests.run_units(run_tests.python_units(["test/"], lambda name: ()), memory, 2, total)
+print(json.dumps([total.passed, len(total.failed), len(total.skipped), total.known_tests]))
+"""
+
+
+@pytest.fixture(name="tree")
+def make_tree(tmp_path):
+    """A tree with one test file that reads, lists and imports; `runs` counts how often it ran."""
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT / "tools", tree / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in TREE.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    subprocess.run(["git", "init", "-q", tree], check=True)
+    return tree
+
+
+def run(tree, *arguments, **variables):
+    """(passed, failed, skipped, known) of a run of all units, and how often the test has run."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tree / "build" / "cache"), **variables}
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER, *arguments],
+        cwd=tree, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    runs = (tree / "runs").read_text() if (tree / "runs").exists() else ""
+    return (*json.loads(done.stdout.splitlines()[-1]), len(runs))
+
+
+def test_a_pass_is_known_until_an_input_changes(tree):
+    assert run(tree) == (1, 0, 0, 0, 1)
+    assert run(tree) == (1, 0, 0, 1, 1)
+    assert run(tree, "fresh") == (1, 0, 0, 0, 2)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "docs/read.md",  # by a program that the test started
+        "python/package/used.py",
+        "python/package/new.py",  # in a folder that was looked through
+        "python/listed/b",
+        "test/some/test_reader.py",
+        "test/some/conftest.py",
+        "test/conftest.py",
+    ],
+)
+def test_what_was_read_counts(tree, name):
+    assert run(tree) == (1, 0, 0, 0, 1)
+    with (tree / name).open("a") as file:
+        file.write("\n")
+    assert run(tree) == (1, 0, 0, 0, 2)
+    assert run(tree) == (1, 0, 0, 1, 2)
+
+
+@pytest.mark.parametrize("name", ["docs/other.md", "python/package/unused.py", "docs/new.md"])
+def test_what_was_not_read_does_not(tree, name):
+    assert run(tree) == (1, 0, 0, 0, 1)
+    (tree / name).write_text("# changed\n")
+    assert run(tree) == (1, 0, 0, 1, 1)
+
+
+def test_the_way_back_is_known_too(tree):
+    run(tree)
+    (tree / "docs" / "read.md").write_text("another")
+    run(tree)
+    (tree / "docs" / "read.md").write_text("read")
+    assert run(tree) == (1, 0, 0, 1, 2)
+
+
+def test_surroundings_count(tree):
+    run(tree)
+    assert run(tree, SONDE_REQUIRE="data") == (1, 0, 0, 0, 2)
+
+
+def test_failures_are_never_known(tree):
+    (tree / "docs" / "read.md").write_text("")
+    assert run(tree) == (0, 1, 0, 0, 0)
+    assert run(tree) == (0, 1, 0, 0, 0)
+
+
+def test_an_input_that_changes_meanwhile_is_not_remembered(tree):
+    reader = tree / "test" / "some" / "test_reader.py"
+    reader.write_text(
+        READER + '    (root / "docs" / "read.md").write_text("changed by the test")\n'
+    )
+    assert run(tree) == (1, 0, 0, 0, 1)
+    assert run(tree) == (1, 0, 0, 0, 2)
+
+
+@pytest.mark.parametrize(
+    "text, fault",
+    [
+        ("", "ran no test"),
+        ("import sys\nsys.exit(3)\n", "error"),
+        ("def test_it():\n    assert False\n", "test_it"),
+        ("import os\ndef test_it():\n    os._exit(0)\n", "ran no test"),
+    ],
+)
+def test_a_unit_without_a_passed_test_failed(tree, text, fault):
+    (tree / "test" / "some" / "test_reader.py").write_text(text)
+    assert run(tree)[:2] == (0, 1), fault

@@ -1,0 +1,254 @@
+"""Remembers which units of the test suite passed, and with what: a second run repeats only those
+whose input changed.
+
+A unit's input is what it was seen to open (opened_files.py): files of this tree, reference data,
+what was built; and its surroundings (packages, system, variables), which are part of its key. Only
+passes are kept, below the user's cache folder, each with the digest of every file that was opened
+and the names in every folder that was listed. FRESH=1 believes nothing, and remembers.
+"""
+
+import contextlib
+import functools
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import source_tree
+from opened_files import OpenedFiles
+
+ROOT = source_tree.ROOT
+KEPT_PASSES = 8
+FORMAT = "1"
+
+# Whoever looks at the page starts it so; for others the command counts without it.
+PAGE_WORDS = re.compile(r"""["']view["']|sonde view""")
+PAGE_OBJECT = re.compile(r"/page\.S\.o$")
+
+
+def digest_of(*texts):
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text if isinstance(text, bytes) else str(text).encode())
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+def first_text(path):
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
+def machine():
+    """What of this machine a test may notice."""
+    processor = re.search(rb"(?m)^(flags|Features)\s*:.*$", first_text("/proc/cpuinfo"))
+    return (
+        platform.release(),
+        platform.machine(),
+        processor[0] if processor else b"",
+        os.cpu_count(),
+        os.geteuid(),
+        digest_of(first_text("/var/lib/dpkg/status")),
+        Path("/dev/nvidiactl").exists(),
+    )
+
+
+def variables():
+    """The variables that programs under test read, but for those that name this folder."""
+    wanted = re.compile(r"^(SONDE_|PYTHON|LC_|OMP_|CUDA_|LANG$|TZ$|PRESET$|XDG_)")
+    return sorted(f"{k}={v}" for k, v in os.environ.items() if wanted.match(k))
+
+
+def packages_of(python):
+    """Names and versions of all packages that an interpreter has, with its own version."""
+    program = (
+        "import importlib.metadata as m, sys; print(sys.version, "
+        "sorted({(str(d.name), str(d.version)) for d in m.distributions()}))"
+    )
+    return subprocess.run(
+        [python, "-c", program], check=True, capture_output=True, text=True
+    ).stdout
+
+
+@functools.cache
+def own_packages():
+    found = {(str(d.name), str(d.version)) for d in importlib.metadata.distributions()}
+    return f"{platform.python_version()} {sorted(found)}"
+
+
+class UnitMemory:
+    """Of one run. `presets` are the build folders whose programs the units may open."""
+
+    def __init__(self, presets, surroundings=(), fresh=False):
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        self.folder = cache / "sonde" / "tests"
+        self._fresh = fresh
+        self._data = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data"))
+        self._builds = [
+            ROOT / "build" / preset / part for preset in presets for part in ("bin", "lib")
+        ]
+        self._commands = [folder / "sonde" for folder in self._builds if folder.name == "bin"]
+        duckdb = [os.path.realpath(folder / "libduckdb.so") for folder in self._builds]
+        self._base = digest_of(
+            FORMAT, *machine(), *variables(), own_packages(), *duckdb, *surroundings
+        )
+        self._digests = {}
+        self._names = {str(path) for path in source_tree.tracked_files("")}
+        self._inside = self._names | {str(p) for name in self._names for p in Path(name).parents}
+        for command in self._commands:  # now: a unit may configure the build folder anew
+            if command.is_file():
+                self._command_digest(command, True)
+                self._command_digest(command, False)
+        self._watch = self._start_watch()
+
+    def _start_watch(self):
+        folders = [ROOT, self._data.resolve(), *self._builds]
+        outputs = [ROOT / name for name in ("build", "dist", "demo", "demo-vllm")]
+        with contextlib.suppress(OSError):
+            return OpenedFiles([path for path in folders if path.is_dir()], outputs)
+        return None  # another system, or too few watches: nothing is remembered
+
+    def begin(self):
+        return self._watch.begin() if self._watch else None
+
+    # -- names of what can be opened
+
+    def _name_of(self, path):
+        """The name under which a path is an input; None where it is an output, or not ours."""
+        path = Path(path)
+        for top, mark in ((self._data.resolve(), "data"), (ROOT, "")):
+            if path == top or top in path.parents:
+                name = os.path.join(mark, path.relative_to(top))
+                break
+        else:
+            return None
+        if mark or path.is_dir() or name in self._names:
+            return name
+        return name if path.parent in self._builds and path.is_file() else None
+
+    def _path_of(self, name):
+        top, _, rest = name.partition("/")
+        return self._data.resolve() / rest if top == "data" else ROOT / name
+
+    # -- what they hold
+
+    def _digest(self, name, with_page):
+        path = self._path_of(name)
+        if path in self._commands:
+            return self._command_digest(path, with_page)
+        key = str(path)
+        try:
+            status = path.stat()
+            stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
+            if self._digests.get(key, (None,))[0] != stamp:
+                self._digests[key] = (stamp, self._content(path, name))
+        except OSError:
+            return "absent"
+        return self._digests[key][1]
+
+    def _content(self, path, name):
+        if not path.is_dir():
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+        names = sorted(entry.name for entry in path.iterdir() if entry.name != "__pycache__")
+        if name.partition("/")[0] != "data":  # what is built or written in the tree is no input
+            prefix = "" if name == "." else f"{name}/"
+            names = [n for n in names if prefix + n in self._inside]
+        return digest_of(*names)
+
+    def _command_digest(self, path, with_page):
+        """Of what the command is linked from, with or without the page that lies inside."""
+        key = (str(path), with_page)
+        if key not in self._digests:
+            self._digests[key] = self._linked(path, with_page)
+        return self._digests[key]
+
+    def _linked(self, path, with_page):
+        build = path.parents[1]
+        ask = ["ninja", "-C", str(build), "--quiet", "-t"]
+        done = [
+            subprocess.run([*ask, tool, "bin/sonde"], capture_output=True, text=True, check=False)
+            for tool in ("inputs", "commands")
+        ]
+        if any(one.returncode != 0 for one in done):
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+        objects = [line for line in done[0].stdout.split("\n") if line.endswith(".o")]
+        objects = [name for name in objects if with_page or not PAGE_OBJECT.search(name)]
+        link = done[1].stdout.rstrip().rsplit("\n", 1)[-1].replace(str(ROOT), ".")
+        parts = [link]
+        for name in sorted(objects):
+            parts += [name, hashlib.sha256((build / name).read_bytes()).digest()]
+        return digest_of(*parts)
+
+    # -- passes
+
+    def _place(self, unit):
+        return self.folder / digest_of(self._base, unit.title, *unit.key)[:40]
+
+    def recall(self, unit):
+        """What a pass of this unit with the same inputs reported, or None."""
+        passes = sorted(self._place(unit).glob("*.json"), key=lambda p: p.stat().st_mtime)
+        for path in reversed([] if self._fresh else passes):
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                told = json.loads(path.read_text())
+                page = told["page"]
+                if all(self._digest(name, page) == d for name, d in told["inputs"].items()):
+                    os.utime(path)
+                    return told["report"]
+        return None
+
+    def seconds(self, unit):
+        """How long the unit took when it last passed, with whatever inputs; None if never."""
+        passes = sorted(self._place(unit).glob("*.json"), key=lambda p: p.stat().st_mtime)
+        with contextlib.suppress(OSError, ValueError, KeyError, IndexError):
+            return json.loads(passes[-1].read_text())["seconds"]
+        return None
+
+    def _inputs(self, unit, opened, began):
+        """{name: digest}, and whether the page is among them; None if one changed meanwhile."""
+        own = os.path.dirname(unit.source)
+        names = {unit.source} if unit.source else set()
+        for path in opened:
+            name = self._name_of(path)
+            folder, file = os.path.split(name or "")
+            # Test files are opened by their own folder's tests only: others ran beside this one.
+            if name and (folder == own or not re.fullmatch(r"test_.*\.py|.*\.test\.ts", file)):
+                names.add(name)
+        texts = [n for n in names if n.startswith("test/") and n.endswith(".py")]
+        page = unit.page or any(PAGE_WORDS.search(source_tree.read(name)) for name in texts)
+        for name in names:
+            path = self._path_of(name)
+            if path.is_file() and path.stat().st_mtime > began:
+                return None, page
+        return {name: self._digest(name, page) for name in sorted(names)}, page
+
+    def keep(self, unit, interval, began, seconds, report):
+        """Remembers a pass; not where it is unknown what the unit has opened."""
+        if interval is None or not self._watch.end(interval).complete:
+            return False
+        inputs, page = self._inputs(unit, interval.opened, began)
+        if not inputs:
+            return False
+        text = json.dumps(
+            {"inputs": inputs, "page": page, "report": report, "seconds": round(seconds, 1)}
+        )
+        place = self._place(unit)
+        place.mkdir(parents=True, exist_ok=True)
+        partial = place / f"{os.getpid()}-{time.monotonic_ns()}.partial"
+        partial.write_text(text)
+        partial.rename(place / f"{digest_of(text)[:20]}.json")
+        passes = sorted(place.glob("*.json"), key=lambda p: p.stat().st_mtime)
+        for path in passes[:-KEPT_PASSES]:
+            path.unlink(missing_ok=True)
+        return True
+
+    def drop(self, interval):
+        """Of a unit that failed."""
+        if interval is not None:
+            self._watch.end(interval)
