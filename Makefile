@@ -17,6 +17,8 @@ export CCACHE_NOHASHDIR ?= 1
 ASAN_FOLDERS ?= base capture record store importers recipes exporters precision
 TSAN_FOLDERS ?= base capture record
 FUZZ_SECONDS ?= 60
+# Those with a test that ends in IsCurrent: it compares a file of the tree with what it is made from.
+GOLDEN_PROGRAMS = $(shell grep -rl 'IsCurrent' src --include='*_test.cc' | cut -d/ -f2 | sort -u | sed 's/.*/sonde_&_test/')
 FUZZ_TARGETS ?=
 
 ##@ Set-up and build
@@ -63,6 +65,16 @@ demo-vllm: product ## Serve a small model by vLLM on two ranks under Sonde, prof
 .PHONY: test
 test: build ## Run every test: C++ (plain, address and thread sanitizer) and Python end to end
 	@$(PYTHON_TEST) tools/run_tests.py --jobs $(JOBS) --asan "$(ASAN_FOLDERS)" --tsan "$(TSAN_FOLDERS)"
+
+.PHONY: check
+check: configure ## Build and test one folder in under a minute: F=store, F=test/probe, F=test/e2e/test_view.py, F=web
+	@$(PYTHON_TEST) tools/check_folder.py --jobs $(JOBS) "$(F)"
+
+.PHONY: golden
+golden: configure ## Write anew all files of the tree that are made from declarations in the sources
+	@cmake --build build/$(PRESET) -j $(JOBS) --target $(GOLDEN_PROGRAMS)
+	@for name in $(GOLDEN_PROGRAMS); do \
+	  SONDE_UPDATE_GOLDEN=1 build/$(PRESET)/bin/$$name --gtest_filter='*IsCurrent' --gtest_brief=1; done
 
 .PHONY: test-vllm
 test-vllm: build ## Run the tests on a real vLLM server (part of `make test` where that is installed)

@@ -22,7 +22,7 @@ def make_mount_disk(tmp_path):
         folder.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "sonde_test", folder]
         if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-            pytest.skip("a file system can be mounted by root only")
+            pytest.skip("needs root: others cannot mount a file system")
         mounted.append(folder)
         return folder
 

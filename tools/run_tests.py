@@ -8,33 +8,19 @@ has built the dev preset.
 """
 
 import argparse
-import json
 import os
-import re
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import source_tree
-from unit_memory import UnitMemory, packages_of
-from units import ROOT, Report, Unit, run_unit
+import suite
+from unit_memory import UnitMemory
+from units import ROOT, Report, fail_what_is_required, run_unit
 
 PRESET = os.environ.get("PRESET", "dev")
-
-SANITIZER_ENVIRONMENT = {
-    "asan": {
-        "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-    },
-    "tsan": {"TSAN_OPTIONS": f"halt_on_error=1:suppressions={ROOT / 'test' / 'tsan.supp'}"},
-}
-
-# Servers are waited for most of the time: their tests run beside all others, one file at a time.
-SERVER_FOLDER = "test/vllm"
-COMPAT_FOLDER = "test/compat"
 
 
 @dataclass
@@ -46,8 +32,13 @@ class Total:
     skipped: list = field(default_factory=list)
     known_tests: int = 0
     known_units: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, report, known):
+        with self.lock:
+            self._add(report, known)
+
+    def _add(self, report, known):
         self.passed += report.passed
         self.failed += report.failed
         self.skipped += report.skipped
@@ -73,6 +64,7 @@ def run_or_recall(unit, memory, total):
     else:
         began, interval = time.time(), memory.begin()
         report = run_unit(unit)
+        fail_what_is_required(unit, report)
         if report.failed:
             memory.drop(interval)
         else:
@@ -83,19 +75,18 @@ def run_or_recall(unit, memory, total):
 
 
 def run_units(units, memory, jobs, total):
-    """The longest first, so that none is left over at the end; unknown ones before."""
+    """The longest first, so that none is left over at the end; unknown ones before.
+
+    Servers are waited for most of the time: their tests run beside all others, one by one."""
     known = {unit.title: memory.seconds(unit) for unit in units}
     order = sorted(units, key=lambda u: -(1e9 if known[u.title] is None else known[u.title]))
-    servers = [unit for unit in order if unit.source.startswith(SERVER_FOLDER)]
+    servers = [unit for unit in order if unit.source.startswith(suite.SERVER_FOLDER)]
     others = [unit for unit in order if unit not in servers]
     with ThreadPoolExecutor(1) as server_lane, ThreadPoolExecutor(jobs) as lanes:
         futures = [server_lane.submit(run_or_recall, u, memory, total) for u in servers]
         futures += [lanes.submit(run_or_recall, u, memory, total) for u in others]
         for future in futures:
             future.result()
-
-
-# -- what there is to run
 
 
 def build(preset, targets, jobs, total):
@@ -113,121 +104,11 @@ def build(preset, targets, jobs, total):
     return True
 
 
-def test_programs(preset, folders=()):
-    """Names of the GoogleTest programs of these folders (all), of all that the preset knows."""
-    command = ["cmake", "--build", str(ROOT / "build" / preset), "--target", "help"]
-    known = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    folder = rf"(?:{'|'.join(folders)})(?:_[a-z]+)?" if folders else r"\w+?"
-    return sorted(set(re.findall(rf"^(sonde_{folder}_test):", known, re.MULTILINE)))
-
-
-def program_units(preset, folders=()):
-    environment = SANITIZER_ENVIRONMENT.get(preset, {})
-    return [
-        Unit(
-            title=f"{preset}/{name}",
-            command=[str(ROOT / "build" / preset / "bin" / name)],
-            part="C++",
-            report="gtest",
-            key=tuple(sorted(environment)),
-            environment=environment,
-            folder=ROOT / "build" / preset,
-        )
-        for name in test_programs(preset, folders)
-    ]
-
-
-def other_ctest_units(preset):
-    """Tests that CMakeLists.txt files add beside the GoogleTest programs."""
-    command = ["ctest", "--test-dir", str(ROOT / "build" / preset), "--show-only=json-v1"]
-    told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    programs = set(test_programs(preset))
-    return [
-        Unit(
-            title=f"{preset}/{test['name']}",
-            command=test["command"],
-            part="C++",
-            report="status",
-            # Such a test is given what was built by its path: the content counts.
-            key=tuple(
-                str(Path(word).read_bytes()) if word.endswith(".o") else Path(word).name
-                for word in test["command"]
-            ),
-        )
-        for test in told["tests"]
-        if test.get("command") and Path(test["command"][0]).name not in programs
-    ]
-
-
-def python_units(folders, key_of_folder, pytest_arguments=()):
-    files = [
-        path
-        for path in source_tree.tracked_files(".py")
-        if path.name.startswith("test_") and str(path).startswith(tuple(folders))
-    ]
-    return [
-        Unit(
-            title=str(path),
-            command=[sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                     "-o", "addopts=-ra", str(path), "--junitxml=REPORT", *pytest_arguments],
-            part="Python",
-            source=str(path),
-            key=(*key_of_folder(str(path)), *pytest_arguments),
-            environment={"PYTHONDONTWRITEBYTECODE": "1"},
-        )
-        for path in files
-    ]  # fmt: skip
-
-
-def vllm_packages():
-    command = [str(ROOT / "setup" / "python.sh"), "vllm", "--if-there"]
-    python = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return packages_of(python) if python else "none"
-
-
-def all_python_units(pytest_arguments):
-    vllm = vllm_packages()
-    return [
-        unit
-        for unit in python_units(
-            ["test/"], lambda name: (vllm,) if name.startswith("test/vllm/") else (),
-            pytest_arguments,
-        )
-        if not unit.source.startswith(COMPAT_FOLDER)
-    ]  # fmt: skip
-
-
-def page_units():
-    """The page's logic in one unit; a unit for each file of tests in the browser."""
-    modules = (ROOT / "web" / "node_modules").resolve()
-
-    def unit(title, config, source, *files):
-        return Unit(
-            title=title,
-            command=[str(modules.parent / "node"), "node_modules/vitest/vitest.mjs", "run",
-                     f"--config={config}", "--reporter=default", "--reporter=junit",
-                     "--outputFile.junit=REPORT", *files],
-            part="Page",
-            source=source,
-            key=(modules.parent.name,),
-            page=True,
-            folder=ROOT / "web",
-        )  # fmt: skip
-
-    units = [unit("web/src (logic)", "vite.config.ts", "web/package.json")]
-    for path in source_tree.tracked_files(".test.ts"):
-        if path.parts[:2] == ("web", "e2e"):
-            units.append(
-                unit(str(path), "vitest.browser.config.ts", str(path), str(Path(*path.parts[1:])))
-            )
-    return units
-
-
 def run_sanitizer(preset, folders, memory_of, jobs, total):
     if not build(preset, [], jobs, total):
         return
-    if build(preset, test_programs(preset, folders), jobs, total):
-        run_units(program_units(preset, folders), memory_of(preset), jobs, total)
+    if build(preset, suite.test_programs(preset, folders), jobs, total):
+        run_units(suite.program_units(preset, folders), memory_of(preset), jobs, total)
 
 
 def part(title, function):
@@ -237,6 +118,10 @@ def part(title, function):
     function()
     print(f"== {title}: {time.monotonic() - started:.0f} s, {sum(os.times()[:4]) - spent:.0f} s of "
           "processor time\n", flush=True)  # fmt: skip
+
+
+def is_fresh():
+    return os.environ.get("FRESH", "0") not in ("", "0")
 
 
 def parse_arguments():
@@ -263,18 +148,17 @@ def close(total, folder):
 def main():
     arguments = parse_arguments()
     jobs, total = arguments.jobs, Total()
-    fresh = os.environ.get("FRESH", "0") not in ("", "0")
-    memory = UnitMemory([PRESET], fresh=fresh)
+    memory = UnitMemory([PRESET], fresh=is_fresh())
 
     def memory_of(preset):
-        return UnitMemory([preset], fresh=fresh)
+        return UnitMemory([preset], fresh=is_fresh())
 
     def sanitizer(preset, folders):
         return lambda: run_sanitizer(preset, folders, memory_of, jobs, total)
 
     def beside_each_other():
-        units = program_units(PRESET) + other_ctest_units(PRESET)
-        units += all_python_units(arguments.pytest_arguments) + page_units()
+        units = suite.program_units(PRESET) + suite.other_ctest_units(PRESET)
+        units += suite.all_python_units(arguments.pytest_arguments) + suite.page_units()
         run_units(units, memory, jobs, total)
 
     part("C++, Python, page", beside_each_other)

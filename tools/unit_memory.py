@@ -97,8 +97,9 @@ class UnitMemory:
         self._commands = [folder / "sonde" for folder in self._builds if folder.name == "bin"]
         duckdb = [os.path.realpath(folder / "libduckdb.so") for folder in self._builds]
         self._base = digest_of(
-            FORMAT, *machine(), *variables(), own_packages(), *duckdb, *surroundings
-        )
+            FORMAT, *machine(), *variables(), own_packages(), *duckdb, *self._data_folders(),
+            *surroundings,
+        )  # fmt: skip
         self._digests = {}
         self._names = {str(path) for path in source_tree.tracked_files("")}
         self._inside = self._names | {str(p) for name in self._names for p in Path(name).parents}
@@ -107,6 +108,11 @@ class UnitMemory:
                 self._command_digest(command, True)
                 self._command_digest(command, False)
         self._watch = self._start_watch()
+
+    def _data_folders(self):
+        """Whether a part of the data is there is asked without opening anything."""
+        top = self._data.resolve()
+        return sorted(os.path.relpath(folder, top) for folder, _, _ in os.walk(top))
 
     def _start_watch(self):
         folders = [ROOT, self._data.resolve(), *self._builds]

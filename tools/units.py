@@ -18,6 +18,15 @@ ROOT = Path(__file__).resolve().parent.parent
 # A unit that hangs is ended and counts as failed.
 LONGEST_UNIT_S = 1800
 
+# What a test that is skipped says it lacks; SONDE_REQUIRE names what must not be lacking.
+NEEDS = {
+    "data": r"needs data",
+    "vllm": r"needs vllm",
+    "torch": r"needs torch|could not import 'torch",
+    "root": r"needs root",
+    "compiler": r"needs a compiler",
+}
+
 # Of pytest, also where a whole file is skipped.
 NO_TEST_RAN = 5
 
@@ -120,6 +129,21 @@ def run_unit(unit):
     report.seconds = time.monotonic() - started
     report.processor_seconds = processor_seconds
     return report
+
+
+def fail_what_is_required(unit, report, required=None):
+    """Turns what was skipped for want of something that SONDE_REQUIRE names into failures.
+
+    The page's tests give no reason: what they skip is for want of data."""
+    names = (os.environ.get("SONDE_REQUIRE", "") if required is None else required).split(",")
+    for name in filter(None, names):
+        if name not in NEEDS:
+            raise SystemExit(f"SONDE_REQUIRE knows no '{name}': {', '.join(NEEDS)}")
+        for entry in list(report.skipped):
+            reason = entry.partition(": ")[2]
+            if re.search(NEEDS[name], reason) or (unit.page and name == "data" and not reason):
+                report.skipped.remove(entry)
+                report.failed.append(f"{entry} (SONDE_REQUIRE has {name})")
 
 
 def read_report(unit, report_file, text, code):

@@ -114,7 +114,7 @@ class CommunicationMatrixOf : public ImportedSet {};
 // Order of rows, names and waits of kernel_details.csv.
 TEST_P(KernelDetailsOf, EqualsTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   const Rows expected = set.Table("kernel_details");
   ASSERT_FALSE(expected.empty());
   using Row = std::tuple<int64_t, std::string, int64_t>;
@@ -152,7 +152,7 @@ TEST_P(KernelDetailsOf, EqualsTheFile) {
 
 TEST_P(OpStatisticOf, EqualsTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   const Rows expected = set.Table("op_statistic");
   ASSERT_FALSE(expected.empty());
   std::map<std::pair<std::string, std::string>, recipes::OpStatisticRow> found;
@@ -178,7 +178,7 @@ TEST_P(OpStatisticOf, EqualsTheFile) {
 
 TEST_P(ApiStatisticOf, EqualsTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   const Rows expected = set.Table("api_statistic");
   ASSERT_FALSE(expected.empty());
   std::map<std::pair<std::string, std::string>, recipes::ApiStatisticRow> found;
@@ -201,7 +201,7 @@ TEST_P(ApiStatisticOf, EqualsTheFile) {
 // StepTraceTime of analysis.db: microseconds as doubles.
 TEST_P(StepTraceOf, EqualsTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   const Rows expected = set.Table("StepTraceTime");
   ASSERT_FALSE(expected.empty());
   ASSERT_EQ(set.view().devices.size(), 1u);
@@ -231,7 +231,7 @@ TEST_P(StepTraceOf, EqualsTheFile) {
 // the steps of a timeline.
 TEST_P(StepTraceTextOf, EqualsTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   const Rows expected = set.Table("step_trace_time");
   ASSERT_FALSE(expected.empty());
   ASSERT_EQ(set.view().devices.size(), 1u);
@@ -282,7 +282,7 @@ std::vector<OverlapRow> OverlapRows(const recipes::DeviceView& view) {
 // Intervals of the table that a viewer added to the database, to the nanosecond.
 TEST_P(OverlapOf, EqualsTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   std::vector<OverlapRow> expected;
   for (const auto& row : set.Table("OVERLAP_ANALYSIS")) {
     expected.emplace_back(Get(row, "type"), Int(Get(row, "startNs")), Int(Get(row, "endNs")));
@@ -295,7 +295,7 @@ TEST_P(OverlapOf, EqualsTheFile) {
 // The layer of the timeline, whose ends are sums of two rounded numbers.
 TEST_P(OverlapLayerOf, EqualsTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   const std::map<std::string_view, const char*> types = {{"Computing", "0"},
                                                          {"Communication", "1"},
                                                          {"Communication(Not Overlapped)", "2"},
@@ -331,7 +331,7 @@ TEST_P(OverlapLayerOf, EqualsTheFile) {
 // on the stream that runs them there.
 TEST_P(LaneDepthOf, RowsOfStreamsEqualTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   std::map<std::string, std::vector<recipes::Interval>> tasks;  // by stream
   std::map<std::string, std::vector<int64_t>> expected;
   size_t count = 0;
@@ -350,7 +350,7 @@ TEST_P(LaneDepthOf, RowsOfStreamsEqualTheFile) {
 // And to host calls and operators.
 TEST_P(LaneDepthOf, EqualsTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   using Row = std::tuple<int64_t, int64_t, int64_t>;  // start, end, depth
   const std::vector<int32_t> depths = recipes::LaneDepths(set.data());
   const std::pair<const char*, std::vector<std::string_view>> tables[] = {
@@ -396,7 +396,7 @@ auto TrafficOf(const Imported& set) {  // by operation and transport
 // CommAnalyzerTime of analysis.db: milliseconds.
 TEST_P(CommunicationOf, EqualsTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   std::map<std::string, std::map<std::string, std::string>> expected;
   for (const auto& row : set.Table("CommAnalyzerTime")) {
     expected[base::Concat(Get(row, "hccl_op_name"), "@", Get(row, "group_name"))] = row;
@@ -440,7 +440,7 @@ TEST_P(CommunicationOf, EqualsTheFile) {
 // which a set without a timeline and without a database does not hold.
 TEST_P(CommunicationMatrixOf, EqualsTheFile) {
   const Imported set(GetParam());
-  if (!set.is_there()) GTEST_SKIP() << "no shared data";
+  if (!set.is_there()) GTEST_SKIP() << "needs data";
   const Rows expected = set.Table("CommAnalyzerMatrix");
   ASSERT_FALSE(expected.empty());
   std::map<std::string, recipes::MatrixCell> found;

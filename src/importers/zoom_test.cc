@@ -45,7 +45,7 @@ TEST(ZoomIndexOfTraces, CapturesGetOneWhicheverWay) {
 TEST(ZoomIndexOfTraces, DrawsWhatTheTablesSay) {
   const char* shared = std::getenv("SONDE_SHARED_DATA");  // NOLINT(concurrency-mt-unsafe)
   const std::string root = shared != nullptr ? shared : SONDE_SHARED_DATA_DEFAULT;
-  if (!base::IsDirectory(root)) GTEST_SKIP() << "no real traces in " << root;
+  if (!base::IsDirectory(root)) GTEST_SKIP() << "needs data: none in " << root;
   const base::TestFolder folder;
   size_t traces = 0;
   for (const char* kind : {"ascend_pt", "kineto", "mindspore_cpu", "vllm_cpu"}) {

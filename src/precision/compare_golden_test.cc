@@ -124,7 +124,7 @@ TEST_P(CompareGoldenTest, EqualsTheReference) {
   CompareOptions options;
   options.target_path = SharedData(set.target);
   options.golden_path = SharedData(set.golden);
-  if (options.target_path.empty()) GTEST_SKIP() << "no shared data here";
+  if (options.target_path.empty()) GTEST_SKIP() << "needs data";
   const base::TestFolder folder;
   options.output_path = folder.path();
   const std::string mapping = set.mapping;
@@ -147,7 +147,7 @@ TEST(CompareJobTest, ResnetCounts) {
   CompareOptions options;
   options.target_path = SharedData("precision/resnet50_gpu_mix/step0");
   options.golden_path = SharedData("precision/resnet50_gpu_mix/step1");
-  if (options.target_path.empty()) GTEST_SKIP() << "no shared data here";
+  if (options.target_path.empty()) GTEST_SKIP() << "needs data";
   const base::TestFolder folder;
   options.output_path = folder.path();
   const auto outcome = RunCompare(options);

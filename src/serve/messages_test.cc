@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
-#include "base/files.h"
+#include "base/golden_file.h"
 
 namespace sonde::serve {
 namespace {
@@ -27,16 +25,9 @@ TEST(Messages, TypeScriptTypes) {
   EXPECT_EQ(TypeScriptType("std::vector<TrackMessage>"), "TrackMessage[]");
 }
 
-// The page's declarations are made from ours. UPDATE_MESSAGES=1 writes them.
-TEST(Messages, PageHasTheSameDeclarations) {
-  const std::string path = SONDE_SOURCE_DIR "/web/src/api/messages.ts";
-  const std::string expected = TypeScriptMessages();
-  if (std::getenv("UPDATE_MESSAGES") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
-    ASSERT_TRUE(base::WriteFileAtomically(path, expected).ok());
-  }
-  const auto found = base::ReadFile(path);
-  ASSERT_TRUE(found.ok()) << found.status().message();
-  EXPECT_TRUE(*found == expected) << path << " is out of date: UPDATE_MESSAGES=1 writes it";
+// The page's declarations are made from ours.
+TEST(Messages, DeclarationOfThePageIsCurrent) {
+  base::ExpectCurrent(SONDE_SOURCE_DIR "/web/src/api/messages.ts", TypeScriptMessages());
 }
 
 }  // namespace

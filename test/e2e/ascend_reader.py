@@ -16,7 +16,7 @@ import pytest
 def copy_of(source, folder):
     """A copy that may be written to, so that a test sees whether anything was."""
     if not source.is_dir():
-        pytest.skip(f"no {source}")
+        pytest.skip(f"needs data: no {source}")
     shutil.copytree(source, folder)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)

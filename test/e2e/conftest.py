@@ -86,5 +86,5 @@ def find_shared_data():
     """Folder with data written by other tools; tests that need it are skipped without."""
     folder = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
-        pytest.skip(f"no reference data at {folder} (SONDE_SHARED_DATA)")
+        pytest.skip(f"needs data: there is none at {folder} (SONDE_SHARED_DATA)")
     return folder

@@ -33,11 +33,11 @@ TREE = {
 DRIVER = """
 import json, sys
 sys.path.insert(0, "tools")
-import run_tests
+import run_tests, suite
 from unit_memory import UnitMemory
 total = run_tests.Total()
 memory = UnitMemory(["dev"], fresh=len(sys.argv) > 1)
-run_tests.run_units(run_tests.python_units(["test/"], lambda name: ()), memory, 2, total)
+run_tests.run_units(suite.python_units(["test/"], lambda name: ()), memory, 2, total)
 print(json.dumps([total.passed, len(total.failed), len(total.skipped), total.known_tests]))
 """
 
@@ -139,3 +139,19 @@ def test_an_input_that_changes_meanwhile_is_not_remembered(tree):
 def test_a_unit_without_a_passed_test_failed(tree, text, fault):
     (tree / "test" / "some" / "test_reader.py").write_text(text)
     assert run(tree)[:2] == (0, 1), fault
+
+
+@pytest.mark.parametrize(
+    "reason, required, failed",
+    [
+        ("needs data: no folder x", "", 0),
+        ("needs data: no folder x", "vllm", 0),
+        ("needs data: no folder x", "data", 1),
+        ("needs vllm: make test-vllm installs one", "data,vllm", 1),
+        ("needs root: a file system can be mounted by root only", "data,vllm", 0),
+    ],
+)
+def test_what_is_required_is_not_skipped(tree, reason, required, failed):
+    text = f"import pytest\ndef test_it():\n    pytest.skip({reason!r})\n"
+    (tree / "test" / "some" / "test_reader.py").write_text(text)
+    assert run(tree, SONDE_REQUIRE=required)[:3] == (0, failed, 1 - failed)

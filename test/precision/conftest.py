@@ -40,5 +40,5 @@ def find_shared_data():
     """Folder with data and results of the reference; tests that need it are skipped without."""
     folder = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data"))
     if not (folder / "precision").is_dir():
-        pytest.skip(f"no reference data at {folder} (SONDE_SHARED_DATA)")
+        pytest.skip(f"needs data: there is none at {folder} (SONDE_SHARED_DATA)")
     return folder

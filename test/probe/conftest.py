@@ -72,5 +72,5 @@ def find_shared_data():
     """Folder with the dumps of the reference; tests that need it are skipped without."""
     folder = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data"))
     if not (folder / "precision_26_2").is_dir():
-        pytest.skip(f"no reference data at {folder} (SONDE_SHARED_DATA)")
+        pytest.skip(f"needs data: there is none at {folder} (SONDE_SHARED_DATA)")
     return folder

@@ -77,7 +77,7 @@ def check_torch():
     import importlib.util
 
     if importlib.util.find_spec("torch") is None:
-        pytest.skip("torch is not installed")
+        pytest.skip("needs torch")
 
 
 @pytest.fixture(scope="session", name="sonde_command")

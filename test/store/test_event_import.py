@@ -31,7 +31,7 @@ def traces():
 
 
 if not traces():
-    pytest.skip(f"no traces of other tools in {DATA}", allow_module_level=True)
+    pytest.skip(f"needs data: no traces of other tools in {DATA}", allow_module_level=True)
 
 
 @pytest.fixture(name="trace", params=traces(), ids=lambda path: str(path.relative_to(DATA)))

@@ -20,7 +20,7 @@ DATA = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data")
 NO_FLOW = 2**64 - 1
 
 if not DATA.is_dir():
-    pytest.skip(f"no files of MindSpore in {DATA}", allow_module_level=True)
+    pytest.skip(f"needs data: no files of MindSpore in {DATA}", allow_module_level=True)
 
 
 @pytest.fixture(autouse=True)

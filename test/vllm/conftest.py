@@ -41,7 +41,7 @@ def find_vllm():
     command = [str(ROOT / "setup" / "python.sh"), "vllm", "--if-there"]
     found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     if not found:
-        pytest.skip("no vLLM is installed: make test-vllm installs one")
+        pytest.skip("needs vllm: make setup-vllm installs one")
     return found
 
 

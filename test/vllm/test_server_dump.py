@@ -65,7 +65,7 @@ def test_what_the_reference_recorded(dumped, tmp_path):
     data = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data"))
     golden = data / "vllm_cpu" / "msprobe_mix"
     if not golden.is_dir():
-        pytest.skip(f"no reference data at {golden} (SONDE_SHARED_DATA)")
+        pytest.skip(f"needs data: there is none at {golden} (SONDE_SHARED_DATA)")
     with dumped(settings(tmp_path)) as server:
         server.ask(PROMPT, 4)
     steps = sorted((tmp_path / "dump").iterdir())

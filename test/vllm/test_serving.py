@@ -192,7 +192,7 @@ def test_the_page_shows_them(four, rows):
     session, _ = four
     node = (WEB / "node_modules").resolve().parent / "node"
     if not node.is_file():
-        pytest.skip("the page's packages are not installed: make setup")
+        pytest.skip("needs web: make setup")
     (facts,) = rows(session, """
         WITH part AS (SELECT step_id FROM request_step WHERE request_id = 0 ORDER BY step_id),
              chosen AS (SELECT step_id FROM part OFFSET 1 LIMIT 1)

@@ -267,7 +267,7 @@ TEST_F(AscendText, HeadersOfTheRealTool) {
   const char* folder = std::getenv("SONDE_SHARED_DATA");  // NOLINT(concurrency-mt-unsafe)
   const std::string golden = base::JoinPath(folder != nullptr ? folder : SONDE_SHARED_DATA_DEFAULT,
                                             "golden/torch_npu-2.14.0/text_level1_rank0");
-  if (!base::IsDirectory(golden)) GTEST_SKIP() << "no shared data at " << golden;
+  if (!base::IsDirectory(golden)) GTEST_SKIP() << "needs data: none at " << golden;
   Export("text");
   const auto header = [](const std::string& text) { return text.substr(0, text.find('\n')); };
   for (const char* name : {"operator_details.csv", "step_trace_time.csv", "op_statistic.csv",

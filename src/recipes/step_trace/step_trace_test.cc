@@ -74,7 +74,7 @@ class StepTraceDb : public ::testing::TestWithParam<std::string> {};
 TEST_P(StepTraceDb, EqualsAnalysisDb) {
   const std::string folder =
       SharedData("ascend_pt/db/" + GetParam() + "_ascend_pt/ASCEND_PROFILER_OUTPUT");
-  if (!base::IsDirectory(folder)) GTEST_SKIP() << "no shared data at " << folder;
+  if (!base::IsDirectory(folder)) GTEST_SKIP() << "needs data: none at " << folder;
   const std::string db = folder + "/ascend_pytorch_profiler_" + GetParam().back() + ".db";
   const auto computing = Intervals(
       db, "SELECT startNs, endNs FROM TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId) ORDER BY 1");
@@ -110,7 +110,7 @@ class StepTraceText : public ::testing::TestWithParam<std::string> {};
 TEST_P(StepTraceText, EqualsCsv) {
   const std::string folder =
       SharedData("ascend_pt/text/" + GetParam() + "_ascend_pt/ASCEND_PROFILER_OUTPUT");
-  if (!base::IsDirectory(folder)) GTEST_SKIP() << "no shared data at " << folder;
+  if (!base::IsDirectory(folder)) GTEST_SKIP() << "needs data: none at " << folder;
   const auto trace = base::JsonDocument::ReadFile(folder + "/trace_view.json");
   ASSERT_TRUE(trace.ok());
   Overlap overlap;

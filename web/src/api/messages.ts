@@ -1,4 +1,4 @@
-// Made from src/serve/messages.h: UPDATE_MESSAGES=1 sonde_serve_test writes it anew.
+// Made from src/serve/messages.h: `make golden` writes it anew.
 
 export type Cell = string | number | boolean | null;
 

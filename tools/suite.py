@@ -1,0 +1,135 @@
+"""What the test suite consists of: the units of each part, and how each is run."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import source_tree
+from unit_memory import packages_of
+from units import ROOT, Unit
+
+SANITIZER_ENVIRONMENT = {
+    "asan": {
+        "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    },
+    "tsan": {"TSAN_OPTIONS": f"halt_on_error=1:suppressions={ROOT / 'test' / 'tsan.supp'}"},
+}
+
+SERVER_FOLDER = "test/vllm"
+COMPAT_FOLDER = "test/compat"
+
+# Run by a test of servers, on what that has recorded.
+STARTED_BY_OTHERS = ("web/e2e/served.test.ts",)
+
+
+def test_programs(preset, folders=()):
+    """Names of the GoogleTest programs of these folders (all), of all that the preset knows."""
+    command = ["cmake", "--build", str(ROOT / "build" / preset), "--target", "help"]
+    known = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    folder = rf"(?:{'|'.join(folders)})(?:_[a-z]+)?" if folders else r"\w+?"
+    return sorted(set(re.findall(rf"^(sonde_{folder}_test):", known, re.MULTILINE)))
+
+
+def program_units(preset, folders=()):
+    environment = SANITIZER_ENVIRONMENT.get(preset, {})
+    return [
+        Unit(
+            title=f"{preset}/{name}",
+            command=[str(ROOT / "build" / preset / "bin" / name)],
+            part="C++",
+            report="gtest",
+            key=tuple(sorted(environment)),
+            environment=environment,
+            folder=ROOT / "build" / preset,
+        )
+        for name in test_programs(preset, folders)
+    ]
+
+
+def other_ctest_units(preset):
+    """Tests that CMakeLists.txt files add beside the GoogleTest programs."""
+    command = ["ctest", "--test-dir", str(ROOT / "build" / preset), "--show-only=json-v1"]
+    told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    programs = set(test_programs(preset))
+    return [
+        Unit(
+            title=f"{preset}/{test['name']}",
+            command=test["command"],
+            part="C++",
+            report="status",
+            # Such a test is given what was built by its path: the content counts.
+            key=tuple(
+                str(Path(word).read_bytes()) if word.endswith(".o") else Path(word).name
+                for word in test["command"]
+            ),
+        )
+        for test in told["tests"]
+        if test.get("command") and Path(test["command"][0]).name not in programs
+    ]
+
+
+def python_units(folders, key_of_folder, pytest_arguments=()):
+    files = [
+        path
+        for path in source_tree.tracked_files(".py")
+        if path.name.startswith("test_") and str(path).startswith(tuple(folders))
+    ]
+    return [
+        Unit(
+            title=str(path),
+            command=[sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                     "-o", "addopts=-ra", str(path), "--junitxml=REPORT", *pytest_arguments],
+            part="Python",
+            source=str(path),
+            key=(*key_of_folder(str(path)), *pytest_arguments),
+            environment={"PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        for path in files
+    ]  # fmt: skip
+
+
+def vllm_packages():
+    command = [str(ROOT / "setup" / "python.sh"), "vllm", "--if-there"]
+    python = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return packages_of(python) if python else "none"
+
+
+def all_python_units(pytest_arguments):
+    vllm = vllm_packages()
+    return [
+        unit
+        for unit in python_units(
+            ["test/"], lambda name: (vllm,) if name.startswith("test/vllm/") else (),
+            pytest_arguments,
+        )
+        if not unit.source.startswith(COMPAT_FOLDER)
+    ]  # fmt: skip
+
+
+def page_units():
+    """The page's logic in one unit; a unit for each file of tests in the browser."""
+    modules = (ROOT / "web" / "node_modules").resolve()
+
+    def unit(title, config, source, *files):
+        return Unit(
+            title=title,
+            command=[str(modules.parent / "node"), "node_modules/vitest/vitest.mjs", "run",
+                     f"--config={config}", "--reporter=default", "--reporter=junit",
+                     "--outputFile.junit=REPORT", *files],
+            part="Page",
+            source=source,
+            key=(modules.parent.name,),
+            page=True,
+            folder=ROOT / "web",
+        )  # fmt: skip
+
+    units = [unit("web/src (logic)", "vite.config.ts", "web/package.json")]
+    for path in source_tree.tracked_files(".test.ts"):
+        if path.parts[:2] == ("web", "e2e") and str(path) not in STARTED_BY_OTHERS:
+            units.append(
+                unit(str(path), "vitest.browser.config.ts", str(path), str(Path(*path.parts[1:])))
+            )
+    return units
