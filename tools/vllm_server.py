@@ -1,6 +1,6 @@
 """A vLLM server under Sonde for the demo and the tests: start, ask, profile, end.
 
-The server gets two cores at most, a free port on 127.0.0.1, and the small model. Errors:
+The server gets two cores at most, a port of its own on 127.0.0.1, and the small model. Errors:
 ``ServerError`` with the last lines of its log.
 """
 
@@ -24,17 +24,21 @@ class ServerError(RuntimeError):
     """The server did not start, or ended."""
 
 
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+def reserve_port():
+    """A socket on a port that the system chose, and gives to nobody else as long as it is open.
+    It does not listen, so a server that may reuse addresses, as vLLM's, can be told that port."""
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
 
 
 class Server:
     """``[launcher...] vllm serve MODEL ...``; ``python`` is the interpreter that has vLLM."""
 
     def __init__(self, python, model, log, launcher=(), ranks=1, options=(), environment=None):
-        self.port = free_port()
+        self.reserved = reserve_port()
+        self.port = self.reserved.getsockname()[1]
         self.log = Path(log)
         command = [
             *map(str, launcher), str(Path(python).parent / "vllm"), "serve", str(model),
@@ -135,3 +139,4 @@ class Server:
             except subprocess.TimeoutExpired:
                 os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait()
+        self.reserved.close()

@@ -211,16 +211,22 @@ TEST_F(ControlTest, BadRequests) {
 }
 
 TEST_F(ControlTest, SlowAndSilentClientsHoldUpNobody) {
-  std::vector<int> silent;
-  for (int i = 0; i < 8; ++i) {
-    silent.push_back(Connect());
-    send(silent.back(), "GET /st", 7, MSG_NOSIGNAL);
+  // A server that serves one after another never answers before the silent ones' time is over; one
+  // that does not may be kept from it by a busy machine now and then.
+  bool answered_before = false;
+  for (int attempt = 0; attempt < 10 && !answered_before; ++attempt) {
+    std::vector<int> silent;
+    for (int i = 0; i < 8; ++i) {
+      silent.push_back(Connect());
+      send(silent.back(), "GET /st", 7, MSG_NOSIGNAL);
+    }
+    EXPECT_EQ(StatusOf(Request("GET /status")), 200);
+    char byte = 0;
+    answered_before = recv(silent[0], &byte, 1, MSG_PEEK | MSG_DONTWAIT) == -1;
+    EXPECT_EQ(StatusOf(ReadToEnd(silent[0])), 408) << "dropped after its time";
+    for (size_t i = 1; i < silent.size(); ++i) close(silent[i]);
   }
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(StatusOf(Request("GET /status")), 200);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
-  EXPECT_EQ(StatusOf(ReadToEnd(silent[0])), 408) << "dropped after its time";
-  for (size_t i = 1; i < silent.size(); ++i) close(silent[i]);
+  EXPECT_TRUE(answered_before);
 }
 
 TEST_F(ControlTest, WaitsWhileTheProgramHasNoDescriptorLeft) {

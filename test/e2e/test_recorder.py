@@ -155,19 +155,31 @@ def run_server(tmp_path):
     with subprocess.Popen(
         [program], env=environment(captures, SONDE_CONTROL=f"unix:{path}")
     ) as process:
-        deadline = time.monotonic() + 10
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(path.exists)
         yield process, path, captures
         process.kill()
+
+
+def until(happened, pause_s=0.01):
+    """Waits for something that must happen, however slow the machine is at the moment."""
+    deadline = time.monotonic() + 120
+    while not happened():
+        assert time.monotonic() < deadline, "it does not happen"
+        time.sleep(pause_s)
+
+
+def requests_in(span):
+    return sum(record["name"] == "request" for record in read_capture(span)[1])
 
 
 def test_control_address(server):
     _, path, captures = server
     assert ask(path, "GET", "/status")[1]["state"] == "idle"
     for _ in range(3):
+        before = spans(captures)
         assert ask(path, "POST", "/start_profile", '{"level": "Level1"}')[0] == 200
-        time.sleep(0.1)
+        (span,) = set(spans(captures)) - set(before)
+        until(lambda span=span: requests_in(span) > 10)
         status, answer = ask(path, "POST", "/stop_profile")
         assert status == 200
         facts, records = read_capture(answer["path"])
@@ -181,9 +193,7 @@ def test_killed_while_recording(server):
     process, path, captures = server
     assert ask(path, "POST", "/start_profile")[0] == 200
     (span,) = spans(captures)
-    deadline = time.monotonic() + 60
-    while len(read_capture(span)[1]) < 200 and time.monotonic() < deadline:
-        time.sleep(0.1)
+    until(lambda: len(read_capture(span)[1]) >= 200, pause_s=0.1)
     process.send_signal(signal.SIGKILL)
     process.wait()
     facts, records = read_capture(span)
@@ -227,9 +237,7 @@ def test_read_while_it_records(tmp_path, more):
     counts = []
     with subprocess.Popen([program], env=env) as process:
         try:
-            deadline = time.monotonic() + 30
-            while not has_records(captures) and time.monotonic() < deadline:
-                time.sleep(0.001)
+            until(lambda: has_records(captures), pause_s=0.001)
             (span,) = spans(captures)
             for _ in range(6):
                 counts.append(count_and_check(tmp_path, span))

@@ -1,9 +1,11 @@
 """The profiler API while torch runs: schedules, captures, handlers, what stays on disk."""
 
 import collections
+import contextlib
 import gc
 import json
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -328,6 +330,18 @@ def test_with_flops_needs_markers(tmp_path, quiet, capsys):
     ]
 
 
+def wait_for_samples(prof, count):
+    """Until what is being recorded has so many of each kind; half of a piece may be written."""
+    deadline = time.monotonic() + 120
+    counts = {}
+    while len(counts) < 6 or min(counts.values()) < count:
+        assert time.monotonic() < deadline, counts
+        time.sleep(0.05)
+        with contextlib.suppress(KeyError, IndexError, ValueError, struct.error):
+            counters = capture_reader.read(prof.span_path).of(capture_reader.COUNTER)
+            counts = collections.Counter(record.name for record in counters)
+
+
 def test_host_systems_are_sampled(tmp_path, quiet, capsys):
     handler = st.tensorboard_trace_handler(str(tmp_path), analyse_flag=False)
     systems = [st.HostSystem.CPU, st.HostSystem.MEM, st.HostSystem.DISK, st.HostSystem.NETWORK]
@@ -335,7 +349,7 @@ def test_host_systems_are_sampled(tmp_path, quiet, capsys):
     with st.profile(on_trace_ready=handler, experimental_config=switches) as prof:
         work()
         st_mstx.mark("not wanted")
-        time.sleep(1)  # of ten samples a busy machine may miss some
+        wait_for_samples(prof, 3)
     assert warned(capsys) == ["Parameter host_sys: osrt cannot be sampled and is left out."]
     capture = read(prof.span_path)
     counters = capture.of(capture_reader.COUNTER)

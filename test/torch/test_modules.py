@@ -169,10 +169,12 @@ def test_modules_added_beside_those_made_in_forward():
     with harness.record(harness.MODULES) as session:
         net(torch.ones(3, 4))
         net.added = Block()
-        end = time.monotonic() + 3
-        while time.monotonic() < end:
-            net(torch.ones(3, 4))
+        walks, end = net.walks, time.monotonic() + 120
+        net(torch.ones(3, 4))
+        while net.walks == walks and time.monotonic() < end:
             time.sleep(0.02)
+            net(torch.ones(3, 4))
+        net(torch.ones(3, 4))
     found = [name for name in names(session) if name in ("Block", "added")]
     assert found[-1] == "added"
     assert found == sorted(found)  # and never back to the class

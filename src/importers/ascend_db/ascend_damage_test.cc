@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <map>
 #include <random>
 
 #include "base/files.h"
@@ -79,20 +80,38 @@ TEST_F(AscendDamage, WholeDatabase) {
   EXPECT_EQ(rows.kinds[static_cast<size_t>(rows.tasks[1].kind_id)].core, store::kNone);
 }
 
+// What the last pages hold is missed, the rest is read; of much less nothing can be read.
 TEST_F(AscendDamage, CutOffAtEveryByte) {
+  std::map<int64_t, int> cuts;  // by how many slices are left
   for (size_t size = 0; size < bytes_.size(); ++size) {
-    EXPECT_LE(Slices(std::string_view(bytes_).substr(0, size)), 6) << size;
+    const int64_t slices = Slices(std::string_view(bytes_).substr(0, size));
+    ++cuts[slices];
+    EXPECT_LE(slices, 6) << size;
+    if (size + 2 * 512 >= bytes_.size()) {
+      EXPECT_GE(slices, 5) << size;
+    }
   }
+  EXPECT_GT(cuts[-1], 1000) << "refused";
+  EXPECT_GT(cuts[5], 500);
+  EXPECT_GT(cuts[6], 500) << "the last page holds nothing that makes a slice";
 }
 
+// One to five bytes: most hit what is not read, or a name.
 TEST_F(AscendDamage, GarbledBytes) {
+  constexpr int kRounds = 1500;
   std::mt19937 random(7);
-  for (int round = 0; round < 1500; ++round) {
+  std::map<int64_t, int> rounds;  // by how many slices are left
+  for (int round = 0; round < kRounds; ++round) {
     std::string bytes = bytes_;
     for (int i = 0; i < 1 + round % 5; ++i)
       bytes[random() % bytes.size()] = static_cast<char>(random());
-    Slices(bytes);
+    const int64_t slices = Slices(bytes);
+    ++rounds[slices];
+    EXPECT_LE(slices, 6) << round;
   }
+  EXPECT_GT(rounds[6], kRounds / 2);
+  EXPECT_GT(rounds[-1], 0) << "refused";
+  EXPECT_LT(rounds[6] + rounds[-1], kRounds) << "in part";
 }
 
 constexpr std::string_view kKernels =

@@ -1,7 +1,7 @@
 """Training with data loader workers of every start method, then a wait where asked for.
 
 Arguments: steps, then start methods ("fork", "spawn", "forkserver"); "wait" at the end prints
-"ready" and goes on training until it is killed.
+"thirty steps" after that many and goes on training until it is killed.
 """
 
 import itertools
@@ -38,6 +38,8 @@ def train(model, optimizer, loader, steps):
         optimizer.step()
         if step < 100:
             print(f"loss {loss.item().hex()}", flush=True)
+        elif step == 130:
+            print("thirty steps", flush=True)
 
 
 def main():
@@ -48,7 +50,6 @@ def main():
     steps = int(sys.argv[1])
     for method in sys.argv[2:]:
         if method == "wait":
-            print("ready", flush=True)
             train(model, optimizer, DataLoader(Numbers(), batch_size=4), itertools.count(100))
         else:
             context = None if method == "none" else method
