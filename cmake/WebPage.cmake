@@ -1,5 +1,5 @@
 # sonde_embed_page(TARGET): builds web/ with Vite when its sources changed, and puts the compressed files into the
-# target (src/serve/page.S). Without web/node_modules (setup/web.sh) the target has no page, and says so when asked.
+# target (src/serve/page.S), with the packages that the lock names at that time. Without web/node_modules (setup/web.sh) the target has no page, and says so when asked.
 function(sonde_embed_page target)
   set(web ${PROJECT_SOURCE_DIR}/web)
   if(NOT EXISTS ${web}/node_modules/vite/bin/vite.js)
@@ -15,8 +15,9 @@ function(sonde_embed_page target)
   set(files ${out}/index.html.gz ${out}/app.js.gz ${out}/app.css.gz)
   add_custom_command(
     OUTPUT ${files}
+    COMMAND ${PROJECT_SOURCE_DIR}/setup/web.sh
     COMMAND ${SONDE_NODE} node_modules/vite/bin/vite.js build --outDir ${out} --emptyOutDir --logLevel warn
-    DEPENDS ${sources} ${web}/index.html ${web}/vite.config.ts ${web}/package.json ${web}/tsconfig.json
+    DEPENDS ${sources} ${web}/index.html ${web}/vite.config.ts ${web}/package.json ${web}/package-lock.json ${web}/tsconfig.json
     WORKING_DIRECTORY ${web}
     COMMENT "Building the page"
     VERBATIM)

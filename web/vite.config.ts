@@ -1,3 +1,4 @@
+import type { ClientRequest } from "node:http";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -18,8 +19,17 @@ function compress() {
   };
 }
 
+/** Of a running `sonde view --port 8017 PATH`; it refuses requests of other origins. */
+const api = {
+  target: process.env["SONDE_VIEW"] ?? "http://127.0.0.1:8017",
+  changeOrigin: true,
+  configure: (proxy: { on(event: "proxyReq", listener: (request: ClientRequest) => void): void }) =>
+    proxy.on("proxyReq", (request) => request.removeHeader("origin")),
+};
+
 export default defineConfig({
   plugins: [react(), compress()],
+  server: { proxy: { "/api": api } },
   build: {
     target: "es2022",
     modulePreload: false,
@@ -31,5 +41,5 @@ export default defineConfig({
       },
     },
   },
-  test: { include: ["src/**/*.test.ts"], environment: "node" },
+  test: { include: ["src/**/*.test.{ts,tsx}"], environment: "node" },
 });

@@ -3,7 +3,8 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { faintTexts, walkByTab } from "./access";
+import { views } from "../src/views/list";
+import { axeFinds, faintTexts, walkByTab } from "./access";
 import { type Opened, open, sharedData } from "./page";
 
 const data = sharedData();
@@ -14,13 +15,8 @@ const places: [string, string][] = [
   ["search", "search=aten::mm&panel=search&drawer=1"],
   ["flame graph", "panel=flame&drawer=1&x.flame=stacks"],
   ["marks", "marks=0,1000,3,first&panel=marks&drawer=1"],
-  ["summary", "view=summary"],
-  ["operators", "view=operators"],
-  ["memory", "view=memory"],
-  ["communication", "view=communication"],
-  ["serving", "view=serving"],
-  ["tables", "view=tables"],
-  ["sql", `view=sql&x.ran=1&x.chart=bars&x.sql=${encodeURIComponent("SELECT name, dur FROM slice LIMIT 9")}`],
+  ...views.filter((view) => view.name !== "timeline").map((view): [string, string] => [view.name, `view=${view.name}`]),
+  ["statement", `view=sql&x.ran=1&x.chart=bars&x.sql=${encodeURIComponent("SELECT name, dur FROM slice LIMIT 9")}`],
 ];
 
 describe.skipIf(data === "")("access", () => {
@@ -41,6 +37,7 @@ describe.skipIf(data === "")("access", () => {
       await opened.go(`${hash}&theme=${theme}`);
       await opened.settle();
       expect(await faintTexts(page), theme).toEqual([]);
+      expect(await axeFinds(page), theme).toEqual([]);
       await opened.shot(`${name.replace(" ", "-")}-${theme}`);
     }
     expect(await walkByTab(page)).toEqual([]);
@@ -66,6 +63,7 @@ describe.skipIf(data === "")("access", () => {
       await page.keyboard.press(key);
       await page.getByRole("dialog", { name: dialog }).waitFor();
       expect(await faintTexts(page), dialog).toEqual([]);
+      expect(await axeFinds(page), dialog).toEqual([]);
       for (let i = 0; i < 12; ++i) {
         await page.keyboard.press("Tab");
         expect(await page.evaluate(() => document.activeElement!.closest("[role=dialog]") !== null)).toBe(true);
@@ -75,21 +73,28 @@ describe.skipIf(data === "")("access", () => {
     }
   });
 
-  it("fits narrow windows", async () => {
+  it.each([700, 1024, 1152, 1280])("shows every tab and button in windows %i pixels wide", async (width) => {
     const { page } = opened;
     const usual = page.viewportSize()!;
-    await page.setViewportSize({ width: 1024, height: 640 });
+    await page.setViewportSize({ width, height: 640 });
     await opened.go("search=mm");
     await opened.settle();
-    const over = await page.evaluate(() => {
-      const boxes = [...document.querySelector("header")!.children].map((child) => child.getBoundingClientRect());
-      const clashes = boxes.slice(1).filter((box, i) => box.width > 0 && box.left < boxes[i]!.right - 1);
-      return [clashes.length, document.documentElement.scrollWidth - innerWidth, boxes.at(-1)!.right - innerWidth];
+    const wrong = await page.evaluate(() => {
+      const parts = [...document.querySelectorAll("header h1, header button, header input")];
+      const boxes = parts.map((part) => ({ name: part.textContent, box: part.getBoundingClientRect() }));
+      const clash = (a: DOMRect, b: DOMRect) =>
+        a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+      const hidden = boxes.filter(({ box }) => box.width < 10 || box.left < 0 || box.right > innerWidth);
+      const over = boxes.filter(({ box }, i) => boxes.some((other, at) => at < i && clash(box, other.box)));
+      const seen = parts.filter((part) => {
+        const { left, right, top, bottom } = part.getBoundingClientRect();
+        return !part.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+      });
+      return [...hidden, ...over].map(({ name }) => name).concat(seen.map((part) => part.textContent));
     });
-    expect(over[0]).toBe(0);
-    expect(over[1]).toBe(0);
-    expect(over[2]).toBeLessThanOrEqual(0);
-    await opened.shot("narrow");
+    expect(wrong).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+    await opened.shot(`narrow-${width}`);
     await page.setViewportSize(usual);
   });
 

@@ -1,5 +1,24 @@
-/** What the tests of access look at; both run in the page. */
+/** What the tests of access look at; all run in the page. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds wrong: the rule, and where. */
+export async function axeFinds(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(
+    // Contrast is looked at by faintTexts, on what is really drawn below a text.
+    () =>
+      (window as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({
+        rules: { "color-contrast": { enabled: false } },
+      }),
+  );
+  return violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map((node) => `${id}: ${node.html.slice(0, 140)}`));
+}
 
 /** Texts in view that stand out less than 4.5 to 1 from what they are written on. */
 export function faintTexts(page: Page): Promise<string[]> {

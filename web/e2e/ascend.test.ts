@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
+import { views } from "../src/views/list";
 import { presets } from "../src/views/tables/presets";
 import { type Opened, open, sharedData } from "./page";
 
@@ -355,10 +356,10 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await opened.go("panel=flame&drawer=1&x.flame=stacks");
     await page.getByTestId("flame").locator("button").first().waitFor();
     await opened.shot("flame-stacks");
-    for (const view of ["summary", "operators", "memory", "communication", "serving", "tables", "sql"]) {
-      await opened.go(`view=${view}&lang=zh`);
+    for (const { name } of views.filter((view) => view.name !== "timeline")) {
+      await opened.go(`view=${name}&lang=zh`);
       await expect
-        .poll(() => page.locator("main").innerText(), { timeout: 20_000, message: view })
+        .poll(() => page.locator("main").innerText(), { timeout: 20_000, message: name })
         .toMatch(/[\u4e00-\u9fff]/);
     }
   });
@@ -384,6 +385,40 @@ describe.skipIf(data === "")("page on a real capture", () => {
       return drawn;
     });
     expect(changed).toBeGreaterThan(0);
+  });
+
+  it("goes back and forward through views and selections", async () => {
+    const { page } = opened;
+    await opened.go("view=tables&x.table=kernels&x.rank=0&x.f.kernels=TransData");
+    await page.getByTestId("table").locator(".grid-row").first().click();
+    await page.getByTestId("times").waitFor();
+    const first = await page.getByTestId("times").innerText();
+    await opened.settle();
+    await page.keyboard.press(",");
+    await expect.poll(() => page.getByTestId("times").innerText(), { timeout: 20_000 }).not.toBe(first);
+    await opened.settle();
+    await page.goBack();
+    await expect.poll(() => page.getByTestId("times").innerText(), { timeout: 20_000 }).toBe(first);
+    await page.goBack();
+    await expect.poll(() => page.getByTestId("row-count").innerText(), { timeout: 20_000 }).toBe("57 rows");
+    await page.goForward();
+    await expect.poll(() => page.getByTestId("times").innerText(), { timeout: 20_000 }).toBe(first);
+  });
+
+  it("draws curves over their whole time", async () => {
+    const { page } = opened;
+    await opened.go("view=memory&x.rank=0");
+    const curve = page.getByTestId("memory-curve");
+    await curve.locator("canvas").waitFor();
+    await opened.settle();
+    const box = (await curve.boundingBox())!;
+    const at = async (share: number) => {
+      await page.mouse.move(box.x + 90 + (box.width - 110) * share, box.y + 40);
+      return (await curve.locator(".tip b").innerText()).trim();
+    };
+    // From 100 ms before the first slice to 147 ms behind it.
+    expect(await at(0)).toMatch(/^-9\d\.\d+ ms$/);
+    expect(await at(1)).toMatch(/^14\d\.\d ms$/);
   });
 
   it("comes back by a link to where one had scrolled", async () => {

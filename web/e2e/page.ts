@@ -72,9 +72,18 @@ function firstLine(server: ChildProcess): Promise<string> {
   });
 }
 
+/** The page of `npx vite build`, in place of the one that the program holds: no C++ is built for a change. */
+async function useBuilt(page: Page, folder: string) {
+  const types = { "": "text/html", "app.js": "text/javascript", "app.css": "text/css" };
+  await page.route(/:\d+\/(app\.js|app\.css)?$/, (route) => {
+    const name = new URL(route.request().url()).pathname.slice(1) as keyof typeof types;
+    return route.fulfill({ path: join(folder, name || "index.html"), contentType: types[name] });
+  });
+}
+
 export async function open(...paths: string[]): Promise<Opened> {
   const cache = mkdtempSync(join(tmpdir(), "sonde-page-"));
-  const server = spawn(join(build, "bin", "sonde"), ["view", ...paths], {
+  const server = spawn(process.env["SONDE_BINARY"] ?? join(build, "bin", "sonde"), ["view", ...paths], {
     env: { ...process.env, XDG_CACHE_HOME: cache },
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -84,5 +93,6 @@ export async function open(...paths: string[]): Promise<Opened> {
     args: ["--no-sandbox"],
   });
   const page = await browser.newPage({ viewport: { width: 1500, height: 900 }, locale: "en-US", colorScheme: "light" });
+  if (process.env["SONDE_PAGE"]) await useBuilt(page, process.env["SONDE_PAGE"]);
   return new Opened(server, browser, cache, page, address);
 }

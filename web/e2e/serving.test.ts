@@ -47,7 +47,7 @@ function tables(zero: number): [RegExp, string, Row[]][] {
     "request_id name engine slice_id ts dur queued_ts scheduled_ts first_token_ts last_token_ts ttft_ns tpot_ns prompt_tokens cached_tokens output_tokens preemptions finish_reason";
   return [
     [/count\(\*\) FROM request$/, "count", [[40]]],
-    [/request_id, name, engine.*FROM request ORDER/, requestNames, requests],
+    [/request_id, name, engine.*FROM request LEFT JOIN/, requestNames, requests],
     [/FROM request_step WHERE output_tokens/, "request_id at", tokens],
     [
       /FROM engine_step ORDER BY ts/,
@@ -62,6 +62,7 @@ function tables(zero: number): [RegExp, string, Row[]][] {
         [0, 4, "decode", 1],
       ],
     ],
+    [/o\.phase = 'prefill'/, "request_id name dur tokens", [[7, "cmpl-7", 9 * MS, 12]]],
     [
       /FROM step s LEFT JOIN slice/,
       "rank slice_id ts dur operators",
@@ -104,6 +105,7 @@ it("leads from the requests to the operators of a step", async () => {
     await page.getByRole("button", { name: /ITL/ }).click();
     expect(await facts.innerText()).toContain("10.00 ms · 10.00 ms");
     await page.locator("[data-request='3']").click();
+    expect(await page.getByTestId("request-others").innerText()).toContain("cmpl-7 · 9.000 ms");
     await page.getByTestId("request-steps").getByRole("button").nth(1).click();
     await page.getByTestId("step-ranks").waitFor();
     expect(await page.getByTestId("step-ranks").innerText()).toMatch(/Engine step 4[^]*Rank 0[^]*Rank 1/);

@@ -51,6 +51,10 @@ async function json<T>(path: string, parameters: Parameters, signal?: AbortSigna
   return (await answer.json()) as T;
 }
 
+let statements = 0;
+/** Tells statements of this page from those of another one. */
+const page = Math.random().toString(36).slice(2);
+
 export function laneList(lanes: readonly LaneRef[]): string {
   return lanes.map((l) => `${l.trace}:${l.track}:${l.depths ?? 0}`).join(",");
 }
@@ -104,11 +108,11 @@ export const api = {
     shiftList(await json<SliceListMessage>("/api/neighbour", { trace, id, step, same }), offsets),
   search: async (q: string, options: { regex: boolean; case: boolean; whole: boolean; args: boolean; trace: number }) =>
     shiftList(await json<SliceListMessage>("/api/search", { q, ...options }), offsets),
-  area: async (lanes: readonly LaneRef[], begin: number, end: number) =>
+  area: async (lanes: readonly LaneRef[], begin: number, end: number, signal?: AbortSignal) =>
     mergeAreas(
       await Promise.all(
         byOffset(lanes, offsets).map(([by, part]) =>
-          json<AreaMessage>("/api/area", { lanes: laneList(part), ...whole(begin - by, end - by) }),
+          json<AreaMessage>("/api/area", { lanes: laneList(part), ...whole(begin - by, end - by) }, signal),
         ),
       ),
     ),
@@ -124,17 +128,26 @@ export const api = {
     );
   },
   /** Of lanes with several offsets the window of the first holds. */
-  flame: (lanes: readonly LaneRef[], begin: number, end: number, from: "slices" | "stacks") => {
+  flame: (lanes: readonly LaneRef[], begin: number, end: number, from: "slices" | "stacks", signal?: AbortSignal) => {
     const by = offsets[lanes[0]?.trace ?? -1] ?? 0;
-    return json<FlameMessage>("/api/flame", { lanes: laneList(lanes), ...whole(begin - by, end - by), from });
+    return json<FlameMessage>("/api/flame", { lanes: laneList(lanes), ...whole(begin - by, end - by), from }, signal);
   },
-  recipe: (trace: number, name: string) => json<TableMessage>("/api/recipe", { trace, name }),
+  recipe: (trace: number, name: string, signal?: AbortSignal) =>
+    json<TableMessage>("/api/recipe", { trace, name }, signal),
   schema: () => json<SchemaTableMessage[]>("/api/schema", {}),
-  async sql(statement: string, trace = -1, limit = 1000, id = ""): Promise<TableMessage> {
-    const answer = await request("/api/sql", { trace, limit, id }, post(statement));
-    return (await answer.json()) as TableMessage;
+  /** The signal ends the statement in the server, whose answer says so. */
+  async sql(statement: string, trace = -1, limit = 1000, signal?: AbortSignal): Promise<TableMessage> {
+    const id = `${page}${++statements}`;
+    // That it has ended meanwhile is no failure.
+    const cancel = () => void request("/api/cancel", { id }, { method: "POST" }).catch(() => undefined);
+    signal?.addEventListener("abort", cancel);
+    try {
+      const answer = await request("/api/sql", { trace, limit, id }, post(statement));
+      return (await answer.json()) as TableMessage;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
   },
-  cancel: (id: string) => request("/api/cancel", { id }, { method: "POST" }),
   async exportTable(statement: string, trace: number, format: string): Promise<Blob> {
     return (await request("/api/export", { trace, format }, post(statement))).blob();
   },

@@ -7,8 +7,10 @@ import { themeVariables, themes } from "../theme/themes";
 import { views } from "../views/list";
 import { isTyping, keyName } from "../views/timeline/keys";
 import { Actions } from "./actions";
+import type { Preferred } from "./address";
 import { AppContext } from "./context";
 import { Dialogs } from "./Dialogs";
+import { keepHistory } from "./history";
 import { Opening } from "./Opening";
 import { type State, type Store, useStore } from "./state";
 import { isShown } from "./traces";
@@ -62,7 +64,7 @@ function useSession(store: Store, actions: Actions) {
           if (isFirst && store.get().view === "timeline") store.set({ view: "live" });
           const { selection, slice } = store.get();
           const trace = selection ? session.traces[selection.trace] : undefined;
-          if (selection && !slice && trace?.state === "ready") void actions.select(selection.trace, selection.id);
+          if (selection && !slice && trace?.state === "ready") void actions.load(selection.trace, selection.id);
           // What was searched meanwhile was searched in a part.
           const isSearched = !wasLoading && store.get().hits !== null;
           if (!session.loading && store.get().search.text !== "" && !isSearched) void actions.search(false);
@@ -77,16 +79,18 @@ function useSession(store: Store, actions: Actions) {
 }
 
 /** Another address was typed, or gone back to: what it names is fetched. */
-function useAddress(store: Store, actions: Actions) {
-  useEffect(() => {
-    const follow = () => {
-      const { selection, search, offsets } = store.get();
-      void actions.setOffsets(offsets).then(() => selection && actions.select(selection.trace, selection.id));
-      if (search.text !== "") void actions.search(false);
-    };
-    window.addEventListener("sonde-address", follow);
-    return () => window.removeEventListener("sonde-address", follow);
-  }, [store, actions]);
+function useHistory(store: Store, actions: Actions, preferred: Preferred) {
+  useEffect(
+    () =>
+      keepHistory(store, preferred, () => {
+        const { selection, slice, search, hits, offsets } = store.get();
+        void actions.setOffsets(offsets).then(() => {
+          if (selection && !slice) void actions.load(selection.trace, selection.id);
+        });
+        if (search.text !== "" && !hits) void actions.search(false);
+      }),
+    [store, actions, preferred],
+  );
 }
 
 function useGlobalKeys(store: Store) {
@@ -117,7 +121,7 @@ function useGlobalKeys(store: Store) {
   }, [store]);
 }
 
-export function App({ store }: { store: Store }) {
+export function App({ store, preferred }: { store: Store; preferred: Preferred }) {
   const actions = useMemo(() => new Actions(store), [store]);
   const themeName = useStore(store, (s) => s.theme);
   const language = useStore(store, (s) => s.language);
@@ -129,7 +133,7 @@ export function App({ store }: { store: Store }) {
   const t = useMemo(() => translator(language), [language]);
   const app = useMemo(() => ({ store, actions, t, theme }), [store, actions, t, theme]);
   useSession(store, actions);
-  useAddress(store, actions);
+  useHistory(store, actions, preferred);
   useGlobalKeys(store);
 
   useEffect(() => {

@@ -7,13 +7,27 @@ export interface BarRow {
   text: string;
 }
 
-export function Bars({ rows, whole, testId }: { rows: readonly BarRow[]; whole: number; testId?: string }) {
+interface Properties {
+  rows: readonly BarRow[];
+  whole: number;
+  testId?: string;
+  /** Leads to what the row sums. */
+  onRow?: (row: BarRow, at: number) => void;
+}
+
+export function Bars({ rows, whole, testId, onRow }: Properties) {
   return (
     <div className="bars" data-testid={testId}>
       {rows.map((row, i) => (
         <div className="bar-row" key={`${row.label}${i}`}>
-          <span title={row.title ?? row.label}>{row.label}</span>
-          <div className="bar">
+          {onRow ? (
+            <button className="link" title={row.title ?? row.label} onClick={() => onRow(row, i)}>
+              {row.label}
+            </button>
+          ) : (
+            <span title={row.title ?? row.label}>{row.label}</span>
+          )}
+          <div className="bar" onClick={() => onRow?.(row, i)}>
             {row.parts.map((part, at) => (
               <i
                 key={at}

@@ -1,35 +1,21 @@
 import { useMemo, useState } from "react";
 
 import { api } from "../api/client";
-import type { ColumnMessage, TableMessage } from "../api/messages";
+import type { Cell, ColumnMessage, TableMessage } from "../api/messages";
 import { formatCount } from "../base/format";
-import type { Language } from "../i18n";
-import { word } from "../i18n/words";
+import { type CellKind, isQuiet, kindOf, labelOf } from "./cells";
 import { useApp, useAppState } from "./context";
-import { type CellKind, Grid, type GridColumn } from "./Grid";
+import { type Answer, Failure } from "./Failure";
+import { equals, keeps, parseFilter } from "./filter";
+import { Grid, type GridColumn } from "./Grid";
 import { jump, targetOf } from "./jump";
 import { type Sort, WHOLE, groupStatement, rowsStatement } from "./pages";
-import { type Row, filterRows, groupRows, orderOfGroups } from "./rows";
+import { type Row, groupRows, orderOfGroups } from "./rows";
 import { usePages, useTable } from "./useTable";
-
-/** Units are in the names: _ns are durations, unless they are moments. */
-export function kindOf(name: string, type: string): CellKind {
-  if (/(^|_)ts$|^(start|end|peak|ts)_ns$/.test(name)) return "moment";
-  if (type === "text" || type === "boolean") return type;
-  if (/(^dur$|_ns$|^dur_|^total$|^self$|^average$)/.test(name)) return "duration";
-  if (/bytes$/.test(name) || /^total_(allocated|reserved|active)$/.test(name)) return "bytes";
-  return type === "integer" ? (/(_id|^id|^pid|^tid|rank|pointer|^depth)$/.test(name) ? "text" : "integer") : "real";
-}
-
-/** Numbers that lead to the timeline, and say nothing to people. */
-const QUIET = /^((owner_|launch_)?slice_id|task_id|mark_id|pointer|request_id)$/;
-
-const labelOf = (language: Language, name: string) =>
-  word(language, name.replace(/_(ns|bytes)$/, "").replaceAll("_", " "));
 
 interface Properties {
   /** All rows; or the first of them, where `sql` gives the others. */
-  table: TableMessage | null;
+  answer: Answer<TableMessage>;
   trace: number;
   sql?: string;
   testId?: string;
@@ -37,92 +23,209 @@ interface Properties {
   name: string;
   /** As the user's statement has them: no moments, no quiet columns. */
   plain?: boolean;
+  /** What a row leads to, where that is not its slice or moment. */
+  onRow?: (row: Row) => void;
+  selected?: number;
 }
 
-/** An answer of the server with filter, groups, choice of columns and export; rows lead to the timeline. */
-export function DataTable({ table, trace, sql, testId, name, plain = false }: Properties) {
+/** The part of the address that a table keeps: a filter, a group, hidden columns, an order. */
+const useKept = (part: "f" | "g" | "c" | "s", name: string) => useAppState((s) => s.detail[`${part}.${name}`]);
+
+/** A table of the page: filter, groups, choice of columns and export; rows lead to the timeline. */
+export function DataTable(properties: Properties) {
+  const { answer, trace, sql, testId, name, plain = false, onRow, selected } = properties;
   const { store, actions, t } = useApp();
   const language = useAppState((s) => s.language);
   const session = useAppState((s) => s.session)!;
-  const filter = useAppState((s) => s.detail[`f.${name}`] ?? "");
-  const hiddenText = useAppState((s) => s.detail[`c.${name}`]);
-  const groupText = useAppState((s) => s.detail[`g.${name}`] ?? "");
-  const [exporting, setExporting] = useState(false);
-  const names = useMemo(() => table?.columns.map((column) => column.name) ?? [], [table]);
+  const filterText = useKept("f", name) ?? "";
+  const groupText = useKept("g", name) ?? "";
+  const sortText = useKept("s", name) ?? "";
+  const hiddenText = useKept("c", name);
+  const table = answer.data;
+  const columns = useMemo(() => table?.columns ?? [], [table]);
+  const names = useMemo(() => columns.map((column) => column.name), [columns]);
+  const offset = useAppState((s) => s.offsets[trace] ?? 0);
+  const zero = BigInt(session.base) + BigInt(Math.round(actions.data().begin - offset));
+  const filter = useMemo(() => parseFilter(columns, filterText, zero), [columns, filterText, zero]);
   const by = names.indexOf(groupText);
   const hidden = useMemo(
-    () =>
-      new Set(
-        hiddenText !== undefined ? hiddenText.split(",") : plain ? [] : names.filter((column) => QUIET.test(column)),
-      ),
+    () => new Set(hiddenText !== undefined ? hiddenText.split(",") : plain ? [] : names.filter(isQuiet)),
     [hiddenText, names, plain],
   );
-  const sortText = useAppState((s) => s.detail[`s.${name}`] ?? "");
   const sort = useMemo((): Sort | null => {
     const column = names.indexOf(sortText.replace(/^-/, ""));
     return column < 0 || by >= 0 ? null : { column, descending: sortText.startsWith("-") };
   }, [sortText, names, by]);
-  const setSort = ({ column, descending }: Sort) => keep(`s.${name}`, `${descending ? "-" : ""}${names[column] ?? ""}`);
-  const pages = usePages(table, sql, trace, filter, sort, setSort);
-  const kinds = useMemo(
-    () =>
-      table?.columns.map((column): CellKind => {
-        const kind = kindOf(column.name, column.type);
-        return plain && kind === "moment" ? "text" : kind;
-      }) ?? [],
-    [table, plain],
-  );
-  const sums = useMemo(
-    () => kinds.map((kind) => kind === "duration" || kind === "bytes" || kind === "integer"),
-    [kinds],
-  );
-  const first = useMemo(
-    () =>
-      orderOfGroups(
-        sums,
-        kinds.map((kind) => kind === "duration" || kind === "bytes"),
-      ),
-    [sums, kinds],
-  );
-  const grouped = useTable(
-    table && pages && by >= 0 && sql
-      ? { sql: groupStatement(sql, table.columns, filter, by, sums, first), trace, limit: WHOLE }
-      : null,
-  );
-  const view = useMemo(() => {
-    if (!table) return null;
-    if (by < 0) {
-      const columns = table.columns.map((c, i): GridColumn => ({
-        name: plain ? c.name : labelOf(language, c.name),
-        title: c.name,
-        kind: hidden.has(c.name) ? "hidden" : kinds[i]!,
-        ...(kinds[i] === "text" ? { width: widthOf(c) } : kinds[i] === "moment" ? { width: 150 } : {}),
-      }));
-      return { rows: pages ?? filterRows(table.rows, names, filter), columns };
-    }
-    const columns: GridColumn[] = [
-      { name: labelOf(language, names[by]!), kind: kinds[by]!, width: 320 },
-      { name: t("column.count"), kind: "integer" },
-    ];
-    names.forEach(
-      (column, i) => sums[i] && columns.push({ name: labelOf(language, column), title: column, kind: kinds[i]! }),
-    );
-    const rows = pages ? (grouped?.rows ?? []) : groupRows(filterRows(table.rows, names, filter), by, sums, first);
-    return { rows, columns };
-  }, [table, names, kinds, sums, first, hidden, pages, grouped, filter, by, plain, t, language]);
-  const keep = (key: string, value: string | undefined) => {
+  const keep = (part: Record<string, string | undefined>) => {
     const detail = { ...store.get().detail };
-    if (value === undefined || value === "") delete detail[key];
-    else detail[key] = value;
+    for (const [key, value] of Object.entries(part)) {
+      if (value === undefined || value === "") delete detail[`${key}.${name}`];
+      else detail[`${key}.${name}`] = value;
+    }
     store.set({ detail });
   };
+  const setSort = ({ column, descending }: Sort) => keep({ s: `${descending ? "-" : ""}${names[column] ?? ""}` });
+  const pages = usePages(table, sql, trace, filter, sort, setSort);
+  const kinds = useMemo(
+    () => columns.map((c): CellKind => (plain && kindOf(c) === "moment" ? "text" : kindOf(c))),
+    [columns, plain],
+  );
+  const sums = useMemo(() => kinds.map((kind) => ["duration", "bytes", "integer"].includes(kind)), [kinds]);
+  const first = orderOfGroups(
+    sums,
+    kinds.map((kind) => kind === "duration" || kind === "bytes"),
+  );
+  const grouped = useTable(
+    table && pages.rows && by >= 0 && sql
+      ? { sql: groupStatement(sql, columns, filter, by, sums, first), trace, limit: WHOLE }
+      : null,
+  );
+  const left = useMemo(() => table?.rows.filter((row) => keeps(filter, row)) ?? [], [table, filter]);
+  const groups = useMemo(
+    () => (by < 0 ? [] : (grouped.data?.rows ?? groupRows(left, by, sums, first))),
+    [by, grouped.data, left, sums, first],
+  );
+  const rows = by < 0 ? (pages.rows ?? left) : groups;
+  const shown = useMemo(
+    () =>
+      by < 0
+        ? columns.map((c, i) =>
+            columnOf(c, hidden.has(c.name) ? "hidden" : kinds[i]!, plain ? c.name : labelOf(language, c.name)),
+          )
+        : [
+            { name: labelOf(language, names[by]!), kind: kinds[by]!, width: 320 },
+            { name: t("column.count"), kind: "integer" as const },
+            ...columns.flatMap((c, i) =>
+              sums[i] ? [{ name: labelOf(language, c.name), title: c.name, kind: kinds[i]! }] : [],
+            ),
+          ],
+    [by, columns, names, hidden, kinds, sums, plain, language, t],
+  );
+  const lead = (row: Row) => {
+    // A group leads to its rows.
+    if (by >= 0) return keep({ g: undefined, f: `${filterText} ${equals(names[by]!, String(row[0] ?? ""))}`.trim() });
+    if (onRow) return onRow(row);
+    const target = targetOf(columns, row, trace, session);
+    const called = row[names.indexOf("name")];
+    if (target) jump(target, store, actions);
+    else if (trace < 0 && names.some((column) => column === "slice_id" || column === "ts"))
+      store.set({ error: t("tables.norank") });
+    else if (typeof called === "string" && !plain) void actions.searchName(called);
+  };
+  const count = "count" in rows ? rows.count : rows.length;
+  return (
+    <div className="half">
+      <div className="toolbar">
+        <input
+          className="filter"
+          value={filterText}
+          placeholder={`${t("tables.filter")}: mm dur>1ms`}
+          aria-label={t("tables.filter")}
+          aria-invalid={filter.problems.length > 0}
+          onChange={(event) => keep({ f: event.target.value })}
+        />
+        <label>
+          {t("tables.group")}{" "}
+          <select value={by} onChange={(event) => keep({ g: names[Number(event.target.value)] })}>
+            <option value={-1}>{t("tables.nogroup")}</option>
+            {names.map((column, i) => (
+              <option key={column} value={i}>
+                {plain ? column : labelOf(language, column)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Columns
+          all={columns.map((c) => [c.name, plain ? c.name : labelOf(language, c.name)])}
+          hidden={hidden}
+          // An empty choice is one too.
+          onChange={(next) => keep({ c: [...next].join(",") || "," })}
+        />
+        {sql !== undefined && table && (
+          <Export
+            name={name}
+            trace={trace}
+            statement={() => {
+              const visible = names.flatMap((c, i) => (hiddenText !== undefined && hidden.has(c) ? [] : [i]));
+              return rowsStatement(sql, columns, filter, sort, visible.length === names.length ? null : visible);
+            }}
+          />
+        )}
+        <span className="muted" data-testid="row-count">
+          {table ? t("tables.rows", formatCount(count)) : answer.error ? "" : "…"}
+        </span>
+        {table && !table.complete && !pages.rows && (
+          <span className="warn">{t("tables.more", formatCount(table.rows.length))}</span>
+        )}
+        {filter.problems.map(([key, ...values], i) => (
+          <span key={i} className="error" role="status">
+            {t(key, ...values)}
+          </span>
+        ))}
+      </div>
+      <Failure of={answer} />
+      {pages.failed && <Failure of={pages.failed} />}
+      <Failure of={grouped} />
+      {table && (
+        <Grid
+          {...(testId ? { testId } : {})}
+          label={name}
+          columns={shown}
+          rows={rows}
+          {...(by < 0 ? { sort, onSort: setSort } : {})}
+          {...(selected === undefined || sort ? {} : { selected })}
+          onRow={lead}
+          zero={zero}
+        />
+      )}
+    </div>
+  );
+}
+
+function columnOf(column: ColumnMessage, kind: CellKind, name: string): GridColumn {
+  const wide = /^(name|advice|value|path|message|module|sql)$/.test(column.name);
+  const width = kind === "moment" ? 150 : kind !== "text" ? undefined : wide ? 320 : column.type === "text" ? 130 : 84;
+  return { name, title: column.name, kind, ...(width === undefined ? {} : { width }) };
+}
+
+/** Which columns are shown, by name and label. */
+function Columns(properties: {
+  all: readonly (readonly [string, string])[];
+  hidden: ReadonlySet<string>;
+  onChange: (hidden: ReadonlySet<string>) => void;
+}) {
+  const { all, hidden, onChange } = properties;
+  const { t } = useApp();
+  return (
+    <details className="chooser">
+      <summary>{t("tables.columns")}</summary>
+      <div>
+        {all.map(([column, label]) => (
+          <label key={column} title={column}>
+            <input
+              type="checkbox"
+              checked={!hidden.has(column)}
+              onChange={() => {
+                const next = new Set(hidden);
+                if (!next.delete(column)) next.add(column);
+                onChange(next);
+              }}
+            />
+            {label}
+          </label>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function Export({ name, trace, statement }: { name: string; trace: number; statement: () => string }) {
+  const { actions, t } = useApp();
+  const [busy, setBusy] = useState(false);
   const save = async (format: string) => {
-    setExporting(true);
+    setBusy(true);
     try {
-      const shown = names.flatMap((column, i) => (hiddenText !== undefined && hidden.has(column) ? [] : [i]));
-      const all = shown.length === names.length;
-      const statement = rowsStatement(sql!, table!.columns, filter, sort, all ? null : shown);
-      const address = URL.createObjectURL(await api.exportTable(statement, trace, format));
+      const address = URL.createObjectURL(await api.exportTable(statement(), trace, format));
       const link = document.createElement("a");
       link.href = address;
       link.download = `sonde-${name}.${format}`;
@@ -131,94 +234,29 @@ export function DataTable({ table, trace, sql, testId, name, plain = false }: Pr
     } catch (error) {
       actions.fail(error);
     } finally {
-      setExporting(false);
+      setBusy(false);
     }
   };
-  const lead = (row: Row) => {
-    if (by >= 0 || !table) return;
-    const target = targetOf(table.columns, row, trace, session);
-    if (target) jump(target, store, actions);
-    else if (trace < 0 && names.some((column) => column === "slice_id" || column === "ts"))
-      store.set({ error: t("tables.norank") });
-  };
-  const offset = useAppState((s) => s.offsets[trace] ?? 0);
-  const rowCount = view ? ("count" in view.rows ? view.rows.count : view.rows.length) : 0;
   return (
-    <div className="half">
-      <div className="toolbar">
-        <input
-          className="filter"
-          value={filter}
-          placeholder={`${t("tables.filter")}: mm count>10`}
-          aria-label={t("tables.filter")}
-          onChange={(event) => keep(`f.${name}`, event.target.value)}
-        />
-        <label>
-          {t("tables.group")}{" "}
-          <select value={by} onChange={(event) => keep(`g.${name}`, names[Number(event.target.value)])}>
-            <option value={-1}>{t("tables.nogroup")}</option>
-            {names.map((column, i) => (
-              <option key={column} value={i}>
-                {column}
-              </option>
-            ))}
-          </select>
-        </label>
-        <details className="chooser">
-          <summary>{t("tables.columns")}</summary>
-          <div>
-            {names.map((column) => (
-              <label key={column}>
-                <input
-                  type="checkbox"
-                  checked={!hidden.has(column)}
-                  onChange={() => {
-                    const next = new Set(hidden);
-                    if (!next.delete(column)) next.add(column);
-                    // An empty choice is one too.
-                    keep(`c.${name}`, [...next].join(",") || ",");
-                  }}
-                />
-                {column}
-              </label>
-            ))}
-          </div>
-        </details>
-        {sql !== undefined && table && (
-          <select
-            value=""
-            aria-label={t("tables.export")}
-            disabled={exporting}
-            onChange={(event) => void save(event.target.value)}
-          >
-            <option value="">{t(exporting ? "tables.exporting" : "tables.export")}</option>
-            {["csv", "xlsx", "parquet"].map((format) => (
-              <option key={format}>{format}</option>
-            ))}
-          </select>
-        )}
-        <span className="muted" data-testid="row-count">
-          {view ? t("tables.rows", formatCount(rowCount)) : "…"}
-        </span>
-        {table && !table.complete && !pages && (
-          <span className="warn">{t("tables.more", formatCount(table.rows.length))}</span>
-        )}
-      </div>
-      {view && (
-        <Grid
-          {...(testId ? { testId } : {})}
-          columns={view.columns}
-          rows={view.rows}
-          {...(by < 0 ? { sort, onSort: setSort } : {})}
-          onRow={lead}
-          offset={offset}
-        />
-      )}
-    </div>
+    <select
+      value=""
+      aria-label={t("tables.export")}
+      disabled={busy}
+      onChange={(event) => void save(event.target.value)}
+    >
+      <option value="">{t(busy ? "tables.exporting" : "tables.export")}</option>
+      {["csv", "xlsx", "parquet"].map((format) => (
+        <option key={format}>{format}</option>
+      ))}
+    </select>
   );
 }
 
-function widthOf(column: ColumnMessage): number {
-  if (/^(name|advice|value|path|message|module|sql)$/.test(column.name)) return 320;
-  return column.type === "text" ? 130 : 84;
+/** Rows that the page has by itself, as a table: `columns` are "name:type". */
+export function tableOf(columns: readonly string[], rows: Cell[][]): Answer<TableMessage> {
+  const named = columns.map((column) => column.split(":") as [string, string]);
+  return {
+    data: { columns: named.map(([name, type]) => ({ name, type })), rows, complete: true, elapsed: 0 },
+    error: null,
+  };
 }

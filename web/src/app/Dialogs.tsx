@@ -162,7 +162,7 @@ function Palette() {
           event.preventDefault();
         }}
       />
-      <ul className="commands" role="listbox">
+      <ul className="commands" role="listbox" aria-label={t("app.commands")}>
         {found.map((command, i) => (
           <li
             key={`${command.title}${i}`}

@@ -1,12 +1,8 @@
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 
-import type { Cell } from "../api/messages";
-import { formatBytes, formatCount, formatDuration, formatMoment, formatNumber, formatShare } from "../base/format";
-import { useApp, useAppState } from "./context";
+import { type CellKind, cellText } from "./cells";
 import type { Sort } from "./pages";
 import { type Row, sortRows } from "./rows";
-
-export type CellKind = "text" | "integer" | "real" | "boolean" | "duration" | "bytes" | "share" | "moment" | "hidden";
 
 export interface GridColumn {
   name: string;
@@ -28,19 +24,6 @@ const HEIGHT = 24;
 /** Browsers know no element that is higher: beyond it the scroll bar stands for several rows a pixel. */
 const HIGHEST = 8_000_000;
 
-/** `zero`: nanoseconds of the epoch that moments are counted from. */
-export function cellText(kind: CellKind, cell: Cell, zero = 0n): string {
-  if (cell === null) return "";
-  if (kind === "moment" && /^-?\d+$/.test(String(cell))) return formatMoment(Number(BigInt(String(cell)) - zero));
-  if (typeof cell !== "number" || kind === "text") return String(cell);
-  // What had not ended when the recording did.
-  if (kind === "duration") return cell === -1 ? "–" : formatDuration(cell);
-  if (kind === "bytes") return formatBytes(cell);
-  if (kind === "share") return formatShare(cell);
-  if (kind === "integer") return Math.abs(cell) < 1e15 ? formatCount(cell) : String(cell);
-  return formatNumber(cell);
-}
-
 interface Properties {
   columns: readonly GridColumn[];
   rows: readonly Row[] | LazyRows;
@@ -50,8 +33,10 @@ interface Properties {
   onRow?: (row: Row) => void;
   selected?: number;
   testId?: string;
-  /** Nanoseconds that the moments are shown later than they were. */
-  offset?: number;
+  /** What the table is of. */
+  label: string;
+  /** Nanoseconds of the epoch that moments are counted from. */
+  zero?: bigint;
 }
 
 /** The narrowest that a column may become: numbers and headers fit, most texts too. Pixels. */
@@ -67,9 +52,8 @@ export function leastWidth(column: GridColumn, at: number, rows: readonly Row[],
 const isLeft = (kind: CellKind) => kind === "text" || kind === "boolean";
 
 /** A table of any length: only the rows that are seen exist. Headers sort, arrows and Enter work. */
-export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1, testId, offset = 0 }: Properties) {
-  const { actions } = useApp();
-  const base = useAppState((s) => s.session?.base ?? "0");
+export function Grid(properties: Properties) {
+  const { columns, rows, sort: given, onSort, onRow, selected = -1, testId, label, zero = 0n } = properties;
   const lazy = "count" in rows ? rows : null;
   const [kept, setOwn] = useState<Sort | null>(null);
   const own = onSort ? (given ?? null) : kept;
@@ -85,7 +69,6 @@ export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1,
   const count = lazy ? lazy.count : sorted.length;
   const rowOf = (at: number): Row | null => (lazy ? lazy.row(at) : (sorted[at] ?? null));
   const sort = lazy ? lazy.sort : own;
-  const zero = useMemo(() => BigInt(base) + BigInt(Math.round(actions.data().begin - offset)), [base, actions, offset]);
   const shown = columns.map((column, i) => ({ ...column, at: i })).filter((column) => column.kind !== "hidden");
   const least = useMemo(
     () => columns.map((column, at) => leastWidth(column, at, lazy ? [] : (rows as readonly Row[]), zero)),
@@ -113,7 +96,7 @@ export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1,
   const place = full > HIGHEST ? top * factor : top;
   const first = Math.max(0, Math.floor(place / HEIGHT) - 4);
   const last = Math.min(count, Math.ceil((place + height) / HEIGHT) + 4);
-  useEffect(() => lazy?.seen(first, last), [lazy, first, last]);
+  useEffect(() => lazy?.seen(first, last));
   useEffect(() => {
     if (current < 0 || !body.current) return;
     const box = body.current;
@@ -141,31 +124,42 @@ export function Grid({ columns, rows, sort: given, onSort, onRow, selected = -1,
   };
   const visible = Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i);
   return (
-    <div className="grid" data-testid={testId} data-rows={count} role="grid" aria-rowcount={count}>
+    <div
+      className="grid"
+      data-testid={testId}
+      data-rows={count}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={count + 1}
+    >
       <div className="grid-head" style={{ gridTemplateColumns: template, minWidth, paddingRight: bar }} role="row">
         {shown.map((column) => (
-          <button
+          <div
             key={column.at}
             role="columnheader"
-            title={column.title ?? column.name}
-            className={isLeft(column.kind) ? "" : "right"}
-            onClick={() => click(column.at, column.kind)}
             aria-sort={sort?.column === column.at ? (sort.descending ? "descending" : "ascending") : "none"}
           >
-            {column.name}
-            {sort?.column === column.at && (sort.descending ? " ↓" : " ↑")}
-          </button>
+            <button
+              title={column.title ?? column.name}
+              className={isLeft(column.kind) ? "" : "right"}
+              onClick={() => click(column.at, column.kind)}
+            >
+              {column.name}
+              {sort?.column === column.at && (sort.descending ? " ↓" : " ↑")}
+            </button>
+          </div>
         ))}
       </div>
       <div
         className="grid-body"
+        role="rowgroup"
         style={{ minWidth }}
         ref={body}
         tabIndex={0}
         onScroll={(event) => setTop(event.currentTarget.scrollTop)}
         onKeyDown={onKey}
       >
-        <div style={{ height: drawn, position: "relative" }}>
+        <div role="presentation" style={{ height: drawn, position: "relative" }}>
           {visible.map((at) => {
             const row = rowOf(at);
             return (

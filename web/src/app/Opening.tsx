@@ -18,13 +18,13 @@ export function Opening() {
   return (
     <div className="opening" data-testid="opening">
       <div>
-        <h1>
+        <h2>
           {!nothing
             ? t("app.loading", done, session.traces.length)
             : session.traces.length + session.notes.length === 0
               ? t("app.welcome")
               : t("app.nothing")}
-        </h1>
+        </h2>
         {session.notes.map((note) => (
           <p key={note} className="error">
             {note}

@@ -80,12 +80,13 @@ export function TopBar() {
   const session = useAppState((s) => s.session);
   const shares = useProgress();
   const issues = session?.traces.reduce((sum, trace) => sum + trace.issues, 0) ?? 0;
+  const count = session?.traces.length ?? 0;
   const done = session?.traces.filter((trace) => trace.state === "ready" || trace.state === "failed").length ?? 0;
   const failed = session?.traces.some((trace) => trace.state === "failed") || (session?.notes.length ?? 0) > 0;
   return (
     <header>
-      <b className="brand">Sonde</b>
-      <nav>
+      <h1 className="brand">Sonde</h1>
+      <nav aria-label={t("key.views")}>
         {views
           .filter((v) => v.name === view || (v.isUseful?.(session) ?? true))
           .map((v) => (
@@ -118,9 +119,10 @@ export function TopBar() {
         data-testid="traces-button"
       >
         {t("app.traces")}
+        {count > 0 && <i className="badge">{count}</i>}
         {issues > 0 && (
-          <i className="badge" title={t("app.issues", issues)}>
-            {issues}
+          <i className="badge warn" title={t("app.issues", issues)}>
+            ⚠ {issues}
           </i>
         )}
       </button>

@@ -1,7 +1,8 @@
 /** What the user can do with the timeline, independent of keys, mouse and palette. */
 import { api } from "../api/client";
-import { isMark, markIdOf } from "../api/marks";
-import type { SessionMessage, SliceRefMessage, TraceMessage, TrackMessage } from "../api/messages";
+import { isComputed, isMark, markIdOf } from "../api/marks";
+import type { SessionMessage, SliceMessage, SliceRefMessage, TraceMessage, TrackMessage } from "../api/messages";
+import { Computed } from "../views/timeline/computed";
 import { type TimeWindow, focusOn } from "../views/timeline/viewport";
 import type { Store } from "./state";
 import { isFilled, isShown } from "./traces";
@@ -23,6 +24,7 @@ export function likeOf({ id, name }: SliceRefMessage): { from: string; id: strin
 
 export class Actions {
   private zooms: TimeWindow[] = [];
+  readonly computed = new Computed(() => this.store.get().session);
   constructor(private store: Store) {}
 
   data = () => dataWindow(this.store.get().session);
@@ -49,14 +51,21 @@ export class Actions {
   select = async (trace: number, id: number, reveal = false, tight = false) => {
     const { panel } = this.store.get();
     this.store.set({ selection: { trace, id }, drawer: true, panel: panel === "search" ? "search" : "details" });
+    const slice = await this.load(trace, id);
+    if (slice && reveal) this.reveal(slice.slice, tight);
+  };
+
+  /** Fetches what is selected; null where it is no more, or there is none. */
+  load = async (trace: number, id: number): Promise<SliceMessage | null> => {
     try {
-      const slice = await api.slice(trace, id);
+      const slice = await (isComputed(id) ? this.computed.slice(trace, id) : api.slice(trace, id));
       const now = this.store.get().selection;
-      if (now?.trace !== trace || now.id !== id) return;
+      if (now?.trace !== trace || now.id !== id) return null;
       this.store.set({ slice });
-      if (reveal) this.reveal(slice.slice, tight);
+      return slice;
     } catch (error) {
       this.fail(error);
+      return null;
     }
   };
 
@@ -94,8 +103,10 @@ export class Actions {
     const { selection } = this.store.get();
     if (!selection) return;
     try {
-      const found = await api.neighbour(selection.trace, selection.id, step, same);
-      const next = found.slices[0];
+      const { trace, id } = selection;
+      const next = isComputed(id)
+        ? await this.computed.neighbour(trace, id, step)
+        : (await api.neighbour(trace, id, step, same)).slices[0];
       if (next) await this.select(next.trace, next.id, true);
     } catch (error) {
       this.fail(error);
@@ -130,11 +141,20 @@ export class Actions {
     }
     try {
       const { text, ...options } = search;
-      const hits = await api.search(text, { ...options, trace: -1 });
+      const hits = await this.computed.addHits(await api.search(text, { ...options, trace: -1 }), search);
       this.store.set({ hits, hit: -1, error: "", ...(show ? { panel: "search" as const, drawer: true } : {}) });
     } catch (error) {
       this.fail(error);
     }
+  };
+
+  /** Lists the slices of this very name, in the timeline. */
+  searchName = async (name: string) => {
+    this.store.set({
+      view: "timeline",
+      search: { text: name, regex: false, case: true, whole: true, args: false },
+    });
+    await this.search();
   };
 
   goToHit = (index: number) => {
@@ -185,7 +205,7 @@ export class Actions {
       const session = await api.session();
       const { selection, slice } = this.store.get();
       this.store.set({ offsets, session, hits: null, hit: -1 });
-      if (selection && slice) await this.select(selection.trace, selection.id);
+      if (selection && slice) await this.load(selection.trace, selection.id);
     } catch (error) {
       this.fail(error);
     }
@@ -215,7 +235,7 @@ export class Actions {
   /** Moves all other traces so that their slice of the same name and number begins or ends with the selected one. */
   alignAll = async (edge: "begin" | "end") => {
     const { slice, session, offsets } = this.store.get();
-    if (!slice || !session) return;
+    if (!slice || !session || isComputed(slice.slice.id)) return;
     const at = (ts: number, dur: number) => ts + (edge === "end" ? Math.max(0, dur) : 0);
     const { trace } = slice.slice;
     const like = likeOf(slice.slice);

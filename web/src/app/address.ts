@@ -54,7 +54,8 @@ export function readAddress(hash: string, preferred: Preferred = startPlace): Pl
   for (const flag of FLAGS) place.search[flag] = (query.get("find") ?? "").split(",").includes(flag);
   const panel = query.get("panel") as Panel;
   if (PANELS.includes(panel)) place.panel = panel;
-  place.drawer = query.get("drawer") === "1";
+  // Who is led to a slice sees what is known of it.
+  place.drawer = (query.get("drawer") ?? (place.selection ? "1" : "0")) === "1";
   const theme = query.get("theme");
   place.theme = theme === "dark" || theme === "light" ? theme : preferred.theme;
   const language = query.get("lang");
@@ -95,7 +96,7 @@ export function writeAddress(place: Place, preferred: Preferred = startPlace): s
   put("search", place.search.text);
   put("find", FLAGS.filter((flag) => place.search[flag]).join(","));
   put("panel", place.panel, startPlace.panel);
-  put("drawer", place.drawer ? "1" : "0", "0");
+  put("drawer", place.drawer ? "1" : "0", place.selection ? "1" : "0");
   put("theme", place.theme, preferred.theme);
   put("lang", place.language, preferred.language);
   for (const [name, value] of Object.entries(place.detail)) put(`x.${name}`, value);

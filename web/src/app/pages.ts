@@ -1,33 +1,13 @@
 /** Statements for a part of a table that is too long to be held: filter, order, group and page are
  * done by the database. Pure. */
 import type { ColumnMessage } from "../api/messages";
+import { type Filter, condition } from "./filter";
 
 export const PAGE = 400;
 /** Up to this many rows a table is held as a whole. */
 export const WHOLE = 20_000;
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
-
-/** The same as filterRows of rows.ts, as a condition; "" where there is nothing to fulfil. */
-export function condition(columns: readonly ColumnMessage[], filter: string): string {
-  const tests = filter.trim().split(/\s+/).filter(Boolean);
-  return tests
-    .map((word) => {
-      const match = /^([\w()]+)(>=|<=|!=|=|>|<)(.+)$/.exec(word);
-      const column = match ? columns.find((c) => c.name.toLowerCase() === match[1]!.toLowerCase()) : undefined;
-      if (match && column) {
-        const number = !Number.isNaN(Number(match[3])) && column.type !== "text";
-        const left = number ? quoted(column.name) : `CAST(${quoted(column.name)} AS VARCHAR)`;
-        return `${left} ${match[2] === "!=" ? "<>" : match[2]} ${number ? match[3] : literal(match[3]!)}`;
-      }
-      const any = columns.map(
-        (c) => `contains(lower(CAST(${quoted(c.name)} AS VARCHAR)), ${literal(word.toLowerCase())})`,
-      );
-      return `(${any.map((test) => `coalesce(${test}, false)`).join(" OR ")})`;
-    })
-    .join(" AND ");
-}
 
 export interface Sort {
   column: number;
@@ -39,12 +19,12 @@ export function inner(sql: string): string {
   return `(${sql.trim().replace(/;+\s*$/, "")}\n)`;
 }
 
-function wherePart(columns: readonly ColumnMessage[], filter: string): string {
+function wherePart(columns: readonly ColumnMessage[], filter: Filter): string {
   const test = condition(columns, filter);
   return test === "" ? "" : ` WHERE ${test}`;
 }
 
-export function countStatement(sql: string, columns: readonly ColumnMessage[], filter: string): string {
+export function countStatement(sql: string, columns: readonly ColumnMessage[], filter: Filter): string {
   return `SELECT count(*) FROM ${inner(sql)}${wherePart(columns, filter)}`;
 }
 
@@ -53,11 +33,11 @@ export function countStatement(sql: string, columns: readonly ColumnMessage[], f
 export function rowsStatement(
   sql: string,
   columns: readonly ColumnMessage[],
-  filter: string,
+  filter: Filter,
   sort: Sort | null,
   shown: readonly number[] | null = null,
 ): string {
-  if (!sort && filter.trim() === "" && !shown) return sql;
+  if (!sort && filter.tests.length === 0 && !shown) return sql;
   const what = shown ? shown.map((i) => quoted(columns[i]!.name)).join(", ") : "*";
   const others = columns.map((_, i) => i).filter((i) => i !== sort?.column);
   const by = sort
@@ -78,7 +58,7 @@ export function pageStatement(rows: string, page: number): string {
 export function groupStatement(
   sql: string,
   columns: readonly ColumnMessage[],
-  filter: string,
+  filter: Filter,
   by: number,
   sums: readonly boolean[],
   first: number,

@@ -1,4 +1,4 @@
-/** Sorting, filtering and grouping of a table's rows. Pure. */
+/** Sorting and grouping of a table's rows. Pure. */
 import type { Cell } from "../api/messages";
 
 export type Row = readonly Cell[];
@@ -16,35 +16,6 @@ export function sortRows(rows: readonly Row[], column: number, descending: boole
     .map((row, at) => ({ row, at }))
     .sort((a, b) => sign * compare(a.row[column] ?? null, b.row[column] ?? null) || a.at - b.at)
     .map(({ row }) => row);
-}
-
-/** Every word must be somewhere in the row; "column>5", "column=text" and so on look at one column. */
-export function filterRows(rows: readonly Row[], names: readonly string[], filter: string): Row[] {
-  const tests = filter
-    .trim()
-    .split(/\s+/)
-    .filter(Boolean)
-    .map((word) => testOf(word, names));
-  return tests.length === 0 ? [...rows] : rows.filter((row) => tests.every((test) => test(row)));
-}
-
-function testOf(word: string, names: readonly string[]): (row: Row) => boolean {
-  const match = /^([\w()]+)(>=|<=|!=|=|>|<)(.+)$/.exec(word);
-  const column = match ? names.findIndex((name) => name.toLowerCase() === match[1]!.toLowerCase()) : -1;
-  if (!match || column < 0) {
-    const text = word.toLowerCase();
-    return (row) => row.some((cell) => cell !== null && String(cell).toLowerCase().includes(text));
-  }
-  const wanted = Number.isNaN(Number(match[3])) ? match[3]! : Number(match[3]);
-  const operators: Record<string, (order: number) => boolean> = {
-    ">": (o) => o > 0,
-    "<": (o) => o < 0,
-    ">=": (o) => o >= 0,
-    "<=": (o) => o <= 0,
-    "=": (o) => o === 0,
-    "!=": (o) => o !== 0,
-  };
-  return (row) => row[column] !== null && operators[match[2]!]!(compare(row[column] ?? null, wanted));
 }
 
 /** One row for each value of the column: its count, and sums of the columns that are numbers. The largest of

@@ -1,99 +1,97 @@
-import { useEffect, useMemo, useRef, useState } from "react";
+/** Tables that the server answers, kept by the query library: asked once, cancelled when nobody waits any more. */
+import { QueryClient, skipToken, useQueries, useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
 
 import { api } from "../api/client";
-import type { TableMessage } from "../api/messages";
-import { useApp } from "./context";
+import type { SchemaTableMessage, TableMessage } from "../api/messages";
+import { useAppState } from "./context";
+import type { Answer } from "./Failure";
+import type { Filter } from "./filter";
 import type { LazyRows } from "./Grid";
 import { PAGE, type Sort, countStatement, pageStatement, rowsStatement } from "./pages";
-import type { Row } from "./rows";
 
-export type Question = { sql: string; trace: number; limit?: number } | { recipe: string; trace: number } | null;
+export type Question = { sql: string; trace: number; limit?: number } | { recipe: string; trace: number };
 
-/** The answer to a question to the server; null while it is not there. */
-export function useTable(question: Question): TableMessage | null {
-  const { actions } = useApp();
-  const [answer, setAnswer] = useState<TableMessage | null>(null);
-  const key = JSON.stringify(question);
-  useEffect(() => {
-    const asked = JSON.parse(key) as Question;
-    setAnswer(null);
-    if (!asked) return;
-    let current = true;
-    let pending = true;
-    const id = `t${Math.random().toString(36).slice(2)}`;
-    const done =
-      "sql" in asked ? api.sql(asked.sql, asked.trace, asked.limit ?? 1000, id) : api.recipe(asked.trace, asked.recipe);
-    done
-      .then(
-        (table) => current && setAnswer(table),
-        (error) => current && actions.fail(error),
-      )
-      .finally(() => (pending = false));
-    return () => {
-      current = false;
-      // Nobody waits for it any more; that it has ended meanwhile is no failure.
-      if (pending && "sql" in asked) api.cancel(id).catch(() => undefined);
-    };
-  }, [key, actions]);
-  return answer;
+/** What the server says of a trace does not change, and what it refuses it refuses again. */
+export function newQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: { staleTime: Infinity, retry: false, refetchOnWindowFocus: false, networkMode: "always" },
+    },
+  });
 }
+
+/** Changes when the traces that answer do: a preview is exchanged for the whole. */
+export function useVersions(trace = -1): string {
+  return useAppState((s) =>
+    (s.session?.traces ?? [])
+      .filter((one) => trace < 0 || one.id === trace)
+      .map((one) => `${one.id}${one.state}${one.version}`)
+      .join(),
+  );
+}
+
+export function ask(question: Question, signal: AbortSignal): Promise<TableMessage> {
+  return "sql" in question
+    ? api.sql(question.sql, question.trace, question.limit, signal)
+    : api.recipe(question.trace, question.recipe, signal);
+}
+
+export function useTable(question: Question | null): Answer<TableMessage> {
+  const versions = useVersions(question?.trace);
+  return useQuery({
+    queryKey: ["table", question, versions],
+    queryFn: question ? ({ signal }) => ask(question, signal) : skipToken,
+  });
+}
+
+/** The tables that statements may name. */
+export function useSchema(): Answer<SchemaTableMessage[]> {
+  const versions = useVersions();
+  return useQuery({ queryKey: ["schema", versions], queryFn: api.schema });
+}
+
+const pageOf = (at: number) => Math.floor(at / PAGE);
 
 /** The rows of a statement page by page; null where `table` holds all of them. */
 export function usePages(
-  table: TableMessage | null,
+  table: TableMessage | undefined,
   sql: string | undefined,
   trace: number,
-  filter: string,
+  filter: Filter,
   sort: Sort | null,
   onSort: (sort: Sort) => void,
-): LazyRows | null {
-  const { actions } = useApp();
-  const [count, setCount] = useState(-1);
-  const [version, setVersion] = useState(0);
-  const pages = useRef(new Map<number, Row[] | null>());
-  const isPaged = table !== null && !table.complete && sql !== undefined;
-  const columns = table?.columns;
-  const rows = isPaged ? rowsStatement(sql, columns!, filter, sort) : "";
-
-  useEffect(() => {
-    pages.current = new Map();
-    setVersion((v) => v + 1);
-  }, [rows, trace]);
-  useEffect(() => {
-    if (!isPaged) return;
-    let current = true;
-    setCount(-1);
-    api.sql(countStatement(sql, columns!, filter), trace, 1).then(
-      (answer) => current && setCount(Number(answer.rows[0]![0])),
-      (error) => current && actions.fail(error),
-    );
-    return () => {
-      current = false;
-    };
-  }, [isPaged, sql, columns, filter, trace, actions]);
-
-  return useMemo(() => {
-    if (!isPaged) return null;
-    const known = pages.current;
-    const fetchPage = (page: number) => {
-      if (known.has(page)) return;
-      known.set(page, null);
-      // Pages long gone make room.
-      if (known.size > 60) known.delete(known.keys().next().value!);
-      api.sql(pageStatement(rows, page), trace, PAGE).then((answer) => {
-        known.set(page, answer.rows);
-        setVersion((v) => v + 1);
-      }, actions.fail);
-    };
-    return {
-      count: Math.max(0, count),
-      row: (at) => known.get(Math.floor(at / PAGE))?.[at % PAGE] ?? null,
-      seen: (first, last) => {
-        for (let page = Math.floor(first / PAGE); page <= Math.floor(Math.max(first, last - 1) / PAGE); ++page)
-          fetchPage(page);
-      },
-      sort,
-      onSort,
-    };
-  }, [isPaged, rows, trace, count, sort, version, actions]); // eslint-disable-line react-hooks/exhaustive-deps
+): { rows: LazyRows | null; failed: Answer<unknown> | undefined } {
+  const [[first, last], setSeen] = useState([0, 0]);
+  const versions = useVersions(trace);
+  const isPaged = table !== undefined && !table.complete && sql !== undefined;
+  const rows = isPaged ? rowsStatement(sql, table.columns, filter, sort) : "";
+  const counting = isPaged ? countStatement(sql, table.columns, filter) : "";
+  const count = useQuery({
+    queryKey: ["count", counting, trace, versions],
+    queryFn: isPaged ? ({ signal }) => api.sql(counting, trace, 1, signal) : skipToken,
+  });
+  const numbers = useMemo(
+    () => (isPaged ? Array.from({ length: last - first + 1 }, (_, i) => first + i) : []),
+    [isPaged, first, last],
+  );
+  const pages = useQueries({
+    queries: numbers.map((page) => ({
+      queryKey: ["page", rows, page, trace, versions],
+      queryFn: ({ signal }: { signal: AbortSignal }) => api.sql(pageStatement(rows, page), trace, PAGE, signal),
+    })),
+  });
+  const lazy = !isPaged
+    ? null
+    : {
+        count: Number(count.data?.rows[0]?.[0] ?? 0),
+        row: (at: number) => pages[pageOf(at) - first]?.data?.rows[at % PAGE] ?? null,
+        seen: (from: number, to: number) => {
+          const next = [pageOf(from), pageOf(Math.max(from, to - 1))] as const;
+          setSeen((now) => (now[0] === next[0] && now[1] === next[1] ? now : [...next]));
+        },
+        sort,
+        onSort,
+      };
+  return { rows: lazy, failed: [count, ...pages].find((query) => query.error !== null) };
 }

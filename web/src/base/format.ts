@@ -75,3 +75,24 @@ export function formatNumber(value: number): string {
   const digits = Number(value.toFixed(Math.abs(value) >= 1000 ? 1 : 3));
   return Number.isInteger(digits) ? formatCount(digits) : String(digits);
 }
+
+const COUNTER_UNITS: Record<string, number> = { b: 1, bytes: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 };
+
+/** A value of a counter, whose unit ends its name: "RUNTIME B", "Read(MB/s)", "Hit Rate(%)". */
+export function formatCounter(name: string, value: number): string {
+  const [, unit, second] = /(?:^|[ (_])(b|bytes|[kmg]b|%|[kmg]?hz)(\/s)?\)?$/i.exec(name) ?? [];
+  if (unit === undefined) return formatNumber(value);
+  // Rates are counted in thousands.
+  const size = COUNTER_UNITS[unit.toLowerCase()];
+  if (size === undefined) return `${formatNumber(value)} ${unit}`;
+  if (!second) return formatBytes(value * size);
+  const bytes = value * 1000 ** Math.round(Math.log2(size) / 10);
+  const [name1000, by] = (
+    [
+      ["GB", 1e9],
+      ["MB", 1e6],
+      ["kB", 1e3],
+    ] as const
+  ).find(([, least]) => bytes >= least) ?? ["B", 1];
+  return `${formatNumber(bytes / by)} ${name1000}/s`;
+}

@@ -25,10 +25,3 @@ export function ticks(begin: number, end: number, width: number, least = 90, sma
   const step = end > begin && end - begin < 1 ? roundStep(wanted) : Math.max(smallest, roundStep(wanted));
   return { step, values: multiples(begin, end, step) };
 }
-
-/** Steps that are powers of two, for bytes. */
-export function binaryTicks(begin: number, end: number, width: number, least = 90): Ticks {
-  const wanted = ((end - begin) / Math.max(width, 1)) * least;
-  const step = Math.max(1, 2 ** Math.ceil(Math.log2(Math.max(wanted, 1))));
-  return { step, values: multiples(begin, end, step) };
-}

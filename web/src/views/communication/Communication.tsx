@@ -4,8 +4,10 @@ import { Bars } from "../../app/Bars";
 import { useApp, useAppState } from "../../app/context";
 import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
+import { Failure } from "../../app/Failure";
+import { equals } from "../../app/filter";
 import { useRank } from "../../app/RankSelect";
-import { useRanks } from "../../app/useRanks";
+import { Partial, useRanks } from "../../app/useRanks";
 import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { formatBytes, formatCount, formatDuration } from "../../base/format";
@@ -40,7 +42,14 @@ function Communication() {
     ["wait", theme.exposed],
     ["idle", theme.free],
   ] as const;
-  if (operations.done && sums.length === 0)
+  // A sum leads to its operations below: of all kinds where it is that of a rank.
+  const showCalls = (key: string) => {
+    const trace = operations.answers.find(({ label }) => label === key)?.trace.id;
+    const filter = by === "rank" ? "" : by === "group" ? equals("group_name", key) : `"${key}"`;
+    const chosen = by === "rank" && trace !== undefined ? { rank: String(trace) } : {};
+    store.set({ detail: { ...store.get().detail, "f.communication": filter, ...chosen } });
+  };
+  if (operations.done && !operations.failed && sums.length === 0)
     return <Empty title={t("communication.none")} help={t("communication.none.help")} />;
   return (
     <div className="page">
@@ -63,8 +72,12 @@ function Communication() {
           ))}
         </span>
         <span className="grow" />
+        <span className="warn">
+          <Partial of={operations} />
+        </span>
         {select}
       </div>
+      {[operations, links, groups].map(({ failed }, i) => failed && <Failure key={i} of={failed} />)}
       <div className="columns">
         <div className="column" style={{ flex: 1.3 }}>
           <Bars
@@ -80,13 +93,14 @@ function Communication() {
             }))}
             whole={Math.max(1, ...sums.map(([, times]) => times.transit + times.wait + times.idle))}
             testId="communication-groups"
+            onRow={(row) => showCalls(row.title ?? row.label)}
           />
         </div>
         <div className="column">
           <HeatMap matrix={matrix} />
         </div>
       </div>
-      <DataTable name="communication" table={table} trace={rank} sql={OPERATIONS} testId="communication-table" />
+      <DataTable name="communication" answer={table} trace={rank} sql={OPERATIONS} testId="communication-table" />
     </div>
   );
 }

@@ -2,9 +2,11 @@ import { useMemo } from "react";
 
 import { Bars } from "../../app/Bars";
 import { useApp, useAppState } from "../../app/context";
-import { Curves } from "../../app/Curves";
+import { Chart } from "../../app/Chart";
 import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
+import { Failure } from "../../app/Failure";
+import { equals } from "../../app/filter";
 import { WHOLE } from "../../app/pages";
 import { useRank } from "../../app/RankSelect";
 import { useTable } from "../../app/useTable";
@@ -39,10 +41,10 @@ function Memory() {
 
   const curves = useMemo(() => {
     const made: { name: string; color: string; filled: boolean; points: [number, number][]; peak: number }[] = [];
-    const names = [...new Set(curve?.rows.map((row) => String(row[0])) ?? [])];
+    const names = [...new Set(curve.data?.rows.map((row) => String(row[0])) ?? [])];
     for (const owner of names) {
       KINDS.forEach((kind, i) => {
-        const rows = curve!.rows.filter((row) => row[0] === owner && row[3 + i] !== null);
+        const rows = curve.data!.rows.filter((row) => row[0] === owner && row[3 + i] !== null);
         const peak = rows.reduce((best, row) => Math.max(best, Number(row[3 + i])), 0);
         if (rows.length === 0 || peak === 0) return;
         const points = rows.map((row): [number, number] => [
@@ -59,10 +61,10 @@ function Memory() {
       });
     }
     return made;
-  }, [curve, theme, t, session.base, offset]);
+  }, [curve.data, theme, t, session.base, offset]);
 
-  if (curve && curves.length === 0) return <Empty title={t("memory.none")} help={t("memory.none.help")} />;
-  const whole = owners?.rows.reduce((sum, row) => sum + Number(row[1]), 0) ?? 0;
+  if (curve.data && curves.length === 0) return <Empty title={t("memory.none")} help={t("memory.none.help")} />;
+  const whole = owners.data?.rows.reduce((sum, row) => sum + Number(row[1]), 0) ?? 0;
   return (
     <div className="page">
       <div className="peaks" data-testid="memory-peaks">
@@ -90,10 +92,12 @@ function Memory() {
         {select}
       </div>
       <div className="chart">
-        {curve && (
-          <Curves
+        <Failure of={curve} />
+        {curve.data && (
+          <Chart
             testId="memory-curve"
-            steps
+            label={t("view.memory")}
+            shape="steps"
             binary
             zero={zero}
             curves={curves.filter((c) => !off.has(c.name))}
@@ -117,7 +121,7 @@ function Memory() {
             : t("memory.blocks")}
         </b>
         <span className="muted" data-testid="memory-alive">
-          {owners ? formatBytes(whole) : "…"}
+          {owners.data ? formatBytes(whole) : "…"}
         </span>
         {range ? (
           <button onClick={() => put({ memory: "" })}>{t("memory.reset")}</button>
@@ -153,11 +157,15 @@ function Memory() {
       </div>
       <div className="columns">
         <div className="column" style={{ flex: 0.55 }}>
-          {owners && (
+          <Failure of={owners} />
+          {owners.data && (
             <Bars
               testId="memory-owners"
-              whole={Number(owners.rows[0]?.[1] ?? 1)}
-              rows={owners.rows.map((row) => ({
+              whole={Number(owners.data.rows[0]?.[1] ?? 1)}
+              onRow={(_, at) =>
+                put({ "f.memory": equals(by === "op" ? "name" : "module", String(owners.data!.rows[at]![0])) })
+              }
+              rows={owners.data.rows.map((row) => ({
                 label: String(row[0]) || t("memory.unknown"),
                 parts: [
                   {
@@ -172,7 +180,7 @@ function Memory() {
           )}
         </div>
         <div className="column">
-          <DataTable name="memory" table={blocks} trace={rank} sql={sql} testId="memory-blocks" />
+          <DataTable name="memory" answer={blocks} trace={rank} sql={sql} testId="memory-blocks" />
         </div>
       </div>
     </div>

@@ -5,13 +5,14 @@ import { columnOf } from "../../app/columns";
 import { useApp, useAppState } from "../../app/context";
 import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
+import { Failure } from "../../app/Failure";
 import { WHOLE } from "../../app/pages";
 import { useRank } from "../../app/RankSelect";
 import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { colorIndex } from "../../base/color";
 import { formatDuration } from "../../base/format";
-import { KEYS, type Key, taskStatement, totalsStatement } from "./statements";
+import { KEYS, type Key, filterOf, taskStatement, totalsStatement } from "./statements";
 
 function Operators() {
   const { store, t, theme } = useApp();
@@ -21,13 +22,17 @@ function Operators() {
   const sql = totalsStatement(key);
   const totals = useTable({ sql, trace: rank, limit: WHOLE });
   const metrics = useTable({ sql: "SELECT DISTINCT metric FROM device_task_pmu ORDER BY 1", trace: rank });
-  const tasksSql = metrics ? taskStatement(metrics.rows.map((row) => String(row[0]))) : "";
-  const tasks = useTable(metrics ? { sql: tasksSql, trace: rank, limit: WHOLE } : null);
+  const tasksSql = metrics.data ? taskStatement(metrics.data.rows.map((row) => String(row[0]))) : "";
+  const tasks = useTable(metrics.data ? { sql: tasksSql, trace: rank, limit: WHOLE } : null);
 
+  // A kind of task leads to its tasks below.
+  const showTasks = (value: string) => {
+    store.set({ detail: { ...store.get().detail, "f.kernels": filterOf(key, value) } });
+  };
   const bars = useMemo(() => {
-    if (!totals) return null;
-    const [total, percent] = [columnOf(totals, "total_ns"), columnOf(totals, "percent")];
-    const top = totals.rows.slice(0, 15);
+    if (!totals.data) return null;
+    const [total, percent] = [columnOf(totals.data, "total_ns"), columnOf(totals.data, "percent")];
+    const top = totals.data.rows.slice(0, 15);
     return {
       most: Number(top[0]?.[total] ?? 1),
       rows: top.map((row) => ({
@@ -36,9 +41,9 @@ function Operators() {
         text: `${formatDuration(Number(row[total]))}  ${Number(row[percent]).toFixed(2)} %`,
       })),
     };
-  }, [totals, theme]);
+  }, [totals.data, theme]);
 
-  if (totals && totals.rows.length === 0) return <Empty title={t("operators.none")} help={t("operators.none.help")} />;
+  if (totals.data?.rows.length === 0) return <Empty title={t("operators.none")} help={t("operators.none.help")} />;
   const choose = (name: string) => store.set({ detail: { ...store.get().detail, operators: name } });
   return (
     <div className="page">
@@ -53,13 +58,23 @@ function Operators() {
       </div>
       <div className="columns">
         <div className="column" style={{ flex: 0.8 }}>
-          {bars && <Bars testId="operator-bars" rows={bars.rows} whole={bars.most} />}
+          {bars && (
+            <Bars testId="operator-bars" rows={bars.rows} whole={bars.most} onRow={(row) => showTasks(row.label)} />
+          )}
         </div>
         <div className="column" style={{ flex: 1.4 }}>
-          <DataTable name={`operators-${key}`} table={totals} trace={rank} sql={sql} testId="operator-types" />
+          <DataTable
+            name={`operators-${key}`}
+            answer={totals}
+            trace={rank}
+            sql={sql}
+            testId="operator-types"
+            onRow={(row) => showTasks(String(row[0]))}
+          />
         </div>
       </div>
-      <DataTable name="kernels" table={tasks} trace={rank} sql={tasksSql} testId="kernels" />
+      <Failure of={metrics} />
+      <DataTable name="kernels" answer={tasks} trace={rank} sql={tasksSql} testId="kernels" />
     </div>
   );
 }

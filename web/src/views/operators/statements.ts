@@ -1,4 +1,5 @@
 /** What the operator view asks. Pure. */
+import { equals } from "../../app/filter";
 
 export const KEYS = {
   type: "coalesce(op_type, name)",
@@ -8,6 +9,20 @@ export const KEYS = {
 } as const;
 
 export type Key = keyof typeof KEYS;
+
+/** The columns of tasks that have the value of a key. */
+export const COLUMNS: Record<Key, readonly string[]> = {
+  type: ["op_type"],
+  core: ["core"],
+  name: ["name"],
+  shape: ["name", "input_shapes"],
+};
+
+/** A filter of tasks that keeps those of one value of the key. */
+export function filterOf(key: Key, value: string): string {
+  const parts = key === "shape" ? [value.split("  ")[0]!, value.split("  ").slice(1).join("  ")] : [value];
+  return COLUMNS[key].map((column, i) => equals(column, parts[i]!)).join(" ");
+}
 
 /** Device time by a key; `core` beside it, where it is not the key itself. */
 export function totalsStatement(key: Key): string {
@@ -29,7 +44,7 @@ export function taskStatement(metrics: readonly string[]): string {
     )
     .join("");
   const columns =
-    "t.slice_id, t.name, t.op_type, t.core, t.ts, t.dur, t.wait_ns, t.stream_id, t.block_num, t.input_shapes, t.input_types, t.output_shapes, t.step_id";
+    "t.slice_id, t.name, coalesce(t.op_type, t.name) AS op_type, t.core, t.ts, t.dur, t.wait_ns, t.stream_id, t.block_num, t.input_shapes, t.input_types, t.output_shapes, t.step_id";
   if (pmu === "") return `SELECT ${columns} FROM device_task t WHERE core IS NOT NULL ORDER BY dur DESC`;
   return `SELECT ${columns}${pmu} FROM device_task t LEFT JOIN device_task_pmu p USING (task_id) WHERE core IS NOT NULL GROUP BY ALL ORDER BY dur DESC`;
 }

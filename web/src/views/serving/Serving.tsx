@@ -1,19 +1,20 @@
-import { useEffect, useMemo, useState } from "react";
+import { useMemo } from "react";
 
-import { api } from "../../api/client";
 import type { TableMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
-import { Curves } from "../../app/Curves";
+import { Chart } from "../../app/Chart";
 import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
+import { Failure } from "../../app/Failure";
 import { useRanks } from "../../app/useRanks";
-import { useTable } from "../../app/useTable";
+import { useSchema, useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { formatCount, formatDuration, formatNumber, formatShare } from "../../base/format";
 import {
   type Request,
   histogram,
   interTokenTimes,
+  othersStatement,
   partStatement,
   percentile,
   rankOperatorStatement,
@@ -45,24 +46,23 @@ function useDetail(name: string): [string, (value: string) => void] {
 }
 
 function Serving() {
-  const { actions, t } = useApp();
-  const [has, setHas] = useState<boolean | null>(null);
-  useEffect(() => {
-    // Stores of servers only have them.
-    api.schema().then((tables) => setHas(tables.some((table) => table.name === "request")), actions.fail);
-  }, [actions]);
-  if (has === null) return null;
+  const { t } = useApp();
+  // Stores of servers only have them.
+  const schema = useSchema();
+  if (!schema.data) return <Failure of={schema} />;
+  const has = schema.data.some((table) => table.name === "request");
   return has ? <Servers /> : <Empty title={t("serving.none")} help={t("serving.none.help")} />;
 }
 
 /** The traces that hold requests. */
 function Servers() {
   const { t } = useApp();
-  const { answers, done } = useRanks({ sql: COUNT });
+  const { answers, done, failed } = useRanks({ sql: COUNT });
   const [chosen, choose] = useDetail("serving");
   const servers = answers.filter(({ table }) => Number(table.rows[0]?.[0] ?? 0) > 0);
   const server = servers.find(({ trace }) => String(trace.id) === chosen) ?? servers[0];
   if (!server) {
+    if (failed) return <Failure of={failed} />;
     if (!done) return <Empty title="…" help="" />;
     return <Empty title={t("serving.none")} help={t("serving.none.help")} />;
   }
@@ -87,7 +87,10 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
   const table = useTable({ sql: requestStatement(base), trace, limit: 100_000 });
   const tokens = useTable({ sql: tokenStatement(base), trace, limit: 100_000 });
   const steps = useTable({ sql: stepStatement(base), trace, limit: 100_000 });
-  const requests = useMemo(() => (table ? requestsOf(table, tokens) : []), [table, tokens]);
+  const requests = useMemo(
+    () => (table.data ? requestsOf(table.data, tokens.data ?? null) : []),
+    [table.data, tokens.data],
+  );
   const selected = requestText === "" ? null : Number(requestText);
   const values = useMemo(() => valuesOf(requests, measure), [requests, measure]);
   const bars = useMemo(() => histogram(values, 30), [values]);
@@ -123,6 +126,9 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
         <span className="grow" />
         {select}
       </div>
+      {[table, tokens, steps].map((answer, i) => (
+        <Failure key={i} of={answer} />
+      ))}
       <div className="columns" style={{ flex: 1.2 }}>
         <div className="column" style={{ flex: 1.7 }}>
           <div className="toolbar">
@@ -158,16 +164,17 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
           <div className="chart fills">
             {values.length === 0 && <p className="hint">{t("serving.novalues")}</p>}
             {values.length > 0 && (
-              <Curves
+              <Chart
+                label={`${measure}: ${t("serving.distribution", formatCount(values.length))}`}
                 curves={[{ name: measure, color: theme.accent, points: bars }]}
-                bars
+                shape="bars"
                 formatX={(x) => formatDuration(Math.round(x))}
                 formatY={formatNumber}
                 testId="serving-histogram"
               />
             )}
           </div>
-          {steps && <Load steps={steps} />}
+          {steps.data && <Load steps={steps.data} />}
         </div>
       </div>
       {selected === null ? (
@@ -212,9 +219,10 @@ function Load({ steps }: { steps: TableMessage }) {
         </span>
       </div>
       <div className="chart fills">
-        <Curves
+        <Chart
+          label={t("serving.batch")}
           curves={curves}
-          steps
+          shape="steps"
           zero={zero}
           formatX={(x) => formatDuration(Math.round(x - zero))}
           formatY={formatNumber}
@@ -222,9 +230,10 @@ function Load({ steps }: { steps: TableMessage }) {
         />
       </div>
       <div className="chart fills">
-        <Curves
+        <Chart
+          label={t("serving.cache")}
           curves={cache}
-          steps
+          shape="steps"
           zero={zero}
           formatX={(x) => formatDuration(Math.round(x - zero))}
           formatY={(share) => formatShare(share, share < 0.01 ? 2 : 0)}
@@ -240,7 +249,7 @@ const REQUESTS =
 
 function RequestTable({ trace }: { trace: number }) {
   const table = useTable({ sql: REQUESTS, trace, limit: 20_000 });
-  return <DataTable name="requests" table={table} trace={trace} sql={REQUESTS} testId="serving-requests" />;
+  return <DataTable name="requests" answer={table} trace={trace} sql={REQUESTS} testId="serving-requests" />;
 }
 
 /** The engine steps of a request; of a step what each rank did. */
@@ -249,16 +258,10 @@ function OneRequest({ trace, request, onClose }: { trace: number; request: Reque
   const [stepText, setStep] = useDetail("engine_step");
   const sql = partStatement(request?.id ?? -1);
   const parts = useTable({ sql, trace, limit: 20_000 });
-  const [shown, setShown] = useState<{ step: number; table: TableMessage } | null>(null);
+  const others = useTable(request ? { sql: othersStatement(request.id), trace } : null);
+  const [, choose] = useDetail("request");
   const step = stepText === "" ? null : Number(stepText);
-  useEffect(() => {
-    if (step === null) return;
-    let current = true;
-    api.sql(rankStepStatement(step), trace, 1000).then((table) => current && setShown({ step, table }), actions.fail);
-    return () => {
-      current = false;
-    };
-  }, [step, trace, actions]);
+  const shown = useTable(step === null ? null : { sql: rankStepStatement(step), trace });
   const operators = useTable(step === null ? null : { sql: rankOperatorStatement(step), trace, limit: 20_000 });
   return (
     <div className="columns">
@@ -276,22 +279,34 @@ function OneRequest({ trace, request, onClose }: { trace: number; request: Reque
           <button onClick={onClose}>{t("serving.all")}</button>
         </div>
         <div className="chips" data-testid="request-steps">
-          {parts?.rows.map((row) => (
+          {parts.data?.rows.map((row) => (
             <button key={String(row[1])} aria-pressed={step === Number(row[1])} onClick={() => setStep(String(row[1]))}>
               {String(row[1])} · {t(row[2] === "prefill" ? "serving.prefill" : "serving.decode")} · {String(row[3])}
             </button>
           ))}
         </div>
-        <DataTable name="request-steps" table={parts} trace={trace} sql={sql} testId="request-parts" />
+        {others.data && others.data.rows.length > 0 && (
+          <div className="chips" data-testid="request-others">
+            <span className="muted">{t("serving.others")}</span>
+            {others.data.rows.map((row) => (
+              <button key={String(row[0])} onClick={() => choose(String(row[0]))}>
+                {String(row[1])} · {formatDuration(Number(row[2]))}
+              </button>
+            ))}
+          </div>
+        )}
+        <Failure of={others} />
+        <DataTable name="request-steps" answer={parts} trace={trace} sql={sql} testId="request-parts" />
       </div>
       <div className="column">
-        {step === null || !shown || shown.step !== step ? (
+        <Failure of={shown} />
+        {step === null || !shown.data ? (
           <p className="hint">{t("serving.choose")}</p>
         ) : (
           <>
             <div className="toolbar" data-testid="step-ranks">
               <b>{t("serving.step", step)}</b>
-              {shown.table.rows.map((row, i) => (
+              {shown.data.rows.map((row, i) => (
                 <button key={i} onClick={() => row[1] !== null && void actions.select(trace, Number(row[1]), true)}>
                   {t("lane.rank", String(row[0] ?? "–"))} · {formatDuration(Number(row[3] ?? 0))}
                 </button>
@@ -299,7 +314,7 @@ function OneRequest({ trace, request, onClose }: { trace: number; request: Reque
             </div>
             <DataTable
               name="step-operators"
-              table={operators}
+              answer={operators}
               trace={trace}
               sql={rankOperatorStatement(step)}
               testId="step-operators"

@@ -29,9 +29,12 @@ export interface Request {
 /** Moments are asked for after `base`, so that they are exact numbers. */
 export function requestStatement(base: string): string {
   const at = (name: string) => `${name} - ${base} AS ${name}`;
+  // Its own span, among those of all requests; else what served it in the front-end.
+  const own =
+    "(SELECT s.name, s.ts, min(s.slice_id) AS own FROM slice s JOIN track t USING (track_id) WHERE t.name = 'Requests' AND s.depth = 0 GROUP BY ALL)";
   return (
-    `SELECT request_id, name, engine, slice_id, ${at("ts")}, dur, ${at("queued_ts")}, ${at("scheduled_ts")}, ${at("first_token_ts")}, ` +
-    `${at("last_token_ts")}, ttft_ns, tpot_ns, prompt_tokens, cached_tokens, output_tokens, preemptions, finish_reason FROM request ORDER BY ts, request_id`
+    `SELECT request_id, name, engine, coalesce(own, slice_id) AS slice_id, ${at("ts")}, dur, ${at("queued_ts")}, ${at("scheduled_ts")}, ${at("first_token_ts")}, ` +
+    `${at("last_token_ts")}, ttft_ns, tpot_ns, prompt_tokens, cached_tokens, output_tokens, preemptions, finish_reason FROM request LEFT JOIN ${own} USING (name, ts) ORDER BY ts, request_id`
   );
 }
 
@@ -52,6 +55,16 @@ export function partStatement(request: number): string {
     "SELECT e.slice_id, p.step_id, p.phase, p.tokens, p.output_tokens, e.ts, e.dur, e.prefill_requests, e.decode_requests, " +
     "e.prefill_tokens, e.decode_tokens, e.waiting_requests, e.kv_cache_usage FROM request_step p JOIN engine_step e USING (step_id, engine) " +
     `WHERE p.request_id = ${request} ORDER BY e.ts`
+  );
+}
+
+/** Requests whose prompts were computed while this one waited for its next token, and how long those steps took. */
+export function othersStatement(request: number): string {
+  return (
+    "SELECT o.request_id, any_value(n.name) AS name, sum(e.dur)::BIGINT AS dur, sum(o.tokens)::BIGINT AS tokens FROM request r " +
+    "JOIN engine_step e ON e.engine = r.engine AND e.ts >= r.first_token_ts AND e.ts < r.last_token_ts " +
+    "JOIN request_step o ON o.engine = e.engine AND o.step_id = e.step_id AND o.phase = 'prefill' AND o.request_id <> r.request_id " +
+    `JOIN request n ON n.request_id = o.request_id WHERE r.request_id = ${request} GROUP BY 1 ORDER BY 3 DESC LIMIT 20`
   );
 }
 

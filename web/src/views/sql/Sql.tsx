@@ -1,13 +1,17 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 
 import { api } from "../../api/client";
-import type { SchemaTableMessage, TableMessage } from "../../api/messages";
+import type { TableMessage } from "../../api/messages";
 import { Bars } from "../../app/Bars";
 import { useApp, useAppState } from "../../app/context";
-import { Curves } from "../../app/Curves";
-import { DataTable, kindOf } from "../../app/DataTable";
+import { kindOf } from "../../app/cells";
+import { Chart } from "../../app/Chart";
+import { DataTable } from "../../app/DataTable";
+import { Failure } from "../../app/Failure";
+import { equals } from "../../app/filter";
 import { WHOLE } from "../../app/pages";
 import { useRank } from "../../app/RankSelect";
+import { useSchema } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { colorIndex } from "../../base/color";
 import { formatBytes, formatCount, formatDuration, formatNumber } from "../../base/format";
@@ -17,7 +21,7 @@ import { examples } from "./examples";
 
 /** As the table below writes the column; moments are drawn after the first of them. */
 function formatOf(column: string): (value: number) => string {
-  const kind = kindOf(column, "integer");
+  const kind = kindOf({ name: column, type: "integer" });
   if (kind === "duration" || kind === "moment") return formatDuration;
   return kind === "bytes" ? formatBytes : formatNumber;
 }
@@ -26,10 +30,10 @@ function Sql() {
   const { store, actions, t, theme } = useApp();
   const [rank, select] = useRank(true);
   const text = useAppState((s) => s.detail["sql"] ?? examples[0]!);
-  const [schema, setSchema] = useState<SchemaTableMessage[]>([]);
+  const schema = useSchema();
   const [table, setTable] = useState<TableMessage | null>(null);
   const [asked, setAsked] = useState("");
-  const [running, setRunning] = useState("");
+  const [running, setRunning] = useState<AbortController | null>(null);
   const [history, setHistory] = useState<string[]>([]);
   const chart = useAppState((s) => s.detail["chart"] ?? "") as ChartKind | "";
   const [words, setWords] = useState<string[]>([]);
@@ -38,24 +42,20 @@ function Sql() {
   const put = (part: Record<string, string>) => store.set({ detail: { ...store.get().detail, ...part } });
   const setText = (value: string) => put({ sql: value, ran: "" });
 
-  useEffect(() => {
-    api.schema().then(setSchema, actions.fail);
-  }, [actions]);
-
   const run = async (text: string) => {
-    const id = `q${Math.random().toString(36).slice(2)}`;
-    setRunning(id);
+    const control = new AbortController();
+    setRunning(control);
     setWords([]);
     store.set({ error: "" });
     put({ sql: text, ran: "1" });
     try {
-      setTable(await api.sql(text, rank, WHOLE, id));
+      setTable(await api.sql(text, rank, WHOLE, control.signal));
       setAsked(text);
       setHistory((old) => [text, ...old.filter((s) => s !== text)].slice(0, 30));
     } catch (error) {
       actions.fail(error);
     } finally {
-      setRunning("");
+      setRunning(null);
     }
   };
   // A link shows the result too, and so does who comes back to this view.
@@ -90,8 +90,9 @@ function Sql() {
   return (
     <div className="side">
       <div className="side-list">
-        <h3>{t("sql.tables")}</h3>
-        {schema.map((info) => (
+        <h2 className="small">{t("sql.tables")}</h2>
+        <Failure of={schema} />
+        {schema.data?.map((info) => (
           <details key={info.name}>
             <summary title={info.meaning}>{info.name}</summary>
             <ul>
@@ -114,13 +115,13 @@ function Sql() {
             placeholder={t("sql.hint")}
             onChange={(event) => {
               setText(event.target.value);
-              suggest(complete(event.target.value, event.target.selectionStart, schema));
+              suggest(complete(event.target.value, event.target.selectionStart, schema.data ?? []));
             }}
             onKeyDown={onKey}
             onBlur={() => setWords([])}
           />
           {words.length > 0 && (
-            <ul className="completion" role="listbox" data-testid="completion">
+            <ul className="completion" role="listbox" aria-label={t("sql.tables")} data-testid="completion">
               {words.map((name, i) => (
                 <li
                   key={name}
@@ -137,10 +138,10 @@ function Sql() {
             </ul>
           )}
           <div className="toolbar" style={{ padding: 0, border: 0 }}>
-            <button onClick={() => void run(text)} disabled={running !== ""}>
+            <button onClick={() => void run(text)} disabled={running !== null}>
               {t("sql.run")}
             </button>
-            <button onClick={() => void api.cancel(running).catch(actions.fail)} disabled={running === ""}>
+            <button onClick={() => running?.abort()} disabled={running === null}>
               {t("sql.cancel")}
             </button>
             <select value={chart} aria-label={t("sql.chart")} onChange={(event) => put({ chart: event.target.value })}>
@@ -175,7 +176,7 @@ function Sql() {
               </select>
             )}
             <span className="muted" data-testid="sql-elapsed">
-              {running !== ""
+              {running !== null
                 ? t("sql.running")
                 : table
                   ? t(
@@ -209,27 +210,28 @@ function Sql() {
                 text: formatOf(drawn.value)(value),
               }))}
               whole={Math.max(...drawn.labels.map(([, value]) => value))}
+              onRow={({ label }) => put({ "f.sql": equals(drawn.label, label) })}
             />
           </div>
         )}
         {drawn && "series" in drawn && (
           <div className="chart">
-            <Curves
+            <Chart
+              label={t("sql.chart")}
               curves={drawn.series.map((line, i) => ({
                 ...line,
                 color: theme.lines[i % theme.lines.length]!,
               }))}
-              dots={chart === "dots"}
-              bars={chart === "bars"}
+              shape={chart === "line" || chart === "" ? "lines" : chart}
               formatX={formatOf(drawn.x)}
               formatY={formatOf(drawn.series[0]!.name)}
               testId="sql-chart"
             />
           </div>
         )}
-        {!table && running === "" && (
+        {!table && running === null && (
           <div className="examples" data-testid="sql-examples">
-            <h3>{t("sql.examples")}</h3>
+            <h2 className="small">{t("sql.examples")}</h2>
             {examples.map((statement) => (
               <button key={statement} onClick={() => void run(statement)}>
                 {statement}
@@ -237,7 +239,17 @@ function Sql() {
             ))}
           </div>
         )}
-        {table && <DataTable key={asked} name="sql" plain table={table} trace={rank} sql={asked} testId="sql-result" />}
+        {table && (
+          <DataTable
+            key={asked}
+            name="sql"
+            plain
+            answer={{ data: table, error: null }}
+            trace={rank}
+            sql={asked}
+            testId="sql-result"
+          />
+        )}
       </div>
     </div>
   );

@@ -38,8 +38,8 @@ it("draws numbers over the first number, in its order", () => {
 it("draws a bar for each text", () => {
   const result = table(["text", "integer", "real"], [["mm", 4, 0.5]]);
   const values = ["c1", "c2"];
-  expect(chartOf(result, "bars")).toEqual({ labels: [["mm", 4]], value: "c1", values });
-  expect(chartOf(result, "bars", "c2")).toEqual({ labels: [["mm", 0.5]], value: "c2", values });
+  expect(chartOf(result, "bars")).toEqual({ labels: [["mm", 4]], label: "c0", value: "c1", values });
+  expect(chartOf(result, "bars", "c2")).toEqual({ labels: [["mm", 0.5]], label: "c0", value: "c2", values });
 });
 
 it("has nothing to draw without numbers, and one number over the rows", () => {

@@ -11,6 +11,8 @@ export interface Series {
 /** A bar for each text. */
 export interface LabelChart {
   labels: [string, number][];
+  /** The column of the texts. */
+  label: string;
   /** The column that is drawn, and those that could be. */
   value: string;
   values: string[];
@@ -53,7 +55,7 @@ export function chartOf(table: TableMessage, kind: ChartKind, value = ""): Label
     const labels = rows
       .slice(0, LABELS)
       .map((row): [string, number] => [String(row[label] ?? ""), Number(row[numbers[at]!] ?? 0)]);
-    return { labels, value: values[at]!, values };
+    return { labels, label: table.columns[label]!.name, value: values[at]!, values };
   }
   const [x, ...rest] = numbers as [number, ...number[]];
   if (rest.length === 0) {

@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 
 import { useApp } from "../../app/context";
+import { Failure } from "../../app/Failure";
 import { useRanks } from "../../app/useRanks";
 import { layoutOf } from "./layout";
 
@@ -9,8 +10,9 @@ const GROUPS = "SELECT name, coalesce(description, '') AS description, rank_list
 /** Which ranks work together. */
 export function Parallel() {
   const { t, theme } = useApp();
-  const { answers } = useRanks({ sql: GROUPS });
+  const { answers, failed } = useRanks({ sql: GROUPS });
   const kinds = useMemo(() => layoutOf(answers.map((answer) => answer.table)), [answers]);
+  if (failed) return <Failure of={failed} />;
   if (kinds.length === 0) return null;
   return (
     <>

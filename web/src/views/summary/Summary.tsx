@@ -1,12 +1,14 @@
 import { useMemo } from "react";
 
+import { api } from "../../api/client";
 import { Bars } from "../../app/Bars";
 import { useApp, useAppState } from "../../app/context";
 import { Empty } from "../../app/Empty";
-import { Grid } from "../../app/Grid";
+import { Failure } from "../../app/Failure";
+import { DataTable, tableOf } from "../../app/DataTable";
 import { TraceList } from "../../app/Opening";
 import { isReady } from "../../app/traces";
-import { useRanks } from "../../app/useRanks";
+import { Partial, useRanks } from "../../app/useRanks";
 import type { View } from "../../app/view";
 import { formatCount, formatDuration, formatShare } from "../../base/format";
 import { Parallel } from "./Parallel";
@@ -15,7 +17,7 @@ import { type Step, rankTotals, slowRank, stepsOf, wholeOf, writtenStepsOf } fro
 import { useWritten } from "./useWritten";
 
 function Steps({ steps }: { steps: readonly Step[] }) {
-  const { store, t, theme } = useApp();
+  const { store, actions, t, theme } = useApp();
   const chosen = useAppState((s) => s.detail["step"] ?? "");
   const names = [...new Set(steps.map((step) => step.step))];
   const shown = chosen === "" ? steps : steps.filter((step) => step.step === chosen);
@@ -56,6 +58,14 @@ function Steps({ steps }: { steps: readonly Step[] }) {
       <Bars
         testId="steps"
         whole={whole}
+        onRow={(_, at) => {
+          const { trace, step } = shown[at]!;
+          // The first of that number: ranks of a server's engines number theirs alike.
+          const sql = `SELECT slice_id FROM step WHERE step_id = ${Number(step) || -1} ORDER BY ts LIMIT 1`;
+          api.sql(sql, trace).then(({ rows }) => {
+            if (typeof rows[0]?.[0] === "number") void actions.select(trace, rows[0][0], true, true);
+          }, actions.fail);
+        }}
         rows={shown.map((step) => ({
           label: [step.rank, step.device && t("lane.device", step.device), `${t("summary.step")} ${step.step}`]
             .filter(Boolean)
@@ -101,29 +111,53 @@ function Facts() {
   );
 }
 
+const RANK_COLUMNS = [
+  "rank:text",
+  "steps:integer",
+  "average_ns:real",
+  "computing_ns:integer",
+  "communication, not overlapped_ns:integer",
+  "free_ns:integer",
+  "computing above median share:real",
+  "trace:integer",
+];
+
 function Summary() {
   const { store, t } = useApp();
-  const { answers, done } = useRanks({ recipe: "step_trace" });
+  const asked = useRanks({ recipe: "step_trace" });
+  const { answers, done } = asked;
   const written = useWritten(answers, done);
   const steps = useMemo(
     () =>
       answers.flatMap(({ trace, label, table }) => {
-        const beside = written.get(trace.id);
+        const beside = written.tables.get(trace.id);
         return beside ? writtenStepsOf(label, trace.id, beside) : stepsOf(label, trace.id, table);
       }),
-    [answers, written],
+    [answers, written.tables],
   );
   const totals = useMemo(() => rankTotals(steps), [steps]);
+  const ranks = useMemo(
+    () =>
+      tableOf(
+        RANK_COLUMNS,
+        totals.map((r) => [r.rank, r.steps, r.average, r.computing, r.exposed, r.free, r.slower, r.trace]),
+      ),
+    [totals],
+  );
   const slow = slowRank(totals);
   return (
     <div className="page scrolls">
       <Facts />
+      <p className="warn partial">
+        <Partial of={asked} />
+      </p>
+      {[asked.failed, written.failed].map((failed, i) => failed && <Failure key={i} of={failed} />)}
       {slow && (
         <p className="finding" data-testid="slow-rank">
           {t("summary.slow", slow.rank, formatShare(slow.slower, 1))}
         </p>
       )}
-      {done && steps.length === 0 && (
+      {done && !asked.failed && steps.length === 0 && (
         <div className="toolbar">
           <span className="muted">
             {t("summary.none")}. {t("summary.none.help")}
@@ -132,19 +166,12 @@ function Summary() {
       )}
       {steps.length > 0 && <Steps steps={steps} />}
       {totals.length > 0 && (
-        <div className="rank-grid" style={{ height: Math.min(12, totals.length) * 24 + 34 }}>
-          <Grid
+        <div className="rank-grid" style={{ height: Math.min(12, totals.length) * 24 + 72 }}>
+          <DataTable
+            name="ranks"
             testId="ranks"
-            columns={[
-              { name: t("column.rank"), kind: "text", width: 140 },
-              { name: t("summary.count"), kind: "integer" },
-              { name: t("summary.average"), kind: "duration" },
-              { name: t("summary.computing"), kind: "duration" },
-              { name: t("summary.exposed"), kind: "duration" },
-              { name: t("summary.free"), kind: "duration" },
-              { name: t("summary.slower"), kind: "share" },
-            ]}
-            rows={totals.map((r) => [r.rank, r.steps, r.average, r.computing, r.exposed, r.free, r.slower, r.trace])}
+            trace={-1}
+            answer={ranks}
             onRow={(row) => store.set({ view: "operators", detail: { ...store.get().detail, rank: String(row[7]) } })}
           />
         </div>

@@ -2,8 +2,10 @@ import { useMemo } from "react";
 
 import { Bars } from "../../app/Bars";
 import { useApp } from "../../app/context";
-import { useRanks } from "../../app/useRanks";
+import { Failure } from "../../app/Failure";
+import { Partial, useRanks } from "../../app/useRanks";
 import { colorIndex } from "../../base/color";
+import { filterOf } from "../operators/statements";
 import { formatCount, formatDuration } from "../../base/format";
 
 const TYPES =
@@ -12,7 +14,8 @@ const TYPES =
 /** The kinds of device work that took most time, over all ranks. */
 export function Top() {
   const { store, t, theme } = useApp();
-  const { answers } = useRanks({ sql: TYPES });
+  const asked = useRanks({ sql: TYPES });
+  const { answers, failed } = asked;
   const top = useMemo(() => {
     const sums = new Map<string, [number, number]>();
     for (const row of answers.flatMap((answer) => answer.table.rows)) {
@@ -21,16 +24,26 @@ export function Top() {
     }
     return [...sums].sort((a, b) => b[1][0] - a[1][0]).slice(0, 10);
   }, [answers]);
+  if (failed) return <Failure of={failed} />;
   if (top.length === 0) return null;
   return (
     <>
       <div className="toolbar">
         <b>{t("summary.top")}</b>
         <button onClick={() => store.set({ view: "operators" })}>{t("view.operators")}</button>
+        <span className="warn">
+          <Partial of={asked} />
+        </span>
       </div>
       <Bars
         testId="top-operators"
         whole={top[0]![1][0]}
+        onRow={({ label }) =>
+          store.set({
+            view: "operators",
+            detail: { ...store.get().detail, operators: "type", "f.kernels": filterOf("type", label) },
+          })
+        }
         rows={top.map(([label, [total, count]]) => ({
           label,
           parts: [{ color: theme.bars[colorIndex(label, theme.bars.length)]!, value: total }],

@@ -15,7 +15,7 @@ function Tables() {
   const table = useTable({ sql, trace: rank, limit: WHOLE });
   return (
     <div className="side">
-      <nav className="side-list" style={{ display: "block", height: "auto" }}>
+      <nav aria-label={t("view.tables")} className="side-list" style={{ display: "block", height: "auto" }}>
         {select && <div style={{ padding: "2px 4px 8px" }}>{select}</div>}
         {presets.map((p) => (
           <button
@@ -27,7 +27,7 @@ function Tables() {
           </button>
         ))}
       </nav>
-      <DataTable key={preset.name} name={preset.name} table={table} trace={rank} sql={sql} testId="table" />
+      <DataTable key={preset.name} name={preset.name} answer={table} trace={rank} sql={sql} testId="table" />
     </div>
   );
 }

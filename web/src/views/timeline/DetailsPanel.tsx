@@ -3,8 +3,9 @@ import { useMemo } from "react";
 import { api } from "../../api/client";
 import type { FactMessage, SliceMessage, SliceRefMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
-import { formatBytes, formatCount, formatDuration, formatExact } from "../../base/format";
-import { type TextKey } from "../../i18n";
+import { cellText, kindOf, labelOf } from "../../app/cells";
+import { formatCount, formatDuration, formatExact } from "../../base/format";
+import { type Language, type TextKey } from "../../i18n";
 import { en } from "../../i18n/en";
 import { word } from "../../i18n/words";
 
@@ -19,7 +20,7 @@ export function SliceLink({ slice }: { slice: SliceRefMessage }) {
 }
 
 /** Numbers that tie tables to each other say nothing to people; the name stands above. */
-const QUIET = /^(name|message|(task|track|process|kind|args|stack|slice|mark|launch_slice|device_task)_id)$/;
+const QUIET = /^(name|message|(task|track|process|kind|args|stack|slice|mark|launch_slice|device_task|request)_id)$/;
 
 function groupsOfFacts(facts: readonly FactMessage[]): [string, FactMessage[]][] {
   const groups = new Map<string, FactMessage[]>();
@@ -30,13 +31,13 @@ function groupsOfFacts(facts: readonly FactMessage[]): [string, FactMessage[]][]
   return [...groups];
 }
 
-/** Of our own tables the unit is part of a column's name. */
-export function factText({ group, key, value }: FactMessage): [string, string] {
-  const number = Number(value);
-  if (group === "args" || value === "" || !Number.isFinite(number)) return [key, value];
-  if (key.endsWith("_ns")) return [key.slice(0, -3), formatDuration(number)];
-  if (key.endsWith("_bytes")) return [key.slice(0, -6), formatBytes(number)];
-  return [key, value];
+/** As tables show columns and cells; arguments are the program's own. `zero`: what moments are counted from. */
+export function factText({ group, key, value }: FactMessage, language: Language = "en", zero = 0n): [string, string] {
+  if (group === "args" || group === "meanwhile") return [key, value];
+  const isNumber = value !== "" && Number.isFinite(Number(value));
+  const kind = kindOf({ name: key, type: !isNumber ? "text" : /^-?\d+$/.test(value) ? "integer" : "real" });
+  const cell = isNumber && kind !== "moment" ? Number(value) : value;
+  return [labelOf(language, key), kind === "text" ? value : cellText(kind, cell, zero)];
 }
 
 function Times({ slice }: { slice: SliceMessage }) {
@@ -60,7 +61,10 @@ function Times({ slice }: { slice: SliceMessage }) {
         : `${formatExact(slice.self)}${dur > 0 ? `  (${((100 * slice.self) / dur).toFixed(1)} %)` : ""}`,
     ],
     ["details.children", formatCount(slice.children)],
-    ["details.lane", `${owner && owner.rank >= 0 ? `${t("lane.rank", owner.rank)} · ` : ""}${lane?.name ?? ""}`],
+    [
+      "details.lane",
+      `${owner && owner.rank >= 0 ? `${t("lane.rank", owner.rank)} · ` : ""}${lane?.name ?? slice.category}`,
+    ],
     ["details.raw", raw(ts)],
     ["details.end", dur < 0 ? "–" : raw(ts + dur)],
   ];
@@ -80,6 +84,9 @@ export function DetailsPanel() {
   const { store, actions, t } = useApp();
   const slice = useAppState((s) => s.slice);
   const language = useAppState((s) => s.language);
+  const offset = useAppState((s) => s.offsets[slice?.slice.trace ?? -1] ?? 0);
+  const base = useAppState((s) => s.session!.base);
+  const zero = BigInt(base) + BigInt(Math.round(actions.data().begin - offset));
   const groups = useMemo(() => groupsOfFacts(slice?.facts ?? []), [slice]);
   if (!slice) return <p className="hint">{t("panel.empty")}</p>;
   const same = () => {
@@ -103,20 +110,22 @@ export function DetailsPanel() {
       </div>
       {groups.map(([group, facts]) => (
         <div className="block" key={group}>
-          <h3>{`facts.${group}` in en ? t(`facts.${group}` as TextKey) : group}</h3>
+          <h2 className="small">{`facts.${group}` in en ? t(`facts.${group}` as TextKey) : group}</h2>
           <dl>
-            {facts.map(factText).map(([key, value], i) => (
-              <div key={i}>
-                <dt>{key}</dt>
-                <dd>{value}</dd>
-              </div>
-            ))}
+            {facts
+              .map((fact) => factText(fact, language, zero))
+              .map(([key, value], i) => (
+                <div key={i}>
+                  <dt>{key}</dt>
+                  <dd>{value}</dd>
+                </div>
+              ))}
           </dl>
         </div>
       ))}
       {slice.flows.length > 0 && (
         <div className="block">
-          <h3>{t("details.flows")}</h3>
+          <h2 className="small">{t("details.flows")}</h2>
           <ul data-testid="flows">
             {slice.flows.map((flow, i) => (
               <li key={i}>
@@ -131,7 +140,7 @@ export function DetailsPanel() {
       )}
       {slice.ancestors.length > 0 && (
         <div className="block">
-          <h3>{t("details.parents")}</h3>
+          <h2 className="small">{t("details.parents")}</h2>
           <ul>
             {slice.ancestors.toReversed().map((above) => (
               <li key={above.id}>
@@ -143,7 +152,7 @@ export function DetailsPanel() {
       )}
       {slice.stack.length > 0 && (
         <div className="block stack">
-          <h3>{t("details.stack")}</h3>
+          <h2 className="small">{t("details.stack")}</h2>
           <ol>
             {slice.stack.map((frame, i) => (
               <li key={i}>{frame}</li>

@@ -18,24 +18,65 @@ const panels: readonly [Panel, TextKey, ComponentType][] = [
   ["marks", "panel.marks", MarksPanel],
 ];
 
+const [USUAL, LEAST] = [264, 80];
+
+/** The upper edge of the panel, by which it is made higher or lower. */
+function Edge({ height }: { height: number }) {
+  const { store, t } = useApp();
+  const most = () => Math.max(LEAST, window.innerHeight - 220);
+  const setHeight = (next: number) =>
+    store.set({
+      detail: { ...store.get().detail, drawer: String(Math.round(Math.min(most(), Math.max(LEAST, next)))) },
+    });
+  return (
+    <div
+      className="edge"
+      role="separator"
+      aria-orientation="horizontal"
+      aria-label={t("panel.height")}
+      aria-valuenow={height}
+      aria-valuemin={LEAST}
+      aria-valuemax={most()}
+      tabIndex={0}
+      onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+      onPointerMove={(event) => {
+        if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
+        setHeight(event.currentTarget.parentElement!.getBoundingClientRect().bottom - event.clientY);
+      }}
+      onDoubleClick={() => setHeight(USUAL)}
+      onKeyDown={(event) => {
+        const step = { ArrowUp: 24, ArrowDown: -24 }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        event.stopPropagation();
+        setHeight(height + step);
+      }}
+    />
+  );
+}
+
 export function Drawer() {
   const { store, t } = useApp();
+  const height = useAppState((s) => Number(s.detail["drawer"]) || USUAL);
   const panel = useAppState((s) => s.panel);
   const isOpen = useAppState((s) => s.drawer);
   const Shown = panels.find(([name]) => name === panel)![2];
   return (
-    <section className={isOpen ? "drawer" : "drawer shut"}>
-      <div className="tabs" role="tablist">
-        {panels.map(([name, title]) => (
-          <button
-            key={name}
-            role="tab"
-            aria-selected={isOpen && name === panel}
-            onClick={() => store.set({ panel: name, drawer: true })}
-          >
-            {t(title)}
-          </button>
-        ))}
+    <section className={isOpen ? "drawer" : "drawer shut"} style={isOpen ? { height } : {}}>
+      {isOpen && <Edge height={height} />}
+      <div className="tabs">
+        <div role="tablist">
+          {panels.map(([name, title]) => (
+            <button
+              key={name}
+              role="tab"
+              aria-selected={isOpen && name === panel}
+              onClick={() => store.set({ panel: name, drawer: true })}
+            >
+              {t(title)}
+            </button>
+          ))}
+        </div>
         <span className="grow" />
         {!isOpen && <span className="hint-line">{t("panel.empty")}</span>}
         <button

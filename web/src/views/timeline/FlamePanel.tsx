@@ -1,13 +1,28 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 
 import { api } from "../../api/client";
-import type { FlameMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
+import { Failure } from "../../app/Failure";
 import { isShown } from "../../app/traces";
+import { useVersions } from "../../app/useTable";
 import { colorIndex } from "../../base/color";
 import { formatCount, formatDuration, formatShare } from "../../base/format";
 import { layoutFlame, shortFrame } from "./flame";
 import { isCounter, familyOf } from "./lanes";
+import { COMPUTED } from "./overlap";
+
+const REST_MS = 150;
+
+/** What a value was when it had not changed for a moment: windows are moved all the time. */
+function useRested<T>(value: T): T {
+  const [rested, setRested] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), REST_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return rested;
+}
 
 /** Of the selected area; else of the selected slice's lane, or all host lanes, in the window. */
 export function FlamePanel() {
@@ -16,14 +31,15 @@ export function FlamePanel() {
   const slice = useAppState((s) => s.slice);
   const session = useAppState((s) => s.session)!;
   const window = useAppState((s) => s.window);
-  const [flame, setFlame] = useState<FlameMessage | null>(null);
   const [root, setRoot] = useState(-1);
+  const versions = useVersions();
   const from = useAppState((s) => (s.detail["flame"] === "stacks" ? "stacks" : "slices"));
 
   const wanted = useMemo(() => {
-    if (area) return area;
+    if (area) return { ...area, lanes: area.lanes.filter((lane) => lane.track < COMPUTED) };
     const shown = window ?? actions.data();
-    if (slice) return { ...shown, lanes: [{ trace: slice.slice.trace, track: slice.slice.track }] };
+    if (slice && slice.slice.track < COMPUTED)
+      return { ...shown, lanes: [{ trace: slice.slice.trace, track: slice.slice.track }] };
     const lanes = session.traces
       .filter(isShown)
       .flatMap((trace) =>
@@ -36,16 +52,20 @@ export function FlamePanel() {
     return { ...shown, lanes };
   }, [area, slice, window, session, actions]);
 
-  useEffect(() => {
-    // Waits until the window rests.
-    const timer = setTimeout(() => {
-      setRoot(-1);
-      api.flame(wanted.lanes, wanted.begin, wanted.end, from).then(setFlame, actions.fail);
-    }, 150);
-    return () => clearTimeout(timer);
-  }, [wanted, from, actions]);
+  const rested = useRested(wanted);
+  const asked = useQuery({
+    queryKey: ["flame", rested, from, versions],
+    queryFn: ({ signal }) => api.flame(rested.lanes, rested.begin, rested.end, from, signal),
+    placeholderData: keepPreviousData,
+  });
+  const flame = asked.data;
+  useEffect(() => setRoot(-1), [flame]);
 
-  const boxes = useMemo(() => (flame ? layoutFlame(flame, root, 0.0012) : []), [flame, root]);
+  const boxes = useMemo(
+    () => (flame && root < flame.nodes.length ? layoutFlame(flame, root, 0.0012) : []),
+    [flame, root],
+  );
+  if (asked.error) return <Failure of={asked} />;
   if (!flame) return <p className="hint">…</p>;
   const whole = boxes.filter((box) => box.depth === 0).reduce((sum, box) => sum + flame.nodes[box.node]!.total, 0);
   const choose = (kind: string) => store.set({ detail: { ...store.get().detail, flame: kind } });
@@ -79,6 +99,7 @@ export function FlamePanel() {
               title={text}
               aria-label={node.name}
               onClick={() => setRoot(root === box.node ? -1 : box.node)}
+              onDoubleClick={() => void actions.searchName(node.name)}
               style={{
                 left: `${box.left * 100}%`,
                 width: `calc(${box.width * 100}% - 1px)`,

@@ -3,7 +3,7 @@ import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useStat
 import { isMark } from "../../api/marks";
 import { useApp, useAppState } from "../../app/context";
 import type { View } from "../../app/view";
-import { formatDuration, formatNumber } from "../../base/format";
+import { formatDuration, formatCounter } from "../../base/format";
 import { Canvas2dRenderer } from "../../render/canvas2d";
 import { Apart } from "./Apart";
 import { Drawer } from "./Drawer";
@@ -16,7 +16,6 @@ import { type Row, buildRows, contentOf, heightOf, placeRows, siblingsOf, toggle
 import { Menu, type MenuPlace } from "./Menu";
 import { type Gesture, gestureOf } from "./mouse";
 import { timelineKeys } from "./keys";
-import { COMPUTED } from "./overlap";
 import { type Band, type Hover, Overlays } from "./Overlays";
 import { useReveal } from "./useReveal";
 import { useScroll } from "./useScroll";
@@ -56,7 +55,7 @@ export function Timeline() {
   // What was fetched belongs to these slices at these places.
   const versions = session.traces.map((trace) => trace.version).join() + JSON.stringify(offsets);
   const feed = useMemo(
-    () => new Feed(() => setVersion((v) => v + 1), actions.fail, session.base),
+    () => new Feed(() => setVersion((v) => v + 1), actions.fail, actions.computed),
     [actions, versions, session.base], // eslint-disable-line react-hooks/exhaustive-deps
   );
   const built = useMemo(
@@ -82,8 +81,13 @@ export function Timeline() {
 
   useEffect(() => {
     const wishes: Wish[] = seen
-      .filter((row) => row.kind === "track" || (row.kind === "counter" && !row.folded))
-      .map((row) => ({ trace: row.trace, track: row.track, depths: row.depths, counter: row.kind === "counter" }));
+      .filter((row) => row.kind === "track" || row.preview >= 0 || (row.kind === "counter" && !row.folded))
+      .map((row) => ({
+        trace: row.trace,
+        track: Math.max(row.track, row.preview),
+        depths: row.preview >= 0 ? 1 : row.depths,
+        counter: row.kind === "counter",
+      }));
     if (wishes.length > 0 && size.width > 0) feed.want(wishes, timeWindow, plot);
   }, [feed, seen, timeWindow.begin, timeWindow.end, plot, size.width]); // eslint-disable-line react-hooks/exhaustive-deps
 
@@ -193,7 +197,7 @@ export function Timeline() {
         over?.kind === "counter" && !over.folded ? feed.counter(over.trace, over.track)?.points : undefined;
       if (over && points) {
         const value = counterAt(points, xToTime(timeWindow, plot, at.x - GUTTER));
-        setHover(value === null ? null : { ...at, name: formatNumber(value), text: over.label });
+        setHover(value === null ? null : { ...at, name: formatCounter(over.label, value), text: over.label });
         return;
       }
       const under = sliceAt(shown, at.x, at.y);
@@ -242,7 +246,7 @@ export function Timeline() {
     const [low, high] = [g.y, at.y].sort((a, b) => a - b).map((y) => y - RULER + top) as [number, number];
     const lowest = (row: Row) => (row.pinned || stuck === 0 ? low : Math.max(low, top + stuck));
     const lanes = rows
-      .filter((row) => row.kind === "track" && row.track < COMPUTED && row.y < high && row.y + row.height > lowest(row))
+      .filter((row) => row.kind === "track" && row.y < high && row.y + row.height > lowest(row))
       .map((row) => ({ trace: row.trace, track: row.track }));
     if (lanes.length > 0) store.set({ area: { begin: from, end: to, lanes }, panel: "area", drawer: true });
   };

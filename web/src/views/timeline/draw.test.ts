@@ -45,6 +45,7 @@ describe("drawing", () => {
       note: "",
       family: "host",
       marks: -1,
+      preview: -1,
     };
     const slice = { trace: 0, id: 1, track: 1, name: "", ts: 0, dur: 1, depth: 1 };
     expect(placeOf([row], 0, slice)).toBe(26 + 100 + 2 + 18 + 9);

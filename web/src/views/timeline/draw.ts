@@ -1,6 +1,6 @@
 /** Draws the timeline with a Renderer from rows and fetched data. No state, no events. */
 import type { SliceRefMessage } from "../../api/messages";
-import { formatDuration, formatNumber } from "../../base/format";
+import { formatCounter, formatDuration } from "../../base/format";
 import { ticks } from "../../base/ticks";
 import type { Renderer } from "../../render/renderer";
 import type { Row } from "./lanes";
@@ -79,7 +79,7 @@ function drawLabel(r: Renderer, s: Scene, row: Row) {
   if (row.kind === "trace" || row.kind === "group") {
     const top = row.kind === "trace";
     const middle = y + row.height / 2;
-    const room = (top ? 700 : GUTTER) - 40 - row.indent * 10;
+    const room = (top && row.preview < 0 ? 700 : GUTTER) - 40 - row.indent * 10;
     r.text(s.theme.muted, row.folded ? "▸" : "▾", 10 + row.indent * 10, middle, 14, "small");
     r.text(top ? s.theme.text : s.theme.muted, row.label, 26 + row.indent * 10, middle, room, "bold");
     const end = 26 + row.indent * 10 + Math.min(room, r.textWidth(row.label, "bold"));
@@ -97,7 +97,7 @@ function drawLabel(r: Renderer, s: Scene, row: Row) {
 function drawRange(r: Renderer, s: Scene, row: Row, y: number) {
   const data = s.feed.counter(row.trace, row.track);
   if (!data || data.points.length === 0 || row.folded) return;
-  const text = formatNumber(counterRange(data, s.window)[1]);
+  const text = formatCounter(row.label, counterRange(data, s.window)[1]);
   r.rects(s.theme.panel, [GUTTER + 3, y + 3, text.length * 6 + 8, 13]);
   r.text(s.theme.muted, text, GUTTER + 7, y + 9, 120, "small");
 }

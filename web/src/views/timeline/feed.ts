@@ -3,7 +3,8 @@
 import { type LaneRef, api } from "../../api/client";
 import type { LaneWindow } from "../../api/decode";
 import { colorIndex } from "../../base/color";
-import { COMPUTED, type Intervals, computedName, intervalsOf, laneOf } from "./overlap";
+import type { Computed } from "./computed";
+import { COMPUTED, computedName, laneOf } from "./overlap";
 import { type TimeWindow, spanOf } from "./viewport";
 
 export interface TrackData {
@@ -40,14 +41,13 @@ export class Feed {
   private counters = new Map<string, CounterData>();
   private hues = new Map<number, number[]>();
   private names = new Map<number, Map<number, string>>();
-  private overlaps = new Map<number, Intervals[]>();
   private wanted: { wishes: Wish[]; window: TimeWindow; width: number } | null = null;
   private busy = false;
 
   constructor(
     private changed: () => void,
     private failed: (error: Error) => void,
-    private base: string,
+    private computed: Computed,
   ) {}
 
   track(trace: number, track: number): TrackData | undefined {
@@ -140,11 +140,7 @@ export class Feed {
     const missing = wishes.filter((wish) => !this.fits(this.tracks.get(key(wish.trace, wish.track)), window, pixel));
     const whole = wider(window);
     for (const { trace, track } of missing) {
-      let intervals = this.overlaps.get(trace);
-      if (!intervals) {
-        intervals = intervalsOf(await api.recipe(trace, "overlap_analysis"), this.base, api.offsetOf(trace));
-        this.overlaps.set(trace, intervals);
-      }
+      const intervals = await this.computed.intervals(trace);
       const kind = track - COMPUTED;
       const lanes = [laneOf(intervals[kind]!, trace, kind, whole, pixel)];
       this.tracks.set(key(trace, track), { window: whole, pixel, lanes, depths: 1 });

@@ -35,6 +35,8 @@ export interface Row {
   family: string;
   /** Said behind the label: a preview, an offset. */
   note: string;
+  /** The lane that stands for what is folded away, drawn thin; -1 for none. */
+  preview: number;
   /** The depth at which marks are drawn; -1 for a lane that has none, or shows thin lines only. */
   marks: number;
 }
@@ -191,6 +193,17 @@ export function toggleFold(folded: readonly string[], key: string, standard: boo
   return rest;
 }
 
+/** The busiest lane of a device, else of the host. */
+function previewOf(tracks: readonly TrackMessage[]): number {
+  const drawn = tracks.filter((track) => !isCounter(track) && track.slices > 0 && track.id < COMPUTED);
+  const device = drawn.filter((track) => familyOf(track) === "device");
+  const most = (device.length > 0 ? device : drawn).reduce<TrackMessage | null>(
+    (best, track) => (best && best.slices >= track.slices ? best : track),
+    null,
+  );
+  return most?.id ?? -1;
+}
+
 class Builder {
   rows: Row[] = [];
   y = 0;
@@ -204,10 +217,12 @@ class Builder {
     family: string,
     indent: number,
     standard: boolean,
+    tracks: readonly TrackMessage[] = [],
     note = "",
   ): boolean {
     const folded = isFolded(this.choice, key, standard);
     this.add({
+      preview: folded ? previewOf(tracks) : -1,
       key,
       kind,
       label,
@@ -236,6 +251,7 @@ class Builder {
     const bar = thumbnail ? THUMBNAIL_HEIGHT / depths : DEPTH_HEIGHT;
     const height = counter ? (folded ? HEADER_HEIGHT : COUNTER_HEIGHT) : depths * bar + GAP;
     this.add({
+      preview: -1,
       key,
       kind: counter ? "counter" : "track",
       label,
@@ -291,10 +307,23 @@ export function buildRows(session: SessionMessage, choice: LaneChoice, t: Transl
     ];
     const note = notes.filter(Boolean).join(" · ");
     const label = traceLabel(trace, t, session.traces);
-    if (builder.header("trace", `${trace.id}`, label, trace.id, "trace", 0, several && ready.length > 16, note))
+    if (
+      builder.header(
+        "trace",
+        `${trace.id}`,
+        label,
+        trace.id,
+        "trace",
+        0,
+        several && ready.length > 16,
+        trace.tracks,
+        note,
+      )
+    )
       continue;
     for (const group of groupsOf(trace, t)) {
-      if (builder.header("group", group.key, group.label, trace.id, group.family, 1, startsFolded(group))) continue;
+      if (builder.header("group", group.key, group.label, trace.id, group.family, 1, startsFolded(group), group.tracks))
+        continue;
       const labels = labelsOf(group.tracks, t);
       for (const track of inOrder(group.tracks, (x) => trackKey(trace.id, x.id), order))
         builder.track(trace, track, 2, false, labels.get(track.id)!);
@@ -308,7 +337,7 @@ export function buildRows(session: SessionMessage, choice: LaneChoice, t: Transl
   // What is still to come, and what never will.
   for (const trace of session.traces.filter((candidate) => !isShown(candidate) && candidate.state !== "ready")) {
     const note = t(`app.${trace.state}` as "app.reading") + (trace.message ? ` · ${trace.message}` : "");
-    builder.header("trace", `${trace.id}`, traceLabel(trace, t), trace.id, "trace", 0, false, note);
+    builder.header("trace", `${trace.id}`, traceLabel(trace, t), trace.id, "trace", 0, false, [], note);
   }
   return builder.rows;
 }

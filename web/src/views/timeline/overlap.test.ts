@@ -1,6 +1,17 @@
 import { expect, it } from "vitest";
 
-import { COMPUTED, computedName, intervalsOf, laneOf } from "./overlap";
+import { isComputed, isMark } from "../../api/marks";
+import {
+  COMPUTED,
+  computedId,
+  computedName,
+  intervalsOf,
+  laneOf,
+  placeOfComputed,
+  sliceOf,
+  slicesIn,
+  totalOf,
+} from "./overlap";
 
 const table = {
   columns: ["device_id", "type", "start_ns", "end_ns"].map((name) => ({ name, type: "integer" })),
@@ -24,4 +35,28 @@ it("has intervals by kind, and draws the longest of a pixel", () => {
   expect(computedName(lane.name[0]!)).toBe("Computing");
   expect(computedName(7)).toBeUndefined();
   expect(laneOf(computing!, 2, 0, { begin: 50, end: 100 }, 1).begin.length).toBe(0);
+});
+
+it("has slices like others: a number, a place, totals of what lies in a window", () => {
+  const intervals = intervalsOf(table, "100", 0);
+  const id = computedId(0, 1);
+  expect([isComputed(id), isMark(id), placeOfComputed(id)]).toEqual([true, false, [0, 1]]);
+  expect(sliceOf(intervals, 3, id)).toEqual({
+    trace: 3,
+    id,
+    track: COMPUTED,
+    name: "Computing",
+    ts: 10,
+    dur: 20,
+    depth: 0,
+  });
+  expect(sliceOf(intervals, 3, computedId(1, 0))).toBeNull();
+  const window = { begin: 2, end: 15 };
+  const inside = slicesIn(intervals, 3, 0, window);
+  expect(inside.map((slice) => slice.ts)).toEqual([0, 10]);
+  expect(totalOf(inside, window)).toEqual({
+    slices: 2,
+    rows: [{ name: "Computing", count: 2, total: 7, self: 7, min: 2, max: 5 }],
+  });
+  expect(laneOf(intervals[0]!, 3, 0, { begin: 0, end: 100 }, 1).id[1]).toBe(id);
 });

@@ -83,6 +83,9 @@ function paintPart(
     const isHeader = row.kind === "trace" || row.kind === "group";
     if (row.kind === "trace") picture.fill(color.panel, 0, y, s.width, row.height);
     if (row.kind === "group") picture.fill(packed(s.theme.background), GUTTER + 1, y, s.width, row.height);
+    // What is folded away is seen as a strip at the foot of its header.
+    if (row.preview >= 0)
+      paintTrack(picture, s, { ...row, track: row.preview, depths: 1, bar: 6 }, y + row.height - 10, labels);
     if (row.kind === "counter") paintCounter(picture, s, row, y);
     if (row.kind === "track") paintTrack(picture, s, row, y, labels);
     const hover = s.pointer !== null && s.pointer.x < GUTTER && s.pointer.y >= y && s.pointer.y < y + row.height;

@@ -3,6 +3,7 @@ import { type Dispatch, type SetStateAction, useEffect } from "react";
 import type { SliceRefMessage } from "../../api/messages";
 import { useApp } from "../../app/context";
 import { DEPTH_HEIGHT, buildRows, groupsOf, laneStartsFolded, placeRows, toggleFold } from "./lanes";
+import { COMPUTED } from "./overlap";
 import { RULER } from "./scene";
 
 /** A slice that was jumped to comes into view: what hides it is unfolded, and the lanes are scrolled. */
@@ -22,6 +23,10 @@ export function useReveal(height: number, setScroll: Dispatch<SetStateAction<num
           const open = state.folded.filter((k) => k !== group.key && k !== String(target.trace));
           store.set({ folded: group.family === "counter" ? [...open, `+${group.key}`] : open });
           return;
+        }
+        if (!row && target.track >= COMPUTED) {
+          store.set({ folded: toggleFold(state.folded, `${target.trace}/computed`, true) });
+          window.dispatchEvent(new CustomEvent("sonde-reveal", { detail: target }));
         }
         if (!row) return;
         // A folded lane that hides the slice is unfolded, and comes here again.
