@@ -35,7 +35,9 @@ inline uint32_t MarkerWord(sonde_domain domain) {
 
 // After the session's word was read: what is recorded under it has a name of it, or none.
 inline sonde_name NameOnce(const char* text, size_t length) {
-  return text == nullptr ? 0 : TheDictionary().NameOnce({text, length});
+  if (text == nullptr) return 0;
+  Recorder::Get().OpenPendingChild();
+  return TheDictionary().NameOnce({text, length});
 }
 
 inline void PushUser(uint32_t word, sonde_name name, sonde_domain domain, sonde_args args,

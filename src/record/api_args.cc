@@ -65,6 +65,7 @@ sonde_args sonde_args_intern(const sonde_args_builder* builder) {
 }
 
 sonde_args sonde_args_once(const sonde_args_builder* builder) {
+  sonde::record::Recorder::Get().OpenPendingChild();
   sonde::record::Dictionary& dictionary = sonde::record::Recorder::Get().dictionary();
   if (builder->overflowed != 0) dictionary.CountLostArguments(builder->overflowed);
   return dictionary.ArgsOnce({reinterpret_cast<const char*>(builder->bytes), builder->size});

@@ -17,6 +17,7 @@
 #include "record/clock.h"
 #include "record/error.h"
 #include "record/file.h"
+#include "record/peer_user.h"
 
 namespace sonde::record {
 namespace {
@@ -172,6 +173,12 @@ void ControlServer::Accept() {
   }
   const timeval timeout{kSendTimeoutSeconds, 0};
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+  // Every user of the machine reaches the port. A unix socket has its permissions.
+  if (port_ != 0 && !IsPeerThisUser(fd)) {
+    Answer(fd, HttpError(403, "only the user of the program, and root, may control it"));
+    close(fd);
+    return;
+  }
   connections_.push_back({fd, MonotonicNs() + kRequestTimeoutNs, {}});
 }
 

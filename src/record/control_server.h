@@ -1,8 +1,8 @@
 // The control address: a few connections at a time, each one request, served on the control thread.
 //
-// Listens on 127.0.0.1 or on a unix socket that only this user may open. A connection that has not
-// sent its request within two seconds is dropped. Threads: one (ControlThread); the handler runs on
-// it. Errors: negative errno with text (error.h).
+// Listens on 127.0.0.1 or on a unix socket; only this user and root get in. A connection that has
+// not sent its request within two seconds is dropped. Threads: one (ControlThread); the handler
+// runs on it. Errors: negative errno with text (error.h).
 #pragma once
 
 #include <poll.h>

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -208,6 +209,40 @@ TEST_F(ControlTest, BadRequests) {
             431);
   EXPECT_EQ(sonde_recording(), 0);
   EXPECT_EQ(StatusOf(Request("GET /status")), 200) << "still served after all that";
+}
+
+// Every user of the machine reaches the port.
+TEST_F(ControlTest, OtherUsersAreRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  const auto ask_as = [&](uid_t user, bool closes_at_once) {
+    int answer[2];
+    EXPECT_EQ(pipe(answer), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (setuid(user) != 0) _exit(9);
+      const int fd = Connect();
+      const std::string request = "POST /start_profile HTTP/1.1\r\nHost: localhost:" + port_ +
+                                  "\r\nContent-Length: 0\r\n\r\n";
+      send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+      if (closes_at_once) _exit(0);
+      const int status = StatusOf(ReadToEnd(fd));
+      _exit(write(answer[1], &status, sizeof(status)) == sizeof(status) ? 0 : 9);
+    }
+    int status = 0;
+    waitpid(child, nullptr, 0);
+    close(answer[1]);
+    if (!closes_at_once) {
+      EXPECT_EQ(read(answer[0], &status, sizeof(status)), ssize_t{sizeof(status)});
+    }
+    close(answer[0]);
+    return status;
+  };
+  constexpr uid_t kStranger = 12345;
+  EXPECT_EQ(ask_as(kStranger, false), 403);
+  for (int i = 0; i < 20; ++i) ask_as(kStranger, true);
+  EXPECT_EQ(StatusOf(Request("GET /status")), 200);
+  EXPECT_EQ(Status().state, 0u) << "a stranger has started a recording";
+  EXPECT_EQ(ask_as(0, false), 200);
 }
 
 TEST_F(ControlTest, SlowAndSilentClientsHoldUpNobody) {

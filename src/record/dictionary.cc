@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "record/memory.h"
+
 namespace sonde::record {
 namespace {
 
@@ -38,6 +40,7 @@ uint32_t Dictionary::FindOrAdd(InternTable* table, EntryType type, std::string_v
   const std::lock_guard lock(mutex_);
   const uint32_t meanwhile = table->Find(bytes);
   if (meanwhile != 0) return meanwhile;
+  if (IsOutOfMemory()) return 0;  // and the session ends
   if (text_bytes_ >= kMaxTextBytes && table != &frames_) return AddAtLimit(table);
   text_bytes_ += bytes.size();
   if (live_on_) NeedParts(type, bytes);
@@ -76,6 +79,7 @@ uint32_t Dictionary::NameOnce(std::string_view text) {
     if (!live_on_) {
       const auto known = session_names_.find(text);
       if (known != session_names_.end()) return known->second;
+      if (IsOutOfMemory()) return 0;
       if (session_text_bytes_ >= kMaxTextBytes) return AddAtLimit(&names_);
       const uint32_t id = passing_names_.Next(names_);
       Write(EntryType::kName, id, text);

@@ -126,7 +126,11 @@ class Dictionary {
     std::vector<uint32_t> ids;
     size_t used = 0;  // in this session
     uint32_t Next(InternTable& table) {
-      if (used == ids.size()) ids.push_back(table.AddEmpty());
+      if (used == ids.size()) {
+        const uint32_t id = table.AddEmpty();
+        if (id == 0) return 0;
+        ids.push_back(id);
+      }
       return ids[used++];
     }
   };

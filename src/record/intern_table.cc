@@ -1,5 +1,6 @@
 #include "record/intern_table.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -16,7 +17,8 @@ constexpr size_t kArenaBlock = 64 * 1024;
 InternTable::InternTable() : table_(NewTable(1024, nullptr)) {}
 
 InternTable::Table* InternTable::NewTable(uint64_t capacity, const Table* outgrown) {
-  return new Table{capacity - 1, new std::atomic<const Entry*>[capacity](), outgrown};
+  auto* slots = new (std::nothrow) std::atomic<const Entry*>[capacity]();
+  return slots == nullptr ? nullptr : new Table{capacity - 1, slots, outgrown};
 }
 
 uint32_t InternTable::Find(std::string_view bytes) const {
@@ -32,12 +34,27 @@ uint32_t InternTable::Find(std::string_view bytes) const {
   }
 }
 
+// The list is the largest piece that is asked for at once: it grows only where that can be had.
+bool InternTable::HasRoom() {
+  if (entries_.size() < entries_.capacity()) return true;
+  const size_t next = std::max<size_t>(entries_.capacity() * 2, 64);
+  void* probe = ::operator new(next * sizeof(entries_[0]), std::nothrow);
+  if (probe == nullptr) return false;
+  ::operator delete(probe);
+  entries_.reserve(next);
+  return true;
+}
+
 uint32_t InternTable::AddEmpty() {
+  if (!HasRoom()) return 0;
   entries_.emplace_back();
   return static_cast<uint32_t>(entries_.size());
 }
 
 uint32_t InternTable::Add(std::string_view bytes) {
+  const Table* present = table_.load(std::memory_order_relaxed);
+  // A search must find an empty place.
+  if (entries_.size() + 1 >= present->mask || !HasRoom()) return 0;
   void* memory = Allocate(sizeof(Entry) + bytes.size());
   auto* entry = new (memory) Entry;
   entry->hash = base::HashString(bytes);
@@ -47,8 +64,9 @@ uint32_t InternTable::Add(std::string_view bytes) {
   entries_.emplace_back(entry->bytes, entry->length);
 
   Table* table = table_.load(std::memory_order_relaxed);
-  if (entries_.size() * 2 > table->mask) {
-    Table* larger = NewTable((table->mask + 1) * 4, table);
+  Table* larger =
+      entries_.size() * 2 > table->mask ? NewTable((table->mask + 1) * 4, table) : nullptr;
+  if (larger != nullptr) {
     for (uint64_t i = 0; i <= table->mask; ++i) {
       const Entry* known = table->slots[i].load(std::memory_order_relaxed);
       if (known != nullptr) Insert(larger, known);

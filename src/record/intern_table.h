@@ -22,9 +22,10 @@ class InternTable {
   // 0: not known. Any thread, no lock.
   uint32_t Find(std::string_view bytes) const;
 
-  // Adds `bytes`, which Find does not know. The caller holds the mutex of the table.
+  // Adds `bytes`, which Find does not know. The caller holds the mutex of the table. Where there is
+  // no memory for a larger table the old one gets fuller; 0 where it is full.
   uint32_t Add(std::string_view bytes);
-  // A number that no string will have. The caller holds the mutex of the table.
+  // A number that no string will have, 0 where there is no memory. The caller holds the mutex.
   uint32_t AddEmpty();
   uint32_t next_id() const { return static_cast<uint32_t>(entries_.size()) + 1; }
 
@@ -44,9 +45,10 @@ class InternTable {
     std::atomic<const Entry*>* slots;
     const Table* outgrown;  // the smaller one before, where a reader may still be
   };
-  static Table* NewTable(uint64_t capacity, const Table* outgrown);
+  static Table* NewTable(uint64_t capacity, const Table* outgrown);  // null: no memory
   static void Insert(Table* table, const Entry* entry);
   char* Allocate(size_t size);
+  bool HasRoom();
 
   std::atomic<Table*> table_;
   std::vector<std::string_view> entries_;

@@ -11,6 +11,7 @@
 #include "record/clock.h"
 #include "record/error.h"
 #include "record/file.h"
+#include "record/memory.h"
 
 namespace sonde::record {
 namespace {
@@ -84,9 +85,11 @@ int Recorder::Prepare(const SessionConfig* config) {
 }
 
 int Recorder::PrepareLocked(const SessionConfig& config) {
-  if (session_ != nullptr || child_pending_.load(std::memory_order_relaxed)) {
+  // In this order: the pending one is there before it is not pending any more.
+  if (child_pending_.load(std::memory_order_acquire) || session_ != nullptr) {
     return Fail(EBUSY, "a session is active already: %s", Path().c_str());
   }
+  if (!TryForMemory()) return Fail(ENOMEM, "the program has no memory left for a recording");
   auto* session = new Session(config, NextWord(config.features), &dictionary_, &rings_);
   dictionary_.SetDomainFilter(config.domain_include, config.domain_exclude);
   const int result =
@@ -130,8 +133,7 @@ int Recorder::Stop(std::string* path) {
     SetState(RecorderState::kIdle);
     return Fail(-last_error_.error, "%s", last_error_.message.c_str());
   }
-  if (child_pending_.exchange(false)) {  // a child that has recorded nothing
-    SetSessionWord(0);
+  if (DropPendingChild()) {
     SetState(RecorderState::kIdle);
     path->clear();
     return 0;
@@ -165,7 +167,7 @@ void Recorder::StopLocked(SessionError end) {
 
 bool Recorder::StopOnError(const SessionError& error) {
   const std::unique_lock lock(control_mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
+  if (!lock.owns_lock() || child_pending_.load(std::memory_order_acquire)) return false;
   if (error.error != 0) PrintMessage("%s", error.message.c_str());
   StopLocked(error);
   return true;
@@ -187,8 +189,8 @@ void Recorder::StopAtExit() {
   for (int attempt = 0; attempt < 100; ++attempt) {
     const std::unique_lock lock(control_mutex_, std::try_to_lock);
     if (lock.owns_lock()) {
+      DropPendingChild();
       if (session_ != nullptr) StopLocked({capture::StopReason::kExit, 0, ""});
-      child_pending_.store(false);
       SetSessionWord(0);
       return;
     }
@@ -261,7 +263,7 @@ RingWriter* Recorder::AcquireRing(uint32_t word) {
   ThreadInfo* info = CurrentThread();
   if (info->in_acquire) return nullptr;  // a record made by something called below
   info->in_acquire = true;
-  if (child_pending_.load(std::memory_order_relaxed)) StartInChild();
+  if (child_pending_.load(std::memory_order_acquire)) OpenChildCapture();
   RingWriter* writer = nullptr;
   Ring* ring = info->ring;
   const uint32_t ring_word =
@@ -315,6 +317,7 @@ void Recorder::EndThread(void* thread_info) {
 
 void Recorder::BeforeFork() {
   control_.dynamic().LockForFork();
+  child_mutex_.lock();
   rings_.LockForFork();
   dictionary_.LockForFork();
   status_mutex_.lock();
@@ -325,6 +328,7 @@ void Recorder::AfterForkInParent() {
   status_mutex_.unlock();
   dictionary_.UnlockAfterFork();
   rings_.UnlockAfterFork();
+  child_mutex_.unlock();
   control_.dynamic().UnlockAfterFork();
 }
 
@@ -363,8 +367,17 @@ void Recorder::AfterForkInChild() {
 
 // The child's own capture begins with its first record: most children never make one.
 void Recorder::StartInChild() {
-  const std::unique_lock lock(control_mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || !child_pending_.exchange(false)) return;
+  ThreadInfo* info = CurrentThread();
+  if (info->in_acquire) return;  // a record made by something called below
+  info->in_acquire = true;
+  OpenChildCapture();
+  info->in_acquire = false;
+}
+
+// Nothing in it is foreign code, so that whoever records meanwhile may wait for it.
+void Recorder::OpenChildCapture() {
+  const std::lock_guard lock(child_mutex_);
+  if (!child_pending_.load(std::memory_order_relaxed)) return;
   auto* session = new Session(child_config_, SessionWord(), &dictionary_, &rings_);
   session->set_inherited_flag(inherited_flag_);
   const int result = session->Open(
@@ -374,12 +387,22 @@ void Recorder::StartInChild() {
     SetSessionWord(0);
     SetState(RecorderState::kIdle);
     delete session;
-    return;
+  } else {
+    session_number_.fetch_add(1, std::memory_order_relaxed);
+    const std::lock_guard status_lock(status_mutex_);
+    session_ = session;
+    path_ = session->path();
   }
-  session_number_.fetch_add(1, std::memory_order_relaxed);
-  const std::lock_guard status_lock(status_mutex_);
-  session_ = session;
-  path_ = session->path();
+  child_pending_.store(false, std::memory_order_release);
+}
+
+// Whether the child had recorded nothing; then it does not any more.
+bool Recorder::DropPendingChild() {
+  const std::lock_guard lock(child_mutex_);
+  if (!child_pending_.load(std::memory_order_relaxed)) return false;
+  SetSessionWord(0);
+  child_pending_.store(false, std::memory_order_release);
+  return true;
 }
 
 }  // namespace sonde::record

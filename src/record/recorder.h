@@ -4,9 +4,9 @@
 // until the very end. This and the thread buffers are the only global state.
 //
 // Locks, in the order in which they may be taken: control_mutex_ (held while a session starts or
-// ends, listeners included), dynamic profiling's, the ring list's, the dictionary's, status_mutex_.
-// Only control_mutex_ is held across foreign code, and it is never waited for on a recording path
-// or around fork.
+// ends, listeners included), dynamic profiling's, child_mutex_ (held while a forked child's capture
+// is made), the ring list's, the dictionary's, status_mutex_. Only control_mutex_ is held across
+// foreign code, and it is never waited for on a recording path or around fork.
 #ifndef SONDE_RECORD_RECORDER_H_
 #define SONDE_RECORD_RECORDER_H_
 
@@ -56,6 +56,11 @@ class Recorder {
 
   // Threads.
   RingWriter* AcquireRing(uint32_t word);
+  // For what is entered in the session's dictionary before its record is made: in a forked child
+  // the capture is there afterwards, whichever thread makes it.
+  void OpenPendingChild() {
+    if (child_pending_.load(std::memory_order_acquire)) StartInChild();
+  }
   ThreadInfo* CurrentThread();
   void NameThread(std::string name);
   void NumberThread(uint32_t number);
@@ -75,6 +80,8 @@ class Recorder {
   void Notify(sonde_event event, const SessionConfig& config);
   bool StopOnError(const SessionError& error);
   void StartInChild();
+  void OpenChildCapture();
+  bool DropPendingChild();
   uint32_t NextWord(uint32_t features);
   void SetState(RecorderState state) { state_.store(state, std::memory_order_relaxed); }
   void PublishThread(const ThreadInfo& info);
@@ -89,8 +96,10 @@ class Recorder {
   std::atomic<uint32_t> next_thread_index_{1};
 
   std::mutex control_mutex_;
-  Session* session_ = nullptr;  // changed under control_mutex_ and status_mutex_
-  SessionError last_error_;     // under control_mutex_
+  // Changed under status_mutex_ and control_mutex_; in a forked child its first one under
+  // status_mutex_ and child_mutex_, while child_pending_.
+  Session* session_ = nullptr;
+  SessionError last_error_;  // under control_mutex_
 
   std::mutex status_mutex_;  // guards the rest
   std::string path_;
@@ -104,8 +113,10 @@ class Recorder {
   };
   std::vector<Listener> listeners_;
 
-  // In a forked child of a recording process, until its first record.
-  std::atomic<bool> child_pending_{false};
+  // In a forked child of a recording process, until its first record has a capture to go to. The
+  // threads that record meanwhile wait for child_mutex_.
+  std::mutex child_mutex_;
+  std::atomic<bool> child_pending_{false};  // becomes false under child_mutex_ only
   SessionConfig child_config_;
   std::atomic<uint32_t>* inherited_flag_ = nullptr;
   uint32_t parent_pid_ = 0;

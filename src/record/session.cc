@@ -14,6 +14,7 @@
 #include "record/clock.h"
 #include "record/error.h"
 #include "record/file.h"
+#include "record/memory.h"
 
 namespace sonde::record {
 namespace {
@@ -125,7 +126,13 @@ int Session::StartDrainThread() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = pthread_create(&drain_thread_, nullptr, &Session::DrainMain, this);
+  // Address space is the program's, too: the usual 8 MB for a stack are not needed.
+  constexpr size_t kStackBytes = size_t{512} << 10;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  const int error = pthread_create(&drain_thread_, &attributes, &Session::DrainMain, this);
+  pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) return Fail(error, "cannot start the drain thread: %s", ErrorText(error));
   pthread_setname_np(drain_thread_, "sonde-drain");
@@ -281,8 +288,17 @@ void Session::UpdateBytes() {
 void Session::CheckErrors() {
   const int error = dictionary_->write_error();
   if (error != 0) SetError(StopReason::kError, error, "");
-  if (inherited_flag_ != nullptr && inherited_flag_->load(std::memory_order_relaxed) != 0) {
+  if (IsOutOfMemory()) {
+    SetError(StopReason::kError, -ENOMEM, "recording stopped: the program has no memory left");
+  }
+  const uint32_t parents = inherited_flag_ == nullptr
+                               ? kParentRecords
+                               : inherited_flag_->load(std::memory_order_relaxed);
+  if (parents == kParentStopped) {
     SetError(StopReason::kStopped, 0, "the parent process stopped recording");
+  } else if (parents == kParentEnded && !detached_) {
+    detached_ = true;  // a daemon: nobody asked to stop it
+    dictionary_->SetMetadata("detached", "true");
   }
   if (config_.max_bytes != 0 && bytes() > config_.max_bytes) {
     SetError(StopReason::kLimit, -EFBIG,
@@ -317,7 +333,10 @@ SessionError Session::Finish(SessionError end, bool all_out) {
   dictionary_->Detach();
   segments_.Close();
   for (DictionaryFile& file : dictionary_files_) file.Close();
-  if (family_flag_ != nullptr) family_flag_->store(1, std::memory_order_relaxed);
+  if (family_flag_ != nullptr) {
+    family_flag_->store(end.reason == StopReason::kExit ? kParentEnded : kParentStopped,
+                        std::memory_order_relaxed);
+  }
   return end;
 }
 

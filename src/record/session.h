@@ -25,6 +25,11 @@
 
 namespace sonde::record {
 
+// What a process says to its forked children about its session.
+inline constexpr uint32_t kParentRecords = 0;
+inline constexpr uint32_t kParentStopped = 1;
+inline constexpr uint32_t kParentEnded = 2;
+
 struct SessionError {
   capture::StopReason reason = capture::StopReason::kStopped;
   int error = 0;  // negative errno
@@ -62,7 +67,8 @@ class Session {
   uint64_t records() const { return records_.load(std::memory_order_relaxed); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  // Set in the parent when its session ends; a forked child's session follows it.
+  // kParent..., set when the session ends. A forked child's session ends with its parent's, but not
+  // where the parent only ended as a process: then it goes on by itself.
   std::atomic<uint32_t>* family_flag() { return family_flag_; }
   std::atomic<uint32_t>* inherited_flag() { return inherited_flag_; }
   void set_inherited_flag(std::atomic<uint32_t>* flag) { inherited_flag_ = flag; }
@@ -112,8 +118,9 @@ class Session {
   bool stop_drain_ = false;  // under wake_mutex_
 
   // Used by the drain thread, and by Finish after it.
-  bool ending_ = false;  // error_ says why
-  bool failed_ = false;  // nothing more can be written
+  bool detached_ = false;  // the parent process has ended
+  bool ending_ = false;    // error_ says why
+  bool failed_ = false;    // nothing more can be written
   SessionError error_;
   uint64_t dropped_closed_ = 0;  // of rings that are gone
   uint64_t orphan_pops_ = 0;

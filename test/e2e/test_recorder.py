@@ -288,3 +288,25 @@ def count_and_check(tmp_path, span):
     }
     assert set(row["codes"].split()) <= harmless
     return row["slices"]
+
+
+def test_without_memory_the_recording_gives_up_and_the_program_goes_on(tmp_path):
+    program = tmp_path / "short_of_memory"
+    source = Path(__file__).parent / "programs" / "short_of_memory.c"
+    command = ["cc", "-O1", f"-I{ROOT / 'include'}", "-o", str(program), str(source), "-ldl"]
+    subprocess.run(command, check=True, timeout=60)
+    library = BUILD / "lib" / "libsonde_record.so"
+    gave_up = 0
+    for kib in (0, 100, 500, 1000, 3000, 5000, 7000, 9000, 12000, 16000, 20000, 30000, 50000):
+        folder = tmp_path / str(kib)
+        folder.mkdir()
+        done = subprocess.run(
+            [program, str(kib), library, folder],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, (kib, done.returncode, done.stderr)
+        gave_up += done.stdout.split() != ["0", "0"]
+    assert gave_up > 3, "the limits were meant to be too low"

@@ -1,0 +1,13 @@
+// Who is at the other end of a connection of this machine. No text of errors; any thread.
+#ifndef SONDE_RECORD_PEER_USER_H_
+#define SONDE_RECORD_PEER_USER_H_
+
+namespace sonde::record {
+
+// Whether the socket at the other end of a TCP connection over 127.0.0.1 was made by this user or
+// by root, as the system's list of sockets (/proc/net) says. False, too, where it does not say so.
+bool IsPeerThisUser(int fd);
+
+}  // namespace sonde::record
+
+#endif  // SONDE_RECORD_PEER_USER_H_
