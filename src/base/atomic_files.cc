@@ -3,26 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <utility>
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "base/temporaries.h"
 
 namespace sonde::base {
-namespace {
-
-// Beside the target, so that the rename stays on one file system; hidden, and unlike any name that
-// a reader of the folder looks for.
-std::string TemporaryName(const std::string& path) {
-  static std::atomic<uint64_t> counter = 0;
-  return Concat(DirName(path), "/.", BaseName(path), ".", std::to_string(getpid()), "-",
-                std::to_string(counter.fetch_add(1)), ".partial");
-}
-
-}  // namespace
 
 AtomicFile::AtomicFile(std::string path, std::string temporary_path, int descriptor,
                        const Options& options)
@@ -35,9 +24,9 @@ AtomicFile::AtomicFile(std::string path, std::string temporary_path, int descrip
 
 Result<AtomicFile> AtomicFile::Create(const std::string& path, const Options& options) {
   if (IsDirectory(path)) return ErrnoStatus(EISDIR, "write", path);
-  std::string temporary = TemporaryName(path);
+  std::string temporary = TemporaryBeside(path);
   const int descriptor =
-      open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, options.mode);
+      open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, options.mode);
   if (descriptor < 0) return ErrnoStatus(errno, "write", path);
   return AtomicFile(path, std::move(temporary), descriptor, options);
 }
@@ -144,7 +133,8 @@ AtomicDirectory::AtomicDirectory(std::string path, std::string temporary_path, b
 
 Result<AtomicDirectory> AtomicDirectory::Create(const std::string& path, bool replace) {
   const std::string target = AbsolutePath(path);
-  std::string temporary = TemporaryName(target);
+  std::string temporary = TemporaryBeside(target);
+  RemoveLeftovers(std::string(DirName(target)));
   if (mkdir(temporary.c_str(), 0777) != 0) return ErrnoStatus(errno, "write", path);
   return AtomicDirectory(target, std::move(temporary), replace);
 }
@@ -200,7 +190,7 @@ Status CheckWritableDirectory(const std::string& path) {
   while (!PathExists(existing) && existing != "/") existing = std::string(DirName(existing));
   if (!IsDirectory(existing)) return ErrnoStatus(ENOTDIR, "write into", path);
   // Trying is the only test that holds for root, read-only mounts, quotas and network disks alike.
-  const std::string probe = TemporaryName(JoinPath(existing, "probe"));
+  const std::string probe = TemporaryBeside(JoinPath(existing, "probe"));
   const int descriptor = open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) return ErrnoStatus(errno, "write into", path);
   close(descriptor);

@@ -206,8 +206,12 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
   const Status done = rank_export.RunAndPublish();
   export_failed = rank_export.export_failed();
   SONDE_RETURN_IF_ERROR(done);
-  SONDE_RETURN_IF_ERROR(Simplify(source, *imported.store, view, options));
   AnalysedRank result;
+  if (imported.kept_finished.empty()) {
+    SONDE_RETURN_IF_ERROR(Simplify(source, *imported.store, view, options));
+  } else {
+    result.notices.push_back(imported.kept_finished);
+  }
   result.summary = recipes::Summarise(view);
   result.span_name = base::BaseName(span_folder);
   result.written = rank_export.TakeWritten();
@@ -245,7 +249,10 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
         return export_failed ? Status() : result->status();
       });
   SONDE_RETURN_IF_ERROR(placed);
-  if (result->ok()) (*result)->notices = std::move(notices);
+  if (result->ok()) {
+    auto& told = (*result)->notices;
+    told.insert(told.end(), notices.begin(), notices.end());
+  }
   return *std::move(result);
 }
 

@@ -74,6 +74,7 @@ Status NotifyOfIssues(const store::Store& store) {
 
 QueryFormat FormatOf(const std::string& name) {
   if (name == "csv") return QueryFormat::kCsv;
+  if (name == "csv-raw") return QueryFormat::kRawCsv;
   return name == "json" ? QueryFormat::kJson : QueryFormat::kTable;
 }
 
@@ -202,8 +203,10 @@ CommandAction Declare(CLI::App& app) {
       "PATH", options->path,
       "A trace file, a span folder, a store file (trace.duckdb), or a folder of several ranks");
   app.add_option("SQL", options->sql, "One statement; without it, statements are asked for");
-  app.add_option("--format", options->format, "How the result is written")
-      ->check(CLI::IsMember({"table", "csv", "json", "parquet"}))
+  app.add_option("--format", options->format,
+                 "How the result is written; csv has \"'\" before texts that a spreadsheet would "
+                 "run, csv-raw has them as they are")
+      ->check(CLI::IsMember({"table", "csv", "csv-raw", "json", "parquet"}))
       ->capture_default_str();
   app.add_option("-o,--output", options->output, "File for the result instead of standard output");
   app.add_flag("--schema", options->schema, "Print the tables and their columns");

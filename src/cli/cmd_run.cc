@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/files.h"
-#include "base/host/temporary.h"
+#include "base/host/private_folder.h"
 #include "base/strings.h"
 #include "cli/analyse_rank.h"
 #include "cli/analyse_server.h"
@@ -119,23 +119,18 @@ using FileTime = std::filesystem::file_time_type;
 class RunListFile {
  public:
   static Result<RunListFile> Create() {
-    std::string path = base::JoinPath(base::TemporaryRoot(), "sonde_run_XXXXXX");
-    const int descriptor = mkstemp(path.data());
-    if (descriptor < 0) return base::ErrnoStatus(errno, "write", path);
-    close(descriptor);
-    return RunListFile(base::AbsolutePath(path));
-  }
-  RunListFile(RunListFile&& other) noexcept
-      : path_(std::exchange(other.path_, std::string())), created_(other.created_) {}
-  RunListFile& operator=(RunListFile&&) = delete;
-  ~RunListFile() {
-    if (!path_.empty()) unlink(path_.c_str());
+    SONDE_ASSIGN_OR_RETURN(auto folder, base::PrivateFolder::Make("run"));
+    RunListFile file(std::move(folder));
+    SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(file.path_, ""));
+    return file;
   }
   const std::string& path() const { return path_; }
   FileTime created() const { return created_; }
 
  private:
-  explicit RunListFile(std::string path) : path_(std::move(path)) {}
+  explicit RunListFile(std::unique_ptr<base::PrivateFolder> folder)
+      : folder_(std::move(folder)), path_(base::JoinPath(folder_->path(), "list")) {}
+  std::unique_ptr<base::PrivateFolder> folder_;
   std::string path_;
   FileTime created_ = FileTime::clock::now();
 };
@@ -149,17 +144,17 @@ std::string PythonPath(const std::string& folders) {
   return Concat(folders, ":", text);
 }
 
-// --profile-data-simplification: the raw records go once their deliverables are there.
-void RemoveRawRecords(const std::vector<std::string>& captures) {
+// --profile-data-simplification: the analysis removed the records that its store holds wholly.
+void ReportKeptRecords(const std::vector<std::string>& captures) {
   for (const std::string& capture : captures) {
     if (!IsAnalysed(capture)) continue;
     const std::string folder = base::JoinPath(capture, "SONDE");
-    if (!importers::IsCapture(folder)) {
+    if (importers::IsCapture(folder)) {
+      PrintNotice(Concat("the records in '", folder,
+                         "' stay: the store beside them does not hold all that they say"));
+    } else {
       ::rmdir(folder.c_str());  // goes where nothing is left in it
-      continue;
     }
-    const Status status = importers::RemoveRawRecords(folder);
-    if (!status.ok()) PrintError(status.message());
   }
 }
 
@@ -230,7 +225,7 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
     if (!child.is_helper) AddCapturesOf(child, list_file.created(), list.captures);
   }
   if (options.analyse.value_or(true)) AnalyseCaptures(context, options, list);
-  if (options.data_simplification.value_or(false)) RemoveRawRecords(list.captures);
+  if (options.data_simplification.value_or(false)) ReportKeptRecords(list.captures);
   if (options.quiet.value_or(false)) return;
   if (list.captures.empty()) {
     PrintNotice(NothingRecordedReason(list));

@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "base/temporaries.h"
 
 namespace sonde::cli {
 namespace {
@@ -22,9 +23,11 @@ constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // Read by the handler.
 std::array<char, PATH_MAX> temporary_path;
+std::array<char, PATH_MAX> temporary_folder;
 
 void RemoveAndEnd(int number) {
   ::unlink(temporary_path.data());
+  ::rmdir(temporary_folder.data());
   ::signal(number, SIG_DFL);
   ::raise(number);
 }
@@ -34,8 +37,11 @@ class RemovedBySignal {
  public:
   explicit RemovedBySignal(const std::string& path) {
     if (path.size() >= temporary_path.size()) return;
+    const std::string_view folder = base::DirName(path);
     path.copy(temporary_path.data(), path.size());
     temporary_path.at(path.size()) = '\0';
+    folder.copy(temporary_folder.data(), folder.size());
+    temporary_folder.at(folder.size()) = '\0';
     struct sigaction action = {};
     action.sa_handler = &RemoveAndEnd;
     for (size_t i = 0; i < kEndingSignals.size(); ++i) {
@@ -96,13 +102,23 @@ Status WriteOutputPath(const std::string& output,
         Concat("'", output, "' is no regular file, which this format needs"));
   }
   SONDE_ASSIGN_OR_RETURN(const std::string path, Followed(output));
-  const std::string temporary = Concat(path, ".tmp.", std::to_string(::getpid()));
-  const RemovedBySignal removed(temporary);
-  Status status = write(temporary);
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = base::ErrnoStatus(errno, "write", output);
+  base::RemoveLeftovers(std::string(base::DirName(path)));
+  // In a folder of its own: who writes by name, the database, would follow a link of that name.
+  const std::string folder = base::TemporaryBeside(path);
+  constexpr mode_t kOnlyForTheUser = 0700;
+  if (::mkdir(folder.c_str(), kOnlyForTheUser) != 0) {
+    return base::ErrnoStatus(errno, "write", output);
   }
-  if (!status.ok()) std::remove(temporary.c_str());
+  const std::string temporary = base::JoinPath(folder, "output");
+  Status status;
+  {
+    const RemovedBySignal removed(temporary);
+    status = write(temporary);
+    if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
+      status = base::ErrnoStatus(errno, "write", output);
+    }
+    base::RemoveTree(folder).IgnoreError();  // the next command tries again
+  }
   return status;
 }
 

@@ -153,17 +153,17 @@ class TableSink final : public FileSink {
 
 class CsvSink final : public FileSink {
  public:
-  explicit CsvSink(std::FILE* out) : FileSink(out), csv_(nullptr) {}
+  CsvSink(std::FILE* out, bool is_raw) : FileSink(out), csv_(nullptr), is_raw_(is_raw) {}
 
   Status Begin(const std::vector<QueryColumn>& columns) override {
-    for (const QueryColumn& column : columns) csv_.Text(column.name);
+    for (const QueryColumn& column : columns) Text(column.name);
     csv_.EndRow();
     return Put(csv_.Take());
   }
   Status Take(const Chunk& chunk) override {
     for (size_t row = 0; row < chunk.rows(); ++row) {
       for (size_t i = 0; i < chunk.columns(); ++i) {
-        csv_.Text(chunk.IsNull(i, row) ? std::string() : CellText(chunk, i, row));
+        Text(chunk.IsNull(i, row) ? std::string() : CellText(chunk, i, row));
       }
       csv_.EndRow();
     }
@@ -172,7 +172,10 @@ class CsvSink final : public FileSink {
   Status End() override { return {}; }
 
  private:
+  void Text(std::string_view text) { is_raw_ ? csv_.Text(text) : csv_.ForeignText(text); }
+
   base::CsvWriter csv_;
+  bool is_raw_;
 };
 
 // JSON has no word for numbers that are none: they are null, as those that are cells are.
@@ -250,7 +253,9 @@ class JsonSink final : public FileSink {
 };
 
 std::unique_ptr<Sink> MakeSink(QueryFormat format, std::FILE* out) {
-  if (format == QueryFormat::kCsv) return std::make_unique<CsvSink>(out);
+  if (format == QueryFormat::kCsv || format == QueryFormat::kRawCsv) {
+    return std::make_unique<CsvSink>(out, format == QueryFormat::kRawCsv);
+  }
   if (format == QueryFormat::kJson) return std::make_unique<JsonSink>(out);
   return std::make_unique<TableSink>(out);
 }

@@ -13,7 +13,8 @@
 
 namespace sonde::cli {
 
-enum class QueryFormat { kTable, kCsv, kJson };
+// kCsv: what a spreadsheet would run has "'" before it; kRawCsv: all texts as they are.
+enum class QueryFormat { kTable, kCsv, kRawCsv, kJson };
 
 // Runs one statement and writes its result to `out`. JSON: a list of objects, one on a line. NULL
 // is empty in CSV, null in JSON, "NULL" in the table.

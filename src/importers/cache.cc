@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kKeepSeconds = 3600;
 constexpr int64_t kUnfinishedSeconds = 86400;
 constexpr std::array<std::string_view, 2> kEnds = {".duckdb", ".zoom"};  // of stores and indexes
-constexpr std::string_view kUnfinished = ".tmp.";
+constexpr std::string_view kUnfinished = ".partial";
 
 std::string AbsoluteVariable(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
@@ -56,6 +56,26 @@ Result<std::string> CacheFolder() {
   if (!home.empty()) return base::JoinPath(home, ".cache/sonde/stores");
   return base::FailedPreconditionError(
       "no folder for the trace store: set HOME or XDG_CACHE_HOME to an absolute path");
+}
+
+Status CheckCacheFolder(const std::string& folder) {
+  for (const std::string& path : {std::string(base::DirName(folder)), folder}) {
+    struct stat named{};  // perhaps a link of the user's to another disk
+    struct stat info{};
+    if (::lstat(path.c_str(), &named) != 0 || ::stat(path.c_str(), &info) != 0) continue;
+    const bool is_own = named.st_uid == ::geteuid() && info.st_uid == ::geteuid();
+    if (is_own && (info.st_mode & S_IWOTH) == 0) continue;
+    return base::PermissionDeniedError(base::Concat(
+        "the cache folder '", path,
+        "' is not used: it must be a folder of this user that others may not write (chmod o-w it, "
+        "or set XDG_CACHE_HOME to another one)"));
+  }
+  return {};
+}
+
+bool IsOwnFile(const std::string& path) {
+  struct stat info{};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
 }
 
 uint64_t CacheLimit() {

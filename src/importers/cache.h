@@ -19,6 +19,13 @@ inline constexpr uint64_t kDefaultCacheBytes = uint64_t{16} << 30U;
 // where none of them is an absolute path: a folder that others may write is no place for stores.
 Result<std::string> CacheFolder();
 
+// What stands in the folder is believed: kPermissionDenied where it, or the one that it is in,
+// belongs to another user or may be written by all. Fine where it is not there yet.
+Status CheckCacheFolder(const std::string& folder);
+
+// Whether this user wrote the file.
+bool IsOwnFile(const std::string& path);
+
 // SONDE_CACHE_BYTES, else the default.
 uint64_t CacheLimit();
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <ctime>
@@ -55,12 +56,12 @@ TEST_F(CacheTest, StoresOfThisHourStay) {
 }
 
 TEST_F(CacheTest, UnfinishedFilesAndOthers) {
-  Make("1.duckdb.tmp.77", 2 * kDay);
-  Make("2.duckdb.tmp.78", 60);
+  Make("1.duckdb.1-77-2-3.partial", 2 * kDay);
+  Make("2.duckdb.1-78-2-3.partial", 60);
   Make("notes.txt", 100 * kDay);
   PruneCache(folder_.path(), uint64_t{1} << 30U, kNow);
-  EXPECT_FALSE(Has("1.duckdb.tmp.77"));
-  EXPECT_TRUE(Has("2.duckdb.tmp.78"));
+  EXPECT_FALSE(Has("1.duckdb.1-77-2-3.partial"));
+  EXPECT_TRUE(Has("2.duckdb.1-78-2-3.partial"));
   EXPECT_TRUE(Has("notes.txt"));
 }
 
@@ -72,6 +73,30 @@ TEST_F(CacheTest, AUsedStoreCountsAsNew) {
   EXPECT_TRUE(Has("1.duckdb"));
   PruneCache(folder_.path(), 0, now + kDay);
   EXPECT_FALSE(Has("1.duckdb"));
+}
+
+TEST_F(CacheTest, AFolderThatOthersMayWriteIsRefused) {
+  const std::string cache = Path("sonde/stores");
+  EXPECT_TRUE(CheckCacheFolder(cache).ok()) << "not there yet";
+  ASSERT_TRUE(base::MakeDirectories(cache, 0700).ok());
+  EXPECT_TRUE(CheckCacheFolder(cache).ok());
+  for (const std::string& loose : {cache, Path("sonde")}) {
+    ASSERT_EQ(::chmod(loose.c_str(), 0777), 0);
+    EXPECT_EQ(CheckCacheFolder(cache).code(), base::StatusCode::kPermissionDenied) << loose;
+    ASSERT_EQ(::chmod(loose.c_str(), 0700), 0);
+  }
+  ASSERT_TRUE(base::RemoveTree(cache).ok());
+  ASSERT_EQ(::symlink("/tmp", cache.c_str()), 0);
+  EXPECT_FALSE(CheckCacheFolder(cache).ok()) << "the link leads where all may write";
+  if (::geteuid() != 0) GTEST_SKIP() << "the rest needs another owner";
+  ASSERT_TRUE(base::RemoveTree(cache).ok());
+  ASSERT_TRUE(base::MakeDirectories(cache, 0700).ok());
+  ASSERT_EQ(::chown(cache.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(CheckCacheFolder(cache).ok());
+  Make("1.duckdb", 60);
+  EXPECT_TRUE(IsOwnFile(Path("1.duckdb")));
+  ASSERT_EQ(::chown(Path("1.duckdb").c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(IsOwnFile(Path("1.duckdb")));
 }
 
 TEST_F(CacheTest, NothingToPruneIsFine) { PruneCache(Path("nowhere"), 0, kNow); }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -82,14 +83,14 @@ constexpr uint64_t kReading = 9;
 
 // Of the files and of this version of Sonde, since another one may read them otherwise. Where the
 // store is all there is, its own.
-Result<int64_t> StampOf(const TraceSource& source) {
+Result<int64_t> StampOf(const TraceSource& source, uint64_t reading = kReading) {
   SONDE_ASSIGN_OR_RETURN(const int64_t files, source.importer->stamp(source.path));
   if (source.importer->import == nullptr) return files;
   SONDE_ASSIGN_OR_RETURN(const int32_t rank,
                          source.importer->rank(source.path));  // may be a name's
   const uint64_t stamp =
       base::HashCombine(static_cast<uint64_t>(files), static_cast<uint64_t>(rank) + 1);
-  return static_cast<int64_t>(base::HashCombine(stamp, base::HashString(SONDE_VERSION) + kReading));
+  return static_cast<int64_t>(base::HashCombine(stamp, base::HashString(SONDE_VERSION) + reading));
 }
 
 // What is a store already is not made from anything.
@@ -116,6 +117,10 @@ Result<std::vector<Place>> StorePlaces(const TraceSource& source, int64_t stamp)
   std::vector<Place> places;
   if (source.importer->is_ours) places.push_back({StorePath(source), 0777});
   auto folder = CacheFolder();
+  if (folder.ok()) {
+    const Status trusted = CheckCacheFolder(*folder);
+    if (!trusted.ok()) folder = trusted;
+  }
   if (folder.ok()) {
     places.push_back({CachedStore(*folder, source, stamp), kOnlyForTheUser});
   } else if (places.empty()) {
@@ -203,6 +208,38 @@ Status WithFirstPlace(const std::vector<Place>& places,
                    unwritable.message(), "): set XDG_CACHE_HOME to a folder that can be written"));
 }
 
+// What the store beside a capture holds.
+struct FinishedStore {
+  std::unique_ptr<store::Store> store;
+  int64_t rows = 0;    // slices and events of memory
+  int64_t end_ns = 0;  // of its last slice
+};
+
+// The store beside the records where it was made when their files were others, else none. One made
+// from the same files by another reading gives way to this one, whatever it holds.
+std::optional<FinishedStore> StoreOfOtherFiles(const TraceSource& source,
+                                               const store::StoreOptions& options) {
+  const std::string path = StorePath(source);
+  if (!source.importer->is_ours || !base::IsRegularFile(path)) return {};
+  auto opened = store::Store::OpenReadOnly(path, {.threads = options.threads});
+  if (!opened.ok()) return {};  // damaged, or of another version: what is read now is all there is
+  for (uint64_t reading = 0; reading <= kReading; ++reading) {
+    const auto stamp = StampOf(source, reading);
+    if (!stamp.ok() || *stamp == (*opened)->source_stamp()) return {};
+  }
+  const auto held = (*opened)->Query(
+      "SELECT count(*) + (SELECT count(*) FROM memory_event_), "
+      "coalesce(max(ts + greatest(dur, 0)), 0)::BIGINT FROM slice_");
+  if (!held.ok()) return {};
+  return FinishedStore{std::move(*opened), held->Int(0, 0), held->Int(1, 0)};
+}
+
+// Records that hold less than the store once made from them, and nothing later, are what is left of
+// those records: they never take its place.
+bool IsLessThan(const ImportSummary& read, const FinishedStore& finished) {
+  return read.slices + read.memory_events < finished.rows && read.end_ns <= finished.end_ns;
+}
+
 Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
                              const std::string& store_path, const ImportOptions& options,
                              bool rows_in_memory) {
@@ -210,6 +247,7 @@ Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
   store::StoreOptions store_options;
   store_options.threads = options.threads;
   if (source.importer->import == nullptr) {
+    FinishRemoval(source.path).IgnoreError();  // the next command tries again
     SONDE_ASSIGN_OR_RETURN(result.summary.rank, source.importer->rank(source.path));
     SONDE_ASSIGN_OR_RETURN(result.store,
                            store::Store::OpenReadOnly(StorePath(source), store_options));
@@ -219,9 +257,21 @@ Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
   // What has been written needs not stay in memory: an import reads nothing of it again but slices.
   store_options.filling_memory_bytes = kImportDatabaseBytes;
   store_options.source_stamp = stamp;
+  auto finished = StoreOfOtherFiles(source, store_options);
   SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
   SONDE_ASSIGN_OR_RETURN(result.summary,
                          source.importer->import(source.path, *result.store, options));
+  if (finished && IsLessThan(result.summary, *finished)) {
+    result.store = std::move(finished->store);
+    result.kept_finished = base::Concat(
+        "the records in '", source.path, "' hold less (",
+        std::to_string(result.summary.slices + result.summary.memory_events),
+        ") than the store made from them before (", std::to_string(finished->rows),
+        "): some were removed or damaged since, so the store is used; to read the records all the "
+        "same, move '",
+        result.store->path(), "' away");
+    return result;
+  }
   SONDE_RETURN_IF_ERROR(result.store->EndFilling());
   return result;
 }
@@ -341,6 +391,8 @@ Result<std::unique_ptr<store::Store>> OpenOrImport(
   store_options.threads = options.threads;
   SONDE_ASSIGN_OR_RETURN(const auto places, StorePlaces(source, stamp));
   for (const auto& [path, folder_mode] : places) {
+    const bool is_cached = !source.importer->is_ours || path != StorePath(source);
+    if (is_cached && !IsOwnFile(path)) continue;
     auto store = OpenCurrent(path, stamp, store_options);
     if (store == nullptr) continue;
     if (!source.importer->is_ours) TouchStore(path);
@@ -350,11 +402,13 @@ Result<std::unique_ptr<store::Store>> OpenOrImport(
   std::unique_ptr<store::Store> made;
   SONDE_RETURN_IF_ERROR(WithFirstPlace(places, notify, [&](const std::string& path) -> Status {
     SONDE_ASSIGN_OR_RETURN(ImportedTrace imported, ImportPublished(source, stamp, path, options));
+    if (!imported.kept_finished.empty()) notify(imported.kept_finished);
     NotifyOfChoices(imported.summary, notify);
     made = std::move(imported.store);
     return {};
   }));
-  if (made->path() == places.back().path) {
+  const auto cache = CacheFolder();
+  if (cache.ok() && base::DirName(made->path()) == *cache) {
     PruneCache(std::string(base::DirName(made->path())), CacheLimit(), ::time(nullptr));
   }
   return made;

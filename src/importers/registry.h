@@ -56,6 +56,9 @@ Status WithStorePath(const TraceSource& source, const std::string& spare,
 struct ImportedTrace {
   std::unique_ptr<store::Store> store;
   ImportSummary summary;
+  // A line for the user where the records hold less than a finished store of the same trace, which
+  // then stays and is `store`; "" where the records were read.
+  std::string kept_finished = {};
 };
 Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& store_path,
                                   const ImportOptions& options);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/host/parallel.h"
+#include "base/host/private_folder.h"
 #include "base/status.h"
 
 // DuckDB's own names: duckdb_database and duckdb_connection point to them.
@@ -17,6 +18,7 @@ namespace sonde::store::internal {
 struct Database {
   _duckdb_database* handle = nullptr;
   bool is_attached = false;  // the store lies in a database called "store" beside an empty one
+  std::unique_ptr<base::PrivateFolder> spill;  // null: what does not fit into memory fails
   std::unique_ptr<base::TaskGroup> opening;
   Status opened;
   Database() = default;

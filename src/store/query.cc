@@ -2,12 +2,15 @@
 #include <duckdb.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/files.h"
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_statements.h"
@@ -18,6 +21,7 @@
 namespace sonde::store {
 std::string_view Chunk::Text(size_t column, size_t row) const {
   CHECK(columns_[column].type == ValueType::kText, "column is not text: cast in the query");
+  if (IsNull(column, row)) return {};  // what lies there is arbitrary
   auto* text = static_cast<duckdb_string_t*>(columns_[column].data) + row;
   return {duckdb_string_t_data(text), duckdb_string_t_length(*text)};
 }
@@ -366,7 +370,22 @@ Status Store::ScanWithColumns(const std::string& sql,
 }
 
 Status Store::WriteParquet(const std::string& sql, const std::string& path) const {
-  return internal::WriteParquet(*database_, sql, path, nullptr);
+  if (database_->spill == nullptr) {
+    return internal::WriteParquet(*database_, sql, path, nullptr);
+  }
+  // The one folder that the database may write.
+  static std::atomic<int> next = 0;
+  const std::string made =
+      Concat(database_->spill->path(), "/export-", std::to_string(next++), ".parquet");
+  SONDE_RETURN_IF_ERROR(internal::WriteParquet(*database_, sql, made, nullptr));
+  std::error_code error;
+  std::filesystem::rename(made, path, error);
+  if (error == std::errc::cross_device_link) {
+    std::filesystem::copy_file(made, path, std::filesystem::copy_options::overwrite_existing,
+                               error);
+    base::RemoveTree(made).IgnoreError();  // goes with its folder
+  }
+  return error ? base::ErrnoStatus(error.value(), "write", path) : Status();
 }
 
 Result<ResultTable> Store::Query(const std::string& sql) const {

@@ -1,4 +1,4 @@
-// The file that schema_template_main.cc has made, as it is.
+// The files that schema_template_main.cc has made, as they are.
         .section .rodata
         .balign 16
         .globl  sonde_schema_template_begin
@@ -8,5 +8,13 @@ sonde_schema_template_begin:
         .globl  sonde_schema_template_end
         .hidden sonde_schema_template_end
 sonde_schema_template_end:
+        .byte   0
+        .globl  sonde_schema_signature_begin
+        .hidden sonde_schema_signature_begin
+sonde_schema_signature_begin:
+        .incbin "schema_signature.txt"
+        .globl  sonde_schema_signature_end
+        .hidden sonde_schema_signature_end
+sonde_schema_signature_end:
         .byte   0
         .section .note.GNU-stack,"",%progbits

@@ -9,4 +9,7 @@ namespace sonde::store {
 // The bytes of the file.
 std::string_view SchemaTemplate();
 
+// What kSignatureQuery (schema_check.h) gives for it.
+std::string_view SchemaSignature();
+
 }  // namespace sonde::store

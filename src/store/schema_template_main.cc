@@ -1,12 +1,14 @@
-// Makes the file of SchemaTemplate() (schema_template.h); runs when Sonde is built.
+// Makes the files of SchemaTemplate() and SchemaSignature() (schema_template.h); runs when Sonde is
+// built.
 //
-//   sonde_schema_template FILE
+//   sonde_schema_template FILE SIGNATURE_FILE
 #include <duckdb.h>
 
 #include <cstdio>
 #include <string>
 
 #include "store/schema.h"
+#include "store/schema_check.h"
 
 namespace {
 
@@ -33,16 +35,30 @@ bool MakeTables(duckdb_connection connection) {
   return Execute(connection, sql + "COMMIT") && Execute(connection, "CHECKPOINT");
 }
 
+bool WriteSignature(duckdb_connection connection, const char* path) {
+  duckdb_result result = {};
+  const std::string sql(sonde::store::kSignatureQuery);
+  bool done = duckdb_query(connection, sql.c_str(), &result) == DuckDBSuccess;
+  char* text = done ? duckdb_value_varchar(&result, 0, 0) : nullptr;
+  std::FILE* file = text == nullptr ? nullptr : std::fopen(path, "we");
+  done = file != nullptr && std::fputs(text, file) >= 0;
+  if (file != nullptr) done = std::fclose(file) == 0 && done;
+  duckdb_free(text);
+  duckdb_destroy_result(&result);
+  return done;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 3) return 2;
   std::remove(argv[1]);
   duckdb_database database = nullptr;
   duckdb_connection connection = nullptr;
   const bool made = duckdb_open(":memory:", &database) == DuckDBSuccess &&
                     duckdb_connect(database, &connection) == DuckDBSuccess &&
                     Execute(connection, AttachNew(argv[1])) && MakeTables(connection) &&
+                    WriteSignature(connection, argv[2]) &&
                     Execute(connection, "USE memory; DETACH store");
   duckdb_disconnect(&connection);
   duckdb_close(&database);

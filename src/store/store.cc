@@ -18,10 +18,12 @@
 #include "base/hash.h"
 #include "base/host/temporary.h"
 #include "base/strings.h"
+#include "base/temporaries.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_lazy.h"
 #include "store/row_tables.h"
 #include "store/schema.h"
+#include "store/schema_check.h"
 #include "store/schema_template.h"
 #include "store/zoom_build.h"
 #include "store/zoom_index.h"
@@ -94,9 +96,14 @@ struct Config {
   }
 };
 
-std::string TemporaryDirectory(const StoreOptions& options) {
-  if (!options.temporary_directory.empty()) return options.temporary_directory;
-  return base::TemporaryRoot();
+// Where the database puts what does not fit into memory. Names there are always the same, so each
+// database has a folder of its own, and nobody else can put files of those names into it.
+std::string SpillFolder(Database& database) {
+  if (database.spill == nullptr) {
+    auto made = base::PrivateFolder::Make("spill");
+    if (made.ok()) database.spill = *std::move(made);  // else statements do without
+  }
+  return database.spill == nullptr ? std::string() : database.spill->path();
 }
 
 // What a database is opened for.
@@ -121,7 +128,7 @@ Status Open(const std::string& file, Use use, const StoreOptions& options, Datab
   SONDE_RETURN_IF_ERROR(config.Set("autoload_known_extensions", "false"));
   // A user's INSTALL must not open a connection either.
   SONDE_RETURN_IF_ERROR(config.Set("custom_extension_repository", "/nonexistent"));
-  SONDE_RETURN_IF_ERROR(config.Set("temp_directory", TemporaryDirectory(options)));
+  SONDE_RETURN_IF_ERROR(config.Set("temp_directory", SpillFolder(database)));
   if (use == Use::kReading) {
     SONDE_RETURN_IF_ERROR(config.Set("access_mode", "READ_ONLY"));
   } else {
@@ -272,15 +279,11 @@ Store::~Store() {
 }
 
 Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const StoreOptions& options) {
-  // Threads of one process may make the same store, of two equal traces.
-  static std::atomic<uint32_t> next = 0;
-  const std::string temporary =
-      Concat(path, ".tmp.", std::to_string(::getpid()), ".", std::to_string(next++));
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
-  std::unique_ptr<Store> store(new Store(path, temporary, nullptr));
+  base::RemoveLeftovers(std::string(base::DirName(path)));
+  std::unique_ptr<Store> store(new Store(path, base::TemporaryBeside(path), nullptr));
   store->source_stamp_ = options.source_stamp;
   store->store_id_ = NewStoreId(options.source_stamp);
-  store->temporary_directory_ = TemporaryDirectory(options);
   store->options_ = options;
   if (options.rows_in_memory) {
     store->rows_ = std::make_shared<RowTables>();
@@ -320,11 +323,13 @@ Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
                std::to_string(version->Int(0, 0)), ", this program reads version ",
                std::to_string(kSchemaVersion), "; run sonde analyse again"));
   }
+  SONDE_RETURN_IF_ERROR(CheckTables(*store));
   SONDE_ASSIGN_OR_RETURN(const auto info,
                          store->Query("SELECT source_stamp, store_id FROM store_info_"));
   store->source_stamp_ = info.Int(0, 0);
   store->store_id_ = info.Int(1, 0);
-  store->temporary_directory_ = TemporaryDirectory(options);
+  store->temporary_directory_ =
+      store->database_->spill == nullptr ? base::TemporaryRoot() : store->database_->spill->path();
   return store;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -245,6 +246,67 @@ TEST_F(StoreTest, SaysWhatIsWrong) {
   EXPECT_FALSE(store->Query("SELECT no_such_column FROM slice").ok());
   EXPECT_FALSE(store->Query("SELECT 9223372036854775807::HUGEINT * 4 AS big").ok());
   EXPECT_FALSE(store->Execute("INSTALL sqlite").ok());
+}
+
+// As a file that somebody else wrote or that is damaged.
+TEST_F(StoreTest, AStoreWithOtherTablesIsRefused) {
+  for (const char* change :
+       {"ALTER TABLE step_ DROP COLUMN rank", "DROP TABLE step_",
+        "ALTER TABLE step_ ALTER COLUMN rank TYPE VARCHAR", "CREATE TABLE more_ (x INTEGER)",
+        "ALTER TABLE step_ RENAME COLUMN rank TO renamed"}) {
+    auto created = Store::Create(path_);
+    ASSERT_TRUE(created.ok());
+    Fill(**created, 10);
+    auto transaction = (*created)->Begin();
+    ASSERT_TRUE(transaction.ok());
+    const Status changed = transaction->Execute(change);
+    ASSERT_TRUE(changed.ok()) << change << changed.message();
+    ASSERT_TRUE(transaction->Commit().ok());
+    ASSERT_TRUE((*created)->Publish().ok());
+    created->reset();
+    const auto opened = Store::OpenReadOnly(path_);
+    EXPECT_EQ(opened.status().code(), base::StatusCode::kCorruptData) << change;
+  }
+}
+
+TEST_F(StoreTest, AnAbsentTextIsEmpty) {
+  auto created = Store::Create(path_);
+  ASSERT_TRUE(created.ok());
+  Fill(**created, 10);
+  auto transaction = (*created)->Begin();
+  ASSERT_TRUE(transaction.ok());
+  ASSERT_TRUE(transaction->Execute("INSERT INTO name_ VALUES (2, NULL)").ok());
+  ASSERT_TRUE(transaction->Commit().ok());
+  ASSERT_TRUE((*created)->Publish().ok());
+  created->reset();
+  const auto store = Store::OpenReadOnly(path_);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  const auto names = (*store)->Names();
+  ASSERT_TRUE(names.ok()) << names.status().message();
+  EXPECT_EQ(names->back(), "");
+}
+
+// Names in the folder of temporary files are always the same: two databases must not share one.
+TEST_F(StoreTest, EachDatabaseSpillsIntoAPrivateFolder) {
+  {
+    auto created = Store::Create(path_);
+    ASSERT_TRUE(created.ok());
+    Fill(**created, 10);
+    ASSERT_TRUE((*created)->Publish().ok());
+  }
+  std::string folder;
+  {
+    const auto one = Store::OpenReadOnly(path_);
+    const auto two = Store::OpenReadOnly(path_);
+    ASSERT_TRUE(one.ok() && two.ok());
+    folder = (*one)->temporary_directory();
+    EXPECT_NE(folder, (*two)->temporary_directory());
+    struct stat info{};
+    ASSERT_EQ(::lstat(folder.c_str(), &info), 0);
+    EXPECT_TRUE(S_ISDIR(info.st_mode));
+    EXPECT_EQ(info.st_mode & 0777U, 0700U);
+  }
+  EXPECT_FALSE(base::PathExists(folder));
 }
 
 TEST_F(StoreTest, ReadsEveryKindOfValue) {

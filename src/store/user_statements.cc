@@ -1,15 +1,12 @@
 #include "store/user_statements.h"
 
 #include <duckdb.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <random>
 #include <utility>
 
 #include "base/files.h"
-#include "base/host/temporary.h"
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_lazy.h"
@@ -40,15 +37,6 @@ std::string ViewOf(std::string_view name, std::span<const ColumnInfo> columns,
   return sql;
 }
 
-// Statements are let into the folder of temporary files, closed or not: one of its own, whose name
-// nobody can have taken before.
-std::string NewFolder() {
-  std::random_device random;
-  const uint64_t number = (uint64_t{random()} << 32U) | random();
-  return Concat(base::TemporaryRoot(), "/sonde-statements-", std::to_string(::getpid()), "-",
-                std::to_string(number));
-}
-
 // The stores are attached while that is allowed; then the door is closed for good.
 std::vector<std::string> Preparation(const std::vector<RankStore>& stores, int threads,
                                      const std::string& folder) {
@@ -74,13 +62,10 @@ std::vector<std::string> Preparation(const std::vector<RankStore>& stores, int t
 
 }  // namespace
 
-UserStatements::UserStatements(std::unique_ptr<internal::Database> database, std::string folder)
-    : database_(std::move(database)), folder_(std::move(folder)) {}
+UserStatements::UserStatements(std::unique_ptr<internal::Database> database)
+    : database_(std::move(database)) {}
 
-UserStatements::~UserStatements() {
-  database_.reset();
-  if (base::PathExists(folder_)) base::RemoveTree(folder_).IgnoreError();  // temporary files
-}
+UserStatements::~UserStatements() = default;
 
 Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<RankStore>& stores,
                                                              int threads) {
@@ -94,12 +79,12 @@ Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<R
     return base::InternalError("cannot open a database in memory");
   }
   SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(*database));
-  std::string folder = NewFolder();
-  for (const std::string& statement : Preparation(stores, threads, folder)) {
+  // Statements are let into the folder of temporary files, closed or not: one of its own.
+  SONDE_ASSIGN_OR_RETURN(database->spill, base::PrivateFolder::Make("statements"));
+  for (const std::string& statement : Preparation(stores, threads, database->spill->path())) {
     SONDE_RETURN_IF_ERROR(connection->Execute(statement));
   }
-  return std::unique_ptr<UserStatements>(
-      new UserStatements(std::move(database), std::move(folder)));
+  return std::unique_ptr<UserStatements>(new UserStatements(std::move(database)));
 }
 
 Status UserStatements::Scan(const std::string& sql,
@@ -113,9 +98,8 @@ Status UserStatements::Scan(const std::string& sql,
 Result<std::string> UserStatements::WriteParquet(const std::string& sql,
                                                  Cancellation* cancellation) const {
   static std::atomic<int> next = 0;
-  constexpr mode_t kOnlyForTheUser = 0700;
-  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder_, kOnlyForTheUser));
-  std::string path = Concat(folder_, "/export-", std::to_string(next++), ".parquet");
+  std::string path =
+      Concat(database_->spill->path(), "/export-", std::to_string(next++), ".parquet");
   const Status status = internal::WriteParquet(*database_, sql, path, cancellation);
   if (status.ok()) return path;
   base::RemoveTree(path).IgnoreError();  // the failure above matters

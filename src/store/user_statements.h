@@ -59,9 +59,8 @@ class UserStatements {
                                    Cancellation* cancellation = nullptr) const;
 
  private:
-  UserStatements(std::unique_ptr<internal::Database> database, std::string folder);
+  explicit UserStatements(std::unique_ptr<internal::Database> database);
   std::unique_ptr<internal::Database> database_;
-  std::string folder_;  // of temporary files; there once it is needed
 };
 
 namespace internal {

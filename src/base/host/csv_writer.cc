@@ -4,6 +4,19 @@
 
 namespace sonde::base {
 
+bool RunsInSpreadsheet(std::string_view text) {
+  if (text.size() < 2) return false;
+  const bool is_signed = text[0] == '+' || text[0] == '-';
+  if (!is_signed) return text[0] == '=' || text[0] == '@' || text[0] == '\t' || text[0] == '\r';
+  const std::string_view rest = text.substr(1);
+  if (rest == "inf" || rest == "nan" || rest == "Infinity" || rest == "NaN") return false;
+  return rest.find_first_not_of("0123456789.,eE%+- ") != std::string_view::npos;
+}
+
+void CsvWriter::ForeignText(std::string_view text) {
+  Text(RunsInSpreadsheet(text) ? Concat("'", text) : std::string(text));
+}
+
 void CsvWriter::Plain(std::string_view text) {
   if (cells_in_row_ > 0) buffer_.Append(',');
   buffer_.Append(text);

@@ -19,12 +19,18 @@
 
 namespace sonde::base {
 
+// Whether a spreadsheet that opens the file would run the text: as a formula, or as a command that
+// such a formula may hold. Signs before numbers, percentages, inf and nan are none.
+bool RunsInSpreadsheet(std::string_view text);
+
 class CsvWriter {
  public:
   // `file` may be null: then Take() returns the text.
   explicit CsvWriter(AtomicFile* file) : buffer_(file), file_(file) {}
 
   void Text(std::string_view text);
+  // The same for texts that others chose: with "'" before what a spreadsheet would run.
+  void ForeignText(std::string_view text);
   void Int(int64_t value);
   void Uint(uint64_t value);
   // As Python's repr(): "0.1", "3.0", "1e-05".

@@ -27,6 +27,23 @@ TEST(CsvWriter, QuotesAsPythonDoes) {
             "\"\"\r\n");
 }
 
+TEST(CsvWriter, DefusesWhatASpreadsheetWouldRun) {
+  for (const char* text : {"=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "+cmd|'x'!A", "-2+cmd|'x'!A",
+                           "\t=1", "\r=1", "-HYPERLINK(\"http://x\")"}) {
+    EXPECT_TRUE(RunsInSpreadsheet(text)) << text;
+  }
+  for (const char* text : {"", "-", "=", "-1", "+1.5e-7", "-3.2%", "-inf", "-nan", "a=b",
+                           "aten::add", "1-2", "-1, -2", "'=1"}) {
+    EXPECT_FALSE(RunsInSpreadsheet(text)) << text;
+  }
+  CsvWriter csv(nullptr);
+  csv.ForeignText("=HYPERLINK(\"http://x\",\"y\")");
+  csv.ForeignText("-1.5");
+  csv.Text("=1+1");
+  csv.EndRow();
+  EXPECT_EQ(csv.Take(), "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\",-1.5,=1+1\r\n");
+}
+
 TEST(CsvWriter, WritesFiles) {
   const TestFolder folder;
   auto file = AtomicFile::Create(folder.File("a.csv"));

@@ -1,5 +1,8 @@
 #include "exporters/format/line_buffer.h"
 
+#include "base/host/csv_writer.h"
+#include "base/strings.h"
+
 namespace sonde::exporters {
 namespace internal {
 namespace {
@@ -43,6 +46,7 @@ void LineBuffer::FormatSeconds(int64_t seconds) {
 }
 
 std::string CsvCell(std::string_view text) {
+  if (base::RunsInSpreadsheet(text)) return CsvCell(base::Concat("'", text));
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string cell = "\"";
   for (const char c : text) {

@@ -145,7 +145,8 @@ class LineBuffer {
   std::array<char, kMaxDigits> seconds_text_ = {};
 };
 
-// A fragment for a cell of a CSV row, quoted as Python's csv module does, where needed.
+// A fragment for a cell of a CSV row, quoted as Python's csv module does, where needed; with "'"
+// before a text that a spreadsheet would run.
 std::string CsvCell(std::string_view text);
 
 }  // namespace sonde::exporters

@@ -23,9 +23,8 @@ Status ExportParquet(const ExportContext& context) {
   for (const std::string_view table : tables) {
     const std::string path =
         base::JoinPath(folder.temporary_path(), base::Concat(table, ".parquet"));
-    SONDE_RETURN_IF_ERROR(context.store->Execute(
-        base::Concat("COPY (SELECT * FROM \"", table, "\") TO '", base::ReplaceAll(path, "'", "''"),
-                     "' (FORMAT parquet, COMPRESSION zstd)")));
+    SONDE_RETURN_IF_ERROR(
+        context.store->WriteParquet(base::Concat("SELECT * FROM \"", table, "\""), path));
   }
   return folder.Commit();
 }

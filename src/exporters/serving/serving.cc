@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "exporters/format/line_buffer.h"
 
 namespace sonde::exporters {
 namespace {
@@ -96,11 +97,6 @@ void RenderSlowest(const ServingSummary& summary, size_t count, std::string& out
     line.pop_back();
     out += Concat(line, "  ", request.reason, "\n");
   }
-}
-
-std::string CsvCell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  return Concat("\"", base::ReplaceAll(text, "\"", "\"\""), "\"");
 }
 
 std::string Csv(const store::ResultTable& table) {

@@ -1,6 +1,7 @@
 // Damaged captures: cut off at every byte, bytes changed, files missing. Nothing may crash, and
 // what is whole must still be read.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -171,6 +172,40 @@ TEST_F(DamageTest, AFileThatCannotBeOpenedCostsOnlyItself) {
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_EQ((*loaded)->trace.slices, static_cast<int64_t>(kChunks * kRangesPerChunk));
   EXPECT_EQ((*loaded)->trace.issues.Count("file_unreadable"), 4);
+}
+
+// No checksum covers a ring: its ids may be anything. Each is used as an index somewhere.
+TEST_F(DamageTest, IdsThatTheDictionaryDoesNotHoldAreNone) {
+  constexpr int64_t kMostKilobytes = 256 << 10U;
+  rusage before{};
+  ::getrusage(RUSAGE_SELF, &before);
+  for (const uint32_t id : {0xffffffffU, 0x80000000U, 0x7fffffffU, 1000U}) {
+    CaptureBuilder c = SmallCapture();
+    uint64_t at = 9000;
+    for (uint8_t kind = 1; kind <= static_cast<uint8_t>(RecordKind::kSpanEnd); ++kind) {
+      capture::Record record{};
+      record.ticks = at += 10;
+      record.dur_kind = capture::PackDurKind(5, static_cast<RecordKind>(kind), 255);
+      record.name = record.args = record.link = id;
+      record.sequence = static_cast<int32_t>(id);
+      c.Add(1, record);
+    }
+    const std::vector<Range> open = {
+        {.begin = at + 20, .name = id, .args = id, .link = id, .sequence = -5}};
+    const std::string ring = c.Ring(1, 11, 64, 0, open);
+    ASSERT_TRUE(base::WriteFileAtomically(folder_ + "/SONDE/ring_1.sonde", ring).ok());
+    const auto sources = FindTraces(folder_);
+    ASSERT_TRUE(sources.ok());
+    const auto imported = ImportTrace((*sources)[0], folder_ + "/trace.duckdb", {});
+    ASSERT_TRUE(imported.ok()) << id << imported.status().message();
+    const auto issues = imported->store->Query(
+        "SELECT sum(count)::BIGINT FROM import_issue WHERE code = 'record_unknown_id'");
+    ASSERT_TRUE(issues.ok());
+    EXPECT_GT(issues->Int(0, 0), 10) << id;
+  }
+  rusage after{};
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, kMostKilobytes);
 }
 
 TEST_F(DamageTest, RingsThatMakeNoSense) {

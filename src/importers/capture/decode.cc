@@ -1,4 +1,5 @@
 // From slots to the stage of a thread.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -25,8 +26,9 @@ uint64_t LinkAndSequence(const Record& record) {
 
 class Decoder {
  public:
-  Decoder(ThreadStage& stage, const TickClock& clock, store::ImportIssues& issues)
-      : stage_(stage), begin_clock_(clock), end_clock_(clock), issues_(issues) {}
+  Decoder(ThreadStage& stage, const TickClock& clock, const KnownIds& known,
+          store::ImportIssues& issues)
+      : stage_(stage), begin_clock_(clock), end_clock_(clock), known_(known), issues_(issues) {}
 
   // `slots` holds `count` slots; returns how many were used: a pair may be cut at the end.
   void Run(const std::byte* slots, size_t count) {
@@ -61,9 +63,9 @@ class Decoder {
     node.end = open ? kOpenEnd : end_clock_.ToNs(record.ticks + ticks);
     if (node.end < node.ts) [[unlikely]]
       node.end = node.ts;  // ticks beyond 64 bits
-    node.name = record.name;
-    node.args = record.args;
-    node.link = record.link;
+    node.name = Name(record.name);
+    node.args = Args(record.args);
+    node.link = HasStack(kind) ? Known(record.link, known_.stacks) : record.link;
     node.sequence = record.sequence;
     node.kind = kind;
     node.domain = capture::DomainOf(record);
@@ -79,19 +81,21 @@ class Decoder {
     const int64_t ts = end_clock_.ToNs(record.ticks);
     switch (kind) {
       case RecordKind::kMark:
-        stage_.marks.push_back({ts, record.name, record.args, capture::DomainOf(record)});
+        stage_.marks.push_back(
+            {ts, Name(record.name), Args(record.args), capture::DomainOf(record)});
         break;
       case RecordKind::kCounter:
-        stage_.counters.push_back({ts, record.name, std::bit_cast<double>(ArgsAndLink(record))});
+        stage_.counters.push_back(
+            {ts, Name(record.name), std::bit_cast<double>(ArgsAndLink(record))});
         break;
       case RecordKind::kFlowOut:
       case RecordKind::kFlowIn:
         stage_.flows.push_back(
-            {ts, ArgsAndLink(record), kNoNode, record.name, kind == RecordKind::kFlowOut});
+            {ts, ArgsAndLink(record), kNoNode, Name(record.name), kind == RecordKind::kFlowOut});
         break;
       case RecordKind::kSpanBegin:
       case RecordKind::kSpanEnd:
-        stage_.spans.push_back({ts, LinkAndSequence(record), record.name, record.args,
+        stage_.spans.push_back({ts, LinkAndSequence(record), Name(record.name), Args(record.args),
                                 capture::DomainOf(record), kind == RecordKind::kSpanBegin});
         break;
       default:
@@ -113,9 +117,23 @@ class Decoder {
     stage_.memory.push_back(event);
   }
 
+  static bool HasStack(RecordKind kind) {
+    return kind != RecordKind::kBackwardNode && kind != RecordKind::kCollectiveWork;
+  }
+  // Which unknown names there are is counted with the nodes that have them (import.cc).
+  uint32_t Name(uint32_t id) const { return std::min(id, known_.names); }
+  uint32_t Args(uint32_t id) { return Known(id, known_.args); }
+  uint32_t Known(uint32_t id, uint32_t count) {
+    if (id < count || id == 0) [[likely]]
+      return id;
+    issues_.Add(kUnknownId, "");
+    return 0;
+  }
+
   ThreadStage& stage_;
   TickClock::Cursor begin_clock_;
   TickClock::Cursor end_clock_;
+  const KnownIds known_;
   store::ImportIssues& issues_;
   MemoryHead memory_head_{};
   bool half_memory_ = false;
@@ -138,13 +156,14 @@ TrackKind TrackOf(RecordKind kind) {
   }
 }
 
-ThreadStage Decode(const ThreadSlots& slots, const TickClock& clock, store::ImportIssues& issues) {
+ThreadStage Decode(const ThreadSlots& slots, const TickClock& clock, const KnownIds& known,
+                   store::ImportIssues& issues) {
   ThreadStage stage;
   stage.thread_index = slots.thread_index;
   size_t total = slots.open.size();
   for (const SlotRun& run : slots.runs) total += run.count;
   stage.nodes.reserve(total);
-  Decoder decoder(stage, clock, issues);
+  Decoder decoder(stage, clock, known, issues);
   uint64_t next = slots.runs.empty() ? 0 : slots.runs[0].first_slot;
   for (const SlotRun& run : slots.runs) {
     if (run.first_slot != next) decoder.Break();

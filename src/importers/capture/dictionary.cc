@@ -87,7 +87,7 @@ class Reader {
   template <class T>
   T* At(std::vector<T>& list, uint32_t id) {
     if (id >= list.size()) {
-      if (id > list.size() + kIdSlack) {
+      if (id > entries_ + kIdSlack) {
         issues_.Add(kGarbledDictionary, "dictionary");
         return nullptr;
       }
@@ -98,6 +98,7 @@ class Reader {
 
   void Take(const EntryHead& head, std::span<const std::byte> payload) {
     const std::string_view text = base::AsText(payload);
+    ++entries_;
     switch (static_cast<EntryType>(head.type)) {
       case EntryType::kName:
         if (auto* name = At(dictionary_.names, head.id)) *name = text;
@@ -184,6 +185,7 @@ class Reader {
   Dictionary& dictionary_;
   store::ImportIssues& issues_;
   size_t searched_ = 0;
+  uint64_t entries_ = 0;  // read so far
 };
 
 }  // namespace

@@ -39,8 +39,16 @@ std::string CaptureFolder(const std::string& path) {
   return base::IsDirectory(inside) ? inside : path;
 }
 
-Result<CaptureFiles> ListCapture(const std::string& path) {
-  const std::string folder = CaptureFolder(path);
+// Once it is there beside the store, the records count as removed: what was not removed yet,
+// because the program was killed meanwhile, is no capture any more.
+constexpr std::string_view kRemovedMark = "records_removed";
+
+bool AreRemoved(const std::string& folder) {
+  return base::PathExists(base::JoinPath(folder, kRemovedMark)) &&
+         base::IsRegularFile(base::JoinPath(folder, "trace.duckdb"));
+}
+
+Result<CaptureFiles> ListFiles(const std::string& folder) {
   SONDE_ASSIGN_OR_RETURN(const auto entries, base::ListDirectory(folder));
   CaptureFiles files;
   for (const base::DirectoryEntry& entry : entries) {
@@ -50,7 +58,13 @@ Result<CaptureFiles> ListCapture(const std::string& path) {
                                                                         : nullptr;
     if (list != nullptr) list->push_back(base::JoinPath(folder, entry.name));
   }
-  if (files.dictionaries.empty()) {
+  return files;
+}
+
+Result<CaptureFiles> ListCapture(const std::string& path) {
+  const std::string folder = CaptureFolder(path);
+  SONDE_ASSIGN_OR_RETURN(CaptureFiles files, ListFiles(folder));
+  if (files.dictionaries.empty() || AreRemoved(folder)) {
     return base::NotFoundError(Concat("'", path, "' holds no capture of Sonde"));
   }
   return files;
@@ -144,6 +158,7 @@ void TakeIssues(CaptureTrace& trace) {
   for (const std::string_view text : dictionary.issues) {
     trace.issues.AddText(kRecorder, "", text);
   }
+  if (!MetadataOf(dictionary, "detached").empty()) trace.issues.Add(kDetached, "");
   if (!dictionary.end) {
     trace.issues.Add(kNoSessionEnd, "");
   } else if (dictionary.end->reason != capture::StopReason::kStopped &&
@@ -164,8 +179,11 @@ Status Stage(CaptureTrace& trace, ClockOffsets* clocks) {
   const Dictionary& dictionary = trace.dictionary;
   const TickClock clock(dictionary.clocks, dictionary.clock_kind, dictionary.created_realtime_ns,
                         trace.issues, SharedOffset(dictionary, clocks));
+  const KnownIds known{static_cast<uint32_t>(dictionary.names.size()),
+                       static_cast<uint32_t>(dictionary.args.size()),
+                       static_cast<uint32_t>(dictionary.stacks.size())};
   for (const ThreadSlots& slots : trace.slots.threads) {
-    trace.stages.push_back(Decode(slots, clock, trace.issues));
+    trace.stages.push_back(Decode(slots, clock, known, trace.issues));
     trace.stages.back().thread_id = static_cast<int32_t>(trace.stages.size()) - 1;
   }
   std::vector<std::vector<Node>> spans = PairSpans(trace.stages, trace.issues);
@@ -293,14 +311,24 @@ Result<int64_t> CaptureStamp(const std::string& path) {
 }
 
 Status RemoveRawRecords(const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
-  // Dictionaries last: what is left after a failure is still known as a capture.
-  for (const auto* list : {&files.rings, &files.segments, &files.dictionaries}) {
-    for (const std::string& file : *list) {
-      if (::unlink(file.c_str()) != 0) return base::ErrnoStatus(errno, "remove", file);
-    }
+  SONDE_RETURN_IF_ERROR(ListCapture(path).status());
+  const std::string folder = CaptureFolder(path);
+  if (!base::IsRegularFile(base::JoinPath(folder, "trace.duckdb"))) {
+    return base::FailedPreconditionError(
+        Concat("the records in '", path, "' stay: no store beside them holds what they say"));
   }
-  return {};
+  SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(base::JoinPath(folder, kRemovedMark), ""));
+  return FinishRemoval(path);
+}
+
+Status FinishRemoval(const std::string& path) {
+  const std::string folder = CaptureFolder(path);
+  if (!AreRemoved(folder)) return {};
+  SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListFiles(folder));
+  for (const auto* list : {&files.rings, &files.segments, &files.dictionaries}) {
+    for (const std::string& file : *list) SONDE_RETURN_IF_ERROR(base::RemoveTree(file));
+  }
+  return base::RemoveTree(base::JoinPath(folder, kRemovedMark));
 }
 
 Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::string& path,

@@ -26,8 +26,12 @@ Result<int32_t> CaptureRank(const std::string& path);
 Result<int64_t> CaptureStamp(const std::string& path);
 
 // Removes the files of the capture, which then cannot be imported again; other files of the folder
-// stay, the store among them.
+// stay. Fails where no store lies beside them. From one rename on all records are gone for every
+// reader: a kill at any moment leaves the whole capture or the store alone.
 Status RemoveRawRecords(const std::string& path);
+
+// Removes what a killed RemoveRawRecords left.
+Status FinishRemoval(const std::string& path);
 
 // Fills an empty store; the caller publishes it.
 Result<ImportSummary> ImportCapture(const std::string& path, store::Store& store,

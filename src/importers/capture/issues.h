@@ -35,6 +35,9 @@ inline constexpr IssueKind kRecoveredRing{
 inline constexpr IssueKind kNoSessionEnd{
     "capture_no_end", Severity::kInfo,
     "the recording was not ended by the program: it was killed, crashed or is still running"};
+inline constexpr IssueKind kDetached{
+    "capture_detached", Severity::kInfo,
+    "the process that started this one ended, and this one recorded on (a daemon)"};
 inline constexpr IssueKind kDropped{
     "records_dropped", Severity::kWarning,
     "a ring buffer was full and records were dropped; a larger ring or fewer switches help"};

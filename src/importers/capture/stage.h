@@ -117,8 +117,17 @@ inline bool IsRange(capture::RecordKind kind) {
 
 TrackKind TrackOf(capture::RecordKind kind);
 
-// Fills everything of the stage that needs no other record.
-ThreadStage Decode(const ThreadSlots& slots, const TickClock& clock, store::ImportIssues& issues);
+// How many ids a capture's dictionary knows, 0 (none) included.
+struct KnownIds {
+  uint32_t names = 0;
+  uint32_t args = 0;
+  uint32_t stacks = 0;
+};
+
+// Fills everything of the stage that needs no other record. From here on every id is one of
+// `known`: another argument set or stack is none and counted, another name is known.names.
+ThreadStage Decode(const ThreadSlots& slots, const TickClock& clock, const KnownIds& known,
+                   store::ImportIssues& issues);
 
 // Sorts nodes, finds parents, depth, modules and the owners of instants, splits overlaps off.
 // `spans` are ranges across threads that began on this one.

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/files.h"
-#include "base/host/temporary.h"
 #include "base/strings.h"
 
 namespace sonde::importers {
@@ -35,21 +34,12 @@ std::string UriPath(const std::string& path) {
 }
 
 // Database and log in a new folder, where SQLite may write.
-Result<std::string> CopyWithLog(const std::string& path) {
-  std::string folder = base::JoinPath(base::TemporaryRoot(), "sonde_db_XXXXXX");
-  if (::mkdtemp(folder.data()) == nullptr) {
-    return base::ErrnoStatus(errno, "make a temporary folder", folder);
-  }
+Result<std::unique_ptr<base::PrivateFolder>> CopyWithLog(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(auto folder, base::PrivateFolder::Make("database"));
   for (const char* suffix : {"", "-wal"}) {
-    const auto bytes = base::ReadFile(path + suffix);
-    const Status status =
-        bytes.ok()
-            ? base::WriteFileAtomically(base::JoinPath(folder, Concat("copy.db", suffix)), *bytes)
-            : bytes.status();
-    if (!status.ok()) {
-      base::RemoveTree(folder).IgnoreError();  // the first failure is the one to tell
-      return status;
-    }
+    SONDE_ASSIGN_OR_RETURN(const std::string bytes, base::ReadFile(path + suffix));
+    SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(
+        base::JoinPath(folder->path(), Concat("copy.db", suffix)), bytes));
   }
   return folder;
 }
@@ -158,20 +148,17 @@ Status CheckSchema(const std::string& path) {
   return status;
 }
 
-SqliteReader::SqliteReader(sqlite3* database, std::string path, std::string temporary_folder)
+SqliteReader::SqliteReader(sqlite3* database, std::string path,
+                           std::unique_ptr<base::PrivateFolder> temporary_folder)
     : database_(database), path_(std::move(path)), temporary_folder_(std::move(temporary_folder)) {}
 
 SqliteReader::SqliteReader(SqliteReader&& other) noexcept
     : database_(std::exchange(other.database_, nullptr)),
       path_(std::move(other.path_)),
-      temporary_folder_(std::exchange(other.temporary_folder_, {})),
+      temporary_folder_(std::move(other.temporary_folder_)),
       objects_(std::move(other.objects_)) {}
 
-SqliteReader::~SqliteReader() {
-  sqlite3_close(database_);
-  // A copy that stays behind in the temporary folder does no harm.
-  if (!temporary_folder_.empty()) base::RemoveTree(temporary_folder_).IgnoreError();
-}
+SqliteReader::~SqliteReader() { sqlite3_close(database_); }
 
 Status SqliteReader::Failure(std::string_view what) const {
   const char* why = database_ == nullptr ? "out of memory" : sqlite3_errmsg(database_);
@@ -181,18 +168,18 @@ Status SqliteReader::Failure(std::string_view what) const {
 Result<SqliteReader> SqliteReader::Open(const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(const uint64_t size, base::FileSize(path));
   if (size == 0) return base::CorruptDataError(Concat("'", path, "' is empty"));
-  std::string folder;
+  std::unique_ptr<base::PrivateFolder> folder;
   if (base::FileSize(path + "-wal").value_or(0) > 0) {
     SONDE_ASSIGN_OR_RETURN(folder, CopyWithLog(path));
   }
-  const std::string uri = folder.empty()
+  const std::string uri = folder == nullptr
                               ? SqliteUri(path)
-                              : Concat("file:", UriPath(base::JoinPath(folder, "copy.db")));
+                              : Concat("file:", UriPath(base::JoinPath(folder->path(), "copy.db")));
   sqlite3* database = nullptr;
   const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
-                    (folder.empty() ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
+                    (folder == nullptr ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
   const int code = sqlite3_open_v2(uri.c_str(), &database, flags, nullptr);
-  SqliteReader reader(database, path, folder);
+  SqliteReader reader(database, path, std::move(folder));
   if (code != SQLITE_OK) return reader.Failure("cannot open the database");
   // Else SQLite refuses a file that is cut off; so its tables are read up to where it ends.
   SONDE_RETURN_IF_ERROR(reader.Query("PRAGMA writable_schema = ON", [](const SqliteRow&) {}));

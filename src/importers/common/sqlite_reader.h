@@ -9,11 +9,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/host/private_folder.h"
 #include "base/status.h"
 
 struct sqlite3;
@@ -73,7 +75,7 @@ class SqliteReader {
 
   const std::string& path() const { return path_; }
   // Whether a write-ahead log was read too.
-  bool read_log() const { return !temporary_folder_.empty(); }
+  bool read_log() const { return temporary_folder_ != nullptr; }
   // In the order in which they were made.
   const std::vector<SqliteObject>& objects() const { return objects_; }
 
@@ -89,12 +91,13 @@ class SqliteReader {
   Status Query(const std::string& sql, const SqliteTake& take) const;
 
  private:
-  SqliteReader(sqlite3* database, std::string path, std::string temporary_folder);
+  SqliteReader(sqlite3* database, std::string path,
+               std::unique_ptr<base::PrivateFolder> temporary_folder);
   Status Failure(std::string_view what) const;
 
   sqlite3* database_ = nullptr;
   std::string path_;
-  std::string temporary_folder_;
+  std::unique_ptr<base::PrivateFolder> temporary_folder_;  // null: read where it lies
   std::vector<SqliteObject> objects_;
 };
 

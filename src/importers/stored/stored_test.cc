@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/strings.h"
 #include "base/test_folder.h"
 #include "importers/capture/import.h"
 #include "importers/capture/testing/capture_builder.h"
@@ -12,6 +13,91 @@ namespace sonde::importers {
 namespace {
 
 using testing::CaptureBuilder;
+
+// A capture with two ranges in the folder, and its store beside it.
+std::string MakeAnalysed(const base::TestFolder& folder) {
+  std::string span = folder.File("host_1_1_ascend_pt");
+  CaptureBuilder capture;
+  capture.Thread(1, 4242, 1, "main");
+  for (const uint64_t begin : {1000U, 3000U}) {
+    capture.Add(1, CaptureBuilder::Range{.kind = capture::RecordKind::kOp,
+                                         .begin = begin,
+                                         .end = begin + 1000,
+                                         .name = capture.Name("aten::add")});
+  }
+  capture.Flush(1);
+  capture.End(capture::StopReason::kStopped, 0);
+  EXPECT_TRUE(capture.Write(span).ok());
+  const auto found = FindTraces(span);
+  EXPECT_TRUE(found.ok() && ImportTrace((*found)[0], StorePath((*found)[0]), {.threads = 1}).ok());
+  return span;
+}
+
+int64_t Slices(const store::Store& store) {
+  const auto count = store.Query("SELECT count(*) FROM slice");
+  return count.ok() ? count->Int(0, 0) : -1;
+}
+
+// Whatever a command finds: two slices, and the store stays as full as it was.
+void ExpectNothingIsLost(const std::string& span, const std::string& where) {
+  const auto found = FindTraces(span);
+  ASSERT_TRUE(found.ok() && found->size() == 1) << where;
+  const auto queried = OpenOrImport((*found)[0], {.threads = 1}, [](std::string_view) {});
+  ASSERT_TRUE(queried.ok()) << where << queried.status().message();
+  EXPECT_EQ(Slices(**queried), 2) << where;
+  const auto imported = ImportUnpublished((*found)[0], StorePath((*found)[0]), {.threads = 1});
+  ASSERT_TRUE(imported.ok()) << where << imported.status().message();
+  const auto kept = store::Store::OpenReadOnly(StorePath((*found)[0]));
+  ASSERT_TRUE(kept.ok()) << where;
+  EXPECT_EQ(Slices(**kept), 2) << where;
+}
+
+// Each file of the capture gone or not, as kills between two removals in any order leave it.
+TEST(Stored, WhatIsLeftOfRecordsNeverTakesThePlaceOfTheirStore) {
+  const std::vector<std::string> files = {"dictionary_000001.sonde", "events_000001.sonde"};
+  for (unsigned gone = 0; gone < 1U << files.size(); ++gone) {
+    const base::TestFolder folder;
+    const std::string span = MakeAnalysed(folder);
+    for (size_t i = 0; i < files.size(); ++i) {
+      const std::string path = base::JoinPath(base::JoinPath(span, "SONDE"), files[i]);
+      if ((gone >> i & 1U) != 0) {
+        ASSERT_TRUE(base::RemoveTree(path).ok());
+      }
+    }
+    ExpectNothingIsLost(span, base::Concat("gone: ", std::to_string(gone), " "));
+  }
+}
+
+TEST(Stored, RecordsCutShortNeverTakeThePlaceOfTheirStore) {
+  const base::TestFolder folder;
+  const std::string span = MakeAnalysed(folder);
+  const std::string events = base::JoinPath(span, "SONDE/events_000001.sonde");
+  const auto bytes = base::ReadFile(events);
+  ASSERT_TRUE(bytes.ok());
+  for (const size_t size : {bytes->size() - 1, bytes->size() / 2, size_t{64}, size_t{0}}) {
+    ASSERT_TRUE(base::WriteFileAtomically(events, bytes->substr(0, size)).ok());
+    ExpectNothingIsLost(span, base::Concat("bytes: ", std::to_string(size), " "));
+  }
+}
+
+TEST(Stored, ARemovalThatWasKilledIsFinished) {
+  const base::TestFolder folder;
+  const std::string span = MakeAnalysed(folder);
+  const std::string inside = base::JoinPath(span, "SONDE");
+  ASSERT_TRUE(base::WriteFileAtomically(base::JoinPath(inside, "records_removed"), "").ok());
+  EXPECT_FALSE(IsCapture(span));
+  ExpectNothingIsLost(span, "all files there ");
+  EXPECT_FALSE(base::PathExists(base::JoinPath(inside, "events_000001.sonde")));
+  EXPECT_FALSE(base::PathExists(base::JoinPath(inside, "records_removed")));
+}
+
+TEST(Stored, RecordsWithoutAStoreStay) {
+  const base::TestFolder folder;
+  const std::string span = MakeAnalysed(folder);
+  ASSERT_TRUE(base::RemoveTree(base::JoinPath(span, "SONDE/trace.duckdb")).ok());
+  EXPECT_EQ(RemoveRawRecords(span).code(), base::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(IsCapture(span));
+}
 
 TEST(Stored, TakesThePlaceOfTheCapture) {
   const base::TestFolder folder;

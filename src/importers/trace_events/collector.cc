@@ -287,6 +287,23 @@ void Collector::AddSeries(CounterSeries& series, const TraceEvent& event, std::s
   series.tracks.emplace_back(key, track);
 }
 
+size_t Collector::PlaceOf(CounterSeries& series, const TraceEvent& event, std::string_view key) {
+  constexpr size_t kFew = 16;
+  auto& [tracks, places] = series;
+  if (tracks.size() <= kFew) {
+    for (size_t place = 0; place < tracks.size(); ++place) {
+      if (tracks[place].first == key) return place;
+    }
+  } else {
+    for (size_t place = places.size(); place < tracks.size(); ++place) {
+      places.emplace(tracks[place].first, place);
+    }
+    if (const auto known = places.find(key); known != places.end()) return known->second;
+  }
+  AddSeries(series, event, key);
+  return tracks.size() - 1;
+}
+
 void Collector::TakeCounter(const TraceEvent& event) {
   if (event.args.empty()) {
     Count(kBadCounter, event);
@@ -304,8 +321,7 @@ void Collector::TakeCounter(const TraceEvent& event) {
       return;
     }
     if (place >= tracks.size() || tracks[place].first != key) {
-      for (place = 0; place < tracks.size() && tracks[place].first != key;) ++place;
-      if (place == tracks.size()) AddSeries(series, event, key);
+      place = PlaceOf(series, event, key);
     }
     staged_.counters.Append({event.ts_ns, number, tracks[place].second});
     ++place;

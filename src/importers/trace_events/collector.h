@@ -33,6 +33,9 @@ class Collector : public EventSink {
   using Lanes = std::array<int32_t, kMaxLanes>;  // tracks
   struct CounterSeries {
     std::vector<std::pair<std::string, int32_t>> tracks;  // by key, in the order of the arguments
+    // Places in `tracks`, once there are many; the few that most events have are found faster
+    // there.
+    std::unordered_map<std::string, size_t, base::StringHash, std::equal_to<>> places;
   };
   // What was met last of those whose texts look alike at a glance.
   struct RecentThread {
@@ -66,6 +69,7 @@ class Collector : public EventSink {
   int32_t TrackOf(const TraceEvent& event);
   CounterSeries& SeriesOf(const TraceEvent& event);
   void AddSeries(CounterSeries& series, const TraceEvent& event, std::string_view key);
+  size_t PlaceOf(CounterSeries& series, const TraceEvent& event, std::string_view key);
   int32_t Category(std::string_view category);
   ArgumentSplitter::Ids Arguments(const TraceEvent& event);
   void Count(const store::IssueKind& kind, const TraceEvent& event) {

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "base/temporaries.h"
 #include "precision/graph/node_json.h"
 
 namespace sonde::precision {
@@ -147,7 +148,7 @@ uint32_t WriteConfig(const VisConfig& config, sqlite::PageFile* file) {
 }  // namespace
 
 VisDbWriter::VisDbWriter(std::string path)
-    : path_(std::move(path)), temporary_(Concat(path_, ".tmp")) {}
+    : path_(std::move(path)), temporary_(base::TemporaryBeside(path_)) {}
 
 VisDbWriter::~VisDbWriter() {
   file_.reset();
@@ -156,7 +157,7 @@ VisDbWriter::~VisDbWriter() {
 
 Result<std::unique_ptr<VisDbWriter>> VisDbWriter::Create(const std::string& path) {
   std::unique_ptr<VisDbWriter> writer(new VisDbWriter(path));
-  SONDE_RETURN_IF_ERROR(base::RemoveTree(writer->temporary_));
+  base::RemoveLeftovers(std::string(base::DirName(path)));
   SONDE_ASSIGN_OR_RETURN(writer->file_, sqlite::PageFile::Create(writer->temporary_));
   sqlite::PageFile* const file = writer->file_.get();
   writer->nodes_ = std::make_unique<sqlite::TableBuilder>(file);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "base/host/csv_writer.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
 
@@ -56,6 +57,7 @@ Status WriteRows(const ResultTable& table, size_t begin, size_t end, base::Atomi
 
 void AppendCsvCell(std::string_view cell, std::string* out) {
   if (cell.empty()) return;
+  if (base::RunsInSpreadsheet(cell)) return AppendCsvCell(base::Concat("'", cell), out);
   if (!Has(cell, ',') && !Has(cell, '"') && !Has(cell, '\n') && !Has(cell, '\r')) {
     out->append(cell);
     return;

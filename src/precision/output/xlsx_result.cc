@@ -1,8 +1,10 @@
 #include "precision/output/xlsx_result.h"
 
+#include <sys/stat.h>
 #include <xlsxwriter.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <system_error>
@@ -10,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "base/temporaries.h"
 #include "precision/output/row_colours.h"
 
 namespace sonde::precision {
@@ -24,7 +27,17 @@ constexpr lxw_color_t kYellow = 0xFFFF00;
 // A workbook under a temporary name; closing it writes the file.
 class Workbook {
  public:
-  explicit Workbook(std::string path) : path_(std::move(path)), temporary_(Concat(path_, ".tmp")) {
+  // In a folder of its own: the library would follow a link of the file's name.
+  explicit Workbook(std::string path)
+      : path_(std::move(path)),
+        folder_(base::TemporaryBeside(path_)),
+        temporary_(base::JoinPath(folder_, "table.xlsx")) {
+    constexpr mode_t kOnlyForTheUser = 0700;
+    base::RemoveLeftovers(std::string(base::DirName(path_)));
+    if (::mkdir(folder_.c_str(), kOnlyForTheUser) != 0) {
+      made_ = base::ErrnoStatus(errno, "write", path_);
+      return;
+    }
     lxw_workbook_options options = {};
     options.constant_memory = LXW_TRUE;
     book_ = workbook_new_opt(temporary_.c_str(), &options);
@@ -32,11 +45,11 @@ class Workbook {
   Workbook(const Workbook&) = delete;
   Workbook& operator=(const Workbook&) = delete;
   ~Workbook() {
-    if (book_ == nullptr) return;
-    workbook_close(book_);
-    base::RemoveTree(temporary_).IgnoreError();  // nothing of ours is lost
+    if (book_ != nullptr) workbook_close(book_);
+    base::RemoveTree(folder_).IgnoreError();  // nothing of ours is lost
   }
 
+  const Status& made() const { return made_; }  // nothing else may be called where it failed
   lxw_worksheet* AddSheet(const std::string& name) {
     return workbook_add_worksheet(book_, name.c_str());
   }
@@ -49,7 +62,6 @@ class Workbook {
     const lxw_error error = workbook_close(book_);
     book_ = nullptr;
     if (error != LXW_NO_ERROR) {
-      base::RemoveTree(temporary_).IgnoreError();  // the error below says more
       return base::ResourceExhaustedError(
           Concat("cannot write '", path_, "': ", lxw_strerror(error)));
     }
@@ -60,7 +72,9 @@ class Workbook {
 
  private:
   std::string path_;
+  std::string folder_;
   std::string temporary_;
+  Status made_;
   lxw_workbook* book_ = nullptr;
 };
 
@@ -127,6 +141,7 @@ Status WriteXlsx(const ResultTable& table, const std::string& path, size_t max_r
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
   const std::vector<RowColour> colours = ColourRows(table.comparison());
   Workbook book(path);
+  SONDE_RETURN_IF_ERROR(book.made());
   SheetWriter writer(table, &book);
   const bool split = table.row_count() > max_rows;
   size_t begin = 0;
@@ -147,6 +162,7 @@ Status WriteXlsx(const ResultTable& table, const std::string& path, size_t max_r
 Status WriteXlsxSheets(const std::vector<XlsxSheet>& sheets, const std::string& path) {
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
   Workbook book(path);
+  SONDE_RETURN_IF_ERROR(book.made());
   for (const XlsxSheet& sheet : sheets) {
     lxw_worksheet* const out = book.AddSheet(sheet.name);
     for (size_t r = 0; r < sheet.rows.size(); ++r) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/temporaries.h"
 
 namespace sonde::precision::sqlite {
 namespace {
@@ -108,8 +109,7 @@ void TreePage::Clear() {
 
 Result<std::unique_ptr<PageFile>> PageFile::Create(const std::string& path) {
   std::unique_ptr<PageFile> file(new PageFile(path));
-  file->descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file->descriptor_ < 0) return base::ErrnoStatus(errno, "create", path);
+  SONDE_ASSIGN_OR_RETURN(file->descriptor_, base::CreateNewFile(path, 0666));
   file->buffer_.assign(kPageBytes, '\0');
   return file;
 }

@@ -1,0 +1,92 @@
+#include "base/temporaries.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+
+#include "base/test_folder.h"
+
+namespace sonde::base {
+namespace {
+
+size_t Count(const std::string& folder) { return ListDirectory(folder)->size(); }
+
+void MakeOlder(const std::string& path, int64_t seconds) {
+  const timespec time = {::time(nullptr) - seconds, 0};
+  const timespec times[2] = {time, time};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+TEST(Temporaries, WhatAKilledProcessLeftGoesAndWhatALivingOneMakesStays) {
+  const TestFolder folder;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto file = AtomicFile::Create(folder.File("table.csv"));
+    auto output = AtomicDirectory::Create(folder.File("OUTPUT"));
+    const bool fine = file.ok() && output.ok() &&
+                      WriteFileAtomically(output->temporary_path() + "/part", "x").ok();
+    const char word = fine ? 'y' : 'n';
+    if (::write(ready[1], &word, 1) != 1) ::_exit(1);
+    ::pause();
+  }
+  char word = 0;
+  ASSERT_EQ(::read(ready[0], &word, 1), 1);
+  ASSERT_EQ(word, 'y');
+  RemoveLeftovers(folder.path());
+  EXPECT_EQ(Count(folder.path()), 2U) << "its maker lives";
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  auto mine = AtomicFile::Create(folder.File("mine.csv"));
+  ASSERT_TRUE(mine.ok());
+  RemoveLeftovers(folder.path());
+  EXPECT_EQ(Count(folder.path()), 1U);
+  EXPECT_TRUE(mine->Commit().ok());
+  EXPECT_TRUE(PathExists(folder.File("mine.csv")));
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST(Temporaries, FilesOfUsersAndOfOtherMachinesStay) {
+  const TestFolder folder;
+  for (const char* name : {".a.partial", "b.partial", ".notes.1-2-3.partial", ".x.1-2-3-y.partial",
+                           ".of_another.abc-1-2-3.partial", ".old.abc-1-2-3.partial"}) {
+    ASSERT_TRUE(WriteFileAtomically(folder.File(name), "").ok());
+  }
+  MakeOlder(folder.File(".old.abc-1-2-3.partial"), 2 * 86400);
+  MakeOlder(folder.File("b.partial"), 2 * 86400);
+  RemoveLeftovers(folder.path());
+  EXPECT_EQ(Count(folder.path()), 5U);
+  EXPECT_FALSE(PathExists(folder.File(".old.abc-1-2-3.partial")));
+}
+
+TEST(Temporaries, PlantedLinksAreNotFollowed) {
+  const TestFolder folder;
+  ASSERT_TRUE(WriteFileAtomically(folder.File("victim"), "precious").ok());
+  ASSERT_EQ(::symlink(folder.File("victim").c_str(), folder.File("link").c_str()), 0);
+  const auto refused = CreateNewFile(folder.File("link"), 0600);
+  EXPECT_EQ(refused.status().code(), StatusCode::kAlreadyExists);
+  // Of a name that the next call makes, which can be foreseen.
+  std::string next = TemporaryBeside(folder.File("table.csv"));
+  const std::string end = ".partial";
+  next.resize(next.size() - end.size());
+  const size_t dash = next.rfind('-');
+  const uint64_t number = std::stoull(next.substr(dash + 1)) + 1;
+  next = next.substr(0, dash + 1) + std::to_string(number) + end;
+  ASSERT_EQ(::symlink(folder.File("victim").c_str(), next.c_str()), 0);
+  EXPECT_FALSE(WriteFileAtomically(folder.File("table.csv"), "text").ok());
+  EXPECT_EQ(*ReadFile(folder.File("victim")), "precious");
+  // A link under the final name is replaced, not written through.
+  EXPECT_TRUE(WriteFileAtomically(folder.File("link"), "text").ok());
+  EXPECT_EQ(*ReadFile(folder.File("victim")), "precious");
+  RemoveTree(next).IgnoreError();
+}
+
+}  // namespace
+}  // namespace sonde::base

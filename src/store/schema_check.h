@@ -1,0 +1,22 @@
+// Whether a store's tables are those that this version makes: what others wrote, or a damaged disk
+// left, is told apart before anything is read by place and type.
+//
+// Errors: kCorruptData. Threads: any. Private to this folder.
+#pragma once
+
+#include <string_view>
+
+#include "base/status.h"
+
+namespace sonde::store {
+
+class Store;
+
+// One text of all tables with their columns and types, but for what is of one store.
+inline constexpr std::string_view kSignatureQuery =
+    "SELECT string_agg(sql, '' ORDER BY table_name) FROM duckdb_tables() WHERE NOT internal AND "
+    "database_name = current_database() AND schema_name = 'main' AND table_name <> 'store_info_'";
+
+Status CheckTables(const Store& store);
+
+}  // namespace sonde::store
