@@ -13,9 +13,9 @@ from source_tree import FOLDER_ORDER, RECORDER_FOLDERS
 
 # Named in one folder each, and by .cc files only where they are slow to compile.
 HEAVY = re.compile(
-    r"^(CLI/|nlohmann/|simdjson\.h|tbb/|oneapi/|spdlog/|httplib\.h|duckdb\.h|xlsxwriter)"
+    r"^(CLI/|nlohmann/|simdjson\.h|tbb/|oneapi/|spdlog/|boost/|duckdb\.h|xlsxwriter)"
 )
-SLOW = re.compile(r"^(CLI/|nlohmann/json\.hpp|simdjson\.h|tbb/|oneapi/|spdlog/|httplib\.h)")
+SLOW = re.compile(r"^(CLI/|nlohmann/json\.hpp|simdjson\.h|tbb/|oneapi/|spdlog/|boost/)")
 
 # Third-party headers: not for what is loaded into the user's process.
 THIRD_PARTY = re.compile(

@@ -21,6 +21,7 @@ class Client:
 
     def __init__(self, address):
         self._connection = http.client.HTTPConnection(address.hostname, address.port, timeout=300)
+        self._token = address.query
 
     def get(self, target):
         return self._answer("GET", target)
@@ -29,6 +30,7 @@ class Client:
         return self._answer("POST", target, body.encode())
 
     def _answer(self, method, target, body=None):
+        target = f"{target}{'&' if '?' in target else '?'}{self._token}"
         self._connection.request(method, target, body)
         response = self._connection.getresponse()
         text = response.read()

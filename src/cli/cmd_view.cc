@@ -32,17 +32,12 @@ struct ViewOptions {
   std::string host = "127.0.0.1";
   int port = 0;
   bool open = false;
-  bool token = false;
 };
-
-bool IsLocal(const std::string& host) {
-  return host == "127.0.0.1" || host == "localhost" || host == "::1";
-}
 
 std::string Address(const ViewOptions& options, int port, const std::string& token) {
   const std::string host = options.host == "0.0.0.0" ? "127.0.0.1" : options.host;
   return Concat("http://", host.find(':') == std::string::npos ? host : Concat("[", host, "]"), ":",
-                std::to_string(port), "/", token.empty() ? "" : Concat("?token=", token));
+                std::to_string(port), "/?token=", token);
 }
 
 // A browser of the user's; that there is none is no failure, the address is printed.
@@ -116,10 +111,8 @@ class SignalWaiter {
 
 Result<int> Run(const ViewOptions& options) {
   SONDE_RETURN_IF_ERROR(CheckPaths(options.paths));
-  std::string token;
-  if (options.token || !IsLocal(options.host)) {
-    SONDE_ASSIGN_OR_RETURN(token, serve::MakeToken());
-  }
+  // Also on 127.0.0.1, which every user of the machine reaches.
+  SONDE_ASSIGN_OR_RETURN(const std::string token, serve::MakeToken());
   SONDE_ASSIGN_OR_RETURN(const std::vector<std::string> roots, RootsOf(options));
   std::unique_ptr<serve::HttpServer> server;
   std::unique_ptr<serve::Session> session;
@@ -169,11 +162,8 @@ CommandAction Declare(CLI::App& app) {
   app.add_option("--port", options->port, "Port to listen on; 0: any that is free")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  app.add_option("--host", options->host,
-                 "Address to listen on; others than 127.0.0.1 ask for a token")
-      ->capture_default_str();
+  app.add_option("--host", options->host, "Address to listen on")->capture_default_str();
   app.add_flag("--open", options->open, "Open the page in the browser");
-  app.add_flag("--token", options->token, "Ask for a token on 127.0.0.1 too");
   return [options](const Context& /*context*/) { return Run(*options); };
 }
 

@@ -1,236 +1,453 @@
 #include "serve/http.h"
 
-#include <httplib.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <boost/asio.hpp>
+#include <boost/beast/http.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <future>
+#include <limits>
+#include <list>
+#include <thread>
 #include <utility>
 
 #include "base/strings.h"
+#include "serve/http_text.h"
 #include "serve/messages.h"
 
 namespace sonde::serve {
 namespace {
 
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
 using base::Concat;
+using Clock = std::chrono::steady_clock;
+using std::chrono::seconds;
+using ErrorCode = boost::system::error_code;
 
-constexpr size_t kThreads = 160;  // one a connection; an event stream holds its own
-constexpr int kBacklog = 512;     // the library's own is 5
-constexpr int kReadSeconds = 10;  // until a request is whole
-constexpr int kWriteSeconds = 20;
+constexpr size_t kThreads = 64;  // for handlers; an event stream holds its own
+constexpr int kMaxStreams = 32;
+constexpr size_t kMaxConnections = 256;
+constexpr size_t kMaxOfOneMachine = 64;  // other than this one
+constexpr int kBacklog = 512;
+constexpr size_t kMaxHeadBytes = size_t{32} << 10U;
+constexpr size_t kPieceBytes = size_t{256} << 10U;
+constexpr size_t kDiscardBytes = size_t{256} << 10U;
+constexpr auto kIdleTime = seconds(60);   // until the next one begins
+constexpr auto kWriteTime = seconds(20);  // for each piece
+constexpr auto kLingerTime = std::chrono::milliseconds(500);
 
-int HttpStatusOf(StatusCode code) {
-  switch (code) {
-    case StatusCode::kInvalidArgument:
-    case StatusCode::kOutOfRange:
-      return 400;
-    case StatusCode::kNotFound:
-      return 404;
-    case StatusCode::kPermissionDenied:
-      return 403;
-    case StatusCode::kCancelled:
-    case StatusCode::kFailedPrecondition:
-      return 409;
-    case StatusCode::kUnavailable:
-      return 503;
-    default:
-      return 500;
+HttpAnswer Refusal(int status, std::string_view message) {
+  return {.status = status, .body = ToJson(ErrorMessage{.error = std::string(message)})};
+}
+
+Result<RequestHead> ParseHead(std::string_view text) {
+  http::request_parser<http::empty_body> parser;
+  parser.header_limit(kMaxHeadBytes + 1);
+  parser.body_limit(std::numeric_limits<uint64_t>::max());  // Admit asks for the length
+  ErrorCode error;
+  parser.put(asio::const_buffer(text.data(), text.size()), error);
+  if (error && error != http::error::need_more && !parser.is_header_done()) {
+    return base::InvalidArgumentError(Concat("no request of HTTP: ", error.message()));
   }
-}
-
-void Refuse(httplib::Response& response, int status, std::string_view message) {
-  response.status = status;
-  response.set_content(ToJson(ErrorMessage{.error = std::string(message)}), "application/json");
-}
-
-bool SameText(std::string_view a, std::string_view b) {
-  // Takes as long for a wrong token as for the right one.
-  unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  RequestHead head;
+  const auto& message = parser.get();
+  head.method = std::string(message.method_string());
+  head.target = std::string(message.target());
+  head.keep_alive = message.keep_alive();
+  head.content_length = parser.content_length().value_or(0);
+  for (const auto& field : message) {
+    const std::string name = base::ToLower(std::string(field.name_string()));
+    std::string& value = head.headers[name];
+    if (!value.empty()) value += ",";
+    value += std::string(field.value());
+    head.hosts += name == "host" ? 1 : 0;
   }
-  return difference == 0;
+  return head;
 }
 
-// Browsers send cookies to every port of a machine.
-std::string CookieName(int port) { return Concat("sonde_token_", std::to_string(port)); }
+class Connection;
 
-std::string CookieOf(const httplib::Request& request, int port) {
-  const std::string cookies = request.get_header_value("Cookie");
-  const std::string wanted = Concat(CookieName(port), "=");
-  for (std::string_view part : base::Split(cookies, ';')) {
-    part = base::Trim(part);
-    if (part.starts_with(wanted)) return std::string(part.substr(wanted.size()));
+// What connections share. The network thread's, but handler and pool.
+struct Shared {
+  explicit Shared(HttpOptions given, HttpHandler handle)
+      : options(std::move(given)), handler(std::move(handle)) {}
+  const HttpOptions options;
+  const HttpHandler handler;
+  int port = -1;
+  asio::io_context network{1};
+  asio::thread_pool pool{kThreads};
+  std::atomic<int> streams = 0;
+  std::list<std::shared_ptr<Connection>> connections;  // oldest first
+  bool stopping = false;
+};
+
+// One connection: requests one after another. All on the network thread but what a handler's thread
+// calls: Handle, Stream, Send.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(tcp::socket socket, Shared& shared)
+      : socket_(std::move(socket)), timer_(shared.network), shared_(shared) {
+    ErrorCode ignored;
+    socket_.set_option(tcp::no_delay(true), ignored);
+    socket_.non_blocking(true, ignored);
+    const auto peer = socket_.remote_endpoint(ignored);
+    if (!ignored) address_ = peer.address();
   }
-  return {};
-}
 
-HttpRequest Convert(const httplib::Request& from) {
-  HttpRequest request;
-  request.method = from.method;
-  request.path = from.path;
-  for (const auto& [name, value] : from.params) request.parameters.emplace(name, value);
-  request.body = from.body;
-  request.accepts_gzip = from.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
-  return request;
-}
+  const asio::ip::address& address() const { return address_; }
+  // No request of it is being answered.
+  bool waits() const { return waits_; }
 
-void Stream(httplib::Response& response, HttpAnswer& answer) {
-  response.set_chunked_content_provider(
-      answer.type, [next = std::move(answer.stream)](size_t, httplib::DataSink& sink) {
-        std::string piece;
-        if (!next(piece)) {
-          sink.done();
-          return true;
-        }
-        return sink.is_writable() && (piece.empty() || sink.write(piece.data(), piece.size()));
-      });
-}
-
-void Convert(HttpAnswer answer, httplib::Response& response) {
-  response.status = answer.status;
-  response.set_header("X-Content-Type-Options", "nosniff");
-  response.set_header("Cache-Control", "no-store");
-  for (const auto& [name, value] : answer.headers) {
-    response.headers.erase(name);
-    response.set_header(name, value);
+  void Begin() {
+    SetDeadline(seconds(shared_.options.read_seconds));
+    ReadHead();
   }
-  if (answer.stream) return Stream(response, answer);
-  if (answer.constant.empty()) return response.set_content(answer.body, answer.type);
-  if (answer.constant_is_gzip) response.set_header("Content-Encoding", "gzip");
-  response.set_content_provider(
-      answer.constant.size(), answer.type,
-      [data = answer.constant](size_t offset, size_t length, httplib::DataSink& sink) {
-        return sink.write(data.data() + offset, std::min(length, data.size() - offset));
-      });
-}
+
+  void Close() {
+    if (closed_) return;
+    closed_ = true;
+    ErrorCode ignored;
+    timer_.cancel(ignored);
+    socket_.close(ignored);
+    Leave();
+    std::erase(shared_.connections, shared_from_this());
+  }
+
+ private:
+  void SetDeadline(Clock::duration time) {
+    timer_.expires_after(time);
+    timer_.async_wait([self = shared_from_this()](const ErrorCode& error) {
+      if (!error && self->timer_.expiry() <= Clock::now()) self->Close();
+    });
+  }
+
+  // The caller is told by a thread that may wait.
+  void Leave() {
+    if (caller_ == nullptr) return;
+    asio::post(shared_.pool, [caller = std::exchange(caller_, nullptr)] { caller->Leave(); });
+  }
+
+  void ReadHead() {
+    const HeadEnd end = FindHeadEnd(input_, kMaxHeadBytes);
+    if (end.refusal) return Refuse(*end.refusal);
+    if (end.size > 0) return TakeHead(end.size);
+    ReadSome([](Connection& self) { self.ReadHead(); });
+  }
+
+  template <class Then>
+  void ReadSome(Then then) {
+    socket_.async_read_some(asio::buffer(piece_),
+                            [self = shared_from_this(), then](const ErrorCode& error, size_t size) {
+                              if (error || self->closed_) return self->Close();
+                              self->input_.append(self->piece_.data(), size);
+                              then(*self);
+                            });
+  }
+
+  void TakeHead(size_t size) {
+    auto head = ParseHead(std::string_view(input_).substr(0, size));
+    if (!head.ok()) return Refuse({400, std::string(head.status().message())});
+    request_ = {};
+    if (!ReadTarget(head->target, request_)) return Refuse({400, "the address is no path"});
+    if (const auto refusal = Admit(*head, request_, shared_.options, shared_.port)) {
+      return Refuse(*refusal);
+    }
+    request_.method = head->method == "HEAD" ? "GET" : head->method;
+    request_.accepts_gzip = head->Header("accept-encoding").find("gzip") != std::string::npos;
+    is_head_only_ = head->method == "HEAD";
+    keep_alive_ = head->keep_alive;
+    body_bytes_ = head->content_length;
+    input_.erase(0, size);
+    ReadBody();
+  }
+
+  void ReadBody() {
+    if (input_.size() < body_bytes_) {
+      return ReadSome([](Connection& self) { self.ReadBody(); });
+    }
+    request_.body = input_.substr(0, body_bytes_);
+    input_.erase(0, body_bytes_);
+    ErrorCode ignored;
+    timer_.cancel(ignored);
+    waits_ = false;
+    caller_ = request_.caller = std::make_shared<HttpCaller>();
+    Watch();
+    asio::post(shared_.pool, [self = shared_from_this()] { self->Handle(); });
+  }
+
+  // Whether the caller leaves while its request is handled.
+  void Watch() {
+    socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this(),
+                                                caller = caller_](const ErrorCode& error) {
+      if (error || self->closed_ || self->caller_ != caller) return;
+      char byte = 0;
+      const ssize_t size = ::recv(self->socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+      if (size == 0) self->Close();
+    });
+  }
+
+  // On a thread of the pool.
+  void Handle() {
+    Result<HttpAnswer> answer = base::InternalError("the request was not handled");
+    try {
+      answer = shared_.handler(request_);
+    } catch (const std::exception& error) {  // of a library, most likely for want of memory
+      answer = base::InternalError(Concat("the request failed: ", error.what()));
+    }
+    if (!answer.ok()) {
+      answer = Refusal(HttpStatusOf(answer.status().code()), answer.status().message());
+    } else if (!shared_.options.token.empty() && request_.parameters.count("token") > 0) {
+      answer->headers.emplace_back("Set-Cookie", TokenCookie(shared_.options, shared_.port));
+    }
+    if (answer->stream && !is_head_only_) {
+      if (shared_.streams.fetch_add(1) < kMaxStreams) {
+        Stream(*answer);
+        --shared_.streams;
+        return;
+      }
+      --shared_.streams;
+      answer = Refusal(503, "too many pages are open: close some");
+    }
+    asio::post(shared_.network, [self = shared_from_this(),
+                                 taken = std::make_shared<HttpAnswer>(*std::move(answer))] {
+      self->Write(*taken, self->keep_alive_);
+    });
+  }
+
+  // Ends with the stream, or when the caller has left.
+  void Stream(const HttpAnswer& answer) {
+    bool is_taken = Send(AnswerHead(answer, {}, /*keep_alive=*/false));
+    std::string piece;
+    while (is_taken && !request_.caller->left()) {
+      piece.clear();
+      if (!answer.stream(piece)) {
+        Send("0\r\n\r\n");
+        break;
+      }
+      if (piece.empty()) continue;
+      std::array<char, 20> size = {};
+      std::snprintf(size.data(), size.size(), "%zx\r\n", piece.size());
+      is_taken = Send(Concat(size.data(), piece, "\r\n"));
+    }
+    asio::post(shared_.network, [self = shared_from_this()] { self->Close(); });
+  }
+
+  // From a thread of the pool: waits until the text is on its way; false where it is not taken.
+  bool Send(std::string text) {
+    auto done = std::make_shared<std::promise<bool>>();
+    auto result = done->get_future();
+    asio::post(shared_.network, [self = shared_from_this(), done,
+                                 text = std::make_shared<std::string>(std::move(text))] {
+      if (self->closed_) return done->set_value(false);
+      self->SetDeadline(kWriteTime);
+      asio::async_write(self->socket_, asio::buffer(*text),
+                        [self, done, text](const ErrorCode& error, size_t) {
+                          ErrorCode ignored;
+                          self->timer_.cancel(ignored);
+                          done->set_value(!error);
+                        });
+    });
+    return result.get();
+  }
+
+  // Head and body are sent piece by piece, each with a time of its own.
+  void Write(HttpAnswer& answer, bool keep_alive) {
+    if (closed_) return;
+    caller_ = nullptr;
+    request_ = {};
+    answer_ = std::move(answer);
+    const std::string_view body =
+        answer_.constant.empty() ? std::string_view(answer_.body) : answer_.constant;
+    keep_alive_ = keep_alive && !shared_.stopping;
+    head_ = AnswerHead(answer_, body.size(), keep_alive_);
+    left_ = is_head_only_ ? std::string_view() : body;
+    WriteNext();
+  }
+
+  void WriteNext() {
+    const std::string_view piece = left_.substr(0, kPieceBytes);
+    const std::array<asio::const_buffer, 2> buffers = {
+        asio::const_buffer(head_.data(), head_.size()),
+        asio::const_buffer(piece.data(), piece.size())};
+    SetDeadline(kWriteTime);
+    asio::async_write(
+        socket_, buffers,
+        [self = shared_from_this(), size = piece.size()](const ErrorCode& error, size_t) {
+          if (error || self->closed_) return self->Close();
+          self->head_.clear();
+          self->left_.remove_prefix(size);
+          if (!self->left_.empty()) return self->WriteNext();
+          self->EndAnswer();
+        });
+  }
+
+  void EndAnswer() {
+    answer_ = {};
+    if (!keep_alive_) return Linger();
+    waits_ = true;
+    if (!input_.empty()) return Begin();
+    SetDeadline(kIdleTime);
+    ReadSome([](Connection& self) { self.Begin(); });
+  }
+
+  void Refuse(const HttpRefusal& refusal) {
+    HttpAnswer answer = Refusal(refusal.status, refusal.message);
+    is_head_only_ = false;
+    Write(answer, /*keep_alive=*/false);
+  }
+
+  // What is still coming is thrown away for a moment: closing at once would take the answer back.
+  void Linger() {
+    ErrorCode ignored;
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    input_.clear();
+    discarded_ = 0;
+    waits_ = true;
+    SetDeadline(kLingerTime);
+    Discard();
+  }
+
+  void Discard() {
+    socket_.async_read_some(asio::buffer(piece_),
+                            [self = shared_from_this()](const ErrorCode& error, size_t size) {
+                              self->discarded_ += size;
+                              if (error || self->closed_ || self->discarded_ > kDiscardBytes)
+                                return self->Close();
+                              self->Discard();
+                            });
+  }
+
+  tcp::socket socket_;
+  asio::steady_timer timer_;
+  Shared& shared_;
+  asio::ip::address address_;
+  bool closed_ = false;
+  bool waits_ = true;
+  std::array<char, 16384> piece_ = {};
+  std::string input_;  // that was read and not used
+  HttpRequest request_;
+  std::shared_ptr<HttpCaller> caller_;  // while a request is handled
+  size_t body_bytes_ = 0;
+  bool keep_alive_ = true;
+  bool is_head_only_ = false;
+  HttpAnswer answer_;  // while it is sent
+  std::string head_;
+  std::string_view left_;
+  size_t discarded_ = 0;
+};
 
 }  // namespace
-
-std::string HttpRequest::Text(const std::string& name) const {
-  const auto found = parameters.find(name);
-  return found == parameters.end() ? std::string() : found->second;
-}
-
-Result<int64_t> HttpRequest::Int(const std::string& name, std::optional<int64_t> fallback) const {
-  const auto found = parameters.find(name);
-  if (found == parameters.end()) {
-    if (fallback) return *fallback;
-    return base::InvalidArgumentError(Concat("the parameter '", name, "' is missing"));
-  }
-  const auto value = base::ParseInt64(found->second);
-  if (!value) {
-    return base::InvalidArgumentError(Concat("the parameter '", name, "' must be an integer"));
-  }
-  return *value;
-}
 
 class HttpServer::Impl {
  public:
   Impl(HttpOptions options, HttpHandler handler)
-      : options_(std::move(options)), handler_(std::move(handler)) {
-    server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    server_.set_keep_alive_max_count(1000);
-    server_.set_tcp_nodelay(true);
-    server_.set_read_timeout(kReadSeconds);
-    server_.set_write_timeout(kWriteSeconds);
-    server_.set_payload_max_length(options_.max_body_bytes);
-    server_.set_socket_options([this](socket_t socket) {
-      const int on = 1;
-      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-      socket_ = socket;
-    });
-    server_.set_pre_routing_handler([this](const auto& request, auto& response) {
-      return Admit(request, response) ? httplib::Server::HandlerResponse::Unhandled
-                                      : httplib::Server::HandlerResponse::Handled;
-    });
-    const auto handle = [this](const httplib::Request& request, httplib::Response& response) {
-      Handle(request, response);
-    };
-    server_.Get(".*", handle);
-    server_.Post(".*", handle);
+      : shared_(std::move(options), std::move(handler)) {}
+
+  ~Impl() {
+    Stop();
+    shared_.pool.join();
   }
 
   Status Bind() {
-    port_ = options_.port;
-    if (options_.port == 0) {
-      port_ = server_.bind_to_any_port(options_.host.c_str());
-      if (port_ <= 0) port_ = -1;
-    } else if (!server_.bind_to_port(options_.host.c_str(), options_.port)) {
-      port_ = -1;
+    const HttpOptions& options = shared_.options;
+    ErrorCode error;
+    tcp::resolver resolver(shared_.network);
+    const auto found =
+        resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error);
+    if (!error && !found.empty()) {
+      const tcp::endpoint endpoint = *found.begin();
+      acceptor_.open(endpoint.protocol(), error);
+      if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+      if (!error) acceptor_.bind(endpoint, error);
+      if (!error) acceptor_.listen(kBacklog, error);
     }
-    if (port_ < 0) {
-      return base::UnavailableError(Concat("cannot listen on ", options_.host, " port ",
-                                           std::to_string(options_.port),
+    if (error || found.empty()) {
+      return base::UnavailableError(Concat("cannot listen on ", options.host, " port ",
+                                           std::to_string(options.port),
                                            ": it is in use, or not an address of this machine"));
     }
-    if (::listen(socket_, kBacklog) != 0) return base::InternalError("cannot listen");
+    shared_.port = acceptor_.local_endpoint().port();
     return {};
   }
 
-  int port() const { return port_; }
-  void Run() { server_.listen_after_bind(); }
-  void Stop() { server_.stop(); }
+  int port() const { return shared_.port; }
 
- private:
-  bool IsOurHost(const std::string& host) const {
-    constexpr int kStandardPort = 80;  // that addresses leave out
-    const std::string port = Concat(":", std::to_string(port_));
-    if (port_ == kStandardPort && host.find(':', host.find(']') + 1) == std::string::npos) {
-      return IsOurHost(Concat(host, port));
+  void Run() {
+    Accept();
+    std::jthread network([this] { shared_.network.run(); });
+    {
+      std::unique_lock lock(mutex_);
+      stopped_.wait(lock, [this] { return is_stopped_; });
     }
-    return host == Concat("127.0.0.1", port) || host == Concat("localhost", port) ||
-           host == Concat("[::1]", port) || host == Concat(options_.host, port);
+    asio::post(shared_.network, [this] { CloseAll(); });
+    // Handlers that still run send to connections that are closed.
+    shared_.pool.join();
+    asio::post(shared_.network, [this] { work_.reset(); });
   }
 
-  // Answers itself where it does not admit.
-  bool Admit(const httplib::Request& request, httplib::Response& response) const {
-    if (request.has_header("Transfer-Encoding")) {
-      Refuse(response, 411, "the length of the body must be given");
-      return false;
-    }
-    const std::string host = request.get_header_value("Host");
-    // With a token any name may be used, of a tunnel or of this machine: it is the token that
-    // keeps foreign pages out.
-    if (options_.token.empty() && !IsOurHost(host)) {
-      Refuse(response, 403, "this server does not answer under that name");
-      return false;
-    }
-    const std::string origin = request.get_header_value("Origin");
-    // By https where a tunnel speaks it for us.
-    if (!origin.empty() && origin != Concat("http://", host) &&
-        origin != Concat("https://", host)) {
-      Refuse(response, 403, "requests of other pages are refused");
-      return false;
-    }
-    if (!options_.token.empty() && !SameText(request.get_param_value("token"), options_.token) &&
-        !SameText(CookieOf(request, port_), options_.token)) {
-      Refuse(response, 401, "open the whole address that sonde view printed, with its token");
-      return false;
-    }
+  void Stop() {
+    const std::scoped_lock lock(mutex_);
+    is_stopped_ = true;
+    stopped_.notify_all();
+  }
+
+ private:
+  void CloseAll() {
+    shared_.stopping = true;
+    ErrorCode ignored;
+    acceptor_.close(ignored);
+    const auto open = shared_.connections;
+    for (const auto& connection : open) connection->Close();
+  }
+
+  // False where there are as many as may be, of this address or in all, and each is being answered.
+  bool MakeRoom(const Connection& next) {
+    auto& all = shared_.connections;
+    const auto is_same = [&](const auto& other) { return other->address() == next.address(); };
+    const auto of_machine = static_cast<size_t>(std::count_if(all.begin(), all.end(), is_same));
+    const bool limits_machine = !next.address().is_loopback() && of_machine >= kMaxOfOneMachine;
+    if (!limits_machine && all.size() < kMaxConnections) return true;
+    const auto oldest = std::find_if(all.begin(), all.end(), [&](const auto& other) {
+      return other->waits() && (!limits_machine || is_same(other));
+    });
+    if (oldest == all.end()) return false;
+    const auto closed = *oldest;
+    closed->Close();
     return true;
   }
 
-  void Handle(const httplib::Request& request, httplib::Response& response) const {
-    Result<HttpAnswer> answer = handler_(Convert(request));
-    if (!answer.ok()) {
-      Refuse(response, HttpStatusOf(answer.status().code()), answer.status().message());
-      return;
-    }
-    if (!options_.token.empty() && request.has_param("token")) {
-      answer->headers.emplace_back("Set-Cookie", Concat(CookieName(port_), "=", options_.token,
-                                                        "; HttpOnly; SameSite=Strict; Path=/"));
-    }
-    Convert(std::move(*answer), response);
+  void Accept() {
+    acceptor_.async_accept([this](const ErrorCode& error, tcp::socket socket) {
+      if (shared_.stopping) return;
+      if (!error) {
+        auto connection = std::make_shared<Connection>(std::move(socket), shared_);
+        if (MakeRoom(*connection)) {
+          shared_.connections.push_back(connection);
+          connection->Begin();
+        }
+        return Accept();
+      }
+      // Out of descriptors: a moment later some are free.
+      pause_.expires_after(std::chrono::milliseconds(50));
+      pause_.async_wait([this](const ErrorCode&) { Accept(); });
+    });
   }
 
-  HttpOptions options_;
-  HttpHandler handler_;
-  httplib::Server server_;
-  socket_t socket_ = INVALID_SOCKET;
-  int port_ = -1;
+  Shared shared_;
+  tcp::acceptor acceptor_{shared_.network};
+  asio::steady_timer pause_{shared_.network};
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{
+      asio::make_work_guard(shared_.network)};
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool is_stopped_ = false;
 };
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -246,18 +463,5 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Listen(const HttpOptions& option
 int HttpServer::port() const { return impl_->port(); }
 void HttpServer::Run() { impl_->Run(); }
 void HttpServer::Stop() { impl_->Stop(); }
-
-Result<std::string> MakeToken() {
-  std::array<unsigned char, 16> bytes = {};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return base::InternalError("the system gave no random numbers for the token");
-  }
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    token += "0123456789abcdef"[byte >> 4U];
-    token += "0123456789abcdef"[byte & 15U];
-  }
-  return token;
-}
 
 }  // namespace sonde::serve

@@ -1,16 +1,20 @@
 // The server's side of HTTP, behind which a library does the work: requests in, answers out.
 //
-// Listens on one address. Refused before anything is read: requests for another host name (so that
-// a foreign page cannot reach the server by a name of its own), from another origin, without the
-// token where there is one, with a body of unknown length, and long ones. Each connection has a
-// thread, up to 160. Threads: handlers run on many at once. Errors: Status; a failed handler's
-// status becomes an answer with its message.
+// Listens on one address. Refused after the head of a request, of which 32 KB are held at most:
+// requests for another host name (so that a foreign page cannot reach the server by a name of its
+// own), from another origin, without the token where there is one, with a body of unknown length, a
+// packed or a long one. One thread reads and writes for all connections, of which there are 256 at
+// most and 64 of one other machine; for one more the oldest goes that sent no whole request. A
+// request is whole within HttpOptions::read_seconds, and an answer is taken at 256 KB in twenty.
+// Threads: handlers run on up to 64 at once. Errors: Status; a failed handler's status becomes an
+// answer with its message.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,12 +24,28 @@
 
 namespace sonde::serve {
 
+// Whether who asked is still there. Any thread.
+class HttpCaller {
+ public:
+  bool left() const;
+  // Called once when the caller leaves before the answer, at once where that has happened; on a
+  // thread of the server's. What was set before is forgotten: `action` empty forgets it only.
+  void WhenLeft(std::function<void()> action);
+  void Leave();
+
+ private:
+  mutable std::mutex mutex_;
+  bool left_ = false;
+  std::function<void()> action_;
+};
+
 struct HttpRequest {
   std::string method;
   std::string path;
   std::map<std::string, std::string> parameters;  // of the address, decoded
   std::string body;
   bool accepts_gzip = false;
+  std::shared_ptr<HttpCaller> caller = {};  // null in tests of handlers
 
   std::string Text(const std::string& name) const;  // "" where absent
   // kInvalidArgument where absent without a fallback, or not a number.
@@ -52,6 +72,7 @@ struct HttpOptions {
   int port = 0;            // 0: any
   std::string token = {};  // "": none is asked for
   size_t max_body_bytes = size_t{1} << 20U;
+  int read_seconds = 10;  // until a request is whole
 };
 
 class HttpServer {

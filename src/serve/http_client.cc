@@ -1,33 +1,106 @@
 #include "serve/http_client.h"
 
-#include <httplib.h>
+#include <boost/asio.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <chrono>
 
 #include "base/strings.h"
 
 namespace sonde::serve {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using ErrorCode = boost::system::error_code;
+
+constexpr uint64_t kMaxReplyBytes = uint64_t{16} << 20U;
+constexpr auto kConnectTime = std::chrono::seconds(1);
+
+// Connects by `connect` (stream, callback), asks and reads; the stream ends what takes too long.
+template <class Stream, class Connect>
+Result<HttpReply> Ask(Connect connect, const http::request<http::string_body>& request,
+                      const std::string& address, int seconds) {
+  asio::io_context context;
+  Stream stream(context);
+  beast::flat_buffer buffer;
+  http::response_parser<http::string_body> parser;
+  parser.body_limit(kMaxReplyBytes);
+  ErrorCode failure;
+  bool done = false;
+  stream.expires_after(kConnectTime);
+  connect(stream, [&](const ErrorCode& error) {
+    if ((failure = error)) return;
+    stream.expires_after(std::chrono::seconds(seconds));
+    http::async_write(stream, request, [&](const ErrorCode& written, size_t) {
+      if ((failure = written)) return;
+      http::async_read(stream, buffer, parser, [&](const ErrorCode& read, size_t) {
+        failure = read;
+        done = !read;
+      });
+    });
+  });
+  context.run();
+  if (!done) {
+    return base::UnavailableError(
+        base::Concat("nobody answers at ", address, " (", failure.message(), ")"));
+  }
+  return HttpReply{static_cast<int>(parser.get().result_int()), std::move(parser.get().body())};
+}
+
+}  // namespace
 
 Result<HttpReply> AskServer(const std::string& address, const std::string& method,
                             const std::string& path, const std::string& body, int seconds) {
   constexpr std::string_view kUnix = "unix:";
-  const bool is_unix = address.starts_with(kUnix);
-  httplib::Client client(is_unix ? address.substr(kUnix.size()) : address);
-  if (!client.is_valid()) {
+  constexpr std::string_view kHttp = "http://";
+  http::request<http::string_body> request;
+  request.method_string(method);
+  request.target(path);
+  if (method == "POST") {
+    request.body() = body;
+    request.set(http::field::content_type, "application/json");
+    request.prepare_payload();
+  }
+  if (address.starts_with(kUnix)) {
+    using Protocol = asio::local::stream_protocol;
+    request.set(http::field::host, "localhost");
+    const std::string socket = address.substr(kUnix.size());
+    if (socket.empty() || socket.size() >= sizeof(sockaddr_un{}.sun_path)) {
+      return base::InvalidArgumentError(base::Concat("'", address, "' is no address"));
+    }
+    return Ask<beast::basic_stream<Protocol>>(
+        [&](auto& stream, auto then) {
+          stream.async_connect(Protocol::endpoint(socket), std::move(then));
+        },
+        request, address, seconds);
+  }
+  std::string_view host = address;
+  if (host.starts_with(kHttp)) host.remove_prefix(kHttp.size());
+  host = host.substr(0, host.find('/'));
+  const size_t colon = host.rfind(':');
+  if (colon == std::string_view::npos || colon == 0 || !base::ParseInt64(host.substr(colon + 1))) {
     return base::InvalidArgumentError(base::Concat("'", address, "' is no address"));
   }
-  if (is_unix) {
-    client.set_address_family(AF_UNIX);
-    client.set_default_headers({{"Host", "localhost"}});
-  }
-  client.set_connection_timeout(1);
-  client.set_read_timeout(seconds);
-  const httplib::Result reply = method == "POST"
-                                    ? client.Post(path.c_str(), body, "application/json")
-                                    : client.Get(path.c_str());
-  if (!reply) {
+  request.set(http::field::host, boost::string_view(host.data(), host.size()));
+  std::string name(host.substr(0, colon));
+  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  asio::io_context context;
+  ErrorCode error;
+  const auto found =
+      asio::ip::tcp::resolver(context).resolve(name, std::string(host.substr(colon + 1)), error);
+  if (error) {
     return base::UnavailableError(
-        base::Concat("nobody answers at ", address, " (", httplib::to_string(reply.error()), ")"));
+        base::Concat("nobody answers at ", address, " (", error.message(), ")"));
   }
-  return HttpReply{reply->status, reply->body};
+  return Ask<beast::tcp_stream>(
+      [&](auto& stream, auto then) {
+        stream.async_connect(found, [then = std::move(then)](const ErrorCode& failed, const auto&) {
+          then(failed);
+        });
+      },
+      request, address, seconds);
 }
 
 }  // namespace sonde::serve

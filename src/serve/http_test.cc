@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -142,10 +144,117 @@ TEST_F(HttpTest, RefusesBodiesOfUnknownAndGreatLength) {
   EXPECT_EQ(StatusOf(Get(Concat("/x?a=", std::string(20'000, 'a')))), 414);
 }
 
-TEST_F(HttpTest, TheNextOneIsServedBesideAHundredSlowOnes) {
+TEST_F(HttpTest, APostWithoutABodyIsAnsweredAtOnce) {
+  Start({});
+  const std::string host = Concat("Host: 127.0.0.1:", std::to_string(server_->port()), "\r\n");
+  const std::string answer = Raw(Concat("POST /x HTTP/1.1\r\n", host, "Connection: close\r\n\r\n"));
+  EXPECT_TRUE(answer.ends_with("POST /x  ")) << answer;
+}
+
+TEST_F(HttpTest, RefusesWhatIsNoPlainRequest) {
+  Start({});
+  const std::string host = Concat("Host: 127.0.0.1:", std::to_string(server_->port()), "\r\n");
+  const auto status = [&](const std::string& line, const std::string& headers) {
+    return StatusOf(Raw(Concat(line, "\r\n", host, headers, "\r\n")));
+  };
+  EXPECT_EQ(status("GET /x HTTP/1.1", "Host: evil.example\r\n"), 400);
+  EXPECT_EQ(status("GET /x HTTP/9.9", ""), 400);
+  EXPECT_EQ(status("GET http://evil.example/x HTTP/1.1", ""), 400);
+  EXPECT_EQ(status("GET /%zz HTTP/1.1", ""), 400);
+  EXPECT_EQ(status("GET /%00 HTTP/1.1", ""), 400);
+  EXPECT_EQ(status("TRACE / HTTP/1.1", ""), 405);
+  EXPECT_EQ(status("POST /x HTTP/1.1", "Content-Length: -1\r\n"), 400);
+  EXPECT_EQ(status("POST /x HTTP/1.1", "Content-Length: 99999999999999999999\r\n"), 400);
+  EXPECT_EQ(status("POST /x HTTP/1.1", "Content-Length: 1\r\nContent-Length: 5\r\n"), 400);
+  EXPECT_EQ(status("POST /x HTTP/1.1", "Content-Encoding: gzip\r\nContent-Length: 4\r\n"), 415);
+  EXPECT_EQ(status("POST /x HTTP/1.1", "Expect: 100-continue\r\nContent-Length: 4\r\n"), 417);
+  EXPECT_EQ(StatusOf(Raw(Concat("GET /x HTTP/1.1\n", host, "\n"))), 400) << "line ends";
+  EXPECT_EQ(StatusOf(Raw(std::string("\x16\x03\x01\x00\xa5", 5))), 400) << "TLS";
+}
+
+TEST_F(HttpTest, RequestsOfOneConnectionAreAnsweredInTheirOrder) {
+  Start({});
+  const std::string host = Concat("Host: 127.0.0.1:", std::to_string(server_->port()), "\r\n");
+  const std::string answer = Raw(Concat("POST /one HTTP/1.1\r\n", host,
+                                        "Content-Length: 3\r\n\r\nabcGET /two HTTP/1.1\r\n", host,
+                                        "Connection: close\r\n\r\n"));
+  const size_t one = answer.find("POST /one  abc");
+  const size_t two = answer.find("GET /two  ");
+  EXPECT_NE(one, std::string::npos) << answer;
+  EXPECT_NE(two, std::string::npos) << answer;
+  EXPECT_LT(one, two);
+}
+
+// Without the token nobody makes the server hold more than a head's worth.
+TEST_F(HttpTest, AnEndlessHeadIsCutOff) {
+  Start({.token = "secret"});
+  const int descriptor = Connect();
+  const std::string line = Concat("X-A: ", std::string(8000, 'a'), "\r\n");
+  std::string text = "GET / HTTP/1.1\r\n";
+  for (int i = 0; i < 100; ++i) text += line;
+  size_t sent = 0;
+  constexpr size_t kSocketBuffers = size_t{16} << 20U;
+  for (ssize_t n = 1; n > 0 && sent < 4 * kSocketBuffers; sent += static_cast<size_t>(n)) {
+    n = ::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL);
+    if (n < 0) break;
+  }
+  EXPECT_LT(sent, kSocketBuffers);
+  ::close(descriptor);
+}
+
+TEST_F(HttpTest, ARequestThatIsNotWholeInTimeIsClosed) {
+  Start({.read_seconds = 1});
+  const auto started = std::chrono::steady_clock::now();
+  const int descriptor = Connect();
+  char byte = 0;
+  // A byte now and then does not lengthen the time.
+  std::jthread drip([descriptor] {
+    const std::string_view part = "GET /x HTTP/1.1\r\nHost: 127";
+    for (const char c : part) {
+      if (::send(descriptor, &c, 1, MSG_NOSIGNAL) != 1) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  });
+  EXPECT_LE(::recv(descriptor, &byte, 1, 0), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(4));
+  drip.join();
+  ::close(descriptor);
+}
+
+TEST(Http, WhoeverLeavesIsToldOf) {
+  std::promise<void> asked;
+  std::promise<void> told;
+  auto listening = HttpServer::Listen({}, [&](const HttpRequest& request) -> Result<HttpAnswer> {
+    std::promise<void> left;
+    request.caller->WhenLeft([&] { left.set_value(); });
+    asked.set_value();
+    const bool in_time =
+        left.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    request.caller->WhenLeft({});
+    if (in_time) told.set_value();
+    return HttpAnswer{};
+  });
+  ASSERT_TRUE(listening.ok());
+  std::jthread serving([&] { (*listening)->Run(); });
+  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>((*listening)->port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const std::string text = Concat(
+      "POST /slow HTTP/1.1\r\nHost: 127.0.0.1:", std::to_string((*listening)->port()), "\r\n\r\n");
+  ASSERT_GT(::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL), 0);
+  asked.get_future().wait();
+  ::close(descriptor);
+  EXPECT_EQ(told.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  (*listening)->Stop();
+}
+
+TEST_F(HttpTest, TheNextOneIsServedBesideSlowOnesWithoutEnd) {
   Start({});
   std::vector<int> slow;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 400; ++i) {
     slow.push_back(Connect());
     const std::string_view part = "GET /x HTTP/1.1\r\nHos";
     EXPECT_GT(::send(slow.back(), part.data(), part.size(), MSG_NOSIGNAL), 0);

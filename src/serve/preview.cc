@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "base/files.h"
-#include "base/host/temporary.h"
 #include "base/strings.h"
 #include "importers/ascend/span.h"
 #include "importers/ascend_db/sample.h"
@@ -57,14 +56,6 @@ Status WriteBeginOfPacked(const std::string& path, const std::string& sample) {
 }
 
 }  // namespace
-
-Result<std::shared_ptr<TemporaryFolder>> TemporaryFolder::Make() {
-  std::string path = base::JoinPath(base::TemporaryRoot(), "sonde-preview-XXXXXX");
-  if (::mkdtemp(path.data()) == nullptr) return base::ErrnoStatus(errno, "make a folder", path);
-  return std::make_shared<TemporaryFolder>(path);
-}
-
-TemporaryFolder::~TemporaryFolder() { base::RemoveTree(path_).IgnoreError(); }
 
 Status WriteSample(const std::string& path, const std::string& sample, size_t least_bytes) {
   SONDE_ASSIGN_OR_RETURN(const base::MappedFile file, base::MappedFile::Open(path));
@@ -133,7 +124,7 @@ namespace {
 
 // Writes the sample of a trace into the folder, and says where it is.
 Result<std::string> WriteAnySample(const importers::TraceSource& source,
-                                   const TemporaryFolder& folder) {
+                                   const base::PrivateFolder& folder) {
   const std::string_view importer = source.importer->name;
   const auto beside = [&](const std::string& path) {
     return base::JoinPath(folder.path(), base::BaseName(path));
@@ -159,7 +150,7 @@ Result<std::string> WriteAnySample(const importers::TraceSource& source,
 }  // namespace
 
 Result<std::unique_ptr<store::Store>> MakePreview(const importers::TraceSource& source,
-                                                  const TemporaryFolder& folder) {
+                                                  const base::PrivateFolder& folder) {
   SONDE_ASSIGN_OR_RETURN(const std::string sample, WriteAnySample(source, folder));
   SONDE_ASSIGN_OR_RETURN(const auto found, importers::FindTraces(sample));
   if (found.empty()) return base::NotFoundError("the sample is no trace");

@@ -9,25 +9,12 @@
 #include <memory>
 #include <string>
 
+#include "base/host/private_folder.h"
 #include "base/status.h"
 #include "importers/registry.h"
 #include "store/store.h"
 
 namespace sonde::serve {
-
-// A folder of temporary files that goes with its owner.
-class TemporaryFolder {
- public:
-  static Result<std::shared_ptr<TemporaryFolder>> Make();
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // Copies the begin, the end and some pieces in between, cut between events; of a packed file some
 // MB of its text, as a plain file. kNotFound where the
@@ -45,6 +32,6 @@ Status WriteCaptureSample(const std::string& path, const std::string& sample,
 
 // The store of such a sample, in `folder`.
 Result<std::unique_ptr<store::Store>> MakePreview(const importers::TraceSource& source,
-                                                  const TemporaryFolder& folder);
+                                                  const base::PrivateFolder& folder);
 
 }  // namespace sonde::serve

@@ -232,7 +232,7 @@ void Session::ShowPreview(size_t index, const Slot& slot) {
   const importers::TraceSource& source = slot.source;
   TraceMessage message = Describe().traces[index];
   const auto show = [&]() -> Result<std::shared_ptr<Trace>> {
-    SONDE_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Make());
+    SONDE_ASSIGN_OR_RETURN(auto folder, base::PrivateFolder::Make("preview"));
     SONDE_ASSIGN_OR_RETURN(auto store, MakePreview(source, *folder));
     SONDE_ASSIGN_OR_RETURN(auto trace, Open(std::move(store), message));
     trace->folder = std::move(folder);
@@ -333,7 +333,7 @@ Status Session::ShowRecording(const std::string& path, bool ended) {
     return {};
   }
   SONDE_ASSIGN_OR_RETURN(message.rank, importer->rank(path));
-  SONDE_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Make());
+  SONDE_ASSIGN_OR_RETURN(auto folder, base::PrivateFolder::Make("preview"));
   SONDE_ASSIGN_OR_RETURN(
       auto imported, importers::ImportTrace(source, base::JoinPath(folder->path(), "trace.duckdb"),
                                             {.threads = 1, .watch = &slot->watch}));

@@ -36,8 +36,8 @@ struct Trace {
   int32_t id = 0;
   int32_t rank = -1;
   int64_t base_ns = 0;
-  std::shared_ptr<TemporaryFolder> folder;  // of a preview; outlives what lies in it
-  std::unique_ptr<store::Store> store;      // for statements of ours
+  std::shared_ptr<base::PrivateFolder> folder;  // of a preview; outlives what lies in it
+  std::unique_ptr<store::Store> store;          // for statements of ours
   store::ZoomIndex zoom;
   std::vector<std::string> names;
 

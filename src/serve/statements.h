@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "base/status.h"
 #include "serve/http.h"
@@ -17,20 +16,32 @@ namespace sonde::serve {
 Result<std::shared_ptr<const store::UserStatements>> StoreFor(Session& session,
                                                               const HttpRequest& request);
 
-// Takes itself from the session's list when the statement has ended.
+// The statement of a request, under its parameter `id`: ends when somebody cancels it or who asked
+// leaves. Takes itself from the session's list when it has ended.
 class RunningStatement {
  public:
-  RunningStatement(Session& session, std::string id)
-      : session_(session), id_(std::move(id)), cancellation_(session.BeginStatement(id_)) {}
+  RunningStatement(Session& session, const HttpRequest& request)
+      : session_(session),
+        id_(request.Text("id")),
+        cancellation_(session.BeginStatement(id_)),
+        caller_(request.caller) {
+    if (caller_ != nullptr) {
+      caller_->WhenLeft([statement = cancellation_] { statement->Cancel(); });
+    }
+  }
   RunningStatement(const RunningStatement&) = delete;
   RunningStatement& operator=(const RunningStatement&) = delete;
-  ~RunningStatement() { session_.EndStatement(id_); }
+  ~RunningStatement() {
+    if (caller_ != nullptr) caller_->WhenLeft({});
+    session_.EndStatement(id_);
+  }
   store::Cancellation* cancellation() const { return cancellation_.get(); }
 
  private:
   Session& session_;
   std::string id_;
   std::shared_ptr<store::Cancellation> cancellation_;
+  std::shared_ptr<HttpCaller> caller_;
 };
 
 }  // namespace sonde::serve

@@ -251,9 +251,11 @@ TEST_F(StoreTest, SaysWhatIsWrong) {
 // As a file that somebody else wrote or that is damaged.
 TEST_F(StoreTest, AStoreWithOtherTablesIsRefused) {
   for (const char* change :
-       {"ALTER TABLE step_ DROP COLUMN rank", "DROP TABLE step_",
-        "ALTER TABLE step_ ALTER COLUMN rank TYPE VARCHAR", "CREATE TABLE more_ (x INTEGER)",
-        "ALTER TABLE step_ RENAME COLUMN rank TO renamed"}) {
+       {"ALTER TABLE communication_group_ DROP COLUMN description",
+        "DROP TABLE communication_group_",
+        "ALTER TABLE communication_group_ ALTER COLUMN description TYPE VARCHAR",
+        "ALTER TABLE communication_group_ RENAME COLUMN description TO renamed",
+        "CREATE TABLE more_ (x INTEGER)"}) {
     auto created = Store::Create(path_);
     ASSERT_TRUE(created.ok());
     Fill(**created, 10);

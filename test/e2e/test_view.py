@@ -29,7 +29,7 @@ def make_trace(tmp_path):
 
 @pytest.fixture(name="view")
 def make_view(sonde, cache_home):
-    """view("trace.json", "--token") is a running server, as (process, parsed address)."""
+    """view("trace.json") is a running server, as (process, parsed address)."""
 
     @contextmanager
     def start(*words):
@@ -49,7 +49,15 @@ def make_view(sonde, cache_home):
     return start
 
 
+def with_token(address, target):
+    """The target with the token of the address; as it is where it names one."""
+    if "token=" in target or not address.query:
+        return target
+    return f"{target}{'&' if '?' in target else '?'}{address.query}"
+
+
 def ask(address, target, method="GET", body=None, headers=None):
+    target = with_token(address, target)
     connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=20)
     connection.request(method, target, body=body, headers=headers or {})
     answer = connection.getresponse()
@@ -72,7 +80,7 @@ def wait_until_ready(address, target="/api/session"):
 
 def test_serves_the_trace_and_the_page(view, trace):
     with view(trace) as (process, address):
-        assert (address.hostname, address.query) == ("127.0.0.1", "")
+        assert address.hostname == "127.0.0.1"
         session = wait_until_ready(address)
         assert [t["state"] for t in session["traces"]] == ["ready"]
         status, text = ask(address, "/api/sql", "POST", "SELECT name, dur FROM slice ORDER BY ts")
@@ -91,17 +99,19 @@ def test_confined_to_the_traces_and_to_its_own_page(view, trace):
             assert ask(address, target)[0] == 404, target
         sql = f"SELECT * FROM read_text('{trace}')"
         assert ask(address, "/api/sql", "POST", sql)[0] == 400
-        assert ask(address, "/api/session", headers={"Host": "example.org"})[0] == 403
+        stranger = address._replace(query="")
+        assert ask(stranger, "/api/session", headers={"Host": "example.org"})[0] == 401
         assert ask(address, "/api/session", headers={"Origin": "http://example.org"})[0] == 403
         assert ask(address, "/api/window?lanes=" + "0:0:1," * 4000)[0] == 414
 
 
-def test_other_addresses_need_the_token(view, trace):
-    with view(trace, "--host", "0.0.0.0") as (_, address):
+@pytest.mark.parametrize("words", [(), ("--host", "0.0.0.0")])
+def test_every_address_needs_the_token(view, trace, words):
+    with view(trace, *words) as (_, address):
         assert len(urllib.parse.parse_qs(address.query)["token"][0]) == 32
-        assert ask(address, "/api/session")[0] == 401
-        assert ask(address, "/api/session?token=0")[0] == 401
-        wait_until_ready(address, f"/api/session?{address.query}")
+        for target in ("/", "/app.js", "/api/session", "/api/session?token=0"):
+            assert ask(address._replace(query=""), target)[0] == 401, target
+        wait_until_ready(address)
 
 
 def test_ends_while_browsers_listen_or_are_gone(view, trace):
@@ -110,7 +120,8 @@ def test_ends_while_browsers_listen_or_are_gone(view, trace):
         for _ in range(20):
             browser = socket.create_connection(("127.0.0.1", address.port), timeout=20)
             host = f"127.0.0.1:{address.port}"
-            browser.sendall(f"GET /api/events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            target = with_token(address, "/api/events")
+            browser.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             assert b"200 OK" in browser.recv(4096)
             listening.append(browser)
         for browser in listening[:10]:

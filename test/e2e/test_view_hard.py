@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import quote, urlparse
 
 import pytest
-from test_view import ask, wait_until_ready
+from test_view import ask, wait_until_ready, with_token
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / os.environ.get("PRESET", "dev")
@@ -85,6 +85,7 @@ def test_a_hundred_at_once(view):
 
 
 def ask_raw(address, target, method="GET", body=None, headers=None):
+    target = with_token(address, target)
     connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=60)
     connection.request(method, target, body=body, headers=headers or {})
     answer = connection.getresponse()

@@ -23,7 +23,9 @@ export class Opened {
     private browser: Browser,
     private cache: string,
     public page: Page,
+    /** Without the token, which the first page turns into a cookie. */
     public address: string,
+    private token: string,
   ) {
     page.on("pageerror", (error) => this.errors.push(error.message));
   }
@@ -31,7 +33,7 @@ export class Opened {
   /** Opens the page at this state, and sees that it is ours: a build without the page answers too. */
   async go(hash = "") {
     await this.page.goto("about:blank");
-    await this.page.goto(this.address + (hash ? `#${hash}` : ""));
+    await this.page.goto(this.address + this.token + (hash ? `#${hash}` : ""));
     await this.page.locator("nav [aria-current=page]").waitFor();
   }
 
@@ -75,7 +77,7 @@ function firstLine(server: ChildProcess): Promise<string> {
 /** The page of `npx vite build`, in place of the one that the program holds: no C++ is built for a change. */
 async function useBuilt(page: Page, folder: string) {
   const types = { "": "text/html", "app.js": "text/javascript", "app.css": "text/css" };
-  await page.route(/:\d+\/(app\.js|app\.css)?$/, (route) => {
+  await page.route(/:\d+\/(app\.js|app\.css)?(\?.*)?$/, (route) => {
     const name = new URL(route.request().url()).pathname.slice(1) as keyof typeof types;
     return route.fulfill({ path: join(folder, name || "index.html"), contentType: types[name] });
   });
@@ -87,12 +89,16 @@ export async function open(...paths: string[]): Promise<Opened> {
     env: { ...process.env, XDG_CACHE_HOME: cache },
     stdio: ["ignore", "pipe", "ignore"],
   });
-  const address = await firstLine(server);
+  const printed = await firstLine(server);
+  const question = printed.indexOf("?");
   const browser = await chromium.launch({
     executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
     args: ["--no-sandbox"],
   });
   const page = await browser.newPage({ viewport: { width: 1500, height: 900 }, locale: "en-US", colorScheme: "light" });
-  if (process.env["SONDE_PAGE"]) await useBuilt(page, process.env["SONDE_PAGE"]);
-  return new Opened(server, browser, cache, page, address);
+  if (process.env["SONDE_PAGE"]) {
+    await page.request.get(printed); // for the cookie, which the server gives with its own page
+    await useBuilt(page, process.env["SONDE_PAGE"]);
+  }
+  return new Opened(server, browser, cache, page, printed.slice(0, question), printed.slice(question));
 }

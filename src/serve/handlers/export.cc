@@ -1,13 +1,14 @@
-// POST /api/export?trace=&format=csv|xlsx|parquet&id= with a statement as body: all its rows as a
-// file. /api/cancel ends it.
+// POST /api/export?trace=&format=csv|csv_raw|xlsx|parquet&id= with a statement as body: all its
+// rows as a file. /api/cancel ends it. Format csv_raw: texts stay as they are, also those that a
+// spreadsheet would run.
 #include <cmath>
 
 #include "base/files.h"
+#include "base/host/private_folder.h"
 #include "base/strings.h"
 #include "precision/output/xlsx_table.h"
 #include "serve/cells.h"
 #include "serve/handlers.h"
-#include "serve/preview.h"
 #include "serve/statements.h"
 
 namespace sonde::serve {
@@ -17,6 +18,7 @@ using base::Concat;
 
 constexpr size_t kMaxBytes = size_t{512} << 20U;
 
+template <bool is_raw>
 Result<std::string> WriteCsv(const store::UserStatements& statements, const std::string& sql,
                              store::Cancellation* cancellation) {
   std::string text;
@@ -29,14 +31,23 @@ Result<std::string> WriteCsv(const store::UserStatements& statements, const std:
       sql,
       [&](const std::vector<store::QueryColumn>& columns) -> Status {
         base::CsvWriter csv(nullptr);
-        for (const store::QueryColumn& column : columns) csv.Text(column.name);
+        for (const store::QueryColumn& column : columns) {
+          is_raw ? csv.Text(column.name) : csv.ForeignText(column.name);
+        }
         csv.EndRow();
         return append(csv);
       },
       [&](const store::Chunk& chunk) -> Status {
         base::CsvWriter csv(nullptr);
         for (size_t row = 0; row < chunk.rows(); ++row) {
-          for (size_t i = 0; i < chunk.columns(); ++i) WriteCell(csv, chunk, i, row);
+          for (size_t i = 0; i < chunk.columns(); ++i) {
+            const bool is_text = chunk.type(i) == store::ValueType::kText;
+            if (is_raw && is_text && !chunk.IsNull(i, row)) {
+              csv.Text(chunk.Text(i, row));
+            } else {
+              WriteCell(csv, chunk, i, row);
+            }
+          }
           csv.EndRow();
         }
         return append(csv);
@@ -70,7 +81,7 @@ void AddCell(precision::XlsxTable& table, const store::Chunk& chunk, size_t colu
 
 Result<std::string> WriteXlsx(const store::UserStatements& statements, const std::string& sql,
                               store::Cancellation* cancellation) {
-  SONDE_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::Make());
+  SONDE_ASSIGN_OR_RETURN(const auto folder, base::PrivateFolder::Make("export"));
   const std::string path = base::JoinPath(folder->path(), "table.xlsx");
   std::unique_ptr<precision::XlsxTable> table;
   std::vector<bool> is_decimal;
@@ -109,15 +120,18 @@ Result<std::string> WriteParquet(const store::UserStatements& statements, const 
 
 struct Format {
   const char* name;
+  const char* extension;
   const char* type;
   Result<std::string> (*write)(const store::UserStatements& statements, const std::string& sql,
                                store::Cancellation* cancellation);
 };
 
 constexpr std::array kFormats = {
-    Format{"csv", "text/csv; charset=utf-8", &WriteCsv},
-    Format{"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", &WriteXlsx},
-    Format{"parquet", "application/vnd.apache.parquet", &WriteParquet},
+    Format{"csv", "csv", "text/csv; charset=utf-8", &WriteCsv<false>},
+    Format{"csv_raw", "csv", "text/csv; charset=utf-8", &WriteCsv<true>},
+    Format{"xlsx", "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+           &WriteXlsx},
+    Format{"parquet", "parquet", "application/vnd.apache.parquet", &WriteParquet},
 };
 
 }  // namespace
@@ -127,15 +141,15 @@ Result<HttpAnswer> HandleExport(Session& session, const HttpRequest& request) {
   for (const Format& format : kFormats) {
     if (name != format.name) continue;
     SONDE_ASSIGN_OR_RETURN(const auto store, StoreFor(session, request));
-    const RunningStatement statement(session, request.Text("id"));
+    const RunningStatement statement(session, request);
     HttpAnswer answer{.type = format.type};
     SONDE_ASSIGN_OR_RETURN(answer.body,
                            format.write(*store, request.body, statement.cancellation()));
     answer.headers.emplace_back("Content-Disposition",
-                                Concat("attachment; filename=\"sonde.", name, "\""));
+                                Concat("attachment; filename=\"sonde.", format.extension, "\""));
     return answer;
   }
-  return base::InvalidArgumentError("'format' must be csv, xlsx or parquet");
+  return base::InvalidArgumentError("'format' must be csv, csv_raw, xlsx or parquet");
 }
 
 }  // namespace sonde::serve

@@ -22,7 +22,7 @@ Result<HttpAnswer> HandleSql(Session& session, const HttpRequest& request) {
   SONDE_ASSIGN_OR_RETURN(const auto store, StoreFor(session, request));
   SONDE_ASSIGN_OR_RETURN(int64_t limit, request.Int("limit", 1000));
   limit = std::clamp<int64_t>(limit, 1, kMaxRows);
-  const RunningStatement statement(session, request.Text("id"));
+  const RunningStatement statement(session, request);
   TableMessage message;
   int64_t rows = 0;
   bool enough = false;
