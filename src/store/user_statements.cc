@@ -1,6 +1,7 @@
 #include "store/user_statements.h"
 
 #include <duckdb.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -37,6 +38,15 @@ std::string ViewOf(std::string_view name, std::span<const ColumnInfo> columns,
   return sql;
 }
 
+// Half of what this process may have: others work on the machine, and the page itself.
+int64_t ShareOfMemory() {
+  auto most = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+  const auto group = base::ReadFile("/sys/fs/cgroup/memory.max");  // "max" without a limit
+  const auto limit = group.ok() ? base::ParseInt64(base::Trim(*group)) : std::nullopt;
+  if (limit && *limit > 0) most = std::min(most, *limit);
+  return most / 2;
+}
+
 // The stores are attached while that is allowed; then the door is closed for good.
 std::vector<std::string> Preparation(const std::vector<RankStore>& stores, int threads,
                                      const std::string& folder) {
@@ -46,6 +56,7 @@ std::vector<std::string> Preparation(const std::vector<RankStore>& stores, int t
       "SET custom_extension_repository = '/nonexistent'",
       Concat("SET threads = ", std::to_string(std::max(1, threads))),
       Concat("SET temp_directory = ", Quoted(folder)),
+      Concat("SET memory_limit = '", std::to_string(ShareOfMemory()), "B'"),
   };
   for (size_t i = 0; i < stores.size(); ++i) {
     statements.push_back(

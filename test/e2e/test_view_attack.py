@@ -146,3 +146,32 @@ def test_slow_clients_without_end_hold_nobody_up(attacked):
     finally:
         for client in slow:
             client.close()
+
+
+def test_a_statement_ends_when_its_client_leaves(attacked):
+    process, address = attacked
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=20)
+        connection.request("GET", f"/api/session?{address.query}")
+        if not json.loads(connection.getresponse().read())["loading"]:
+            break
+        time.sleep(0.1)
+    sql = b"SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE a.range % 7 = b.range % 5"
+    head = f"POST /api/sql?{address.query} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(sql)}\r\n\r\n"
+
+    def processor_seconds():
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    with connect(address) as client:
+        client.sendall(head.encode() + sql)
+        time.sleep(1)
+        began = processor_seconds()
+        time.sleep(1)
+        assert processor_seconds() > began, "the statement was meant to run"
+    time.sleep(2)
+    left = processor_seconds()
+    time.sleep(2)
+    assert processor_seconds() - left < 0.5, "it runs on without its client"
