@@ -19,6 +19,7 @@ OUTPUT_FOLDER = "ASCEND_PROFILER_OUTPUT"
 DONE_FILE = "analyse.done"
 _PARSER_FILE = "analyse.parser"  # in logs: host and number of the last parser in the background
 _LOW_PRIORITY = 10
+_FULL_BYTES = 1 << 20
 
 _lock = threading.Lock()
 _background: list["subprocess.Popen[bytes]"] = []
@@ -30,23 +31,58 @@ def is_analysed(span: str) -> bool:
     return os.path.exists(os.path.join(span, OUTPUT_FOLDER, DONE_FILE))
 
 
-def has_failed(span: str) -> bool:
-    """Whether the last parser in the background ended, or was ended, without deliverables. That of
+def _is_running(span: str) -> Optional[bool]:
+    """Whether the last parser in the background runs, None where no file says which that is. One of
     another machine counts as running."""
     try:
         with open(os.path.join(span, "logs", _PARSER_FILE), encoding="utf-8") as file:
             number, host = file.read().split(maxsplit=1)
-        if host.strip() != socket.gethostname():
-            return False
+    except (OSError, ValueError):
+        return None
+    if host.strip() != socket.gethostname():
+        return True
+    try:
         with open(f"/proc/{int(number)}/stat", encoding="utf-8") as file:
-            is_running = file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except ValueError:
-        return False  # being written
-    except FileNotFoundError as problem:
-        is_running = str(problem.filename).endswith(_PARSER_FILE)  # will be
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
     except OSError:
-        is_running = False
+        return False
+
+
+def _is_full(span: str) -> bool:
+    try:
+        disk = os.statvfs(span)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _FULL_BYTES
+
+
+def is_parsing(span: str) -> bool:
+    """Whether a parser in the background is known to be at it, deliverables there or not: the store
+    comes last."""
+    return _is_running(span) is True
+
+
+def has_failed(span: str) -> bool:
+    """Whether the last parser in the background ended, or was ended, without deliverables; also
+    where a full disk holds nothing of it. That of another machine counts as running."""
+    is_running = _is_running(span)
+    if is_running is None:
+        is_running = not _is_full(span)  # will be, or is just being written
     return not is_running and not is_analysed(span)
+
+
+def failure_of(span: str) -> str:
+    """Why, for a span whose parser has failed: the last thing it said."""
+    try:
+        with open(os.path.join(span, "logs", "analyse.log"), encoding="utf-8") as file:
+            lines = [line.strip() for line in file if line.strip()]
+    except (OSError, UnicodeDecodeError):
+        lines = []
+    if lines and lines[-1].startswith("sonde: error: "):
+        return lines[-1].removeprefix("sonde: error: ")
+    if _is_full(span):
+        return f"no space is left on the disk of {span}"
+    return "the parser ended without files"
 
 
 def _command(
@@ -127,7 +163,10 @@ def run_in_background(
             stderr=log,
             start_new_session=True,
         )
-    with open(os.path.join(logs, _PARSER_FILE), "w", encoding="utf-8") as file:
+    # A full disk takes no file; whoever asks then finds it full.
+    with contextlib.suppress(OSError), open(
+        os.path.join(logs, _PARSER_FILE), "w", encoding="utf-8"
+    ) as file:
         file.write(f"{process.pid} {socket.gethostname()}\n")
     try:
         os.setpriority(os.PRIO_PROCESS, process.pid, _LOW_PRIORITY)

@@ -78,6 +78,7 @@ def test_a_parser_that_failed(session, monkeypatch):
     assert ended.wait(60)
     _status.tell(str(session[0]), _status.COMPLETE)
     assert _status.sessions()[0]["state"] == _status.FAILED
+    assert _status.sessions()[0]["ranks"][0]["reason"] == "the parser ended without files"
     assert _status.wait(str(session[0])), "nobody waits for what cannot be made"
     assert _status.unparsed() == [str(session[1])]
     monkeypatch.setattr(_analyse, "_command", lambda *_: ["sleep", "60"])
@@ -150,3 +151,34 @@ def test_parsers_of_a_process_wait_for_each_other(session, monkeypatch):
         )
     assert ended.acquire(timeout=60) and ended.acquire(timeout=60)
     assert order.read_text().split() == ["first", "second"]
+
+
+def test_a_full_disk_is_a_failure_with_its_reason(session, monkeypatch):
+    """Nothing can be written there: no file says that there was a parser, or which."""
+    folder, span = str(session[0]), str(session[1])
+    _status.tell(folder, _status.COMPLETE)
+    assert _status.sessions()[0]["state"] == _status.PARSING, "a parser will come"
+    monkeypatch.setattr(_analyse, "_is_full", lambda span: True)
+    for written in (None, ""):
+        if written is not None:
+            (session[1] / "logs" / "analyse.parser").write_text(written)
+        (rank,) = _status.sessions()[0]["ranks"]
+        assert rank["state"] == _status.FAILED
+        assert rank["reason"] == f"no space is left on the disk of {span}"
+        assert _status.wait(folder)
+    log = "sonde: parsing\nsonde: error: cannot write 'x': No space left on device\n"
+    (session[1] / "logs" / "analyse.log").write_text(log)
+    reason = _status.sessions()[0]["ranks"][0]["reason"]
+    assert reason == "cannot write 'x': No space left on device"
+
+
+def test_complete_comes_after_the_store(session, monkeypatch):
+    _status.tell(str(session[0]), _status.COMPLETE)
+    monkeypatch.setattr(_analyse, "_command", lambda *_: ["sleep", "60"])
+    _analyse.run_in_background([str(session[1])], on_end=lambda status: None)
+    analysed(session[1])
+    assert _status.sessions()[0]["state"] == _status.PARSING, "the store is being written"
+    number = int((session[1] / "logs" / "analyse.parser").read_text().split()[0])
+    os.kill(number, signal.SIGKILL)
+    assert _status.wait(str(session[0]))
+    assert _status.sessions()[0]["state"] == _status.COMPLETE

@@ -54,13 +54,17 @@ def _ranks(folder: str) -> list[dict[str, str]]:
                 span = os.path.normpath(os.path.join(folder, file.read().strip()))
         except OSError:
             continue  # removed since
-        found.append({"folder": span, "state": _state_of(span)})
+        rank = {"folder": span, "state": _state_of(span)}
+        if rank["state"] == FAILED:
+            rank["reason"] = _analyse.failure_of(span)
+        found.append(rank)
     return found
 
 
 def _state_of(span: str) -> str:
     if _analyse.is_analysed(span):
-        return COMPLETE
+        # Its files are there; the store is written behind them.
+        return PARSING if _analyse.is_parsing(span) else COMPLETE
     return FAILED if _analyse.has_failed(span) else PARSING
 
 
