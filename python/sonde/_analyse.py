@@ -164,9 +164,10 @@ def run_in_background(
             start_new_session=True,
         )
     # A full disk takes no file; whoever asks then finds it full.
-    with contextlib.suppress(OSError), open(
-        os.path.join(logs, _PARSER_FILE), "w", encoding="utf-8"
-    ) as file:
+    with (
+        contextlib.suppress(OSError),
+        open(os.path.join(logs, _PARSER_FILE), "w", encoding="utf-8") as file,
+    ):
         file.write(f"{process.pid} {socket.gethostname()}\n")
     try:
         os.setpriority(os.PRIO_PROCESS, process.pid, _LOW_PRIORITY)

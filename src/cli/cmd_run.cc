@@ -98,6 +98,13 @@ void DeclareOutput(CLI::App& app, RunOptions& options) {
   app.add_option("--profile-save-path", options.save_path,
                  Concat("Folder for the captures (default: ", kDefaultSavePath, ")"))
       ->group(group);
+  app.add_option("--profile-max-size", options.max_size,
+                 "A recording ends when its capture has this size: 4G, 500M (servers: 4G, else no "
+                 "limit)")
+      ->group(group);
+  app.add_option("--profile-max-seconds", options.max_seconds,
+                 "A recording ends after so many seconds (servers: 1800, else no limit)")
+      ->group(group);
   app.add_option("--profile-export-type", options.export_types, "text (default), db, or text,db")
       ->delimiter(',')
       ->group(group);

@@ -133,6 +133,14 @@ class VariableReader {
   Status status_;
 };
 
+// As the recorder reads it.
+bool IsSize(std::string_view text) {
+  if (text.ends_with('K') || text.ends_with('M') || text.ends_with('G')) text.remove_suffix(1);
+  constexpr size_t kMostDigits = 9;
+  return !text.empty() && text.size() <= kMostDigits &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 void AddSwitch(EnvironmentVariables& out, const char* name, const std::optional<bool>& value) {
   if (value) out.emplace_back(name, *value ? "1" : "0");
 }
@@ -181,6 +189,8 @@ Status ReadVariables(const VariableGetter& get_variable, RunOptions& options) {
   reader.Read("SONDE_PROFILE_REQUEST_TEXT", options.request_text);
   reader.Read("SONDE_PROFILE_GC_THRESHOLD_MS", options.gc_threshold_ms);
   reader.Read("SONDE_PROFILE_SAVE_PATH", options.save_path);
+  reader.Read("SONDE_PROFILE_MAX_SIZE", options.max_size);
+  reader.Read("SONDE_PROFILE_MAX_SECONDS", options.max_seconds);
   reader.Read("SONDE_PROFILE_ANALYSE", options.analyse);
   reader.Read("SONDE_PROFILE_WAIT", options.wait);
   reader.Read("SONDE_CONTROL", options.control);
@@ -200,6 +210,14 @@ Status CheckRunOptions(const RunOptions& options) {
   if (options.gc_threshold_ms &&
       !(std::isfinite(*options.gc_threshold_ms) && *options.gc_threshold_ms >= 0)) {
     return InvalidArgumentError("--profile-gc-threshold-ms must be 0 or more");
+  }
+  if (options.max_size && !IsSize(*options.max_size)) {
+    return InvalidArgumentError(Concat(
+        "--profile-max-size must be a number of bytes with K, M, G or nothing behind it, not '",
+        *options.max_size, "'"));
+  }
+  if (options.max_seconds && *options.max_seconds < 0) {
+    return InvalidArgumentError("--profile-max-seconds must be 0 (no limit) or more");
   }
   if (options.save_path && options.save_path->empty()) {
     return InvalidArgumentError("--profile-save-path must not be empty");
@@ -244,6 +262,10 @@ EnvironmentVariables ToEnvironment(const RunOptions& options) {
   }
   out.emplace_back("SONDE_PROFILE_SAVE_PATH",
                    base::AbsolutePath(options.save_path.value_or(kDefaultSavePath)));
+  if (options.max_size) out.emplace_back("SONDE_PROFILE_MAX_SIZE", *options.max_size);
+  if (options.max_seconds) {
+    out.emplace_back("SONDE_PROFILE_MAX_SECONDS", std::to_string(*options.max_seconds));
+  }
   AddSwitch(out, "SONDE_PROFILE_ANALYSE", options.analyse);
   AddSwitch(out, "SONDE_PROFILE_WAIT", options.wait);
   if (options.control) {

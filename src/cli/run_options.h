@@ -31,6 +31,8 @@ struct RunOptions {
   std::optional<bool> request_text;
   std::optional<double> gc_threshold_ms;
   std::optional<std::string> save_path;
+  std::optional<std::string> max_size;  // of each capture: "4G", "500M", bytes
+  std::optional<int64_t> max_seconds;   // of each recording
   std::optional<bool> analyse;
   std::optional<bool> wait;  // a server's answer to a stop, for the files
   std::optional<std::string> control;

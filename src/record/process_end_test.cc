@@ -415,6 +415,28 @@ TEST_F(SessionTest, LimitOfBytes) {
   EXPECT_GE(capture.records.size() * sizeof(capture::Record), 900u * 1024);
 }
 
+// Budgets are no errors: who stops afterwards gets the path, and the capture says how it ended.
+TEST_F(SessionTest, BudgetsEndASession) {
+  for (const auto& [name, value] :
+       {std::pair("SONDE_PROFILE_MAX_SIZE", "1M"), std::pair("SONDE_PROFILE_MAX_SECONDS", "1")}) {
+    setenv(name, value, 1);  // NOLINT(concurrency-mt-unsafe)
+    Start();
+    const std::string begun = sonde_session_path();
+    unsetenv(name);  // NOLINT(concurrency-mt-unsafe)
+    ASSERT_TRUE(RecordUntilStopped()) << name;
+    char path[512] = {};
+    EXPECT_EQ(sonde_session_stop(path, sizeof(path)), 0) << sonde_last_error();
+    EXPECT_EQ(path, begun);
+    EXPECT_EQ(sonde_session_stop(path, sizeof(path)), -EALREADY) << "told once";
+    const CheckedCapture capture = CheckCapture(begun);
+    EXPECT_TRUE(capture.problems.empty()) << capture.ProblemText();
+    ASSERT_TRUE(capture.end.has_value());
+    EXPECT_EQ(capture.end->reason, StopReason::kLimit) << name;
+    EXPECT_NE(capture.end->message.find("--profile-max-s"), std::string::npos);
+    EXPECT_EQ(capture.ring_files, 0u);
+  }
+}
+
 // How long after the first the second clock sample of a session was taken.
 int64_t SecondSampleAfterNs(const std::string& folder) {
   CheckedCapture early;  // read while it runs, as after a kill

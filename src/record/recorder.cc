@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <new>
+#include <utility>
 
 #include "base/files.h"
 #include "record/clock.h"
@@ -89,6 +90,7 @@ int Recorder::PrepareLocked(const SessionConfig& config) {
   if (child_pending_.load(std::memory_order_acquire) || session_ != nullptr) {
     return Fail(EBUSY, "a session is active already: %s", Path().c_str());
   }
+  ended_by_itself_ = false;
   if (!TryForMemory()) return Fail(ENOMEM, "the program has no memory left for a recording");
   auto* session = new Session(config, NextWord(config.features), &dictionary_, &rings_);
   dictionary_.SetDomainFilter(config.domain_include, config.domain_exclude);
@@ -139,6 +141,7 @@ int Recorder::Stop(std::string* path) {
     return 0;
   }
   if (session_ == nullptr) {
+    if (std::exchange(ended_by_itself_, false)) return 0;
     path->clear();
     return Fail(EALREADY, "no session is active");
   }
@@ -170,6 +173,7 @@ bool Recorder::StopOnError(const SessionError& error) {
   if (!lock.owns_lock() || child_pending_.load(std::memory_order_acquire)) return false;
   if (error.error != 0) PrintMessage("%s", error.message.c_str());
   StopLocked(error);
+  ended_by_itself_ = last_error_.error == 0;
   return true;
 }
 

@@ -99,7 +99,8 @@ class Recorder {
   // Changed under status_mutex_ and control_mutex_; in a forked child its first one under
   // status_mutex_ and child_mutex_, while child_pending_.
   Session* session_ = nullptr;
-  SessionError last_error_;  // under control_mutex_
+  SessionError last_error_;       // under control_mutex_
+  bool ended_by_itself_ = false;  // under control_mutex_: without an error, and nobody was told
 
   std::mutex status_mutex_;  // guards the rest
   std::string path_;

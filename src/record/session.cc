@@ -59,6 +59,7 @@ Session::~Session() {
 
 int Session::Open(bool forked_child, uint32_t parent_pid, ErrorHandler on_error) {
   on_error_ = on_error;
+  opened_ns_ = MonotonicNs();
   int result = MakeSpanFolder(config_, forked_child, &path_);
   if (result != 0) return result;
   identity_.folder = path_ + "/SONDE";
@@ -305,6 +306,22 @@ void Session::CheckErrors() {
              "recording stopped: " + path_ + " has reached its limit of " +
                  std::to_string(config_.max_bytes) + " bytes");
   }
+  CheckBudget();
+}
+
+// An end as wanted, not an error: whoever stops the session afterwards gets its path.
+void Session::CheckBudget() {
+  const auto seconds = static_cast<uint64_t>((MonotonicNs() - opened_ns_) / (1'000 * kMsNs));
+  std::string reached;
+  if (budget_.bytes != 0 && bytes() > budget_.bytes) {
+    reached = std::to_string(budget_.bytes) + " bytes (--profile-max-size)";
+  } else if (budget_.seconds != 0 && seconds >= budget_.seconds) {
+    reached = std::to_string(budget_.seconds) + " seconds (--profile-max-seconds)";
+  }
+  if (reached.empty() || ending_) return;
+  SetError(StopReason::kLimit, 0,
+           "recording stopped: " + path_ + " has reached its limit of " + reached);
+  PrintMessage("%s", error_.message.c_str());
 }
 
 void Session::SetError(StopReason reason, int error, std::string message) {

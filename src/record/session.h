@@ -91,10 +91,13 @@ class Session {
   void RotateDictionaryIfLarge(int64_t now_ns);
   [[nodiscard]] int RotateDictionary(int64_t now_ns);
   void CheckErrors();
+  void CheckBudget();
   void SetError(capture::StopReason reason, int error, std::string message);
   void UpdateBytes();
 
   SessionConfig config_;
+  const Budget budget_ = BudgetOfEnvironment();
+  int64_t opened_ns_ = 0;
   uint32_t word_;
   Dictionary* const dictionary_;
   RingList* const rings_;

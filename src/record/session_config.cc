@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -102,6 +103,26 @@ sonde_session_config SessionConfig::ToC() const {
   config.max_bytes = max_bytes;
   config.options = options.empty() ? nullptr : options.c_str();
   return config;
+}
+
+Budget BudgetOfEnvironment() {
+  const auto read = [](const char* name, bool is_size) -> uint64_t {
+    const std::string text = Text(std::getenv(name));
+    if (text.empty()) return 0;
+    uint64_t value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const std::string_view unit(rest, static_cast<size_t>(text.data() + text.size() - rest));
+    const size_t power = std::string_view("KMG").find(unit.empty() ? ' ' : unit[0]);
+    const bool has_unit = is_size && unit.size() == 1 && power != std::string_view::npos;
+    constexpr uint64_t kMost = uint64_t{1} << 60;
+    const int shift = has_unit ? 10 * (static_cast<int>(power) + 1) : 0;
+    if (error == std::errc() && (unit.empty() || has_unit) && value <= kMost >> shift) {
+      return value << shift;
+    }
+    PrintMessage("%s='%s' is no limit and is ignored", name, text.c_str());
+    return 0;
+  };
+  return {read("SONDE_PROFILE_MAX_SIZE", true), read("SONDE_PROFILE_MAX_SECONDS", false)};
 }
 
 int MakeSpanFolder(const SessionConfig& config, bool forked_child, std::string* path) {

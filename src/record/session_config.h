@@ -29,6 +29,14 @@ struct SessionConfig {
   sonde_session_config ToC() const;
 };
 
+// What a session may take, whoever began it: of $SONDE_PROFILE_MAX_SIZE ("4G", "500M", bytes) and
+// $SONDE_PROFILE_MAX_SECONDS; 0: no limit, also where it cannot be read, which is said once.
+struct Budget {
+  uint64_t bytes = 0;
+  uint64_t seconds = 0;
+};
+Budget BudgetOfEnvironment();
+
 // Folder <directory>/<worker>_<pid>_<time>_ascend_pt, or <directory>/<folder>. A child of a fork
 // puts its pid into an explicit name. Creates it with its SONDE folder. 0 or a failure with text.
 [[nodiscard]] int MakeSpanFolder(const SessionConfig& config, bool forked_child, std::string* path);

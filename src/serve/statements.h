@@ -20,8 +20,8 @@ namespace sonde::serve {
 Result<std::shared_ptr<const store::UserStatements>> StoreFor(Session& session,
                                                               const HttpRequest& request);
 
-// The statement of a request, under its parameter `id`: ends when somebody cancels it, when who asked
-// leaves, and after ten minutes. Takes itself from the session's list when it has ended.
+// The statement of a request, under its parameter `id`: ends when somebody cancels it, when who
+// asked leaves, and after ten minutes. Takes itself from the session's list when it has ended.
 class RunningStatement {
  public:
   RunningStatement(Session& session, const HttpRequest& request)

@@ -158,7 +158,9 @@ def test_a_statement_ends_when_its_client_leaves(attacked):
             break
         time.sleep(0.1)
     sql = b"SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE a.range % 7 = b.range % 5"
-    head = f"POST /api/sql?{address.query} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(sql)}\r\n\r\n"
+    head = (
+        f"POST /api/sql?{address.query} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(sql)}\r\n\r\n"
+    )
 
     def processor_seconds():
         with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:

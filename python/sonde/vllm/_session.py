@@ -32,6 +32,9 @@ def name_server() -> None:
     if _SERVER_ID not in os.environ:
         begin = time.strftime("%Y%m%d%H%M%S", time.gmtime())
         os.environ[_SERVER_ID] = f"{os.getpid()}_{begin}"
+        # A session that nobody stops must not fill the disk; 0 is no limit.
+        os.environ.setdefault("SONDE_PROFILE_MAX_SIZE", "4G")
+        os.environ.setdefault("SONDE_PROFILE_MAX_SECONDS", "1800")
         os.environ[_PROCESSORS] = ",".join(map(str, sorted(os.sched_getaffinity(0))))
 
 
