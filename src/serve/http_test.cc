@@ -275,6 +275,20 @@ TEST_F(HttpTest, HundredAtOnce) {
   EXPECT_EQ(good, 100);
 }
 
+// A signal may come between the printing of the address and the serving.
+TEST(Http, RunReturnsWhenStopCameFirst) {
+  const auto handler = [](const HttpRequest&) -> Result<HttpAnswer> { return HttpAnswer{}; };
+  auto listening = HttpServer::Listen({}, handler);
+  ASSERT_TRUE(listening.ok());
+  (*listening)->Stop();
+  std::promise<void> ended;
+  std::jthread serving([&] {
+    (*listening)->Run();
+    ended.set_value();
+  });
+  ASSERT_EQ(ended.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+}
+
 TEST(Http, SaysThatThePortIsTaken) {
   const auto handler = [](const HttpRequest&) -> Result<HttpAnswer> { return HttpAnswer{}; };
   const auto first = HttpServer::Listen({}, handler);
