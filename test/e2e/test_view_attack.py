@@ -8,6 +8,7 @@ import socket
 import time
 
 import pytest
+from test_view import wait_until_ready
 from test_view_hard import serve
 
 GOOD_MB = 64  # what the server may hold for all that a stranger sends
@@ -20,6 +21,7 @@ def start(sonde, tmp_path_factory):
     events = [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]
     trace.write_text(json.dumps({"traceEvents": events}))
     with serve(sonde, folder / "cache", trace) as (process, address):
+        wait_until_ready(address)
         yield process, address
 
 
@@ -150,13 +152,6 @@ def test_slow_clients_without_end_hold_nobody_up(attacked):
 
 def test_a_statement_ends_when_its_client_leaves(attacked):
     process, address = attacked
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=20)
-        connection.request("GET", f"/api/session?{address.query}")
-        if not json.loads(connection.getresponse().read())["loading"]:
-            break
-        time.sleep(0.1)
     sql = b"SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE a.range % 7 = b.range % 5"
     head = (
         f"POST /api/sql?{address.query} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(sql)}\r\n\r\n"
