@@ -41,6 +41,7 @@ def test_calls_nest():
     assert all(call.ticks <= c.ticks and c.end <= call.end for c in calls)
     assert call.name == f"{__file__}({outer.__code__.co_firstlineno}): outer"
     ones = session.capture.named("aten::ones")
+    assert len(ones) == len(calls)
     assert all(c.ticks <= o.ticks and o.end <= c.end for c, o in zip(calls, ones))
 
 
