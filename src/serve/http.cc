@@ -53,7 +53,8 @@ Result<RequestHead> ParseHead(std::string_view text) {
   parser.body_limit(std::numeric_limits<uint64_t>::max());  // Admit asks for the length
   ErrorCode error;
   parser.put(asio::const_buffer(text.data(), text.size()), error);
-  if (error && error != http::error::need_more && !parser.is_header_done()) {
+  // What looks like its end may be none to the parser, as within a folded line.
+  if (!parser.is_header_done()) {
     return base::InvalidArgumentError(Concat("no request of HTTP: ", error.message()));
   }
   RequestHead head;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -186,6 +187,40 @@ TEST_F(HttpTest, RequestsOfOneConnectionAreAnsweredInTheirOrder) {
 }
 
 // Without the token nobody makes the server hold more than a head's worth.
+TEST_F(HttpTest, GarbledRequestsEndNothing) {
+  Start({});
+  const std::string whole =
+      Concat("POST /x?a=%20b HTTP/1.1\r\nHost: 127.0.0.1:", std::to_string(server_->port()),
+             "\r\nX: folded\r\n line\r\nContent-Length: 2\r\n\r\n{}");
+  std::mt19937 random(1);
+  for (int i = 0; i < 3000; ++i) {
+    std::string garbled = whole;
+    for (unsigned change = 0; change < 1 + random() % 6; ++change) {
+      const size_t at = random() % garbled.size();
+      switch (random() % 4) {
+        case 0:
+          garbled.erase(at, 1 + random() % 8);
+          break;
+        case 1:
+          garbled.insert(at, "\r\n");
+          break;
+        case 2:
+          garbled.insert(at, garbled.substr(random() % garbled.size(), random() % 20));
+          break;
+        default:
+          garbled[at] = static_cast<char>(random());
+      }
+      if (garbled.empty()) garbled = "x";
+    }
+    const int descriptor = Connect();
+    ::send(descriptor, garbled.data(), garbled.size(), MSG_NOSIGNAL);
+    char byte = 0;
+    if (i % 3 == 0) ::recv(descriptor, &byte, 1, MSG_DONTWAIT);
+    ::close(descriptor);
+  }
+  EXPECT_EQ(StatusOf(Get("/x")), 200);
+}
+
 TEST_F(HttpTest, AnEndlessHeadIsCutOff) {
   Start({.token = "secret"});
   const int descriptor = Connect();
