@@ -18,6 +18,7 @@
 #include "cli/query_output.h"
 #include "job/job.h"
 #include "job/open.h"
+#include "store/joint.h"
 #include "store/schema.h"
 #include "store/sql_text.h"
 
@@ -45,18 +46,22 @@ Result<job::OpenedJob> Open(const std::string& path) {
   const int threads = base::AvailableThreads();
   if (base::IsRegularFile(path) && path.ends_with(".duckdb")) {
     job::OpenedJob opened;
-    SONDE_ASSIGN_OR_RETURN(opened.store, store::Store::OpenReadOnly(path, {.threads = threads}));
+    SONDE_ASSIGN_OR_RETURN(opened.store, store::JointStore::Open({{path, {{.path = path}}}},
+                                                                 store::JointStore::Columns::kOwn,
+                                                                 {.threads = threads}));
     return opened;
   }
   SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob({path}));
   if (found.traces.size() > 1) PrintNotice(Concat("found in '", path, "': ", job::Counted(found)));
   NotifyOfJob(found);
-  return job::Open(found, {.threads = threads, .notify = PrintNotice, .complain = PrintError});
+  return job::Open(
+      found,
+      {.threads = threads, .notify = PrintNotice, .complain = PrintError, .shows_progress = true});
 }
 
 // One line that says how much was wrong with the data, at every opening: a user should know before
 // she trusts the numbers. Nothing where all is as it should be.
-Status NotifyOfIssues(const store::Store& store) {
+Status NotifyOfIssues(const store::JointStore& store) {
   SONDE_ASSIGN_OR_RETURN(
       const store::ResultTable issues,
       store.Query("SELECT code, sum(count)::BIGINT FROM import_issue WHERE severity <> 'info' "
@@ -78,7 +83,7 @@ QueryFormat FormatOf(const std::string& name) {
   return name == "json" ? QueryFormat::kJson : QueryFormat::kTable;
 }
 
-Status RunStatement(const store::Store& store, const QueryOptions& options) {
+Status RunStatement(const store::JointStore& store, const QueryOptions& options) {
   if (options.format == "parquet") {
     return WriteOutputPath(options.output, [&](const std::string& path) {
       return store.WriteParquet(options.sql, path);
@@ -93,7 +98,7 @@ Status RunStatement(const store::Store& store, const QueryOptions& options) {
 std::string TableNames() {
   std::string names;
   for (const store::TableInfo& table : store::Tables()) names += Concat(table.name, "\n");
-  return names + "args\n";
+  return names + "args\ntrace\n";
 }
 
 // True where the line was a word of the prompt and not SQL.
@@ -104,7 +109,7 @@ bool TakeDotCommand(std::string_view line, bool& leave) {
     leave = true;
   } else {
     const std::string text = word == ".tables"   ? TableNames()
-                             : word == ".schema" ? store::SchemaText()
+                             : word == ".schema" ? store::SchemaText() + store::JointSchemaText()
                                                  : std::string(kPromptHelp);
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
@@ -129,7 +134,7 @@ class PromptLines {
 
 // Statements from standard input, each ended by ';' at the end of a line. At a terminal an error is
 // shown and the prompt goes on; from a file or pipe it ends the run.
-Status Prompt(const store::Store& store, QueryOptions options) {
+Status Prompt(const store::JointStore& store, QueryOptions options) {
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   if (terminal) std::fprintf(stderr, "%s", std::string(kPromptHelp).c_str());
   PromptLines lines;
@@ -158,7 +163,7 @@ Status Prompt(const store::Store& store, QueryOptions options) {
 
 // The tables of compared dumps have the columns of their comparison, so the file itself says which.
 Status PrintSchema(const std::string& path) {
-  std::string text = store::SchemaText();
+  std::string text = store::SchemaText() + store::JointSchemaText();
   if (!path.empty()) {
     SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(path));
     SONDE_ASSIGN_OR_RETURN(

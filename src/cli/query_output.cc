@@ -296,7 +296,7 @@ std::string CellText(const Chunk& chunk, size_t column, size_t row) {
   return "";
 }
 
-Status WriteQuery(const store::Store& store, const std::string& sql, QueryFormat format,
+Status WriteQuery(const store::JointStore& store, const std::string& sql, QueryFormat format,
                   std::FILE* out) {
   const std::unique_ptr<Sink> sink = MakeSink(format, out);
   SONDE_RETURN_IF_ERROR(store.ScanWithColumns(

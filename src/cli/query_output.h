@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "store/store.h"
+#include "store/joint.h"
 
 namespace sonde::cli {
 
@@ -18,7 +18,7 @@ enum class QueryFormat { kTable, kCsv, kRawCsv, kJson };
 
 // Runs one statement and writes its result to `out`. JSON: a list of objects, one on a line. NULL
 // is empty in CSV, null in JSON, "NULL" in the table.
-Status WriteQuery(const store::Store& store, const std::string& sql, QueryFormat format,
+Status WriteQuery(const store::JointStore& store, const std::string& sql, QueryFormat format,
                   std::FILE* out);
 
 // A cell as text; exact for integers of every width.

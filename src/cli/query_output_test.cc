@@ -13,7 +13,11 @@ class QueryOutputTest : public ::testing::Test {
   void SetUp() override {
     folder_ = ::testing::TempDir() + "/sonde_query_test_" + std::to_string(::getpid());
     ASSERT_TRUE(base::MakeDirectories(folder_).ok());
-    store_ = store::Store::Create(folder_ + "/trace.duckdb").value();
+    const std::string path = folder_ + "/trace.duckdb";
+    auto made = store::Store::Create(path).value();
+    ASSERT_TRUE(made->Publish().ok());
+    made.reset();
+    store_ = store::JointStore::Open({{path, {{}}}}, store::JointStore::Columns::kOwn).value();
   }
   void TearDown() override {
     store_.reset();
@@ -30,7 +34,7 @@ class QueryOutputTest : public ::testing::Test {
     return status.ok() ? result : "error: " + std::string(status.message());
   }
   std::string folder_;
-  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<store::JointStore> store_;
 };
 
 TEST_F(QueryOutputTest, Table) {

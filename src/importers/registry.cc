@@ -18,10 +18,12 @@
 #include "importers/capture/import.h"
 #include "importers/chrome_trace/import.h"
 #include "importers/common/part_file.h"
+#include "importers/import_rows.h"
 #include "importers/kineto/import.h"
 #include "importers/mindspore/import.h"
 #include "importers/server/server.h"
 #include "importers/stored/stored.h"
+#include "store/rows_only.h"
 
 namespace sonde::importers {
 namespace {
@@ -83,7 +85,7 @@ constexpr uint64_t kReading = 9;
 
 // Of the files and of this version of Sonde, since another one may read them otherwise. Where the
 // store is all there is, its own.
-Result<int64_t> StampOf(const TraceSource& source, uint64_t reading = kReading) {
+Result<int64_t> StampOfReading(const TraceSource& source, uint64_t reading) {
   SONDE_ASSIGN_OR_RETURN(const int64_t files, source.importer->stamp(source.path));
   if (source.importer->import == nullptr) return files;
   SONDE_ASSIGN_OR_RETURN(const int32_t rank,
@@ -224,7 +226,7 @@ std::optional<FinishedStore> StoreOfOtherFiles(const TraceSource& source,
   auto opened = store::Store::OpenReadOnly(path, {.threads = options.threads});
   if (!opened.ok()) return {};  // damaged, or of another version: what is read now is all there is
   for (uint64_t reading = 0; reading <= kReading; ++reading) {
-    const auto stamp = StampOf(source, reading);
+    const auto stamp = StampOfReading(source, reading);
     if (!stamp.ok() || *stamp == (*opened)->source_stamp()) return {};
   }
   const auto held = (*opened)->Query(
@@ -239,10 +241,12 @@ std::optional<FinishedStore> StoreOfOtherFiles(const TraceSource& source,
 bool IsLessThan(const ImportSummary& read, const FinishedStore& finished) {
   return read.slices + read.memory_events < finished.rows && read.end_ns <= finished.end_ns;
 }
+// Where the rows of an import go.
+enum class Rows : uint8_t { kFile, kMemoryFirst, kMemoryOnly };
 
 Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
                              const std::string& store_path, const ImportOptions& options,
-                             bool rows_in_memory) {
+                             Rows rows) {
   ImportedTrace result;
   store::StoreOptions store_options;
   store_options.threads = options.threads;
@@ -253,12 +257,16 @@ Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
                            store::Store::OpenReadOnly(StorePath(source), store_options));
     return result;
   }
-  store_options.rows_in_memory = rows_in_memory;
+  store_options.rows_in_memory = rows != Rows::kFile;
   // What has been written needs not stay in memory: an import reads nothing of it again but slices.
   store_options.filling_memory_bytes = kImportDatabaseBytes;
   store_options.source_stamp = stamp;
-  auto finished = StoreOfOtherFiles(source, store_options);
-  SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
+  auto finished =
+      rows == Rows::kMemoryOnly ? std::nullopt : StoreOfOtherFiles(source, store_options);
+  SONDE_ASSIGN_OR_RETURN(result.store,
+                         rows == Rows::kMemoryOnly
+                             ? store::CreateForRows(std::string(base::DirName(store_path)))
+                             : store::Store::Create(store_path, store_options));
   SONDE_ASSIGN_OR_RETURN(result.summary,
                          source.importer->import(source.path, *result.store, options));
   if (finished && IsLessThan(result.summary, *finished)) {
@@ -277,6 +285,8 @@ Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
 }
 
 }  // namespace
+
+Result<int64_t> StampOf(const TraceSource& source) { return StampOfReading(source, kReading); }
 
 std::span<const Importer> Importers() { return kImporters; }
 
@@ -364,7 +374,7 @@ namespace {
 Result<ImportedTrace> ImportPublished(const TraceSource& source, int64_t stamp,
                                       const std::string& store_path, const ImportOptions& options) {
   SONDE_ASSIGN_OR_RETURN(ImportedTrace imported,
-                         Import(source, stamp, store_path, options, /*rows_in_memory=*/false));
+                         Import(source, stamp, store_path, options, Rows::kFile));
   if (!imported.store->is_complete()) SONDE_RETURN_IF_ERROR(imported.store->Publish());
   return imported;
 }
@@ -380,7 +390,20 @@ Result<ImportedTrace> ImportTrace(const TraceSource& source, const std::string& 
 Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::string& store_path,
                                         const ImportOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampToImport(source));
-  return Import(source, stamp, store_path, options, source.importer->fills_memory);
+  return Import(source, stamp, store_path, options,
+                source.importer->fills_memory ? Rows::kMemoryFirst : Rows::kFile);
+}
+
+Result<ImportedTrace> ImportRows(const TraceSource& source, const std::string& spare,
+                                 const ImportOptions& options,
+                                 const std::function<void(std::string_view)>& notify) {
+  SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampToImport(source));
+  auto imported = Import(source, stamp, spare, options, Rows::kMemoryOnly);
+  if (imported.status().code() == base::StatusCode::kFailedPrecondition) {
+    imported = Import(source, stamp, spare, options, Rows::kFile);
+  }
+  if (imported.ok()) NotifyOfChoices(imported->summary, notify);
+  return imported;
 }
 
 Result<std::unique_ptr<store::Store>> OpenOrImport(

@@ -1,96 +1,195 @@
 #include "job/open.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
-#include <vector>
 
+#include "base/files.h"
+#include "base/host/parallel.h"
 #include "base/strings.h"
+#include "importers/import_rows.h"
 #include "job/failures.h"
 #include "job/for_each.h"
+#include "job/packs.h"
 
 namespace sonde::job {
 namespace {
 
 using base::Concat;
 
-// By the place of the trace in the job; null where it failed, or is another's content once more.
-using Stores = std::vector<std::unique_ptr<store::Store>>;
+// So many stores are attached as fast as they are read; above, small traces are packed.
+constexpr size_t kMostStores = 32;
+constexpr uint64_t kSmallBytes = uint64_t{2} << 20U;
 
-// Fails where all do.
-Result<Stores> OpenEach(const Job& job, const OpenOptions& options, bool& is_whole) {
-  const size_t count = job.traces.size();
-  Stores stores(count);
-  std::mutex mutex;
-  const auto notify = [&](std::string_view line) {
-    const std::scoped_lock lock(mutex);
-    options.notify(line);
-  };
-  const int threads = count > 1 ? 1 : options.threads;  // of one trace
-  const auto open = [&](const Trace& trace, size_t place) -> Status {
-    SONDE_ASSIGN_OR_RETURN(stores[place],
-                           importers::OpenOrImport(trace.source, {.threads = threads}, notify));
+// Whether the files of a trace are small.
+bool IsSmall(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (base::IsRegularFile(path)) return base::FileSize(path).value_or(0) <= kSmallBytes;
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_regular_file(error) && !error) bytes += entry->file_size(error);
+    if (error || bytes > kSmallBytes) return false;
+  }
+  return !error;
+}
+
+// Copies of a foreign trace count once; the captures of a program are its own, whatever is in them.
+void LeaveOutCopies(const Say& notify, std::vector<StampedTrace>& traces) {
+  std::map<std::pair<std::string_view, int64_t>, std::string> seen;
+  std::erase_if(traces, [&](const StampedTrace& trace) {
+    const importers::TraceSource& source = trace.trace.source;
+    if (source.importer->is_ours) return false;
+    const auto [first, is_new] =
+        seen.try_emplace({source.importer->name, trace.stamp}, source.path);
+    if (is_new) return false;
+    notify(
+        Concat("'", source.path, "' is the same trace as '", first->second, "' and counts once"));
+    return true;
+  });
+}
+
+class Opener {
+ public:
+  Opener(const Job& job, const OpenOptions& options) : job_(job), options_(options) {}
+
+  Result<JobFiles> Run() {
+    std::vector<StampedTrace> small;
+    std::vector<Trace> alone = job_.traces;
+    if (alone.size() > kMostStores) {
+      Stamp(alone, small);
+      LeaveOutCopies(options_.notify, small);
+    }
+    if (small.size() > kMostStores) {
+      SONDE_RETURN_IF_ERROR(OpenPacks(small));
+    } else {
+      for (StampedTrace& trace : small) alone.push_back(std::move(trace.trace));
+    }
+    OpenAlone(alone);
+    opened_.is_whole = failures_.empty();
+    if (opened_.files.empty()) {
+      return failures_.empty() ? base::NotFoundError("there is no trace") : failures_.front().why;
+    }
+    for (const std::string& line : SayFailures(failures_)) {
+      options_.complain(Concat(line, "; the others are asked without it"));
+    }
+    std::sort(opened_.files.begin(), opened_.files.end(), [](const auto& a, const auto& b) {
+      return a.traces.front().trace < b.traces.front().trace;
+    });
+    return std::move(opened_);
+  }
+
+ private:
+  // Moves small traces from `traces` to `small`.
+  void Stamp(std::vector<Trace>& traces, std::vector<StampedTrace>& small) {
+    std::vector<std::optional<int64_t>> stamps(traces.size());
+    base::ParallelFor(traces.size(), {.max_threads = options_.threads},
+                      [&](size_t begin, size_t end) {
+                        for (size_t i = begin; i < end; ++i) {
+                          if (!IsSmall(traces[i].source.path)) continue;
+                          const auto stamp = importers::StampOf(traces[i].source);
+                          if (stamp.ok()) stamps[i] = *stamp;  // else the import says what is wrong
+                        }
+                      });
+    std::vector<Trace> others;
+    for (size_t i = 0; i < traces.size(); ++i) {
+      if (stamps[i]) {
+        small.push_back({std::move(traces[i]), *stamps[i]});
+      } else {
+        others.push_back(std::move(traces[i]));
+      }
+    }
+    traces = std::move(others);
+  }
+
+  Status OpenPacks(const std::vector<StampedTrace>& small) {
+    const auto plan = PlanPacks(small);
+    std::vector<std::optional<Pack>> packs(plan.size());
+    const base::ParallelOptions threads{.max_threads = options_.threads};
+    base::ParallelFor(plan.size(), threads, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) packs[i] = CachedPack(plan[i]);
+    });
+    size_t missing = 0;  // traces
+    for (size_t i = 0; i < plan.size(); ++i) missing += packs[i] ? 0 : plan[i].size();
+    std::optional<base::ProgressBar> progress;
+    if (options_.shows_progress && missing > 0) progress.emplace("Reading", missing);
+    SONDE_RETURN_IF_ERROR(base::ParallelForStatus(plan.size(), threads, [&](size_t i) -> Status {
+      if (packs[i]) return {};
+      SONDE_ASSIGN_OR_RETURN(packs[i], MakePack(
+                                           plan[i], [&](std::string_view line) { Notify(line); },
+                                           progress ? &*progress : nullptr));
+      return {};
+    }));
+    if (progress) progress->Finish();
+    for (std::optional<Pack>& pack : packs) {
+      std::move(pack->failures.begin(), pack->failures.end(), std::back_inserter(failures_));
+      if (!pack->file.traces.empty()) opened_.files.push_back(std::move(pack->file));
+    }
     return {};
-  };
-  const auto failures = ForEach(job.traces, {.at_a_time = options.threads}, open);
-  is_whole = failures.empty();
-  if (failures.size() == count) return failures.front().why;
-  for (const std::string& line : SayFailures(failures)) {
-    options.complain(Concat(line, "; the others are asked without it"));
   }
-  return stores;
-}
 
-// Copies of one trace have one store.
-void LeaveOutCopies(const Job& job, const Say& notify, Stores& stores) {
-  std::map<std::string, size_t> seen;
-  for (size_t i = 0; i < stores.size(); ++i) {
-    if (stores[i] == nullptr) continue;
-    const auto [first, is_new] = seen.try_emplace(stores[i]->path(), i);
-    if (is_new) continue;
-    notify(Concat("'", job.traces[i].source.path, "' is the same trace as '",
-                  job.traces[first->second].source.path, "' and counts once"));
-    stores[i].reset();
-  }
-}
-
-// Numbers of slices and the like are a trace's own: with the rank they are unique only where each
-// trace has another one.
-void NoticeSharedRanks(const Job& job, const Stores& stores, const Say& notify) {
-  std::map<int32_t, std::vector<std::string>> paths_of_rank;
-  for (size_t i = 0; i < stores.size(); ++i) {
-    if (stores[i] != nullptr) {
-      paths_of_rank[job.traces[i].rank].push_back(job.traces[i].source.path);
+  void OpenAlone(const std::vector<Trace>& traces) {
+    std::vector<std::string> paths(traces.size());  // of their stores
+    const int threads = traces.size() > 1 ? 1 : options_.threads;
+    const auto open = [&](const Trace& trace, size_t place) -> Status {
+      SONDE_ASSIGN_OR_RETURN(const auto store,
+                             importers::OpenOrImport(trace.source, {.threads = threads},
+                                                     [&](std::string_view line) { Notify(line); }));
+      paths[place] = store->path();
+      return {};
+    };
+    auto failures = ForEach(traces, {.at_a_time = options_.threads}, open);
+    std::move(failures.begin(), failures.end(), std::back_inserter(failures_));
+    std::map<std::string, std::string> seen;  // the trace by its store
+    for (size_t i = 0; i < traces.size(); ++i) {
+      const Trace& trace = traces[i];
+      if (paths[i].empty()) continue;
+      const auto [first, is_new] = seen.try_emplace(paths[i], trace.source.path);
+      if (!is_new) {
+        Notify(Concat("'", trace.source.path, "' is the same trace as '", first->second,
+                      "' and counts once"));
+        continue;
+      }
+      opened_.files.push_back({paths[i],
+                               {{.trace = trace.number,
+                                 .run = trace.run,
+                                 .rank = trace.rank,
+                                 .path = trace.source.path}}});
     }
   }
-  for (const auto& [rank, paths] : paths_of_rank) {
-    if (paths.size() < 2) continue;
-    notify(Concat(std::to_string(paths.size()), " traces ",
-                  rank < 0 ? "without a rank" : Concat("of rank ", std::to_string(rank)), ", '",
-                  paths[0], "', '", paths[1], paths.size() > 2 ? "', ...: " : "': ",
-                  "nothing tells their rows apart, so join tables of one of them alone"));
+
+  void Notify(std::string_view line) {
+    const std::scoped_lock lock(mutex_);
+    options_.notify(line);
   }
-}
+
+  const Job& job_;
+  const OpenOptions& options_;
+  std::mutex mutex_;
+  JobFiles opened_;
+  std::vector<TraceFailure> failures_;
+};
 
 }  // namespace
 
+Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options) {
+  return Opener(job, options).Run();
+}
+
 Result<OpenedJob> Open(const Job& job, const OpenOptions& options) {
   OpenedJob opened;
-  SONDE_ASSIGN_OR_RETURN(Stores stores, OpenEach(job, options, opened.is_whole));
-  LeaveOutCopies(job, options.notify, stores);
-  if (stores.size() == 1) {
-    opened.store = std::move(stores[0]);
-    return opened;
-  }
-  NoticeSharedRanks(job, stores, options.notify);
-  std::vector<store::RankStore> ranks;
-  for (size_t i = 0; i < stores.size(); ++i) {
-    if (stores[i] != nullptr) ranks.push_back({stores[i]->path(), job.traces[i].rank});
-  }
-  stores.clear();
-  SONDE_ASSIGN_OR_RETURN(opened.store,
-                         store::Store::OpenRanks(ranks, {.threads = options.threads}));
+  SONDE_ASSIGN_OR_RETURN(const JobFiles found, OpenFiles(job, options));
+  opened.is_whole = found.is_whole;
+  // What is left of several has the columns that tell them apart.
+  const auto columns = job.traces.size() == 1 ? store::JointStore::Columns::kOwn
+                                              : store::JointStore::Columns::kLeading;
+  SONDE_ASSIGN_OR_RETURN(
+      opened.store, store::JointStore::Open(found.files, columns, {.threads = options.threads}));
   return opened;
 }
 

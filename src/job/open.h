@@ -1,18 +1,21 @@
 // Opens the traces of a job for statements.
 //
-// Traces without a current store are imported first, several at a time. One that cannot be read is
-// said and left out. Threads: pure functions; `notify` and `complain` are called from several
-// threads, one at a time. Errors: where none can be read.
+// Traces without a current store are imported first, several at a time. Few traces, and large ones,
+// have a store each; of many the small ones lie in packs (packs.h), so that files and memory stay
+// within bounds. One that cannot be read is said and left out.
+// Threads: pure functions; `notify` is called from several threads, one at a time. Errors: where
+// none can be read.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "job/job.h"
-#include "store/store.h"
+#include "store/joint.h"
 
 namespace sonde::job {
 
@@ -20,13 +23,21 @@ using Say = std::function<void(std::string_view line)>;
 
 struct OpenOptions {
   int threads = 1;
-  Say notify;    // what the user should know
-  Say complain;  // what went wrong, though not for all
+  Say notify;                   // what the user should know
+  Say complain;                 // what went wrong, though not for all
+  bool shows_progress = false;  // on standard error, where traces are many
 };
 
+struct JobFiles {
+  std::vector<store::StoreFile> files;
+  bool is_whole = true;  // all traces are in them
+};
+
+Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options);
+
 struct OpenedJob {
-  std::unique_ptr<store::Store> store;  // of a single trace its own, else the tables of all
-  bool is_whole = true;                 // all traces are in it
+  std::unique_ptr<store::JointStore> store;  // of a single trace its own, else the tables of all
+  bool is_whole = true;
 };
 
 Result<OpenedJob> Open(const Job& job, const OpenOptions& options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "base/files.h"
@@ -28,6 +29,10 @@ constexpr size_t kMaxIgnored = 200;  // that are listed
 // Statements leave a processor to the timeline.
 int StatementThreads() { return std::max(1, base::AvailableThreads() - 1); }
 
+store::TraceLabel LabelOf(const TraceMessage& message) {
+  return {.trace = message.id, .run = message.run, .rank = message.rank, .path = message.path};
+}
+
 }  // namespace
 
 const std::string& Trace::Name(int32_t name) const {
@@ -40,7 +45,7 @@ Result<const store::UserStatements*> Trace::User() const {
   const std::scoped_lock lock(user_mutex_);
   if (user_ == nullptr) {
     SONDE_ASSIGN_OR_RETURN(
-        user_, store::UserStatements::Open({{store->path(), rank}}, StatementThreads()));
+        user_, store::UserStatements::Open({{store->path(), {label}}}, StatementThreads()));
   }
   return user_.get();
 }
@@ -255,7 +260,7 @@ Result<std::shared_ptr<Trace>> Session::Open(std::unique_ptr<store::Store> store
                                              TraceMessage& message) {
   auto trace = std::make_shared<Trace>();
   trace->id = message.id;
-  trace->rank = message.rank;
+  trace->label = LabelOf(message);
   trace->store = std::move(store);
   SONDE_ASSIGN_OR_RETURN(trace->zoom, store::OpenZoomIndex(*trace->store));
   SONDE_ASSIGN_OR_RETURN(trace->names, trace->store->Names());
@@ -375,13 +380,16 @@ Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
     const std::scoped_lock lock(mutex_);
     if (all_ranks_ != nullptr && all_ranks_of_ == ids) return all_ranks_;
   }
-  std::vector<store::RankStore> ranks;
+  std::vector<store::StoreFile> files;
+  std::set<std::string> seen;
   const SessionMessage message = Describe();
   for (const auto& trace : ready) {
-    ranks.push_back({trace->store->path(), message.traces[static_cast<size_t>(trace->id)].rank});
+    const std::string& path = trace->store->path();
+    if (!seen.insert(path).second) continue;  // a copy of another one
+    files.push_back({path, {LabelOf(message.traces[static_cast<size_t>(trace->id)])}});
   }
-  if (ranks.empty()) return base::UnavailableError("no trace is ready");
-  SONDE_ASSIGN_OR_RETURN(auto opened, store::UserStatements::Open(ranks, StatementThreads()));
+  if (files.empty()) return base::UnavailableError("no trace is ready");
+  SONDE_ASSIGN_OR_RETURN(auto opened, store::UserStatements::Open(files, StatementThreads()));
   const std::scoped_lock lock(mutex_);
   all_ranks_ = std::move(opened);
   all_ranks_of_ = std::move(ids);

@@ -34,7 +34,7 @@ class Live;
 // One trace that can be shown.
 struct Trace {
   int32_t id = 0;
-  int32_t rank = -1;
+  store::TraceLabel label;  // for statements
   int64_t base_ns = 0;
   std::shared_ptr<base::PrivateFolder> folder;  // of a preview; outlives what lies in it
   std::unique_ptr<store::Store> store;          // for statements of ours

@@ -1,6 +1,7 @@
 // Owners of DuckDB's C handles. Private to this folder, whose .cc files include duckdb.h.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -38,7 +39,12 @@ struct Connection {
   ~Connection();
   // A statement whose result is of no interest.
   Status Execute(const std::string& sql);
+  // The one cell of its result.
+  Result<int64_t> Number(const std::string& sql);
 };
+
+// FailedPrecondition for a store that another version of Sonde made.
+Status CheckSchemaVersion(const std::string& path, int64_t version);
 
 // Of what the database says of its failure: ResourceExhausted where a disk or quota is full, else
 // Internal.

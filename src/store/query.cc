@@ -356,28 +356,14 @@ Status internal::WriteParquet(const Database& database, const std::string& sql,
                      Asker::kSonde);
 }
 
-Status Store::Scan(const std::string& sql,
-                   const std::function<Status(const Chunk&)>& consume) const {
-  Cursor cursor;
-  SONDE_RETURN_IF_ERROR(cursor.Open(*database_, sql, Asker::kSonde));
-  return cursor.ForEach(consume);
-}
-
-Status Store::ScanWithColumns(const std::string& sql,
-                              const std::function<Status(const std::vector<QueryColumn>&)>& begin,
-                              const std::function<Status(const Chunk&)>& consume) const {
-  return internal::RunStatement(*database_, sql, Asker::kUser, begin, consume, nullptr);
-}
-
-Status Store::WriteParquet(const std::string& sql, const std::string& path) const {
-  if (database_->spill == nullptr) {
-    return internal::WriteParquet(*database_, sql, path, nullptr);
-  }
+Status internal::WriteParquetTo(const Database& database, const std::string& sql,
+                                const std::string& path) {
+  if (database.spill == nullptr) return WriteParquet(database, sql, path, nullptr);
   // The one folder that the database may write.
   static std::atomic<int> next = 0;
   const std::string made =
-      Concat(database_->spill->path(), "/export-", std::to_string(next++), ".parquet");
-  SONDE_RETURN_IF_ERROR(internal::WriteParquet(*database_, sql, made, nullptr));
+      Concat(database.spill->path(), "/export-", std::to_string(next++), ".parquet");
+  SONDE_RETURN_IF_ERROR(WriteParquet(database, sql, made, nullptr));
   std::error_code error;
   std::filesystem::rename(made, path, error);
   if (error == std::errc::cross_device_link) {
@@ -388,7 +374,14 @@ Status Store::WriteParquet(const std::string& sql, const std::string& path) cons
   return error ? base::ErrnoStatus(error.value(), "write", path) : Status();
 }
 
-Result<ResultTable> Store::Query(const std::string& sql) const {
+Status internal::Scan(const Database& database, const std::string& sql,
+                      const std::function<Status(const Chunk&)>& consume) {
+  Cursor cursor;
+  SONDE_RETURN_IF_ERROR(cursor.Open(database, sql, Asker::kSonde));
+  return cursor.ForEach(consume);
+}
+
+Result<ResultTable> internal::Query(const Database& database, const std::string& sql) {
   std::vector<Collector> collectors;
   const auto begin = [&](const std::vector<QueryColumn>& columns) -> Status {
     for (const QueryColumn& column : columns) collectors.push_back(MakeCollector(column));
@@ -400,8 +393,7 @@ Result<ResultTable> Store::Query(const std::string& sql) const {
     }
     return {};
   };
-  SONDE_RETURN_IF_ERROR(
-      internal::RunStatement(*database_, sql, Asker::kSonde, begin, consume, nullptr));
+  SONDE_RETURN_IF_ERROR(RunStatement(database, sql, Asker::kSonde, begin, consume, nullptr));
   ResultTable table;
   for (Collector& collector : collectors) {
     if (!collector.any_null) collector.column.nulls.clear();
@@ -413,6 +405,25 @@ Result<ResultTable> Store::Query(const std::string& sql) const {
         collector.column.values);
   }
   return table;
+}
+
+Status Store::Scan(const std::string& sql,
+                   const std::function<Status(const Chunk&)>& consume) const {
+  return internal::Scan(*database_, sql, consume);
+}
+
+Status Store::ScanWithColumns(const std::string& sql,
+                              const std::function<Status(const std::vector<QueryColumn>&)>& begin,
+                              const std::function<Status(const Chunk&)>& consume) const {
+  return internal::RunStatement(*database_, sql, Asker::kUser, begin, consume, nullptr);
+}
+
+Status Store::WriteParquet(const std::string& sql, const std::string& path) const {
+  return internal::WriteParquetTo(*database_, sql, path);
+}
+
+Result<ResultTable> Store::Query(const std::string& sql) const {
+  return internal::Query(*database_, sql);
 }
 
 }  // namespace sonde::store

@@ -26,15 +26,24 @@ constexpr auto kTables = std::to_array<TableInfo>({SONDE_TABLES(SONDE_STORE_TABL
 #undef SONDE_STORE_TABLE
 
 // The union of the three argument tables; the only public name without a table of its own.
-constexpr std::string_view kArgsView =
-    "CREATE VIEW args AS "
-    "SELECT args_id, n.name AS key, value::VARCHAR AS value, value AS int_value, "
-    "NULL::DOUBLE AS double_value FROM args_int_ LEFT JOIN name_ n ON n.name_id = key "
-    "UNION ALL SELECT args_id, n.name, value::VARCHAR, NULL, value "
-    "FROM args_double_ LEFT JOIN name_ n ON n.name_id = key "
-    "UNION ALL SELECT args_id, n.name, v.name, NULL, CASE WHEN form = 2 THEN "
-    "TRY_CAST(v.name AS DOUBLE) END FROM args_text_ LEFT JOIN name_ n ON n.name_id = key "
-    "LEFT JOIN name_ v ON v.name_id = value";
+std::string ArgsView(Of of) {
+  const std::string trace = of == Of::kSeveral ? "trace, " : "";
+  return Concat(
+      "CREATE VIEW args AS "
+      "SELECT ",
+      trace,
+      "args_id, n.name AS key, value::VARCHAR AS value, value AS int_value, "
+      "NULL::DOUBLE AS double_value FROM args_int_ LEFT JOIN name_ n ON n.name_id = key "
+      "UNION ALL SELECT ",
+      trace,
+      "args_id, n.name, value::VARCHAR, NULL, value "
+      "FROM args_double_ LEFT JOIN name_ n ON n.name_id = key "
+      "UNION ALL SELECT ",
+      trace,
+      "args_id, n.name, v.name, NULL, CASE WHEN form = 2 THEN "
+      "TRY_CAST(v.name AS DOUBLE) END FROM args_text_ LEFT JOIN name_ n ON n.name_id = key "
+      "LEFT JOIN name_ v ON v.name_id = value");
+}
 
 struct Lookup {
   const TableInfo* table;
@@ -59,9 +68,14 @@ Lookup ParseLookup(std::string_view unit) {
 
 std::string Quoted(std::string_view name) { return Concat("\"", name, "\""); }
 
-std::string CreateTable(const TableInfo& table) {
+// Texts are those of all traces, and have no column that tells them apart.
+bool HasTrace(const TableInfo& table, Of of) {
+  return of == Of::kSeveral && table.stored != RowTraits<NameRow>::kStored;
+}
+
+std::string CreateTable(const TableInfo& table, Of of) {
   const bool is_of_names = table.stored == RowTraits<NameRow>::kStored;
-  std::string columns;
+  std::string columns = HasTrace(table, of) ? "trace INTEGER" : "";
   for (const ColumnInfo& column : table.columns) {
     if (!columns.empty()) columns += ", ";
     columns += Concat(Quoted(column.name), " ", BaseSqlType(column.type));
@@ -78,9 +92,9 @@ bool HasSharedRows(const TableInfo& table) {
 }
 
 // The base table of a packed table: its fields as columns.
-std::string CreateUnpacked(const TableInfo& table) {
-  std::string columns;
-  std::string shared_columns;
+std::string CreateUnpacked(const TableInfo& table, Of of) {
+  std::string columns = HasTrace(table, of) ? "r.trace AS trace" : "";
+  std::string shared_columns = HasTrace(table, of) ? "s.r.trace AS trace" : "";
   for (const ColumnInfo& column : table.columns) {
     const std::string name = Quoted(column.name);
     const bool is_set = column.name == "args_id";
@@ -93,7 +107,8 @@ std::string CreateUnpacked(const TableInfo& table) {
   if (HasSharedRows(table)) {
     view += Concat(" WHERE r.args_id >= 0 UNION ALL SELECT ", shared_columns, " FROM ",
                    RowTraits<ArgsSharedRow>::kStored, " s JOIN ", Quoted(table.stored),
-                   " t ON t.r.args_id = s.r.shared_id");
+                   " t ON t.r.args_id = s.r.shared_id",
+                   HasTrace(table, of) ? " AND t.r.trace = s.r.trace" : "");
   }
   return view;
 }
@@ -116,8 +131,8 @@ std::string JoinNames(std::string_view join_name, std::string_view base_column, 
                 ".name_id = ", base_column);
 }
 
-std::string CreateView(const TableInfo& table) {
-  std::string select;
+std::string CreateView(const TableInfo& table, Of of) {
+  std::string select = HasTrace(table, of) ? "b.trace" : "";
   std::string joins;
   int alias = 0;
   for (const ColumnInfo& column : table.columns) {
@@ -136,7 +151,8 @@ std::string CreateView(const TableInfo& table) {
         select += Concat(", ", join_name, ".", Quoted(added.name));
       }
       joins += Concat(" LEFT JOIN ", Quoted(lookup.table->name), " ", join_name, " ON ", join_name,
-                      ".", Quoted(lookup.table->columns[0].name), " = ", base_column);
+                      ".", Quoted(lookup.table->columns[0].name), " = ", base_column,
+                      HasTrace(table, of) ? Concat(" AND ", join_name, ".trace = b.trace") : "");
     } else if (column.type == ColumnType::kRef || column.type == ColumnType::kOpt) {
       select += Concat("nullif(", base_column, ", -1) AS ", Quoted(column.name));
     } else {
@@ -202,14 +218,14 @@ std::vector<ColumnInfo> PublicColumns(const TableInfo& table) {
   return columns;
 }
 
-std::vector<std::string> CreateStatements() {
+std::vector<std::string> CreateStatements(Of of) {
   std::vector<std::string> statements;
-  for (const TableInfo& table : kTables) statements.push_back(CreateTable(table));
+  for (const TableInfo& table : kTables) statements.push_back(CreateTable(table, of));
   for (const TableInfo& table : kTables) {
-    if (table.stored != table.base_table) statements.push_back(CreateUnpacked(table));
-    if (table.name != table.base_table) statements.push_back(CreateView(table));
+    if (table.stored != table.base_table) statements.push_back(CreateUnpacked(table, of));
+    if (table.name != table.base_table) statements.push_back(CreateView(table, of));
   }
-  statements.emplace_back(kArgsView);
+  statements.push_back(ArgsView(of));
   return statements;
 }
 

@@ -2,6 +2,7 @@
 // page. Made from tables.h. Pure, any thread.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,10 @@ namespace sonde::store {
 
 // Raised when a table or column changes meaning; a store of another version is imported again.
 inline constexpr int kSchemaVersion = 5;
+
+// How many traces a file has rows of: with several (pack.h) all tables but that of texts have a
+// column `trace` in front, the place of the trace in the file.
+enum class Of : uint8_t { kOne, kSeveral };
 
 struct ColumnInfo {
   std::string_view name;
@@ -42,7 +47,7 @@ std::string_view ViewSqlType(ColumnType type);
 std::vector<ColumnInfo> PublicColumns(const TableInfo& table);
 
 // One statement a table and view.
-std::vector<std::string> CreateStatements();
+std::vector<std::string> CreateStatements(Of of = Of::kOne);
 
 // docs/reference/store.md, and the plain text of `sonde query --schema`.
 std::string SchemaMarkdown();

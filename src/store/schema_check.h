@@ -4,6 +4,7 @@
 // Errors: kCorruptData. Threads: any. Private to this folder.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -18,5 +19,7 @@ inline constexpr std::string_view kSignatureQuery =
     "database_name = current_database() AND schema_name = 'main' AND table_name <> 'store_info_'";
 
 Status CheckTables(const Store& store);
+// The failure.
+Status NotOurTables(const std::string& path);
 
 }  // namespace sonde::store

@@ -20,8 +20,10 @@
 #include "base/strings.h"
 #include "base/temporaries.h"
 #include "store/duckdb_handles.h"
-#include "store/duckdb_lazy.h"
+#include "store/joint.h"
+#include "store/open_database.h"
 #include "store/row_tables.h"
+#include "store/rows_only.h"
 #include "store/schema.h"
 #include "store/schema_check.h"
 #include "store/schema_template.h"
@@ -55,6 +57,29 @@ Status Connection::Execute(const std::string& sql) {
   return status;
 }
 
+Result<int64_t> Connection::Number(const std::string& sql) {
+  duckdb_result result = {};
+  if (duckdb_query(handle, sql.c_str(), &result) == DuckDBError) {
+    const char* text = duckdb_result_error(&result);
+    Status status = DatabaseError(text != nullptr ? text : "the database failed without a reason");
+    duckdb_destroy_result(&result);
+    return status;
+  }
+  const bool has_number = duckdb_row_count(&result) == 1;
+  const int64_t number = has_number ? duckdb_value_int64(&result, 0, 0) : 0;
+  duckdb_destroy_result(&result);
+  if (!has_number) return base::CorruptDataError("there is not one row");
+  return number;
+}
+
+Status CheckSchemaVersion(const std::string& path, int64_t version) {
+  if (version == kSchemaVersion) return {};
+  return base::FailedPreconditionError(
+      base::Concat("the trace store '", path, "' has schema version ", std::to_string(version),
+                   ", this program reads version ", std::to_string(kSchemaVersion),
+                   "; run sonde analyse again"));
+}
+
 // It has no number for the reason, but the system's words are part of its text.
 Status DatabaseError(std::string message) {
   for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
@@ -81,92 +106,24 @@ namespace {
 using base::Concat;
 using internal::Connection;
 using internal::Database;
-
-struct Config {
-  duckdb_config handle = nullptr;
-  Config() { CHECK(duckdb_create_config(&handle) == DuckDBSuccess); }
-  Config(const Config&) = delete;
-  Config& operator=(const Config&) = delete;
-  ~Config() { duckdb_destroy_config(&handle); }
-  Status Set(const char* name, const std::string& value) {
-    if (duckdb_set_config(handle, name, value.c_str()) == DuckDBError) {
-      return base::InternalError(Concat("the database refuses the setting ", name, "=", value));
-    }
-    return {};
-  }
-};
-
-// Where the database puts what does not fit into memory. Names there are always the same, so each
-// database has a folder of its own, and nobody else can put files of those names into it.
-std::string SpillFolder(Database& database) {
-  if (database.spill == nullptr) {
-    auto made = base::PrivateFolder::Make("spill");
-    if (made.ok()) database.spill = *std::move(made);  // else statements do without
-  }
-  return database.spill == nullptr ? std::string() : database.spill->path();
-}
-
-// What a database is opened for.
-enum class Use : uint8_t {
-  kReading,
-  kAny,
-  // By appenders, on threads of ours; EndFilling() follows. A thread of the database's own would
-  // take what an appender flushes, whose thread spins until that is done: with two of them an
-  // import costs up to half as much processor time again and is slower.
-  kFilling,
-};
-
-int QueryThreads(const StoreOptions& options) { return std::max(1, options.threads); }
-
-Status Open(const std::string& file, Use use, const StoreOptions& options, Database& database) {
-  SONDE_RETURN_IF_ERROR(LoadDuckDb());
-  Config config;
-  const bool is_filling = use == Use::kFilling;
-  const int threads = is_filling ? 1 : QueryThreads(options);
-  SONDE_RETURN_IF_ERROR(config.Set("threads", std::to_string(threads)));
-  SONDE_RETURN_IF_ERROR(config.Set("autoinstall_known_extensions", "false"));
-  SONDE_RETURN_IF_ERROR(config.Set("autoload_known_extensions", "false"));
-  // A user's INSTALL must not open a connection either.
-  SONDE_RETURN_IF_ERROR(config.Set("custom_extension_repository", "/nonexistent"));
-  SONDE_RETURN_IF_ERROR(config.Set("temp_directory", SpillFolder(database)));
-  if (use == Use::kReading) {
-    SONDE_RETURN_IF_ERROR(config.Set("access_mode", "READ_ONLY"));
-  } else {
-    // Integers, which are nearly all there is, are packed in this way whatever else was tried.
-    SONDE_RETURN_IF_ERROR(config.Set("force_compression", "bitpacking"));
-    // Of each table that is being filled; by itself the database holds five unpacked.
-    SONDE_RETURN_IF_ERROR(config.Set("write_buffer_row_group_count", "1"));
-  }
-  if (!is_filling) SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
-  if (is_filling && options.filling_memory_bytes > 0) {
-    SONDE_RETURN_IF_ERROR(
-        config.Set("memory_limit", Concat(std::to_string(options.filling_memory_bytes), "B")));
-  }
-  char* error = nullptr;
-  if (duckdb_open_ext(file.c_str(), &database.handle, config.handle, &error) == DuckDBError) {
-    const std::string reason = error != nullptr ? error : "unknown reason";
-    duckdb_free(error);
-    return base::CorruptDataError(Concat("cannot open the trace store '", file, "': ", reason));
-  }
-  return {};
-}
-
-Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, Use use,
-                                               const StoreOptions& options) {
-  auto database = std::make_unique<Database>();
-  SONDE_RETURN_IF_ERROR(Open(file, use, options, *database));
-  return database;
-}
+using internal::OpenDatabase;
+using internal::QueryThreads;
+using internal::Use;
 
 // Its library and functions take longer than what comes after: opened while rows are gathered.
 std::unique_ptr<Database> OpenForFillingBeside(const StoreOptions& options) {
   auto database = std::make_unique<Database>();
   database->opening = std::make_unique<base::TaskGroup>(options.threads);
   database->opening->Run([options, opened = database.get()] {
-    opened->opened = Open(":memory:", Use::kFilling, options, *opened);
+    opened->opened = internal::OpenInto(":memory:", Use::kFilling, options, *opened);
   });
   return database;
 }
+
+// The last part of the path of a store without a file.
+constexpr std::string_view kRowsOnly = "rows only";
+
+bool IsRowsOnly(const std::string& path) { return base::BaseName(path) == kRowsOnly; }
 
 void RemoveDatabaseFiles(const std::string& file) {
   ::unlink(file.c_str());
@@ -228,21 +185,6 @@ Status IndexRows(const RowTables& rows, Store& store) {
   });
 }
 
-// The rows of one public table of all ranks.
-std::string UnionView(std::string_view name, std::span<const ColumnInfo> columns,
-                      const std::vector<RankStore>& ranks) {
-  const bool has_rank = std::any_of(columns.begin(), columns.end(),
-                                    [](const ColumnInfo& column) { return column.name == "rank"; });
-  std::string sql;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const std::string rank = ranks[i].rank < 0 ? "NULL" : std::to_string(ranks[i].rank);
-    sql += Concat(i > 0 ? " UNION ALL SELECT " : "SELECT ",
-                  has_rank ? std::string() : Concat(rank, "::INTEGER AS rank, "), "* FROM r",
-                  std::to_string(i), ".", name);
-  }
-  return Concat("CREATE VIEW \"", name, "\" AS ", sql);
-}
-
 }  // namespace
 
 Transaction::Transaction(std::unique_ptr<Connection> connection)
@@ -264,7 +206,9 @@ Status Transaction::Commit() {
 }
 
 Status Transaction::Execute(const std::string& sql) {
-  CHECK(connection_ != nullptr, "no statements while rows are in memory");
+  if (connection_ == nullptr) {
+    return base::FailedPreconditionError("no statements while rows are in memory");
+  }
   return connection_->Execute(sql);
 }
 
@@ -275,19 +219,22 @@ Store::Store(std::string path, std::string temporary_path, std::unique_ptr<Datab
 
 Store::~Store() {
   database_.reset();
-  if (!temporary_path_.empty()) RemoveDatabaseFiles(temporary_path_);
+  if (!temporary_path_.empty() && !IsRowsOnly(path_)) RemoveDatabaseFiles(temporary_path_);
 }
 
 Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const StoreOptions& options) {
-  SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
-  base::RemoveLeftovers(std::string(base::DirName(path)));
+  const bool has_file = !IsRowsOnly(path);
+  if (has_file) {
+    SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
+    base::RemoveLeftovers(std::string(base::DirName(path)));
+  }
   std::unique_ptr<Store> store(new Store(path, base::TemporaryBeside(path), nullptr));
   store->source_stamp_ = options.source_stamp;
   store->store_id_ = NewStoreId(options.source_stamp);
   store->options_ = options;
   if (options.rows_in_memory) {
     store->rows_ = std::make_shared<RowTables>();
-    store->database_ = OpenForFillingBeside(options);
+    if (has_file) store->database_ = OpenForFillingBeside(options);
   } else {
     SONDE_RETURN_IF_ERROR(store->MakeFile());
   }
@@ -306,6 +253,10 @@ Status Store::MakeFile() {
       .Annotate("while making the tables of the trace store");
 }
 
+Result<std::unique_ptr<Store>> CreateForRows(const std::string& folder) {
+  return Store::Create(base::JoinPath(folder, kRowsOnly), {.rows_in_memory = true});
+}
+
 Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
                                                    const StoreOptions& options) {
   if (!base::PathExists(path)) {
@@ -317,12 +268,7 @@ Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
   if (!version.ok() || version->rows() != 1) {
     return base::CorruptDataError(Concat("'", path, "' is a database, but not a trace store"));
   }
-  if (version->Int(0, 0) != kSchemaVersion) {
-    return base::FailedPreconditionError(
-        Concat("the trace store '", path, "' has schema version ",
-               std::to_string(version->Int(0, 0)), ", this program reads version ",
-               std::to_string(kSchemaVersion), "; run sonde analyse again"));
-  }
+  SONDE_RETURN_IF_ERROR(internal::CheckSchemaVersion(path, version->Int(0, 0)));
   SONDE_RETURN_IF_ERROR(CheckTables(*store));
   SONDE_ASSIGN_OR_RETURN(const auto info,
                          store->Query("SELECT source_stamp, store_id FROM store_info_"));
@@ -335,20 +281,15 @@ Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
 
 Result<std::unique_ptr<Store>> Store::OpenRanks(const std::vector<RankStore>& ranks,
                                                 const StoreOptions& options) {
+  std::vector<StoreFile> files;
+  for (const RankStore& rank : ranks) {
+    const auto number = static_cast<int32_t>(files.size());
+    files.push_back({rank.path, {{.trace = number, .rank = rank.rank, .path = rank.path}}});
+  }
   SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(":memory:", Use::kAny, options));
-  std::unique_ptr<Store> store(new Store(":memory:", "", std::move(database)));
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    // Each is checked by itself first: a clear message for one that is no store.
-    SONDE_RETURN_IF_ERROR(OpenReadOnly(ranks[i].path, options).status());
-    const std::string path = base::ReplaceAll(ranks[i].path, "'", "''");
-    SONDE_RETURN_IF_ERROR(
-        store->Execute(Concat("ATTACH '", path, "' AS r", std::to_string(i), " (READ_ONLY)")));
-  }
-  for (const TableInfo& table : Tables()) {
-    SONDE_RETURN_IF_ERROR(store->Execute(UnionView(table.name, table.columns, ranks)));
-  }
-  SONDE_RETURN_IF_ERROR(store->Execute(UnionView("args", {}, ranks)));
-  return store;
+  SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(*database));
+  SONDE_RETURN_IF_ERROR(internal::JoinStores(*connection, files, /*is_single=*/false));
+  return std::unique_ptr<Store>(new Store(":memory:", "", std::move(database)));
 }
 
 Result<Transaction> Store::Begin() {
@@ -379,6 +320,7 @@ Status Store::EndFilling() {
 
 Status Store::Publish() {
   CHECK(!temporary_path_.empty(), "Publish is for a store that was created, once");
+  CHECK(!IsRowsOnly(path_), "rows without a file are not published");
   if (rows_ != nullptr) {
     SONDE_RETURN_IF_ERROR(MakeFile());
     Status indexed;
@@ -413,6 +355,7 @@ Status Store::MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_s
   SONDE_ASSIGN_OR_RETURN(ZoomWriter writer,
                          ZoomWriter::Create(ZoomIndex::PathFor(path_), store_id_));
   add_slices(writer);
+  if (IsRowsOnly(path_)) return {};
   zoom_ = std::make_unique<ZoomWriter>(std::move(writer));
   return {};
 }

@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_lazy.h"
-#include "store/schema.h"
+#include "store/joint.h"
 
 namespace sonde::store {
 namespace {
@@ -20,22 +20,6 @@ using base::Concat;
 
 std::string Quoted(std::string_view text) {
   return Concat("'", base::ReplaceAll(text, "'", "''"), "'");
-}
-
-// The rows of one table of all stores.
-std::string ViewOf(std::string_view name, std::span<const ColumnInfo> columns,
-                   const std::vector<RankStore>& stores) {
-  const bool has_rank =
-      stores.size() == 1 || std::any_of(columns.begin(), columns.end(),
-                                        [](const auto& column) { return column.name == "rank"; });
-  std::string sql = Concat("CREATE VIEW \"", name, "\" AS ");
-  for (size_t i = 0; i < stores.size(); ++i) {
-    const std::string rank = stores[i].rank < 0 ? "NULL" : std::to_string(stores[i].rank);
-    sql += Concat(i > 0 ? " UNION ALL " : "", "SELECT ",
-                  has_rank ? std::string() : Concat(rank, "::INTEGER AS rank, "), "* FROM r",
-                  std::to_string(i), ".\"", name, "\"");
-  }
-  return sql;
 }
 
 // Half of what this process may have: others work on the machine, and the page itself.
@@ -48,27 +32,20 @@ int64_t ShareOfMemory() {
 }
 
 // The stores are attached while that is allowed; then the door is closed for good.
-std::vector<std::string> Preparation(const std::vector<RankStore>& stores, int threads,
-                                     const std::string& folder) {
-  std::vector<std::string> statements = {
-      "SET autoinstall_known_extensions = false",
-      "SET autoload_known_extensions = false",
-      "SET custom_extension_repository = '/nonexistent'",
-      Concat("SET threads = ", std::to_string(std::max(1, threads))),
-      Concat("SET temp_directory = ", Quoted(folder)),
-      Concat("SET memory_limit = '", std::to_string(ShareOfMemory()), "B'"),
-  };
-  for (size_t i = 0; i < stores.size(); ++i) {
-    statements.push_back(
-        Concat("ATTACH ", Quoted(stores[i].path), " AS r", std::to_string(i), " (READ_ONLY)"));
+Status Prepare(internal::Connection& connection, const std::vector<StoreFile>& files, int threads,
+               const std::string& folder) {
+  for (const std::string& setting :
+       {std::string("autoinstall_known_extensions = false"),
+        std::string("autoload_known_extensions = false"),
+        std::string("custom_extension_repository = '/nonexistent'"),
+        Concat("threads = ", std::to_string(std::max(1, threads))),
+        Concat("temp_directory = ", Quoted(folder)),
+        Concat("memory_limit = '", std::to_string(ShareOfMemory()), "B'")}) {
+    SONDE_RETURN_IF_ERROR(connection.Execute(Concat("SET ", setting)));
   }
-  for (const TableInfo& table : Tables()) {
-    statements.push_back(ViewOf(table.name, table.columns, stores));
-  }
-  statements.push_back(ViewOf("args", {}, stores));
-  statements.emplace_back("SET enable_external_access = false");
-  statements.emplace_back("SET lock_configuration = true");
-  return statements;
+  SONDE_RETURN_IF_ERROR(internal::JoinStores(connection, files, files.size() == 1));
+  SONDE_RETURN_IF_ERROR(connection.Execute("SET enable_external_access = false"));
+  return connection.Execute("SET lock_configuration = true");
 }
 
 }  // namespace
@@ -78,13 +55,9 @@ UserStatements::UserStatements(std::unique_ptr<internal::Database> database)
 
 UserStatements::~UserStatements() = default;
 
-Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<RankStore>& stores,
+Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<StoreFile>& files,
                                                              int threads) {
   SONDE_RETURN_IF_ERROR(LoadDuckDb());
-  // Each is checked by itself first: a clear message for one that is no store.
-  for (const RankStore& store : stores) {
-    SONDE_RETURN_IF_ERROR(Store::OpenReadOnly(store.path).status());
-  }
   auto database = std::make_unique<internal::Database>();
   if (duckdb_open(":memory:", &database->handle) == DuckDBError) {
     return base::InternalError("cannot open a database in memory");
@@ -92,9 +65,7 @@ Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<R
   SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(*database));
   // Statements are let into the folder of temporary files, closed or not: one of its own.
   SONDE_ASSIGN_OR_RETURN(database->spill, base::PrivateFolder::Make("statements"));
-  for (const std::string& statement : Preparation(stores, threads, database->spill->path())) {
-    SONDE_RETURN_IF_ERROR(connection->Execute(statement));
-  }
+  SONDE_RETURN_IF_ERROR(Prepare(*connection, files, threads, database->spill->path()));
   return std::unique_ptr<UserStatements>(new UserStatements(std::move(database)));
 }
 

@@ -2,8 +2,7 @@
 // in a database of their own that reaches no other file, whose statements can be cancelled. What
 // does more than read is refused (user_sql.h).
 //
-// The public tables hold the rows of all stores; of several, with a column `rank` in front where
-// the table has none (as Store::OpenRanks). Threads: any; each statement has a connection of its
+// The public tables are those of joint.h. Threads: any; each statement has a connection of its
 // own. Errors: Status, with the database's own text.
 #pragma once
 
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "store/joint.h"
 #include "store/store.h"
 
 struct _duckdb_connection;  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
@@ -40,8 +40,7 @@ class Cancellation {
 
 class UserStatements {
  public:
-  // Statements see the tables of all stores together, and those of stores[i] as r<i>.<table>.
-  static Result<std::unique_ptr<UserStatements>> Open(const std::vector<RankStore>& stores,
+  static Result<std::unique_ptr<UserStatements>> Open(const std::vector<StoreFile>& files,
                                                       int threads);
   UserStatements(const UserStatements&) = delete;
   UserStatements& operator=(const UserStatements&) = delete;
@@ -73,9 +72,16 @@ Status RunStatement(const Database& database, const std::string& sql, Asker aske
                     const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                     const std::function<Status(const Chunk&)>& consume, Cancellation* cancellation);
 
+// See Queryable.
+Status Scan(const Database& database, const std::string& sql,
+            const std::function<Status(const Chunk&)>& consume);
+Result<ResultTable> Query(const Database& database, const std::string& sql);
+
 // All rows of a user's statement as a Parquet file.
 Status WriteParquet(const Database& database, const std::string& sql, const std::string& path,
                     Cancellation* cancellation);
+// The same to any path, where the database may only write its own folder.
+Status WriteParquetTo(const Database& database, const std::string& sql, const std::string& path);
 
 }  // namespace internal
 

@@ -125,24 +125,31 @@ class UserStatementsTest : public ::testing::Test {
     return number;
   }
 
+  StoreFile File(const std::string& name, int32_t rank) const {
+    return {folder_.File(name), {{.trace = rank - 3, .rank = rank, .path = name}}};
+  }
+
   base::TestFolder folder_;
 };
 
 TEST_F(UserStatementsTest, SeeOneStoreOrMore) {
-  const auto one = UserStatements::Open({{folder_.File("a.duckdb"), 3}}, 1);
+  const auto one = UserStatements::Open({File("a.duckdb", 3)}, 1);
   ASSERT_TRUE(one.ok()) << one.status().message();
   EXPECT_EQ(Number(**one, "SELECT count(*) FROM slice WHERE name = 'name'"), 10);
   EXPECT_FALSE((*one)->Scan("SELECT rank FROM slice", kNoColumns, kNoRows).ok());
-  const auto both =
-      UserStatements::Open({{folder_.File("a.duckdb"), 3}, {folder_.File("b.duckdb"), 4}}, 2);
+  const auto both = UserStatements::Open({File("a.duckdb", 3), File("b.duckdb", 4)}, 2);
   ASSERT_TRUE(both.ok()) << both.status().message();
   EXPECT_EQ(Number(**both, "SELECT count(*) FROM slice"), 20);
   EXPECT_EQ(Number(**both, "SELECT max(rank)::BIGINT FROM slice"), 4);
-  EXPECT_FALSE(UserStatements::Open({{folder_.File("none.duckdb"), 0}}, 1).ok());
+  EXPECT_EQ(Number(**both, "SELECT count(*) FROM slice a JOIN slice b USING (trace, slice_id)"),
+            20);
+  EXPECT_EQ(Number(**both, "SELECT max(trace)::BIGINT FROM trace WHERE path = 'b.duckdb'"), 1);
+  EXPECT_EQ(Number(**both, "SELECT count(*) FROM r1.slice"), 10);
+  EXPECT_FALSE(UserStatements::Open({File("none.duckdb", 0)}, 1).ok());
 }
 
 TEST_F(UserStatementsTest, AreCancelledFromAnotherThread) {
-  const auto statements = UserStatements::Open({{folder_.File("a.duckdb"), 0}}, 1);
+  const auto statements = UserStatements::Open({File("a.duckdb", 0)}, 1);
   ASSERT_TRUE(statements.ok());
   Cancellation cancellation;
   std::jthread other([&] {
@@ -161,7 +168,7 @@ TEST_F(UserStatementsTest, AreCancelledFromAnotherThread) {
 TEST_F(UserStatementsTest, ReachNoOtherFile) {
   const std::string text = folder_.File("a.csv");
   ASSERT_TRUE(base::WriteFileAtomically(text, "a,b\n1,2\n").ok());
-  const auto statements = UserStatements::Open({{folder_.File("a.duckdb"), 0}}, 1);
+  const auto statements = UserStatements::Open({File("a.duckdb", 0)}, 1);
   ASSERT_TRUE(statements.ok());
   const std::string out = folder_.File("out.csv");
   const std::vector<std::string> refused = {"SELECT * FROM read_csv('" + text + "')",
@@ -187,10 +194,11 @@ TEST_F(UserStatementsTest, OnlyRead) {
   const std::vector<std::string> refused = WritingStatements(store, out);
   const auto bytes = [&] { return base::ReadFile(store).value(); };
   const std::string before = bytes();
-  const auto one = UserStatements::Open({{store, 3}}, 1);
-  const auto both = UserStatements::Open({{store, 3}, {folder_.File("b.duckdb"), 4}}, 1);
-  const auto alone = Store::OpenReadOnly(store);
-  const auto ranks = Store::OpenRanks({{store, 3}, {folder_.File("b.duckdb"), 4}});
+  const auto one = UserStatements::Open({File("a.duckdb", 3)}, 1);
+  const auto both = UserStatements::Open({File("a.duckdb", 3), File("b.duckdb", 4)}, 1);
+  const auto alone = JointStore::Open({File("a.duckdb", 3)}, JointStore::Columns::kOwn);
+  const auto ranks =
+      JointStore::Open({File("a.duckdb", 3), File("b.duckdb", 4)}, JointStore::Columns::kLeading);
   ASSERT_TRUE(one.ok() && both.ok() && alone.ok() && ranks.ok());
   for (const std::string& sql : refused) {
     EXPECT_FALSE((*one)->Scan(sql, kNoColumns, kNoRows).ok()) << sql;
@@ -208,7 +216,7 @@ TEST_F(UserStatementsTest, OnlyRead) {
 }
 
 TEST_F(UserStatementsTest, ReadInEveryWay) {
-  const auto one = UserStatements::Open({{folder_.File("a.duckdb"), 3}}, 1);
+  const auto one = UserStatements::Open({File("a.duckdb", 3)}, 1);
   const auto alone = Store::OpenReadOnly(folder_.File("a.duckdb"));
   ASSERT_TRUE(one.ok() && alone.ok());
   for (const std::string sql :
@@ -254,7 +262,7 @@ TEST_F(UserStatementsTest, ReadInEveryWay) {
 
 // PIVOT, `;` and comments pass through, and no file is left when the last user is gone.
 TEST_F(UserStatementsTest, WriteParquetAndCleanUp) {
-  auto one = UserStatements::Open({{folder_.File("a.duckdb"), 3}}, 1);
+  auto one = UserStatements::Open({File("a.duckdb", 3)}, 1);
   ASSERT_TRUE(one.ok());
   const auto alone = Store::OpenReadOnly(folder_.File("a.duckdb"));
   ASSERT_TRUE(alone.ok());

@@ -7,6 +7,13 @@ const trace = (id: number, rank: number) => ({ id, rank, state: "ready" }) as Tr
 const session = { base: "1000", traces: [trace(0, 5), trace(1, 7)] } as SessionMessage;
 const columns = (...names: string[]) => names.map((name) => ({ name, type: "integer" }));
 
+it("leads by the number of the trace where ranks are there twice or missing", () => {
+  const two = { base: "0", traces: [trace(0, 5), trace(1, 5), trace(2, -1)] } as SessionMessage;
+  expect(targetOf(columns("trace", "rank", "slice_id"), [1, 5, 3], -1, two)).toEqual({ trace: 1, slice: 3 });
+  expect(targetOf(columns("trace", "rank", "slice_id"), [2, null, 3], -1, two)).toEqual({ trace: 2, slice: 3 });
+  expect(targetOf(columns("rank", "slice_id"), [5, 3], -1, two)).toBeNull();
+});
+
 it("leads by slice, by rank and slice, by time, or nowhere", () => {
   expect(targetOf(columns("slice_id", "x"), [3, 1], 1, session)).toEqual({ trace: 1, slice: 3 });
   expect(targetOf(columns("rank", "slice_id"), [7, 3], -1, session)).toEqual({ trace: 1, slice: 3 });

@@ -1,5 +1,5 @@
 /** From a row of any table to the timeline, by its slice_id, or its ts. */
-import type { Cell, ColumnMessage, SessionMessage } from "../api/messages";
+import type { Cell, ColumnMessage, SessionMessage, TraceMessage } from "../api/messages";
 import { api } from "../api/client";
 import { sliceIdOfMark } from "../api/marks";
 import type { Actions } from "./actions";
@@ -14,7 +14,10 @@ export interface Target {
   ts?: number;
 }
 
-/** Null where the row leads nowhere. `trace`: the one that was asked, -1 all: then by `rank`. */
+/**
+ * Null where the row leads nowhere. `trace`: the one that was asked, -1 all: then by the row's `trace`, or its `rank`
+ * where only one has that.
+ */
 export function targetOf(
   columns: readonly ColumnMessage[],
   row: readonly Cell[],
@@ -29,9 +32,7 @@ export function targetOf(
     return null;
   };
   const ready = session.traces.filter(isReady);
-  const rank = cell("rank");
-  const owner =
-    trace >= 0 ? trace : ready.length === 1 ? ready[0]!.id : ready.find((candidate) => candidate.rank === rank)?.id;
+  const owner = trace >= 0 ? trace : ready.length === 1 ? ready[0]!.id : ownerOf(cell("trace"), cell("rank"), ready);
   if (owner === undefined) return null;
   const slice = cell("slice_id", "owner_slice_id", "launch_slice_id");
   if (typeof slice === "number" && slice >= 0) return { trace: owner, slice };
@@ -40,6 +41,12 @@ export function targetOf(
   const ts = cell("ts", "start_ns", "alloc_ts", "ts_ns");
   if (ts === null || !/^\d+$/.test(String(ts))) return null;
   return { trace: owner, ts: Number(BigInt(String(ts)) - BigInt(session.base)) + api.offsetOf(owner) };
+}
+
+function ownerOf(trace: Cell | undefined, rank: Cell | undefined, ready: readonly TraceMessage[]) {
+  if (typeof trace === "number") return ready.find((candidate) => candidate.id === trace)?.id;
+  const same = ready.filter((candidate) => candidate.rank === rank);
+  return same.length === 1 ? same[0]!.id : undefined;
 }
 
 export function jump(target: Target, store: Store, actions: Actions) {

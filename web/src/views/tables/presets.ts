@@ -71,14 +71,14 @@ export const presets: readonly Preset[] = [
   { name: "metadata", title: "table.metadata", sql: "SELECT key, value FROM metadata ORDER BY key" },
 ];
 
-/** The joins of presets hold within one trace: for all ranks, the ids need the rank beside them. */
+/** The joins of presets hold within one trace: over several, the ids need its number beside them. */
 export function forAllRanks(sql: string): string {
   return sql
-    .replace("SELECT ", sql.includes(" JOIN ") ? "SELECT s.rank, " : "SELECT rank, ")
-    .replaceAll("USING (slice_id)", "USING (rank, slice_id)")
-    .replaceAll("JOIN track t USING (track_id)", "JOIN track t USING (rank, track_id)")
-    .replace("s.slice_id = b.owner_slice_id", "s.rank = b.rank AND s.slice_id = b.owner_slice_id")
-    .replace("SELECT s.rank, t.name", "SELECT t.rank, t.name")
-    .replace("SELECT s.rank, owner_slice_id", "SELECT b.rank, owner_slice_id")
-    .replace("SELECT rank, *", "SELECT *");
+    .replace("SELECT ", sql.includes(" JOIN ") ? "SELECT s.trace, s.rank, " : "SELECT trace, rank, ")
+    .replaceAll("USING (slice_id)", "USING (trace, slice_id)")
+    .replaceAll("JOIN track t USING (track_id)", "JOIN track t USING (trace, track_id)")
+    .replace("s.slice_id = b.owner_slice_id", "s.trace = b.trace AND s.slice_id = b.owner_slice_id")
+    .replace("SELECT s.trace, s.rank, t.name", "SELECT t.trace, t.rank, t.name")
+    .replace("SELECT s.trace, s.rank, owner_slice_id", "SELECT b.trace, b.rank, owner_slice_id")
+    .replace("SELECT trace, rank, *", "SELECT *");
 }

@@ -1,0 +1,44 @@
+// Packs of small traces (store/pack.h) in the user's cache folder, named by the content of all.
+//
+// Where traces are many, small ones have no store of their own: a thousand would be a thousand
+// files to open. Threads: any; several processes may make the same pack at once. Memory: the rows
+// of one trace a thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/host/progress.h"
+#include "base/status.h"
+#include "job/failures.h"
+#include "job/job.h"
+#include "job/open.h"
+#include "store/joint.h"
+
+namespace sonde::job {
+
+// A trace with importers::StampOf.
+struct StampedTrace {
+  Trace trace;
+  int64_t stamp = 0;
+};
+
+struct Pack {
+  store::StoreFile file;  // without the traces that failed
+  std::vector<TraceFailure> failures;
+};
+
+// The traces of each pack, in their order.
+std::vector<std::span<const StampedTrace>> PlanPacks(std::span<const StampedTrace> traces);
+
+// From the cache; none where it has to be made.
+std::optional<Pack> CachedPack(std::span<const StampedTrace> traces);
+
+// Errors: those of the cache folder.
+Result<Pack> MakePack(std::span<const StampedTrace> traces, const Say& notify,
+                      base::ProgressBar* progress);
+
+}  // namespace sonde::job

@@ -1,0 +1,31 @@
+// Opens databases with the settings that Sonde wants. Private to this folder.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "store/duckdb_handles.h"
+#include "store/store.h"
+
+namespace sonde::store::internal {
+
+// What a database is opened for.
+enum class Use : uint8_t {
+  kReading,
+  kAny,
+  // By appenders, on threads of ours; EndFilling() follows. A thread of the database's own would
+  // take what an appender flushes, whose thread spins until that is done: with two of them an
+  // import costs up to half as much processor time again and is slower.
+  kFilling,
+};
+
+// For queries and checkpoints.
+int QueryThreads(const StoreOptions& options);
+
+Status OpenInto(const std::string& file, Use use, const StoreOptions& options, Database& database);
+Result<std::unique_ptr<Database>> OpenDatabase(const std::string& file, Use use,
+                                               const StoreOptions& options);
+
+}  // namespace sonde::store::internal
