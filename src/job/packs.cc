@@ -41,6 +41,7 @@ std::string PathOfPack(const std::string& folder, int64_t stamp) {
 Result<std::string> PreparedCacheFolder() {
   constexpr mode_t kOnlyForTheUser = 0700;
   SONDE_ASSIGN_OR_RETURN(std::string folder, importers::CacheFolder());
+  SONDE_RETURN_IF_ERROR(importers::CheckCacheFolder(folder));
   Status prepared = base::MakeDirectories(folder, kOnlyForTheUser);
   if (prepared.ok()) prepared = base::CheckWritableDirectory(folder);
   if (prepared.ok()) return folder;
@@ -129,10 +130,10 @@ std::vector<std::span<const StampedTrace>> PlanPacks(std::span<const StampedTrac
 
 std::optional<Pack> CachedPack(std::span<const StampedTrace> traces) {
   const auto folder = importers::CacheFolder();
-  if (!folder.ok()) return std::nullopt;
+  if (!folder.ok() || !importers::CheckCacheFolder(*folder).ok()) return std::nullopt;
   const int64_t stamp = StampOfPack(traces);
   const std::string path = PathOfPack(*folder, stamp);
-  if (!base::IsRegularFile(path)) return std::nullopt;
+  if (!importers::IsOwnFile(path)) return std::nullopt;
   auto cached = OpenCached(path, stamp, traces);
   if (!cached.ok()) return std::nullopt;
   importers::TouchStore(path);
