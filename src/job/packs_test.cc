@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "base/test_folder.h"
+#include "importers/capture/testing/training_capture.h"
 #include "importers/import_rows.h"
 #include "store/schema.h"
 
@@ -113,6 +114,20 @@ TEST_F(PacksTest, HoldWhatStoresHoldOfTracesOfPyTorch) {
 TEST_F(PacksTest, HoldWhatStoresHoldOfDeliverablesOfAscend) {
   ExpectSameRows(
       FindJob({SharedData() + "/ascend_pt/text/level1", SharedData() + "/ascend_pt/db/level1"}));
+}
+
+TEST_F(PacksTest, HoldWhatStoresHoldOfCaptures) {
+  std::vector<std::string> spans;
+  for (const int rank : {0, 1}) {
+    importers::testing::CaptureBuilder capture;
+    capture.Metadata("rank", std::to_string(rank));
+    importers::testing::MakeTrainingCapture(capture, 500 + rank,
+                                            {.with_shapes = true, .with_memory = true});
+    spans.push_back(
+        folder_.File(base::Concat("h_", std::to_string(rank + 7), "_20250109081616001_ascend_pt")));
+    ASSERT_TRUE(capture.Write(spans.back()).ok());
+  }
+  ExpectSameRows(FindJob(spans));
 }
 
 TEST_F(PacksTest, ManySmallTracesAreFewFiles) {
