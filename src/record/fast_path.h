@@ -59,8 +59,10 @@ extern SONDE_API __thread sonde::record::RingWriter* sonde_ring_
 // Gives the calling thread a ring of the session whose word is given, or nullptr.
 SONDE_API sonde::record::RingWriter* sonde_ring_acquire_(uint32_t word);
 SONDE_API uint64_t sonde_ticks_slow_(void);
-// Ends the innermost open range of the given kinds that is not on top; ring must be busy.
-SONDE_API void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds);
+// Ends an open range of the given kinds that is not on top: the one with `above` others of these
+// kinds above it. ring must be busy.
+SONDE_API void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds,
+                                    uint32_t above);
 }
 
 namespace sonde::record {
@@ -188,12 +190,25 @@ SONDE_INLINE void PopOpen(uint32_t word, uint64_t kinds) {
       }
       SetDepth(ring, depth - 1);
     } else {
-      sonde_pop_misplaced_(ring, kinds);
+      sonde_pop_misplaced_(ring, kinds, 0);
     }
   } else if (depth == 0) {
     ++ring->orphan_pops;
   } else {
     SetDepth(ring, depth - 1);  // was beyond the stack: counted as dropped when it was opened
+  }
+  Leave(ring);
+}
+
+// Ends the range that its owner means, which is below `above` others of these kinds: scopes of two
+// tasks of one thread cross, and each has an end of its own.
+inline void PopBelow(uint32_t word, uint64_t kinds, uint32_t above) {
+  RingWriter* ring = Enter(word, false);
+  if (ring == nullptr) return;
+  if (ring->open_depth > capture::kMaxOpenRanges) {
+    SetDepth(ring, ring->open_depth - 1);  // which of them it is cannot be told
+  } else {
+    sonde_pop_misplaced_(ring, kinds, above);
   }
   Leave(ring);
 }

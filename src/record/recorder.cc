@@ -37,13 +37,17 @@ sonde::record::RingWriter* sonde_ring_acquire_(uint32_t word) {
   return sonde::record::Recorder::Get().AcquireRing(word);
 }
 
-void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds) {
+void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds, uint32_t above) {
   using sonde::record::Record;
   const uint64_t end_ticks = sonde::record::Ticks(ring->use_counter != 0);
   for (uint32_t i = ring->open_depth; i-- > 0;) {
     const Record open = ring->open[i];
     const auto kind = static_cast<uint32_t>(sonde::capture::KindOf(open));
     if (((kinds >> kind) & 1) == 0) continue;
+    if (above > 0) {
+      --above;
+      continue;
+    }
     if (kind != 0) {
       Record record = open;
       record.dur_kind += sonde::record::DurKind(open.ticks, end_ticks);

@@ -1,5 +1,6 @@
 """Operators, autograd nodes and user scopes against what torch itself says about the same steps."""
 
+import asyncio
 import collections
 import threading
 
@@ -197,8 +198,60 @@ def test_user_scopes_that_end_out_of_order():
         b.__exit__(None, None, None)
         torch.zeros(2)
     records = {r.name: r for r in session.capture.records}
-    assert records["a"].dur < 1 << 40 and records["b"].dur < 1 << 40
+    a, b, ones = records["a"], records["b"], records["aten::ones"]
+    assert a.ticks < b.ticks < a.end <= ones.ticks < ones.end <= b.end
     assert records["aten::zeros"].ticks >= max(records["a"].end, records["b"].end)
+
+
+def scopes_of_tasks(naps_ms):
+    """Each task has a scope over its naps; the first to begin need not be the last to end."""
+
+    async def job(name, nap_ms):
+        with torch.profiler.record_function(f"job {name}"):
+            for _ in range(3):
+                torch.ones(4).add(1)
+                await asyncio.sleep(nap_ms / 1e3)
+                with torch.profiler.record_function(f"turn of {name}"):
+                    torch.ones(4).mul(2)
+
+    async def main():
+        await asyncio.gather(*(job(name, nap) for name, nap in naps_ms.items()))
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "naps_ms", [{"a": 20, "b": 40}, {"a": 40, "b": 20}, {"a": 10, "b": 60, "c": 30}]
+)
+def test_scopes_of_tasks_that_take_turns(naps_ms):
+    """Each end belongs to its own begin, whichever scope of the thread is innermost."""
+    with harness.record() as session:
+        with torch.profiler.record_function("around"):
+            scopes_of_tasks(naps_ms)
+    took = {record.name: record for record in session.capture.of(USER)}
+    shortest = min(naps_ms, key=naps_ms.get)
+    for name, nap in naps_ms.items():
+        ratio = took[f"job {name}"].dur / took[f"job {shortest}"].dur
+        assert ratio == pytest.approx(nap / naps_ms[shortest], rel=0.3), took
+    assert took["around"].end >= max(record.end for record in took.values())
+    assert sum(r.name.startswith("turn of") for r in session.capture.of(USER)) == 3 * len(naps_ms)
+
+
+def test_a_scope_of_a_generator_that_is_closed_late():
+    def numbers():
+        with torch.profiler.record_function("numbers"):
+            yield 1
+            yield 2
+
+    with harness.record() as session:
+        generator = numbers()
+        next(generator)
+        with torch.profiler.record_function("consumer"):
+            torch.ones(2).add(1)
+            generator.close()
+            torch.ones(2).mul(1)
+    own, consumer = (session.capture.named(name)[0] for name in ("numbers", "consumer"))
+    assert own.ticks < consumer.ticks < own.end < consumer.end
 
 
 def test_attach_and_detach_while_threads_run(tmp_path):

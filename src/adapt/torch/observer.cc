@@ -19,8 +19,8 @@ namespace {
 
 using capture::RecordKind;
 
-// The pops of this observer end what it pushed, not module ranges or Python functions, which may
-// lie between when a program ends its user scopes in an order of its own.
+// The pops of this observer end what it pushed, each its own, not module ranges or Python
+// functions, which may lie between when a program ends its user scopes in an order of its own.
 constexpr uint64_t kObserverKinds =
     record::kAdapterKinds & ~((uint64_t{1} << static_cast<int>(RecordKind::kModule)) |
                               (uint64_t{1} << static_cast<int>(RecordKind::kPythonFunction)));
@@ -229,6 +229,7 @@ ObserverContext OnStart(const TorchRange* range) {
   }
   for (uint32_t i = state->depth; i-- > 0;) {
     if (state->open[i] != range) continue;
+    const uint32_t above = state->depth - 1 - i;
     for (uint32_t k = i; k + 1 < state->depth; k++) state->open[k] = state->open[k + 1];
     state->depth--;
     if (state->outermost_op == i + 1) {
@@ -237,7 +238,7 @@ ObserverContext OnStart(const TorchRange* range) {
       state->outermost_op--;
     }
     g_observer.misnested.fetch_add(1, std::memory_order_relaxed);
-    record::PopOpen(word, kObserverKinds);
+    record::PopBelow(word, kObserverKinds, above);
     return;
   }
 }
