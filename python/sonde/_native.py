@@ -162,8 +162,10 @@ class SessionConfig:
         domain_include: Optional[list[str]] = None,
         domain_exclude: Optional[list[str]] = None,
         options: Optional[dict[str, Any]] = None,
+        keep_last_seconds: int = 0,
     ) -> None:
         self.native = _SessionConfig()
+        self.native.keep_last_seconds = keep_last_seconds
         self.native.struct_size = ctypes.sizeof(_SessionConfig)
         self.native.features = features
         self.native.directory = _path_bytes(directory)

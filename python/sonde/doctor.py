@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -210,9 +211,40 @@ def examine() -> dict[str, Any]:
             "accelerators": _accelerators(torch) if torch is not None else [],
             "recorder": _recorder(),
             "adapter": _adapter(torch),
+            "hosts": _hosts(),
             "distributed": _back_ends(torch),
             "profilers": _profilers(torch),
         }
+
+
+def _hosts() -> list[dict[str, Any]]:
+    """Whether the names that would be changed stand in the sources of what is installed."""
+    from sonde._inject._hosts import HOSTS
+    from sonde._seams import missing
+
+    found = []
+    for host in HOSTS:
+        spec = importlib.util.find_spec(host.package)
+        if spec is None or spec.origin is None:
+            continue
+        folder = os.path.dirname(os.path.dirname(spec.origin))
+        version = next(filter(None, map(_version_of, host.distributions)), None)
+        numbers = _numbers(version)
+        seams = [seam for seam in host.seams() if not numbers or seam.fits(numbers)]
+        lacks = {seam.title: missing(seam, folder) for seam in seams if not seam.is_extra}
+        found.append({
+            "package": host.package,
+            "version": version,
+            "seams": len(seams),
+            "missing": {title: names for title, names in lacks.items() if names != []},
+        })  # fmt: skip
+    return found
+
+
+def _numbers(version: Optional[str]) -> tuple[int, ...]:
+    """The first numbers of a version, none where it has none."""
+    found = re.match(r"\d+(\.\d+){1,2}", version or "")
+    return tuple(int(number) for number in found[0].split(".")) if found else ()
 
 
 def _back_ends(torch: Any) -> list[str]:
@@ -241,8 +273,16 @@ def _print_for_people(found: dict[str, Any]) -> None:
         print(f"adapter    {mark} {check['name']}: {check['detail']}")
         if not check["ok"]:
             print(f"           not recorded: {check['loses']}; remedy: {check['remedy']}")
+    for host in found["hosts"]:
+        print(f"host       {host['package']} {host['version']}: {host['seams']} changes known")
+        for title, names in host["missing"].items():
+            print(f"           not recorded: {title} ({_lack(names)})")
     for profiler in found["profilers"]:
         print(f"active     {profiler}")
+
+
+def _lack(names: Optional[list[str]]) -> str:
+    return f"no {', '.join(names)}" if names else "its module is not there"
 
 
 def main(arguments: list[str]) -> int:

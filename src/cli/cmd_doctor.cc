@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/files.h"
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/doctor.h"
@@ -41,9 +42,34 @@ void AddPythonFindings(const Context& context, const std::string& python,
   findings.insert(findings.end(), explained.begin(), explained.end());
 }
 
+// The Python that would run a command: itself, or the one in the first line of its script. Empty
+// where that cannot be told.
+std::string PythonOf(const std::vector<std::string>& command) {
+  const Result<std::string> program = FindProgram(command.front());
+  if (!program.ok()) return {};
+  if (base::BaseName(*program).starts_with("python")) return *program;
+  const Result<std::string> script = base::ReadFile(*program, 1 << 16);
+  if (!script.ok() || !script->starts_with("#!")) return {};
+  const std::string_view line = base::Trim(script->substr(2, script->find('\n') - 2));
+  const std::string_view last = line.substr(line.rfind(' ') + 1);  // behind "/usr/bin/env"
+  return base::BaseName(std::string(last)).starts_with("python") ? std::string(last) : "";
+}
+
 Result<int> Examine(const Context& context, const DoctorOptions& options) {
   std::vector<Finding> findings;
-  AddPythonFindings(context, options.python, findings);
+  std::string python = options.python;
+  if (!context.command_line.empty()) {
+    const std::string found = PythonOf(context.command_line);
+    if (found.empty()) {
+      findings.push_back({.grade = Grade::kNote,
+                          .subject = "Command",
+                          .text = Concat("which Python runs '", context.command_line.front(),
+                                         "' cannot be told, '", python, "' is looked at")});
+    } else {
+      python = found;
+    }
+  }
+  AddPythonFindings(context, python, findings);
   for (const Finding& finding : CheckDevices("/dev")) findings.push_back(finding);
   findings.push_back(CheckClock());
   findings.push_back(CheckSavePath(options.save_path));
@@ -78,8 +104,9 @@ CommandAction Declare(CLI::App& app) {
 Command DoctorCommand() {
   return {.name = "doctor",
           .summary = "Check this machine: what can be recorded, what not, and why",
-          .example = "sonde doctor --python ./venv/bin/python",
-          .declare = &Declare};
+          .example = "sonde doctor -- vllm serve\nsonde doctor --python ./venv/bin/python",
+          .declare = &Declare,
+          .takes_command_line = true};
 }
 
 }  // namespace sonde::cli

@@ -93,6 +93,14 @@ void DeclareContent(CLI::App& app, RunOptions& options) {
       ->group(group);
 }
 
+void DeclareKeeping(CLI::App& app, RunOptions& options) {
+  app.add_option("--keep-last", options.keep_last_s,
+                 "Keep the last SECONDS of a recording only, as a flight recorder does")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
+      ->type_name("SECONDS")
+      ->group("When and where");
+}
+
 void DeclareOutput(CLI::App& app, RunOptions& options) {
   const std::string group = "What is written";
   app.add_option("--profile-save-path", options.save_path,
@@ -114,6 +122,8 @@ void DeclareOutput(CLI::App& app, RunOptions& options) {
             "Parse the captures into ASCEND_PROFILER_OUTPUT (on)");
   AddSwitch(app, options.wait, group, "profile-wait",
             "/stop_profile of a vLLM server answers when the files are there (off)");
+  AddSwitch(app, options.routes, group, "profile-routes",
+            "A vLLM server gets its profiling routes without --profiler-config (on)");
   app.add_flag_function(
          "-q,--quiet", [&options](int64_t) { options.quiet = true; },
          "No lines on standard error except errors")
@@ -239,6 +249,7 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
     return;
   }
   for (const std::string& reason : list.failed) PrintNotice(Concat("not recorded: ", reason));
+  for (const std::string& line : MissingLines(list)) PrintNotice(line);
   std::vector<std::string> kept;
   std::copy_if(list.captures.begin(), list.captures.end(), std::back_inserter(kept),
                [](const std::string& path) { return base::IsDirectory(path); });
@@ -317,6 +328,7 @@ Result<int> Run(const Context& context, RunOptions options) {
 CommandAction Declare(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   DeclareSelection(app, *options);
+  DeclareKeeping(app, *options);
   DeclareContent(app, *options);
   DeclareOutput(app, *options);
   DeclareDump(app, *options);

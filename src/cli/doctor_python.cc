@@ -129,6 +129,31 @@ void ExplainSelfTest(const JsonValue& checks, std::vector<Finding>& out) {
                                                      std::to_string(checks.Size()), " passed")});
 }
 
+// What is changed in torch and in servers while they are recorded, by the names in their sources.
+void ExplainHosts(const JsonValue& hosts, std::vector<Finding>& out) {
+  for (const JsonValue& host : hosts.Elements()) {
+    const std::string subject = Concat("Inside ", Text(host, "package"));
+    size_t lacks = 0;
+    for (const auto& [title, names] : host["missing"].Members()) {
+      std::vector<std::string> words;
+      for (const JsonValue& name : names.Elements()) words.push_back(name.AsString().value_or(""));
+      ++lacks;
+      out.push_back({.grade = Grade::kGap,
+                     .subject = subject,
+                     .text = words.empty() ? "a module is not there"
+                                           : Concat("there is no ", base::Join(words, ", ")),
+                     .remedy = "use a release that docs/vllm.md names, or a newer Sonde",
+                     .loses = std::string(title)});
+    }
+    const int64_t known = host.GetInt("seams", 0).value_or(0);
+    if (lacks == 0) {
+      out.push_back({.subject = subject,
+                     .text = Concat(Text(host, "version"), ": the names of all ",
+                                    std::to_string(known), " changes are there")});
+    }
+  }
+}
+
 }  // namespace
 
 Result<base::JsonDocument> AskPython(const Layout& layout, const std::string& python) {
@@ -168,6 +193,7 @@ std::vector<Finding> ExplainPython(const JsonValue& report) {
     findings.push_back(ExplainLibrary("Adapter", report["adapter"]));
     ExplainSelfTest(report["adapter"]["checks"], findings);
   }
+  ExplainHosts(report["hosts"], findings);
   for (const JsonValue& profiler : report["profilers"].Elements()) {
     findings.push_back({.grade = Grade::kNote,
                         .subject = "Other profiler",

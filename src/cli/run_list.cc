@@ -40,6 +40,10 @@ RunList ParseRunList(std::string_view text) {
     if (kind == "discarded") std::erase(list.captures, what);
     if (kind == "skipped") AddOnce(list.skipped, what);
     if (kind == "failed") AddOnce(list.failed, what);
+    if (kind == "seam") AddOnce(list.changed, what);
+    if (kind == "wanted") AddOnce(list.wanted, what);
+    if (kind == "lost") AddOnce(list.lost, what);
+    if (kind == "dump") AddOnce(list.dumps, what);
     if (kind == "notorch") list.without_torch.emplace_back(what);
     if (kind == "control") list.listened = true;
     if (kind == "server") list.served = true;
@@ -47,10 +51,29 @@ RunList ParseRunList(std::string_view text) {
   return list;
 }
 
+std::vector<std::string> MissingLines(const RunList& list) {
+  std::vector<std::string> lines;
+  for (const std::string& lost : list.lost) lines.push_back(Concat("not recorded: ", lost));
+  for (const std::string& title : list.wanted) {
+    const auto is_same = [&](const std::string& lost) { return lost.starts_with(title + ":"); };
+    if (std::any_of(list.lost.begin(), list.lost.end(), is_same)) continue;
+    if (std::find(list.changed.begin(), list.changed.end(), title) != list.changed.end()) continue;
+    lines.push_back(Concat("not recorded: ", title,
+                           ": no process imported the module that is changed for it (`sonde "
+                           "doctor -- COMMAND` looks for its names)"));
+  }
+  return lines;
+}
+
 std::string NothingRecordedReason(const RunList& list) {
   if (!list.captures.empty()) return {};
+  if (!list.dumps.empty()) return Concat("dumped: ", base::Join(list.dumps, ", "));
   if (!list.failed.empty()) {
     return Concat("nothing was recorded: ", base::Join(list.failed, "; "));
+  }
+  // A server that refused to start a session has said so.
+  if (list.served && !list.lost.empty()) {
+    return Concat("nothing was recorded: ", base::Join(list.lost, "; "));
   }
   if (list.listened) {
     return "nothing was recorded: no POST /start_profile came while the program ran";

@@ -24,6 +24,10 @@ struct RunList {
   std::vector<ForkedProcess> forked;
   std::vector<std::string> skipped;        // reasons, each once
   std::vector<std::string> failed;         // reasons, each once
+  std::vector<std::string> changed;        // changes of hosts that were made, by title
+  std::vector<std::string> wanted;         // those that some process has to have
+  std::vector<std::string> lost;           // "title: why", each once
+  std::vector<std::string> dumps;          // folders of values, each once
   std::vector<std::string> without_torch;  // command lines of Python processes
   bool listened = false;                   // a process waited for requests on a control address
   bool served = false;                     // a process of a server waited for its sessions
@@ -35,6 +39,10 @@ struct RunList {
 };
 
 RunList ParseRunList(std::string_view text);
+
+// What is missing of a run that recorded something, one line each: changes of a host that failed,
+// and those that were wanted and made in no process.
+std::vector<std::string> MissingLines(const RunList& list);
 
 // Why nothing was recorded, with the remedy, as one line; empty where captures exist.
 std::string NothingRecordedReason(const RunList& list);

@@ -60,5 +60,29 @@ TEST(RunList, SaysWhyNothingWasRecorded) {
   EXPECT_THAT(reason("control\t1\tx\nfailed\t1\tno space\n"), HasSubstr("no space"));
 }
 
+TEST(RunList, NamesWhatIsMissingOfARecording) {
+  const RunList list = ParseRunList(
+      "capture\t10\t/p/a_ascend_pt\n"
+      "wanted\t1\tengine steps\n"
+      "wanted\t1\trequests over HTTP\n"
+      "wanted\t1\tsteps of the ranks\n"
+      "seam\t2\tsteps of the ranks\n"
+      "lost\t3\tengine steps: KeyError: 'x'\n"
+      "lost\t4\tengine steps: KeyError: 'x'\n");
+  EXPECT_THAT(MissingLines(list),
+              ElementsAre("not recorded: engine steps: KeyError: 'x'",
+                          HasSubstr("not recorded: requests over HTTP: no process imported")));
+  EXPECT_THAT(MissingLines(ParseRunList("seam\t1\ta\nwanted\t2\ta\n")), ElementsAre());
+}
+
+TEST(RunList, ADumpIsNoFailureAndARefusedSessionIsTold) {
+  const auto reason = [](std::string_view text) {
+    return NothingRecordedReason(ParseRunList(text));
+  };
+  EXPECT_EQ(reason("server\t1\t\ndump\t2\t/d\ndump\t3\t/d\n"), "dumped: /d");
+  EXPECT_EQ(reason("server\t1\t\nlost\t1\tsessions: no route\n"),
+            "nothing was recorded: sessions: no route");
+}
+
 }  // namespace
 }  // namespace sonde::cli

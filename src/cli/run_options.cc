@@ -193,6 +193,8 @@ Status ReadVariables(const VariableGetter& get_variable, RunOptions& options) {
   reader.Read("SONDE_PROFILE_MAX_SECONDS", options.max_seconds);
   reader.Read("SONDE_PROFILE_ANALYSE", options.analyse);
   reader.Read("SONDE_PROFILE_WAIT", options.wait);
+  reader.Read("SONDE_KEEP_LAST_SECONDS", options.keep_last_s);
+  reader.Read("SONDE_PROFILE_ROUTES", options.routes);
   reader.Read("SONDE_CONTROL", options.control);
   reader.Read("SONDE_QUIET", options.quiet);
   return reader.Take();
@@ -260,6 +262,9 @@ EnvironmentVariables ToEnvironment(const RunOptions& options) {
     out.emplace_back("SONDE_PROFILE_GC_THRESHOLD_MS",
                      base::PythonDoubleText(*options.gc_threshold_ms));
   }
+  if (options.keep_last_s) {
+    out.emplace_back("SONDE_KEEP_LAST_SECONDS", std::to_string(*options.keep_last_s));
+  }
   out.emplace_back("SONDE_PROFILE_SAVE_PATH",
                    base::AbsolutePath(options.save_path.value_or(kDefaultSavePath)));
   if (options.max_size) out.emplace_back("SONDE_PROFILE_MAX_SIZE", *options.max_size);
@@ -268,6 +273,7 @@ EnvironmentVariables ToEnvironment(const RunOptions& options) {
   }
   AddSwitch(out, "SONDE_PROFILE_ANALYSE", options.analyse);
   AddSwitch(out, "SONDE_PROFILE_WAIT", options.wait);
+  AddSwitch(out, "SONDE_PROFILE_ROUTES", options.routes);
   if (options.control) {
     // Checked before, so the address itself is only a fallback.
     out.emplace_back("SONDE_CONTROL",

@@ -30,11 +30,13 @@ struct RunOptions {
   std::optional<bool> mstx;
   std::optional<bool> request_text;
   std::optional<double> gc_threshold_ms;
+  std::optional<int64_t> keep_last_s;  // of a recording; 0: all of it
   std::optional<std::string> save_path;
   std::optional<std::string> max_size;  // of each capture: "4G", "500M", bytes
   std::optional<int64_t> max_seconds;   // of each recording
   std::optional<bool> analyse;
-  std::optional<bool> wait;  // a server's answer to a stop, for the files
+  std::optional<bool> wait;    // a server's answer to a stop, for the files
+  std::optional<bool> routes;  // of a server, opened where its user configured no profiler
   std::optional<std::string> control;
   bool view = false;                       // a page that starts and stops recording
   std::optional<std::string> dump_config;  // file of the precision probe

@@ -125,9 +125,11 @@ TEST(RunOptions, EveryOptionHasItsVariable) {
   options.mstx = false;
   options.request_text = true;
   options.gc_threshold_ms = 1.5;
+  options.keep_last_s = 30;
   options.save_path = "/out";
   options.analyse = false;
   options.wait = true;
+  options.routes = false;
   options.control = "/run/a.sock";
   options.quiet = true;
   const EnvironmentVariables all = ToEnvironment(options);
@@ -145,9 +147,11 @@ TEST(RunOptions, EveryOptionHasItsVariable) {
                                        {"SONDE_PROFILE_MSTX", "0"},
                                        {"SONDE_PROFILE_REQUEST_TEXT", "1"},
                                        {"SONDE_PROFILE_GC_THRESHOLD_MS", "1.5"},
+                                       {"SONDE_KEEP_LAST_SECONDS", "30"},
                                        {"SONDE_PROFILE_SAVE_PATH", "/out"},
                                        {"SONDE_PROFILE_ANALYSE", "0"},
                                        {"SONDE_PROFILE_WAIT", "1"},
+                                       {"SONDE_PROFILE_ROUTES", "0"},
                                        {"SONDE_CONTROL", "unix:/run/a.sock"},
                                        {"SONDE_QUIET", "1"}};
   EXPECT_EQ(all, wanted);

@@ -166,7 +166,7 @@ def test_import_hooks_of_old_are_let_alone(run_hooked):
         class Old:
             def find_module(self, name, path=None): return None
         sys.meta_path.insert(0, Old())
-        from sonde._inject._after_import import when_imported
+        from sonde._seams import when_imported
         when_imported("colorsys", lambda module: print("changed"))
         import colorsys
     """

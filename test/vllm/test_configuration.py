@@ -1,17 +1,19 @@
 """vLLM's configuration of the profiler, made of the variables of older versions; needs no vLLM."""
 
+import json
 import sys
 from types import SimpleNamespace
 
 import pytest
+from sonde._inject import _command
 from sonde._inject._options import Options
 from sonde.vllm import _configuration, _server
 
 
 @pytest.fixture(autouse=True)
 def forget_variables(monkeypatch):
-    for name in [_configuration.FOLDER_VARIABLE, *dict(_configuration._SWITCHES),
-                 *dict(_configuration._NUMBERS)]:  # fmt: skip
+    ours = (_configuration.FOLDER_VARIABLE, _configuration._OURS)
+    for name in [*ours, *dict(_configuration._SWITCHES), *dict(_configuration._NUMBERS)]:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -64,7 +66,10 @@ def test_a_version_that_reads_the_variable(monkeypatch, tmp_path):
     monkeypatch.setenv(_configuration.FOLDER_VARIABLE, "")
     assert _configuration.fill(SimpleNamespace(), Options(save_path=str(tmp_path)))
     assert _configuration.of_environment()["torch_profiler_dir"] == str(tmp_path)
-    assert not _configuration.fill(SimpleNamespace(), Options())
+    # The program's next engine finds the variable, which is not the user's.
+    assert _configuration.fill(SimpleNamespace(), Options(save_path=str(tmp_path)))
+    monkeypatch.setenv(_configuration.FOLDER_VARIABLE, "/theirs")
+    assert not _configuration.fill(SimpleNamespace(), Options(save_path=str(tmp_path)))
 
 
 def test_a_server_names_it_once(monkeypatch, capsys):
@@ -72,8 +77,80 @@ def test_a_server_names_it_once(monkeypatch, capsys):
     monkeypatch.setenv(_server._WARNED, "")
     monkeypatch.setattr(sys, "argv", ["vllm", "serve", "--profiler-config.torch_profiler_use_gzip"])
     for _ in range(3):
-        _server._ask_for_routes(Options())
+        _server._ask_for_routes(Options(), (0, 32))
     assert capsys.readouterr().err.count("has no effect") == 1
+
+
+API_SERVER = "vllm.entrypoints.openai.api_server"
+WAYS = (
+    (["/env/bin/vllm", "serve", "m"], ["/env/bin/python", "/env/bin/vllm", "serve", "m"]),
+    (["-m", "--model", "m"], ["python3", "-m", API_SERVER, "--model", "m"]),
+    (["-m", "serve", "m"], ["python3", "-u", "-m", "vllm.entrypoints.cli.main", "serve", "m"]),
+    ([f"/env/{API_SERVER.replace('.', '/')}.py", "--model", "m"], ["python3", "-m", API_SERVER]),
+    (
+        ["-m", API_SERVER, "--model", "m"],
+        ["python3", "-m", "vllm_mindspore.entrypoints", API_SERVER],
+    ),
+)
+
+
+@pytest.mark.parametrize(("argv", "command"), WAYS)
+@pytest.mark.parametrize("version", [(0, 11, 2), (0, 32, 0)])
+def test_routes_are_opened_and_told(argv, command, version, monkeypatch, capsys, tmp_path):
+    """However the server is started; ``python -m`` has no name for its module while it is found."""
+    monkeypatch.setattr(sys, "argv", list(argv))
+    monkeypatch.setattr(_command, "command_line", lambda: command)
+    monkeypatch.setenv(_configuration.FOLDER_VARIABLE, "")
+    words = sys.argv
+    words += ["--port", "8123", "--host=10.0.0.1"]
+    _server._ask_for_routes(Options(save_path=str(tmp_path)), version)
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "http://10.0.0.1:8123 (--no-profile-routes" in error
+    assert sys.argv is words, "the list that runpy goes on to change"
+    if version < (0, 13):
+        assert _configuration.of_environment()["torch_profiler_dir"] == str(tmp_path)
+    else:
+        assert json.loads(words[words.index("--profiler-config") + 1]) == {
+            **_configuration.of_options(Options(save_path=str(tmp_path)))
+        }
+
+
+@pytest.mark.parametrize("version", [(0, 11, 2), (0, 32, 0)])
+def test_routes_stay_closed_where_that_is_asked_for(version, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["vllm", "serve", "m"])
+    monkeypatch.setenv(_configuration.FOLDER_VARIABLE, "")
+    _server._ask_for_routes(Options(routes=False), version)
+    assert sys.argv == ["vllm", "serve", "m"] and not _configuration.of_environment()
+    assert capsys.readouterr().err == ""
+    # What the user configured with the variables is the user's.
+    monkeypatch.setenv(_configuration.FOLDER_VARIABLE, "/theirs")
+    _server._ask_for_routes(Options(routes=False), version)
+    assert ("--profiler-config" in sys.argv) == (version > (0, 15))
+
+
+def test_programs_get_no_routes(monkeypatch, capsys):
+    for argv in (["train.py", "serve.py"], ["-c"], ["vllm", "bench", "serve"]):
+        monkeypatch.setattr(sys, "argv", list(argv))
+        _server._ask_for_routes(Options(), (0, 32))
+        assert sys.argv == argv and capsys.readouterr().err == ""
+
+
+def test_where_a_server_listens():
+    file = '\nmodel: x\nport: 9000  # mine\n"host": 127.0.0.1\n'
+    assert _server._address(["serve", "--config", "FILE"], file) == "http://127.0.0.1:9000"
+    assert _server._address(["serve", "--port=1"], file) == "http://127.0.0.1:1"
+    assert _server._address(["serve", "--uds", "/run/v"], "") == "/run/v"
+    assert _server._address(["serve"], "") == "http://0.0.0.0:8000"
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("0.11.2.post2", (0, 11, 2)), ("0.9.1", (0, 9, 1)), ("0.32.0+cpu", (0, 32, 0)),
+     ("0.33rc1.dev2", (0, 33))],
+)  # fmt: skip
+def test_versions_have_three_numbers(text, numbers, monkeypatch):
+    monkeypatch.setattr("importlib.metadata.version", lambda name: text)
+    assert _server._version() == numbers
 
 
 @pytest.mark.parametrize(

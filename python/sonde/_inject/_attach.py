@@ -7,14 +7,12 @@ doing the program's work.
 import atexit
 import functools
 import os
-import sys
 from typing import Any, Optional
 
-from sonde import _native
-from sonde._inject import _options, _report, _stand_in
+from sonde import _native, _report
+from sonde._inject import _command, _hosts, _options, _stand_in
 from sonde._inject._run import Run
 from sonde.torch import _adapter, _metadata
-from sonde.vllm import _dump, _server
 
 # Set for child processes by a rank: whoever inherits it together with RANK works for that rank.
 _OWNER_VARIABLE = "SONDE_RANK_OWNER"
@@ -28,16 +26,13 @@ _LAUNCHER_MODULES = (
     "deepspeed.launcher",
 )
 
-# Servers that are known: what tells of their steps, and switches their profiling on.
-_SERVERS = (_server,)
-
 _run: Optional[Run] = None
 
 
 def attach(torch: Any) -> None:
     """Starts recording as the environment asks. Whatever fails costs one line, nothing more."""
     global _run
-    command = command_line()
+    command = _command.command_line()
     reason = _not_a_worker(command)
     if reason:
         _report.note("skipped", reason)
@@ -53,7 +48,7 @@ def attach(torch: Any) -> None:
     try:
         _load()
         _metadata.watch_groups()
-        server = next((known for known in _SERVERS if known.is_server(command)), None)
+        server = next((known for known in _hosts.servers() if known.is_server(command)), None)
         run = Run(torch, options, server)
         run.begin()
     except (_native.NativeError, OSError, AttributeError) as problem:
@@ -76,15 +71,16 @@ def _await_server(torch: Any, options: _options.Options, run: Run) -> None:
         if run.leaves_it_to_the_program:
             _stand_in.install(torch, options, run, serves=True)
 
-    for server in _SERVERS:
+    for server in _hosts.servers():
         server.when_served(functools.partial(joins, server))
 
 
 def _attach_dump(torch: Any, command: list[str]) -> None:
     """``sonde run --dump-config``: the precision probe follows a server's engine steps, or the
     program's outermost modules."""
-    if _server.is_server(command):
-        _dump.watch()
+    server = next((known for known in _hosts.servers() if known.is_server(command)), None)
+    if server is not None:
+        server.watch_for_dumps()
         return
     config = os.environ.get("SONDE_DUMP_CONFIG")
     if not config:
@@ -119,50 +115,18 @@ def current_run() -> Optional[Run]:
     return _run
 
 
-def command_line() -> list[str]:
-    """Arguments with which this process was started, interpreter first."""
-    try:
-        with open("/proc/self/cmdline", "rb") as file:
-            parts = file.read().split(b"\0")
-        return [os.fsdecode(part) for part in parts[:-1]]
-    except OSError:
-        return [sys.executable, *sys.argv]
-
-
 def _not_a_worker(command: list[str]) -> str:
     """Why a process with torch is left alone, empty for one to record."""
     text = " ".join(command)
     if "torch/_inductor/compile_worker" in text or "torch._inductor.compile_worker" in text:
         return "compile worker of Inductor"
     # Also with RANK set: pods of a cluster have it before any launcher runs.
-    module, script = _program_of(command)
+    module, script = _command.program_of(command)
     if module.startswith(_LAUNCHER_MODULES):
         return f"launcher {module}"
     if os.path.basename(script) in _LAUNCHER_SCRIPTS:
         return f"launcher {os.path.basename(script)}"
     return ""
-
-
-def _program_of(command: list[str]) -> tuple[str, str]:
-    """(module after ``-m``, script) that the interpreter runs, of which one is empty; both are for
-    ``-c`` and for standard input. ``command`` begins with the interpreter."""
-    words = iter(command[1:])
-    for word in words:
-        if word == "--check-hash-based-pycs":
-            next(words, "")
-        elif word.startswith("--"):
-            continue
-        elif not word.startswith("-") or word == "-":
-            return "", word.rstrip("-")
-        else:
-            # Letters may stand together; of these the rest of the word is the value, or the next.
-            at = next((at for at, letter in enumerate(word) if letter in "cmWX"), None)
-            if at is None:
-                continue
-            value = word[at + 1 :] or next(words, "")
-            if word[at] in "cm":
-                return (value if word[at] == "m" else ""), ""
-    return "", ""
 
 
 def _works_for_a_rank(command: list[str]) -> bool:

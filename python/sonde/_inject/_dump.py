@@ -8,7 +8,8 @@ address (``--control``) nothing is recorded until ``POST /dump`` asks for steps.
 import os
 from typing import Any, Optional
 
-from sonde._inject import _dump_control, _report
+from sonde import _report
+from sonde._inject import _dump_control
 from sonde._inject._steps import StepHooks
 from sonde.torch.precision import PrecisionDebugger, _config, _native_probe
 

@@ -11,8 +11,7 @@ import os
 import socket
 from typing import Any, Callable
 
-from sonde import _native
-from sonde._inject import _report
+from sonde import _native, _report
 
 # Ranks are at the same engine step or one apart: while requests run, an order counts from here on.
 _AHEAD = 3

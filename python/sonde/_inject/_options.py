@@ -36,9 +36,11 @@ class Options:
     mstx: bool = True
     request_text: bool = False
     gc_threshold_ms: Optional[float] = None
+    keep_last_s: int = 0
     save_path: str = "./profile"
     analyse: bool = True
     wait: bool = False
+    routes: bool = True
     control: Optional[str] = None
     config_path: Optional[str] = None
 
@@ -53,6 +55,12 @@ class Options:
 
 
 def _number(text: str) -> int:
+    return int(text)
+
+
+def _seconds(text: str) -> int:
+    if not 0 <= int(text) < 2**32:
+        raise ValueError(text)
     return int(text)
 
 
@@ -93,9 +101,11 @@ _TABLE: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("SONDE_PROFILE_MSTX", "mstx", _switch),
     ("SONDE_PROFILE_REQUEST_TEXT", "request_text", _switch),
     ("SONDE_PROFILE_GC_THRESHOLD_MS", "gc_threshold_ms", float),
+    ("SONDE_KEEP_LAST_SECONDS", "keep_last_s", _seconds),
     ("SONDE_PROFILE_SAVE_PATH", "save_path", str),
     ("SONDE_PROFILE_ANALYSE", "analyse", _switch),
     ("SONDE_PROFILE_WAIT", "wait", _switch),
+    ("SONDE_PROFILE_ROUTES", "routes", _switch),
     ("SONDE_CONTROL", "control", str),
     ("PROF_CONFIG_PATH", "config_path", str),
     ("SONDE_CONFIG_PATH", "config_path", str),

@@ -14,8 +14,8 @@ import threading
 import time
 from typing import Any, Callable, Optional
 
-from sonde import _analyse, _machine, _native
-from sonde._inject import _report, _requested
+from sonde import _analyse, _machine, _native, _report
+from sonde._inject import _requested
 from sonde._inject._options import Options
 from sonde._inject._steps import StepHooks
 from sonde.torch import _metadata
@@ -58,6 +58,7 @@ class Run:
             with_modules=options.with_modules,
             markers=options.mstx,
             gc_threshold_ms=options.gc_threshold_ms,
+            keep_last_seconds=options.keep_last_s,
             directory=os.path.abspath(options.save_path),
             config=_requested.standard(options, self._native_schedule),
         )

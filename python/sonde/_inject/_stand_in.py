@@ -17,10 +17,11 @@ import tempfile
 from collections.abc import Iterable
 from typing import Any, Callable, Optional
 
-from sonde._inject import _report
+from sonde import _report
 from sonde._inject._options import Options
+from sonde._seams import Part, Seam
 from sonde.torch import _console, _export, _tables
-from sonde.torch._enums import AiCMetrics, ProfilerActivity, ProfilerLevel
+from sonde.torch._enums import AiCMetrics, ExportType, ProfilerActivity, ProfilerLevel
 from sonde.torch._experimental import _ExperimentalConfig
 from sonde.torch._profiler import profile
 from sonde.torch._recording import Settings
@@ -100,9 +101,11 @@ class TorchProfile(profile):
         _say_unknown([*others, *([] if experimental_config is None else ["experimental_config"])])
         options = self.options
         chosen = _chosen(activities)
+        if activities is None and not options.with_cpu:
+            activities = ()
         super().__init__(
             # The CPU may be the device; torch's programs ask for it by ``CPU`` alone.
-            activities=None if activities is None else [*chosen, ProfilerActivity.NPU],
+            activities=None if activities is None else _recorded(chosen, options),
             schedule=schedule,
             on_trace_ready=on_trace_ready,
             record_shapes=bool(record_shapes or options.record_shapes),
@@ -273,6 +276,9 @@ def _device_switches(options: Options) -> _ExperimentalConfig:
         profiler_level=_LEVELS[options.level],
         aic_metrics=AiCMetrics.AiCoreNone,
         mstx=options.mstx,
+        gc_detect_threshold=options.gc_threshold_ms,
+        export_type=[ExportType(kind) for kind in options.export_type],
+        data_simplification=options.data_simplification,
     )
 
 
@@ -282,6 +288,12 @@ def _chosen(activities: Optional[Iterable[Any]]) -> list[Any]:
     for item in activities or []:
         chosen.extend(item if isinstance(item, dict) else [item])
     return chosen
+
+
+def _recorded(chosen: list[Any], options: Options) -> list[Any]:
+    """What the program chose without what the command line does not want."""
+    wanted = [item for item in chosen if options.with_cpu or item.name != "CPU"]
+    return [*wanted, ProfilerActivity.NPU]
 
 
 def _device(activities: list[Any]) -> Optional[str]:
@@ -303,10 +315,18 @@ def install(torch: Any, options: Options, owner: Any, serves: bool) -> None:
     TorchProfile.options = options
     TorchProfile.owner = owner
     TorchProfile.serves = serves
-    parameters = inspect.signature(torch.profiler.profile).parameters
-    TorchProfile.always_accumulates = "acc_events" not in parameters
-    TorchProfile.__doc__ = inspect.getdoc(torch.profiler.profile)
-    for module in (torch.profiler, torch.profiler.profiler):
-        module.profile = TorchProfile
-        if serves:
-            module.tensorboard_trace_handler = TraceFolder
+    if torch.profiler.profile is not TorchProfile:  # else the program joins a server later
+        parameters = inspect.signature(torch.profiler.profile).parameters
+        TorchProfile.always_accumulates = "acc_events" not in parameters
+        TorchProfile.__doc__ = inspect.getdoc(torch.profiler.profile)
+    for seam in seams(serves):
+        seam.install()
+
+
+def seams(serves: bool = True) -> tuple[Seam, ...]:
+    """The names by which programs ask for torch's profiler."""
+    parts = [Part("profile", replace=lambda original: TorchProfile)]
+    if serves:
+        parts.append(Part("tensorboard_trace_handler", replace=lambda original: TraceFolder))
+    title = "sessions that the program starts" if serves else "profilers of the program"
+    return (Seam(title, ("torch.profiler.profiler", "torch.profiler"), parts),)

@@ -15,7 +15,9 @@ import threading
 import weakref
 from typing import Any, Callable, Optional
 
-from sonde._inject._after_import import when_imported
+from sonde._seams import Part, Seam, when_imported
+
+_DYNAMO = "torch._dynamo.eval_frame"
 
 
 class StepHooks:
@@ -34,15 +36,24 @@ class StepHooks:
         loads_data: Callable[[], None] = lambda: None,
     ) -> None:
         self._torch = torch
-        self._begin = begin
-        self._end = end
+        # Whatever fails in there ends the steps, and not the program.
+        self._steps = Seam(
+            "steps of the program",
+            "torch.optim.optimizer",
+            (Part("Optimizer.profile_hook_step", replace=self._wrapped_step),),
+        )
+        self._seams = self.seams()
+        self._begin = self._steps.guarded(begin)
+        self._end = self._steps.guarded(end)
         self._loads_data = loads_data
+        self._take = self._steps.guarded(self._take_first)
         self._lock = threading.RLock()
         self._optimizer_steps: weakref.WeakKeyDictionary[Any, list[int]] = (
             weakref.WeakKeyDictionary()
         )
         self._rounds = 0
         self._has_optimizer = False
+        self._has_batches = False
         self._first_call: Optional[Any] = None  # the hook that waits for a module call
         self._root: Callable[[], Any] = lambda: None
         self._inside = threading.local()  # a step of the root on this thread
@@ -50,11 +61,38 @@ class StepHooks:
 
     def install(self) -> None:
         """Puts the hooks in place."""
-        self._hook_optimizers()
-        self._hook_data_loader()
-        self._hook_worker_loop()
+        for seam in self._seams:
+            seam.install()
+        compiler = Seam("optimizers that are compiled", _DYNAMO, (), is_extra=True)
+        when_imported(_DYNAMO, compiler.guarded(self._hide_from_dynamo))
         self._hook_first_module()
-        self._hook_compiled_modules()
+
+    def seams(self) -> tuple[Seam, ...]:
+        """What is changed: a step needs the first; the others are of some programs."""
+        return (
+            self._steps,
+            Seam(
+                "first batches",
+                "torch.utils.data.dataloader",
+                (Part("DataLoader.__iter__", self._first_batch),),
+            ),
+            Seam(
+                "workers of data loaders",
+                "torch.utils.data._utils.worker",
+                (Part("_worker_loop", self._worker_begins),),
+            ),
+            Seam(
+                "calls of modules that were compiled in place",
+                "torch.nn.modules.module",
+                (Part("Module.compile", self._compiled_in_place, optional=True),),
+            ),
+            # Of a torch that warns of hooks.
+            Seam(
+                "calls of compiled modules",
+                _DYNAMO,
+                (Part("OptimizedModule.__call__", replace=self._compiled_wrapper, optional=True),),
+            ),
+        )
 
     def renew(self) -> None:
         """In the child of a fork, whose steps are its own; a thread may have held the lock."""
@@ -67,22 +105,19 @@ class StepHooks:
 
     # Optimizers
 
-    def _hook_optimizers(self) -> None:
+    def _wrapped_step(self, original: Any) -> Any:
         """Every optimizer class has its ``step`` wrapped by this static method when first used."""
-        optimizer_class = self._torch.optim.Optimizer
-        original = optimizer_class.profile_hook_step
 
         @functools.wraps(original)
         def profile_hook_step(step_function: Any) -> Any:
             self._has_optimizer = True
             return self._counted(original(step_function))
 
-        optimizer_class.profile_hook_step = staticmethod(profile_hook_step)
-        when_imported("torch._dynamo.eval_frame", self._hide_from_dynamo)
+        return profile_hook_step
 
     def _counted(self, inner: Any) -> Any:
         """A ``step`` after which the step is over."""
-        set_eval_frame = self._torch._C._dynamo.eval_frame.set_eval_frame
+        set_eval_frame = _frame_evaluation(self._torch)
 
         @functools.wraps(inner)
         def step(*args: Any, **kwargs: Any) -> Any:
@@ -118,32 +153,15 @@ class StepHooks:
 
     # First batch
 
-    def _hook_data_loader(self) -> None:
-        loader_class = self._torch.utils.data.DataLoader
-        original = loader_class.__iter__
+    def _first_batch(self, *_: Any, **__: Any) -> None:
+        if self._has_optimizer and not self._has_batches:
+            self._has_batches = True
+            with self._lock:
+                self._begin()
 
-        @functools.wraps(original)
-        def iterate(loader: Any) -> Any:
-            if self._has_optimizer:
-                with self._lock:
-                    self._begin()
-                if loader_class.__iter__ is iterate:
-                    loader_class.__iter__ = original
-            return original(loader)
-
-        loader_class.__iter__ = iterate
-
-    def _hook_worker_loop(self) -> None:
+    def _worker_begins(self, *_: Any, **__: Any) -> None:
         """What runs in a worker, found there by its name if the worker is not forked."""
-        module = self._torch.utils.data._utils.worker
-        original = module._worker_loop
-
-        @functools.wraps(original)
-        def work(*args: Any, **kwargs: Any) -> Any:
-            self._loads_data()
-            return original(*args, **kwargs)
-
-        module._worker_loop = work
+        self._loads_data()
 
     # First module call, and steps of inference
 
@@ -153,7 +171,7 @@ class StepHooks:
         def before_first_call(module: Any, args: Any) -> None:
             if self._is_compiling():
                 return
-            if self._take_first(module):
+            if self._take(module):
                 with self._lock:
                     self._first_call = hooks.register_module_forward_hook(after_first_call)
 
@@ -183,21 +201,11 @@ class StepHooks:
             self._hook_root(module)
             return True
 
-    def _hook_compiled_modules(self) -> None:
+    def _compiled_in_place(self, module: Any, *_: Any, **__: Any) -> Part.Around:
         """Modules that run compiled code: torch's hooks do not see their calls, or its users are
         warned of hooks."""
-        module_class = self._torch.nn.Module
-        original = getattr(module_class, "compile", None)
-        if original is not None:
-
-            @functools.wraps(original)
-            def compile_in_place(module: Any, *args: Any, **kwargs: Any) -> Any:
-                result = original(module, *args, **kwargs)
-                self._hook_compiled_call(module)
-                return result
-
-            module_class.compile = compile_in_place
-        when_imported("torch._dynamo.eval_frame", self._hook_compiled_wrapper)
+        yield
+        self._hook_compiled_call(module)
 
     def _hook_compiled_call(self, module: Any) -> None:
         """``module.compile()``: also who keeps the module's bound ``__call__`` comes by here."""
@@ -213,13 +221,11 @@ class StepHooks:
 
         module._compiled_call_impl = call
 
-    def _hook_compiled_wrapper(self, eval_frame: Any) -> None:
+    def _compiled_wrapper(self, original: Any) -> Any:
         """``torch.compile(module)``: before the call begins, since the wrapper warns its user of
         hooks like ours."""
-        wrapper_class = eval_frame.OptimizedModule
-        if "__call__" not in wrapper_class.__dict__:
-            return  # of a torch that does not warn
-        original = wrapper_class.__call__
+        if getattr(original, "__qualname__", "") != "OptimizedModule.__call__":
+            return original  # inherited: of a torch that does not warn
 
         @functools.wraps(original)
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
@@ -229,11 +235,11 @@ class StepHooks:
 
         call._sonde_passes_on = True  # type: ignore[attr-defined]
         call._sonde_steps = self  # type: ignore[attr-defined]
-        wrapper_class.__call__ = call
+        return call
 
     def _call_as_step(self, module: Any, function: Any, args: Any, kwargs: Any) -> Any:
         """Calls ``function``, as a step where the module is the root and no step is inside."""
-        self._take_first(module)
+        self._take(module)
         thread = self._inside
         is_step = not self._has_optimizer and module is self._root()
         if not is_step or getattr(thread, "value", False):
@@ -287,3 +293,11 @@ def _compiling_test(torch: Any) -> Callable[[], bool]:
     """``torch.compiler.is_compiling``, which Dynamo takes for a constant."""
     compiler = getattr(torch, "compiler", None)
     return getattr(compiler, "is_compiling", None) or (lambda: False)
+
+
+def _frame_evaluation(torch: Any) -> Callable[[Any], Any]:
+    """Sets the compiler of this thread and returns the last one; nothing where torch has none."""
+    found = torch._C
+    for name in ("_dynamo", "eval_frame", "set_eval_frame"):
+        found = getattr(found, name, None)
+    return found if found is not None else lambda compiler: None

@@ -9,48 +9,41 @@ import sys
 from typing import Any
 
 from sonde import _native
-
-_CLASS = "_RecordFunctionFast"
+from sonde._seams import Part, Seam
 
 
 def watch() -> None:
     """Follows the recorder's sessions from now on. Once a process."""
-    _native.recorder().add_listener(_session_event)
+    (regions,) = seams()
+
+    def session_event(event: int, _: str) -> None:
+        profiler = sys.modules.get("torch.autograd.profiler")
+        if profiler is None or not hasattr(profiler, "_is_profiler_enabled"):
+            return  # torch before 2.1
+        if event == _native.EVENT_START:
+            profiler._is_profiler_enabled = True
+            regions.apply(sys.modules["torch"])
+        elif event == _native.EVENT_STOP:
+            profiler._is_profiler_enabled = _is_torch_profiling()
+            regions.undo()
+
+    _native.recorder().add_listener(regions.guarded(session_event))
 
 
-def _session_event(event: int, _: str) -> None:
-    profiler = sys.modules.get("torch.autograd.profiler")
-    if profiler is None or not hasattr(profiler, "_is_profiler_enabled"):
-        return  # torch before 2.1
-    if event == _native.EVENT_START:
-        profiler._is_profiler_enabled = True
-        _replace_class(profiler)
-    elif event == _native.EVENT_STOP:
-        profiler._is_profiler_enabled = _is_torch_profiling()
-        _restore_class()
+def seams() -> tuple[Seam, ...]:
+    """Applied while something is recorded."""
+    part = Part("_C._profiler._RecordFunctionFast", replace=_told)
+    return (Seam("names of compiled regions", "torch", (part,), is_extra=True),)
 
 
 def _is_torch_profiling() -> bool:
     return bool(getattr(sys.modules["torch"]._C._autograd, "_profiler_enabled", bool)())
 
 
-def _replace_class(profiler: Any) -> None:
-    holder = sys.modules["torch"]._C._profiler
-    original = getattr(holder, _CLASS, None)
-    if original is None or hasattr(original, "_sonde_original"):
-        return
-
+def _told(original: Any) -> Any:
     def region(name: str, *args: Any, **kwargs: Any) -> Any:
         if _is_torch_profiling():
             return original(name, *args, **kwargs)
-        return profiler.record_function(name)
+        return sys.modules["torch"].autograd.profiler.record_function(name)
 
-    region._sonde_original = original  # type: ignore[attr-defined]
-    setattr(holder, _CLASS, region)
-
-
-def _restore_class() -> None:
-    holder = sys.modules["torch"]._C._profiler
-    original = getattr(getattr(holder, _CLASS, None), "_sonde_original", None)
-    if original is not None:
-        setattr(holder, _CLASS, original)
+    return region

@@ -7,10 +7,10 @@ compiled, and the key under which torch keeps it, stay as they are. Threads: any
 
 import sys
 import threading
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from sonde import _native
-from sonde._inject._after_import import when_imported
+from sonde._seams import Part, Seam
 
 _PREFIX = "cpp_"  # of names of kernels, by which Inductor makes them
 _BUILTIN = type(len)  # what a loaded kernel is
@@ -20,7 +20,19 @@ def watch(adapter: Any) -> None:
     """Follows the recorder's sessions from now on. Once a process."""
     kernels = _Kernels(adapter.sonde_torch_kernel_begin, adapter.sonde_torch_kernel_end)
     _native.recorder().add_listener(kernels.session_event)
-    when_imported("torch._inductor.async_compile", kernels.follow_loading)
+    for seam in seams(kernels):
+        seam.install()
+
+
+def seams(kernels: "Optional[_Kernels]" = None) -> tuple[Seam, ...]:
+    """Generated modules as they are loaded."""
+    loaded = kernels.loaded if kernels is not None else _Kernels.loaded
+    part = Part("AsyncCompile.wait", loaded)
+    return (
+        Seam(
+            "kernels that are generated while recording", "torch._inductor.async_compile", (part,)
+        ),
+    )
 
 
 class _Kernels:
@@ -35,19 +47,12 @@ class _Kernels:
         elif event == _native.EVENT_STOP:
             self._change_all(_restore)
 
-    def follow_loading(self, async_compile: Any) -> None:
+    def loaded(self, _: Any, scope: dict[str, Any], *__: Any) -> Part.Around:
         """A generated module calls ``wait(globals())`` when all its kernels are to be loaded."""
-        compiler = async_compile.AsyncCompile
-        original = compiler.wait
-
-        def wait(compile_: Any, scope: dict[str, Any], *args: Any) -> Any:
-            result = original(compile_, scope, *args)
-            if _native.recorder().features() & _native.FEATURE_OPS:
-                with self._lock:
-                    self._lead_to_us(scope)
-            return result
-
-        compiler.wait = wait
+        yield
+        if _native.recorder().features() & _native.FEATURE_OPS:
+            with self._lock:
+                self._lead_to_us(scope)
 
     def _change_all(self, change: Callable[[dict[str, Any]], None]) -> None:
         with self._lock:

@@ -12,6 +12,7 @@ Each is one JSON value under a fixed key of ``sonde_metadata``:
 ``ENV_VARIABLES``        object of the variables that change how a job runs
 ``user_metadata``        object of what the program added
 ``trace_id``             text
+``seams``                object of what became of each change of torch and of servers
 ``torch_version``, ``python_version``  text
 """
 
@@ -21,6 +22,7 @@ import sys
 from typing import Any
 
 from sonde import _native
+from sonde._seams import Part, Seam, states
 
 ENV_VARIABLES = (
     "ASCEND_GLOBAL_LOG_LEVEL",
@@ -51,6 +53,7 @@ _LOCAL_SIZE_VARIABLES = (
 _role = "main"
 _groups: dict[str, Any] = {}
 _noted: dict[str, int] = {}  # which object each of them was
+_groups_failed = False
 _parents_group: Any = None
 _last_rank = -1  # as torch.distributed had them before the program destroyed its groups
 _last_world_size = -1
@@ -146,7 +149,19 @@ def parallel_groups() -> dict[str, Any]:
 
 
 def note_groups() -> None:
-    """Takes down the groups that exist now: programs destroy them before they end."""
+    """Takes down the groups that exist now: programs destroy them before they end. What torch keeps
+    of them is private, and may change any day: then one issue of the capture says so."""
+    global _groups_failed
+    if _groups_failed:
+        return
+    try:
+        _note_groups()
+    except Exception as problem:  # noqa: BLE001: the boundary to the host
+        _groups_failed = True
+        _native.recorder().report_issue(f"Failed to get parallel group info, Exception: {problem}")
+
+
+def _note_groups() -> None:
     module = sys.modules.get("torch.distributed.distributed_c10d")
     world = getattr(module, "_world", None)
     if world is None or _distributed() is None:
@@ -168,33 +183,25 @@ def note_groups() -> None:
         }
 
 
+def seams() -> tuple[Seam, ...]:
+    """The groups are noted before the program destroys them."""
+    modules = ("torch.distributed.distributed_c10d", "torch.distributed")
+    parts = (Part("destroy_process_group", _note_before_destroy),)
+    return (Seam("process groups that the program destroys", modules, parts, is_extra=True),)
+
+
 def watch_groups() -> None:
-    """Has the groups noted before the program destroys them."""
-    module = sys.modules.get("torch.distributed.distributed_c10d")
-    original = getattr(module, "destroy_process_group", None)
-    if original is None or hasattr(original, "_sonde"):
-        return
-
-    @functools.wraps(original)
-    def destroy_process_group(*args: Any, **kwargs: Any) -> Any:
-        _note_before_destroy()
-        return original(*args, **kwargs)
-
-    destroy_process_group._sonde = True  # type: ignore[attr-defined]
-    for holder in (module, sys.modules.get("torch.distributed")):
-        if getattr(holder, "destroy_process_group", None) is original:
-            holder.destroy_process_group = destroy_process_group  # type: ignore[union-attr]
+    """Follows the program's process groups."""
+    for seam in seams():
+        seam.install()
 
 
-def _note_before_destroy() -> None:
+def _note_before_destroy(*_: Any, **__: Any) -> None:
     global _last_rank, _last_world_size
-    try:
-        note_groups()
-        distributed = _distributed()
-        if distributed is not None:
-            _last_rank, _last_world_size = distributed.get_rank(), distributed.get_world_size()
-    except Exception as problem:  # private state of torch, may change any day
-        _native.recorder().report_issue(f"Failed to get parallel group info, Exception: {problem}")
+    note_groups()
+    distributed = _distributed()
+    if distributed is not None:
+        _last_rank, _last_world_size = distributed.get_rank(), distributed.get_world_size()
 
 
 @functools.lru_cache(maxsize=1)
@@ -227,9 +234,9 @@ def write_process_facts() -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         facts["torch_version"] = str(getattr(torch, "__version__", ""))
-    try:
-        facts["parallel_group_info"] = parallel_groups()
-    except Exception as problem:  # private state of torch, may change any day
-        recorder.report_issue(f"Failed to get parallel group info, Exception: {problem}")
+    facts["parallel_group_info"] = parallel_groups()
+    changed = states()
+    if changed:
+        facts["seams"] = changed
     for key, value in facts.items():
         recorder.metadata(key, _native.json_text(value))

@@ -26,6 +26,7 @@ class Settings:
     flops: bool = False  # ranges with the FLOPs of matrix products; needs markers
     host_systems: list[HostSystem] = field(default_factory=list)  # to sample
     gc_threshold_ms: Optional[float] = None
+    keep_last_seconds: int = 0  # of the recording; 0: all
     domain_include: list[str] = field(default_factory=list)
     domain_exclude: list[str] = field(default_factory=list)
     directory: Optional[str] = None
@@ -60,6 +61,7 @@ class Settings:
             domain_include=self._domains(),
             domain_exclude=self.domain_exclude,
             options=options,
+            keep_last_seconds=self.keep_last_seconds,
         )
 
     def _domains(self) -> list[str]:

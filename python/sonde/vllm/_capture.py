@@ -6,8 +6,7 @@ Whatever fails costs one line: the server serves.
 import os
 from typing import Any, Callable, Optional
 
-from sonde import _analyse, _native
-from sonde._inject import _report
+from sonde import _analyse, _native, _report
 from sonde._inject._options import Options
 from sonde.torch._recording import Recording, Settings
 from sonde.vllm import _marks, _session, _status

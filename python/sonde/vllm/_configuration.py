@@ -6,10 +6,11 @@ import os
 import re
 from typing import Any
 
-from sonde._inject import _report
+from sonde import _report
 from sonde._inject._options import Options
 
 FOLDER_VARIABLE = "VLLM_TORCH_PROFILER_DIR"
+_OURS = "SONDE_SERVER_FOLDER"  # the variable's value where it is ours, not the user's
 
 # Variables of vLLM before 0.13 (0.13 and 0.14 still read them) and what they are now.
 _SWITCHES = (
@@ -65,19 +66,27 @@ def of_options(options: Options) -> dict[str, Any]:
 
 
 def fill(vllm_config: Any, options: Options) -> bool:
-    """Configures the profiler of a program that did not; whether that was so."""
-    fields = of_environment() or of_options(options)
+    """Configures the profiler of a program that did not, whether by its configuration or by the
+    variables of older versions; whether the engine is Sonde's to record as a whole."""
+    asked = of_environment()
+    fields = asked or of_options(options)
     config = getattr(vllm_config, "profiler_config", None)
     if config is None:  # a version that reads the variable
-        if os.environ.get(FOLDER_VARIABLE):
-            return False
-        os.environ[FOLDER_VARIABLE] = fields["torch_profiler_dir"]
+        if asked:
+            return asked["torch_profiler_dir"] == os.environ.get(_OURS)
+        set_folder(options)
         return True
     if getattr(config, "profiler", None):
         return False
     for field, value in fields.items():
         setattr(config, field, value)
-    return True
+    return not asked
+
+
+def set_folder(options: Options) -> None:
+    """For a version that reads the variable, which is Sonde's from now on."""
+    folder = os.path.abspath(options.save_path)
+    os.environ[FOLDER_VARIABLE] = os.environ[_OURS] = folder
 
 
 def file_of(words: list[str]) -> str:
@@ -105,6 +114,16 @@ def warn(given: str) -> None:
     for field, instead in _WITHOUT_EFFECT:
         if field in given or field.replace("_", "-") in given:
             _report.say(f"{field} has no effect: {instead}")
+
+
+def value_of(words: list[str], given: str, option: str) -> str:
+    """What the words of a command, or the lines of its file, say of an option; empty: nothing."""
+    for place, word in enumerate(words):
+        name, sign, value = word.partition("=")
+        if name.replace("_", "-") == f"--{option}":
+            return value if sign else "".join(words[place + 1 : place + 2])
+    found = re.search(rf"^\s*['\"]?{option}['\"]?\s*:\s*['\"]?([^'\"#\s]+)", given, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def is_compiled(vllm_config: Any) -> bool:

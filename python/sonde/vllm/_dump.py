@@ -7,17 +7,15 @@ that frees a finished request, and warm-up, are none.
 Threads: the worker's; orders come from the control thread.
 """
 
-import functools
 import os
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
-from sonde._inject import _dump_control, _report
-from sonde._inject._after_import import when_imported
+from sonde import _report
+from sonde._inject import _dump_control
+from sonde._seams import Part, Refusal, Seam, is_changed
 from sonde.vllm import _configuration
 from sonde.vllm._requests import Selection, read_order
 
-_RUNNERS = ("vllm.v1.worker.gpu_model_runner", "vllm.v1.worker.gpu.model_runner")
-_OURS = "_sonde_brackets_steps"
 _COMPILED = (
     "the model runs compiled: nothing calls its modules and functions one by one, and only what is "
     "around them is dumped; start the server with --enforce-eager"
@@ -33,23 +31,42 @@ def watch() -> None:
     if _is_watching:
         return
     _is_watching = True
-    when_imported("vllm.engine.arg_utils", _check_before_start)
-    when_imported("vllm.model_executor.model_loader.base_loader", _change_loader)
-    for name in _RUNNERS:
-        when_imported(name, _change_runner)
+    for seam in seams():
+        seam.install()
 
 
-def _change_loader(module: Any) -> None:
+def seams() -> tuple[Seam, ...]:
+    """Of the front-end, which checks the configuration, and of the processes that compute."""
+    return (
+        Seam(
+            "check of a dump's configuration",
+            "vllm.engine.arg_utils",
+            (Part("EngineArgs.create_engine_config", _check_before_start),),
+            is_extra=True,
+        ),
+        Seam(
+            "dumps of weights",
+            "vllm.model_executor.model_loader.base_loader",
+            (Part("process_weights_after_loading", _dump_weights),),
+            is_extra=True,
+        ),
+        Seam(
+            "dumps of engine steps",
+            ("vllm.v1.worker.gpu_model_runner", "vllm.v1.worker.gpu.model_runner"),
+            (
+                Part("GPUModelRunner.__init__", _made),
+                Part("GPUModelRunner.execute_model", _execute_model),
+                Part("GPUModelRunner.sample_tokens", _second_half, optional=True),
+                Part("GPUModelRunner.pool", _second_half, optional=True),
+            ),
+        ),
+    )
+
+
+def _dump_weights(model: Any, *_: Any, **__: Any) -> None:
     """Weights are dumped before they are packed for this processor."""
-    original = module.process_weights_after_loading
-
-    @functools.wraps(original)
-    def process_weights_after_loading(model: Any, *args: Any, **kwargs: Any) -> Any:
-        for dumper in _dumpers:
-            dumper.weights(model)
-        return original(model, *args, **kwargs)
-
-    module.process_weights_after_loading = process_weights_after_loading
+    for dumper in _dumpers:
+        dumper.weights(model)
 
 
 def read_config(additional: Any) -> Any:
@@ -81,19 +98,14 @@ def read_config(additional: Any) -> Any:
     return config
 
 
-def _check_before_start(module: Any) -> None:
+def _check_before_start(self: Any, *_: Any, **__: Any) -> None:
     """A configuration that cannot work is refused by the front-end, before anything is started."""
-    arguments = module.EngineArgs
-    original = arguments.create_engine_config
-
-    @functools.wraps(original)
-    def create_engine_config(self: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
         config = read_config(getattr(self, "additional_config", None))
         if config is not None:
             _check_use(config)
-        return original(self, *args, **kwargs)
-
-    arguments.create_engine_config = create_engine_config
+    except Exception as problem:  # what is wrong with it
+        raise Refusal(problem) from None
 
 
 def _check_use(config: Any) -> None:
@@ -106,61 +118,37 @@ def _check_use(config: Any) -> None:
         _config.check_folder(config.dump_path)
 
 
-def _change_runner(module: Any) -> None:
-    runner = module.GPUModelRunner
-    if getattr(runner.execute_model, _OURS, False):
+def _made(self: Any, vllm_config: Any, *_: Any, **__: Any) -> None:
+    """A model runner gets a dumper where its server wants dumps."""
+    config = read_config(getattr(vllm_config, "additional_config", None))
+    # Another platform's runner with steps of its own brackets them itself.
+    if config is not None and is_changed(type(self).execute_model):
+        self._sonde_dumper = Dumper(config, vllm_config)
+        _dumpers.append(self._sonde_dumper)
+
+
+def _execute_model(self: Any, scheduler_output: Any, *_: Any, **kwargs: Any) -> Part.Around:
+    """A step begins, and ends where there is no second half."""
+    dumper = getattr(self, "_sonde_dumper", None)
+    if dumper is None or kwargs.get("dummy_run"):
         return
-    runner.__init__ = _initializing(runner.__init__)
-    runner.execute_model = _executing(runner.execute_model, hasattr(runner, "sample_tokens"))
-    for name in ("sample_tokens", "pool"):
-        if hasattr(runner, name):
-            setattr(runner, name, _ending(getattr(runner, name)))
+    dumper.begin(self, scheduler_output)
+    is_over = True
+    try:
+        output = yield
+        is_over = output is not None or not hasattr(self, "sample_tokens")
+    finally:
+        if is_over:
+            dumper.end()
 
 
-def _initializing(original: Callable) -> Callable:
-    @functools.wraps(original)
-    def __init__(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> None:
-        config = read_config(getattr(vllm_config, "additional_config", None))
-        # Another platform's runner with steps of its own brackets them itself.
-        if config is not None and getattr(type(self).execute_model, _OURS, False):
-            self._sonde_dumper = Dumper(config, vllm_config)
-            _dumpers.append(self._sonde_dumper)
-        original(self, vllm_config, *args, **kwargs)
-
-    return __init__
-
-
-def _executing(original: Callable, has_second_half: bool) -> Callable:
-    @functools.wraps(original)
-    def execute_model(self: Any, scheduler_output: Any, *args: Any, **kwargs: Any) -> Any:
+def _second_half(self: Any, *_: Any, **__: Any) -> Part.Around:
+    try:
+        yield
+    finally:
         dumper = getattr(self, "_sonde_dumper", None)
-        if dumper is None or kwargs.get("dummy_run"):
-            return original(self, scheduler_output, *args, **kwargs)
-        dumper.begin(self, scheduler_output)
-        try:
-            output = original(self, scheduler_output, *args, **kwargs)
-        except BaseException:
+        if dumper is not None:
             dumper.end()
-            raise
-        if output is not None or not has_second_half:
-            dumper.end()
-        return output
-
-    setattr(execute_model, _OURS, True)
-    return execute_model
-
-
-def _ending(original: Callable) -> Callable:
-    @functools.wraps(original)
-    def second_half(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            dumper = getattr(self, "_sonde_dumper", None)
-            if dumper is not None:
-                dumper.end()
-
-    return second_half
 
 
 class Dumper:
@@ -171,6 +159,7 @@ class Dumper:
         self._rank = _rank_of(vllm_config.parallel_config)
         self._service: Any = None
         self._selection: Optional[Selection] = None
+        _report.note("dump", config.dump_path or "")
         self._is_open = False
         self._was_busy = False
         self._has_failed = False

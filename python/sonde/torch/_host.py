@@ -1,0 +1,20 @@
+"""What Sonde changes in torch while a program is recorded."""
+
+import types
+
+from sonde._seams import Seam
+from sonde.torch import _compiled, _kernels, _metadata
+
+
+def seams() -> "tuple[Seam, ...]":
+    """Everything, for looking at only."""
+    from sonde._inject import _stand_in, _steps
+
+    steps = _steps.StepHooks(types.SimpleNamespace(), lambda: None, lambda: None)
+    return (
+        *steps.seams(),
+        *_metadata.seams(),
+        *_kernels.seams(),
+        *_compiled.seams(),
+        *_stand_in.seams(),
+    )

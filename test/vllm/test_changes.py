@@ -1,0 +1,299 @@
+"""What is changed in a server, with modules shaped like vLLM's; needs no vLLM.
+
+Every part of every change fails once, before and after the server's own function: the server
+computes the same, one line says so, and everything else is recorded.
+"""
+
+import asyncio
+import dataclasses
+import inspect
+import time
+from types import SimpleNamespace
+
+import pytest
+import shaped
+from sonde._seams import FAILED, _part
+from sonde.vllm import _dump, _front_end, _marks, _server
+from sonde.vllm._loop_lag import LoopLag
+
+
+class Recorder:
+    """Takes down the names of what is recorded."""
+
+    def __init__(self):
+        self.told = []
+        self.fast = self
+
+    def __getattr__(self, name):
+        return lambda *args, **kwargs: self.told.append((name, *args)) or 1
+
+    def intern(self, name):
+        return name
+
+    def features_word(self):
+        return 1
+
+    def args(self, facts, once):
+        return dict(facts)
+
+
+@pytest.fixture(name="recorder")
+def make_recorder(monkeypatch):
+    recorder = Recorder()
+    monkeypatch.setattr(_marks, "recorder", lambda: recorder)
+    return recorder
+
+
+def all_seams(begin=lambda number: None, end=lambda: None):
+    seams = [*_server.seams(begin, end), *_dump.seams()]
+    return [seam for seam in seams if seam.fits((0, 32, 0))]
+
+
+def serve_changed(generation="0.11.1", seams=None, **options):
+    with shaped.vllm(generation) as host:
+        seams = seams if seams is not None else all_seams(**options)
+        for seam in seams:
+            seam.install()
+        return shaped.serve(host), seams
+
+
+def plain(generation="0.11.1"):
+    with shaped.vllm(generation) as host:
+        return shaped.serve(host)
+
+
+def ranges(recorder):
+    """Begins of ranges and moments, in order."""
+    kinds = ("range_push", "sonde_range_start", "sonde_mark")
+    return [told[1] for told in recorder.told if told[0] in kinds]
+
+
+def test_a_request_is_told_and_served_the_same(recorder):
+    steps = []
+    result, seams = serve_changed(begin=steps.append, end=lambda: steps.append("end"))
+    assert result == plain()
+    lacks = [seam.title for seam in seams if seam.state != "applied"]
+    assert lacks == ["profiler of a worker without a GPU"][: len(lacks)]
+    assert steps == [0, "end", 1, "end", 2, "end"]
+    told = ranges(recorder)
+    assert told.count("engine step") == told.count("execute model") == told.count("output") == 3
+    assert [name for name in told if name in ("warm-up", "graph capture", "dummy batch")] == [
+        "warm-up", "graph capture", "dummy batch",
+    ]  # fmt: skip
+    for once in ("request arrived", "request finished", "request ended"):
+        assert told.count(once) == 1, once
+    # As it comes, and at the session's first batch, which it was there before.
+    assert told.count("request queued") == 2
+
+
+@pytest.mark.parametrize("generation", ["0.9", "0.10", "0.11.1"])
+def test_releases_tell_of_running_requests_in_their_own_way(recorder, generation):
+    """Before 0.11.1 the batch does not say who has an output; in 0.9 a request has no arrival."""
+    result, seams = serve_changed(generation)
+    assert result == plain(generation)
+    assert all(seam.is_on for seam in seams)
+    flows = [told[1] for told in recorder.told if told[0] == "sonde_flow_in"]
+    assert flows.count("sonde.prefill 3") == 1 and flows.count("sonde.decode 1") == 2
+    counted = [(told[1], told[-1]) for told in recorder.told if told[0] == "sonde_counter"]
+    assert [value for name, value in counted if name == "decode requests"] == [0, 1, 1]
+
+
+def test_nothing_is_told_while_nothing_is_recorded(monkeypatch):
+    monkeypatch.setattr(_marks, "recorder", lambda: None)
+    result, seams = serve_changed()
+    assert result == plain() and all(seam.is_on for seam in seams)
+
+
+def test_an_output_that_is_not_as_expected(monkeypatch, capsys):
+    """Though nothing is recorded: it is looked at to count steps."""
+    monkeypatch.setattr(_marks, "recorder", lambda: None)
+    with shaped.vllm() as host:
+        host.Scheduler.schedule = lambda self: None
+        for seam in all_seams():
+            seam.install()
+        assert host.Scheduler().schedule() is None
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def failing(part, kind):
+    """The part, whose code raises before the host's function or after it."""
+    around = part.around
+    if kind == "before":
+
+        def before(*_, **__):
+            raise LookupError("injected")
+            yield
+
+        async def before_awaited(*_, **__):
+            raise LookupError("injected")
+            yield
+
+        is_async = inspect.isasyncgenfunction(around)
+        return dataclasses.replace(part, around=before_awaited if is_async else before)
+
+    def after(*args, **kwargs):
+        if inspect.isgeneratorfunction(around):
+            yield from around(*args, **kwargs)
+        else:
+            around(*args, **kwargs)
+            yield
+        raise LookupError("injected")
+
+    async def after_awaited(*args, **kwargs):
+        running = around(*args, **kwargs)
+        await running.__anext__()
+        result = yield
+        try:
+            await running.asend(result)
+        except StopAsyncIteration:
+            pass
+        raise LookupError("injected")
+
+    return dataclasses.replace(
+        part, around=after_awaited if inspect.isasyncgenfunction(around) else after
+    )
+
+
+CASES = [
+    (seam.title, part.path, kind)
+    for seam in all_seams() for part in seam.parts for kind in ("before", "after")
+]  # fmt: skip
+OF_OTHERS = {
+    "GPUModelRunner.pool",
+    "OutputProcessor.propagate_error",
+    "Scheduler._preempt_request",
+    "LLMEngine.__del__",
+}
+
+
+@pytest.mark.parametrize(("title", "path", "kind"), CASES)
+def test_a_part_that_fails_costs_one_line(recorder, title, path, kind, capsys, monkeypatch):
+    expected, _ = serve_changed()
+    assert expected == plain()
+    everything = ranges(recorder)
+    recorder.told.clear()
+    capsys.readouterr()
+    seams = all_seams()
+    (broken,) = [seam for seam in seams if seam.title == title]
+    broken.parts = tuple(
+        failing(part, kind) if part.path == path else part for part in broken.parts
+    )
+    result, _ = serve_changed(seams=seams)
+    assert result == expected
+    lines = capsys.readouterr().err.splitlines()
+    if path in OF_OTHERS:
+        return  # never called here: that it does no harm is all
+    assert len(lines) == 1 and title in lines[0] and "injected" in lines[0]
+    assert broken.state == FAILED
+    assert [seam.title for seam in seams if not seam.is_on] == [title]
+    # Of the rest nothing is lost: what is missing is of this change alone.
+    own = {"engine steps": {"schedule", "engine step", "update", "request queued"},
+           "requests in the engine": {"request queued", "request finished"},
+           "requests and their outputs": {"request arrived", "output", "request ended"},
+           "steps of the ranks": {"execute model", "sample tokens"},
+           "runs on made-up input": {"warm-up", "graph capture", "dummy batch"},
+           "batches for company": {"warm-up", "dummy batch"},
+           "waiting of the ranks": {"idle"}}.get(title, set())  # fmt: skip
+    rest = [name for name in everything if name not in own]
+    assert [name for name in ranges(recorder) if name not in own] == rest
+
+
+def test_the_one_mark():
+    """Whatever is changed carries it, and names its change."""
+    with shaped.vllm() as host:
+        for seam in all_seams():
+            seam.install()
+        assert getattr(host.Scheduler.schedule, _part.MARK) == "engine steps"
+        assert _part.is_changed(host.GPUModelRunner.execute_model, "dumps of engine steps")
+        assert not _part.is_changed(shaped.GPUModelRunner.execute_model)
+
+
+def http(status, told, method="POST"):
+    """One call through our middleware; the server answers with this status."""
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    async def send(message):
+        told.append(message["type"])
+
+    scope = {"type": "http", "path": "/v1/completions", "method": method}
+    asyncio.run(_front_end.RequestTimes(app)(scope, None, send))
+
+
+def marks(recorder, name):
+    return [told[-1] for told in recorder.told if told[:2] == ("sonde_mark", name)]
+
+
+@pytest.mark.parametrize("status", [400, 404, 200])
+def test_a_refused_request_is_one_that_ended(recorder, status):
+    sent = []
+    http(status, sent)
+    assert sent == ["http.response.start", "http.response.body"]
+    arrived, ended = marks(recorder, "request arrived"), marks(recorder, "request ended")
+    if status == 200:  # of a route that asks no engine
+        assert arrived == ended == []
+        return
+    assert len(arrived) == len(ended) == 1 and arrived[0]["key"] == ended[0]["key"]
+    assert ended[0]["reason"] == f"refused: {status}"
+
+
+def test_requests_whose_engine_died(recorder):
+    processor = shaped.OutputProcessor()
+    processor.request_states = {"a": None, "b": None}
+    with shaped.vllm() as host:
+        for seam in all_seams():
+            seam.install()
+        host.OutputProcessor.propagate_error(processor, OSError())
+    ended = marks(recorder, "request ended")
+    assert [told["reason"] for told in ended] == ["engine died"] * 2
+    assert [told["key"] for told in ended] == [_marks.request_key(name) for name in "ab"]
+
+
+def test_how_a_request_is_sampled(recorder):
+    sampling = SimpleNamespace(max_tokens=5, temperature=0.5, top_p=1.0, top_k=0, n=1, seed=None)
+    request = SimpleNamespace(request_id="a", prompt_token_ids=[1, 2], sampling_params=sampling,
+                              lora_request=SimpleNamespace(lora_name="fine"))  # fmt: skip
+    _front_end._tell_arrival(recorder, request)
+    (told,) = marks(recorder, "request arrived")
+    assert {**told, "key": 0} == {
+        "request": "a", "key": 0, "age_ns": 0, "prompt_tokens": 2, "max_tokens": 5,
+        "temperature": 0.5, "top_p": 1.0, "top_k": 0, "n": 1, "lora": "fine",
+    }  # fmt: skip
+
+
+def test_drafted_tokens(recorder):
+    """Three drafts of which two are accepted make three tokens; the other request has none."""
+
+    class Scheduler:
+        def update_from_output(self, scheduler_output, runner_output):
+            outputs = [SimpleNamespace(request_id="a", new_token_ids=[1, 2, 3]),
+                       SimpleNamespace(request_id="b", new_token_ids=[4])]  # fmt: skip
+            return {0: SimpleNamespace(outputs=outputs)}
+
+    output = SimpleNamespace(sonde_step=1, scheduled_spec_decode_tokens={"a": [7, 8, 9]})
+    (seam,) = [seam for seam in all_seams() if seam.title == "engine steps"]
+    seam.parts = seam.parts[1:]
+    seam.apply(SimpleNamespace(__name__="shaped", Scheduler=Scheduler))
+    Scheduler().update_from_output(output, None)
+    counted = {told[1]: told[-1] for told in recorder.told if told[0] == "sonde_counter"}
+    assert counted == {"drafted tokens": 3, "accepted draft tokens": 2} and seam.is_on
+
+
+def test_a_loop_that_is_busy_is_late(recorder):
+    async def main():
+        lag = LoopLag()
+        lag.start(asyncio.get_running_loop())
+        await asyncio.sleep(0.05)
+        time.sleep(0.2)  # nobody reads a socket meanwhile
+        seen = lag.now_ns()
+        await asyncio.sleep(0.05)
+        lag.stop()
+        return seen
+
+    seen_ns = asyncio.run(main())
+    told = [
+        told[-1] for told in recorder.told if told[:2] == ("sonde_counter", "event loop lag ms")
+    ]
+    assert seen_ns >= 170e6 and max(told) >= 170
