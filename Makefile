@@ -90,6 +90,10 @@ test-compat: build ## Compare with the peers: they open what Sonde writes, and m
 test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest, an environment each (KEEP=1 keeps them)
 	@PRESET=$(PRESET) python3 test/torch_versions/run.py
 
+.PHONY: test-vllm-versions
+test-vllm-versions: build ## Run the ways to start vLLM with releases from 0.11 on, an environment each (KEEP=1 keeps them)
+	@PRESET=$(PRESET) $$(setup/python.sh test) test/vllm_versions/run_releases.py
+
 .PHONY: fuzz
 fuzz: setup-build ## Run every fuzz target FUZZ_SECONDS (60) long, or only FUZZ_TARGETS (names or folders)
 	@setup/debian.sh fuzz

@@ -33,15 +33,28 @@ def reserve_port():
     return reserved
 
 
-class Server:
-    """``[launcher...] vllm serve MODEL ...``; ``python`` is the interpreter that has vLLM."""
+# How a server is started, by what follows the interpreter.
+WAYS = {
+    "serve": ("{bin}/vllm", "serve", "{model}"),
+    "api_server": ("-m", "vllm.entrypoints.openai.api_server", "--model", "{model}"),
+    "cli": ("-m", "vllm.entrypoints.cli.main", "serve", "{model}"),
+}
 
-    def __init__(self, python, model, log, launcher=(), ranks=1, options=(), environment=None):
+
+class Server:
+    """``[launcher...] vllm serve MODEL ...``, or another of WAYS; ``python`` is the interpreter
+    that has vLLM."""
+
+    def __init__(
+        self, python, model, log, launcher=(), ranks=1, options=(), environment=None, way="serve"
+    ):
         self.reserved = reserve_port()
         self.port = self.reserved.getsockname()[1]
         self.log = Path(log)
+        bin_folder = Path(python).parent
+        words = [word.format(bin=bin_folder, model=model) for word in WAYS[way]]
         command = [
-            *map(str, launcher), str(Path(python).parent / "vllm"), "serve", str(model),
+            *map(str, launcher), *([] if way == "serve" else [str(python)]), *words,
             "--served-model-name", "tiny", "--dtype", "float32", "--max-model-len", "512",
             "--host", "127.0.0.1", "--port", str(self.port), "--enforce-eager", "--seed", "0",
             *map(str, options),

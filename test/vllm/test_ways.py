@@ -1,0 +1,217 @@
+"""Every way in which a server or a program with ``LLM(...)`` is started, with nothing, with the
+variable of older releases, and with a configuration: the routes answer, one capture a rank, each
+request with its arrival and as many tokens as its client got, and the same texts as without.
+
+Names no release: `make test-vllm-versions` runs it with several.
+"""
+
+import json
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from vllm_server import QUIET, Server
+
+TOKENS = 8
+PROMPT = "def main():"
+
+CELLS = (
+    ("serve", "nothing"), ("serve", "variable"), ("api_server", "nothing"),
+    ("api_server", "variable"), ("api_server", "configuration"), ("cli", "nothing"),
+)  # fmt: skip
+
+
+def version_of(python):
+    ask = "import importlib.metadata as m; print(m.version('vllm'))"
+    done = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
+    return tuple(int(part) for part in re.match(r"\d+\.\d+(\.\d+)?", done.stdout)[0].split("."))
+
+
+@pytest.fixture(scope="module", name="version")
+def find_version(vllm_python):
+    return version_of(vllm_python)
+
+
+def switches(configuration, folder, version):
+    """Options and variables."""
+    if configuration == "variable":
+        return [], {"VLLM_TORCH_PROFILER_DIR": str(folder)}
+    if configuration == "configuration":
+        if version < (0, 13):
+            pytest.skip("has no --profiler-config")
+        given = {"profiler": "torch", "torch_profiler_dir": str(folder)}
+        return ["--profiler-config", json.dumps(given)], {}
+    return [], {}
+
+
+def completion(server):
+    body = {"model": "tiny", "prompt": PROMPT, "max_tokens": TOKENS, "temperature": 0,
+            "ignore_eos": True}  # fmt: skip
+    status, text = server.call("/v1/completions", body)
+    assert status == 200, server.last_lines()
+    answer = json.loads(text)
+    return answer["choices"][0]["text"], answer["usage"]
+
+
+def generated(server):
+    """What the server counts itself."""
+    found = re.findall(r"^vllm:generation_tokens_total\S* (\S+)$", server.call("/metrics")[1], re.M)
+    return sum(map(float, found))
+
+
+@pytest.mark.parametrize(("way", "configuration"), CELLS)
+def test_a_server(sonde, vllm_python, model, tmp_path, rows, version, way, configuration):
+    folder = tmp_path / "traces"
+    options, environment = switches(configuration, folder, version)
+    launcher = [sonde, "run", "--profile-save-path", folder, "--profile-wait", "--"]
+    with Server(vllm_python, model, tmp_path / "log", launcher, options=options,
+                environment=environment, way=way) as server:  # fmt: skip
+        before, _ = completion(server)
+        counted = generated(server)
+        assert server.profile("start")[0] == 200, server.last_lines()
+        during, usage = completion(server)
+        assert server.profile("stop")[0] == 200, server.last_lines()
+        counted = generated(server) - counted
+        status, text = server.call("/profile_status")
+        assert status == 200
+        (told,) = json.loads(text)["sessions"]
+        after, _ = completion(server)
+    assert before == during == after
+    said = server.log.read_text(errors="replace")
+    assert "not recorded" not in said, said
+    assert ("are open to whoever reaches" in said) == (configuration == "nothing")
+    (session,) = folder.glob("server_*")
+    assert told["folder"] == str(session) and told["state"] == "complete"
+    (rank,) = folder.glob("*_ascend_pt")
+    check_session(rows, session, usage, counted)
+    assert rows(rank, "SELECT count(*) AS n FROM step WHERE dur >= 0")[0]["n"] == TOKENS
+    assert rows(rank, "SELECT count(*) AS n FROM framework_op")[0]["n"] > 100 * TOKENS
+
+
+def check_session(rows, session, usage, counted):
+    (request,) = rows(session, "SELECT r.*, s.name AS slice FROM request r LEFT JOIN slice s "
+                               "USING (slice_id)")  # fmt: skip
+    assert request["slice"] == "request" and request["is_whole"] == 1
+    assert request["ts"] <= request["tokenized_ts"] <= request["queued_ts"]
+    assert request["queued_ts"] <= request["scheduled_ts"] < request["first_token_ts"]
+    assert request["prompt_tokens"] == usage["prompt_tokens"]
+    assert request["output_tokens"] == usage["completion_tokens"] == counted == TOKENS
+    sql = "SELECT sum(prefill_requests) AS p, sum(decode_requests) AS d FROM engine_step"
+    (batches,) = rows(session, sql)
+    assert (batches["p"], batches["d"]) == (1, TOKENS - 1)
+
+
+SCRIPT = """
+import sys
+from vllm import LLM, SamplingParams
+if __name__ == "__main__":
+    llm = LLM(model=sys.argv[1], dtype="float32", max_model_len=512, enforce_eager=True, seed=0)
+    sampling = SamplingParams(temperature=0, max_tokens=8, ignore_eos=True)
+    print("text", repr(llm.generate(["def main():"], sampling)[0].outputs[0].text))
+"""
+
+
+@pytest.mark.parametrize("engine", ["spawned", "in process"])
+@pytest.mark.parametrize("way", ["script", "module"])
+def test_a_program(sonde, vllm_python, model, tmp_path, rows, way, engine):
+    """Without a word about profiling: the engine's whole life is one session."""
+    (tmp_path / "offline.py").write_text(SCRIPT)
+    words = ["offline.py"] if way == "script" else ["-m", "offline"]
+    programs = Path(vllm_python).parent
+    environment = {**os.environ, **QUIET, "PATH": f"{programs}:{os.environ['PATH']}",
+                   "VLLM_ENABLE_V1_MULTIPROCESSING": str(int(engine == "spawned"))}  # fmt: skip
+    texts = []
+    for launcher in ([], [sonde, "run", "--profile-save-path", tmp_path / "traces", "--"]):
+        done = subprocess.run([*launcher, vllm_python, *words, model], cwd=tmp_path,
+                              env=environment, capture_output=True, text=True, timeout=600,
+                              check=False)  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        texts.append(re.search(r"^text .*$", done.stdout, re.M)[0])
+    assert texts[0] == texts[1]
+    assert "not recorded" not in done.stderr, done.stderr
+    (session,) = (tmp_path / "traces").glob("server_*")
+    (request,) = rows(session, "SELECT * FROM request")
+    assert request["output_tokens"] == TOKENS and request["queued_ts"] > 0
+    (rank,) = [path for path in (tmp_path / "traces").glob("*_ascend_pt") if path != session]
+    assert rows(rank, "SELECT count(*) AS n FROM step WHERE dur >= 0")[0]["n"] == TOKENS
+
+
+def test_closed_routes(sonde, vllm_python, model, tmp_path):
+    """Where that is asked for nothing is open, and who asks all the same learns why."""
+    launcher = [sonde, "run", "--no-profile-routes", "--profile-save-path", tmp_path / "t", "--"]
+    with Server(vllm_python, model, tmp_path / "log", launcher) as server:
+        assert server.profile("start")[0] == 404
+        completion(server)
+    said = server.log.read_text(errors="replace")
+    assert "are open" not in said
+    assert "nothing was recorded: sessions of the server: this server has no /start_profile" in said
+
+
+FAULTS = """
+import dataclasses, inspect, os
+from sonde._seams import _part
+made, kind = _part.made, os.environ["FAULT"]
+def before(*_, **__):
+    raise LookupError("injected")
+    yield
+async def before_awaited(*_, **__):
+    raise LookupError("injected")
+    yield
+def after_of(around):
+    def after(*args, **kwargs):
+        if inspect.isgeneratorfunction(around):
+            yield from around(*args, **kwargs)
+        else:
+            around(*args, **kwargs)
+            yield
+        raise LookupError("injected")
+    async def after_awaited(*args, **kwargs):
+        running = around(*args, **kwargs)
+        await running.__anext__()
+        result = yield
+        try:
+            await running.asend(result)
+        except StopAsyncIteration:
+            pass
+        raise LookupError("injected")
+    return after_awaited if inspect.isasyncgenfunction(around) else after
+def failing(seam, place):
+    around = place.part.around
+    if around is not None:
+        if kind == "before":
+            around = before_awaited if inspect.isasyncgenfunction(around) else before
+        else:
+            around = after_of(around)
+        place = dataclasses.replace(place, part=dataclasses.replace(place.part, around=around))
+    return made(seam, place)
+_part.made = failing
+"""
+
+
+@pytest.mark.parametrize("kind", ["before", "after"])
+def test_all_changes_fail_at_once(sonde, vllm_python, model, tmp_path, kind):
+    """The server serves as if there were none; each says so once a process, and once at the end."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "usercustomize.py").write_text(FAULTS)
+    launcher = [sonde, "run", "--profile-save-path", tmp_path / "traces", "--"]
+    with Server(vllm_python, model, tmp_path / "plain") as server:
+        expected = completion(server)
+    (site / "sitecustomize.py").write_text("import usercustomize\n")
+    environment = {"PYTHONPATH": f"{Path(__file__).parents[2] / 'python'}:{site}", "FAULT": kind}
+    with Server(vllm_python, model, tmp_path / "log", launcher, environment=environment) as server:
+        assert completion(server) == expected
+        assert server.profile("start")[0] == 200
+        assert completion(server) == expected
+        assert server.profile("stop")[0] == 200
+        assert completion(server) == expected
+        time.sleep(0.5)
+    said = server.log.read_text(errors="replace")
+    for title in ("engine steps", "steps of the ranks", "requests over HTTP"):
+        line = f"not recorded from here on: {title} (LookupError: injected)"
+        assert said.count(line) == 1, said
+        assert said.count(f"not recorded: {title}: LookupError: injected") == 1, said
+    assert list((tmp_path / "traces").glob("*_ascend_pt")), "operators are recorded all the same"
