@@ -50,7 +50,8 @@ std::string PythonOf(const std::vector<std::string>& command) {
   if (base::BaseName(*program).starts_with("python")) return *program;
   const Result<std::string> script = base::ReadFile(*program, 1 << 16);
   if (!script.ok() || !script->starts_with("#!")) return {};
-  const std::string_view line = base::Trim(script->substr(2, script->find('\n') - 2));
+  const std::string_view line =
+      base::Trim(std::string_view(*script).substr(2, script->find('\n') - 2));
   const std::string_view last = line.substr(line.rfind(' ') + 1);  // behind "/usr/bin/env"
   return base::BaseName(std::string(last)).starts_with("python") ? std::string(last) : "";
 }

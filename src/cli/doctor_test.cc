@@ -55,6 +55,26 @@ TEST(Doctor, HealthyPythonHasNoComplaint) {
   EXPECT_THAT(screen, Not(HasSubstr("remedy")));
 }
 
+TEST(Doctor, NamesOfHostsThatAreNotThere) {
+  const auto with = [](std::string_view missing) {
+    return ExplainWith(
+        R"("profilers")",
+        base::Concat(R"("hosts": [{"package": "vllm", "version": "0.40.0", "seams": 17,)",
+                     R"( "missing": {)", missing, R"(}}], "profilers")"));
+  };
+  EXPECT_EQ(Worst(with("")), Grade::kOk);
+  EXPECT_THAT(RenderDoctor("title", with("")),
+              HasSubstr("ok   Inside vllm     0.40.0: the names of all 17 changes are there"));
+  const std::vector<Finding> lacks =
+      with(R"("engine steps": ["v1.Scheduler.schedule"], "requests over HTTP": null)");
+  EXPECT_EQ(Worst(lacks), Grade::kGap);
+  const std::string screen = RenderDoctor("title", lacks);
+  for (const char* text : {"there is no v1.Scheduler.schedule", "a module is not there",
+                           "engine steps", "requests over HTTP"}) {
+    EXPECT_THAT(screen, HasSubstr(text));
+  }
+}
+
 TEST(Doctor, WhatPreventsRecordingIsAFailureWithARemedy) {
   for (
       const auto& [from, to] : std::map<std::string, std::string>{

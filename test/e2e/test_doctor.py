@@ -34,6 +34,21 @@ def test_one_screen(run_sonde, healthy):
     assert max(len(line) for line in lines if "/" not in line) <= 100
 
 
+def test_the_python_of_a_command(run_sonde, tmp_path):
+    """Of a script that a package installed: the one in its first line."""
+    script = tmp_path / "serve"
+    script.write_text(f"#!{sys.executable}\nprint('served')\n")
+    script.chmod(0o755)
+    done = run_sonde("doctor", "--python", "/no/such/python", "--", str(script), "--port", "1")
+    assert done.returncode == 0 and sys.executable in done.stdout, done.stdout + done.stderr
+    assert "served" not in done.stdout
+    shell = tmp_path / "run"
+    shell.write_text("#!/bin/sh\n")
+    shell.chmod(0o755)
+    done = run_sonde("doctor", "--python", "/no/such/python", "--", str(shell))
+    assert f"which Python runs '{shell}' cannot be told" in " ".join(done.stdout.split())
+
+
 def make_python(folder, *arguments):
     script = folder / "python"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {" ".join(arguments)} "$@"\n')

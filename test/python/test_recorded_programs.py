@@ -351,3 +351,5 @@ def test_doctor_speaks_json(tmp_path):
     assert found["recorder"]["error"] is None
     assert all(check["ok"] for check in found["adapter"]["checks"])
     assert len(found["adapter"]["checks"]) > 5
+    (host,) = [host for host in found["hosts"] if host["package"] == "torch"]
+    assert host["missing"] == {} and host["seams"] > 5

@@ -5,6 +5,7 @@ of its output; the choice ("schedule") and dealing with the output ("update") ar
 own. The number of the step travels to the ranks in the scheduler's output.
 """
 
+import sys
 from typing import Any, Optional
 
 from sonde import _native, _report
@@ -13,10 +14,11 @@ from sonde.vllm import _configuration, _marks, _session
 from sonde.vllm._capture import ProcessCapture, trace_folder
 
 _COMPILED = (
-    "the model runs compiled: what the compiler made is one range a region, with the operators "
-    "that it calls and the kernels that it generated inside; the modules inside are not seen "
-    "(--enforce-eager shows them)"
+    "the model runs compiled: {regions} the operators that it calls and the kernels that it "
+    "generated; the modules inside are not seen (--enforce-eager shows them)"
 )
+_REGIONS = "what the compiler made is one range a region, with"
+_NO_REGIONS = "this torch does not name its regions (2.9 does), recorded are"
 
 # Executors whose only worker lives in the engine's process: its capture holds the engine, too.
 _IN_PROCESS = ("UniProcExecutor", "ExecutorWithExternalLauncher")
@@ -223,6 +225,11 @@ def _engine_number(core: Any) -> int:
     return 0 if scheduler is None else Engine(scheduler).number
 
 
+def _names_regions() -> bool:
+    version = str(getattr(sys.modules.get("torch"), "__version__", "")).split(".")
+    return [int(part) for part in version[:2] if part.isdigit()] >= [2, 9]
+
+
 def _begin(core: Any, capture: ProcessCapture, prefix: Optional[str]) -> None:
     config = getattr(core, "vllm_config", None)
     folder = trace_folder(config)
@@ -230,7 +237,7 @@ def _begin(core: Any, capture: ProcessCapture, prefix: Optional[str]) -> None:
         return
     if not core.__dict__.get("_sonde_said_compiled") and _configuration.is_compiled(config):
         core._sonde_said_compiled = True
-        _report.say(_COMPILED)
+        _report.say(_COMPILED.format(regions=_REGIONS if _names_regions() else _NO_REGIONS))
     try:
         session = _session.begin(folder, prefix, _engine_number(core))
         capture.is_begun = True
