@@ -4,14 +4,18 @@ Without a recording that asks for markers every call returns at once. Messages a
 texts; ``stream`` is accepted for compatibility and has no effect on the CPU. A wrong argument
 gives a Python warning and the call does nothing.
 
-Threads: any. ``range_push``/``range_pop`` nest on their thread; a range of ``range_start`` may
-end on another thread.
+Threads: any. ``range_push``/``range_pop`` nest on their thread, and within a task of asyncio on
+their task, whose ranges may cross those of others; a range of ``range_start`` may end on another
+thread.
 """
 
 import functools
+import inspect
 import itertools
+import sys
 import threading
 import warnings
+import weakref
 from typing import Any, Callable, Optional, TypeVar
 
 from sonde import _native
@@ -33,6 +37,16 @@ class _ThreadStack(threading.local):
 
 
 _stack = _ThreadStack()
+# Of tasks that have pushed: domain and number of each open range, outermost first.
+_task_stacks: "weakref.WeakKeyDictionary[Any, list[tuple[str, int]]]" = weakref.WeakKeyDictionary()
+
+
+def _task() -> Any:
+    """The task of asyncio that runs on this thread, None without."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or asyncio._get_running_loop() is None:
+        return None
+    return asyncio.current_task()
 
 
 def _recorder() -> Optional[_native.Recorder]:
@@ -116,6 +130,9 @@ def range_push(message: str, stream: Any = None, domain: str = "default") -> int
     recorder = _recorder()
     if recorder is None:
         return -1
+    task = _task()
+    if task is not None:
+        return _push_of_task(task, message, domain)
     depth = _depth(domain)
     data = message.encode("utf-8", "replace")
     recorder.fast.sonde_range_push_text(data, len(data), recorder.domain(domain))
@@ -128,6 +145,9 @@ def range_pop(domain: str = "default") -> int:
     """Closes the innermost range of the domain; ranges still open around it, -1 for none open."""
     if not _valid_domain("range_pop", domain):
         return -1
+    task = _task()
+    if task is not None and task in _task_stacks:
+        return _pop_of_task(task, domain)
     for index in range(len(_stack.domains) - 1, -1, -1):
         if _stack.domains[index] == domain and not _stack.ended[index]:
             _stack.ended[index] = True
@@ -143,6 +163,22 @@ def range_pop(domain: str = "default") -> int:
     return _depth(domain)
 
 
+def _push_of_task(task: Any, message: str, domain: str) -> int:
+    stack = _task_stacks.setdefault(task, [])
+    depth = sum(name == domain for name, _ in stack)
+    stack.append((domain, range_start(message, domain=domain)))
+    return depth
+
+
+def _pop_of_task(task: Any, domain: str) -> int:
+    stack = _task_stacks[task]
+    for place in range(len(stack) - 1, -1, -1):
+        if stack[place][0] == domain:
+            range_end(stack.pop(place)[1], domain)
+            return sum(name == domain for name, _ in stack)
+    return -1
+
+
 def _depth(domain: str) -> int:
     return sum(name == domain and not ended for name, ended in zip(_stack.domains, _stack.ended))
 
@@ -150,9 +186,25 @@ def _depth(domain: str) -> int:
 def mstx_range(
     message: str, stream: Any = None, domain: str = "default"
 ) -> Callable[[_Function], _Function]:
-    """Decorator: one range around each call, unfinished where the call raises."""
+    """Decorator: one range around each call, or each awaiting of a coroutine function, unfinished
+    where it raises."""
 
     def decorate(function: _Function) -> _Function:
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                number = range_start(message, stream, domain)
+                try:
+                    result = await function(*args, **kwargs)
+                except BaseException:
+                    _open_ranges.pop(number, None)
+                    raise
+                range_end(number, domain)
+                return result
+
+            return awaited  # type: ignore[return-value]
+
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             number = range_start(message, stream, domain)
@@ -190,6 +242,14 @@ class annotate:  # the name that programs use
 
     def __call__(self, function: _Function) -> _Function:
         message = self._message or function.__name__
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                with annotate(message, self._stream, self._domain):
+                    return await function(*args, **kwargs)
+
+            return awaited  # type: ignore[return-value]
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,5 +1,6 @@
 """Markers of a program's own: what is recorded, what is refused, nesting across domains."""
 
+import asyncio
 import re
 import threading
 
@@ -174,3 +175,70 @@ def test_wrong_arguments(call, text):
     with pytest.warns(UserWarning) as caught:
         call()
     assert str(caught[0].message).startswith(text)
+
+
+def spans(capture):
+    """Name to begin and end of the ranges that may end anywhere."""
+    ends = {record.link: record for record in capture.of(SPAN_END)}
+    begins = [record for record in capture.records if record.name and record.link in ends]
+    return {begin.name: (begin.ticks, ends[begin.link].ticks) for begin in begins}
+
+
+def test_tasks_push_and_pop_their_own(record):
+    """Two tasks of one thread take turns: each pop ends what its own task pushed."""
+
+    async def job(name, order, mine, others):
+        await mine.wait()
+        order.append(mstx.range_push(f"outer {name}"))
+        order.append(mstx.range_push(f"inner {name}"))
+        others.set()
+        mine.clear()
+        await mine.wait()
+        order.append(mstx.range_pop())
+        order.append(mstx.range_pop())
+        order.append(mstx.range_pop())
+        others.set()
+
+    async def main():
+        first, second, orders = asyncio.Event(), asyncio.Event(), ([], [])
+        first.set()
+        await asyncio.gather(job("a", orders[0], first, second), job("b", orders[1], second, first))
+        return orders
+
+    orders = []
+
+    def program():
+        mstx.range_push("around")
+        orders.extend(asyncio.run(main()))
+        mstx.range_pop()
+
+    capture = record(program)
+    assert orders == [[0, 1, 1, 0, -1]] * 2
+    found = spans(capture)
+    assert set(found) == {"outer a", "inner a", "outer b", "inner b"}
+    # a begins and ends first: the ranges cross, and none has the other's end.
+    assert found["outer a"][0] < found["outer b"][0] < found["outer a"][1] < found["outer b"][1]
+    assert found["inner a"][1] <= found["outer a"][1]
+    (around,) = capture.named("around")
+    assert around.ticks < found["outer a"][0] and around.end > found["outer b"][1]
+
+
+def test_decorated_coroutines_last_until_they_are_done(record):
+    @mstx.annotate("annotated")
+    async def first():
+        await asyncio.sleep(0.02)
+        return 1
+
+    @mstx.mstx_range("ranged")
+    async def second():
+        await asyncio.sleep(0.01)
+        return 2
+
+    async def main():
+        return await asyncio.gather(first(), second())
+
+    results = []
+    capture = record(lambda: results.extend(asyncio.run(main())))
+    assert results == [1, 2]
+    found = spans(capture)
+    assert found["annotated"][0] <= found["ranged"][0] < found["ranged"][1] < found["annotated"][1]
