@@ -7,7 +7,11 @@ computes the same, one line says so, and everything else is recorded.
 import asyncio
 import dataclasses
 import inspect
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -206,6 +210,29 @@ def test_the_one_mark():
         assert getattr(host.Scheduler.schedule, _part.MARK) == "engine steps"
         assert _part.is_changed(host.GPUModelRunner.execute_model, "dumps of engine steps")
         assert not _part.is_changed(shaped.GPUModelRunner.execute_model)
+
+
+PLUG_IN = """
+import sys
+before = list(sys.meta_path)
+from sonde import vllm
+vllm.register()
+print(sys.meta_path == before, "sonde._seams" in sys.modules, "torch" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "watches"),
+    [([], False), (["serve", "m"], False), (["serve", "--config", "no.yaml"], False),
+     (["serve", "--additional-config", '{"dump_config": {}}'], True)],
+)  # fmt: skip
+def test_the_plug_in_without_its_switch_changes_nothing(words, watches):
+    names = ("SONDE", "SONDE_ATTACH", "SONDE_DUMP_CONFIG", "SONDE_SERVER_DUMPS")
+    environment = {name: text for name, text in os.environ.items() if name not in names}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2] / "python")
+    done = subprocess.run([sys.executable, "-c", PLUG_IN, *words], capture_output=True, text=True,
+                          env=environment, check=True)  # fmt: skip
+    assert done.stdout.split() == [str(not watches), str(watches), "False"]
 
 
 def http(status, told, method="POST"):
