@@ -50,6 +50,39 @@ def test_what_it_leaves_open(windows, tmp_path):
     assert "ProfilerActivity.CPU" in settings.config["common_config"]["activities"]
 
 
+class Owner:
+    """As the run of a process, which takes down what is recorded."""
+
+    def __init__(self):
+        self.began = []
+
+    def wants_this_rank(self):
+        return True
+
+    def yield_to_program(self):
+        """Nothing else records."""
+
+    def window_began(self, path):
+        self.began.append(path)
+
+
+def test_steps_of_a_window_without_a_schedule(monkeypatch, tmp_path, capsys):
+    """A worker of a server calls step() before it starts and after it stopped: torch's counts."""
+    owner = Owner()
+    for name, value in (("owner", owner), ("serves", True),
+                        ("options", Options(save_path=str(tmp_path), analyse=False))):  # fmt: skip
+        monkeypatch.setattr(_stand_in.TorchProfile, name, value)
+    window = _stand_in.TorchProfile()
+    window.step()
+    assert owner.began == [] and window.profiler is None
+    window.start()
+    window.step()
+    window.stop()
+    window.step()
+    assert len(owner.began) == 1 and window.step_num == 3
+    assert "takes no effect" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("30", 30), ("0", 0), ("-1", 0), ("soon", 0)])
 def test_the_last_seconds(monkeypatch, text, seconds):
     monkeypatch.setenv("SONDE_KEEP_LAST_SECONDS", text)

@@ -117,6 +117,7 @@ class TorchProfile(profile):
             execution_trace_observer=execution_trace_observer,
             custom_trace_id_callback=custom_trace_id_callback,
         )
+        self._has_schedule = schedule is not None
         self._keeps_data = True
         self._accumulates = bool(acc_events) or self.always_accumulates
         self._action = 0  # torch's numbers are ours
@@ -174,6 +175,14 @@ class TorchProfile(profile):
             self._disabled = "this rank is not in the list of ranks"
         if not self._disabled:
             super().start()
+
+    def step(self) -> None:
+        """As torch's: without a schedule it counts. The workers of a server may call it at each
+        of their steps, whether they record or not."""
+        if self._has_schedule:
+            super().step()
+        else:
+            self.step_num += 1
 
     def _init(self) -> None:
         self.owner.yield_to_program()
