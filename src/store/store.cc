@@ -21,6 +21,7 @@
 #include "base/temporaries.h"
 #include "store/duckdb_handles.h"
 #include "store/joint.h"
+#include "store/made_tables.h"
 #include "store/open_database.h"
 #include "store/row_tables.h"
 #include "store/rows_only.h"
@@ -378,6 +379,10 @@ Status Store::FinishZoomIndex() {
 Status Store::Execute(const std::string& sql) const {
   SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(*database_));
   return connection->Execute(sql);
+}
+
+Status Store::Offer(std::shared_ptr<const MadeTables> made) const {
+  return internal::OfferTables(*database_, std::move(made));
 }
 
 Result<std::vector<std::string>> Store::Names() const {

@@ -40,6 +40,7 @@ struct StoreOptions {
   bool rows_in_memory = false;
 };
 
+class MadeTables;
 class RowTables;
 class ZoomWriter;
 
@@ -126,6 +127,9 @@ class Store final : public Queryable {
   Status WriteParquet(const std::string& sql, const std::string& path) const;
   // A statement without a result to read.
   Status Execute(const std::string& sql) const;
+
+  // Lets statements name the tables of `made`, too. Before the first of them; once.
+  Status Offer(std::shared_ptr<const MadeTables> made) const;
 
   // Texts by name id.
   Result<std::vector<std::string>> Names() const;

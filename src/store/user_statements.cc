@@ -12,6 +12,7 @@
 #include "store/duckdb_handles.h"
 #include "store/duckdb_lazy.h"
 #include "store/joint.h"
+#include "store/made_tables.h"
 
 namespace sonde::store {
 namespace {
@@ -67,6 +68,10 @@ Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<S
   SONDE_ASSIGN_OR_RETURN(database->spill, base::PrivateFolder::Make("statements"));
   SONDE_RETURN_IF_ERROR(Prepare(*connection, files, threads, database->spill->path()));
   return std::unique_ptr<UserStatements>(new UserStatements(std::move(database)));
+}
+
+Status UserStatements::Offer(std::shared_ptr<const MadeTables> made) const {
+  return internal::OfferTables(*database_, std::move(made));
 }
 
 Status UserStatements::Scan(const std::string& sql,

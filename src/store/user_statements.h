@@ -46,6 +46,9 @@ class UserStatements {
   UserStatements& operator=(const UserStatements&) = delete;
   ~UserStatements();
 
+  // As Store::Offer.
+  Status Offer(std::shared_ptr<const MadeTables> made) const;
+
   // As Store::ScanWithColumns. Cancelled: kCancelled.
   Status Scan(const std::string& sql,
               const std::function<Status(const std::vector<QueryColumn>&)>& begin,
