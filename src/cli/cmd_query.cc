@@ -18,6 +18,7 @@
 #include "cli/query_output.h"
 #include "job/job.h"
 #include "job/open.h"
+#include "recipes/registry.h"
 #include "store/joint.h"
 #include "store/schema.h"
 #include "store/sql_text.h"
@@ -89,6 +90,11 @@ Status RunStatement(const store::JointStore& store, const QueryOptions& options)
       return store.WriteParquet(options.sql, path);
     });
   }
+  if (options.format == "xlsx") {
+    return WriteOutputPath(options.output, [&](const std::string& path) {
+      return WriteWorkbook(store, options.sql, path);
+    });
+  }
   const QueryFormat format = FormatOf(options.format);
   if (options.output.empty()) return WriteQuery(store, options.sql, format, stdout);
   return WriteOutput(options.output,
@@ -98,7 +104,13 @@ Status RunStatement(const store::JointStore& store, const QueryOptions& options)
 std::string TableNames() {
   std::string names;
   for (const store::TableInfo& table : store::Tables()) names += Concat(table.name, "\n");
-  return names + "args\ntrace\n";
+  names += "args\ntrace\n";
+  for (const store::ResultInfo* result : recipes::Results()) names += Concat(result->name, "\n");
+  return names;
+}
+
+std::string SchemaText() {
+  return store::SchemaText() + store::JointSchemaText() + store::ResultsText(recipes::Results());
 }
 
 // True where the line was a word of the prompt and not SQL.
@@ -109,7 +121,7 @@ bool TakeDotCommand(std::string_view line, bool& leave) {
     leave = true;
   } else {
     const std::string text = word == ".tables"   ? TableNames()
-                             : word == ".schema" ? store::SchemaText() + store::JointSchemaText()
+                             : word == ".schema" ? SchemaText()
                                                  : std::string(kPromptHelp);
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
@@ -163,7 +175,7 @@ Status Prompt(const store::JointStore& store, QueryOptions options) {
 
 // The tables of compared dumps have the columns of their comparison, so the file itself says which.
 Status PrintSchema(const std::string& path) {
-  std::string text = store::SchemaText() + store::JointSchemaText();
+  std::string text = SchemaText();
   if (!path.empty()) {
     SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(path));
     SONDE_ASSIGN_OR_RETURN(
@@ -191,8 +203,9 @@ Result<int> Run(const Context& context, const QueryOptions& options) {
     return kExitOk;
   }
   if (options.path.empty()) return WrongUsage(context, "PATH is missing");
-  if (options.format == "parquet" && (options.output.empty() || options.sql.empty())) {
-    return WrongUsage(context, "--format parquet needs SQL and --output FILE");
+  const bool is_file_only = options.format == "parquet" || options.format == "xlsx";
+  if (is_file_only && (options.output.empty() || options.sql.empty())) {
+    return WrongUsage(context, Concat("--format ", options.format, " needs SQL and --output FILE"));
   }
   SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(options.path));
   SONDE_RETURN_IF_ERROR(NotifyOfIssues(*opened.store));
@@ -211,7 +224,7 @@ CommandAction Declare(CLI::App& app) {
   app.add_option("--format", options->format,
                  "How the result is written; csv has \"'\" before texts that a spreadsheet would "
                  "run, csv-raw has them as they are")
-      ->check(CLI::IsMember({"table", "csv", "csv-raw", "json", "parquet"}))
+      ->check(CLI::IsMember({"table", "csv", "csv-raw", "json", "parquet", "xlsx"}))
       ->capture_default_str();
   app.add_option("-o,--output", options->output, "File for the result instead of standard output");
   app.add_flag("--schema", options->schema, "Print the tables and their columns");

@@ -8,6 +8,7 @@
 #include "base/host/csv_writer.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
+#include "precision/output/xlsx_result.h"
 
 namespace sonde::cli {
 namespace {
@@ -303,6 +304,32 @@ Status WriteQuery(const store::JointStore& store, const std::string& sql, QueryF
       sql, [&](const std::vector<QueryColumn>& columns) { return sink->Begin(columns); },
       [&](const Chunk& chunk) { return sink->Take(chunk); }));
   return sink->End();
+}
+
+Status WriteWorkbook(const store::JointStore& store, const std::string& sql,
+                     const std::string& path) {
+  precision::XlsxSheet sheet{.name = "result", .rows = {{}}};
+  SONDE_RETURN_IF_ERROR(store.ScanWithColumns(
+      sql,
+      [&](const std::vector<QueryColumn>& columns) -> Status {
+        for (const QueryColumn& column : columns) sheet.rows[0].push_back(column.name);
+        return {};
+      },
+      [&](const Chunk& chunk) -> Status {
+        if (sheet.rows.size() + chunk.rows() > precision::kMaxSheetRows) {
+          return base::OutOfRangeError(
+              Concat("a sheet holds ", std::to_string(precision::kMaxSheetRows),
+                     " rows and there are more: add a LIMIT, or write csv or parquet"));
+        }
+        for (size_t row = 0; row < chunk.rows(); ++row) {
+          std::vector<std::string>& cells = sheet.rows.emplace_back();
+          for (size_t i = 0; i < chunk.columns(); ++i) {
+            cells.push_back(chunk.IsNull(i, row) ? std::string() : CellText(chunk, i, row));
+          }
+        }
+        return {};
+      }));
+  return precision::WriteXlsxSheets({std::move(sheet)}, path);
 }
 
 }  // namespace sonde::cli

@@ -21,6 +21,11 @@ enum class QueryFormat { kTable, kCsv, kRawCsv, kJson };
 Status WriteQuery(const store::JointStore& store, const std::string& sql, QueryFormat format,
                   std::FILE* out);
 
+// The same as a workbook of one sheet, which holds kMaxSheetRows rows: more are an error. Integers
+// that Excel cannot hold are texts.
+Status WriteWorkbook(const store::JointStore& store, const std::string& sql,
+                     const std::string& path);
+
 // A cell as text; exact for integers of every width.
 std::string CellText(const store::Chunk& chunk, size_t column, size_t row);
 

@@ -182,7 +182,9 @@ TEST_P(ApiStatisticOf, EqualsTheFile) {
   const Rows expected = set.Table("api_statistic");
   ASSERT_FALSE(expected.empty());
   std::map<std::pair<std::string, std::string>, recipes::ApiStatisticRow> found;
-  for (const auto& row : recipes::ApiStatistic(set.view())) found[{row.level, row.name}] = row;
+  for (const auto& row : recipes::ApiStatistic(set.view())) {
+    found[{std::string(row.level), std::string(row.name)}] = row;
+  }
   for (const auto& row : expected) {
     std::string level = Get(row, "Level");
     if (level == "hccl") level = "communication";

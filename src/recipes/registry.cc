@@ -1,49 +1,99 @@
 #include "recipes/registry.h"
 
 #include <array>
-
-#include "recipes/tables.h"
+#include <deque>
+#include <utility>
 
 namespace sonde::recipes {
-namespace {
 
 // One line each.
-constexpr std::array kRecipes = {
-    Recipe{"step_trace", "where the time of each step went", &StepTraceTable},
-    Recipe{"overlap_analysis", "computing, communication and free time of the device",
-           &OverlapTable},
-    Recipe{"op_statistic", "device time by type of operator", &OpStatisticTable},
-    Recipe{"api_statistic", "calls of the host by name", &ApiStatisticTable},
-    Recipe{"operator_details", "every operator with its times", &OperatorDetailsTable},
-    Recipe{"kernel_details", "every device task and communication operation", &KernelDetailsTable},
-    Recipe{"lane_depth", "the row of its lane on which a timeline draws each slice",
-           &LaneDepthTable},
-    Recipe{"operator_memory", "blocks of memory and who asked for them", &OperatorMemoryTable},
-    Recipe{"memory_record", "every allocation and release with the totals after it",
-           &MemoryRecordTable},
-    Recipe{"memory_summary", "traffic, peaks and what was left, by device and component",
-           &MemorySummaryTable},
-    Recipe{"communication", "communication operations with times and traffic", &CommunicationTable},
-    Recipe{"communication_matrix", "traffic between ranks by kind", &CommunicationMatrixTable},
-    Recipe{"top_modules", "modules of the model by time", &TopModulesTable},
-    Recipe{"serving_summary", "latencies, rates, batches and slow requests of a server",
-           &ServingSummaryTable},
+#define SONDE_RECIPES(R)  \
+  R(kStepTrace)           \
+  R(kOverlapAnalysis)     \
+  R(kOpStatistic)         \
+  R(kApiStatistic)        \
+  R(kOperatorDetails)     \
+  R(kKernelDetails)       \
+  R(kLaneDepth)           \
+  R(kOperatorMemory)      \
+  R(kMemoryRecord)        \
+  R(kMemorySummary)       \
+  R(kCommunication)       \
+  R(kCommunicationMatrix) \
+  R(kTopModules)          \
+  R(kServingSummary)
+
+#define SONDE_RECIPE(name) extern const Recipe name##Recipe;
+SONDE_RECIPES(SONDE_RECIPE)
+#undef SONDE_RECIPE
+
+namespace {
+
+#define SONDE_RECIPE(name) &name##Recipe,
+constexpr auto kRecipes = std::to_array<const Recipe*>({SONDE_RECIPES(SONDE_RECIPE)});
+#undef SONDE_RECIPE
+
+constexpr store::ResultColumnInfo kRank = {"rank", store::ResultType::kOpt, "",
+                                           store::kKeyOf("rank"), "global rank of the trace"};
+
+class Made final : public store::MadeTables {
+ public:
+  explicit Made(std::vector<RankedStore> stores) : stores_(std::move(stores)) {
+    for (const Recipe* recipe : kRecipes) {
+      tables_.push_back(*recipe->result);
+      if (stores_.size() == 1) continue;
+      auto& columns = columns_.emplace_back(1, kRank);
+      columns.insert(columns.end(), recipe->result->columns.begin(), recipe->result->columns.end());
+      tables_.back().columns = columns;
+    }
+  }
+  std::span<const store::ResultInfo> tables() const override { return tables_; }
+  Status Fill(const store::ResultInfo& table, store::RowSink& rows) const override {
+    const Recipe& recipe = *FindRecipe(table.name);
+    if (stores_.size() == 1) return RunRecipe(recipe, *stores_[0].store, rows);
+    for (const RankedStore& one : stores_) {
+      store::PrefixSink prefixed(rows, [&](store::RowSink& sink) {
+        store::ResultValue<store::ResultType::kOpt>::Put(one.rank, sink);
+      });
+      SONDE_RETURN_IF_ERROR(RunRecipe(recipe, *one.store, prefixed));
+    }
+    return {};
+  }
+
+ private:
+  std::vector<RankedStore> stores_;
+  std::vector<store::ResultInfo> tables_;
+  std::deque<std::vector<store::ResultColumnInfo>> columns_;
 };
 
 }  // namespace
 
-std::span<const Recipe> Recipes() { return kRecipes; }
+std::span<const Recipe* const> Recipes() { return kRecipes; }
 
 const Recipe* FindRecipe(std::string_view name) {
-  for (const Recipe& recipe : kRecipes) {
-    if (recipe.name == name) return &recipe;
+  for (const Recipe* recipe : kRecipes) {
+    if (recipe->result->name == name) return recipe;
   }
   return nullptr;
 }
 
-Result<store::ResultTable> RunRecipe(const Recipe& recipe, const store::Store& store) {
-  SONDE_ASSIGN_OR_RETURN(const TraceData data, TraceData::Load(store, /*threads=*/0));
-  return recipe.run(DeviceView::Make(data));
+std::span<const store::ResultInfo* const> Results() {
+  static const auto results = [] {
+    std::array<const store::ResultInfo*, kRecipes.size()> list{};
+    for (size_t i = 0; i < list.size(); ++i) list[i] = kRecipes[i]->result;
+    return list;
+  }();
+  return results;
+}
+
+Status RunRecipe(const Recipe& recipe, const store::Store& store, store::RowSink& rows) {
+  SONDE_ASSIGN_OR_RETURN(const TraceData data, TraceData::Load(store, /*threads=*/0, recipe.needs));
+  recipe.run(DeviceView::Make(data, recipe.needs.device_times), rows);
+  return {};
+}
+
+std::shared_ptr<const store::MadeTables> MakeResults(std::vector<RankedStore> stores) {
+  return std::make_shared<Made>(std::move(stores));
 }
 
 }  // namespace sonde::recipes

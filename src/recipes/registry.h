@@ -1,31 +1,39 @@
-// The list of recipes: analyses of one rank's store whose result is a table.
+// The list of recipes: analyses of one trace's store whose result is a table, declared once
+// (store/result_info.h).
 //
-// The exporters take the typed functions of the folders; this list is for those who want any recipe
-// by name. A result has the units in its column names. How to add one: docs/how-to/add-a-recipe.md.
-// Pure, any thread. Errors: those of reading the store.
+// Statements name them as tables; csv, xlsx, JSON, Parquet, the schema page and the page of the
+// viewer come from the declaration. How to add one: docs/how-to/add-a-recipe.md. Pure, any thread.
+// Errors: those of reading the store.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
-#include "recipes/trace/device_view.h"
-#include "store/result_table.h"
+#include "recipes/recipe.h"
+#include "store/made_tables.h"
+#include "store/result_info.h"
 #include "store/store.h"
 
 namespace sonde::recipes {
 
-struct Recipe {
-  std::string_view name;
-  std::string_view summary;  // one line for people
-  store::ResultTable (*run)(const DeviceView& view);
-};
-
-std::span<const Recipe> Recipes();
+std::span<const Recipe* const> Recipes();
 // Null where there is none of that name.
 const Recipe* FindRecipe(std::string_view name);
+// Their results, in the same order.
+std::span<const store::ResultInfo* const> Results();
 
-// Reads the store and runs one recipe.
-Result<store::ResultTable> RunRecipe(const Recipe& recipe, const store::Store& store);
+// Reads what the recipe needs of the store and runs it.
+Status RunRecipe(const Recipe& recipe, const store::Store& store, store::RowSink& rows);
+
+// A store and the rank that stands before its rows where there are several; -1: NULL.
+struct RankedStore {
+  const store::Store* store = nullptr;
+  int32_t rank = -1;
+};
+// All results of these stores, which must live as long, for Store::Offer.
+std::shared_ptr<const store::MadeTables> MakeResults(std::vector<RankedStore> stores);
 
 }  // namespace sonde::recipes

@@ -76,6 +76,11 @@ void WriteInteger(base::JsonWriter& json, __int128 value) {
   }
 }
 
+void WriteReal(base::JsonWriter& json, double value) {
+  if (!std::isfinite(value)) return json.String(base::PythonDoubleText(value));
+  json.Double(value);
+}
+
 }  // namespace
 
 void WriteCell(base::JsonWriter& json, const Chunk& chunk, size_t column, size_t row) {
@@ -83,9 +88,7 @@ void WriteCell(base::JsonWriter& json, const Chunk& chunk, size_t column, size_t
   if (chunk.type(column) == ValueType::kText) return json.String(chunk.Text(column, row));
   if (chunk.type(column) == ValueType::kBool) return json.Bool(chunk.Values<bool>(column)[row]);
   if (const auto value = Integer(chunk, column, row)) return WriteInteger(json, *value);
-  const double value = Real(chunk, column, row);
-  if (!std::isfinite(value)) return json.String(base::PythonDoubleText(value));
-  json.Double(value);
+  WriteReal(json, Real(chunk, column, row));
 }
 
 void WriteCell(base::CsvWriter& csv, const Chunk& chunk, size_t column, size_t row) {
@@ -113,33 +116,36 @@ std::string CellType(ValueType type) {
   }
 }
 
-TableMessage ToTable(const store::ResultTable& table) {
-  TableMessage message;
-  message.complete = true;
-  for (const store::ResultColumn& column : table.columns()) {
-    constexpr std::array kTypes = {"integer", "real", "text"};
-    message.columns.push_back({column.name, kTypes[column.values.index()]});
-  }
-  base::JsonWriter json(nullptr);
-  json.BeginArray();
-  for (size_t row = 0; row < table.rows(); ++row) {
-    json.BeginArray();
-    for (const store::ResultColumn& column : table.columns()) {
-      if (column.IsNull(row)) {
-        json.Null();
-      } else if (const auto* integers = std::get_if<std::vector<int64_t>>(&column.values)) {
-        WriteInteger(json, (*integers)[row]);
-      } else if (const auto* reals = std::get_if<std::vector<double>>(&column.values)) {
-        json.Double((*reals)[row]);
-      } else {
-        json.String(std::get<std::vector<std::string>>(column.values)[row]);
-      }
-    }
-    json.EndArray();
-  }
-  json.EndArray();
-  message.rows.text = json.Take();
-  return message;
+CellSink::CellSink(int64_t max_rows) : json_(nullptr), max_rows_(max_rows) { json_.BeginArray(); }
+
+bool CellSink::Cell() {
+  if (rows_ >= max_rows_) return false;
+  if (!is_begun_) json_.BeginArray();
+  is_begun_ = true;
+  return true;
+}
+
+void CellSink::Int(int64_t value) {
+  if (Cell()) WriteInteger(json_, value);
+}
+void CellSink::Double(double value) {
+  if (Cell()) WriteReal(json_, value);
+}
+void CellSink::Text(std::string_view value) {
+  if (Cell()) json_.String(value);
+}
+void CellSink::Null() {
+  if (Cell()) json_.Null();
+}
+void CellSink::EndRow() {
+  if (is_begun_) json_.EndArray();
+  is_begun_ = false;
+  ++rows_;
+}
+
+std::string CellSink::Take() {
+  json_.EndArray();
+  return json_.Take();
 }
 
 }  // namespace sonde::serve

@@ -9,7 +9,7 @@
 #include "base/host/json_writer.h"
 #include "serve/messages.h"
 #include "store/chunk.h"
-#include "store/result_table.h"
+#include "store/result_info.h"
 #include "store/store.h"
 
 namespace sonde::serve {
@@ -21,6 +21,26 @@ void WriteCell(base::CsvWriter& csv, const store::Chunk& chunk, size_t column, s
 // "integer", "real", "text" or "boolean".
 std::string CellType(store::ValueType type);
 
-TableMessage ToTable(const store::ResultTable& table);
+// Rows of a result as arrays of cells, up to a number of them.
+class CellSink final : public store::RowSink {
+ public:
+  explicit CellSink(int64_t max_rows);
+  void Int(int64_t value) override;
+  void Double(double value) override;
+  void Text(std::string_view value) override;
+  void Null() override;
+  void EndRow() override;
+  bool wants_more() const override { return rows_ <= max_rows_; }
+  bool is_complete() const { return rows_ <= max_rows_; }
+  std::string Take();
+
+ private:
+  // Begins the row; false behind the last that is wanted.
+  bool Cell();
+  base::JsonWriter json_;
+  int64_t max_rows_;
+  int64_t rows_ = 0;
+  bool is_begun_ = false;
+};
 
 }  // namespace sonde::serve

@@ -23,6 +23,7 @@ Result<HttpAnswer> HandleOccurrences(Session& session, const HttpRequest& reques
 Result<HttpAnswer> HandleOpen(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleProgress(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleRecipe(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleRecipes(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleSchema(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleSearch(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleSession(Session& session, const HttpRequest& request);
@@ -49,6 +50,7 @@ constexpr std::array kHandlers = {
     Handler{"POST", "/api/open", &HandleOpen},
     Handler{"GET", "/api/progress", &HandleProgress},
     Handler{"GET", "/api/recipe", &HandleRecipe},
+    Handler{"GET", "/api/recipes", &HandleRecipes},
     Handler{"GET", "/api/schema", &HandleSchema},
     Handler{"GET", "/api/search", &HandleSearch},
     Handler{"GET", "/api/session", &HandleSession},

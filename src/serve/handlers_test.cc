@@ -421,6 +421,23 @@ TEST_F(HandlersTest, WrongParametersAreRefused) {
   EXPECT_FALSE(Ask("/app.js.map", {}).ok());
 }
 
+TEST_F(HandlersTest, ResultsComeWithTheirMeaningAndALimit) {
+  const auto all = Ask("/api/recipe", {{"trace", "0"}, {"name", "lane_depth"}});
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_NE(all->body.find(R"("name":"slice_id","type":"integer","unit":"","role":"key")"),
+            std::string::npos)
+      << all->body.substr(0, 300);
+  EXPECT_NE(all->body.find(R"("complete":true)"), std::string::npos);
+  const auto cut = Ask("/api/recipe", {{"trace", "0"}, {"name", "lane_depth"}, {"limit", "1"}});
+  ASSERT_TRUE(cut.ok()) << cut.status().message();
+  EXPECT_NE(cut->body.find(R"("rows":[[0,0]],"complete":false)"), std::string::npos) << cut->body;
+  const auto list = Ask("/api/recipes", {});
+  ASSERT_TRUE(list.ok());
+  EXPECT_NE(list->body.find(R"({"name":"op_statistic")"), std::string::npos);
+  const auto sql = Ask("/api/sql", {{"trace", "0"}}, "SELECT count(*) FROM lane_depth", "POST");
+  ASSERT_TRUE(sql.ok()) << sql.status().message();
+}
+
 TEST_F(HandlersTest, EventsTellTheRevisionAndEnd) {
   auto answer = Ask("/api/events", {});
   ASSERT_TRUE(answer.ok());

@@ -155,6 +155,23 @@
   F(bool, complete, "false: there are more rows")                 \
   F(int64_t, elapsed, "time of the statement in nanoseconds")
 
+#define SONDE_FIELDS_RESULT_COLUMN(F)                                         \
+  F(std::string, name, "with its unit at the end")                            \
+  F(std::string, type, "integer, real or text")                               \
+  F(std::string, unit, "ns, bytes, %, ... or empty")                          \
+  F(std::string, role, "key, measure or label")                               \
+  F(std::string, better, "of a measure: less, more or empty")                 \
+  F(std::string, space, "of a key: keys of one space that are equal are one") \
+  F(std::string, meaning, "in words")
+
+#define SONDE_FIELDS_RESULT(F)                                         \
+  F(std::string, name, "of the recipe and of its table in statements") \
+  F(std::string, meaning, "what a row is")                             \
+  F(std::vector<ResultColumnMessage>, columns, "as declared")          \
+  F(JsonCells, rows, "arrays of cells; large integers are texts")      \
+  F(bool, complete, "false: there are more rows than were asked for")  \
+  F(int64_t, elapsed, "time of the analysis in nanoseconds, when it was made")
+
 #define SONDE_FIELDS_SCHEMA_TABLE(F)       \
   F(std::string, name, "of the table")     \
   F(std::string, meaning, "what a row is") \
@@ -163,28 +180,30 @@
 #define SONDE_FIELDS_ERROR(F) F(std::string, error, "what went wrong, one line")
 
 // M(Struct, fields). What is used by another one comes first.
-#define SONDE_MESSAGES(M)                          \
-  M(ProcessMessage, SONDE_FIELDS_PROCESS)          \
-  M(TrackMessage, SONDE_FIELDS_TRACK)              \
-  M(TraceMessage, SONDE_FIELDS_TRACE)              \
-  M(IgnoredMessage, SONDE_FIELDS_IGNORED)          \
-  M(ProgressMessage, SONDE_FIELDS_PROGRESS)        \
-  M(EntryMessage, SONDE_FIELDS_ENTRY)              \
-  M(FolderMessage, SONDE_FIELDS_FOLDER)            \
-  M(LiveMessage, SONDE_FIELDS_LIVE)                \
-  M(SessionMessage, SONDE_FIELDS_SESSION)          \
-  M(SliceRefMessage, SONDE_FIELDS_SLICE_REF)       \
-  M(FactMessage, SONDE_FIELDS_FACT)                \
-  M(FlowEndMessage, SONDE_FIELDS_FLOW_END)         \
-  M(SliceMessage, SONDE_FIELDS_SLICE)              \
-  M(SliceListMessage, SONDE_FIELDS_SLICE_LIST)     \
-  M(TotalMessage, SONDE_FIELDS_TOTAL)              \
-  M(AreaMessage, SONDE_FIELDS_AREA)                \
-  M(FlameNodeMessage, SONDE_FIELDS_FLAME_NODE)     \
-  M(FlameMessage, SONDE_FIELDS_FLAME)              \
-  M(ColumnMessage, SONDE_FIELDS_COLUMN)            \
-  M(TableMessage, SONDE_FIELDS_TABLE)              \
-  M(SchemaTableMessage, SONDE_FIELDS_SCHEMA_TABLE) \
+#define SONDE_MESSAGES(M)                            \
+  M(ProcessMessage, SONDE_FIELDS_PROCESS)            \
+  M(TrackMessage, SONDE_FIELDS_TRACK)                \
+  M(TraceMessage, SONDE_FIELDS_TRACE)                \
+  M(IgnoredMessage, SONDE_FIELDS_IGNORED)            \
+  M(ProgressMessage, SONDE_FIELDS_PROGRESS)          \
+  M(EntryMessage, SONDE_FIELDS_ENTRY)                \
+  M(FolderMessage, SONDE_FIELDS_FOLDER)              \
+  M(LiveMessage, SONDE_FIELDS_LIVE)                  \
+  M(SessionMessage, SONDE_FIELDS_SESSION)            \
+  M(SliceRefMessage, SONDE_FIELDS_SLICE_REF)         \
+  M(FactMessage, SONDE_FIELDS_FACT)                  \
+  M(FlowEndMessage, SONDE_FIELDS_FLOW_END)           \
+  M(SliceMessage, SONDE_FIELDS_SLICE)                \
+  M(SliceListMessage, SONDE_FIELDS_SLICE_LIST)       \
+  M(TotalMessage, SONDE_FIELDS_TOTAL)                \
+  M(AreaMessage, SONDE_FIELDS_AREA)                  \
+  M(FlameNodeMessage, SONDE_FIELDS_FLAME_NODE)       \
+  M(FlameMessage, SONDE_FIELDS_FLAME)                \
+  M(ColumnMessage, SONDE_FIELDS_COLUMN)              \
+  M(TableMessage, SONDE_FIELDS_TABLE)                \
+  M(ResultColumnMessage, SONDE_FIELDS_RESULT_COLUMN) \
+  M(ResultMessage, SONDE_FIELDS_RESULT)              \
+  M(SchemaTableMessage, SONDE_FIELDS_SCHEMA_TABLE)   \
   M(ErrorMessage, SONDE_FIELDS_ERROR)
 
 namespace sonde::serve {

@@ -10,6 +10,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "importers/cache.h"
+#include "recipes/registry.h"
 #include "serve/describe.h"
 #include "store/duckdb_lazy.h"
 #include "store/zoom_open.h"
@@ -45,7 +46,9 @@ Result<const store::UserStatements*> Trace::User() const {
   const std::scoped_lock lock(user_mutex_);
   if (user_ == nullptr) {
     SONDE_ASSIGN_OR_RETURN(
-        user_, store::UserStatements::Open({{store->path(), {label}}}, StatementThreads()));
+        auto user, store::UserStatements::Open({{store->path(), {label}}}, StatementThreads()));
+    SONDE_RETURN_IF_ERROR(user->Offer(recipes::MakeResults({{.store = store.get()}})));
+    user_ = std::move(user);
   }
   return user_.get();
 }
@@ -422,13 +425,20 @@ bool Session::CancelStatement(const std::string& id) {
 
 std::string Session::Remembered(const std::string& key) const {
   const std::scoped_lock lock(mutex_);
-  const auto found = remembered_.find(key);
+  const auto found = std::find_if(remembered_.begin(), remembered_.end(),
+                                  [&](const auto& answer) { return answer.first == key; });
   return found == remembered_.end() ? std::string() : found->second;
 }
 
 void Session::Remember(const std::string& key, const std::string& answer) {
   const std::scoped_lock lock(mutex_);
-  remembered_[key] = answer;
+  constexpr size_t kMaxBytes = size_t{64} << 20U;
+  remembered_.emplace_back(key, answer);
+  remembered_bytes_ += answer.size();
+  while (remembered_bytes_ > kMaxBytes) {
+    remembered_bytes_ -= remembered_.front().second.size();
+    remembered_.pop_front();
+  }
 }
 
 }  // namespace sonde::serve

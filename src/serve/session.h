@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -101,7 +102,7 @@ class Session {
   void EndStatement(const std::string& id);
   bool CancelStatement(const std::string& id);
 
-  // Answers that take long and do not change, by a key of the handler.
+  // Answers that take long and do not change, by a key of the handler; the oldest give way.
   std::string Remembered(const std::string& key) const;  // "" where there is none
   void Remember(const std::string& key, const std::string& answer);
 
@@ -140,7 +141,8 @@ class Session {
   std::shared_ptr<const store::UserStatements> all_ranks_;
   std::vector<int64_t> all_ranks_of_;  // their store ids
   std::map<std::string, std::shared_ptr<store::Cancellation>> statements_;
-  std::map<std::string, std::string> remembered_;
+  std::deque<std::pair<std::string, std::string>> remembered_;
+  size_t remembered_bytes_ = 0;
   Live* live_ = nullptr;  // set before the first request
   std::jthread loader_;   // last: it uses the others
 };

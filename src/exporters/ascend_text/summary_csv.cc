@@ -63,20 +63,19 @@ void AddStepTraceTime(const ExportContext& context, FileSet& files) {
 }
 
 void AddOpStatistic(const ExportContext& context, FileSet& files) {
-  const DeviceView& view = context.view;
-  const auto rows = recipes::OpStatistic(view);
+  const auto rows = recipes::OpStatistic(context.view);
   if (rows.empty()) return;
   CsvWriter csv(nullptr);
   csv.Row({"Device_id", "OP Type", "Core Type", "Count", "Total Time(us)", "Min Time(us)",
            "Avg Time(us)", "Max Time(us)", "Ratio(%)"});
   for (const recipes::OpStatisticRow& row : rows) {
-    csv.Int(view.devices[row.device].device_id);
+    csv.Int(row.device_id);
     csv.Text(row.op_type);
     csv.Text(row.core);
     csv.Int(row.count);
     csv.Microseconds(row.total_ns);
     csv.Microseconds(row.min_ns);
-    csv.Microseconds(RoundedNs(row.AverageNs()));
+    csv.Microseconds(RoundedNs(row.average_ns));
     csv.Microseconds(row.max_ns);
     csv.Double(RoundTo3(row.ratio_percent));
     csv.EndRow();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "exporters/format/line_buffer.h"
+#include "exporters/format/result_sinks.h"
 
 namespace sonde::exporters {
 namespace {
@@ -99,27 +99,6 @@ void RenderSlowest(const ServingSummary& summary, size_t count, std::string& out
   }
 }
 
-std::string Csv(const store::ResultTable& table) {
-  std::string out;
-  for (const store::ResultColumn& column : table.columns()) {
-    out += Concat(out.empty() ? "" : ",", column.name);
-  }
-  out += '\n';
-  for (size_t row = 0; row < table.rows(); ++row) {
-    for (size_t column = 0; column < table.columns().size(); ++column) {
-      if (column > 0) out += ',';
-      const auto& values = table.columns()[column].values;
-      if (std::holds_alternative<std::vector<double>>(values)) {
-        out += base::PythonDoubleText(table.Double(column, row));
-      } else {
-        out += CsvCell(table.Text(column, row));
-      }
-    }
-    out += '\n';
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string RenderServing(const ServingSummary& summary, bool is_long) {
@@ -133,7 +112,9 @@ std::string RenderServing(const ServingSummary& summary, bool is_long) {
 }
 
 std::string ServingCsv(const ServingSummary& summary) {
-  return Csv(recipes::ServingTable(summary));
+  CsvSink csv(recipes::kServingSummary);
+  recipes::WriteServing(summary, csv);
+  return csv.Take();
 }
 
 }  // namespace sonde::exporters

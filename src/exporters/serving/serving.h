@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "exporters/format/result_sinks.h"
 #include "recipes/serving_summary/serving_summary.h"
 #include "store/row_tables.h"
 
@@ -15,12 +16,6 @@ namespace sonde::exporters {
 std::string RenderServing(const recipes::ServingSummary& summary, bool is_long);
 
 std::string ServingCsv(const recipes::ServingSummary& summary);
-
-// A sheet of a workbook; the first row names the columns.
-struct Sheet {
-  std::string name;
-  std::vector<std::vector<std::string>> rows;
-};
 
 // The summary, the requests and the engine steps; moments in ms since the first of all.
 std::vector<Sheet> ServingSheets(const recipes::ServingSummary& summary,

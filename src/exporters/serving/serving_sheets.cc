@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
 
 #include "base/strings.h"
+#include "exporters/format/result_sinks.h"
 #include "exporters/serving/serving.h"
 
 namespace sonde::exporters {
@@ -11,14 +11,6 @@ namespace {
 
 using base::Concat;
 using store::ColumnType;
-
-std::string Number(double value) {
-  constexpr int kDecimals = 6;
-  char buffer[400];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, kDecimals);
-  return {buffer, end.ptr};
-}
 
 // Columns of a table of the store as cells: durations in ms, moments in ms since `begin_ns`, texts
 // and numbers; what is unknown stays empty.
@@ -48,13 +40,13 @@ class RowSheet {
                  ? std::string()
                  : std::string(tables_.Rows<store::NameRow>()[static_cast<size_t>(value)].name);
     } else if constexpr (type == ColumnType::kDouble) {
-      return Number(value);
+      return NumberCell(value);
     } else {
       const bool can_lack = type == ColumnType::kOpt || type == ColumnType::kRef || name == "dur";
       if (can_lack && value < 0) return {};
       const auto number = static_cast<int64_t>(value);
-      if (IsMoment(name)) return Number(static_cast<double>(number - begin_ns_) / 1e6);
-      if (IsDuration(name)) return Number(static_cast<double>(number) / 1e6);
+      if (IsMoment(name)) return NumberCell(static_cast<double>(number - begin_ns_) / 1e6);
+      if (IsDuration(name)) return NumberCell(static_cast<double>(number) / 1e6);
       return std::to_string(number);
     }
   }
@@ -95,20 +87,10 @@ Sheet Steps(const store::RowTables& tables, int64_t begin_ns) {
 
 #undef SONDE_SHEET_CELL
 
-Sheet Summary(const store::ResultTable& table) {
-  Sheet sheet;
-  sheet.name = "summary";
-  sheet.rows.emplace_back();
-  for (const store::ResultColumn& column : table.columns()) sheet.rows[0].push_back(column.name);
-  for (size_t row = 0; row < table.rows(); ++row) {
-    std::vector<std::string>& cells = sheet.rows.emplace_back();
-    for (size_t column = 0; column < table.columns().size(); ++column) {
-      const bool is_number =
-          std::holds_alternative<std::vector<double>>(table.columns()[column].values);
-      cells.push_back(is_number ? Number(table.Double(column, row)) : table.Text(column, row));
-    }
-  }
-  return sheet;
+Sheet Summary(const recipes::ServingSummary& summary) {
+  SheetSink sheet("summary", recipes::kServingSummary);
+  recipes::WriteServing(summary, sheet);
+  return sheet.Take();
 }
 
 }  // namespace
@@ -120,8 +102,7 @@ std::vector<Sheet> ServingSheets(const recipes::ServingSummary& summary,
   for (const auto& row : tables.Rows<store::EngineStepRow>()) {
     begin_ns = std::min(begin_ns, row.ts);
   }
-  return {Summary(recipes::ServingTable(summary)), Requests(tables, begin_ns),
-          Steps(tables, begin_ns)};
+  return {Summary(summary), Requests(tables, begin_ns), Steps(tables, begin_ns)};
 }
 
 }  // namespace sonde::exporters

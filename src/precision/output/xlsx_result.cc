@@ -159,6 +159,9 @@ Status WriteXlsx(const ResultTable& table, const std::string& path, size_t max_r
   return book.Close();
 }
 
+// Longer integers, moments in nanoseconds among them, a double does not hold.
+constexpr size_t kExactDigits = 15;
+
 Status WriteXlsxSheets(const std::vector<XlsxSheet>& sheets, const std::string& path) {
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
   Workbook book(path);
@@ -171,7 +174,9 @@ Status WriteXlsxSheets(const std::vector<XlsxSheet>& sheets, const std::string& 
         const auto row = static_cast<lxw_row_t>(r);
         const auto column = static_cast<lxw_col_t>(c);
         double number = 0;
-        if (r > 0 && c > 0 && IsPlainNumber(cell, &number)) {
+        const bool is_exact =
+            cell.size() <= kExactDigits || cell.find_first_of(".eE") != std::string::npos;
+        if (r > 0 && c > 0 && is_exact && IsPlainNumber(cell, &number)) {
           worksheet_write_number(out, row, column, number, nullptr);
         } else {
           worksheet_write_string(out, row, column, cell.c_str(), nullptr);

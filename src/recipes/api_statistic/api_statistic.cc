@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "recipes/recipe.h"
+
 namespace sonde::recipes {
 namespace {
 
@@ -79,9 +81,24 @@ std::vector<ApiStatisticRow> ApiStatistic(const DeviceView& view) {
     const double variance =
         sum.squares_us2 / count - 2 * average_us * total_us / count + average_us * average_us;
     row.variance_us2 = std::max(variance, 0.0);
-    rows.push_back(std::move(row));
+    rows.push_back(row);
   }
   return rows;
 }
+
+namespace {
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  for (const ApiStatisticRow& row : ApiStatistic(view)) row.Write(rows);
+}
+
+}  // namespace
+
+extern const Recipe kApiStatisticRecipe;
+const Recipe kApiStatisticRecipe = {
+    &kApiStatistic,
+    Reads<store::SliceRow, store::ApiCallRow, store::DeviceTaskRow, store::CommunicationOpRow>()
+        .WithBounds(),
+    &Run};
 
 }  // namespace sonde::recipes

@@ -13,20 +13,23 @@
 #include <vector>
 
 #include "recipes/trace/device_view.h"
+#include "store/result_info.h"
 
 namespace sonde::recipes {
 
-struct ApiStatisticRow {
-  std::string level;
-  std::string name;
-  int64_t count = 0;
-  int64_t total_ns = 0;
-  int64_t average_ns = 0;
-  int64_t min_ns = 0;
-  int64_t max_ns = 0;
-  double variance_us2 = 0;
-};
+#define SONDE_COLUMNS_API_STATISTIC(C)                                                       \
+  C(level, Text, "", kKeyOf("api_level"), "layer of the interface: acl, node, runtime, ...") \
+  C(name, Text, "", kKeyOf("api"), "of the call")                                            \
+  C(count, Int, "", kNeither, "calls")                                                       \
+  C(total_ns, Int, "ns", kLess, "sum of their durations")                                    \
+  C(average_ns, Int, "ns", kLess, "mean, rounded")                                           \
+  C(min_ns, Int, "ns", kLess, "shortest")                                                    \
+  C(max_ns, Int, "ns", kLess, "longest")                                                     \
+  C(variance_us2, Double, "us2", kLess, "variance of the durations")
+SONDE_RESULT(ApiStatisticRow, kApiStatistic, "api_statistic", SONDE_COLUMNS_API_STATISTIC,
+             "calls of the host's interface by layer and name")
 
+// The texts live as long as the view.
 std::vector<ApiStatisticRow> ApiStatistic(const DeviceView& view);
 
 }  // namespace sonde::recipes

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "recipes/communication/naming.h"
+#include "recipes/recipe.h"
 
 namespace sonde::recipes {
 namespace {
@@ -153,5 +154,43 @@ std::vector<CommunicationStep> Communication(const DeviceView& view) {
   std::erase_if(steps, [](const CommunicationStep& step) { return step.rows.empty(); });
   return steps;
 }
+
+namespace {
+
+#define SONDE_COLUMNS_COMMUNICATION(C)                                                           \
+  C(step_id, Opt, "", kKeyOf("step"), "step that holds its begin; NULL: the trace has no steps") \
+  C(name, Text, "", kKeyOf("communication"), "of the operation, with its number in its group")   \
+  C(group_name, Text, "", kKeyOf("communicator"), "communicator")                                \
+  C(elapse_ns, Int, "ns", kLess, "from begin to end")                                            \
+  C(transit_ns, Int, "ns", kLess, "transferring; all of it where the parts are not known")       \
+  C(wait_ns, Int, "ns", kLess, "waiting for other ranks")                                        \
+  C(idle_ns, Int, "ns", kLess, "rest of the duration")                                           \
+  C(size_bytes, Int, "bytes", kNeither,                                                          \
+    "sent to other ranks; computed from the payload where "                                      \
+    "transfers were not measured")
+SONDE_RESULT(CommunicationRecord, kCommunication, "communication", SONDE_COLUMNS_COMMUNICATION,
+             "a communication operation with its times")
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  for (const CommunicationStep& step : Communication(view)) {
+    for (const CommunicationRow& row : step.rows) {
+      const CommunicationView& shown = view.communications[row.index];
+      CommunicationRecord{step.step_id.value_or(-1), shown.name,           shown.group_name,
+                          row.times.elapse_ns,       row.times.transit_ns, row.times.wait_ns,
+                          row.times.idle_ns,         row.SizeBytes()}
+          .Write(rows);
+    }
+  }
+}
+
+}  // namespace
+
+extern const Recipe kCommunicationRecipe;
+const Recipe kCommunicationRecipe = {
+    &kCommunication,
+    Reads<store::CommunicationOpRow, store::CommunicationTransitRow, store::StepRow,
+          store::CommunicationGroupRow>()
+        .WithBounds(),
+    &Run};
 
 }  // namespace sonde::recipes

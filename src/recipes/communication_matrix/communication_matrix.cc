@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "recipes/recipe.h"
 
 namespace sonde::recipes {
 namespace {
@@ -134,5 +135,47 @@ std::vector<MatrixEntry> CommunicationMatrix(const DeviceView& view,
   }
   return entries;
 }
+
+namespace {
+
+#define SONDE_COLUMNS_MATRIX(C)                                                                    \
+  C(step_id, Opt, "", kKeyOf("step"), "step that holds the begin; NULL: the trace has no steps")   \
+  C(name, Text, "", kKeyOf("matrix"), "kind of operation and which of them: allreduce-total, ...") \
+  C(src_rank, Int, "", kKeyOf("group_rank"), "from, number in the group")                          \
+  C(dst_rank, Int, "", kKeyOf("group_rank"), "to, number in the group")                            \
+  C(transport, Text, "", kKeyOf("transport"), "HCCS, RDMA, PCIE, SDMA, SIO, LOCAL")                \
+  C(size_bytes, Int, "bytes", kNeither, "transferred")                                             \
+  C(time_ns, Int, "ns", kLess, "of the transfers")                                                 \
+  C(op_name, Text, "", kLabel, "operation; empty for a total")
+SONDE_RESULT(MatrixRecord, kCommunicationMatrix, "communication_matrix", SONDE_COLUMNS_MATRIX,
+             "traffic over a link between two ranks by kind of operation")
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  for (const CommunicationStep& step : Communication(view)) {
+    for (const MatrixEntry& entry : CommunicationMatrix(view, step)) {
+      for (const MatrixCell& cell : entry.cells) {
+        MatrixRecord{step.step_id.value_or(-1),
+                     entry.name,
+                     cell.link.src_rank,
+                     cell.link.dst_rank,
+                     TransportName(cell.link.transport),
+                     cell.link.size_bytes,
+                     cell.link.time_ns,
+                     cell.op_name}
+            .Write(rows);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern const Recipe kCommunicationMatrixRecipe;
+const Recipe kCommunicationMatrixRecipe = {
+    &kCommunicationMatrix,
+    Reads<store::CommunicationOpRow, store::CommunicationTransitRow, store::StepRow,
+          store::CommunicationGroupRow>()
+        .WithBounds(),
+    &Run};
 
 }  // namespace sonde::recipes

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "recipes/recipe.h"
+
 namespace sonde::recipes {
 namespace {
 
@@ -62,5 +64,43 @@ std::vector<KernelRow> KernelDetails(const DeviceView& view) {
   }
   return rows;
 }
+
+namespace {
+
+#define SONDE_COLUMNS_KERNEL_DETAILS(C)                                              \
+  C(name, Text, "", kKeyOf("kernel"), "of the task or communication operation")      \
+  C(type, Text, "", kKeyOf("op_type"), "type of the operator")                       \
+  C(core, Text, "", kKeyOf("core"), "AI_CORE, CPU, COMMUNICATION, ...: what ran it") \
+  C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")                         \
+  C(dur_ns, Int, "ns", kLess, "duration")                                            \
+  C(wait_ns, Int, "ns", kLess, "between the end of the one before on the device and its begin")
+SONDE_RESULT(KernelRecord, kKernelDetails, "kernel_details", SONDE_COLUMNS_KERNEL_DETAILS,
+             "a device task or communication operation")
+
+KernelRecord TaskRecord(const TraceData& data, const KernelRow& row) {
+  const store::DeviceTaskRow& task = data.tasks[row.index];
+  const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(task.kind_id)];
+  return {data.Name(kind.name), data.Name(kind.op_type), data.Name(kind.core), task.ts, task.dur,
+          row.wait_ns};
+}
+
+KernelRecord CommunicationRecord(const DeviceView& view, const KernelRow& row) {
+  const store::CommunicationOpRow& op = view.data->communications[row.index];
+  const CommunicationView& shown = view.communications[row.index];
+  return {shown.name, shown.type, "COMMUNICATION", op.ts, view.EndNs(op) - op.ts, row.wait_ns};
+}
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  for (const KernelRow& row : KernelDetails(view)) {
+    (row.is_communication ? CommunicationRecord(view, row) : TaskRecord(*view.data, row))
+        .Write(rows);
+  }
+}
+
+}  // namespace
+
+extern const Recipe kKernelDetailsRecipe;
+const Recipe kKernelDetailsRecipe = {
+    &kKernelDetails, Reads<store::DeviceTaskRow, store::CommunicationOpRow>().WithBounds(), &Run};
 
 }  // namespace sonde::recipes

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "recipes/recipe.h"
+
 namespace sonde::recipes {
 namespace {
 
@@ -66,5 +68,26 @@ std::vector<int32_t> LaneDepths(const TraceData& data) {
   }
   return depths;
 }
+
+namespace {
+
+#define SONDE_COLUMNS_LANE_DEPTH(C)                  \
+  C(slice_id, Int, "", kKeyOf("slice"), "the slice") \
+  C(depth, Int, "", kLabel, "row of its lane, 0 on top")
+SONDE_RESULT(LaneDepthRecord, kLaneDepth, "lane_depth", SONDE_COLUMNS_LANE_DEPTH,
+             "the row of its lane on which a timeline draws a slice")
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  const std::vector<int32_t> depths = LaneDepths(*view.data);
+  for (size_t i = 0; i < depths.size() && rows.wants_more(); ++i) {
+    LaneDepthRecord{static_cast<int64_t>(i), depths[i]}.Write(rows);
+  }
+}
+
+}  // namespace
+
+extern const Recipe kLaneDepthRecipe;
+const Recipe kLaneDepthRecipe = {&kLaneDepth,
+                                 Reads<store::SliceRow, store::ApiCallRow>().WithBounds(), &Run};
 
 }  // namespace sonde::recipes

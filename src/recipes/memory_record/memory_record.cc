@@ -4,6 +4,9 @@
 #include <map>
 #include <tuple>
 
+#include "recipes/operator_memory/operator_memory.h"
+#include "recipes/recipe.h"
+
 namespace sonde::recipes {
 namespace {
 
@@ -86,5 +89,42 @@ MemoryLine SumLine(const TraceData& data, const MemoryRecordRow& row) {
   if (!line.stream) line.stream = other.stream;
   return line;
 }
+
+namespace {
+
+#define SONDE_COLUMNS_MEMORY_RECORD(C)                                                        \
+  C(time_ns, Int, "ns", kLabel, "of the Unix epoch")                                          \
+  C(device, Text, "", kKeyOf("memory_device"), "CPU, NPU:0, ...")                             \
+  C(size_bytes, Int, "bytes", kNeither, "allocated; negative: released")                      \
+  C(total_allocated_bytes, Opt, "bytes", kLess, "afterwards; NULL: not told")                 \
+  C(total_reserved_bytes, Opt, "bytes", kLess, "afterwards, with what the allocator keeps")   \
+  C(total_active_bytes, Opt, "bytes", kLess, "afterwards, with what other streams still use") \
+  C(owner, Text, "", kKeyOf("operator"), "operator that asked for it, may be empty")          \
+  C(component, Text, "", kKeyOf("component"), "who manages it: PTA, GE, APP, ...")
+SONDE_RESULT(MemoryEventRecord, kMemoryRecord, "memory_record", SONDE_COLUMNS_MEMORY_RECORD,
+             "an allocation or release with the totals after it")
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  const TraceData& data = *view.data;
+  for (const store::MemoryEventRow& event : data.memory_events) {
+    if (!rows.wants_more()) return;
+    const std::string device = DeviceTypeText(event.device_type, event.device_index);
+    MemoryEventRecord{event.ts,
+                      device,
+                      event.size_bytes,
+                      event.total_allocated,
+                      event.total_reserved,
+                      event.total_active,
+                      data.Name(OwnerName(data, event.owner_slice_id)),
+                      MemoryComponent(data, event.component)}
+        .Write(rows);
+  }
+}
+
+}  // namespace
+
+extern const Recipe kMemoryRecordRecipe;
+const Recipe kMemoryRecordRecipe = {&kMemoryRecord, Reads<store::SliceRow, store::MemoryEventRow>(),
+                                    &Run};
 
 }  // namespace sonde::recipes

@@ -5,6 +5,8 @@
 #include <tuple>
 
 #include "recipes/memory_record/memory_record.h"
+#include "recipes/operator_memory/operator_memory.h"
+#include "recipes/recipe.h"
 
 namespace sonde::recipes {
 namespace {
@@ -77,5 +79,51 @@ std::vector<MemorySummaryRow> MemorySummary(const TraceData& data) {
   }
   return rows;
 }
+
+namespace {
+
+#define SONDE_COLUMNS_MEMORY_SUMMARY(C)                                                        \
+  C(pid, Int, "", kKeyOf("pid"), "process, number of the operating system")                    \
+  C(device, Text, "", kKeyOf("memory_device"), "CPU, NPU:0, ...")                              \
+  C(component, Text, "", kKeyOf("component"), "who manages it: PTA, GE, PTA+GE, APP, ...")     \
+  C(allocations, Int, "", kLess, "how many")                                                   \
+  C(releases, Int, "", kNeither, "how many")                                                   \
+  C(allocated_bytes, Int, "bytes", kLess, "sum of the allocations")                            \
+  C(released_bytes, Int, "bytes", kNeither, "sum of the releases")                             \
+  C(peak_allocated_bytes, Opt, "bytes", kLess, "highest total; NULL: not told")                \
+  C(peak_reserved_bytes, Opt, "bytes", kLess, "highest total with what the allocator keeps")   \
+  C(peak_active_bytes, Opt, "bytes", kLess, "highest total with what other streams still use") \
+  C(peak_ns, Opt, "ns", kLabel, "when the first peak was reached, of the Unix epoch")          \
+  C(alive_blocks, Int, "", kLess, "allocated while recording and not released before its end") \
+  C(alive_bytes, Int, "bytes", kLess, "their sum")
+SONDE_RESULT(MemorySummaryRecord, kMemorySummary, "memory_summary", SONDE_COLUMNS_MEMORY_SUMMARY,
+             "what the memory of a device came to, by who manages it")
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  const TraceData& data = *view.data;
+  for (const MemorySummaryRow& row : MemorySummary(data)) {
+    const std::string device = DeviceTypeText(row.device_type, row.device_index);
+    MemorySummaryRecord{data.PidOf(row.process_id),
+                        device,
+                        row.component,
+                        row.allocations,
+                        row.releases,
+                        row.allocated_bytes,
+                        row.released_bytes,
+                        row.peak_allocated_bytes,
+                        row.peak_reserved_bytes,
+                        row.peak_active_bytes,
+                        row.peak_ns,
+                        row.alive_blocks,
+                        row.alive_bytes}
+        .Write(rows);
+  }
+}
+
+}  // namespace
+
+extern const Recipe kMemorySummaryRecipe;
+const Recipe kMemorySummaryRecipe = {&kMemorySummary,
+                                     Reads<store::MemoryEventRow, store::MemoryBlockRow>(), &Run};
 
 }  // namespace sonde::recipes

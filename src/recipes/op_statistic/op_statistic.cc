@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
+
+#include "recipes/recipe.h"
 
 namespace sonde::recipes {
 
@@ -12,6 +15,7 @@ std::vector<OpStatisticRow> OpStatistic(const DeviceView& view) {
   std::map<std::tuple<size_t, std::string_view, std::string_view>, size_t> places;
   std::vector<size_t> place_of_kind(view.devices.size() * data.kinds.size(), SIZE_MAX);
   std::vector<OpStatisticRow> rows;
+  std::vector<size_t> device_of_row;
   std::vector<int64_t> device_total_ns(view.devices.size(), 0);
   for (const store::DeviceTaskRow& task : data.tasks) {
     if (data.kinds[static_cast<size_t>(task.kind_id)].core == store::kNone) continue;  // no kernel
@@ -21,7 +25,10 @@ std::vector<OpStatisticRow> OpStatistic(const DeviceView& view) {
       const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(task.kind_id)];
       const std::tuple key(device, data.Name(kind.op_type), data.Name(kind.core));
       const auto [found, is_new] = places.try_emplace(key, rows.size());
-      if (is_new) rows.push_back({device, std::get<1>(key), std::get<2>(key)});
+      if (is_new) {
+        rows.push_back({view.devices[device].device_id, std::get<1>(key), std::get<2>(key)});
+        device_of_row.push_back(device);
+      }
       place = found->second;
     }
     OpStatisticRow& row = rows[place];
@@ -32,17 +39,36 @@ std::vector<OpStatisticRow> OpStatistic(const DeviceView& view) {
     ++row.count;
     device_total_ns[device] += dur_ns;
   }
-  for (OpStatisticRow& row : rows) {
-    const int64_t total_ns = device_total_ns[row.device];
-    if (total_ns == 0) continue;
-    row.ratio_percent = 100 * static_cast<double>(row.total_ns) / static_cast<double>(total_ns);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    OpStatisticRow& row = rows[i];
+    const auto total_ns = static_cast<double>(row.total_ns);
+    row.average_ns = total_ns / static_cast<double>(row.count);
+    const int64_t all_ns = device_total_ns[device_of_row[i]];
+    if (all_ns > 0) row.ratio_percent = 100 * total_ns / static_cast<double>(all_ns);
   }
-  std::sort(rows.begin(), rows.end(), [](const OpStatisticRow& a, const OpStatisticRow& b) {
-    if (a.device != b.device) return a.device < b.device;
-    if (a.total_ns != b.total_ns) return a.total_ns > b.total_ns;
-    return std::tie(a.op_type, a.core) < std::tie(b.op_type, b.core);
+  std::vector<size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t i, size_t k) {
+    const OpStatisticRow& a = rows[i];
+    const OpStatisticRow& b = rows[k];
+    return std::tie(device_of_row[i], b.total_ns, a.op_type, a.core) <
+           std::tie(device_of_row[k], a.total_ns, b.op_type, b.core);
   });
-  return rows;
+  std::vector<OpStatisticRow> sorted;
+  sorted.reserve(rows.size());
+  for (const size_t i : order) sorted.push_back(rows[i]);
+  return sorted;
 }
+
+namespace {
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  for (const OpStatisticRow& row : OpStatistic(view)) row.Write(rows);
+}
+
+}  // namespace
+
+extern const Recipe kOpStatisticRecipe;
+const Recipe kOpStatisticRecipe = {&kOpStatistic, Reads<store::DeviceTaskRow>(), &Run};
 
 }  // namespace sonde::recipes

@@ -10,21 +10,22 @@
 #include <vector>
 
 #include "recipes/trace/device_view.h"
+#include "store/result_info.h"
 
 namespace sonde::recipes {
 
-struct OpStatisticRow {
-  size_t device = 0;  // index of view.devices
-  std::string_view op_type;
-  std::string_view core;
-  int64_t count = 0;
-  int64_t total_ns = 0;
-  int64_t min_ns = 0;
-  int64_t max_ns = 0;
-  double ratio_percent = 0;
-
-  double AverageNs() const { return static_cast<double>(total_ns) / static_cast<double>(count); }
-};
+#define SONDE_COLUMNS_OP_STATISTIC(C)                                               \
+  C(device_id, Int, "", kKeyOf("device"), "number of the device")                   \
+  C(op_type, Text, "", kKeyOf("op_type"), "type of the operator")                   \
+  C(core, Text, "", kKeyOf("core"), "AI_CORE, CPU, ...: what of the device ran it") \
+  C(count, Int, "", kNeither, "tasks")                                              \
+  C(total_ns, Int, "ns", kLess, "sum of their durations")                           \
+  C(min_ns, Int, "ns", kLess, "shortest")                                           \
+  C(average_ns, Double, "ns", kLess, "mean")                                        \
+  C(max_ns, Int, "ns", kLess, "longest")                                            \
+  C(ratio_percent, Double, "%", kNeither, "share of the total in that of all tasks of the device")
+SONDE_RESULT(OpStatisticRow, kOpStatistic, "op_statistic", SONDE_COLUMNS_OP_STATISTIC,
+             "device tasks of one type of operator on one kind of core")
 
 std::vector<OpStatisticRow> OpStatistic(const DeviceView& view);
 

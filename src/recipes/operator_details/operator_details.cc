@@ -1,5 +1,6 @@
 #include "recipes/operator_details/operator_details.h"
 
+#include "recipes/recipe.h"
 #include "recipes/trace/op_order.h"
 
 namespace sonde::recipes {
@@ -40,5 +41,38 @@ std::vector<OperatorRow> OperatorDetails(const TraceData& data) {
   }
   return rows;
 }
+
+namespace {
+
+#define SONDE_COLUMNS_OPERATOR_DETAILS(C)                                                       \
+  C(slice_id, Int, "", kKeyOf("slice"), "its slice")                                            \
+  C(name, Text, "", kKeyOf("operator"), "of the operator")                                      \
+  C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")                                    \
+  C(host_self_ns, Int, "ns", kLess, "on the host, without the operators that it calls")         \
+  C(host_total_ns, Int, "ns", kLess, "on the host, with them")                                  \
+  C(device_self_ns, Int, "ns", kLess, "of the device tasks and communication that it launched") \
+  C(device_total_ns, Int, "ns", kLess, "the same with those of the operators that it calls")
+SONDE_RESULT(OperatorRecord, kOperatorDetails, "operator_details", SONDE_COLUMNS_OPERATOR_DETAILS,
+             "a call of an operator with its times")
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  const TraceData& data = *view.data;
+  for (const OperatorRow& row : OperatorDetails(data)) {
+    const store::SliceRow& slice = data.Slice(data.ops[row.op].slice_id);
+    OperatorRecord{slice.slice_id,    data.Name(slice.name), slice.ts,           row.host_self_ns,
+                   row.host_total_ns, row.device_self_ns,    row.device_total_ns}
+        .Write(rows);
+  }
+}
+
+}  // namespace
+
+extern const Recipe kOperatorDetailsRecipe;
+const Recipe kOperatorDetailsRecipe = {
+    &kOperatorDetails,
+    Reads<store::SliceRow, store::FrameworkOpRow, store::DeviceTaskRow, store::CommunicationOpRow>()
+        .WithOrder()
+        .WithBounds(),
+    &Run};
 
 }  // namespace sonde::recipes

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "recipes/recipe.h"
+
 namespace sonde::recipes {
 
 std::string DeviceTypeText(int16_t device_type, int16_t device_index) {
@@ -47,5 +49,33 @@ std::vector<OperatorMemoryRow> OperatorMemory(const TraceData& data) {
       });
   return rows;
 }
+
+namespace {
+
+#define SONDE_COLUMNS_OPERATOR_MEMORY(C)                                                   \
+  C(name, Text, "", kKeyOf("operator"), "of the operator that asked for it, may be empty") \
+  C(size_bytes, Int, "bytes", kLess, "of the block")                                       \
+  C(alloc_ns, Int, "ns", kLabel, "allocation, of the Unix epoch")                          \
+  C(free_ns, Opt, "ns", kLabel, "release, of the Unix epoch; NULL: not while recording")   \
+  C(device, Text, "", kKeyOf("memory_device"), "CPU, NPU:0, ...")
+SONDE_RESULT(OperatorMemoryRecord, kOperatorMemory, "operator_memory",
+             SONDE_COLUMNS_OPERATOR_MEMORY, "a block of memory and who asked for it")
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  const TraceData& data = *view.data;
+  for (const OperatorMemoryRow& row : OperatorMemory(data)) {
+    const store::MemoryBlockRow& block = data.memory_blocks[row.block];
+    const std::string device = DeviceTypeText(block.device_type, block.device_index);
+    OperatorMemoryRecord{data.Name(row.name), block.size_bytes, block.alloc_ts, block.free_ts,
+                         device}
+        .Write(rows);
+  }
+}
+
+}  // namespace
+
+extern const Recipe kOperatorMemoryRecipe;
+const Recipe kOperatorMemoryRecipe = {&kOperatorMemory,
+                                      Reads<store::SliceRow, store::MemoryBlockRow>(), &Run};
 
 }  // namespace sonde::recipes

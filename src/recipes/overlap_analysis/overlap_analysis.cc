@@ -1,5 +1,7 @@
 #include "recipes/overlap_analysis/overlap_analysis.h"
 
+#include "recipes/recipe.h"
+
 namespace sonde::recipes {
 
 Overlap AnalyseOverlap(std::vector<Interval> computing, std::vector<Interval> communication) {
@@ -18,5 +20,38 @@ bool IsCommunicationKernel(std::string_view task_name) {
   return task_name.ends_with("AicpuKernel") || task_name.ends_with("AivKernel") ||
          task_name.starts_with("c10d::") || task_name.starts_with("_c10d_functional");
 }
+
+namespace {
+
+#define SONDE_COLUMNS_OVERLAP(C)                                       \
+  C(device_id, Int, "", kKeyOf("device"), "number of the device")      \
+  C(type, Text, "", kKeyOf("overlap"),                                 \
+    "Computing, Communication, Communication(Not Overlapped) or Free") \
+  C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")           \
+  C(end_ns, Int, "ns", kLabel, "end, of the Unix epoch")
+SONDE_RESULT(OverlapRecord, kOverlapAnalysis, "overlap_analysis", SONDE_COLUMNS_OVERLAP,
+             "a stretch of time in which a device did the same")
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  for (const Device& device : view.devices) {
+    const auto write = [&](std::string_view type, const std::vector<Interval>& intervals) {
+      for (const Interval& interval : intervals) {
+        OverlapRecord{device.device_id, type, interval.start_ns, interval.end_ns}.Write(rows);
+      }
+    };
+    write("Computing", device.overlap.computing);
+    write("Communication", device.overlap.communication);
+    write("Communication(Not Overlapped)", device.overlap.not_overlapped);
+    write("Free", device.overlap.free);
+  }
+}
+
+}  // namespace
+
+extern const Recipe kOverlapAnalysisRecipe;
+const Recipe kOverlapAnalysisRecipe = {
+    &kOverlapAnalysis,
+    Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
+    &Run};
 
 }  // namespace sonde::recipes

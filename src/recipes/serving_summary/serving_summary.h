@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "recipes/trace/device_view.h"
-#include "store/result_table.h"
+#include "store/result_info.h"
 #include "store/row_tables.h"
 
 namespace sonde::recipes {
@@ -90,8 +90,16 @@ struct ServingSummary {
 // Uses request, engine_step, request_step, communication_op, step, flow and the names.
 ServingSummary SummariseServing(const store::RowTables& tables);
 
-// A row a number: section, name, statistic, value, unit.
-store::ResultTable ServingTable(const ServingSummary& summary);
+#define SONDE_COLUMNS_SERVING_SUMMARY(C)                                                    \
+  C(section, Text, "", kKeyOf("serving_section"), "total, rate, latency, batch, ...")       \
+  C(name, Text, "", kKeyOf("serving_name"), "of what")                                      \
+  C(statistic, Text, "", kKeyOf("statistic"), "sum, mean, P50, ...; of a slow request why") \
+  C(value, Double, "", kNeither, "in the unit of the row")                                  \
+  C(unit, Text, "", kLabel, "of the value")
+SONDE_RESULT(ServingRow, kServingSummary, "serving_summary", SONDE_COLUMNS_SERVING_SUMMARY,
+             "one number of how well a server of language models served")
+
+void WriteServing(const ServingSummary& summary, store::RowSink& rows);
 
 // Whether there is anything to sum up.
 bool HasServing(const store::RowTables& tables);

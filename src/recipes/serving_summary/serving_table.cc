@@ -1,23 +1,18 @@
 // The summary as one table: a row a number, for csv and for whoever wants it by name.
-#include <string>
 #include <utility>
-#include <vector>
 
+#include "recipes/recipe.h"
 #include "recipes/serving_summary/serving_summary.h"
-#include "recipes/tables.h"
 
 namespace sonde::recipes {
 namespace {
 
 class Rows {
  public:
+  explicit Rows(store::RowSink& sink) : sink_(sink) {}
   void Add(std::string_view section, std::string_view name, std::string_view statistic,
            double value, std::string_view unit) {
-    sections_.emplace_back(section);
-    names_.emplace_back(name);
-    statistics_.emplace_back(statistic);
-    values_.push_back(value);
-    units_.emplace_back(unit);
+    ServingRow{section, name, statistic, value, unit}.Write(sink_);
   }
   void AddCount(std::string_view name, int64_t value) {
     Add("total", name, "sum", static_cast<double>(value), "");
@@ -32,22 +27,9 @@ class Rows {
       Add(section, distribution.name, statistic, ns / 1e6, "ms");
     }
   }
-  store::ResultTable Table() {
-    store::ResultTable table;
-    table.AddColumn("section", std::move(sections_));
-    table.AddColumn("name", std::move(names_));
-    table.AddColumn("statistic", std::move(statistics_));
-    table.AddColumn("value", std::move(values_));
-    table.AddColumn("unit", std::move(units_));
-    return table;
-  }
 
  private:
-  std::vector<std::string> sections_;
-  std::vector<std::string> names_;
-  std::vector<std::string> statistics_;
-  std::vector<double> values_;
-  std::vector<std::string> units_;
+  store::RowSink& sink_;
 };
 
 void AddTotals(const ServingSummary& summary, Rows& rows) {
@@ -73,8 +55,8 @@ void AddTotals(const ServingSummary& summary, Rows& rows) {
 
 }  // namespace
 
-store::ResultTable ServingTable(const ServingSummary& summary) {
-  Rows rows;
+void WriteServing(const ServingSummary& summary, store::RowSink& sink) {
+  Rows rows(sink);
   AddTotals(summary, rows);
   for (const Distribution& one : summary.latencies) rows.AddDistribution("latency", one);
   for (const BatchKind& kind : summary.batches) {
@@ -88,11 +70,19 @@ store::ResultTable ServingTable(const ServingSummary& summary) {
     rows.Add("slowest", request.name, request.reason, static_cast<double>(request.e2e_ns) / 1e6,
              "ms");
   }
-  return rows.Table();
 }
 
-store::ResultTable ServingSummaryTable(const DeviceView& view) {
-  return ServingTable(SummariseServing(*view.data->tables));
+namespace {
+void Run(const DeviceView& view, store::RowSink& rows) {
+  WriteServing(SummariseServing(*view.data->tables), rows);
 }
+}  // namespace
+
+extern const Recipe kServingSummaryRecipe;
+const Recipe kServingSummaryRecipe = {
+    &kServingSummary,
+    Reads<store::RequestRow, store::EngineStepRow, store::RequestStepRow, store::CommunicationOpRow,
+          store::FlowRow, store::StepRow>(),
+    &Run};
 
 }  // namespace sonde::recipes

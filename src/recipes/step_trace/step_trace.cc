@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "recipes/recipe.h"
+
 namespace sonde::recipes {
 namespace {
 
@@ -113,5 +115,41 @@ std::vector<StepTraceRow> StepTraceFromTimeline(const Overlap& overlap,
     return RowFromTimeline(overlap, receives, step);
   });
 }
+
+namespace {
+
+#define SONDE_COLUMNS_STEP_TRACE(C)                                                         \
+  C(device_id, Int, "", kKeyOf("device"), "number of the device")                           \
+  C(step_id, Opt, "", kKeyOf("step"), "number of the step; NULL: the trace has no steps")   \
+  C(computing_ns, Int, "ns", kNeither, "union of the computing tasks")                      \
+  C(not_overlapped_ns, Int, "ns", kLess, "communication while nothing was computed")        \
+  C(overlapped_ns, Int, "ns", kNeither, "communication while something was computed")       \
+  C(communication_ns, Int, "ns", kNeither, "union of the communication operations")         \
+  C(free_ns, Int, "ns", kLess, "between first begin and last end of both: neither of them") \
+  C(stage_ns, Int, "ns", kLess, "from first begin to last end, less the bubble")            \
+  C(bubble_ns, Int, "ns", kLess, "receiving from the stage of a pipeline before or behind") \
+  C(preparing_ns, Int, "ns", kLess, "from the begin of the step on the host to the first begin")
+SONDE_RESULT(StepTraceRecord, kStepTrace, "step_trace", SONDE_COLUMNS_STEP_TRACE,
+             "where the time of a step of a device went")
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  for (const Device& device : view.devices) {
+    for (const StepTraceRow& step : device.steps) {
+      StepTraceRecord{
+          device.device_id,   step.step_id.value_or(-1), step.computing_ns, step.not_overlapped_ns,
+          step.overlapped_ns, step.communication_ns,     step.free_ns,      step.stage_ns,
+          step.bubble_ns,     step.preparing_ns}
+          .Write(rows);
+    }
+  }
+}
+
+}  // namespace
+
+extern const Recipe kStepTraceRecipe;
+const Recipe kStepTraceRecipe = {
+    &kStepTrace,
+    Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
+    &Run};
 
 }  // namespace sonde::recipes

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "recipes/recipe.h"
 #include "recipes/trace/op_order.h"
 
 namespace sonde::recipes {
@@ -70,5 +71,20 @@ std::vector<ModuleRow> TopModules(const DeviceView& view) {
   });
   return rows;
 }
+
+namespace {
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  for (const ModuleRow& row : TopModules(view)) row.Write(rows);
+}
+
+}  // namespace
+
+extern const Recipe kTopModulesRecipe;
+const Recipe kTopModulesRecipe = {
+    &kTopModules,
+    Reads<store::SliceRow, store::FrameworkOpRow, store::DeviceTaskRow, store::ArgsTextRow>()
+        .WithBounds(),
+    &Run};
 
 }  // namespace sonde::recipes

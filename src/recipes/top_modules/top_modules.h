@@ -13,17 +13,20 @@
 #include <vector>
 
 #include "recipes/trace/device_view.h"
+#include "store/result_info.h"
 
 namespace sonde::recipes {
 
-struct ModuleRow {
-  std::string_view path;
-  std::string_view module_class;
-  int64_t calls = 0;
-  int64_t host_total_ns = 0;
-  int64_t device_self_ns = 0;
-  int64_t device_total_ns = 0;
-};
+#define SONDE_COLUMNS_TOP_MODULES(C)                               \
+  C(path, Text, "", kKeyOf("module"), "place in the model")        \
+  C(module_class, Text, "", kLabel, "its class")                   \
+  C(calls, Int, "", kNeither, "how many")                          \
+  C(host_total_ns, Int, "ns", kLess, "sum of their durations")     \
+  C(device_self_ns, Int, "ns", kLess,                              \
+    "device tasks of operators called in it, in no module inside") \
+  C(device_total_ns, Int, "ns", kLess, "the same with those of the modules called inside")
+SONDE_RESULT(ModuleRow, kTopModules, "top_modules", SONDE_COLUMNS_TOP_MODULES,
+             "a module of the model with the time spent in it")
 
 std::vector<ModuleRow> TopModules(const DeviceView& view);
 

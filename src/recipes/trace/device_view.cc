@@ -17,11 +17,11 @@ class ViewMaker {
     view_.settings = CaptureSettings::FromTrace(data);
   }
 
-  DeviceView Make() {
+  DeviceView Make(bool with_times) {
     FindDevices();
     NameCommunications();
     NumberFlows();
-    Summarise();
+    if (with_times) Summarise();
     return std::move(view_);
   }
 
@@ -203,6 +203,8 @@ class ViewMaker {
 
 }  // namespace
 
-DeviceView DeviceView::Make(const TraceData& data) { return ViewMaker(data).Make(); }
+DeviceView DeviceView::Make(const TraceData& data, bool with_times) {
+  return ViewMaker(data).Make(with_times);
+}
 
 }  // namespace sonde::recipes

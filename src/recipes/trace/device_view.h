@@ -53,7 +53,8 @@ struct DeviceView {
   std::vector<int64_t> task_flow_ns;
   std::vector<int64_t> communication_flow_ns;
 
-  static DeviceView Make(const TraceData& data);
+  // `with_times`: overlap and steps of the devices, too.
+  static DeviceView Make(const TraceData& data, bool with_times = true);
 
   const Device& DeviceOfTask(const store::DeviceTaskRow& task) const {
     return devices[device_of_track[static_cast<size_t>(task.track_id)]];

@@ -11,45 +11,57 @@
 namespace sonde::recipes {
 namespace {
 
-using ReadStep = Status (*)(const store::Store&, store::RowTables&);
+using ReadFunction = Status (*)(const store::Store&, store::RowTables&);
+
+struct ReadStep {
+  uint64_t table;
+  ReadFunction read;
+};
+template <class Row>
+constexpr ReadStep kRead = {kTableBit<Row>, &ReadTable<Row>};
 
 // Large ones first, so that the threads end together. Tables that are not here (arguments of other
 // types, hardware counters) are for queries.
 constexpr ReadStep kReadSteps[] = {
-    &ReadTable<store::SliceRow>,
-    &ReadTable<store::FrameworkOpRow>,
-    &ReadTable<store::DeviceTaskRow>,
-    &ReadTable<store::MemoryEventRow>,
-    &ReadTable<store::MemoryBlockRow>,
-    &ReadTable<store::CallstackRow>,
-    &ReadTable<store::ArgsTextRow>,
-    &ReadTable<store::FlowRow>,
-    &ReadTable<store::CounterRow>,
-    &ReadTable<store::NameRow>,
-    &ReadTable<store::OpSignatureRow>,
-    &ReadTable<store::TaskKindRow>,
-    &ReadTable<store::CommunicationOpRow>,
-    &ReadTable<store::CommunicationTransitRow>,
-    &ReadTable<store::DeviceTaskPmuRow>,
-    &ReadTable<store::MarkRow>,
-    &ReadTable<store::StepRow>,
-    &ReadTable<store::ApiCallRow>,
-    &ReadTable<store::ProcessRow>,
-    &ReadTable<store::ThreadRow>,
-    &ReadTable<store::TrackRow>,
-    &ReadTable<store::CommunicationGroupRow>,
-    &ReadTable<store::MetadataRow>,
-    &ReadTable<store::ImportIssueRow>,
-    &ReadTable<store::RequestRow>,
-    &ReadTable<store::EngineStepRow>,
-    &ReadTable<store::RequestStepRow>,
+    kRead<store::SliceRow>,
+    kRead<store::FrameworkOpRow>,
+    kRead<store::DeviceTaskRow>,
+    kRead<store::MemoryEventRow>,
+    kRead<store::MemoryBlockRow>,
+    kRead<store::CallstackRow>,
+    kRead<store::ArgsTextRow>,
+    kRead<store::FlowRow>,
+    kRead<store::CounterRow>,
+    kRead<store::NameRow>,
+    kRead<store::OpSignatureRow>,
+    kRead<store::TaskKindRow>,
+    kRead<store::CommunicationOpRow>,
+    kRead<store::CommunicationTransitRow>,
+    kRead<store::DeviceTaskPmuRow>,
+    kRead<store::MarkRow>,
+    kRead<store::StepRow>,
+    kRead<store::ApiCallRow>,
+    kRead<store::ProcessRow>,
+    kRead<store::ThreadRow>,
+    kRead<store::TrackRow>,
+    kRead<store::CommunicationGroupRow>,
+    kRead<store::MetadataRow>,
+    kRead<store::ImportIssueRow>,
+    kRead<store::RequestRow>,
+    kRead<store::EngineStepRow>,
+    kRead<store::RequestStepRow>,
 };
 
-Result<std::shared_ptr<const store::RowTables>> ReadTables(const store::Store& store, int threads) {
+Result<std::shared_ptr<const store::RowTables>> ReadTables(const store::Store& store, int threads,
+                                                           const Needs& needs) {
+  std::vector<ReadFunction> wanted;
+  for (const ReadStep& step : kReadSteps) {
+    if ((needs.tables & step.table) != 0) wanted.push_back(step.read);
+  }
   auto tables = std::make_shared<store::RowTables>();
   SONDE_RETURN_IF_ERROR(
-      base::ParallelForStatus(std::size(kReadSteps), base::ParallelOptions{.max_threads = threads},
-                              [&](size_t i) { return kReadSteps[i](store, *tables); }));
+      base::ParallelForStatus(wanted.size(), base::ParallelOptions{.max_threads = threads},
+                              [&](size_t i) { return wanted[i](store, *tables); }));
   return std::shared_ptr<const store::RowTables>(std::move(tables));
 }
 
@@ -107,9 +119,40 @@ void TakeFacts(TraceData& data) {
   }
 }
 
-void FindBounds(TraceData& data) {
+// First begin and last end of the tables that are not loaded.
+Status AskBounds(const store::Store& store, const Needs& needs, int64_t& first_ns,
+                 int64_t& last_ns) {
+  struct Timed {
+    uint64_t table;
+    const char* name;
+    const char* dur;
+  };
+  static constexpr Timed kTimed[] = {
+      {kTableBit<store::SliceRow>, store::RowTraits<store::SliceRow>::kTable, "dur"},
+      {kTableBit<store::DeviceTaskRow>, store::RowTraits<store::DeviceTaskRow>::kTable, "dur"},
+      {kTableBit<store::CommunicationOpRow>, store::RowTraits<store::CommunicationOpRow>::kTable,
+       "dur"},
+      {kTableBit<store::MarkRow>, store::RowTraits<store::MarkRow>::kTable, "dur"},
+      {kTableBit<store::MemoryEventRow>, store::RowTraits<store::MemoryEventRow>::kTable, "0"},
+  };
+  for (const Timed& timed : kTimed) {
+    if ((needs.tables & timed.table) != 0) continue;
+    SONDE_ASSIGN_OR_RETURN(const store::ResultTable bounds,
+                           store.Query(base::Concat("SELECT min(ts), max(ts + greatest(", timed.dur,
+                                                    ", 0)) FROM ", timed.name)));
+    if (bounds.IsNull(0, 0)) continue;
+    first_ns = std::min(first_ns, bounds.Int(0, 0));
+    last_ns = std::max(last_ns, bounds.Int(1, 0));
+  }
+  return {};
+}
+
+Status FindBounds(const store::Store& store, const Needs& needs, TraceData& data) {
   int64_t first_ns = std::numeric_limits<int64_t>::max();
   int64_t last_ns = std::numeric_limits<int64_t>::min();
+  if (store.rows() == nullptr) {
+    SONDE_RETURN_IF_ERROR(AskBounds(store, needs, first_ns, last_ns));
+  }
   const auto cover = [&](int64_t ts, int64_t dur) {
     first_ns = std::min(first_ns, ts);
     last_ns = std::max(last_ns, ts + std::max<int64_t>(dur, 0));
@@ -125,6 +168,7 @@ void FindBounds(TraceData& data) {
   if (first_ns > last_ns) first_ns = last_ns = 0;
   data.first_ns = first_ns;
   data.last_ns = last_ns;
+  return {};
 }
 
 // The slices of one track by start. They lie by depth, and the children of a slice follow each
@@ -201,8 +245,9 @@ bool IsNumbered(std::span<const Row> rows, Number Row::* number) {
   return true;
 }
 
-// The exporters index by id and walk parents without further checks; this makes it safe.
-Status CheckIds(const TraceData& data) {
+// The exporters index by id and walk parents without further checks; this makes it safe. What was
+// not asked for is not there to be indexed.
+Status CheckIds(const TraceData& data, const Needs& needs) {
   const auto slices = static_cast<int64_t>(data.slices.size());
   const auto corrupt = [](std::string_view table) {
     return base::CorruptDataError(
@@ -224,8 +269,9 @@ Status CheckIds(const TraceData& data) {
     }
   }
   for (const auto& row : data.ops) {
-    if (row.slice_id < 0 || row.slice_id >= slices ||
-        row.signature_id >= static_cast<int64_t>(data.signatures.size()) ||
+    if (row.slice_id < 0 || (needs.Has<store::SliceRow>() && row.slice_id >= slices) ||
+        (needs.Has<store::OpSignatureRow>() &&
+         row.signature_id >= static_cast<int64_t>(data.signatures.size())) ||
         row.stack_id >= static_cast<int64_t>(data.ops.size() + data.frames.size())) {
       return corrupt("framework_op");
     }
@@ -233,7 +279,7 @@ Status CheckIds(const TraceData& data) {
   for (const auto& row : data.tasks) {
     if (row.kind_id < 0 || row.kind_id >= static_cast<int64_t>(data.kinds.size()) ||
         row.track_id < 0 || row.track_id >= static_cast<int64_t>(data.tracks.size()) ||
-        row.launch_slice_id >= slices) {
+        (needs.Has<store::SliceRow>() && row.launch_slice_id >= slices)) {
       return corrupt("device_task");
     }
   }
@@ -242,19 +288,21 @@ Status CheckIds(const TraceData& data) {
 
 }  // namespace
 
-Result<TraceData> TraceData::Load(const store::Store& store, int threads) {
+Result<TraceData> TraceData::Load(const store::Store& store, int threads, const Needs& needs) {
   TraceData data;
   data.tables = store.rows();
   if (data.tables == nullptr) {
-    SONDE_ASSIGN_OR_RETURN(data.tables, ReadTables(store, threads));
+    SONDE_ASSIGN_OR_RETURN(data.tables, ReadTables(store, threads, needs));
   }
   ViewTables(data);
   SONDE_RETURN_IF_ERROR(TakeNames(data));
   TakeFacts(data);
-  SONDE_RETURN_IF_ERROR(CheckIds(data));
-  IndexStacks(data);
-  OrderSlices(data, threads);
-  FindBounds(data);
+  SONDE_RETURN_IF_ERROR(CheckIds(data, needs));
+  if (needs.order) {
+    IndexStacks(data);
+    OrderSlices(data, threads);
+  }
+  if (needs.bounds) SONDE_RETURN_IF_ERROR(FindBounds(store, needs, data));
   for (const auto& process : data.processes) {
     if (process.rank >= 0) data.rank = process.rank;
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "recipes/trace/needs.h"
 #include "store/row_tables.h"
 #include "store/rows.h"
 #include "store/store.h"
@@ -91,8 +92,8 @@ struct TraceData {
   std::map<std::string, std::string, std::less<>> metadata;  // key -> JSON
   std::vector<ImportIssue> issues;
 
-  // Of a store whose rows are in memory these are used, else its file is read.
-  static Result<TraceData> Load(const store::Store& store, int threads);
+  // Of a store whose rows are in memory these are used, else of its file what is needed is read.
+  static Result<TraceData> Load(const store::Store& store, int threads, const Needs& needs = {});
 
   // "" for store::kNone.
   std::string_view Name(int32_t id) const {

@@ -1,6 +1,7 @@
-// GET /api/schema: the public tables and their columns, for completion.
+// GET /api/schema: the public tables and results with their columns, for completion.
 #include "store/schema.h"
 
+#include "recipes/registry.h"
 #include "serve/handlers.h"
 
 namespace sonde::serve {
@@ -14,6 +15,15 @@ Result<HttpAnswer> HandleSchema(Session& /*session*/, const HttpRequest& /*reque
     for (const store::ColumnInfo& column : store::PublicColumns(info)) {
       table.columns.push_back(
           {std::string(column.name), std::string(store::ViewSqlType(column.type))});
+    }
+  }
+  for (const store::ResultInfo* result : recipes::Results()) {
+    SchemaTableMessage& table = tables.emplace_back();
+    table.name = result->name;
+    table.meaning = result->meaning;
+    for (const store::ResultColumnInfo& column : result->columns) {
+      table.columns.push_back(
+          {std::string(column.name), std::string(store::ResultSqlType(column.type))});
     }
   }
   return HttpAnswer{.body = ToJson(tables)};

@@ -268,6 +268,38 @@ export interface TableMessage {
   elapsed: number;
 }
 
+export interface ResultColumnMessage {
+  /** with its unit at the end */
+  name: string;
+  /** integer, real or text */
+  type: string;
+  /** ns, bytes, %, ... or empty */
+  unit: string;
+  /** key, measure or label */
+  role: string;
+  /** of a measure: less, more or empty */
+  better: string;
+  /** of a key: keys of one space that are equal are one */
+  space: string;
+  /** in words */
+  meaning: string;
+}
+
+export interface ResultMessage {
+  /** of the recipe and of its table in statements */
+  name: string;
+  /** what a row is */
+  meaning: string;
+  /** as declared */
+  columns: ResultColumnMessage[];
+  /** arrays of cells; large integers are texts */
+  rows: Cell[][];
+  /** false: there are more rows than were asked for */
+  complete: boolean;
+  /** time of the analysis in nanoseconds, when it was made */
+  elapsed: number;
+}
+
 export interface SchemaTableMessage {
   /** of the table */
   name: string;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { groupLabels, kindOfOp, sumBy } from "./groups";
 
-const columns = ["step_id", "name", "group", "elapse_ns", "transit_ns", "wait_ns", "idle_ns", "size_bytes"].map(
+const columns = ["step_id", "name", "group_name", "elapse_ns", "transit_ns", "wait_ns", "idle_ns", "size_bytes"].map(
   (name) => ({ name, type: "integer" }),
 );
 const table = (rows: (string | number)[][]) => ({ columns, rows, complete: true, elapsed: 0 });

@@ -29,7 +29,7 @@ export function sumBy(
     const at = (name: string) => columnOf(table, name);
     const [name, group, all, transit, wait, idle, bytes] = [
       at("name"),
-      at("group"),
+      at("group_name"),
       at("elapse_ns"),
       at("transit_ns"),
       at("wait_ns"),

@@ -1,0 +1,67 @@
+// What of a store an analysis reads: loaded is only what it says (TraceData::Load).
+//
+//   constexpr Needs kNeeds = Reads<store::DeviceTaskRow, store::TaskKindRow>();
+//
+// Names, processes, threads, tracks, kinds of tasks, metadata and import issues are there always.
+// Pure, any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "store/rows.h"
+
+namespace sonde::recipes {
+
+#define SONDE_TABLE_NUMBER(Row, table, columns, meaning) k##Row,
+enum class TableNumber : uint8_t { SONDE_TABLES(SONDE_TABLE_NUMBER) };
+#undef SONDE_TABLE_NUMBER
+
+template <class Row>
+inline constexpr uint64_t kTableBit = 0;
+#define SONDE_TABLE_BIT(Row, table, columns, meaning) \
+  template <>                                         \
+  inline constexpr uint64_t kTableBit<store::Row> =   \
+      uint64_t{1} << static_cast<unsigned>(TableNumber::k##Row);
+SONDE_TABLES(SONDE_TABLE_BIT)
+#undef SONDE_TABLE_BIT
+
+struct Needs {
+  uint64_t tables = ~uint64_t{0};
+  bool order = true;         // TraceData::preorder, op_of_slice, track_begin, stack_begin
+  bool bounds = true;        // TraceData::first_ns, last_ns; also ends of what is unfinished
+  bool device_times = true;  // Device::overlap, steps
+
+  template <class Row>
+  constexpr bool Has() const {
+    return (tables & kTableBit<Row>) != 0;
+  }
+  constexpr Needs WithOrder() const {
+    Needs needs = *this;
+    needs.order = true;
+    return needs;
+  }
+  constexpr Needs WithBounds() const {
+    Needs needs = *this;
+    needs.bounds = true;
+    return needs;
+  }
+  constexpr Needs WithDeviceTimes() const {
+    Needs needs = WithBounds();
+    needs.device_times = true;
+    return needs;
+  }
+};
+
+template <class... Rows>
+constexpr Needs Reads() {
+  constexpr uint64_t kAlways = kTableBit<store::NameRow> | kTableBit<store::ProcessRow> |
+                               kTableBit<store::ThreadRow> | kTableBit<store::TrackRow> |
+                               kTableBit<store::MetadataRow> | kTableBit<store::ImportIssueRow> |
+                               kTableBit<store::TaskKindRow>;
+  return {.tables = (kAlways | ... | kTableBit<Rows>),
+          .order = false,
+          .bounds = false,
+          .device_times = false};
+}
+
+}  // namespace sonde::recipes
