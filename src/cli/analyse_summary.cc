@@ -16,6 +16,7 @@ using recipes::RankSummary;
 using recipes::StepTraceRow;
 
 constexpr size_t kTop = 8;
+constexpr auto kLanguage = recipes::Language::kEnglish;
 
 // A table of texts: the first column to the left, the others to the right.
 class TextTable {
@@ -87,15 +88,16 @@ std::vector<std::string> RankNames(std::span<const AnalysedRank> ranks) {
 std::string Steps(std::span<const AnalysedRank> ranks) {
   const std::vector<std::string> names = RankNames(ranks);
   TextTable table;
-  table.Add({"", "steps", "computing", "communication", "of it alone", "free", "stage"});
+  table.Add({"", "steps", "computing", "communication", "of it alone", "free", "bubble", "stage"});
   for (size_t i = 0; i < ranks.size(); ++i) {
     const AnalysedRank& rank = ranks[i];
     const StepTraceRow& mean = rank.summary.mean_step;
     table.Add({names[i], std::to_string(rank.summary.step_count), Ms(mean.computing_ns),
                Ms(mean.communication_ns), Ms(mean.not_overlapped_ns), Ms(mean.free_ns),
-               Ms(mean.stage_ns)});
+               Ms(mean.bubble_ns), Ms(mean.stage_ns)});
   }
-  return Concat("Mean step, ms (stage = computing + communication alone + free)\n", table.Render());
+  return Concat("Mean step, ms (stage = computing + communication alone + free - bubble)\n",
+                table.Render());
 }
 
 // Sums over the ranks, by total, descending.
@@ -141,20 +143,81 @@ std::string Memory(std::span<const AnalysedRank> ranks) {
   return Concat("\nMemory at its peak: ", base::Join(peaks, ", "), "\n");
 }
 
+// What the summary speaks for, of all ranks together: first of all.
+std::string Covered(std::span<const AnalysedRank> ranks) {
+  std::vector<std::pair<std::string_view, std::pair<int64_t, int64_t>>> sums;
+  for (const AnalysedRank& rank : ranks) {
+    for (const recipes::CoverageRow& row : rank.summary.coverage) {
+      auto sum = std::find_if(sums.begin(), sums.end(),
+                              [&](const auto& known) { return known.first == row.what; });
+      if (sum == sums.end()) sum = sums.insert(sum, {row.what, {0, 0}});
+      sum->second.first += row.covered;
+      sum->second.second += row.total;
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [what, sum] : sums) {
+    // Rounded down: not all that there is must not read as all.
+    const double share = static_cast<double>(sum.first) / static_cast<double>(sum.second);
+    parts.push_back(Concat(recipes::FilledText(Concat("covered.", what), {}, kLanguage), " ",
+                           Fixed(std::floor(1000 * share) / 10, 1), "%"));
+  }
+  return parts.empty() ? "" : Concat("Covered: ", base::Join(parts, ", "), "\n");
+}
+
+// Findings of one key are said once, by the rank where they weigh most.
+std::string Findings(std::span<const AnalysedRank> ranks) {
+  std::vector<recipes::RankWork> work;
+  for (const AnalysedRank& rank : ranks) {
+    work.push_back(rank.summary.work);
+    work.back().run = rank.run;
+  }
+  std::string out;
+  for (const recipes::Finding& slow : recipes::SlowRanks(work)) {
+    out += Concat("  ", slow.severity, ": ", recipes::TextOf(slow, kLanguage), "\n");
+  }
+  const std::vector<std::string> names = RankNames(ranks);
+  std::map<std::string, std::vector<std::pair<double, std::string>>> by_key;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    for (const recipes::Finding& finding : ranks[i].summary.findings) {
+      if (finding.rule != "coverage") continue;
+      by_key[finding.text_key].emplace_back(
+          finding.value,
+          Concat(finding.severity, ": ", names[i], ": ", recipes::TextOf(finding, kLanguage)));
+    }
+  }
+  for (const auto& [key, all] : by_key) {
+    out += Concat("  ", std::min_element(all.begin(), all.end())->second);
+    if (all.size() > 1) out += Concat(" (and ", std::to_string(all.size() - 1), " more)");
+    out += '\n';
+  }
+  return out.empty() ? out : Concat("Findings\n", out, "\n");
+}
+
+int64_t Dropped(std::span<const AnalysedRank> ranks) {
+  int64_t dropped = 0;
+  for (const AnalysedRank& rank : ranks) {
+    for (const recipes::Finding& finding : rank.summary.findings) {
+      if (finding.subject == "records_dropped") dropped += std::llround(finding.value);
+    }
+  }
+  return dropped;
+}
+
 // Issues of all ranks by code and advice; information only where something was lost.
 std::string Issues(std::span<const AnalysedRank> ranks) {
-  std::map<std::pair<std::string, std::string>, recipes::ImportIssue> sums;
+  std::map<std::pair<std::string, std::string>, recipes::Finding> sums;
   for (const AnalysedRank& rank : ranks) {
-    for (const recipes::ImportIssue& issue : rank.summary.issues) {
-      if (issue.severity == "info") continue;
-      const auto [sum, is_new] = sums.try_emplace({issue.code, issue.advice}, issue);
-      if (!is_new) sum->second.count += issue.count;
+    for (const recipes::Finding& issue : rank.summary.findings) {
+      if (issue.rule != "import_issue" || issue.severity == "info") continue;
+      const auto [sum, is_new] = sums.try_emplace({issue.subject, issue.arguments[2]}, issue);
+      if (!is_new) sum->second.value += issue.value;
+      sum->second.arguments[1] = std::to_string(std::llround(sum->second.value));
     }
   }
   std::string out;
   for (const auto& [key, sum] : sums) {
-    out += Concat("  ", sum.severity, ": ", sum.code, " (", std::to_string(sum.count),
-                  "): ", sum.advice, "\n");
+    out += Concat("  ", sum.severity, ": ", recipes::TextOf(sum, kLanguage), "\n");
   }
   return out.empty() ? out : Concat("\nProblems with the captures\n", out);
 }
@@ -163,16 +226,14 @@ std::string Issues(std::span<const AnalysedRank> ranks) {
 
 std::string RenderSummary(std::span<const AnalysedRank> ranks) {
   if (ranks.empty()) return {};
-  std::string out = Steps(ranks);
+  std::string out = Concat(Covered(ranks), Findings(ranks), Steps(ranks));
   const std::vector<NamedTime> operators = Sum(ranks, &RankSummary::operators);
   int64_t all_ns = 0;
   for (const NamedTime& item : operators) all_ns += item.total_ns;
   out += Top("Operators by device time (all ranks)", operators, all_ns);
   out += Top("Modules by device time, forward (all ranks)", Sum(ranks, &RankSummary::modules), 0);
   out += Memory(ranks);
-  int64_t dropped = 0;
-  for (const AnalysedRank& rank : ranks) dropped += rank.summary.dropped_records;
-  out += Concat("\nDropped records: ", std::to_string(dropped), "\n");
+  out += Concat("\nDropped records: ", std::to_string(Dropped(ranks)), "\n");
   out += Issues(ranks);
   out += "\nFiles\n";
   for (const AnalysedRank& rank : ranks) {

@@ -21,7 +21,9 @@ namespace sonde::recipes {
   R(kCommunication)       \
   R(kCommunicationMatrix) \
   R(kTopModules)          \
-  R(kServingSummary)
+  R(kServingSummary)      \
+  R(kCoverage)            \
+  R(kFinding)
 
 #define SONDE_RECIPE(name) extern const Recipe name##Recipe;
 SONDE_RECIPES(SONDE_RECIPE)

@@ -13,6 +13,7 @@ Result<HttpAnswer> HandleCancel(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleCounter(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleEvents(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleExport(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleFindings(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleFlame(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleLive(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleLiveStart(Session& session, const HttpRequest& request);
@@ -49,6 +50,7 @@ constexpr std::array kHandlers = {
     Handler{"GET", "/api/occurrences", &HandleOccurrences},
     Handler{"POST", "/api/open", &HandleOpen},
     Handler{"GET", "/api/progress", &HandleProgress},
+    Handler{"GET", "/api/findings", &HandleFindings},
     Handler{"GET", "/api/recipe", &HandleRecipe},
     Handler{"GET", "/api/recipes", &HandleRecipes},
     Handler{"GET", "/api/schema", &HandleSchema},

@@ -438,6 +438,15 @@ TEST_F(HandlersTest, ResultsComeWithTheirMeaningAndALimit) {
   ASSERT_TRUE(sql.ok()) << sql.status().message();
 }
 
+TEST_F(HandlersTest, FindingsSpeakTheLanguageThatIsAsked) {
+  const auto english = Ask("/api/findings", {{"lang", "en"}});
+  ASSERT_TRUE(english.ok()) << english.status().message();
+  const auto chinese = Ask("/api/findings", {{"lang", "zh"}});
+  ASSERT_TRUE(chinese.ok()) << chinese.status().message();
+  ASSERT_NE(english->body.find(R"("rule":")"), std::string::npos) << english->body;
+  EXPECT_NE(english->body, chinese->body);
+}
+
 TEST_F(HandlersTest, EventsTellTheRevisionAndEnd) {
   auto answer = Ask("/api/events", {});
   ASSERT_TRUE(answer.ok());

@@ -172,6 +172,19 @@
   F(bool, complete, "false: there are more rows than were asked for")  \
   F(int64_t, elapsed, "time of the analysis in nanoseconds, when it was made")
 
+#define SONDE_FIELDS_FINDING(F)                                           \
+  F(int32_t, trace, "trace id, -1: of several")                           \
+  F(int32_t, rank, "that it is about, -1 none")                           \
+  F(std::string, rule, "slow_rank, coverage, import_issue, slow_request") \
+  F(std::string, severity, "error, warning or info")                      \
+  F(double, confidence, "0 to 1; 1: it was counted and not concluded")    \
+  F(std::string, subject, "a code, a request, what is covered")           \
+  F(double, value, "what was measured")                                   \
+  F(std::string, unit, "of value and limit")                              \
+  F(double, limit, "from which on the rule speaks")                       \
+  F(std::string, text, "in the language that was asked for")              \
+  F(std::string, evidence, "statement whose rows show it, may be empty")
+
 #define SONDE_FIELDS_SCHEMA_TABLE(F)       \
   F(std::string, name, "of the table")     \
   F(std::string, meaning, "what a row is") \
@@ -203,6 +216,7 @@
   M(TableMessage, SONDE_FIELDS_TABLE)                \
   M(ResultColumnMessage, SONDE_FIELDS_RESULT_COLUMN) \
   M(ResultMessage, SONDE_FIELDS_RESULT)              \
+  M(FindingMessage, SONDE_FIELDS_FINDING)            \
   M(SchemaTableMessage, SONDE_FIELDS_SCHEMA_TABLE)   \
   M(ErrorMessage, SONDE_FIELDS_ERROR)
 

@@ -55,7 +55,8 @@ struct SlowRequest {
   int64_t preemptions = 0;
   int64_t prompt_tokens = 0;
   int64_t output_tokens = 0;
-  std::string reason;  // in words
+  std::vector<std::string> reason_parts;  // key of the text and its arguments (finding/texts.inc)
+  std::string reason;                     // in English
 };
 
 struct ServingSummary {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "recipes/finding/finding.h"
 
 namespace sonde::recipes {
 namespace {
@@ -59,7 +60,10 @@ class Explainer {
     request.prompt_tokens = std::max<int64_t>(row.prompt_tokens, 0);
     request.output_tokens = row.output_tokens;
     AddSteps(row, request);
-    request.reason = Reason(request);
+    request.reason_parts = Reason(request);
+    request.reason = FilledText(request.reason_parts[0],
+                                {request.reason_parts.begin() + 1, request.reason_parts.end()},
+                                Language::kEnglish);
     return request;
   }
 
@@ -152,37 +156,37 @@ class Explainer {
     request.host_gap_ns = std::max<int64_t>(served_ns - running_ns, 0);
   }
 
-  // The greatest part that is worth a word; a request without any is long because it is long.
-  std::string Reason(const SlowRequest& request) const {
-    constexpr int64_t kWorthNaming = 4;  // a quarter of the whole
+  // The greatest part that is worth a word; a request without any is long because it is long. A key
+  // of finding/texts.inc with its arguments.
+  std::vector<std::string> Reason(const SlowRequest& request) const {
     struct Candidate {
       int64_t ns;
-      std::string words;
+      std::vector<std::string> words;
     };
-    std::vector<Candidate> candidates = {
-        {request.front_end_ns,
-         Concat("front-end: ", Ms(request.front_end_ns), " until it was tokenized")},
-        {request.hand_over_ns, Concat("the engine was busy for ", Ms(request.hand_over_ns),
-                                      " before it took the request")},
-        {request.queue_ns, Concat("queued for ", Ms(request.queue_ns))},
-        {request.prefill_ns, Concat("long prefill: ", Ms(request.prefill_ns), " for ",
-                                    std::to_string(request.prompt_tokens), " tokens")},
-        {request.interference_ns,
-         Concat("waited ", Ms(request.interference_ns), " for prefills of others")},
-        {request.long_step_ns - usual_ns_,
-         Concat("one step took ", Ms(request.long_step_ns), ", usual are ", Ms(usual_ns_))},
-        {request.communication_ns, Concat("ranks communicated for ", Ms(request.communication_ns))},
-        {request.host_gap_ns, Concat("host gaps: no step ran for ", Ms(request.host_gap_ns))},
+    const auto part = [](std::string_view key, int64_t ns) {
+      return Candidate{ns, {Concat("slow_request.", key), Ms(ns)}};
     };
+    std::vector<Candidate> candidates = {part("front_end", request.front_end_ns),
+                                         part("hand_over", request.hand_over_ns),
+                                         part("queue", request.queue_ns),
+                                         part("prefill", request.prefill_ns),
+                                         part("interference", request.interference_ns),
+                                         part("long_step", request.long_step_ns),
+                                         part("communication", request.communication_ns),
+                                         part("host_gap", request.host_gap_ns)};
+    candidates[3].words.push_back(std::to_string(request.prompt_tokens));
+    candidates[5].words.push_back(Ms(usual_ns_));
+    candidates[5].ns -= usual_ns_;
     if (request.preemptions > 0) {
-      return Concat("preempted ", std::to_string(request.preemptions),
-                    request.preemptions == 1 ? " time" : " times");
+      return {request.preemptions == 1 ? "slow_request.preempted" : "slow_request.preempted_often",
+              std::to_string(request.preemptions)};
     }
     const auto greatest =
         std::max_element(candidates.begin(), candidates.end(),
                          [](const Candidate& a, const Candidate& b) { return a.ns < b.ns; });
-    if (greatest->ns * kWorthNaming >= request.e2e_ns) return greatest->words;
-    return Concat("many tokens: ", std::to_string(request.output_tokens));
+    const auto least_ns = kReasonShare.value * static_cast<double>(request.e2e_ns);
+    if (static_cast<double>(greatest->ns) >= least_ns) return greatest->words;
+    return {"slow_request.tokens", std::to_string(request.output_tokens)};
   }
 
   const store::RowTables& tables_;

@@ -63,10 +63,9 @@ RankSummary Summarise(const DeviceView& view) {
     summary.modules.push_back({std::move(name), row.calls, row.device_total_ns});
   }
   summary.peak_memory_bytes = PeakMemory(data);
-  summary.issues = data.issues;
-  for (const ImportIssue& issue : data.issues) {
-    if (issue.code == "records_dropped") summary.dropped_records += issue.count;
-  }
+  summary.coverage = Coverage(view);
+  summary.findings = FindingsOf(view);
+  summary.work = WorkOf(view);
   return summary;
 }
 

@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "recipes/coverage/coverage.h"
+#include "recipes/finding/finding.h"
+#include "recipes/finding/slow_rank.h"
 #include "recipes/step_trace/step_trace.h"
 #include "recipes/trace/device_view.h"
 
@@ -32,8 +35,9 @@ struct RankSummary {
   std::vector<NamedTime> operators;  // by total, descending
   std::vector<NamedTime> modules;
   int64_t peak_memory_bytes = -1;  // -1: not recorded
-  int64_t dropped_records = 0;
-  std::vector<ImportIssue> issues;
+  std::vector<CoverageRow> coverage;
+  std::vector<Finding> findings;
+  RankWork work;
 };
 
 RankSummary Summarise(const DeviceView& view);

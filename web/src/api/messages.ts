@@ -300,6 +300,31 @@ export interface ResultMessage {
   elapsed: number;
 }
 
+export interface FindingMessage {
+  /** trace id, -1: of several */
+  trace: number;
+  /** that it is about, -1 none */
+  rank: number;
+  /** slow_rank, coverage, import_issue, slow_request */
+  rule: string;
+  /** error, warning or info */
+  severity: string;
+  /** 0 to 1; 1: it was counted and not concluded */
+  confidence: number;
+  /** a code, a request, what is covered */
+  subject: string;
+  /** what was measured */
+  value: number;
+  /** of value and limit */
+  unit: string;
+  /** from which on the rule speaks */
+  limit: number;
+  /** in the language that was asked for */
+  text: string;
+  /** statement whose rows show it, may be empty */
+  evidence: string;
+}
+
 export interface SchemaTableMessage {
   /** of the table */
   name: string;

@@ -1,0 +1,165 @@
+#include "recipes/finding/finding.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/host/json_writer.h"
+#include "base/strings.h"
+#include "recipes/coverage/coverage.h"
+#include "recipes/recipe.h"
+#include "recipes/serving_summary/serving_summary.h"
+
+namespace sonde::recipes {
+namespace {
+
+using base::Concat;
+
+struct Text {
+  std::string_view key;
+  std::string_view english;
+  std::string_view chinese;
+};
+#define TEXT(key, english, chinese) Text{key, english, chinese},
+#define LIMIT(name, value, unit, source)
+constexpr Text kTexts[] = {
+#include "recipes/finding/texts.inc"
+};
+#undef LIMIT
+#undef TEXT
+
+std::string Fixed(double value, int decimals) {
+  char buffer[400];
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
+  return {buffer, end.ptr};
+}
+
+// An argument of its own words, in the language.
+std::string ArgumentText(const std::string& argument, Language language) {
+  if (!argument.starts_with('@')) return argument;
+  const auto parts = base::Split(std::string_view(argument).substr(1), '|');
+  return FilledText(parts[0], {parts.begin() + 1, parts.end()}, language);
+}
+
+// Issues of one code and advice are one finding.
+void AddIssues(const TraceData& data, std::vector<Finding>& findings) {
+  std::map<std::pair<std::string_view, std::string_view>, Finding> sums;
+  for (const ImportIssue& issue : data.issues) {
+    Finding& sum = sums[{issue.code, issue.advice}];
+    sum.rule = "import_issue";
+    sum.severity = issue.severity;
+    sum.subject = issue.code;
+    sum.value += static_cast<double>(issue.count);
+    sum.text_key = sum.rule;
+    sum.arguments = {issue.code, Fixed(sum.value, 0), issue.advice};
+    sum.evidence = Concat("SELECT * FROM import_issue WHERE code = '", issue.code, "'");
+  }
+  for (auto& [key, sum] : sums) findings.push_back(std::move(sum));
+}
+
+void AddCoverage(const DeviceView& view, std::vector<Finding>& findings) {
+  for (const CoverageRow& row : Coverage(view)) {
+    const double share = row.share_percent / 100;
+    if (share >= kCoverageShare.value) continue;
+    Finding finding;
+    finding.rule = "coverage";
+    finding.severity = "warning";
+    finding.subject = row.what;
+    finding.value = row.share_percent;
+    finding.unit = "%";
+    finding.limit = 100 * kCoverageShare.value;
+    finding.text_key = Concat("coverage.", row.what);
+    // Rounded down: not all that there is must not read as all.
+    finding.arguments = {Fixed(std::floor(share * 1000) / 10, 1)};
+    finding.evidence = "SELECT * FROM coverage";
+    findings.push_back(std::move(finding));
+  }
+}
+
+void AddSlowRequests(const DeviceView& view, std::vector<Finding>& findings) {
+  if (view.data->tables == nullptr || !HasServing(*view.data->tables)) return;
+  const ServingSummary summary = SummariseServing(*view.data->tables);
+  double middle_ns = 0;
+  for (const Distribution& one : summary.latencies) {
+    if (one.name == "E2E") middle_ns = one.p50_ns;
+  }
+  for (const SlowRequest& request : summary.slowest) {
+    const auto ns = static_cast<double>(request.e2e_ns);
+    if (ns <= middle_ns) continue;
+    Finding finding;
+    finding.rule = "slow_request";
+    finding.severity = "info";
+    finding.confidence = 0.5;  // parts of a request may overlap
+    finding.subject = request.name;
+    finding.value = ns / 1e6;
+    finding.unit = "ms";
+    finding.limit = middle_ns / 1e6;
+    finding.text_key = finding.rule;
+    finding.arguments = {request.name, Fixed(finding.value, 1),
+                         Concat("@", base::Join(request.reason_parts, "|"))};
+    finding.evidence = Concat("SELECT * FROM request WHERE name = '",
+                              base::ReplaceAll(request.name, "'", "''"), "'");
+    findings.push_back(std::move(finding));
+  }
+}
+
+void Run(const DeviceView& view, store::RowSink& rows) {
+  for (const Finding& finding : FindingsOf(view)) WriteFinding(finding, rows);
+}
+
+}  // namespace
+
+std::string FilledText(std::string_view key, const std::vector<std::string>& arguments,
+                       Language language) {
+  const auto* text = std::find_if(std::begin(kTexts), std::end(kTexts),
+                                  [&](const Text& t) { return t.key == key; });
+  if (text == std::end(kTexts)) return {};
+  std::string out;
+  std::string_view rest = language == Language::kEnglish ? text->english : text->chinese;
+  for (size_t at = rest.find('{'); at != std::string_view::npos; at = rest.find('{')) {
+    const size_t end = rest.find('}', at);
+    CHECK(end != std::string_view::npos, "a text of a finding has an open brace");
+    const auto index = base::ParseUint64(rest.substr(at + 1, end - at - 1));
+    out += rest.substr(0, at);
+    if (index && *index < arguments.size()) out += ArgumentText(arguments[*index], language);
+    rest.remove_prefix(end + 1);
+  }
+  return out.append(rest);
+}
+
+std::string TextOf(const Finding& finding, Language language) {
+  return FilledText(finding.text_key, finding.arguments, language);
+}
+
+void WriteFinding(const Finding& finding, store::RowSink& rows) {
+  base::JsonWriter json(nullptr);
+  json.BeginArray();
+  for (const std::string& argument : finding.arguments) {
+    json.String(ArgumentText(argument, Language::kEnglish));
+  }
+  json.EndArray();
+  const std::string arguments = json.Take();
+  const std::string message = TextOf(finding, Language::kEnglish);
+  FindingRow{finding.rule,  finding.severity, finding.confidence, finding.rank,
+             finding.step,  finding.subject,  finding.value,      finding.unit,
+             finding.limit, finding.text_key, arguments,          finding.evidence,
+             message}
+      .Write(rows);
+}
+
+std::vector<Finding> FindingsOf(const DeviceView& view) {
+  std::vector<Finding> findings;
+  AddCoverage(view, findings);
+  AddIssues(*view.data, findings);
+  AddSlowRequests(view, findings);
+  for (Finding& finding : findings) finding.rank = view.settings.rank.value_or(-1);
+  return findings;
+}
+
+extern const Recipe kFindingRecipe;
+const Recipe kFindingRecipe = {&kFinding, kFindingNeeds, &Run};
+
+}  // namespace sonde::recipes

@@ -1,0 +1,66 @@
+// GET /api/findings?lang=en|zh: what the analyses of all traces that are ready have to say, what
+// weighs most first.
+#include <algorithm>
+
+#include "base/strings.h"
+#include "recipes/finding/slow_rank.h"
+#include "serve/handlers.h"
+
+namespace sonde::serve {
+namespace {
+
+using recipes::Finding;
+
+FindingMessage MessageOf(const Finding& finding, int32_t trace, recipes::Language language) {
+  FindingMessage message;
+  message.trace = trace;
+  message.rank = static_cast<int32_t>(finding.rank);
+  message.rule = finding.rule;
+  message.severity = finding.severity;
+  message.confidence = finding.confidence;
+  message.subject = finding.subject;
+  message.value = finding.value;
+  message.unit = finding.unit;
+  message.limit = finding.limit;
+  message.text = recipes::TextOf(finding, language);
+  message.evidence = finding.evidence;
+  return message;
+}
+
+int Weight(const FindingMessage& message) {
+  return message.severity == "error" ? 0 : message.severity == "warning" ? 1 : 2;
+}
+
+}  // namespace
+
+Result<HttpAnswer> HandleFindings(Session& session, const HttpRequest& request) {
+  const bool is_chinese = request.Text("lang") == "zh";
+  const auto language = is_chinese ? recipes::Language::kChinese : recipes::Language::kEnglish;
+  const auto ready = session.Ready();
+  std::string key = base::Concat("findings/", is_chinese ? "zh" : "en");
+  for (const auto& trace : ready) key += "/" + std::to_string(trace->store->store_id());
+  HttpAnswer answer{.body = session.Remembered(key)};
+  if (!answer.body.empty()) return answer;
+  std::vector<FindingMessage> messages;
+  std::vector<recipes::RankWork> work;
+  for (const auto& trace : ready) {
+    SONDE_ASSIGN_OR_RETURN(const recipes::TraceFindings found, recipes::FindingsOf(*trace->store));
+    for (const Finding& finding : found.findings) {
+      messages.push_back(MessageOf(finding, trace->id, language));
+    }
+    work.push_back(found.work);
+    work.back().rank = trace->label.rank;
+    work.back().run = trace->label.run;
+  }
+  for (const Finding& finding : recipes::SlowRanks(work)) {
+    messages.push_back(MessageOf(finding, -1, language));
+  }
+  std::stable_sort(messages.begin(), messages.end(), [](const auto& a, const auto& b) {
+    return std::pair(Weight(a), a.trace) < std::pair(Weight(b), b.trace);
+  });
+  answer.body = ToJson(messages);
+  session.Remember(key, answer.body);
+  return answer;
+}
+
+}  // namespace sonde::serve
