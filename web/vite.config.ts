@@ -19,10 +19,12 @@ function compress() {
   };
 }
 
-/** Of a running `sonde view --port 8017 PATH`; it refuses requests of other origins. */
+/** Of a running `sonde view`, by the address that it printed; it refuses requests of other origins. */
+const view = new URL(process.env["SONDE_VIEW"] ?? "http://127.0.0.1:8017");
 const api = {
-  target: process.env["SONDE_VIEW"] ?? "http://127.0.0.1:8017",
+  target: view.origin,
   changeOrigin: true,
+  headers: { cookie: `sonde_token_${view.port}=${view.searchParams.get("token") ?? ""}` },
   configure: (proxy: { on(event: "proxyReq", listener: (request: ClientRequest) => void): void }) =>
     proxy.on("proxyReq", (request) => request.removeHeader("origin")),
 };

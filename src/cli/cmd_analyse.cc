@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -130,7 +131,11 @@ size_t AnalyseCaptures(const std::vector<job::Trace>& captures, const Options& o
   for (const job::Trace& trace : captures) sources.push_back(trace.source);
   const std::vector<std::string> folders = OutputFolders(sources, options.output_folder);
   std::vector<AnalysedRank> results(captures.size());
-  base::ProgressBar progress("Parsing", captures.size());
+  const char* quiet = std::getenv(kQuietVariable);
+  using Mode = base::ProgressBar::Options::Mode;
+  const bool is_quiet = quiet != nullptr && std::string_view(quiet) == "1";
+  base::ProgressBar progress("Parsing", captures.size(),
+                             {.mode = is_quiet ? Mode::kSilent : Mode::kAuto});
   const auto analyse = [&](const job::Trace& trace, size_t place) -> Status {
     AnalyseOptions own = all_options;
     own.threads = std::max(1, cores / at_a_time);

@@ -192,8 +192,12 @@ void AnalyseCaptures(const Context& context, const RunOptions& options, const Ru
   for (const std::string& type : options.export_types) {
     words.insert(words.end(), {"--export-type", type});
   }
-  const Result<ProgramEnd> end =
-      Supervise({.path = words.front(), .words = words, .variables = {}, .stdout_to_stderr = true});
+  const bool is_quiet = options.quiet.value_or(false);
+  const Result<ProgramEnd> end = Supervise({.path = words.front(),
+                                            .words = words,
+                                            .variables = {{kQuietVariable, is_quiet ? "1" : "0"}},
+                                            .stdout_to_stderr = !is_quiet,
+                                            .without_stdout = is_quiet});
   if (end.ok() && end->exit_status == 0) return;
   // The parser said itself what was wrong; here only what remains and how to go on.
   std::erase_if(captures, &IsAnalysed);

@@ -150,12 +150,15 @@ CommandAction Declare(CLI::App& app) {
   app.add_option("PATH", options->paths,
                  "Trace files, span folders, store files or folders of several ranks; more can be "
                  "opened on the page");
+  // One value each, however often they are given: what follows is a PATH.
   app.add_option("--root", options->roots,
                  "The page may open what lies in this folder; the folders of PATH always, without "
-                 "PATH the current one");
+                 "PATH the current one")
+      ->allow_extra_args(false);
   app.add_option("--live", options->live,
                  "Control address of a program under sonde run --control: the page starts and "
-                 "stops its recording");
+                 "stops its recording")
+      ->allow_extra_args(false);
   app.add_option("--live-list", options->live_list,
                  "File that tells such addresses, as processes under sonde run write it")
       ->group("");

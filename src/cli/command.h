@@ -58,6 +58,9 @@ struct Command {
 
 // Prints "sonde: error: <message>" on one line of standard error.
 void PrintError(std::string_view message);
+// Where this variable is 1 nothing but errors is said on standard error: sonde run --quiet, and
+// what it starts.
+inline constexpr const char* kQuietVariable = "SONDE_QUIET";
 // Prints "sonde: <message>" on one line of standard error: something the user should know.
 void PrintNotice(std::string_view message);
 // Prints the error and where to find help; returns kExitUsage.

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include "base/strings.h"
@@ -266,7 +267,10 @@ int DispatchWords(std::span<const Command> commands, std::span<const std::string
 }  // namespace
 
 void PrintError(std::string_view message) { PrintLine("sonde: error: ", message); }
-void PrintNotice(std::string_view message) { PrintLine("sonde: ", message); }
+void PrintNotice(std::string_view message) {
+  const char* quiet = std::getenv(kQuietVariable);
+  if (quiet == nullptr || std::string_view(quiet) != "1") PrintLine("sonde: ", message);
+}
 
 int WrongUsage(const Context& context, std::string_view message) {
   const std::string_view space = context.command_name.empty() ? "" : " ";

@@ -130,6 +130,7 @@ Result<ProgramEnd> Supervise(const ProgramStart& start) {
   const pid_t child = fork();
   if (child == 0) {
     if (start.stdout_to_stderr) dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (start.without_stdout) dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
     BecomeProgram(start.path.c_str(), word_pointers.data(), as_script, environment_pointers.data(),
                   before, parent, report[1]);
   }

@@ -30,6 +30,7 @@ struct ProgramStart {
   std::vector<std::string> words = {};  // the first is the program's name as it sees it
   EnvironmentVariables variables = {};  // added to the environment
   bool stdout_to_stderr = false;
+  bool without_stdout = false;  // what it prints there goes nowhere
 };
 
 // Starts the program, waits for its end, and hands on SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1 and

@@ -210,6 +210,39 @@ TEST_F(HandlersTest, AreaSumsOverRanks) {
       << flame;
 }
 
+// From the middle of the first inner op to the middle of the second: 150 of outer's 1000 ns lie
+// before, 350 behind; what ended before, or begins behind, is not in it.
+TEST_F(HandlersTest, SumsOfAWindowHoldWhatLiesInIt) {
+  const int64_t zero = session_->Describe().traces[0].begin;
+  const auto in = [&](int64_t begin, int64_t end) {
+    return std::map<std::string, std::string>{{"lanes", Lane(0)},
+                                              {"begin", std::to_string(zero + begin)},
+                                              {"end", std::to_string(zero + end)}};
+  };
+  const std::string area = Body("/api/area", in(250, 650));
+  EXPECT_NE(area.find(R"({"name":"outer","count":1,"total":400,"self":100,"min":400,"max":400})"),
+            std::string::npos)
+      << area;
+  EXPECT_NE(area.find(R"({"name":"inner","count":1,"total":150,"self":150,"min":150,"max":150})"),
+            std::string::npos)
+      << area;
+  const std::string flame = Body("/api/flame", in(250, 650));
+  EXPECT_NE(flame.find(R"({"parent":-1,"name":"outer","total":400,"self":100,"count":1})"),
+            std::string::npos)
+      << flame;
+  // A slice that ends where the window begins lies outside of it.
+  const std::string after = Body("/api/area", in(400, 450));
+  EXPECT_EQ(after.find("inner"), std::string::npos) << after;
+  EXPECT_EQ(Body("/api/occurrences",
+                 [&] {
+                   auto more = in(400, 450);
+                   more["name"] = "inner";
+                   return more;
+                 }())
+                .find(R"("total":0)"),
+            1U);
+}
+
 TEST_F(HandlersTest, StatementsReadOnlyTheTraces) {
   const auto sql = [&](const std::string& text, const std::string& trace = "0") {
     return Body("/api/sql", {{"trace", trace}}, text, "POST");

@@ -216,6 +216,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       --shared_.streams;
       answer = Refusal(503, "too many pages are open: close some");
     }
+    if (request_.accepts_gzip) PackAnswer(*answer);
     asio::post(shared_.network, [self = shared_from_this(),
                                  taken = std::make_shared<HttpAnswer>(*std::move(answer))] {
       self->Write(*taken, self->keep_alive_);

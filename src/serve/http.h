@@ -58,7 +58,7 @@ struct HttpAnswer {
   std::string body = {};
   // Constant memory sent as it is, in place of `body`.
   std::string_view constant = {};
-  bool constant_is_gzip = false;
+  bool is_gzip = false;  // its bytes are packed
   std::vector<std::pair<std::string, std::string>> headers = {};
   // An endless answer: gives the next piece, empty to look whether the client is still there;
   // false ends it.

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -38,8 +40,15 @@ class HttpTest : public ::testing::Test {
       SONDE_ASSIGN_OR_RETURN(const int64_t value, request.Int("n"));
       return HttpAnswer{.body = std::to_string(value)};
     }
+    if (request.path == "/long") return HttpAnswer{.type = request.Text("type"), .body = Long()};
     return HttpAnswer{.body = Concat(request.method, " ", request.path, " ", request.Text("a"), " ",
                                      request.body)};
+  }
+
+  static std::string Long() {
+    std::string text;
+    for (int i = 0; i < 20'000; ++i) text += Concat("[", std::to_string(i * 7919), ",\"name\"],");
+    return text;
   }
 
   int Connect() const {
@@ -99,6 +108,42 @@ TEST_F(HttpTest, FailuresHaveAStatusAndALine) {
   EXPECT_EQ(StatusOf(Get("/number?n=x")), 400);
   EXPECT_EQ(StatusOf(Get("/number?n=99999999999999999999")), 400);
   EXPECT_EQ(StatusOf(Get("/number?n=-5")), 200);
+}
+
+std::string Unpacked(std::string_view packed) {
+  z_stream stream = {};
+  EXPECT_EQ(inflateInit2(&stream, 16 + MAX_WBITS), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::string text;
+  std::array<char, 65536> piece = {};
+  int code = Z_OK;
+  while (code == Z_OK) {
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = piece.size();
+    code = inflate(&stream, Z_NO_FLUSH);
+    text.append(piece.data(), piece.size() - stream.avail_out);
+  }
+  EXPECT_EQ(code, Z_STREAM_END);
+  inflateEnd(&stream);
+  return text;
+}
+
+TEST_F(HttpTest, PacksTextsCheaplyWhereTheClientTakesIt) {
+  Start({});
+  const std::string browser = "Accept-Encoding: gzip, deflate, br\r\n";
+  for (const char* type : {"application/json", "text/csv"}) {
+    const std::string answer = Get(Concat("/long?type=", type), browser);
+    EXPECT_NE(answer.find("Content-Encoding: gzip"), std::string::npos) << answer.substr(0, 400);
+    const std::string body = answer.substr(answer.find("\r\n\r\n") + 4);
+    EXPECT_LT(body.size(), Long().size() / 2);
+    EXPECT_EQ(Unpacked(body), Long());
+  }
+  // As it is: to who does not take it, of what is packed already, and what is short.
+  EXPECT_TRUE(Get("/long?type=application/json").ends_with(Long()));
+  EXPECT_TRUE(Get("/long?type=application/octet-stream", browser).ends_with(Long()));
+  EXPECT_TRUE(Get("/x?a=b", browser).ends_with("GET /x b "));
+  EXPECT_TRUE(Get("/fail", browser).ends_with(R"({"error":"not here"})"));
 }
 
 TEST_F(HttpTest, RefusesForeignNamesAndOrigins) {

@@ -1,6 +1,7 @@
 #include "serve/http_text.h"
 
 #include <sys/random.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,7 @@ namespace {
 using base::Concat;
 
 constexpr size_t kMaxTarget = 8192;
+constexpr size_t kLeastPacked = 1400;  // bytes: less fits into one packet anyhow
 
 bool SameText(std::string_view a, std::string_view b) {
   // Takes as long for a wrong token as for the right one.
@@ -200,6 +202,33 @@ int HttpStatusOf(StatusCode code) {
   }
 }
 
+void PackAnswer(HttpAnswer& answer) {
+  const bool is_text =
+      answer.type.starts_with("application/json") || answer.type.starts_with("text/");
+  if (!is_text || answer.is_gzip || answer.stream || answer.body.size() < kLeastPacked ||
+      answer.body.size() > UINT32_MAX / 2) {
+    return;
+  }
+  constexpr int kGzip = 16;
+  constexpr int kMemoryLevel = 8;
+  z_stream stream = {};
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzip + MAX_WBITS, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    return;  // no memory for it: as it is
+  }
+  std::string packed(deflateBound(&stream, answer.body.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(answer.body.data());
+  stream.avail_in = static_cast<uInt>(answer.body.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const int code = deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  if (code != Z_STREAM_END) return;
+  answer.body = std::move(packed);
+  answer.is_gzip = true;
+}
+
 std::string AnswerHead(const HttpAnswer& answer, std::optional<size_t> length, bool keep_alive) {
   std::string head =
       Concat("HTTP/1.1 ", std::to_string(answer.status), " ", ReasonOf(answer.status), "\r\n");
@@ -210,7 +239,7 @@ std::string AnswerHead(const HttpAnswer& answer, std::optional<size_t> length, b
     AppendHeader(head, "Transfer-Encoding", "chunked");
   }
   AppendHeader(head, "X-Content-Type-Options", "nosniff");
-  if (answer.constant_is_gzip && !answer.constant.empty()) {
+  if (answer.is_gzip) {
     AppendHeader(head, "Content-Encoding", "gzip");
   }
   bool names_cache = false;

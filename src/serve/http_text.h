@@ -43,6 +43,10 @@ std::string TokenCookie(const HttpOptions& options, int port);
 
 int HttpStatusOf(StatusCode code);
 
+// Packs a text of some length by gzip at its lowest level, a fiftieth of what Brotli takes at its
+// highest; other answers stay as they are.
+void PackAnswer(HttpAnswer& answer);
+
 // Status line and headers, the empty line included. `length` absent: in pieces (chunked).
 std::string AnswerHead(const HttpAnswer& answer, std::optional<size_t> length, bool keep_alive);
 

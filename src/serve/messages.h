@@ -103,10 +103,12 @@
   F(std::string, key, "name of the fact")                \
   F(std::string, value, "its value")
 
-#define SONDE_FIELDS_FLOW_END(F)                       \
-  F(std::string, kind, "of the flow")                  \
-  F(bool, out, "the flow goes from the slice to this") \
-  F(SliceRefMessage, slice, "the other end")
+#define SONDE_FIELDS_FLOW_END(F)                                        \
+  F(std::string, kind, "of the flow")                                   \
+  F(bool, out, "the flow goes from the slice to this")                  \
+  F(SliceRefMessage, slice, "the other end")                            \
+  F(int64_t, step, "number of the step that the other end is, -1 none") \
+  F(int32_t, rank, "that it ran on, -1 none")
 
 #define SONDE_FIELDS_SLICE(F)                                   \
   F(SliceRefMessage, slice, "itself")                           \

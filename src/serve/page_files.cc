@@ -80,7 +80,7 @@ Result<HttpAnswer> PageFile(const HttpRequest& request) {
     answer.headers.emplace_back("Referrer-Policy", "no-referrer");
     if (request.accepts_gzip) {
       answer.constant = file.gzip;
-      answer.constant_is_gzip = true;
+      answer.is_gzip = true;
     } else {
       SONDE_ASSIGN_OR_RETURN(answer.body, Inflate(file.gzip));
     }

@@ -100,8 +100,14 @@ std::string AreaCondition(const Trace& trace, const std::vector<int32_t>& tracks
     on_lanes = Concat("(", on_lanes, " OR slice_id IN (SELECT slice_id FROM device_task_ WHERE ",
                       "track_id IN (", base::Join(streams, ","), ")))");
   }
+  const std::string begin = std::to_string(window.begin + trace.base_ns);
   return Concat(on_lanes, " AND ts < ", std::to_string(window.end + trace.base_ns),
-                " AND ts + greatest(dur, 0) >= ", std::to_string(window.begin + trace.base_ns));
+                " AND (ts >= ", begin, " OR ts + greatest(dur, 0) > ", begin, ")");
+}
+
+std::string ClippedDuration(const Trace& trace, const Window& window) {
+  return Concat("(least(ts + greatest(dur, 0), ", std::to_string(window.end + trace.base_ns),
+                ") - greatest(ts, ", std::to_string(window.begin + trace.base_ns), "))");
 }
 
 Result<std::vector<TracksOfTrace>> GroupLanes(const Session& session,

@@ -37,9 +37,13 @@ struct Window {
 };
 Result<Window> ParseWindow(const HttpRequest& request);
 
-// "track_id IN (...) AND ts < ... AND ts + greatest(dur, 0) >= ..." for the lanes of one trace.
+// "track_id IN (...) AND ts < ... AND ..." for the lanes of one trace: what begins in the window,
+// or reaches into it.
 std::string AreaCondition(const Trace& trace, const std::vector<int32_t>& tracks,
                           const Window& window);
+
+// What of a slice lies in the window, nanoseconds: sums of a window hold nothing else.
+std::string ClippedDuration(const Trace& trace, const Window& window);
 
 // The tracks of the lanes, by trace; kNotFound for a trace that is not ready.
 struct TracksOfTrace {

@@ -50,6 +50,20 @@ def copy_capture(recorded, tmp_path):
     return tmp_path / "profile"
 
 
+def test_a_quiet_run_is_quiet_about_its_analysis_too(sonde, tmp_path):
+    """--quiet leaves out all but errors: the summary of what was recorded as well."""
+    program = tmp_path / "train.py"
+    program.write_text(PROGRAM)
+    command = [sonde, "run", "-q", "--profile-save-path", tmp_path / "profile", "--"]
+    done = subprocess.run(
+        [*map(str, command), sys.executable, str(program)],
+        capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("loss ") and done.stdout.count("\n") == 1
+    assert (span_of(tmp_path / "profile") / "ASCEND_PROFILER_OUTPUT" / "analyse.done").exists()
+
+
 def span_of(profile):
     (span,) = profile.glob("*_ascend_pt")
     return span

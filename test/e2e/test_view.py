@@ -131,6 +131,14 @@ def test_ends_while_browsers_listen_or_are_gone(view, trace):
         assert process.wait(30) == 0
 
 
+def test_a_root_is_one_folder_and_what_follows_a_path(view, trace, tmp_path):
+    (tmp_path / "more").mkdir()
+    with view("--root", tmp_path / "more", trace) as (_, address):
+        session = wait_until_ready(address)
+        assert [one["path"] for one in session["traces"]] == [str(trace)]
+        assert session["roots"] == sorted([str(tmp_path / "more"), str(tmp_path)])
+
+
 def test_says_what_is_wrong(run_sonde, one_error_line, tmp_path):
     one_error_line(run_sonde("view", tmp_path / "nothing"), 1, "there is no", "nothing")
     with socket.socket() as taken:

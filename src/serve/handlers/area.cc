@@ -1,4 +1,5 @@
-// GET /api/area?lanes=&begin=&end=: totals by name of the slices in an area of the timeline.
+// GET /api/area?lanes=&begin=&end=: totals by name of the slices in an area of the timeline, of
+// each what lies in the area.
 #include <algorithm>
 #include <map>
 
@@ -15,9 +16,8 @@ Status AddTotals(const TracksOfTrace& group, const Window& window,
                  std::map<std::string, TotalMessage>& totals) {
   const std::string area = AreaCondition(*group.trace, group.tracks, window);
   return group.trace->store->Scan(
-      Concat("WITH a AS (SELECT slice_id, name, parent_id, greatest(dur, 0) AS dur FROM slice_ "
-             "WHERE ",
-             area,
+      Concat("WITH a AS (SELECT slice_id, name, parent_id, ", ClippedDuration(*group.trace, window),
+             " AS dur FROM slice_ WHERE ", area,
              "), c AS (SELECT parent_id AS id, sum(dur)::BIGINT AS children FROM a GROUP BY 1) "
              "SELECT name, count(*), sum(dur)::BIGINT, "
              "sum(greatest(dur - coalesce(children, 0), 0))::BIGINT, min(dur), max(dur) "

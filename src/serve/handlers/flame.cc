@@ -23,18 +23,14 @@ class FlameBuilder {
   Status Add(const TracksOfTrace& group, const Window& window) {
     node_of_slice_.clear();
     const Trace& trace = *group.trace;
-    const int64_t begin = window.begin + trace.base_ns;
-    const int64_t end = window.end + trace.base_ns;
     return trace.store->Scan(
-        Concat("SELECT slice_id, parent_id, name, greatest(ts, ", std::to_string(begin),
-               "), least(ts + greatest(dur, 0), ", std::to_string(end), ") FROM slice_ WHERE ",
-               AreaCondition(trace, group.tracks, window), " ORDER BY slice_id LIMIT ",
-               std::to_string(kMaxSlices)),
+        Concat("SELECT slice_id, parent_id, name, ", ClippedDuration(trace, window),
+               " FROM slice_ WHERE ", AreaCondition(trace, group.tracks, window),
+               " ORDER BY slice_id LIMIT ", std::to_string(kMaxSlices)),
         [&](const store::Chunk& chunk) -> Status {
           for (size_t row = 0; row < chunk.rows(); ++row) {
             AddSlice(trace, chunk.Values<int32_t>(0)[row], chunk.Values<int32_t>(1)[row],
-                     chunk.Values<int32_t>(2)[row],
-                     chunk.Values<int64_t>(4)[row] - chunk.Values<int64_t>(3)[row]);
+                     chunk.Values<int32_t>(2)[row], chunk.Values<int64_t>(3)[row]);
           }
           slices_ += chunk.rows();
           return {};
@@ -59,9 +55,8 @@ class FlameBuilder {
         }));
     return trace.store->Scan(
         Concat(
-            "WITH a AS (SELECT slice_id, name, parent_id, greatest(dur, 0) AS dur FROM slice_ "
-            "WHERE ",
-            area,
+            "WITH a AS (SELECT slice_id, name, parent_id, ", ClippedDuration(trace, window),
+            " AS dur FROM slice_ WHERE ", area,
             "), c AS (SELECT parent_id AS id, sum(dur)::BIGINT AS children FROM a GROUP BY 1) "
             "SELECT f.stack_id, a.name, sum(greatest(a.dur - coalesce(children, 0), 0))::BIGINT, "
             "count(*) FROM a JOIN framework_op_ f USING (slice_id) LEFT JOIN c ON c.id = "

@@ -1,6 +1,8 @@
 // GET /api/slice?trace=&id=: everything that is known of one slice or mark.
 #include <algorithm>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
@@ -88,6 +90,11 @@ Status AddParents(const Trace& trace, int64_t id, SliceMessage& message) {
   return {};
 }
 
+void AddLink(std::string kind, bool out, SliceRefMessage slice, SliceMessage& message) {
+  message.flows.push_back(
+      {.kind = std::move(kind), .out = out, .slice = std::move(slice), .step = -1, .rank = -1});
+}
+
 // Pairs of a kind and the slice at the other end, as a statement gives them; one that an earlier
 // statement told of is not told again.
 Status AddFlows(const Trace& trace, const std::string& sql, bool out, SliceMessage& message) {
@@ -102,8 +109,34 @@ Status AddFlows(const Trace& trace, const std::string& sql, bool out, SliceMessa
     }
     SONDE_ASSIGN_OR_RETURN(const auto slices,
                            ReadSlices(trace, Concat("WHERE slice_id = ", std::to_string(other))));
-    if (!slices.empty()) message.flows.push_back({CellText(rows, 0, row), out, slices[0]});
+    if (!slices.empty()) {
+      AddLink(CellText(rows, 0, row), out, slices[0], message);
+    }
   }
+  return {};
+}
+
+// Steps are told apart by number and rank, engines' steps by number and engine; links stand in the
+// order of time.
+Status NumberFlows(const Trace& trace, SliceMessage& message) {
+  std::vector<std::string> ids;
+  for (const FlowEndMessage& flow : message.flows) ids.push_back(std::to_string(flow.slice.id));
+  if (ids.empty()) return {};
+  const std::string these = Concat(" WHERE slice_id IN (", base::Join(ids, ","), ")");
+  SONDE_ASSIGN_OR_RETURN(const ResultTable rows,
+                         trace.store->Query(Concat(
+                             "SELECT slice_id, step_id, rank FROM step", these,
+                             " UNION ALL SELECT slice_id, step_id, NULL FROM engine_step", these)));
+  for (size_t row = 0; row < rows.rows(); ++row) {
+    for (FlowEndMessage& flow : message.flows) {
+      if (flow.slice.id != rows.Int(0, row) || rows.IsNull(1, row)) continue;
+      flow.step = rows.Int(1, row);
+      if (!rows.IsNull(2, row)) flow.rank = static_cast<int32_t>(rows.Int(2, row));
+    }
+  }
+  std::stable_sort(message.flows.begin(), message.flows.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.slice.ts, a.rank) < std::tie(b.slice.ts, b.rank);
+  });
   return {};
 }
 
@@ -143,7 +176,7 @@ Status AddTask(const Trace& trace, SliceMessage& message) {
   SliceRefMessage task = message.slice;
   task.track = static_cast<int32_t>(rows.Int(0, 0));
   task.depth = 0;
-  if (trace.HasTaskLane(task.track)) message.flows.push_back({"task", true, std::move(task)});
+  if (trace.HasTaskLane(task.track)) AddLink("task", true, std::move(task), message);
   return {};
 }
 
@@ -169,6 +202,37 @@ Status AddSelf(const Trace& trace, SliceMessage& message) {
   return {};
 }
 
+// A request has a span of its own among those of all, and a slice of the front-end that served it:
+// what is known of the request, and the steps that it took part in, are told at both.
+Status AddRequest(const Trace& trace, SliceMessage& message) {
+  const SliceRefMessage& slice = message.slice;
+  const std::string where = Concat("slice_id = ", std::to_string(slice.id),
+                                   " OR (ts = ", std::to_string(slice.ts + trace.base_ns),
+                                   " AND name = ", SqlText(slice.name), ")");
+  SONDE_ASSIGN_OR_RETURN(
+      const ResultTable request,
+      trace.store->Query(Concat("SELECT slice_id, ts - ", std::to_string(trace.base_ns),
+                                ", name FROM request WHERE ", where, " LIMIT 1")));
+  if (request.rows() == 0) return {};
+  SONDE_RETURN_IF_ERROR(AddFacts(trace, "request", where, message));
+  const int64_t served = request.IsNull(0, 0) ? -1 : request.Int(0, 0);
+  if (served < 0) return {};
+  // The other one of the two.
+  const std::string other =
+      served == slice.id
+          ? Concat("WHERE ts = ", std::to_string(request.Int(1, 0) + trace.base_ns),
+                   " AND depth = 0 AND name IN (SELECT name_id FROM name_ WHERE name = ",
+                   SqlText(request.Text(2, 0)), ") AND slice_id <> ", std::to_string(slice.id),
+                   " LIMIT 1")
+          : Concat("WHERE slice_id = ", std::to_string(served));
+  SONDE_ASSIGN_OR_RETURN(const auto twins, ReadSlices(trace, other));
+  for (const SliceRefMessage& twin : twins) {
+    AddLink("request", served != slice.id, twin, message);
+  }
+  if (served == slice.id) return {};
+  return AddAllFlows(trace, std::to_string(served), message);
+}
+
 Result<SliceMessage> DescribeSlice(const Trace& trace, int64_t id) {
   const std::string where = Concat("slice_id = ", std::to_string(id));
   SONDE_ASSIGN_OR_RETURN(const auto slices, ReadSlices(trace, Concat("WHERE ", where)));
@@ -179,14 +243,16 @@ Result<SliceMessage> DescribeSlice(const Trace& trace, int64_t id) {
   message.slice = slices[0];
   SONDE_RETURN_IF_ERROR(AddSelf(trace, message));
   SONDE_RETURN_IF_ERROR(AddArguments(trace, Concat("slice_ WHERE ", where), message));
-  for (const char* table :
-       {"framework_op", "device_task", "communication_op", "api_call", "mark"}) {
+  for (const char* table : {"framework_op", "device_task", "communication_op", "api_call", "mark",
+                            "step", "engine_step"}) {
     SONDE_RETURN_IF_ERROR(AddFacts(trace, table, where, message));
   }
   SONDE_RETURN_IF_ERROR(AddStack(trace, id, message));
   SONDE_RETURN_IF_ERROR(AddParents(trace, id, message));
   SONDE_RETURN_IF_ERROR(AddAllFlows(trace, std::to_string(id), message));
   SONDE_RETURN_IF_ERROR(AddTask(trace, message));
+  SONDE_RETURN_IF_ERROR(AddRequest(trace, message));
+  SONDE_RETURN_IF_ERROR(NumberFlows(trace, message));
   return message;
 }
 

@@ -180,6 +180,10 @@ export interface FlowEndMessage {
   out: boolean;
   /** the other end */
   slice: SliceRefMessage;
+  /** number of the step that the other end is, -1 none */
+  step: number;
+  /** that it ran on, -1 none */
+  rank: number;
 }
 
 export interface SliceMessage {

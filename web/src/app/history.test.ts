@@ -39,6 +39,13 @@ it("writes steps as entries of the browser's history, the rest into the last of 
   expect(location.hash).toBe("#view=tables&window=1%2C9");
 });
 
+it("keeps no token in the address", () => {
+  stop();
+  history.replaceState(null, "", "/?token=secret#view=sql");
+  stop = keepHistory(store, startPlace, follow);
+  expect(location.href).toMatch(/\/#view=sql$/);
+});
+
 it("goes where the address says, and fetches what it names", () => {
   store.set({ view: "tables", selection: { trace: 0, id: 4 } });
   rest();

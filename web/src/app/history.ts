@@ -24,6 +24,8 @@ const DELAY_MS = 200;
 
 /** Until the returned function is called. `follow`: another place was gone to, what it names is to be fetched. */
 export function keepHistory(store: Store, preferred: Preferred, follow: () => void): () => void {
+  // The token that brought us here is in a cookie now: it does not belong into shared links.
+  if (location.search !== "") history.replaceState(null, "", location.pathname + location.hash);
   let timer = 0;
   let written = location.hash;
   let kept: Place = store.get();
@@ -34,7 +36,6 @@ export function keepHistory(store: Store, preferred: Preferred, follow: () => vo
     kept = store.get();
     if (next === written) return;
     written = next;
-    // The token that brought us here is in a cookie now: it does not belong into shared links.
     const address = location.pathname + next;
     if (step) history.pushState(null, "", address);
     else history.replaceState(null, "", address);

@@ -132,6 +132,8 @@ export function DetailsPanel() {
                 <em>
                   {flow.out ? "→" : "←"} {word(language, flow.kind.replaceAll("_", " "))}
                 </em>
+                {flow.step >= 0 && t("details.step", flow.step)}
+                {flow.rank >= 0 && ` · ${t("lane.rank", flow.rank)}`}
                 <SliceLink slice={flow.slice} />
               </li>
             ))}

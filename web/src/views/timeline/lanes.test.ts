@@ -73,6 +73,14 @@ function session(...traces: TraceMessage[]): SessionMessage {
 const none = { folded: [], pinned: [], hidden: [] };
 
 describe("rows", () => {
+  it("that are folded show their busiest lane, of a device where there is one", () => {
+    const lanes = [track(5, "thread", 900), track(2, "stream", 3), track(3, "stream", 40), track(7, "counter")];
+    const preview = (folded: string[]) =>
+      buildRows(session(trace(0, 0, lanes)), { ...none, folded }, t).map((row) => [row.key, row.preview]);
+    expect(preview(["0"])).toEqual([["0", 3]]);
+    expect(preview(["0/host"])).toContainEqual(["0/host", 5]);
+    expect(preview([]).every(([, lane]) => lane === -1)).toBe(true);
+  });
   it("come in the order of the ecosystem's viewer", () => {
     const rows = buildRows(
       session(
