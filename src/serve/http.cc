@@ -47,32 +47,6 @@ HttpAnswer Refusal(int status, std::string_view message) {
   return {.status = status, .body = ToJson(ErrorMessage{.error = std::string(message)})};
 }
 
-Result<RequestHead> ParseHead(std::string_view text) {
-  http::request_parser<http::empty_body> parser;
-  parser.header_limit(kMaxHeadBytes + 1);
-  parser.body_limit(std::numeric_limits<uint64_t>::max());  // Admit asks for the length
-  ErrorCode error;
-  parser.put(asio::const_buffer(text.data(), text.size()), error);
-  // What looks like its end may be none to the parser, as within a folded line.
-  if (!parser.is_header_done()) {
-    return base::InvalidArgumentError(Concat("no request of HTTP: ", error.message()));
-  }
-  RequestHead head;
-  const auto& message = parser.get();
-  head.method = std::string(message.method_string());
-  head.target = std::string(message.target());
-  head.keep_alive = message.keep_alive();
-  head.content_length = parser.content_length().value_or(0);
-  for (const auto& field : message) {
-    const std::string name = base::ToLower(std::string(field.name_string()));
-    std::string& value = head.headers[name];
-    if (!value.empty()) value += ",";
-    value += std::string(field.value());
-    head.hosts += name == "host" ? 1 : 0;
-  }
-  return head;
-}
-
 class Connection;
 
 // What connections share. The network thread's, but handler and pool.
@@ -346,6 +320,32 @@ class Connection : public std::enable_shared_from_this<Connection> {
 };
 
 }  // namespace
+
+Result<RequestHead> ParseHead(std::string_view text) {
+  http::request_parser<http::empty_body> parser;
+  parser.header_limit(kMaxHeadBytes + 1);
+  parser.body_limit(std::numeric_limits<uint64_t>::max());  // Admit asks for the length
+  ErrorCode error;
+  parser.put(asio::const_buffer(text.data(), text.size()), error);
+  // What looks like its end may be none to the parser, as within a folded line.
+  if (!parser.is_header_done()) {
+    return base::InvalidArgumentError(Concat("no request of HTTP: ", error.message()));
+  }
+  RequestHead head;
+  const auto& message = parser.get();
+  head.method = std::string(message.method_string());
+  head.target = std::string(message.target());
+  head.keep_alive = message.keep_alive();
+  head.content_length = parser.content_length().value_or(0);
+  for (const auto& field : message) {
+    const std::string name = base::ToLower(std::string(field.name_string()));
+    std::string& value = head.headers[name];
+    if (!value.empty()) value += ",";
+    value += std::string(field.value());
+    head.hosts += name == "host" ? 1 : 0;
+  }
+  return head;
+}
 
 class HttpServer::Impl {
  public:

@@ -31,6 +31,9 @@ struct HttpRefusal {
   std::string message;
 };
 
+// The head of a request with its empty line, by the library (http.cc).
+Result<RequestHead> ParseHead(std::string_view text);
+
 // Path and parameters, decoded; false where they are no path or no text.
 bool ReadTarget(std::string_view target, HttpRequest& request);
 

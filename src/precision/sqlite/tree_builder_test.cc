@@ -46,6 +46,7 @@ class Database {
 // A table `t` (k TEXT PRIMARY KEY, n INTEGER, v TEXT) with these many rows, their keys and texts of
 // these lengths.
 std::string Build(const std::string& path, size_t rows, size_t key_bytes, size_t text_bytes) {
+  EXPECT_TRUE(base::RemoveTree(path).ok());  // of the call before
   auto file = PageFile::Create(path);
   EXPECT_TRUE(file.ok());
   TableBuilder table(file->get());
