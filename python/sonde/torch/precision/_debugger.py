@@ -9,10 +9,17 @@ from sonde.torch.precision._reload import Reload
 from sonde.torch.precision._service import WITH_APIS, WITH_MODULES, Service
 
 
-class PrecisionDebugger:
+class PrecisionDebugger(_errors.Loud):
     """Records what flows through modules and functions of torch.
 
     One per process: a second construction gives the first object and ignores its arguments.
+    ``start()``, ``stop()`` and ``step()`` may be called from any thread, one at a time; calls of the
+    model may run on many. What is recorded, how and where to stands in the configuration
+    (docs/probe.md).
+
+    ``service`` and ``config`` are what frameworks hold the debugger by: ``config.dump_path`` may be
+    set between ``stop()`` and ``start()``, ``service.reset_status()`` ends a dump without counting a
+    step.
     """
 
     _instance: "Optional[PrecisionDebugger]" = None
@@ -62,6 +69,16 @@ class PrecisionDebugger:
             raise Exception("PrecisionDebugger instance is not created.")
         return cls._service
 
+    @property
+    def service(self) -> Service:
+        """The state behind: ``config``, ``loop``, ``init_step``, ``current_iter``."""
+        return self._get()
+
+    @property
+    def config(self) -> _config.Config:
+        """What is recorded, and where to (``dump_path``)."""
+        return self._get().config
+
     @classmethod
     def start(
         cls,
@@ -70,19 +87,38 @@ class PrecisionDebugger:
         rank_id: Optional[int] = None,
         scheduled_tokens: Optional[dict] = None,
     ) -> None:
-        """Begins to record; ``model`` is needed at the levels L0 and mix."""
+        """Begins to record, on all threads, until ``stop()``.
+
+        ``model``: a module or a list of them, needed at the levels L0 and mix; hooks see every call
+        of its modules, whatever the shapes of its tensors. ``token_range``: (first, last) calls of
+        the model, counted from 0, both included. ``rank_id``: number of the folder, torch's rank
+        without. ``scheduled_tokens``: request id to number of tokens, in the order of the batch's
+        first dimension.
+
+        Raises ``MsprobeException`` where the model is missing or none, ``FileCheckException`` where
+        the first folder cannot be made. Later failures cost a line, never the program.
+        """
         with cls._lock:
             cls._get().start(model, token_range, rank_id, scheduled_tokens)
 
     @classmethod
     def stop(cls) -> None:
-        """Pauses recording and completes the files."""
+        """Pauses recording and completes the files.
+
+        Gradients of calls that were recorded are still written when they arrive before ``step()``.
+        A ``start()`` of the same step goes on in the same files. Without ``start()`` it does
+        nothing. What the probe put around optimizers and gradient clipping is taken away.
+        """
         with cls._lock:
             cls._get().stop()
 
     @classmethod
     def step(cls) -> None:
-        """Ends a step: what follows gets a folder of its own and counts from 0."""
+        """Ends a step: what follows gets a folder of its own and counts from 0.
+
+        Counts also where the step was not recorded. After the last step of the configuration
+        nothing is recorded any more, and nothing of the probe is left in the program's way.
+        """
         with cls._lock:
             cls._get().step()
 

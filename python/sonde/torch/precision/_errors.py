@@ -1,5 +1,6 @@
 """The exceptions that programs which use the reference tool know, and its log lines."""
 
+import difflib
 import sys
 import time
 
@@ -59,6 +60,25 @@ def warning(text: str) -> None:
 def error(text: str) -> None:
     """One line of what cannot be done."""
     _say("ERROR", text)
+
+
+class Loud:
+    """What frameworks touch of the debugger's inside is there; the rest is missed aloud.
+
+    They look with ``hasattr`` and go on without, so an exception alone would be seen by nobody.
+    """
+
+    def __getattr__(self, name: str) -> object:
+        text = f"{type(self).__name__} has no attribute {name!r} in Sonde's probe"
+        if not name.startswith("__") and name not in _missed:
+            _missed.add(name)
+            near = difflib.get_close_matches(name, [n for n in dir(self) if n[0] != "_"], 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            warning(f"{text}{hint}: what the program does with it has no effect")
+        raise AttributeError(text)
+
+
+_missed: "set[str]" = set()
 
 
 def refuse(text: str) -> ProbeError:

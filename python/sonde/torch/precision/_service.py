@@ -6,7 +6,7 @@ One object a process, made by the debugger; its lock is held during every call.
 import atexit
 import os
 import sys
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
 from sonde.torch.precision import _config, _errors
 from sonde.torch.precision._apis import Apis
@@ -16,6 +16,7 @@ from sonde.torch.precision._load import Loader
 from sonde.torch.precision._modules import Modules
 from sonde.torch.precision._reload import Reload
 from sonde.torch.precision._save import Saver
+from sonde.torch.precision._surroundings import Surroundings
 
 WITH_APIS = ("L1", "mix")
 WITH_MODULES = ("L0", "mix")
@@ -28,7 +29,7 @@ def _torch() -> Any:
     return torch
 
 
-class Service:
+class Service(_errors.Loud):
     """The state behind the one debugger of the process."""
 
     def __init__(self, config: _config.Config, reload: Optional[Reload] = None) -> None:
@@ -50,7 +51,7 @@ class Service:
         self._knows_rank = False  # whether a process has a rank that is to be recorded
         self._token = 0
         self._token_range: Optional[tuple[int, int]] = None
-        self._optimizer_hooks_on = False
+        self._surroundings = Surroundings(self.torch, lambda name: self.collector.set_status(name))
         self._compiler_is_watched = False
         self.apis.use(self.collector)
         self.modules.collector = self.collector
@@ -67,6 +68,22 @@ class Service:
     def step_number(self) -> int:
         """Number of the step that is running."""
         return self.loop + self.init_step
+
+    @property
+    def current_iter(self) -> int:
+        """The same, by the name that frameworks know."""
+        return self.step_number
+
+    def reset_status(self) -> None:
+        """Completes the dump and counts its calls from 0, without counting a step: frameworks that
+        give every stage a folder of its own (``config.dump_path``) do it between them."""
+        self._find_rank()
+        self.collector.end_step()
+        self.saver.end_step()
+        self.apis.reset()
+        self.modules.reset()
+
+    _reset_status = reset_status  # its name in other releases
 
     # start, stop, step
 
@@ -108,6 +125,8 @@ class Service:
             self.switch(False)
             return
         self._token = 0
+        if config.level == "mix":
+            self._surroundings.hook()
         self.switch(True)
         if token_range is None:
             _errors.info(f"Dump switch is turned on at step {self.step_number}. ")
@@ -201,8 +220,6 @@ class Service:
 
     def _first_start(self, model: Any, token_range: Any) -> None:
         self._first = False
-        if self.config.level == "mix":
-            self._hook_optimizers()
         if token_range is not None:
             root = model
             if isinstance(model, (list, tuple)):
@@ -230,6 +247,7 @@ class Service:
         if config.level == "debug" or self._ended:
             return
         self.switch(False)
+        self._surroundings.unhook()
         if self._loader is not None:
             self._loader.end()
             self.modules.loader = None
@@ -306,6 +324,7 @@ class Service:
         if self._is_resting:
             return
         self.switch(False)
+        self._surroundings.unhook()
         self._is_resting = not self.collector.is_open
         if self.apis.installed:
             self.apis.remove()
@@ -330,6 +349,8 @@ class Service:
         it raises ``PathError``."""
         self._is_resting = False
         folder = os.path.join(self.step_folder(), self._rank_folder())
+        if self.collector.folder not in (None, folder):
+            self.reset_status()  # the program has chosen another dump_path
         if self.collector.finds_nan:
             self.collector.expect(folder, slices)
             return True
@@ -375,40 +396,7 @@ class Service:
         self.collector.moved_to(target)
         _errors.info(f"Successfully replaced proc path<{folder}> with rank path<{target}>")
 
-    # Surroundings
-
-    def _hook_optimizers(self) -> None:
-        if self._optimizer_hooks_on:
-            return
-        self._optimizer_hooks_on = True
-        from torch.optim.optimizer import (
-            register_optimizer_step_post_hook,
-            register_optimizer_step_pre_hook,
-        )
-
-        def before(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-            self.collector.set_status("optimizer")
-
-        def after(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-            self.collector.set_status("")
-
-        register_optimizer_step_pre_hook(before)
-        register_optimizer_step_post_hook(after)
-        utils = self.torch.nn.utils
-        for name in ("clip_grad_norm_", "clip_grad_norm", "clip_grad_value_"):
-            if hasattr(utils, name):
-                setattr(utils, name, self._clipping(getattr(utils, name)))
-
-    def _clipping(self, function: Callable) -> Callable:
-        def clip(*args: Any, **kwargs: Any) -> Any:
-            self.collector.set_status("clip_grad")
-            try:
-                return function(*args, **kwargs)
-            finally:
-                self.collector.set_status("")
-
-        clip.__name__ = getattr(function, "__name__", "clip")
-        return clip
+    # Ends
 
     def _at_exit(self) -> None:
         try:
