@@ -18,6 +18,14 @@ Command ProbeOverflowCommand();
 
 namespace {
 
+// msProbe's names of what we have.
+struct OtherName {
+  std::string_view ours;
+  std::string_view theirs;
+};
+constexpr OtherName kOtherNames[] = {
+    {"graph", "graph_visualize"}, {"merge", "merge_result"}, {"overflow_check", "nan_analyze"}};
+
 std::vector<Command> ProbeCommands() {
   return {
       ProbeCompareCommand(), ProbeConfigCommand(),   ProbeGraphCommand(),
@@ -30,6 +38,9 @@ CommandAction Declare(CLI::App& app) {
   app.require_subcommand(1);
   for (const Command& command : ProbeCommands()) {
     CLI::App* below = app.add_subcommand(std::string(command.name), std::string(command.summary));
+    for (const OtherName& name : kOtherNames) {
+      if (name.ours == command.name) below->alias(std::string(name.theirs));
+    }
     below->footer(base::Concat("\nExample:\n  ", base::ReplaceAll(command.example, "\n", "\n  ")));
     actions->emplace_back(below, command.declare(*below));
   }

@@ -198,6 +198,8 @@ CommandAction Declare(CLI::App& app) {
   app.add_flag("--xlsx", compare.xlsx, "Write a coloured workbook instead of csv");
   app.add_flag("--da,--diff_analyze", compare.analyze_difference,
                "Also look for the calls that differ first, over all ranks");
+  app.add_flag("--reference-summary", compare.reference_summary,
+               "Name the first row that msProbe's thresholds call bad, instead of the first cause");
   app.add_option("--config", compare.calibration_path,
                  "Calibration matrices for tensors, a YAML file");
   app.add_option("--metric", compare.metric_paths,

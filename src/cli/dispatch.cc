@@ -111,6 +111,21 @@ std::string Suggestion(std::string_view typed, const std::vector<std::string>& c
   return nearest.empty() ? std::string() : Concat("; did you mean '", nearest, "'?");
 }
 
+// A first word that no command below `app` has; empty where it is one, or `app` has none.
+std::string UnknownCommandMessage(const CLI::App& app, std::span<const std::string> words) {
+  const auto below = app.get_subcommands([](const CLI::App*) { return true; });
+  if (below.empty() || words.empty() || words.front().starts_with('-')) return {};
+  std::vector<std::string> names;
+  for (const CLI::App* command : below) {
+    names.push_back(command->get_name());
+    const std::vector<std::string>& others = command->get_aliases();
+    names.insert(names.end(), others.begin(), others.end());
+  }
+  const std::string& word = words.front();
+  if (std::find(names.begin(), names.end(), word) != names.end()) return {};
+  return Concat("unknown command '", word, "'", Suggestion(word, names));
+}
+
 // The command that was chosen below `app`, or `app` itself.
 const CLI::App& Deepest(const CLI::App& app) {
   const CLI::App* deepest = &app;
@@ -204,6 +219,9 @@ int RunCommandWords(const Command& command, std::span<const std::string> words, 
   if (command.takes_command_line) app.prefix_command();
   const CommandAction action = command.declare(app);
 
+  const std::string unknown = UnknownCommandMessage(app, words);
+  if (!unknown.empty()) return WrongUsage(context, unknown);
+
   const auto dashes =
       command.takes_command_line ? std::find(words.begin(), words.end(), "--") : words.end();
   std::vector<std::string> reversed(words.begin(), dashes);
@@ -238,6 +256,7 @@ int DispatchWords(std::span<const Command> commands, std::span<const std::string
   if (arguments.empty()) return WrongUsage(context, "no command given");
   std::string name = arguments.front();
   std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  if (name == "msprobe") name = "probe";  // commands of that tool go on as they are
   if (name == "--version") {
     std::printf("sonde %s\n", SONDE_VERSION);
     return kExitOk;

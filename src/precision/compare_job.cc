@@ -48,6 +48,14 @@ struct KeptRank {
   DumpFolder golden;
   std::unique_ptr<Comparison> comparison;
   RankTimeline timeline;
+  FirstCause cause;
+};
+
+// What an earlier step of a rank says about the weights of the next.
+struct StepBefore {
+  int64_t step = 0;
+  double rounding = 0;  // the largest relative distance, by rounding alone
+  bool differs = false;
 };
 
 class CompareRun {
@@ -72,6 +80,8 @@ class CompareRun {
                     PairOutcome* outcome) const;
   Status KeepForAnalysis(const Task& task, DumpFolder target, DumpFolder golden,
                          Comparison comparison, PairOutcome* outcome);
+  void FindCause(const Task& task, const DumpPair& pair, const Comparison& comparison,
+                 PairOutcome* outcome);
   Status AnalyzeSteps(CompareOutcome* outcome);
   std::string OutputPath(const Task& task, std::string_view name,
                          std::string_view extension) const {
@@ -88,6 +98,7 @@ class CompareRun {
   std::string store_path_;
   std::unique_ptr<ResultStore> store_;                 // when asked for, and for metrics in SQL
   std::map<std::string, std::vector<KeptRank>> kept_;  // by step folder
+  std::map<int64_t, StepBefore> before_;               // by rank
 };
 
 void CompareRun::AddRank(const RankPair& pair, bool with_suffix) {
@@ -273,12 +284,34 @@ Status CompareRun::WriteTable(const Task& task, const Comparison& comparison,
     SONDE_ASSIGN_OR_RETURN(files, WriteCsv(table, path));
   }
   outcome->summary = Summarize(comparison, target.construct.get());
-  outcome->summary_text = SummaryText(comparison, outcome->summary);
+  const bool by_cause = !options_.reference_summary && options_.engine == Engine::kNone;
+  outcome->summary_text = by_cause ? CauseSummaryText(comparison, outcome->summary, outcome->cause)
+                                   : SummaryText(comparison, outcome->summary);
   files.push_back(OutputPath(task, "advisor", ".txt"));
   SONDE_RETURN_IF_ERROR(
       base::WriteFileAtomically(files.back(), AdviceText(Advise(comparison, outcome->summary))));
   outcome->files.insert(outcome->files.begin(), files.begin(), files.end());
   return Status::Ok();
+}
+
+void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Comparison& comparison,
+                           PairOutcome* outcome) {
+  // Rows of two engines are made of several, and have no calls of their own.
+  if (options_.reference_summary || options_.engine != Engine::kNone) return;
+  const bool by_name = !options_.mapping.any() && !comparison.cross_framework;
+  const Alignment alignment =
+      by_name ? AlignCalls(*pair.target.dump, *pair.golden.dump) : AlignmentOf(comparison);
+  const auto before = before_.find(task.rank);
+  const bool follows = before != before_.end() && before->second.step < task.step;
+  outcome->cause = FindFirstCause(comparison, *pair.target.dump, *pair.golden.dump, alignment,
+                                  pair.target.construct.get(),
+                                  {.carried = follows ? before->second.rounding : 0});
+  if (follows && before->second.differs) {
+    outcome->cause.evidence.push_back("an earlier step differs already: begin there");
+  }
+  StepBefore& now = before_[task.rank];
+  now = {task.step, std::max(now.rounding, outcome->cause.largest_relative),
+         now.differs || outcome->cause.IsFinding()};
 }
 
 Status CompareRun::KeepForAnalysis(const Task& task, DumpFolder target, DumpFolder golden,
@@ -292,6 +325,7 @@ Status CompareRun::KeepForAnalysis(const Task& task, DumpFolder target, DumpFold
   SONDE_RETURN_IF_ERROR(
       WriteDifferenceJson(path, *kept.comparison, kept.timeline, target.stack.get()));
   outcome->files.push_back(path);
+  kept.cause = outcome->cause;
   kept.target = std::move(target);
   kept.golden = std::move(golden);
   kept_[task.folder].push_back(std::move(kept));
@@ -306,10 +340,29 @@ Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
   SONDE_ASSIGN_OR_RETURN(Comparison comparison,
                          CompareDumps(task, pair.target, pair.golden, outcome));
   SONDE_RETURN_IF_ERROR(StoreRows(task, pair.target, &comparison));
+  FindCause(task, pair, comparison, outcome);
   SONDE_RETURN_IF_ERROR(WriteTable(task, comparison, pair.target, outcome));
   if (!options_.analyze_difference) return Status::Ok();
   return KeepForAnalysis(task, std::move(pair.target), std::move(pair.golden),
                          std::move(comparison), outcome);
+}
+
+// The calls of a rank with one wrong among them, the one where it differs first by cause.
+RankTimeline CauseTimeline(const KeptRank& rank) {
+  RankTimeline out = rank.timeline;
+  for (size_t g = 0; g < out.calls.size(); ++g) {
+    const ComparedGroup& group = rank.comparison->groups[g];
+    const DumpRow& first = *rank.comparison->rows[group.first_row].target;
+    out.calls[g].wrong =
+        rank.cause.IsFinding() && static_cast<int32_t>(first.api) == rank.cause.target_call;
+  }
+  // Calls that only the golden run has, behind the target's last.
+  const auto wrong = [](const TimelineCall& call) { return call.wrong; };
+  if (rank.cause.IsFinding() && !out.calls.empty() &&
+      std::none_of(out.calls.begin(), out.calls.end(), wrong)) {
+    out.calls.back().wrong = true;
+  }
+  return out;
 }
 
 Status CompareRun::AnalyzeSteps(CompareOutcome* outcome) {
@@ -317,7 +370,7 @@ Status CompareRun::AnalyzeSteps(CompareOutcome* outcome) {
     std::vector<RankTimeline> timelines;
     std::vector<DifferenceRank> sources;
     for (KeptRank& rank : ranks) {
-      timelines.push_back(rank.timeline);
+      timelines.push_back(options_.reference_summary ? rank.timeline : CauseTimeline(rank));
       sources.push_back({rank.comparison.get(), rank.target.stack.get(), rank.timeline});
     }
     const std::vector<FoundCall> found = FindFirstNodes(timelines, {});
@@ -330,6 +383,9 @@ Status CompareRun::AnalyzeSteps(CompareOutcome* outcome) {
       const RankTimeline& timeline = timelines[call.timeline];
       outcome->first_differences.push_back(Concat(step, "rank ", std::to_string(timeline.rank),
                                                   ": ", timeline.calls[call.call].name));
+      if (options_.reference_summary) continue;
+      const FirstCause& cause = ranks[call.timeline].cause;
+      outcome->first_differences.push_back(Concat("  ", CauseText(cause.kind), ": ", cause.place));
     }
     const std::string path =
         JoinPath(JoinPath(options_.output_path, folder),

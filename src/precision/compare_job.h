@@ -24,6 +24,7 @@ struct CompareOptions {
   bool fuzzy_match = false;
   Engine engine = Engine::kNone;  // the target is this training engine, the golden side inference
   bool analyze_difference = false;
+  bool reference_summary = false;  // the first bad row by the reference's thresholds instead
   bool log_tensors = false;
   bool store = false;                    // also write a store that `sonde query` reads
   std::vector<std::string> sql_metrics;  // "name=expression", any mode
@@ -43,6 +44,7 @@ struct PairOutcome {
   std::string mode;  // "statistics", "tensor", "md5"
   Status status;     // why there is no result
   Summary summary;
+  FirstCause cause;  // without its rows
   std::string summary_text;
   TensorFileIssues tensors;  // tensor mode
   std::vector<std::string> files;

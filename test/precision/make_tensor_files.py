@@ -74,15 +74,17 @@ def save_npy():
     np.save(path("int64.npy"), base.astype(np.int64))
     with open(path("version2.npy"), "wb") as file:
         np.lib.format.write_array(file, base, version=(2, 0))
-    # MindSpore's bfloat16: two bytes an element and a descriptor that numpy refuses.
+    # bfloat16 of MindSpore and of ml_dtypes: two bytes an element, under descriptors of their own.
     bits = (base.view(np.uint32) >> 16).astype(np.uint16)
-    header = b"{'descr': '<E2', 'fortran_order': False, 'shape': (2,3,), }"
-    header += b" " * (64 - (len(header) + 11) % 64) + b"\n"
-    with open(path("mindspore_bfloat16.npy"), "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-        file.write(bits.tobytes())
+    for name, descr in (("mindspore_bfloat16.npy", "<E2"), ("ml_dtypes_bfloat16.npy", "<V2")):
+        header = b"{'descr': '%s', 'fortran_order': False, 'shape': (2,3,), }" % descr.encode()
+        header += b" " * (64 - (len(header) + 11) % 64) + b"\n"
+        with open(path(name), "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+            file.write(bits.tobytes())
     np.save(path("bad_object.npy"), np.array([{}], dtype=object), allow_pickle=True)
-    np.save(path("bad_big_endian.npy"), base.astype(">f4"))
+    np.save(path("big_endian.npy"), base.astype(">f4"))
+    np.save(path("big_endian_complex.npy"), base.astype(">c8"))
 
 
 if __name__ == "__main__":

@@ -86,6 +86,37 @@ def test_what_is_no_pair_is_kept(compare):
     assert "rows       4 (3 matched, 1 without a match), 3 more only in the golden dump" in shown
 
 
+def test_the_first_cause_comes_first(compare, tmp_path):
+    """Not the first row that a threshold calls bad, which here is behind it."""
+    weight = tensor(Norm=1.25, Max=0.75)
+    linear = {**call(), "input_args": [dict(TENSOR), dict(TENSOR)]}
+    changed = {**linear, "input_args": [dict(TENSOR), weight], "output": [tensor(Norm=1.1)]}
+    behind = {**call(Norm=1.1), "output": [tensor(Norm=9.0)]}
+    target = {"Functional.linear.0.forward": changed, FORWARD: behind}
+    golden = {"Functional.linear.0.forward": linear, FORWARD: call()}
+    _, shown = compare(target, golden)
+    lines = [line.strip() for line in shown.splitlines()]
+    at = lines.index("first      changed weight: Functional.linear.0.forward.input.1")
+    assert lines[at + 1] == "target  [2] torch.float32  Max 0.75  Min 0.0  Mean 0.5  Norm 1.25"
+    assert lines[at + 2] == "golden  [2] torch.float32  Max 1.0  Min 0.0  Mean 0.5  Norm 1.0"
+    assert "it is the first call of the run" in lines[at + 4]
+    assert "advice     Compare checkpoint, initialisation and seeds" in shown
+    (tmp_path / "out").rename(tmp_path / "first")
+    _, shown = compare(target, golden, "--reference-summary")
+    assert f"first bad  {FORWARD}.output.0" in shown and "changed weight" not in shown
+
+
+def test_what_cannot_be_read_does_not_pass(probe, tmp_path):
+    pair = tensor_pair(tmp_path, [1.0, 2.0], [1.0, 2.0])
+    file = pair[0] / "dump_tensor_data" / f"{FORWARD}.input.0.npy"
+    file.write_bytes(file.read_bytes()[:-1])
+    shown = probe(*words("compare", pair), "-o", tmp_path / "out").stdout
+    (row,) = (r for r in rows_of(tmp_path / "out") if "input" in r["NPU Name"])
+    assert (row["Cosine"], row["Result"]) == ("unsupported", "error")
+    assert "cannot be read: nothing was compared" in row["Err_message"]
+    assert "unreadable 1 rows" in shown
+
+
 def test_the_first_bad_place_comes_first(probe, tmp_path):
     module = "Module.m.Linear.forward.0"
     bad = call()
@@ -94,7 +125,7 @@ def test_the_first_bad_place_comes_first(probe, tmp_path):
     for side, of_side in (("target", {**data, "Torch.add.0.forward": bad}), ("golden", data)):
         write_rank(tmp_path / side, of_side, {**dict.fromkeys(data), "Torch.add.0.forward": module})
     pair = (tmp_path / "target", tmp_path / "golden")
-    shown = probe(*words("compare", pair), "-o", tmp_path / "out").stdout
+    shown = probe(*words("compare", pair), "-o", tmp_path / "out", "--reference-summary").stdout
     rows = rows_of(tmp_path / "out")
     assert "first bad  Torch.add.0.forward.output.0" in shown
     assert "error: The NormRelativeErr of output is greater than 0.5." in shown
@@ -109,7 +140,8 @@ def test_the_first_bad_place_comes_first(probe, tmp_path):
 
 
 def test_shapes_that_differ_are_shown(compare):
-    rows, shown = compare({FORWARD: call(shape=[9])}, {FORWARD: call(shape=[1])})
+    shapes = ({FORWARD: call(shape=[9])}, {FORWARD: call(shape=[1])})
+    rows, shown = compare(*shapes, "--reference-summary")
     assert rows[0]["Result"] == "error"
     lines = [line.split() for line in shown.splitlines() if line.startswith("    ")]
     at = next(i for i, line in enumerate(lines) if line[0] == "parameter")

@@ -1,11 +1,15 @@
 """``sonde run --dump-config``: dumps a program that knows nothing of it.
 
 Recording begins with the first call of an outermost module and lasts to the end of the step: of
-that call where there is no optimizer, else until every optimizer has stepped. With a control
-address (``--control``) nothing is recorded until ``POST /dump`` asks for steps.
+that call where there is no optimizer, else until every optimizer has stepped. Calls in between that
+evaluate what the program trains are left out: eval mode, no gradients, and the module was called
+for training before. With a control address (``--control``) nothing is recorded until ``POST /dump``
+asks for steps.
 """
 
+import atexit
 import os
+import weakref
 from typing import Any, Optional
 
 from sonde import _report
@@ -49,6 +53,27 @@ def read_order(content: Any) -> "tuple[int, int]":
     return count, first
 
 
+def _ranges(steps: "list[int]") -> str:
+    """ "step 3", "steps 0-2, 5"."""
+    parts: list[list[int]] = []
+    for step in steps:
+        if parts and parts[-1][1] == step - 1:
+            parts[-1][1] = step
+        else:
+            parts.append([step, step])
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in parts]
+    return ("step " if len(steps) == 1 else "steps ") + ", ".join(texts)
+
+
+def _entries(folder: str) -> int:
+    """Calls in a rank's dump: each begins a line."""
+    try:
+        with open(os.path.join(folder, "dump.json"), "rb") as file:
+            return sum(line.startswith(b'  "') for line in file)
+    except OSError:
+        return 0
+
+
 class DumpRun:
     """One process; make it right after ``import torch``."""
 
@@ -65,8 +90,12 @@ class DumpRun:
         self._hooks = StepHooks(torch, lambda: None, self._step_ends)
         self._is_recording = False
         self._roots: set[int] = set()
+        self._trained: weakref.WeakSet[Any] = weakref.WeakSet()  # outermost modules
+        self._is_evaluating = False
+        self._evaluated = 0  # calls that were left out
         self._is_over = False  # it failed, or this is a fork
         os.register_at_fork(after_in_child=self._in_child)
+        atexit.register(self._say_what_was_dumped)
 
     def install(self) -> None:
         """Puts the hooks in place."""
@@ -80,7 +109,9 @@ class DumpRun:
 
     def _begin(self, module: Any) -> None:
         """An outermost call begins: its modules are hooked, recording is on."""
-        if self._is_over or (self._is_recording and id(module) in self._roots):
+        if self._is_over or self._leaves_out(module):
+            return
+        if self._is_recording and id(module) in self._roots:
             return
         if isinstance(module, self._torch.jit.ScriptModule):
             return
@@ -95,11 +126,29 @@ class DumpRun:
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._fail(problem)
 
+    def _leaves_out(self, module: Any) -> bool:
+        """Whether the call evaluates what the program trains: such calls belong to no update."""
+        learns = self._torch.is_grad_enabled()
+        if learns and module.training:
+            self._trained.add(module)
+        is_evaluation = not learns and not module.training and module in self._trained
+        if is_evaluation:
+            self._evaluated += 1
+        if is_evaluation != self._is_evaluating:
+            self._is_evaluating = is_evaluation
+            if self._is_recording and self._debugger is not None:
+                if is_evaluation:
+                    self._debugger.stop()
+                else:
+                    self._roots.discard(id(module))  # started anew, in the same step
+        return is_evaluation
+
     def _start(self, module: Any) -> None:
         if self._debugger is None:
             self._debugger = PrecisionDebugger(config_path=self._config)
         if self._is_waiting and not self._is_recording:
             self._debugger.set_init_step(self._steps.steps)
+        self._debugger.service.modules.tells_apart = True
         self._debugger.start(model=module)
 
     def _step_ends(self) -> None:
@@ -119,6 +168,23 @@ class DumpRun:
                 self._roots.clear()
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._fail(problem)
+
+    def _say_what_was_dumped(self) -> None:
+        """One line at the end: which steps, how many entries, where."""
+        if self._debugger is None or (self._is_over and not self._debugger.service.recorded):
+            return
+        service = self._debugger.service
+        if not service.recorded:
+            _report.say("no step was dumped: no call of a module was seen in a step to be recorded")
+            return
+        service.stop()
+        entries = sum(map(_entries, service.recorded.values()))
+        rank = "" if service.rank is None else f" of rank {service.rank}"
+        _report.say(
+            f"dumped {_ranges(sorted(service.recorded))}{rank}: {entries} entries in "
+            f"{service.config.dump_path}"
+            + (f"; {self._evaluated} calls of evaluation left out" if self._evaluated else "")
+        )
 
     def _in_child(self) -> None:
         self._is_over = True

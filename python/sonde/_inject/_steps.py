@@ -1,9 +1,10 @@
 """Finds out where the steps of a training or inference program are, without its help.
 
 A step of training ends when an optimizer has stepped more often than any before (several
-optimizers thus make one step a round); step 0 begins with the first batch or module call after an
-optimizer was made. A program that makes no optimizer is inference: each outermost call of its root
-module, which is the first module that it calls, is a step.
+optimizers thus make one step a round); a step that a gradient scaler leaves out counts. Step 0
+begins with the first batch or module call after an optimizer was made. A program that makes no
+optimizer is inference: each outermost call of its root module, which is the first module that it
+calls, is a step.
 
 All hooks are installed right after ``import torch``. Code that Dynamo traces sees them as nothing:
 they ask ``is_compiling`` first. Cost: about a microsecond a step, nothing for other modules but
@@ -86,6 +87,11 @@ class StepHooks:
                 "torch.nn.modules.module",
                 (Part("Module.compile", self._compiled_in_place, optional=True),),
             ),
+            Seam(
+                "steps that a gradient scaler leaves out",
+                "torch.amp.grad_scaler",
+                (Part("GradScaler.step", replace=self._wrapped_scaler, optional=True),),
+            ),
             # Of a torch that warns of hooks.
             Seam(
                 "calls of compiled modules",
@@ -114,6 +120,20 @@ class StepHooks:
             return self._counted(original(step_function))
 
         return profile_hook_step
+
+    def _wrapped_scaler(self, original: Any) -> Any:
+        """A scaler leaves the optimizer's step out where gradients overflowed: the iteration is a
+        step all the same, and those behind it keep their numbers."""
+
+        @functools.wraps(original)
+        def step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            before = list(self._optimizer_steps.get(optimizer, [0]))
+            result = original(scaler, optimizer, *args, **kwargs)
+            if self._optimizer_steps.get(optimizer, [0]) == before and not self._is_compiling():
+                self._optimizer_stepped(optimizer)
+            return result
+
+        return step
 
     def _counted(self, inner: Any) -> Any:
         """A ``step`` after which the step is over."""

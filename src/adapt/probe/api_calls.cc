@@ -164,9 +164,11 @@ PyObject* ApiCalls::Record(const ApiCall& call, const CallArguments& arguments,
   };
   if (IsRefused(api, arguments.names)) return call_original();
   if ((flags_ & kOnlyNan) != 0) return Watch(call, arguments, count_flags);
-  base::NumberBuffer number;
+  // Taken before the call, which lets other threads go on.
+  const uint64_t number = api.count++;
+  base::NumberBuffer buffer;
   const std::string name =
-      base::Concat(api.name, ".", base::FormatUint64(api.count, number), ".forward");
+      base::Concat(api.name, ".", base::FormatUint64(number, buffer), ".forward");
   Arguments kept;
   bool goes_on = Before(api, name, arguments, &kept);
   const PyOwned tuple(*python_, kept.tuple);
@@ -175,8 +177,8 @@ PyObject* ApiCalls::Record(const ApiCall& call, const CallArguments& arguments,
   nesting.depth = 1;
   PyObject* const result = call_original();
   nesting.depth = 0;
+  if (!is_on_ && api.count == number + 1) api.count = number;  // switched off meanwhile
   if (result == nullptr) {
-    if (is_on_) api.count++;  // the next call gets an entry of its own
     PyObject* error[3] = {};
     python_->error_fetch(&error[0], &error[1], &error[2]);
     if (recorder_ != nullptr) recorder_->Finish(name);
@@ -185,7 +187,6 @@ PyObject* ApiCalls::Record(const ApiCall& call, const CallArguments& arguments,
   }
   if (!is_on_) return result;
   goes_on = After(api, name, arguments, kept, result);
-  api.count++;
   if (goes_on) return result;
   python_->release(result);
   return nullptr;

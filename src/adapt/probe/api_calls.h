@@ -84,7 +84,7 @@ class ApiCalls {
   struct Arguments;
   PyObject* Record(const ApiCall& call, const CallArguments& arguments, size_t count_flags);
   PyObject* Watch(const ApiCall& call, const CallArguments& arguments, size_t count_flags);
-  bool TellOfNan(const Api& api, const CallArguments& arguments, PyObject* result);
+  bool TellOfNan(const Api& api, uint64_t number, const CallArguments& arguments, PyObject* result);
   bool ElementsHaveNan(PyObject* sequence, size_t level);
   bool ValueHasNan(PyObject* value, size_t level);
   bool Before(const Api& api, const std::string& name, const CallArguments& arguments,

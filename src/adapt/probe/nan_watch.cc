@@ -18,27 +18,25 @@ constexpr size_t kMaxLevels = 8;
 PyObject* ApiCalls::Watch(const ApiCall& call, const CallArguments& arguments, size_t count_flags) {
   Api& api = *call.api;
   Nesting& nesting = ThisNesting();
+  const uint64_t number = api.count++;  // before other threads go on
   nesting.depth = 1;
   PyObject* const result =
       CallOriginal(*python_, call, arguments.values, count_flags, arguments.names);
   nesting.depth = 0;
-  if (!is_on_) return result;
-  if (result == nullptr) {
-    api.count++;
-    return result;
-  }
-  const bool goes_on = !api.is_wanted || Settle(TellOfNan(api, arguments, result));
-  api.count++;
+  if (!is_on_ && api.count == number + 1) api.count = number;  // switched off meanwhile
+  if (!is_on_ || result == nullptr) return result;
+  const bool goes_on = !api.is_wanted || Settle(TellOfNan(api, number, arguments, result));
   if (goes_on) return result;
   python_->release(result);
   return nullptr;
 }
 
-bool ApiCalls::TellOfNan(const Api& api, const CallArguments& arguments, PyObject* result) {
+bool ApiCalls::TellOfNan(const Api& api, uint64_t number, const CallArguments& arguments,
+                         PyObject* result) {
   const Busy busy(ThisNesting());
-  const auto name = [&api] {
-    base::NumberBuffer number;
-    return base::Concat(api.name, ".", base::FormatUint64(api.count, number), ".forward");
+  const auto name = [&api, number] {
+    base::NumberBuffer buffer;
+    return base::Concat(api.name, ".", base::FormatUint64(number, buffer), ".forward");
   };
   // What only changes an argument gives nothing back.
   const bool is_change = result == python_->none && arguments.count > 0;

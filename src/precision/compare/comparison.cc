@@ -43,6 +43,8 @@ std::string_view MessageText(Message message) {
       return "warning: The parameter of NPU does not match the bench.";
     case Message::kGoldenOnly:
       return "Only the bench has this parameter.";
+    case Message::kUnreadable:
+      return "error: The tensor of NPU or bench cannot be read: nothing was compared.";
   }
   return "";
 }

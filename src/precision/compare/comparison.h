@@ -26,7 +26,8 @@ enum class Engine : uint8_t { kNone, kFsdp, kMegatron };
 enum class Verdict : uint8_t { kPass, kWarning, kError, kUnmatched };
 std::string_view VerdictText(Verdict verdict);  // "pass", "warning", "error", "unmatched"
 
-// The ten rules, in the order in which the reference reports them; a row's messages are a bit set.
+// The ten rules, in the order in which the reference reports them, and what it leaves out; a row's
+// messages are a bit set.
 enum class Message : uint8_t {
   kOverflow,
   kOneThousandth,
@@ -40,8 +41,9 @@ enum class Message : uint8_t {
   kChecksum,
   kChecksumUnmatched,
   kGoldenOnly,
+  kUnreadable,
 };
-inline constexpr int kMessageCount = 12;
+inline constexpr int kMessageCount = 13;
 std::string_view MessageText(Message message);
 
 // Cells 0..3 differences and 4..7 relative errors of Max, Min, Mean, Norm (statistics), or 0..5

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/strings.h"
+#include "precision/cause/evidence.h"
 #include "precision/output/result_table.h"
 
 namespace sonde::precision {
@@ -162,6 +163,46 @@ void FindFirstBad(const Comparison& comparison, Summary* out) {
   }
 }
 
+std::string CountText(const Summary& summary) {
+  return Concat("  rows       ", Count(summary.target_rows), " (", Count(summary.matched),
+                " matched, ", Count(summary.unmatched), " without a match), ",
+                Count(summary.golden_only), " more only in the golden dump\n", "  verdicts   ",
+                Count(summary.pass), " pass, ", Count(summary.warning), " warning, ",
+                Count(summary.error), " error\n");
+}
+
+std::string UnreadableText(const FirstCause& cause) {
+  if (cause.unreadable == 0) return {};
+  return Concat(" (", Count(cause.unreadable), " values could not be compared)");
+}
+
+std::string_view AdviceOf(CauseKind kind) {
+  switch (kind) {
+    case CauseKind::kWeight:
+      return "Compare checkpoint, initialisation and seeds; load the same weights and dump again.";
+    case CauseKind::kInput:
+      return "Compare what the program feeds in: data, masks, positions, caches.";
+    case CauseKind::kArgument:
+      return "Compare the configurations: the call got another number or text.";
+    case CauseKind::kOperator:
+      return "Run this one call by itself: sonde probe reproduce writes a file that does.";
+    case CauseKind::kCalls:
+      return "Compare the two versions of the code around this place.";
+    case CauseKind::kDtype:
+      return "Compare autocast, model type and casts in front of this call.";
+    case CauseKind::kShape:
+      return "Compare the same request, batch and step, and the padding.";
+    case CauseKind::kNotFinite:
+      return "Look for a division, logarithm or root at its limit, or a row that is masked wholly.";
+    case CauseKind::kRandom:
+      return "Seed both runs alike (seed_all), or switch the random call off.";
+    case CauseKind::kChecksum:
+      return "Dump statistics or tensors: they tell rounding from a fault.";
+    default:
+      return "";
+  }
+}
+
 bool NameHolds(std::string_view name, std::initializer_list<std::string_view> words) {
   return std::any_of(words.begin(), words.end(), [name](std::string_view word) {
     return name.find(word) != std::string_view::npos;
@@ -199,13 +240,35 @@ Summary Summarize(const Comparison& comparison, const ConstructFile* construct) 
   return out;
 }
 
+std::string CauseSummaryText(const Comparison& comparison, const Summary& summary,
+                             const FirstCause& cause) {
+  std::string out = CountText(summary) + Concat("  first      ", CauseText(cause.kind));
+  if (!cause.IsFinding()) {
+    out += Concat(": ", Count(cause.exact), " of ", Count(cause.values),
+                  " values are equal to the last digit");
+    if (cause.kind == CauseKind::kRounding) {
+      out += Concat(",\n             the others lie at most ", ShortNumber(cause.largest_relative),
+                    " of their size apart, at ", cause.largest_place);
+    }
+    out += UnreadableText(cause) + "\n";
+    return out;
+  }
+  out += Concat(": ", cause.place, UnreadableText(cause), "\n");
+  for (const std::string& line : cause.evidence) out += Concat("             ", line, "\n");
+  if (cause.kind == CauseKind::kNotCompared) return out;
+  out += Concat("  module     ",
+                cause.module.empty() ? "none is known around it" : cause.module.c_str(), "\n");
+  for (const ComparedGroup& group : comparison.groups) {
+    const DumpRow& first = *comparison.rows[group.first_row].target;
+    if (static_cast<int32_t>(first.api) != cause.target_call) continue;
+    out += SideBySide(comparison, group);
+  }
+  out += Concat("  advice     ", AdviceOf(cause.kind), "\n");
+  return out;
+}
+
 std::string SummaryText(const Comparison& comparison, const Summary& summary) {
-  std::string out =
-      Concat("  rows       ", Count(summary.target_rows), " (", Count(summary.matched),
-             " matched, ", Count(summary.unmatched), " without a match), ",
-             Count(summary.golden_only), " more only in the golden dump\n");
-  out += Concat("  verdicts   ", Count(summary.pass), " pass, ", Count(summary.warning),
-                " warning, ", Count(summary.error), " error\n");
+  std::string out = CountText(summary);
   if (summary.first_bad_group < 0) {
     out += "  first bad  none\n";
     return out;

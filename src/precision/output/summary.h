@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "precision/cause/first_cause.h"
 #include "precision/compare/comparison.h"
 #include "precision/dump/construct_file.h"
 
@@ -34,7 +35,12 @@ struct Summary {
 // `construct` may be null.
 Summary Summarize(const Comparison& comparison, const ConstructFile* construct);
 
-// Plain text of several lines, the inputs and outputs of the first bad place side by side.
+// Plain text of several lines: where the runs differ first by cause (first_cause.h), with what both
+// sides have there side by side.
+std::string CauseSummaryText(const Comparison& comparison, const Summary& summary,
+                             const FirstCause& cause);
+
+// The same with the first row that the reference's rules call an error or warning.
 std::string SummaryText(const Comparison& comparison, const Summary& summary);
 
 // One line of what to look at next, for the first bad place.

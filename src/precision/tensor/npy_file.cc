@@ -1,4 +1,6 @@
 // numpy's .npy: magic, version, length, a Python dict as header, the values.
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,21 +38,28 @@ std::string_view ValueOf(std::string_view dict, std::string_view key) {
   return rest.substr(0, rest.find_first_of(",}"));
 }
 
-// "'<f4'" and so on. MindSpore writes bfloat16 as '<E2', which numpy itself does not know.
-std::optional<Dtype> DtypeFromDescr(std::string_view descr) {
+struct Element {
+  Dtype dtype;
+  bool is_swapped = false;  // the most significant byte comes first
+};
+
+// "'<f4'" and so on. MindSpore writes bfloat16 as '<E2', which numpy itself does not know, and
+// ml_dtypes as two bytes of anything.
+std::optional<Element> ElementFromDescr(std::string_view descr) {
   if (descr.size() < 4 || descr.front() != '\'' || descr.back() != '\'') return std::nullopt;
   descr = descr.substr(1, descr.size() - 2);
   const char order = descr[0];
-  if (order != '<' && order != '|' && order != '=') return std::nullopt;
+  if (order != '<' && order != '|' && order != '=' && order != '>') return std::nullopt;
   static constexpr std::pair<std::string_view, Dtype> kTypes[] = {
       {"b1", Dtype::kBool},      {"i1", Dtype::kInt8},        {"i2", Dtype::kInt16},
       {"i4", Dtype::kInt32},     {"i8", Dtype::kInt64},       {"u1", Dtype::kUint8},
       {"u2", Dtype::kUint16},    {"u4", Dtype::kUint32},      {"u8", Dtype::kUint64},
       {"f2", Dtype::kFloat16},   {"f4", Dtype::kFloat32},     {"f8", Dtype::kFloat64},
       {"c8", Dtype::kComplex64}, {"c16", Dtype::kComplex128}, {"E2", Dtype::kBfloat16},
+      {"V2", Dtype::kBfloat16},
   };
   for (const auto& [text, dtype] : kTypes) {
-    if (descr.substr(1) == text) return dtype;
+    if (descr.substr(1) == text) return Element{dtype, order == '>'};
   }
   return std::nullopt;
 }
@@ -67,6 +76,16 @@ bool ParseShape(std::string_view text, std::vector<int64_t>* shape) {
     shape->push_back(*length);
   }
   return true;
+}
+
+// Numbers of `size` bytes each, turned around.
+std::vector<std::byte> Swapped(std::span<const std::byte> bytes, size_t size) {
+  std::vector<std::byte> out(bytes.begin(), bytes.end());
+  for (size_t i = 0; i + size <= out.size(); i += size) {
+    std::reverse(out.begin() + static_cast<std::ptrdiff_t>(i),
+                 out.begin() + static_cast<std::ptrdiff_t>(i + size));
+  }
+  return out;
 }
 
 std::vector<int64_t> FortranStrides(const std::vector<int64_t>& shape) {
@@ -97,8 +116,8 @@ Result<Tensor> ParseNpyFile(std::span<const std::byte> bytes) {
   const std::string_view dict = text.substr(begin, length);
   const Header header = {ValueOf(dict, "descr"), ValueOf(dict, "fortran_order"),
                          ValueOf(dict, "shape")};
-  const auto dtype = DtypeFromDescr(header.descr);
-  if (!dtype) {
+  const auto element = ElementFromDescr(header.descr);
+  if (!element) {
     return base::UnimplementedError(Concat("element type ", header.descr, " is not supported"));
   }
   std::vector<int64_t> shape;
@@ -112,8 +131,16 @@ Result<Tensor> ParseNpyFile(std::span<const std::byte> bytes) {
     }
   }
   std::vector<int64_t> strides = fortran ? FortranStrides(shape) : Tensor::PackedStrides(shape);
-  return Tensor::Make(*dtype, std::move(shape), std::move(strides), 0,
-                      bytes.subspan(begin + length));
+  const std::span<const std::byte> values = bytes.subspan(begin + length);
+  const size_t number = DtypeSize(element->dtype) / (IsComplex(element->dtype) ? 2 : 1);
+  if (!element->is_swapped || number == 1) {
+    return Tensor::Make(element->dtype, std::move(shape), std::move(strides), 0, values);
+  }
+  auto owned = std::make_shared<const std::vector<std::byte>>(Swapped(values, number));
+  SONDE_ASSIGN_OR_RETURN(
+      Tensor tensor, Tensor::Make(element->dtype, std::move(shape), std::move(strides), 0, *owned));
+  tensor.HoldBytes(std::move(owned));
+  return tensor;
 }
 
 }  // namespace sonde::precision

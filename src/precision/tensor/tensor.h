@@ -54,6 +54,8 @@ class Tensor {
 
   // Keeps the file alive as long as the tensor.
   void HoldFile(std::shared_ptr<base::MappedFile> file) { file_ = std::move(file); }
+  // The same for a tensor whose storage is no file's.
+  void HoldBytes(std::shared_ptr<const std::vector<std::byte>> bytes) { owned_ = std::move(bytes); }
 
  private:
   template <class T>

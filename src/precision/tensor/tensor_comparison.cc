@@ -141,8 +141,10 @@ TensorFileIssues FillTensorMetrics(const TensorSource& source, Comparison* compa
   });
   TensorFileIssues issues;
   for (RowOutcome& outcome : outcomes) {
+    const auto row = static_cast<size_t>(&outcome - outcomes.data());
     issues.bytes += outcome.bytes;
     if (outcome.problem.empty()) continue;
+    comparison->rows[row].Report(Message::kUnreadable, Verdict::kError);
     if (issues.unreadable++ == 0) issues.first = std::move(outcome.problem);
   }
   return issues;

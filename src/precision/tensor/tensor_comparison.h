@@ -1,7 +1,7 @@
 // Fills the tensor metrics of a comparison from the files beside two dumps.
 //
-// Rows without match, without file or with a file that cannot be read get `unsupported`; the
-// reasons are counted. Memory: two mapped files a thread.
+// Rows without match, without file or with a file that cannot be read get `unsupported`; the last
+// are errors, and their reasons are counted. Memory: two mapped files a thread.
 // Threads: works in parallel inside.
 #pragma once
 

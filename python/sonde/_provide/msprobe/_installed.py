@@ -1,7 +1,7 @@
 """What Sonde does not have of msProbe comes from an msProbe that is installed beside it.
 
-``install()`` lets the import system find its modules below ours, and ``attribute()`` its names; where
-none is installed both say what is missing. Nothing is loaded before a program asks for it.
+``install()`` lets the import system find its modules below ours, and ``attribute()`` its names;
+where none is installed both say what is missing. Nothing is loaded before a program asks for it.
 """
 
 import importlib
@@ -13,7 +13,7 @@ import sys
 from types import ModuleType
 from typing import Any, Optional
 
-# Modules that hold, in one release or another, what `msprobe.pytorch` exports; ours answer for them.
+# Modules that hold, in one release or another, what `msprobe.pytorch` exports: ours answer.
 _OURS = {
     "msprobe.pytorch.debugger.precision_debugger": ("PrecisionDebugger",),
     "msprobe.pytorch.dump.debugger.precision_debugger": ("PrecisionDebugger",),

@@ -1,9 +1,11 @@
 """Reads ``config.json`` and the constructor's arguments into one checked object.
 
-Unknown keys are ignored, as existing configurations carry keys of other tools. Every check raises
-``ProbeError`` with the text that users of the reference tool know.
+Unknown keys are ignored, as existing configurations carry keys of other tools, but one that is
+nearly a known one is named. Every check raises ``ProbeError`` with the text that users of the
+reference tool know.
 """
 
+import difflib
 import json
 import os
 from dataclasses import dataclass, field
@@ -27,6 +29,15 @@ LEVELS = ["L0", "L1", "L2", "mix", "debug"]
 SUMMARY_MODES = ["statistics", "md5", "xor"]
 DATA_MODES = ["all", "input", "output", "forward", "backward"]
 RISK_LEVELS = ["CORE", "FOCUS", "ALL"]
+_KEYS = (
+    *("task", "dump_path", "rank", "step", "level", "async_dump", "async_dump_limit_mb"),
+    *("extra_info", "hidden_modules", "precision", "risk_level", "dump_enable", "weights"),
+    *("custom_op_namespaces", "load", "requests", "seed", "is_deterministic"),
+)
+_TASK_KEYS = (
+    *("scope", "list", "tensor_list", "data_mode", "summary_mode", "slice", "request_id"),
+    *("bench_path", "tensor_format", "overflow_nums", "diff_nums", "file_format", "device"),
+)
 _MAX_NUMBER = 1000000
 _MAX_NAME = 255  # bytes, of a file
 
@@ -192,6 +203,7 @@ def check(
     if level is not None and level not in LEVELS:
         raise _errors.refuse(f"level must be one of {LEVELS}")
     config = Config()
+    _name_misspelt(content, (*_KEYS, *TASKS, *MORE_TASKS), "the configuration")
     _read_common(content, config)
     if task is None and content and config.task not in FILE_TASKS:
         raise Exception(f"task {config.task} is invalid, it is not in the {list(FILE_TASKS)}")
@@ -200,9 +212,24 @@ def check(
     config.level = level or config.level
     if step is not None:
         config.step = number_list(step, "step")
-    _read_task(_check_kind(content, config.task, dict, "an object") or {}, config)
+    block = _check_kind(content, config.task, dict, "an object") or {}
+    _name_misspelt(block, _TASK_KEYS, f"{config.task!r}")
+    _read_task(block, config)
     _check_together(config)
     return config
+
+
+def _name_misspelt(block: dict, known: "tuple[str, ...]", where: str) -> None:
+    for key in block:
+        if key in known:
+            continue
+        near = difflib.get_close_matches(key, known, 1, 0.75)
+        if near:
+            _errors.warning(f"{key!r} in {where} is not known; did you mean {near[0]!r}?")
+        elif key in _TASK_KEYS:
+            _errors.warning(f"{key!r} stands in {where}; it belongs into the object of the task")
+        elif known is _TASK_KEYS and key in _KEYS:
+            _errors.warning(f"{key!r} stands in {where}; it belongs outside of it")
 
 
 def check_folder(path: str) -> None:

@@ -13,13 +13,13 @@ class PrecisionDebugger(_errors.Loud):
     """Records what flows through modules and functions of torch.
 
     One per process: a second construction gives the first object and ignores its arguments.
-    ``start()``, ``stop()`` and ``step()`` may be called from any thread, one at a time; calls of the
-    model may run on many. What is recorded, how and where to stands in the configuration
+    ``start()``, ``stop()`` and ``step()`` may be called from any thread, one at a time; calls of
+    the model may run on many. What is recorded, how and where to stands in the configuration
     (docs/probe.md).
 
     ``service`` and ``config`` are what frameworks hold the debugger by: ``config.dump_path`` may be
-    set between ``stop()`` and ``start()``, ``service.reset_status()`` ends a dump without counting a
-    step.
+    set between ``stop()`` and ``start()``, ``service.reset_status()`` ends a dump without counting
+    a step.
     """
 
     _instance: "Optional[PrecisionDebugger]" = None

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import itertools
 import sys
 import weakref
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any, Callable, Optional
 from sonde.torch.precision import _errors
 from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._hooks import Hook, Hung
+from sonde.torch.precision._leads import Leads
 
 # Gradients that nobody wants before their hooks are taken away; putting them back costs more.
 _IDLE_GRADIENTS = 1000
@@ -97,11 +99,12 @@ class Modules:
         self.on = False
         self.collector: Optional[Collector] = None
         self.loader: Any = None
-        self._counts: dict[str, int] = {}
+        # Taken by one step of the interpreter, so that threads get numbers of their own.
+        self._counts: dict[str, Iterator[int]] = {}
         self._hooked: set[int] = set()
         self._handles: list[Any] = []  # of hooks and stand-ins
         self._is_paused = False  # they are taken off
-        self._models: dict[int, Any] = {}  # keeps the ids unique
+        self._models: dict[int, Any] = {}  # lists of models, whose ids stay theirs so
         self.prefixes: set[str] = set()  # that entries of modules begin with
         # Parameters that are hooked, by the prefixes of their modules: several models may share
         # names, and a program may change what is trained.
@@ -111,6 +114,11 @@ class Modules:
         self._owners: dict[int, str] = {}  # of parameters: the prefix that hooked it first
         self._shared: set[str] = set()  # prefixes with parameters that others have, too
         self.only: Optional[str] = None  # module_dump(): the prefix that is recorded alone
+        # Whether outermost modules with equal names inside are told apart by the variable or
+        # attribute that holds them; a program with a debugger of its own gets the names it knows.
+        self.tells_apart = False
+        self._first_of: dict[str, weakref.ref] = {}  # models, by the prefixes that they gave first
+        self._leads = Leads()
 
     def reset(self) -> None:
         """A step has ended."""
@@ -121,9 +129,10 @@ class Modules:
         self.resume()
         if id(models) in self._hooked:
             return
-        self._hooked.add(id(models))
-        self._models[id(models)] = models
         several = isinstance(models, (list, tuple))
+        if several:
+            self._models[id(models)] = models
+        self._mark(models, forgets=not several)
         for index, model in enumerate(models if several else [models]):
             lead = f"{index}." if several else ""
             self._attach_model(model, lead)
@@ -153,8 +162,21 @@ class Modules:
         self._hooked.clear()
         self._drop_gradient_hooks()
 
+    def _lead_of(self, model: Any, everything: list) -> str:
+        """What stands before the names of a model's modules."""
+        if not self.tells_apart:
+            return ""
+        names = [f"{name}.{type(module).__name__}" for name, module in everything[1:]]
+        others = {self._first_of[name]() for name in names if name in self._first_of}
+        if others - {model, None}:
+            return self._leads.of(model)
+        for name in names:
+            self._first_of[name] = weakref.ref(model)
+        return ""
+
     def _attach_model(self, model: Any, lead: str) -> None:
         everything = list(model.named_modules())
+        lead = lead or self._lead_of(model, everything)
         skipped = (1, len(everything) - 1) if "verl" in sys.modules else ()
         for number, (name, module) in enumerate(everything):
             if module is model or id(module) in self._hooked:
@@ -173,12 +195,19 @@ class Modules:
                     "the data dump for this module will be skipped."
                 )
                 continue
-            self._hooked.add(id(module))
+            self._mark(module)
             prefix = f"Module.{lead}{name}.{type(module).__name__}"
             before, after = self.hook(module, prefix)
             self._handles += (Hung(before), Hung(after, first=True))
             if self.collector.config.hidden_modules and self._hides(module):
                 self._handles.append(_Forward(self, module, prefix))
+
+    def _mark(self, thing: Any, forgets: bool = True) -> None:
+        """It is hooked; another object may get its number when it is gone."""
+        number = id(thing)
+        self._hooked.add(number)
+        if forgets:
+            weakref.finalize(thing, self._hooked.discard, number).atexit = False
 
     def _hides(self, module: Any) -> bool:
         """Whether a model has a call of its own, which may pass by all hooks."""
@@ -215,8 +244,7 @@ class Modules:
             return None
         changed = None
         try:
-            number = self._counts.get(prefix, -1) + 1
-            self._counts[prefix] = number
+            number = next(self._counts.setdefault(prefix, itertools.count()))
             name = f"{prefix}.forward.{number}"
             if loader is not None:
                 changed = loader.replace(name, args, kwargs)

@@ -1,5 +1,7 @@
 """``PrecisionDebugger.save()``: single values and their gradients, at level ``debug``."""
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from sonde.torch.precision import _errors
@@ -13,7 +15,7 @@ class Saver:
 
     def __init__(self, service: Any) -> None:
         self._service = service
-        self._counts: dict[str, int] = {}
+        self._counts: dict[str, Iterator[int]] = {}
         self._is_open = False
 
     def end_step(self) -> None:
@@ -38,8 +40,7 @@ class Saver:
             if not service.open([]):
                 return
             self._is_open = True
-        count = self._counts.get(name, 0)
-        self._counts[name] = count + 1
+        count = next(self._counts.setdefault(name, itertools.count()))
         collector = service.collector
         was_free = collector.enter()
         try:

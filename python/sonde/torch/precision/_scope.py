@@ -29,6 +29,7 @@ class Scope:
         self._in_range = False
         self._open: set[str] = set()
         self._is_module_range = False
+        self._unmatched = set(self.parts) | set(self.range)
         if self.range:
             self._check_range()
 
@@ -48,12 +49,23 @@ class Scope:
         self._is_module_range = self._level == "L0"
 
     @property
+    def unmatched(self) -> "list[str]":
+        """What of ``scope`` and ``list`` no call has matched so far."""
+        return sorted(self._unmatched)
+
+    def _match(self, name: str) -> None:
+        if self._unmatched:
+            found = {part for part in self.parts if part in name}
+            self._unmatched -= found | {name}
+
+    @property
     def filters(self) -> bool:
         """Whether ``scope`` or ``list`` is set."""
         return bool(self.range or self.parts)
 
     def begin_module(self, name: str) -> None:
         """Execution enters a module, forward or backward."""
+        self._match(name)
         if self.range and name == self.range[0]:
             self._in_range = True
         if self._level == "mix" and any(part in name for part in self.parts):
@@ -61,6 +73,7 @@ class Scope:
 
     def end_module(self, name: str) -> None:
         """And leaves it."""
+        self._match(name)
         if self.range and name == self.range[1]:
             self._in_range = False
         self._open.discard(name)
@@ -69,6 +82,7 @@ class Scope:
         """Whether the call of this full name is recorded."""
         if not self.filters:
             return self._wants_risk(name)
+        self._match(name)
         if self.range and not self._is_module_range and name == self.range[0]:
             self._in_range = True
         wanted = (not self.range or self._in_range) and (

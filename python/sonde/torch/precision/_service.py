@@ -48,6 +48,7 @@ class Service(_errors.Loud):
         self._is_resting = False  # nothing of us is in the way, and no step is open
         self._first = True
         self._has_opened = False  # files of a step, once
+        self.recorded: dict[int, str] = {}  # steps with files, and the folder of each
         self._knows_rank = False  # whether a process has a rank that is to be recorded
         self._token = 0
         self._token_range: Optional[tuple[int, int]] = None
@@ -104,6 +105,7 @@ class Service(_errors.Loud):
         if self._first:
             self.rank = rank_id if rank_id is not None else self.framework_rank()
         is_wanted = not config.rank or self.rank in config.rank
+        self.collector.model = model
         slices = self._slices(scheduled_tokens) if is_wanted else None
         if slices is not None or self._loader is not None:
             self._wake(model)
@@ -120,7 +122,6 @@ class Service(_errors.Loud):
             return
         if self._first:
             self._first_start(model, token_range)
-        self.collector.model = model
         if not self.open(slices):
             self.switch(False)
             return
@@ -362,6 +363,7 @@ class Service(_errors.Loud):
                 return False
             raise _errors.PathError(_errors.PathError.ILLEGAL_PATH, str(problem)) from None
         self._has_opened = True
+        self.recorded.setdefault(self.step_number, folder)
         return True
 
     def _rank_folder(self) -> str:
@@ -394,6 +396,8 @@ class Service(_errors.Loud):
             _errors.warning(f"{folder} cannot be renamed: {problem}")
             return
         self.collector.moved_to(target)
+        for step, place in self.recorded.items():
+            self.recorded[step] = target if place == folder else place
         _errors.info(f"Successfully replaced proc path<{folder}> with rank path<{target}>")
 
     # Ends
@@ -403,8 +407,25 @@ class Service(_errors.Loud):
             self.switch(False)
             if not self.collector.is_child:
                 self.collector.flush()
+                self._tell_of_unmatched()
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             _errors.error(f"the dump could not be completed: {problem}")
+
+    def _tell_of_unmatched(self) -> None:
+        """What the configuration asked for and the program never had."""
+        config = self.config
+        if self._first and not self.recorded or config.level == "debug":
+            return  # nothing was ever started, or this rank was not wanted
+        never = [step for step in config.step if step not in self.recorded]
+        if never:
+            numbers = ", ".join(map(str, never[:8])) + (", ..." if len(never) > 8 else "")
+            _errors.warning(
+                f"never recorded: step {numbers}; the program came to step {self.step_number}"
+            )
+        if self.recorded and self.collector.scope.unmatched:
+            _errors.warning(
+                "no call matched " + ", ".join(map(repr, self.collector.scope.unmatched))
+            )
 
     def _in_child(self) -> None:
         self.collector.leave_to_parent()

@@ -1,0 +1,154 @@
+#include "precision/cause/alignment.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/hash.h"
+#include "precision/compare/pairing.h"
+#include "precision/dump/construct_file.h"
+
+namespace sonde::precision {
+namespace {
+
+constexpr size_t kLookAhead = 512;
+// So many equal calls behind a gap are a common continuation and no accident.
+constexpr size_t kSureLength = 6;
+
+constexpr std::string_view kConversions[] = {"to",
+                                             "float",
+                                             "half",
+                                             "bfloat16",
+                                             "double",
+                                             "type",
+                                             "type_as",
+                                             "contiguous",
+                                             "clone",
+                                             "detach",
+                                             "view",
+                                             "reshape",
+                                             "view_as",
+                                             "expand",
+                                             "expand_as",
+                                             "cpu",
+                                             "cuda",
+                                             "npu",
+                                             "requires_grad_",
+                                             "size",
+                                             "numpy",
+                                             "item",
+                                             "flatten",
+                                             "squeeze",
+                                             "unsqueeze",
+                                             "transpose",
+                                             "permute",
+                                             "t",
+                                             "is_floating_point"};
+
+// Modules have names of their own: two of them are as sure.
+constexpr int kSureModules = 2;
+
+struct Sequence {
+  std::vector<uint64_t> keys;
+  std::vector<bool> is_module;
+  bool has_modules = false;
+  std::vector<int32_t> calls;
+};
+
+Sequence SequenceOf(const DumpFile& dump) {
+  Sequence out;
+  out.keys.reserve(dump.apis().size());
+  out.calls.reserve(dump.apis().size());
+  for (size_t i = 0; i < dump.apis().size(); ++i) {
+    const DumpApi& api = dump.apis()[i];
+    if (api.row_count == 0 || IsConversion(api.name)) continue;
+    out.keys.push_back(base::HashString(WithoutCallNumber(api.name)));
+    out.is_module.push_back(IsModuleName(api.name));
+    out.has_modules = out.has_modules || out.is_module.back();
+    out.calls.push_back(static_cast<int32_t>(i));
+  }
+  return out;
+}
+
+bool Continues(const Sequence& a, size_t i, const Sequence& b, size_t j) {
+  int modules = 0;
+  size_t same = 0;
+  for (; i + same < a.keys.size() && j + same < b.keys.size(); ++same) {
+    if (a.keys[i + same] != b.keys[j + same]) return false;
+    modules += a.is_module[i + same] ? 1 : 0;
+    if (a.has_modules ? modules == kSureModules : same + 1 == kSureLength) return true;
+  }
+  // The last calls of both runs.
+  return same > 0 && i + same == a.keys.size() && j + same == b.keys.size();
+}
+
+struct Gap {
+  size_t target = 0;
+  size_t golden = 0;
+  bool found = false;
+};
+
+// The shortest gap behind which both go on alike; calls that only one run has come first.
+Gap FindGap(const Sequence& a, size_t i, const Sequence& b, size_t j) {
+  const size_t most_a = std::min(kLookAhead, a.keys.size() - i);
+  const size_t most_b = std::min(kLookAhead, b.keys.size() - j);
+  for (size_t length = 1; length <= most_a + most_b; ++length) {
+    const size_t least = length > most_b ? length - most_b : 0;
+    for (size_t in_a = least; in_a <= std::min(length, most_a); ++in_a) {
+      if (Continues(a, i + in_a, b, j + length - in_a)) return {in_a, length - in_a, true};
+    }
+  }
+  return {a.keys.size() - i, b.keys.size() - j,
+          i + most_a == a.keys.size() && j + most_b == b.keys.size()};
+}
+
+}  // namespace
+
+bool IsConversion(std::string_view api) {
+  if (!api.starts_with("Tensor.") && !api.starts_with("Torch.")) return false;
+  if (api.ends_with(".backward")) return false;
+  const std::string_view rest = api.substr(api.find('.') + 1);
+  const std::string_view name = rest.substr(0, rest.find('.'));
+  return std::find(std::begin(kConversions), std::end(kConversions), name) !=
+         std::end(kConversions);
+}
+
+Alignment AlignCalls(const DumpFile& target, const DumpFile& golden) {
+  const Sequence a = SequenceOf(target);
+  const Sequence b = SequenceOf(golden);
+  Alignment out;
+  out.calls.reserve(a.calls.size());
+  size_t i = 0;
+  size_t j = 0;
+  while (i < a.keys.size() || j < b.keys.size()) {
+    if (i < a.keys.size() && j < b.keys.size() && a.keys[i] == b.keys[j]) {
+      out.calls.push_back({a.calls[i++], b.calls[j++]});
+      continue;
+    }
+    const Gap gap = FindGap(a, i, b, j);
+    if (!gap.found) {
+      out.is_complete = false;
+      break;
+    }
+    for (size_t n = 0; n < gap.target; ++n) out.calls.push_back({a.calls[i++], kNoCall});
+    for (size_t n = 0; n < gap.golden; ++n) out.calls.push_back({kNoCall, b.calls[j++]});
+  }
+  return out;
+}
+
+Alignment AlignmentOf(const Comparison& comparison) {
+  Alignment out;
+  out.calls.reserve(comparison.groups.size());
+  for (const ComparedGroup& group : comparison.groups) {
+    for (size_t i = group.first_row; i < group.first_row + group.row_count; ++i) {
+      const ComparedRow& row = comparison.rows[i];
+      if (row.golden == nullptr) continue;
+      out.calls.push_back(
+          {static_cast<int32_t>(row.target->api), static_cast<int32_t>(row.golden->api)});
+      break;
+    }
+  }
+  return out;
+}
+
+}  // namespace sonde::precision

@@ -1,0 +1,69 @@
+// Where two runs differ first, by cause: the walk through both runs in order of execution.
+//
+// A call is the first place when what it got agrees within rounding (tolerance.h) and what it gave
+// does not, when a parameter or an input of the program differs, or when the runs call something
+// else (alignment.h). A parameter is not computed: any difference is a change. A value that a call
+// got is looked up among the outputs before it: what an earlier call gave was judged there; what no
+// recorded call gave comes from outside, or from code of the module around it.
+// Checksums cannot tell rounding from a fault; the place is found all the same.
+// Everything points into the dumps. Threads: pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "precision/cause/alignment.h"
+#include "precision/compare/comparison.h"
+#include "precision/dump/construct_file.h"
+
+namespace sonde::precision {
+
+enum class CauseKind : uint8_t {
+  kIdentical,    // all values are equal to the last digit
+  kRounding,     // they differ by what rounding explains
+  kWeight,       // a parameter or buffer differs
+  kInput,        // a value from outside of the recorded calls differs
+  kArgument,     // a number or text that a call got
+  kOperator,     // equal inputs, other outputs
+  kCalls,        // another order or number of calls, or another call's result is taken
+  kDtype,        // an element type differs
+  kShape,        // a shape differs
+  kNotFinite,    // NaN or an infinity is born here
+  kRandom,       // a call that is random by design gave other numbers
+  kChecksum,     // checksums differ from here on, by how much is unknown
+  kNotCompared,  // nothing could be compared
+};
+std::string_view CauseText(CauseKind kind);  // "changed weight"
+
+struct FirstCause {
+  CauseKind kind = CauseKind::kIdentical;
+  int32_t target_call = kNoCall;  // index into apis(); kNoCall: only the golden run has the call
+  int32_t golden_call = kNoCall;
+  const DumpRow* target_row = nullptr;  // null: the call itself
+  const DumpRow* golden_row = nullptr;
+  std::string place;                  // full name of the row or call
+  std::string module;                 // nearest module around it; empty: unknown
+  std::vector<std::string> evidence;  // lines: what both sides have, and why this is the first
+  uint64_t values = 0;                // compared
+  uint64_t exact = 0;                 // of these equal to the last digit
+  uint64_t unreadable = 0;            // could not be compared
+  double largest_relative = 0;        // of what passed as rounding
+  std::string largest_place;
+
+  bool IsFinding() const { return kind > CauseKind::kRounding; }
+};
+
+struct CauseOptions {
+  // Relative distance that an earlier step's gradients had by rounding alone: weights that were
+  // updated by them may differ. 0: the weights have had no reason to differ.
+  double carried = 0;
+};
+
+// `comparison` of the two dumps; `construct` of the target, may be null.
+FirstCause FindFirstCause(const Comparison& comparison, const DumpFile& target,
+                          const DumpFile& golden, const Alignment& alignment,
+                          const ConstructFile* construct, const CauseOptions& options);
+
+}  // namespace sonde::precision

@@ -1,0 +1,184 @@
+#include "precision/cause/first_cause.h"
+
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "precision/compare/compare.h"
+#include "precision/compare/pairing.h"
+#include "precision/test_support.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+
+// A tensor of 64 numbers with this Max and Norm, whose other statistics follow.
+std::string Values(const char* max, const char* norm, const char* dtype = "torch.float32",
+                   const char* min = "-1.0") {
+  return Concat(R"({"type": "torch.Tensor", "dtype": ")", dtype, R"(", "shape": [8, 8], "Max": )",
+                max, R"(, "Min": )", min, R"(, "Mean": 0.25, "Norm": )", norm,
+                R"(, "requires_grad": false})");
+}
+
+std::string Api(const std::string& name, const std::string& inputs, const std::string& output) {
+  return Concat("\"", name, R"(": {"input_args": [)", inputs,
+                R"(], "input_kwargs": {}, "output": [)", output, "]}");
+}
+
+FirstCause Cause(const std::string& target, const std::string& golden, const std::string& tree = "",
+                 double carried = 0) {
+  static std::vector<std::unique_ptr<DumpFile>> dumps;
+  dumps.push_back(DumpOf("{" + target + "}"));
+  const DumpFile& ours = *dumps.back();
+  dumps.push_back(DumpOf("{" + golden + "}"));
+  const DumpFile& theirs = *dumps.back();
+  const Mode mode = ours.has_md5() ? Mode::kMd5 : Mode::kStatistics;
+  const Comparison comparison = PairAndCompare(ours, theirs, mode, {});
+  const auto construct = ConstructFile::Parse("{" + tree + "}", "construct.json");
+  return FindFirstCause(comparison, ours, theirs, AlignCalls(ours, theirs), construct->get(),
+                        {.carried = carried});
+}
+
+const std::string kX = Values("2.0", "5.0");
+const std::string kWeight = Values("0.5", "3.0");
+const std::string kY = Values("3.0", "7.0");
+const std::string kZ = Values("4.0", "9.0");
+
+std::string Linear(const std::string& weight, const std::string& output, int number = 0) {
+  return Api(Concat("Functional.linear.", std::to_string(number), ".forward"), kX + "," + weight,
+             output);
+}
+
+TEST(FirstCauseTest, AWeightIsNamedBeforeWhatComesOfIt) {
+  const std::string other = Values("0.75", "3.1");
+  const FirstCause cause =
+      Cause(Linear(other, Values("3.1", "7.5")) + "," +
+                Api("Torch.tanh.0.forward", Values("3.1", "7.5"), Values("9.0", "30.0")),
+            Linear(kWeight, kY) + "," + Api("Torch.tanh.0.forward", kY, kZ));
+  EXPECT_EQ(cause.kind, CauseKind::kWeight);
+  EXPECT_EQ(cause.place, "Functional.linear.0.forward.input.1");
+  EXPECT_NE(cause.evidence[0].find("Max 0.75"), std::string::npos) << cause.evidence[0];
+  EXPECT_NE(cause.evidence[1].find("Max 0.5"), std::string::npos) << cause.evidence[1];
+}
+
+TEST(FirstCauseTest, AParameterIsNotComputedSoItMayNotEvenRound) {
+  const std::string other = Values("0.5", "3.0000002");
+  EXPECT_EQ(Cause(Linear(other, kY), Linear(kWeight, kY)).kind, CauseKind::kWeight);
+  // Of a later step, after gradients that differed by rounding, it may.
+  EXPECT_EQ(Cause(Linear(other, kY), Linear(kWeight, kY), "", 1e-6).kind, CauseKind::kRounding);
+}
+
+TEST(FirstCauseTest, RoundingGrowsWithTypeAndLengthAndIsNoFinding) {
+  const FirstCause cause =
+      Cause(Linear(kWeight, Values("3.000001", "7.000002")), Linear(kWeight, kY));
+  EXPECT_EQ(cause.kind, CauseKind::kRounding);
+  EXPECT_GT(cause.largest_relative, 1e-8);
+  EXPECT_LT(cause.largest_relative, 1e-5);
+  EXPECT_EQ(Cause(Linear(kWeight, Values("3.01", "7.02")), Linear(kWeight, kY)).kind,
+            CauseKind::kOperator);
+  const auto half = [](const char* norm) {
+    return Api("Functional.linear.0.forward", kX + "," + kWeight,
+               Values("3.0", norm, "torch.bfloat16"));
+  };
+  EXPECT_EQ(Cause(half("7.02"), half("7.0")).kind, CauseKind::kRounding);
+}
+
+TEST(FirstCauseTest, NothingDiffers) {
+  const FirstCause cause = Cause(Linear(kWeight, kY), Linear(kWeight, kY));
+  EXPECT_EQ(cause.kind, CauseKind::kIdentical);
+  EXPECT_EQ(cause.exact, cause.values);
+  EXPECT_FALSE(cause.IsFinding());
+}
+
+TEST(FirstCauseTest, CallsThatOneRunLacks) {
+  const std::string end = Api("Torch.tanh.0.forward", kZ, kX);
+  const std::string other_end = Api("Torch.tanh.0.forward", kY, Values("1.0", "2.0"));
+  const std::string gelu = Api("Functional.gelu.0.forward", kY, kZ);
+  const FirstCause cause =
+      Cause(Linear(kWeight, kY) + "," + other_end, Linear(kWeight, kY) + "," + gelu + "," + end);
+  EXPECT_EQ(cause.kind, CauseKind::kCalls);
+  EXPECT_EQ(cause.place, "Functional.gelu.0.forward");
+  // What makes no difference to any value behind it is none.
+  const std::string same = Api("Functional.gelu.0.forward", kY, kY);
+  const std::string tanh = Api("Torch.tanh.0.forward", kY, kX);
+  EXPECT_EQ(
+      Cause(Linear(kWeight, kY) + "," + tanh, Linear(kWeight, kY) + "," + same + "," + tanh).kind,
+      CauseKind::kIdentical);
+}
+
+TEST(FirstCauseTest, ASkippedLayerIsKnownByTheWeightsBehindIt) {
+  const std::string second = Values("0.6", "2.0");
+  const std::string third = Values("0.7", "2.5");
+  const FirstCause cause =
+      Cause(Linear(kWeight, kX, 0) + "," + Linear(third, kX, 1),
+            Linear(kWeight, kX, 0) + "," + Linear(second, kX, 1) + "," + Linear(third, kX, 2));
+  EXPECT_EQ(cause.kind, CauseKind::kCalls);
+  EXPECT_NE(cause.evidence[2].find("up to Functional.linear.2.forward"), std::string::npos)
+      << cause.evidence[2];
+}
+
+TEST(FirstCauseTest, NanIsBornInTheSoftmaxAndNotInItsMask) {
+  const std::string masked = Values("2.0", "Infinity", "torch.float32", "-Infinity");
+  const std::string mask = Api("Tensor.masked_fill.0.forward", kX, masked);
+  const std::string nan = Values("NaN", "NaN", "torch.float32", "NaN");
+  const FirstCause cause = Cause(mask + "," + Api("Functional.softmax.0.forward", masked, nan) +
+                                     "," + Api("Torch.matmul.0.forward", nan, nan),
+                                 mask + "," + Api("Functional.softmax.0.forward", masked, kY) +
+                                     "," + Api("Torch.matmul.0.forward", kY, kZ));
+  EXPECT_EQ(cause.kind, CauseKind::kNotFinite);
+  EXPECT_EQ(cause.place, "Functional.softmax.0.forward.output.0");
+  EXPECT_NE(cause.evidence[2].find("are a mask"), std::string::npos) << cause.evidence[2];
+}
+
+TEST(FirstCauseTest, TypesArgumentsAndShapes) {
+  const std::string half = Values("2.0", "5.0", "torch.float16");
+  EXPECT_EQ(Cause(Api("Torch.tanh.0.forward", half, kY), Api("Torch.tanh.0.forward", kX, kY)).kind,
+            CauseKind::kDtype);
+  const auto scaled = [](const char* by) {
+    return Api("Torch.mul.0.forward", Concat(kX, R"(, {"type": "float", "value": )", by, "}"), kY);
+  };
+  EXPECT_EQ(Cause(scaled("8.0"), scaled("2.5")).kind, CauseKind::kArgument);
+}
+
+TEST(FirstCauseTest, CodeOfAModuleThatRecordsNoCall) {
+  const auto run = [](const std::string& between) {
+    return Api("Module.a.q.Linear.forward.0", kX, kY) + "," +
+           Api("Module.a.o.Linear.forward.0", between, kZ) + "," +
+           Api("Module.a.Attention.forward.0", kX, kZ);
+  };
+  const std::string tree =
+      R"("Module.a.q.Linear.forward.0": "Module.a.Attention.forward.0",
+         "Module.a.o.Linear.forward.0": "Module.a.Attention.forward.0",
+         "Module.a.Attention.forward.0": null)";
+  const FirstCause cause = Cause(run(Values("1.5", "4.5")), run(Values("1.0", "4.0")), tree);
+  EXPECT_EQ(cause.kind, CauseKind::kOperator);
+  EXPECT_EQ(cause.module, "Module.a.Attention.forward.0");
+  // Without the tree it comes from outside.
+  EXPECT_EQ(Cause(run(Values("1.5", "4.5")), run(Values("1.0", "4.0"))).kind, CauseKind::kInput);
+}
+
+TEST(FirstCauseTest, NoGradientAndZerosAreOne) {
+  const std::string zeros = Concat(
+      R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [8, 8], "Max": 0.0, "Min": 0.0,)",
+      R"( "Mean": 0.0, "Norm": 0.0, "requires_grad": false})");
+  const auto run = [](const std::string& gradient) {
+    return Concat(R"("Torch.split.0.backward": {"input": [)", gradient, R"(], "output": [)", kX,
+                  "]}");
+  };
+  EXPECT_EQ(Cause(run("null"), run(zeros)).kind, CauseKind::kIdentical);
+  EXPECT_EQ(Cause(run("null"), run(kX)).kind, CauseKind::kArgument);
+}
+
+TEST(FirstCauseTest, ChecksumsGiveThePlaceAndNotTheSize) {
+  const auto sum = [](const char* md5) {
+    return Concat(R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "md5": ")",
+                  md5, R"(", "requires_grad": false})");
+  };
+  const FirstCause cause = Cause(Api("Torch.a.0.forward", sum("00000001"), sum("00000002")),
+                                 Api("Torch.a.0.forward", sum("00000001"), sum("00000003")));
+  EXPECT_EQ(cause.kind, CauseKind::kChecksum);
+  EXPECT_EQ(cause.place, "Torch.a.0.forward.output.0");
+}
+
+}  // namespace
+}  // namespace sonde::precision

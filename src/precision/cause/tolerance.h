@@ -1,0 +1,75 @@
+// How far the outputs of one call may lie apart in two runs that differ by rounding alone.
+//
+//   |e| <= L * u * ((c + sqrt(k)) * |y| + P)  +  A * d * max(|y|, P)
+//
+//   u   unit roundoff of the coarsest type of the call: 2^-24 float32, 2^-8 bfloat16, ...
+//   k   how many products or terms are added up for one element, from the shapes
+//   c   how often a result is rounded on its way: 0 copies, 2 one operation, more for fused ones
+//   |y| the length (2-norm) of the output
+//   P   what the condition of the operation makes of its inputs' lengths:
+//         products (linear, matmul, convolutions)  |a| |b|
+//         sums of r terms                          sqrt(r) |x|, means |x| / sqrt(r)
+//         added and subtracted                     |a| + |b|
+//         softmax, losses by it, attention         |y| max|x|
+//         normalisations                           |y| rms(x) / std(x)
+//         gradients of these                       |g| times the other factor
+//   d   the relative distance that the inputs already have, A what an operation makes of it
+//   L   8: six standard deviations and what order and blocking add
+//
+// Sources: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002,
+// section 3.1 (|fl(x'y) - x'y| <= gamma_k |x|'|y|), 3.5 (|fl(AB) - AB| <= gamma_k |A||B|), 4.2
+// (sums of any order); N. J. Higham and T. Mary, A New Approach to Probabilistic Rounding Error
+// Analysis, SIAM J. Sci. Comput. 41(5), 2019: gamma_k may be replaced by lambda sqrt(k) u, which
+// fails with probability 2 exp(-lambda^2 (1-u)^2 / 2) an element; P. Blanchard, D. J. Higham and N.
+// J. Higham, Accurately computing the log-sum-exp and softmax functions, IMA J. Numer. Anal. 41(4),
+// 2021: its relative error grows with max|x|. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "precision/cause/operand.h"
+
+namespace sonde::precision {
+
+enum class Family : uint8_t {
+  kCopy,         // moves values: views, gathers, embeddings, dropout of given mask
+  kElementwise,  // one operation an element
+  kSum,          // sums and norms
+  kMean,         // means, losses of means
+  kProduct,      // sums of products
+  kExponential,  // softmax and what contains it
+  kNormalise,    // divides by a deviation
+  kIndex,        // gives places or truth values: argmax, comparisons
+  kCommunication,
+  kModule,  // several operations
+};
+
+// Of an entry's name without call number, "Functional.linear.forward", "Module.a.b.Linear.forward".
+Family FamilyOf(std::string_view name);
+// Random by design, or of memory that nobody wrote: what comes out says nothing.
+bool IsRandomApi(std::string_view name);
+bool IsUninitialisedApi(std::string_view name);
+
+// What is known of one call.
+struct CallNumbers {
+  Family family = Family::kElementwise;
+  bool is_backward = false;  // gradients come in; `forward` holds what the forward call saw
+  std::vector<Operand> inputs;
+  std::vector<Operand> forward;
+  double unit = 0;      // coarsest of all
+  double relative = 0;  // d
+};
+
+struct Tolerance {
+  double length = 0;  // for |e|
+  double scale = 0;   // max(|y|, P): what |e| is relative to
+  double terms = 1;   // k
+};
+Tolerance ToleranceOf(const CallNumbers& call, const Operand& output);
+
+// For a value that a call got and no recorded call gave: one operation's rounding.
+double InputTolerance(const Operand& input, double unit, double relative);
+
+}  // namespace sonde::precision

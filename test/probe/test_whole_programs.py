@@ -1,0 +1,179 @@
+"""`sonde run --dump-config` on programs with several models, scalers, evaluation, threads."""
+
+import json
+
+RUN = """
+import torch
+from sonde._inject._dump import DumpRun
+DumpRun(torch, "config.json").install()
+from torch import nn
+torch.manual_seed(0)
+"""
+
+
+def steps_of(folder):
+    """Names of the entries of each step."""
+    found = {}
+    for path in (folder / "dump").glob("step*/*/dump.json"):
+        found[int(path.parts[-3][4:])] = list(json.loads(path.read_text())["data"])
+    return [found[step] for step in sorted(found)]
+
+
+def test_outermost_modules_are_told_apart(run_program, tmp_path):
+    done = run_program(
+        RUN
+        + """
+class Part(nn.Module):
+    def __init__(self, out):
+        super().__init__()
+        self.proj = nn.Linear(4, out)
+    def forward(self, x):
+        return self.proj(x)
+class Agent:
+    def __init__(self):
+        self.critic = Part(1)
+actor, agent = Part(4), Agent()
+weights = [*actor.parameters(), *agent.critic.parameters()]
+optimizer = torch.optim.SGD(weights, 0.1)
+for _ in range(2):
+    x = torch.ones(2, 4)
+    (actor(x).sum() + agent.critic(x).sum()).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+        level="mix",
+    )
+    for names in steps_of(tmp_path):
+        assert "Module.proj.Linear.forward.0" in names
+        assert "Module.critic.proj.Linear.forward.0" in names
+        grads = sorted(name for name in names if "parameters_grad" in name)
+        assert grads == [
+            "Module.critic.proj.Linear.parameters_grad.0",
+            "Module.proj.Linear.parameters_grad.0",
+        ]
+    assert "dumped steps 0-1: " in done.stderr and " entries in dump" in done.stderr
+
+
+def test_a_new_model_in_the_place_of_an_old_one_keeps_its_names(run_program, tmp_path):
+    run_program(
+        RUN
+        + """
+for _ in range(2):
+    model = nn.Sequential(nn.Linear(2, 2))
+    model(torch.ones(1, 2))
+    del model
+""",
+        level="L0",
+    )
+    assert {name for names in steps_of(tmp_path) for name in names} == {"Module.0.Linear.forward.0"}
+
+
+def test_a_step_that_the_scaler_leaves_out_is_a_step(run_program, tmp_path):
+    run_program(
+        RUN
+        + """
+model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+scaler = torch.amp.GradScaler("cpu", init_scale=2.0**60)
+for i in range(4):
+    x = torch.ones(3, 4) * (1e30 if i == 1 else 1)
+    scaler.scale(model(x).pow(2).sum()).backward()
+    scaler.step(optimizer)
+    scaler.update(1.0)
+    optimizer.zero_grad()
+""",
+        level="L0",
+    )
+    steps = steps_of(tmp_path)
+    assert len(steps) == 4
+    assert all(names.count("Module.0.Linear.forward.0") == 1 for names in steps)
+    assert not any("forward.1" in name for names in steps for name in names)
+
+
+def test_evaluation_belongs_to_no_step(run_program, tmp_path):
+    done = run_program(
+        RUN
+        + """
+model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for _ in range(3):
+    for _ in range(2):
+        model(torch.ones(2, 4)).sum().backward()
+    model.eval()
+    with torch.no_grad():
+        model(torch.ones(7, 4))
+    model.train()
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+        level="L0",
+    )
+    steps = steps_of(tmp_path)
+    assert len(steps) == 3
+    for names in steps:
+        assert [name for name in names if ".0.Linear.forward" in name] == [
+            "Module.0.Linear.forward.0",
+            "Module.0.Linear.forward.1",
+        ]
+    assert "3 calls of evaluation left out" in done.stderr
+
+
+def test_what_never_came_is_said(run_program):
+    done = run_program(
+        RUN + "model = nn.Sequential(nn.Linear(2, 2))\nmodel(torch.ones(1, 2))\n",
+        level="L0",
+        step=[0, 7],
+        statistics={"list": ["ReLU"]},
+    )
+    assert "never recorded: step 7; the program came to step 1" in done.stderr
+    assert "no call matched 'ReLU'" in done.stderr
+
+
+def test_misspelt_keys_are_named(run_program):
+    done = run_program(
+        "from sonde.torch import PrecisionDebugger\nPrecisionDebugger('config.json')\n",
+        dump_pth="x",
+        other_tool={"a": 1},
+        scope=[],
+        statistics={"summary_mod": "md5", "level": "L1"},
+    )
+    assert "'dump_pth' in the configuration is not known; did you mean 'dump_path'?" in done.stderr
+    assert "'summary_mod' in 'statistics' is not known; did you mean 'summary_mode'?" in done.stderr
+    assert "'level' stands in 'statistics'; it belongs outside of it" in done.stderr
+    assert "'scope' stands in the configuration; it belongs into" in done.stderr
+    assert "other_tool" not in done.stderr
+
+
+def test_threads_share_one_model(run_program, read_dump):
+    """Calls get numbers of their own, and what belongs to one call stays together."""
+    run_program(
+        """
+import concurrent.futures, torch
+from torch import nn
+from sonde.torch import PrecisionDebugger
+torch.set_num_threads(1)
+model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64))
+debugger = PrecisionDebugger("config.json")
+debugger.start(model=model)
+batches = [torch.full((32 + i, 64), float(i)) for i in range(80)]
+with torch.no_grad(), concurrent.futures.ThreadPoolExecutor(8) as pool:
+    list(pool.map(model, batches))
+debugger.stop()
+debugger.step()
+""",
+        level="mix",
+    )
+    data = {name: entry for name, entry in read_dump()["data"].items() if ".full." not in name}
+    expected = {f"Functional.linear.{i}.forward" for i in range(160)}
+    expected |= {f"Functional.relu.{i}.forward" for i in range(80)}
+    for module in ("0.Linear", "1.ReLU", "2.Linear"):
+        expected |= {f"Module.{module}.forward.{i}" for i in range(80)}
+    assert set(data) == expected
+    for name, entry in data.items():
+        # Each batch has a length of its own: inputs and outputs are of one call.
+        assert entry["input_args"][0]["shape"][0] == entry["output"][0]["shape"][0], name
+    parents = read_dump(name="construct.json")
+    for name, entry in data.items():
+        if name.startswith("Functional."):
+            around = data[parents[name]]
+            assert around["input_args"][0]["shape"] == entry["input_args"][0]["shape"], name
