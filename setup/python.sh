@@ -3,7 +3,7 @@
 # for that purpose; what is missing is made in the cache folder first.
 #   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
 #   test    the same with pytest and the wheel's build backend
-#   lint    clang-format, clang-tidy, ruff
+#   lint    clang-format, clang-tidy, ruff, mypy
 #   compat  the peer tools of requirements-compat.txt
 #   msprobe the precision tool of requirements-msprobe.txt, with torch
 #   vllm    a vLLM for the CPU: $SONDE_VLLM_PYTHON, or python3 where that has one, else the environment of
@@ -144,7 +144,7 @@ vllm_python() {
 case "${1:-}" in
   torch) torch_python ;;
   test) test_python ;;
-  lint) environment lint "$setup_dir/requirements-lint.txt" 1 "clang-tidy, clang-format, ruff: 55 MB to load, 190 MB on disk, some 10 seconds" ;;
+  lint) environment lint "$setup_dir/requirements-lint.txt" 1 "clang-tidy, clang-format, ruff, mypy: 75 MB to load, 250 MB on disk, some 15 seconds" ;;
   compat) environment compat "$setup_dir/requirements-compat.txt" 3 "msprof-analyze, HolisticTraceAnalysis, Perfetto: 300 MB to load, some 1.5 GB on disk, 1 to 3 minutes" ;;
   msprobe) environment msprobe "$setup_dir/requirements-msprobe.txt" 9 "mindstudio-probe with torch: 2 GB to load, 5.6 GB on disk, 1 to 5 minutes" ;;
   tensorboard) environment tensorboard "$setup_dir/requirements-tensorboard.txt" 1 "TensorBoard with its graph viewer: 40 MB to load, 150 MB on disk, some 10 seconds" ;;

@@ -7,9 +7,10 @@ import ast
 import re
 import sys
 from collections import defaultdict
+from pathlib import Path
 
 import source_tree
-from source_tree import FOLDER_ORDER, RECORDER_FOLDERS
+from source_tree import FOLDER_ORDER, PYTHON_LISTS, PYTHON_ORDER, RECORDER_FOLDERS
 
 # Named in one folder each, and by .cc files only where they are slow to compile.
 HEAVY = re.compile(
@@ -88,23 +89,54 @@ def check_cmake(problems):
                 problems.append(f"{path}: {user} may not link {used}")
 
 
-def imported_modules(tree):
+def imported_modules(tree, package):
+    """(name, line) of what a file of a package imports; of `from a import b` also a.b."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, node.lineno
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield node.module, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = ".".join(filter(None, [*(above if node.level else []), node.module]))
+            yield base, node.lineno
+            for alias in node.names:
+                yield f"{base}.{alias.name}", node.lineno
+
+
+def part_of(module):
+    """The part of the package `sonde` that a module belongs to, or None."""
+    names = module.split(".")
+    return names[1] if names[0] == "sonde" and len(names) > 1 and names[1] in PYTHON_ORDER else None
+
+
+def check_python_part(path, module, line, problems):
+    """The order of the package's own parts."""
+    user, used = part_of(".".join(path.with_suffix("").parts[1:])), part_of(module)
+    if user is None or used is None or str(path) in PYTHON_LISTS:
+        return
+    if PYTHON_ORDER.index(used) > PYTHON_ORDER.index(user):
+        problems.append(f"{path}:{line}: {user} may not use {used} ({module})")
 
 
 def check_python(problems):
     for path in source_tree.tracked_files(".py"):
         top = path.parts[0]
-        if top not in ("python", "examples"):
-            continue
-        for module, line in imported_modules(ast.parse(source_tree.read(path), str(path))):
-            if module.split(".")[0] in DEVELOPMENT_FOLDERS:
+        package = ".".join(path.parts[1:-1])
+        found = list(imported_modules(ast.parse(source_tree.read(path), str(path)), package))
+        for module, line in dict(reversed(found)).items():
+            if top in ("python", "examples") and module.split(".")[0] in DEVELOPMENT_FOLDERS:
                 problems.append(f"{path}:{line}: {top}/ may not import {module}")
+            if path.parts[:2] == ("python", "sonde"):
+                check_python_part(path, module, line, problems)
+        check_part_is_known(path, problems)
+
+
+def check_part_is_known(path, problems):
+    if path.parts[:2] != ("python", "sonde") or path.name == "__init__.py" and len(path.parts) == 3:
+        return
+    part = Path(path.parts[2]).stem
+    if part not in PYTHON_ORDER:
+        problems.append(f"{path}: '{part}' has no place in the order of tools/source_tree.py")
 
 
 def check_test_names(problems):

@@ -19,6 +19,7 @@ check "layers" "$python" tools/check_layers.py
 check "sizes" "$python" tools/check_sizes.py
 check "docs" "$python" tools/check_docs.py
 check "search paths of libraries" "$python" tools/check_rpaths.py
+check "types" "$(dirname "$python")/mypy"
 node=$(dirname "$(readlink -f web/node_modules)")/node
 web() { (cd web && "$node" "node_modules/$1" "${@:2}"); }
 check "page: types" web typescript/bin/tsc --noEmit

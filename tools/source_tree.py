@@ -29,6 +29,26 @@ FOLDER_ORDER = (
 # These are loaded into the user's process (with a part of base) and use no third-party library.
 RECORDER_FOLDERS = ("capture", "record", "probe", "adapt")
 
+# A part of python/sonde (a folder or a file of it) may use only the parts before it.
+PYTHON_ORDER = (
+    "_debug",
+    "_native",
+    "_machine",
+    "_analyse",
+    "_command",
+    "_report",
+    "_seams",
+    "mstx",
+    "torch",
+    "_inject",
+    "vllm",
+    "_provide",
+    "doctor",
+)
+
+# The list of hosts names each wherever it stands, and a host's entry what it is attached by.
+PYTHON_LISTS = ("python/sonde/_inject/_hosts.py", "python/sonde/torch/_host.py")
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

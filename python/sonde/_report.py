@@ -4,6 +4,8 @@ the run list (docs/reference/environment.md)."""
 import os
 import sys
 
+from sonde import _debug
+
 
 def say(text: str, error: bool = False) -> None:
     """One line for people; only errors where ``SONDE_QUIET=1``."""
@@ -14,6 +16,7 @@ def say(text: str, error: bool = False) -> None:
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):
         pass  # the program closed its standard error
+    _debug.trace()
 
 
 def has_launcher() -> bool:

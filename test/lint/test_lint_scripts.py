@@ -17,6 +17,8 @@ CLEAN_TREE = {
     "src/base/a.cc": '#include "base/a.h"\nint Five() { return 5; }\n',
     "src/record/b.cc": '#include "base/a.h"\nint Six() { return Five() + 1; }\n',
     "src/store/c.cc": "#include <duckdb.h>\n",
+    "python/sonde/torch/a.py": "import torch\nfrom sonde import _native\nfrom . import b\n",
+    "python/sonde/_inject/_hosts.py": "from sonde.vllm import _server\n",
     "src/cli/cmd_run.cc": '#include "base/a.h"\nint main() { return Five(); }\n',
 }
 
@@ -80,6 +82,12 @@ def test_clean_tree_passes(tree, script):
             "python/ may not import tools.check_docs",
         ),
         ("src/odd/CMakeLists.txt", "", "folder 'odd' has no place"),
+        ("python/sonde/odd.py", "", "'odd' has no place"),
+        ("python/sonde/torch/x.py", "from sonde.vllm import y\n", "torch may not use vllm"),
+        ("python/sonde/torch/x.py", "from sonde import vllm\n", "torch may not use vllm"),
+        ("python/sonde/torch/x.py", "from .._inject import y\n", "torch may not use _inject"),
+        ("python/sonde/_native.py", "def f():\n    import sonde.torch.x\n", "_native may not use"),
+        ("python/sonde/mstx.py", "from . import torch\n", "mstx may not use torch"),
     ],
 )
 def test_layers_are_kept(tree, path, text, complaint):

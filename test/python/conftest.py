@@ -86,3 +86,9 @@ def find_command():
     path = BUILD / "bin" / "sonde"
     assert path.is_file(), f"{path} is missing: make build"
     return path
+
+
+@pytest.fixture(scope="session", name="package_root")
+def find_package_root():
+    """The folder that holds the package."""
+    return str(ROOT / "python")

@@ -129,5 +129,6 @@ def _metrics(switches: dict[str, Any], level: str) -> str:
     if isinstance(given, str) and given in AiCMetrics.__members__:
         given = AiCMetrics[given].value
     known = {member.value for member in AiCMetrics}
-    is_known = isinstance(given, str) and given in known
-    return given if is_known and level not in ("Level0", "Level_none") else _METRICS[level]
+    if isinstance(given, str) and given in known and level not in ("Level0", "Level_none"):
+        return given
+    return _METRICS[level]

@@ -212,7 +212,9 @@ class TorchProfile(profile):
         return self._asked
 
     @_console.guarded()
-    def export_chrome_trace(self, path: str, *_: Any, **__: Any) -> None:
+    def export_chrome_trace(  # type: ignore[override]  # as torch has it
+        self, path: str, *_: Any, **__: Any
+    ) -> None:
         """Writes the trace in the form of torch's profiler, gzip for ``.gz``."""
         if self._disabled:
             return
@@ -223,14 +225,18 @@ class TorchProfile(profile):
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+    def export_stacks(  # type: ignore[override]
+        self, path: str, metric: str = "self_cpu_time_total"
+    ) -> None:
         """Writes the stacks of the calls with their times as torch does, to exactly this file."""
         if not self._asked.stacks:
             raise AssertionError("export_stacks() requires with_stack=True")
         events = self.events()
         events.export_stacks(path, metric)
 
-    def export_memory_timeline(self, path: str, device: Optional[str] = None) -> None:
+    def export_memory_timeline(  # type: ignore[override]
+        self, path: str, device: Optional[str] = None
+    ) -> None:
         """Writes memory over time; parameters as torch names them."""
         super().export_memory_timeline(path=path, device=device)
 

@@ -67,6 +67,10 @@ def _attach(torch, finder):
 def _complain(problem):
     try:
         sys.stderr.write(f"sonde: this process is not recorded: {problem}\n")
+        if os.environ.get("SONDE_DEBUG") == "1":
+            import traceback
+
+            traceback.print_exc()
     except BaseException:
         pass  # no standard error to say it on
 

@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import AsyncGenerator, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, Callable, ClassVar, Optional
+from typing import Any, Callable, Optional
 
 #: The one mark of our functions: the title of the seam that made them.
 MARK = "_sonde_seam"
@@ -35,8 +35,8 @@ class Part:
     """
 
     # What such functions return.
-    Around: ClassVar = Generator[None, Any, None]
-    AsyncAround: ClassVar = AsyncGenerator[None, Any]
+    Around = Generator[None, Any, None]
+    AsyncAround = AsyncGenerator[None, Any]
 
     path: str
     around: Optional[Callable[..., Any]] = None

@@ -17,7 +17,7 @@ def watch() -> None:
     (regions,) = seams()
 
     def session_event(event: int, _: str) -> None:
-        profiler = sys.modules.get("torch.autograd.profiler")
+        profiler: Any = sys.modules.get("torch.autograd.profiler")
         if profiler is None or not hasattr(profiler, "_is_profiler_enabled"):
             return  # torch before 2.1
         if event == _native.EVENT_START:

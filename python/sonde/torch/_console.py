@@ -9,6 +9,8 @@ import os
 import time
 from typing import Any, Callable, TypeVar
 
+from sonde import _debug
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -34,11 +36,13 @@ def warning(text: str) -> None:
     """Prints a WARNING line unless warnings are off in this process."""
     if not _warnings_off():
         _print("WARNING", text)
+        _debug.trace()
 
 
 def error(text: str) -> None:
     """Prints an ERROR line."""
     _print("ERROR", text)
+    _debug.trace()
 
 
 def guarded(default: Any = None, name: str = "") -> Callable[[_Function], _Function]:

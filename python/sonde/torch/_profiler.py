@@ -39,6 +39,12 @@ class _KinetoProfile(Annotations):
     #: Whether `events` is about all recordings of the object, not the last one only.
     _accumulates = False
 
+    record_shapes: bool
+    profile_memory: bool
+    with_stack: bool
+    with_flops: bool
+    with_modules: bool
+
     def __init__(
         self,
         *,

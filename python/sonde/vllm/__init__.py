@@ -10,6 +10,8 @@ switch: a server is dumped whose ``--additional-config`` has a ``dump_config``; 
 import os
 import sys
 
+from sonde import _debug
+
 _DUMPS = "SONDE_SERVER_DUMPS"
 
 
@@ -33,6 +35,7 @@ def _attach() -> None:
         attaching.attach(torch)
     except Exception as problem:  # the server must serve
         sys.stderr.write(f"sonde: this process is not recorded: {problem}\n")
+        _debug.trace()
     finally:
         del os.environ["SONDE_ATTACH"]
 
@@ -55,3 +58,4 @@ def _watch_for_dumps() -> None:
         _dump.watch()
     except Exception as problem:  # the server must serve
         sys.stderr.write(f"sonde: this server cannot be dumped: {problem}\n")
+        _debug.trace()

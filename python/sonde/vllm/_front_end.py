@@ -184,7 +184,9 @@ def _make(self: Any, new_token_ids: Any, *args: Any, **kwargs: Any) -> Part.Arou
 def _tell_error(self: Any, *_: Any, **__: Any) -> None:
     """The engine died: what its clients get from here on is an error."""
     native = _marks.recorder()
-    for name in self.request_states if native is not None else ():
+    if native is None:
+        return
+    for name in self.request_states:
         _marks.mark(
             native, "request ended", {"key": _marks.request_key(name), "reason": "engine died"}
         )

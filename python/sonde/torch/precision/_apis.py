@@ -184,7 +184,7 @@ class Apis:
             wrapper = _triton.launching(original, self._kernel)
             self._places.append((kind, "run", wrapper, True, original))
             if self.installed:
-                kind.run = wrapper
+                kind.run = wrapper  # type: ignore[attr-defined]  # Triton's
 
     def _kernel(self, name: str, original: Any) -> Any:
         is_new = name not in self._apis

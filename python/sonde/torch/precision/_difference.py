@@ -76,7 +76,7 @@ class Difference:
             return list(tensor.shape), f"{zlib.crc32(flat.numpy()):08x}"
 
 
-def _tensors(entry: Any, key: str) -> "Optional[list[tuple[list, str]]]":
+def _tensors(entry: Any, key: str) -> "Optional[list[tuple[Any, Any]]]":
     """Shapes and checksums of the top-level tensors of an entry; None without the key."""
     values = entry.get(key) if isinstance(entry, dict) else None
     if not isinstance(values, list):

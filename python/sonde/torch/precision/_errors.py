@@ -4,6 +4,8 @@ import difflib
 import sys
 import time
 
+from sonde import _debug
+
 
 class ProbeError(Exception):
     """A wrong parameter or wrong use; known to existing programs as ``MsprobeException``."""
@@ -55,11 +57,13 @@ def info(text: str) -> None:
 def warning(text: str) -> None:
     """One line of what is probably not meant so."""
     _say("WARNING", text)
+    _debug.trace()
 
 
 def error(text: str) -> None:
     """One line of what cannot be done."""
     _say("ERROR", text)
+    _debug.trace()
 
 
 class Loud:

@@ -438,7 +438,7 @@ def _are_those(known: "list[weakref.ref]", parameters: "dict[str, Any]") -> bool
     return True
 
 
-def _find(value: Any, tensor_type: type, found: list) -> None:
+def _find(value: Any, tensor_type: Any, found: list) -> None:
     if isinstance(value, tensor_type):
         if value.requires_grad:
             found.append(value)
@@ -450,7 +450,7 @@ def _find(value: Any, tensor_type: type, found: list) -> None:
             _find(item, tensor_type, found)
 
 
-def _replace(value: Any, tensor_type: type, new: "Iterator[Any]") -> Any:
+def _replace(value: Any, tensor_type: Any, new: "Iterator[Any]") -> Any:
     """Walks as ``_find`` does and puts the next of ``new`` at each place it found.
 
     Lists and dicts are changed in place: the module may rely on their identity.

@@ -101,7 +101,7 @@ class Describer:
         import numpy
 
         if isinstance(value, numpy.ndarray):
-            record = {
+            record: dict[str, Any] = {
                 "type": "numpy.ndarray",
                 "dtype": str(value.dtype),
                 "shape": list(value.shape),
