@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import units  # noqa: E402
+
 READER = """
 import pathlib, subprocess, sys
 root = pathlib.Path(__file__).parents[2]
@@ -155,3 +158,42 @@ def test_what_is_required_is_not_skipped(tree, reason, required, failed):
     text = f"import pytest\ndef test_it():\n    pytest.skip({reason!r})\n"
     (tree / "test" / "some" / "test_reader.py").write_text(text)
     assert run(tree, SONDE_REQUIRE=required)[:3] == (0, failed, 1 - failed)
+
+
+GOOD = """<testsuites><testsuite name="A"><testcase name="B" status="run" result="completed"/>
+<testcase name="C" status="run"><skipped message="x.cc:7&#x0A;needs data"/></testcase>
+<testcase name="D" status="notrun" result="suppressed"/></testsuite></testsuites>"""
+PROGRAM = """#!/bin/sh
+echo '[ RUN      ] A.B'
+REPORT
+exit STATUS
+"""
+
+
+@pytest.mark.parametrize(
+    "report, status, expected",
+    [
+        (True, 0, (1, [], ["C: x.cc:7 needs data", "D: switched off"])),
+        (True, 1, (1, ["program (exit status 1, in A.B)"], None)),
+        (False, 139, (0, ["program (exit status 139, in A.B)"], [])),
+        (False, 0, (0, ["program (it ran no test)"], [])),
+    ],
+    ids=["good", "no test is named", "crashed", "silent"],
+)
+def test_what_a_test_program_tells(tmp_path, report, status, expected):
+    program = tmp_path / "program"
+    writes = f"cat > ${{1#--gtest_output=xml:}} <<'END'\n{GOOD}\nEND" if report else ""
+    program.write_text(PROGRAM.replace("REPORT", writes).replace("STATUS", str(status)))
+    program.chmod(0o755)
+    done = units.run_unit(units.Unit("program", [str(program)], "C++", report="gtest"))
+    passed, failed, skipped = expected
+    assert (done.passed, done.failed) == (passed, failed), done.output
+    if skipped is not None:
+        assert done.skipped == skipped
+
+
+def test_a_unit_that_hangs_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(units, "LONGEST_UNIT_S", 1)
+    command = ["sh", "-c", "echo '[ RUN      ] A.B'; sleep 1000 & wait"]
+    done = units.run_unit(units.Unit("program", command, "C++", report="gtest"))
+    assert done.failed[-1] == "program (ended after 1 s)"
