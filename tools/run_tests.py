@@ -11,6 +11,7 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -82,7 +83,13 @@ def run_units(units, memory, jobs, total):
     order = sorted(units, key=lambda u: -(1e9 if known[u.title] is None else known[u.title]))
     servers = [unit for unit in order if unit.source.startswith(suite.SERVER_FOLDER)]
     others = [unit for unit in order if unit not in servers]
-    with ThreadPoolExecutor(1) as server_lane, ThreadPoolExecutor(jobs) as lanes:
+    with (
+        tempfile.TemporaryDirectory(prefix="sonde-shared-") as shared,
+        ThreadPoolExecutor(1) as server_lane,
+        ThreadPoolExecutor(jobs) as lanes,
+    ):
+        for unit in order:  # for what is costly to make, and the same for several
+            unit.environment = {**unit.environment, "UNITS_SHARED_FOLDER": shared}
         futures = [server_lane.submit(run_or_recall, u, memory, total) for u in servers]
         futures += [lanes.submit(run_or_recall, u, memory, total) for u in others]
         for future in futures:

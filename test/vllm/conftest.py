@@ -1,6 +1,7 @@
 """Tests on a real vLLM server on the CPU; skipped where no vLLM is installed (`make test-vllm`
 installs one; SONDE_VLLM_PYTHON names another)."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+MODEL_SCRIPT = ROOT / "examples" / "vllm" / "make_model.py"
 ENTRY_POINT = "[vllm.general_plugins]\nsonde = sonde.vllm:register\n"
 sys.path.insert(0, str(ROOT / "tools"))
 
@@ -47,8 +49,7 @@ def find_vllm():
 
 def write_model(python, folder, *options):
     """Makes the small Qwen2."""
-    script = ROOT / "examples" / "vllm" / "make_model.py"
-    done = subprocess.run([python, script, folder, *options], capture_output=True, text=True,
+    done = subprocess.run([python, MODEL_SCRIPT, folder, *options], capture_output=True, text=True,
                           timeout=300, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     return folder
@@ -56,8 +57,18 @@ def write_model(python, folder, *options):
 
 @pytest.fixture(scope="session", name="model")
 def make_model(vllm_python, tmp_path_factory):
-    """The small Qwen2."""
-    return write_model(vllm_python, tmp_path_factory.mktemp("model"))
+    """The small Qwen2; made once where several files of tests run side by side or in turn."""
+    shared = os.environ.get("UNITS_SHARED_FOLDER")
+    if shared is None:
+        return write_model(vllm_python, tmp_path_factory.mktemp("model"))
+    MODEL_SCRIPT.read_bytes()  # whoever uses the model depends on it, too
+    folder = Path(shared) / "model"
+    with open(f"{folder}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            write_model(vllm_python, f"{folder}.partial")
+            Path(f"{folder}.partial").rename(folder)
+    return folder
 
 
 @pytest.fixture(name="wide_model")
