@@ -2,7 +2,8 @@
 variable of older releases, and with a configuration: the routes answer, one capture a rank, each
 request with its arrival and as many tokens as its client got, and the same texts as without.
 
-Names no release: `make test-vllm-versions` runs it with several.
+Names no release: `make test-vllm-versions` runs all of it with several (SONDE_VLLM_WAYS=all); with
+the one that is installed those ways are tried that other tests do not go.
 """
 
 import json
@@ -18,10 +19,17 @@ from vllm_server import QUIET, Server
 TOKENS = 8
 PROMPT = "def main():"
 
-CELLS = (
-    ("serve", "nothing"), ("serve", "variable"), ("api_server", "nothing"),
+CELLS = [
+    ("api_server", "nothing"), ("cli", "variable"), ("serve", "nothing"), ("serve", "variable"),
     ("api_server", "variable"), ("api_server", "configuration"), ("cli", "nothing"),
-)  # fmt: skip
+]  # fmt: skip
+PROGRAMS = [
+    ("module", "in process"), ("script", "in process"), ("script", "spawned"),
+    ("module", "spawned"),
+]  # fmt: skip
+FAILING = ["before", "after"]
+if os.environ.get("SONDE_VLLM_WAYS") != "all":
+    CELLS, PROGRAMS, FAILING = CELLS[:2], PROGRAMS[:1], FAILING[:1]
 
 
 def version_of(python):
@@ -114,8 +122,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("engine", ["spawned", "in process"])
-@pytest.mark.parametrize("way", ["script", "module"])
+@pytest.mark.parametrize(("way", "engine"), PROGRAMS)
 def test_a_program(sonde, vllm_python, model, tmp_path, rows, way, engine):
     """Without a word about profiling: the engine's whole life is one session."""
     (tmp_path / "offline.py").write_text(SCRIPT)
@@ -191,7 +198,7 @@ _part.made = failing
 """
 
 
-@pytest.mark.parametrize("kind", ["before", "after"])
+@pytest.mark.parametrize("kind", FAILING)
 def test_all_changes_fail_at_once(sonde, vllm_python, model, tmp_path, kind):
     """The server serves as if there were none; each says so once a process, and once at the end."""
     site = tmp_path / "site"

@@ -67,7 +67,8 @@ def run_release(release, pytest_arguments):
         python = environment.make(release, folder, extra=needs.packages)
     except subprocess.CalledProcessError as error:
         return False, f"environment not made: {error}"
-    variables = {**os.environ, "SONDE_VLLM_PYTHON": str(python)}
+    variables = {**os.environ, "SONDE_VLLM_PYTHON": str(python),
+                 "SONDE_VLLM_WAYS": "all"}  # fmt: skip
     if needs.preload:
         variables["LD_PRELOAD"] = environment.preloaded(python, needs.preload)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
