@@ -33,7 +33,7 @@ class Needs:
     preload: tuple = ()
 
 
-# 0.9.1 and 0.11.0 were built for newer C++ libraries than Debian 12 has: they run on Debian 13.
+# Not here: 0.9.1 and 0.11.2, whose wheels want newer C++ libraries than Debian 12 has.
 RELEASES = {
     "0.11.0": Needs(),
     "0.12.0": Needs(),
