@@ -28,7 +28,7 @@ def test_of_the_vllm_that_is_installed(vllm_python):
 def test_of_other_releases():
     folders = sorted(Path(os.environ.get("SONDE_VLLM_SOURCES", "/nowhere")).glob("*/vllm"))
     if not folders:
-        pytest.skip("SONDE_VLLM_SOURCES names no folder with releases")
+        pytest.skip("needs sources: SONDE_VLLM_SOURCES names no folder with releases")
     for folder in folders:
         version = tuple(map(int, folder.parent.name.split(".")))
         assert lacks(VLLM, folder.parent, version) == {}, version
@@ -37,5 +37,5 @@ def test_of_other_releases():
 def test_of_the_torch_that_is_installed():
     spec = importlib.util.find_spec("torch")
     if spec is None:
-        pytest.skip("no torch")
+        pytest.skip("needs torch: its sources are looked at")
     assert lacks(TORCH, Path(spec.origin).parents[1], (2, 15)) == {}

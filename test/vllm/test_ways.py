@@ -49,7 +49,7 @@ def switches(configuration, folder, version):
         return [], {"VLLM_TORCH_PROFILER_DIR": str(folder)}
     if configuration == "configuration":
         if version < (0, 13):
-            pytest.skip("has no --profiler-config")
+            pytest.skip("needs vllm: one with --profiler-config")
         given = {"profiler": "torch", "torch_profiler_dir": str(folder)}
         return ["--profiler-config", json.dumps(given)], {}
     return [], {}

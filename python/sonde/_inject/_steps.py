@@ -16,7 +16,7 @@ import threading
 import weakref
 from typing import Any, Callable, Optional
 
-from sonde._seams import Part, Seam, when_imported
+from sonde._seams import Around, Part, Seam, when_imported
 
 _DYNAMO = "torch._dynamo.eval_frame"
 
@@ -221,7 +221,7 @@ class StepHooks:
             self._hook_root(module)
             return True
 
-    def _compiled_in_place(self, module: Any, *_: Any, **__: Any) -> Part.Around:
+    def _compiled_in_place(self, module: Any, *_: Any, **__: Any) -> Around:
         """Modules that run compiled code: torch's hooks do not see their calls, or its users are
         warned of hooks."""
         yield

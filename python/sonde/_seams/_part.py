@@ -9,6 +9,10 @@ from typing import Any, Callable, Optional
 #: The one mark of our functions: the title of the seam that made them.
 MARK = "_sonde_seam"
 
+#: What the functions around a host's return.
+Around = Generator[None, Any, None]
+AsyncAround = AsyncGenerator[None, Any]
+
 
 class Refusal(Exception):
     """Raised by a part to refuse what the user asked for: the ``problem`` reaches the host."""
@@ -33,10 +37,6 @@ class Part:
 
     ``optional``: not every release has it, and the seam does without.
     """
-
-    # What such functions return.
-    Around = Generator[None, Any, None]
-    AsyncAround = AsyncGenerator[None, Any]
 
     path: str
     around: Optional[Callable[..., Any]] = None

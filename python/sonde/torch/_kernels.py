@@ -10,7 +10,7 @@ import threading
 from typing import Any, Callable, Optional
 
 from sonde import _native
-from sonde._seams import Part, Seam
+from sonde._seams import Around, Part, Seam
 
 _PREFIX = "cpp_"  # of names of kernels, by which Inductor makes them
 _BUILTIN = type(len)  # what a loaded kernel is
@@ -47,7 +47,7 @@ class _Kernels:
         elif event == _native.EVENT_STOP:
             self._change_all(_restore)
 
-    def loaded(self, _: Any, scope: dict[str, Any], *__: Any) -> Part.Around:
+    def loaded(self, _: Any, scope: dict[str, Any], *__: Any) -> Around:
         """A generated module calls ``wait(globals())`` when all its kernels are to be loaded."""
         yield
         if _native.recorder().features() & _native.FEATURE_OPS:

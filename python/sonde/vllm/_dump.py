@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 from sonde import _report
 from sonde._inject import _dump_control
-from sonde._seams import Part, Refusal, Seam, is_changed
+from sonde._seams import Around, Part, Refusal, Seam, is_changed
 from sonde.vllm import _configuration
 from sonde.vllm._requests import Selection, read_order
 
@@ -127,7 +127,7 @@ def _made(self: Any, vllm_config: Any, *_: Any, **__: Any) -> None:
         _dumpers.append(self._sonde_dumper)
 
 
-def _execute_model(self: Any, scheduler_output: Any, *_: Any, **kwargs: Any) -> Part.Around:
+def _execute_model(self: Any, scheduler_output: Any, *_: Any, **kwargs: Any) -> Around:
     """A step begins, and ends where there is no second half."""
     dumper = getattr(self, "_sonde_dumper", None)
     if dumper is None or kwargs.get("dummy_run"):
@@ -142,7 +142,7 @@ def _execute_model(self: Any, scheduler_output: Any, *_: Any, **kwargs: Any) -> 
             dumper.end()
 
 
-def _second_half(self: Any, *_: Any, **__: Any) -> Part.Around:
+def _second_half(self: Any, *_: Any, **__: Any) -> Around:
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ import sys
 from typing import Any, Optional
 
 from sonde import _native, _report
-from sonde._seams import Part, Seam
+from sonde._seams import Around, Part, Seam
 from sonde.vllm import _configuration, _marks, _session
 from sonde.vllm._capture import ProcessCapture, trace_folder
 
@@ -92,7 +92,7 @@ def _engine_of(scheduler: Any) -> Engine:
     return engine
 
 
-def _schedule(self: Any, *_: Any, **__: Any) -> Part.Around:
+def _schedule(self: Any, *_: Any, **__: Any) -> Around:
     """The choice of the batch: here a step begins."""
     engine, native = _engine_of(self), _marks.recorder()
     if native is None:
@@ -108,7 +108,7 @@ def _schedule(self: Any, *_: Any, **__: Any) -> Part.Around:
             _count(native, self, output)
 
 
-def _update(self: Any, scheduler_output: Any, *_: Any, **__: Any) -> Part.Around:
+def _update(self: Any, scheduler_output: Any, *_: Any, **__: Any) -> Around:
     """What the ranks computed is taken in: the step ends."""
     native = _marks.recorder()
     key = getattr(scheduler_output, "sonde_step", 0)
@@ -204,7 +204,7 @@ def _count(native: _native.Recorder, scheduler: Any, output: Any) -> None:
         _marks.count(native, "KV cache use", usage)
 
 
-def _profile(self: Any, is_start: bool = True, *args: Any, **kwargs: Any) -> Part.Around:
+def _profile(self: Any, is_start: bool = True, *args: Any, **kwargs: Any) -> Around:
     """A session of the engine around that of its ranks."""
     capture = self.__dict__.get("_sonde_capture")
     if capture is None:

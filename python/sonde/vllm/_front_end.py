@@ -13,7 +13,7 @@ import time
 from typing import Any, Optional
 
 from sonde import _native, _report
-from sonde._seams import Part, Seam
+from sonde._seams import Around, AsyncAround, Part, Seam
 from sonde.vllm import _capture, _marks, _session, _status
 from sonde.vllm._capture import ProcessCapture, analyse, trace_folder
 from sonde.vllm._loop_lag import LoopLag
@@ -146,7 +146,7 @@ def seams() -> tuple[Seam, ...]:
     )  # fmt: skip
 
 
-def _build(*_: Any, **__: Any) -> Part.Around:
+def _build(*_: Any, **__: Any) -> Around:
     _watch((yield))
 
 
@@ -169,7 +169,7 @@ def _add(self: Any, request: Any, *args: Any, **kwargs: Any) -> None:
         _marks.texts(native, "prompt", request.request_id, prompt)
 
 
-def _make(self: Any, new_token_ids: Any, *args: Any, **kwargs: Any) -> Part.Around:
+def _make(self: Any, new_token_ids: Any, *args: Any, **kwargs: Any) -> Around:
     native = _marks.recorder()
     if native is None:
         return
@@ -187,9 +187,8 @@ def _tell_error(self: Any, *_: Any, **__: Any) -> None:
     if native is None:
         return
     for name in self.request_states:
-        _marks.mark(
-            native, "request ended", {"key": _marks.request_key(name), "reason": "engine died"}
-        )
+        facts = {"key": _marks.request_key(name), "reason": "engine died"}
+        _marks.mark(native, "request ended", facts)
 
 
 def _reason_of(args: Any, kwargs: Any) -> Any:
@@ -232,14 +231,14 @@ def _tell_output(native: _native.Recorder, name: str, tokens: int, reason: Any) 
         _marks.mark(native, "request ended", {"key": key, "reason": str(reason)})
 
 
-async def _start_profile(self: Any, *_: Any, **__: Any) -> Part.AsyncAround:
+async def _start_profile(self: Any, *_: Any, **__: Any) -> AsyncAround:
     """The front-end of a server records when its engine does."""
     yield
     await asyncio.to_thread(begin, self, getattr(self, "profiler", None) is not None)
     lag.start(asyncio.get_running_loop())
 
 
-async def _stop_profile(self: Any, *_: Any, **__: Any) -> Part.AsyncAround:
+async def _stop_profile(self: Any, *_: Any, **__: Any) -> AsyncAround:
     session = None
     try:
         yield

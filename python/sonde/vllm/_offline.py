@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 from sonde import _report
-from sonde._seams import Part, Seam
+from sonde._seams import Around, Part, Seam
 from sonde.vllm import _capture, _configuration, _front_end
 
 _WHOLE = "_sonde_whole"  # attribute of an engine: the session of its whole life runs
@@ -52,21 +52,21 @@ def _say_old(self: Any, *_: Any, **__: Any) -> None:
     _report.note("lost", f"engine steps and requests: {_OLD_ENGINE}")
 
 
-def _make(self: Any, vllm_config: Any, *_: Any, **__: Any) -> Part.Around:
+def _make(self: Any, vllm_config: Any, *_: Any, **__: Any) -> Around:
     is_ours = _is_asked_for() and _configuration.fill(vllm_config, _capture.options)
     yield
     if is_ours:
         _record_whole(self)
 
 
-def _start_profile(self: Any, *_: Any, **__: Any) -> Part.Around:
+def _start_profile(self: Any, *_: Any, **__: Any) -> Around:
     _end_whole(self)
     yield
     # The engine may be in this process, and is recorded with it then.
     _front_end.begin(self, not hasattr(getattr(self, "engine_core", None), "engine_core"))
 
 
-def _stop_profile(self: Any, *_: Any, **__: Any) -> Part.Around:
+def _stop_profile(self: Any, *_: Any, **__: Any) -> Around:
     self.__dict__.pop(_WHOLE, None)
     session = None
     try:

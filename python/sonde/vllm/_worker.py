@@ -5,7 +5,7 @@ import sys
 from typing import Any, Callable, Optional
 
 from sonde import _native
-from sonde._seams import Part, Seam
+from sonde._seams import Around, Part, Seam
 from sonde.vllm import _marks
 
 #: Begins a step; None: the number after the last one.
@@ -74,7 +74,7 @@ class _Steps:
         self._begin = begin_step
         self._end = end_step
 
-    def execute_model(self, worker: Any, scheduler_output: Any, *_: Any, **__: Any) -> Part.Around:
+    def execute_model(self, worker: Any, scheduler_output: Any, *_: Any, **__: Any) -> Around:
         """Begins a step, and ends it where there is no second half."""
         if not getattr(scheduler_output, "total_num_scheduled_tokens", 0):
             return
@@ -90,7 +90,7 @@ class _Steps:
         if output is not None or not hasattr(worker, "sample_tokens"):
             self._end()
 
-    def sample_tokens(self, *_: Any, **__: Any) -> Part.Around:
+    def sample_tokens(self, *_: Any, **__: Any) -> Around:
         """Ends the step."""
         native = _marks.recorder()
         try:
@@ -103,7 +103,7 @@ class _Steps:
             self._end()
 
 
-def _dummy_run(self: Any, *_: Any, **kwargs: Any) -> Part.Around:
+def _dummy_run(self: Any, *_: Any, **kwargs: Any) -> Around:
     """Runs on made-up input are no steps, but ranges of their own: "warm-up" (also the compiler's
     and the memory's), "graph capture", and "dummy batch", with which a data-parallel rank without
     work keeps the others company."""
@@ -115,7 +115,7 @@ def _dummy_run(self: Any, *_: Any, **kwargs: Any) -> Part.Around:
         yield
 
 
-def _dummy_batch(self: Any, *_: Any, **__: Any) -> Part.Around:
+def _dummy_batch(self: Any, *_: Any, **__: Any) -> Around:
     setattr(self.model_runner, _IDLES, True)
     try:
         yield
@@ -123,7 +123,7 @@ def _dummy_batch(self: Any, *_: Any, **__: Any) -> Part.Around:
         setattr(self.model_runner, _IDLES, False)
 
 
-def _dequeue(self: Any, *_: Any, **__: Any) -> Part.Around:
+def _dequeue(self: Any, *_: Any, **__: Any) -> Around:
     """A worker that waits for its next call polls for a second, then sleeps: one range "idle"."""
     native = _marks.recorder()
     # Only a process with a worker in it waits for work this way.
@@ -133,7 +133,7 @@ def _dequeue(self: Any, *_: Any, **__: Any) -> Part.Around:
         yield
 
 
-def _complete_profiler(self: Any, *_: Any, **__: Any) -> Part.Around:
+def _complete_profiler(self: Any, *_: Any, **__: Any) -> Around:
     yield
     profiler = getattr(self, "profiler", None)
     if profiler is None or hasattr(profiler, "annotate_context_manager"):
@@ -161,7 +161,7 @@ class _Groups:
     def __init__(self) -> None:
         self._known: list[dict[str, Any]] = []
 
-    def made(self, _: Any, communicator: Any) -> Part.Around:
+    def made(self, _: Any, communicator: Any) -> Around:
         """One more."""
         yield
         name = getattr(communicator, "unique_name", "")
