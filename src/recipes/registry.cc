@@ -23,7 +23,8 @@ namespace sonde::recipes {
   R(kTopModules)          \
   R(kServingSummary)      \
   R(kCoverage)            \
-  R(kFinding)
+  R(kFinding)             \
+  R(kDeviceGaps)
 
 #define SONDE_RECIPE(name) extern const Recipe name##Recipe;
 SONDE_RECIPES(SONDE_RECIPE)
