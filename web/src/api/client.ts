@@ -2,10 +2,12 @@
 import { type LaneWindow, decodeWindow } from "./decode";
 import type {
   AreaMessage,
+  FindingMessage,
   FlameMessage,
   FolderMessage,
   LiveMessage,
   ProgressMessage,
+  ResultMessage,
   SchemaTableMessage,
   SessionMessage,
   SliceListMessage,
@@ -134,6 +136,8 @@ export const api = {
   },
   recipe: (trace: number, name: string, signal?: AbortSignal) =>
     json<TableMessage>("/api/recipe", { trace, name }, signal),
+  findings: (lang: string, signal?: AbortSignal) => json<FindingMessage[]>("/api/findings", { lang }, signal),
+  recipes: () => json<Omit<ResultMessage, "rows">[]>("/api/recipes", {}),
   schema: () => json<SchemaTableMessage[]>("/api/schema", {}),
   /** The signal ends the statement in the server, whose answer says so. */
   async sql(statement: string, trace = -1, limit = 1000, signal?: AbortSignal): Promise<TableMessage> {

@@ -26,6 +26,8 @@ interface Properties {
   /** What a row leads to, where that is not its slice or moment. */
   onRow?: (row: Row) => void;
   selected?: number;
+  /** What columns mean, by name, and their units. */
+  about?: readonly { name: string; meaning: string; unit: string }[];
 }
 
 /** The part of the address that a table keeps: a filter, a group, hidden columns, an order. */
@@ -33,7 +35,7 @@ const useKept = (part: "f" | "g" | "c" | "s", name: string) => useAppState((s) =
 
 /** A table of the page: filter, groups, choice of columns and export; rows lead to the timeline. */
 export function DataTable(properties: Properties) {
-  const { answer, trace, sql, testId, name, plain = false, onRow, selected } = properties;
+  const { answer, trace, sql, testId, name, plain = false, onRow, selected, about } = properties;
   const { store, actions, t } = useApp();
   const language = useAppState((s) => s.language);
   const session = useAppState((s) => s.session)!;
@@ -86,11 +88,23 @@ export function DataTable(properties: Properties) {
     [by, grouped.data, left, sums, first],
   );
   const rows = by < 0 ? (pages.rows ?? left) : groups;
+  const titles = useMemo(
+    () =>
+      new Map(
+        about?.map(({ name: column, meaning, unit }) => [column, `${column}: ${meaning}${unit && ` (${unit})`}`]),
+      ),
+    [about],
+  );
   const shown = useMemo(
     () =>
       by < 0
         ? columns.map((c, i) =>
-            columnOf(c, hidden.has(c.name) ? "hidden" : kinds[i]!, plain ? c.name : labelOf(language, c.name)),
+            columnOf(
+              c,
+              hidden.has(c.name) ? "hidden" : kinds[i]!,
+              plain ? c.name : labelOf(language, c.name),
+              titles.get(c.name),
+            ),
           )
         : [
             { name: labelOf(language, names[by]!), kind: kinds[by]!, width: 320 },
@@ -99,7 +113,7 @@ export function DataTable(properties: Properties) {
               sums[i] ? [{ name: labelOf(language, c.name), title: c.name, kind: kinds[i]! }] : [],
             ),
           ],
-    [by, columns, names, hidden, kinds, sums, plain, language, t],
+    [by, columns, names, hidden, kinds, sums, plain, titles, language, t],
   );
   const lead = (row: Row) => {
     // A group leads to its rows.
@@ -182,10 +196,10 @@ export function DataTable(properties: Properties) {
   );
 }
 
-function columnOf(column: ColumnMessage, kind: CellKind, name: string): GridColumn {
+function columnOf(column: ColumnMessage, kind: CellKind, name: string, title = column.name): GridColumn {
   const wide = /^(name|advice|value|path|message|module|sql)$/.test(column.name);
   const width = kind === "moment" ? 150 : kind !== "text" ? undefined : wide ? 320 : column.type === "text" ? 130 : 84;
-  return { name, title: column.name, kind, ...(width === undefined ? {} : { width }) };
+  return { name, title, kind, ...(width === undefined ? {} : { width }) };
 }
 
 /** Which columns are shown, by name and label. */

@@ -11,9 +11,10 @@ import { isReady } from "../../app/traces";
 import { Partial, useRanks } from "../../app/useRanks";
 import type { View } from "../../app/view";
 import { formatCount, formatDuration, formatShare } from "../../base/format";
+import { Findings } from "./Findings";
 import { Parallel } from "./Parallel";
 import { Top } from "./Top";
-import { type Step, rankTotals, slowRank, stepsOf, wholeOf, writtenStepsOf } from "./steps";
+import { type Step, rankTotals, stepsOf, wholeOf, writtenStepsOf } from "./steps";
 import { useWritten } from "./useWritten";
 
 function Steps({ steps }: { steps: readonly Step[] }) {
@@ -144,7 +145,6 @@ function Summary() {
       ),
     [totals],
   );
-  const slow = slowRank(totals);
   return (
     <div className="page scrolls">
       <Facts />
@@ -152,11 +152,7 @@ function Summary() {
         <Partial of={asked} />
       </p>
       {[asked.failed, written.failed].map((failed, i) => failed && <Failure key={i} of={failed} />)}
-      {slow && (
-        <p className="finding" data-testid="slow-rank">
-          {t("summary.slow", slow.rank, formatShare(slow.slower, 1))}
-        </p>
-      )}
+      <Findings />
       {done && !asked.failed && steps.length === 0 && (
         <div className="toolbar">
           <span className="muted">

@@ -1,4 +1,4 @@
-/** The breakdown of steps by rank, and which rank is slow. Pure. */
+/** The breakdown of steps by rank. Pure. */
 import type { TableMessage } from "../../api/messages";
 import { columnOf } from "../../app/columns";
 
@@ -67,8 +67,7 @@ export interface RankTotal {
   slower: number;
 }
 
-/** A slow rank computes longer than others; those wait for it in communication. A rank of which no
- * computing was recorded is not compared. Devices of a rank work beside each other: a step takes as long as
+/** How much longer a rank computes than the middle one; one of which no computing was recorded is not compared. Devices of a rank work beside each other: a step takes as long as
  * the longest of them. */
 export function rankTotals(steps: readonly Step[]): RankTotal[] {
   const totals = new Map<number, RankTotal>();
@@ -105,11 +104,4 @@ export function rankTotals(steps: readonly Step[]): RankTotal[] {
   const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
   for (const total of list) total.slower = middle > 0 && own(total) > 0 ? own(total) / middle - 1 : 0;
   return list;
-}
-
-/** The rank that is slower than the middle one by a twentieth at least, the slowest; null: none. */
-export function slowRank(totals: readonly RankTotal[]): RankTotal | null {
-  if (totals.length < 2) return null;
-  const slowest = totals.reduce((a, b) => (b.slower > a.slower ? b : a));
-  return slowest.slower >= 0.05 ? slowest : null;
 }
