@@ -25,7 +25,7 @@ class ResultsOf : public ::testing::TestWithParam<const char*> {
     const char* shared = std::getenv("SONDE_SHARED_DATA");  // NOLINT(concurrency-mt-unsafe)
     const std::string path =
         base::JoinPath(shared != nullptr ? shared : SONDE_SHARED_DATA_DEFAULT, GetParam());
-    if (!base::PathExists(path)) GTEST_SKIP() << "no shared data";
+    if (!base::PathExists(path)) GTEST_SKIP() << "needs data";
     const importers::Importer* importer = importers::FindImporter(path);
     ASSERT_NE(importer, nullptr) << path;
     const std::string file = folder_.File("trace.duckdb");

@@ -213,7 +213,7 @@ TEST_F(ControlTest, BadRequests) {
 
 // Every user of the machine reaches the port.
 TEST_F(ControlTest, OtherUsersAreRefused) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
   const auto ask_as = [&](uid_t user, bool closes_at_once) {
     int answer[2];
     EXPECT_EQ(pipe(answer), 0);
