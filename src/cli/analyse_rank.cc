@@ -9,7 +9,6 @@
 #include "base/strings.h"
 #include "exporters/registry.h"
 #include "exporters/span_files.h"
-#include "importers/capture/import.h"
 #include "job/job.h"
 #include "recipes/trace/device_view.h"
 #include "recipes/trace/trace_data.h"
@@ -149,10 +148,11 @@ bool HadNoRecords(const recipes::TraceData& data) {
 Status Simplify(const importers::TraceSource& source, const store::Store& store,
                 const recipes::DeviceView& view, const AnalyseOptions& options) {
   const bool is_wanted = options.data_simplification.value_or(view.settings.data_simplification) &&
-                         options.output_folder.empty() && importers::IsCapture(source.path);
+                         options.output_folder.empty() &&
+                         source.importer->remove_records != nullptr;
   // The store takes the place of the records: one in the cache folder does not last.
   if (!is_wanted || !IsWhole(*view.data) || store.path() != importers::StorePath(source)) return {};
-  return importers::RemoveRawRecords(source.path);
+  return source.importer->remove_records(source.path);
 }
 
 Result<AnalysedRank> SummariseOnly(const importers::TraceSource& source,

@@ -7,7 +7,6 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "exporters/serving/serving.h"
-#include "importers/server/server.h"
 #include "precision/output/xlsx_result.h"
 #include "recipes/serving_summary/serving_summary.h"
 
@@ -33,9 +32,7 @@ Status WriteFiles(const recipes::ServingSummary& summary, const store::RowTables
 
 }  // namespace
 
-bool IsServer(const importers::TraceSource& source) {
-  return source.importer->import == importers::ImportServerSession;
-}
+bool IsServer(const importers::TraceSource& source) { return source.importer->is_of_server; }
 
 bool IsServed(const std::string& session) {
   return base::IsRegularFile(base::JoinPath(session, kLastFile));

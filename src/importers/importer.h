@@ -32,9 +32,14 @@ struct ImportSummary {
   std::vector<store::ImportIssue> issues;
 };
 
+// Functions may be null where "may be null" is said. Callers ask these members, never which
+// importer it is: one more needs no change elsewhere.
 struct Importer {
   const char* name;  // lower case, as in messages
   const char* what;  // "captures of Sonde"
+  // To be raised where the importer makes other rows of the same files: its stores of before are
+  // made anew, those of others stay. What several importers share counts for each of them.
+  uint32_t version = 1;
   // Whether `path`, a file or folder, is something this importer reads. Cheap: looks at names
   // first, opens little.
   bool (*recognises)(const std::string& path);
@@ -50,8 +55,18 @@ struct Importer {
   // Its traces fit into memory, and it only appends rows: it can fill a store whose rows are in
   // memory (StoreOptions::rows_in_memory).
   bool fills_memory = false;
+  // Its traces are sessions of a server: several processes, and requests.
+  bool is_of_server = false;
   // For a file that the user named and no name rule knows: a look inside is enough. May be null.
   bool (*holds)(const std::string& path) = nullptr;
+  // Absolute paths of other traces whose rows this one holds, too. May be null: there are none.
+  Result<std::vector<std::string>> (*parts)(const std::string& path) = nullptr;
+  // Writes a sample of a large trace into `folder`, to be shown while the whole is imported, and
+  // returns where it is; kNotFound where nothing is gained by one. May be null: never.
+  Result<std::string> (*preview)(const std::string& path, const std::string& folder) = nullptr;
+  // Removes the records that the store, made and published, has taken the place of. May be null:
+  // they stay.
+  Status (*remove_records)(const std::string& path) = nullptr;
 };
 
 }  // namespace sonde::importers

@@ -13,9 +13,11 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "importers/ascend_db/ascend_db.h"
+#include "importers/ascend_db/sample.h"
 #include "importers/ascend_text/ascend_text.h"
 #include "importers/cache.h"
 #include "importers/capture/import.h"
+#include "importers/capture/sample.h"
 #include "importers/chrome_trace/import.h"
 #include "importers/common/part_file.h"
 #include "importers/import_rows.h"
@@ -23,29 +25,85 @@
 #include "importers/mindspore/import.h"
 #include "importers/server/server.h"
 #include "importers/stored/stored.h"
+#include "importers/trace_events/sample.h"
 #include "store/rows_only.h"
 
 namespace sonde::importers {
 namespace {
 
 constexpr std::array kImporters = {
-    Importer{"server", "sessions of a server", IsServerSession, ServerSessionRank,
-             ServerSessionStamp, ImportServerSession, /*is_ours=*/true, /*fills_memory=*/true},
-    Importer{"capture", "captures of Sonde", IsCapture, CaptureRank, CaptureStamp, ImportCapture,
-             /*is_ours=*/true, /*fills_memory=*/true},
-    Importer{"stored", "stores of Sonde", IsStored, StoredRank, StoredStamp, /*import=*/nullptr,
-             /*is_ours=*/true},
-    Importer{"ascend_db", "databases of Ascend's profilers", IsAscendDb, AscendDbRank,
-             AscendDbStamp, ImportAscendDb},
-    Importer{"ascend_text", "text deliverables of Ascend's profilers", IsAscendText, AscendTextRank,
-             AscendTextStamp, ImportAscendText},
-    Importer{"mindspore", "records of MindSpore's profilers", IsMindspore, MindsporeRank,
-             MindsporeStamp, ImportMindspore},
-    Importer{"kineto", "traces of the PyTorch profiler", IsKineto, KinetoRank, KinetoStamp,
-             ImportKineto, /*is_ours=*/false, /*fills_memory=*/false, HoldsKineto},
+    Importer{.name = "server",
+             .what = "sessions of a server",
+             .version = 10,
+             .recognises = IsServerSession,
+             .rank = ServerSessionRank,
+             .stamp = ServerSessionStamp,
+             .import = ImportServerSession,
+             .is_ours = true,
+             .fills_memory = true,
+             .is_of_server = true,
+             .parts = ServerSessionParts},
+    Importer{.name = "capture",
+             .what = "captures of Sonde",
+             .version = 10,
+             .recognises = IsCapture,
+             .rank = CaptureRank,
+             .stamp = CaptureStamp,
+             .import = ImportCapture,
+             .is_ours = true,
+             .fills_memory = true,
+             .preview = WriteCapturePreview,
+             .remove_records = RemoveRawRecords},
+    Importer{.name = "stored",
+             .what = "stores of Sonde",
+             .version = 10,
+             .recognises = IsStored,
+             .rank = StoredRank,
+             .stamp = StoredStamp,
+             .import = nullptr,
+             .is_ours = true},
+    Importer{.name = "ascend_db",
+             .what = "databases of Ascend's profilers",
+             .version = 10,
+             .recognises = IsAscendDb,
+             .rank = AscendDbRank,
+             .stamp = AscendDbStamp,
+             .import = ImportAscendDb,
+             .preview = WriteAscendDbPreview},
+    Importer{.name = "ascend_text",
+             .what = "text deliverables of Ascend's profilers",
+             .version = 10,
+             .recognises = IsAscendText,
+             .rank = AscendTextRank,
+             .stamp = AscendTextStamp,
+             .import = ImportAscendText,
+             .preview = trace_events::WriteTimelinePreview},
+    Importer{.name = "mindspore",
+             .what = "records of MindSpore's profilers",
+             .version = 10,
+             .recognises = IsMindspore,
+             .rank = MindsporeRank,
+             .stamp = MindsporeStamp,
+             .import = ImportMindspore},
+    Importer{.name = "kineto",
+             .what = "traces of the PyTorch profiler",
+             .version = 10,
+             .recognises = IsKineto,
+             .rank = KinetoRank,
+             .stamp = KinetoStamp,
+             .import = ImportKineto,
+             .holds = HoldsKineto,
+             .preview = trace_events::WriteTimelinePreview},
     // Last: takes every list of trace events.
-    Importer{"chrome_trace", "trace events", IsChromeTrace, ChromeTraceRank, ChromeTraceStamp,
-             ImportChromeTrace, /*is_ours=*/false, /*fills_memory=*/false, HoldsChromeTrace},
+    Importer{.name = "chrome_trace",
+             .what = "trace events",
+             .version = 10,
+             .recognises = IsChromeTrace,
+             .rank = ChromeTraceRank,
+             .stamp = ChromeTraceStamp,
+             .import = ImportChromeTrace,
+             .holds = HoldsChromeTrace,
+             .preview = trace_events::WriteTimelinePreview},
 };
 
 // More only keeps what is written already; with 40 MB an import of a database of Ascend's profilers
@@ -80,19 +138,15 @@ Status Search(const std::string& path, int max_depth, bool is_inside,
   return {};
 }
 
-// To be raised when importers make other rows of the same files: stores of before are made anew.
-constexpr uint64_t kReading = 9;
-
-// Of the files and of this version of Sonde, since another one may read them otherwise. Where the
-// store is all there is, its own.
-Result<int64_t> StampOfReading(const TraceSource& source, uint64_t reading) {
+// As an importer of that version makes it.
+Result<int64_t> StampBy(const TraceSource& source, uint32_t version) {
   SONDE_ASSIGN_OR_RETURN(const int64_t files, source.importer->stamp(source.path));
   if (source.importer->import == nullptr) return files;
   SONDE_ASSIGN_OR_RETURN(const int32_t rank,
                          source.importer->rank(source.path));  // may be a name's
   const uint64_t stamp =
       base::HashCombine(static_cast<uint64_t>(files), static_cast<uint64_t>(rank) + 1);
-  return static_cast<int64_t>(base::HashCombine(stamp, base::HashString(SONDE_VERSION) + reading));
+  return static_cast<int64_t>(base::HashCombine(stamp, base::HashString(SONDE_VERSION) + version));
 }
 
 // What is a store already is not made from anything.
@@ -225,8 +279,8 @@ std::optional<FinishedStore> StoreOfOtherFiles(const TraceSource& source,
   if (!source.importer->is_ours || !base::IsRegularFile(path)) return {};
   auto opened = store::Store::OpenReadOnly(path, {.threads = options.threads});
   if (!opened.ok()) return {};  // damaged, or of another version: what is read now is all there is
-  for (uint64_t reading = 0; reading <= kReading; ++reading) {
-    const auto stamp = StampOfReading(source, reading);
+  for (uint32_t version = 0; version <= source.importer->version; ++version) {
+    const auto stamp = StampBy(source, version);
     if (!stamp.ok() || *stamp == (*opened)->source_stamp()) return {};
   }
   const auto held = (*opened)->Query(
@@ -286,7 +340,9 @@ Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
 
 }  // namespace
 
-Result<int64_t> StampOf(const TraceSource& source) { return StampOfReading(source, kReading); }
+Result<int64_t> StampOf(const TraceSource& source) {
+  return StampBy(source, source.importer->version);
+}
 
 std::span<const Importer> Importers() { return kImporters; }
 
@@ -318,9 +374,9 @@ Result<std::vector<TraceSource>> FindTraces(const std::string& path, int max_dep
 Result<std::vector<TraceSource>> WithoutParts(std::vector<TraceSource> sources) {
   std::set<std::string> parts;
   for (const TraceSource& source : sources) {
-    if (source.importer->import != ImportServerSession) continue;
-    SONDE_ASSIGN_OR_RETURN(const auto captures, ServerSessionCaptures(source.path, nullptr));
-    parts.insert(captures.begin(), captures.end());
+    if (source.importer->parts == nullptr) continue;
+    SONDE_ASSIGN_OR_RETURN(const auto inside, source.importer->parts(source.path));
+    parts.insert(inside.begin(), inside.end());
   }
   std::erase_if(sources, [&](const TraceSource& source) {
     return parts.count(base::AbsolutePath(source.path)) > 0;

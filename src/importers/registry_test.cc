@@ -9,6 +9,7 @@
 
 #include "base/strings.h"
 #include "base/test_folder.h"
+#include "importers/import_rows.h"
 
 namespace sonde::importers {
 namespace {
@@ -37,6 +38,16 @@ TEST_F(FoundTracesTest, AFileOfAnotherNameIsNotToldToBeUnread) {
   EXPECT_TRUE(unread_.empty());
   EXPECT_EQ(ImporterOf(Write("notes.txt", "no trace")), "");
   EXPECT_EQ(unread_.size(), 1U);
+}
+
+TEST_F(FoundTracesTest, ARaisedVersionStalesTheStoresOfItsImporterOnly) {
+  const std::string path = Write("a.json", base::Concat("[", kEvent, "]"));
+  const Importer* const importer = FindImporter(path);
+  ASSERT_NE(importer, nullptr);
+  Importer later = *importer;
+  ++later.version;
+  EXPECT_EQ(*StampOf({path, importer}), *StampOf({path, FindImporter(path)}));
+  EXPECT_NE(*StampOf({path, importer}), *StampOf({path, &later}));
 }
 
 TEST_F(FoundTracesTest, EventsMayStandFarBehindTheBegin) {

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "importers/ascend/span.h"
 #include "importers/common/sqlite_reader.h"
 
 namespace sonde::importers {
@@ -145,6 +146,15 @@ Status WriteDbSample(const std::string& path, const std::string& sample_path, si
     SONDE_RETURN_IF_ERROR(CopyShare(sample, table, share));
   }
   return sample.Execute("COMMIT");
+}
+
+Result<std::string> WriteAscendDbPreview(const std::string& path, const std::string& folder) {
+  const AscendSpan span = FindSpan(path);
+  if (span.databases.empty()) return base::NotFoundError("no database");
+  const std::string& database = span.databases.front().path;
+  std::string sample = base::JoinPath(folder, base::BaseName(database));
+  SONDE_RETURN_IF_ERROR(WriteDbSample(database, sample));
+  return sample;
 }
 
 }  // namespace sonde::importers

@@ -24,4 +24,7 @@ inline constexpr int64_t kSampledDbRows = 150'000;
 Status WriteDbSample(const std::string& path, const std::string& sample,
                      size_t least_bytes = kSampledDbBytes, int64_t rows = kSampledDbRows);
 
+// Of the first database of the folder, or of the file, `path`; see Importer::preview.
+Result<std::string> WriteAscendDbPreview(const std::string& path, const std::string& folder);
+
 }  // namespace sonde::importers

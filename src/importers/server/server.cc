@@ -211,4 +211,8 @@ Result<ImportSummary> ImportServerSession(const std::string& path, store::Store&
   return session.Finish();
 }
 
+Result<std::vector<std::string>> ServerSessionParts(const std::string& path) {
+  return ServerSessionCaptures(path, nullptr);
+}
+
 }  // namespace sonde::importers

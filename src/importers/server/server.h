@@ -26,4 +26,6 @@ Result<ImportSummary> ImportServerSession(const std::string& path, store::Store&
 Result<std::vector<std::string>> ServerSessionCaptures(const std::string& path,
                                                        std::vector<std::string>* missing);
 
+Result<std::vector<std::string>> ServerSessionParts(const std::string& path);
+
 }  // namespace sonde::importers
