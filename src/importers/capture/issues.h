@@ -50,9 +50,6 @@ inline constexpr IssueKind kUnknownRecord{
 inline constexpr IssueKind kUnknownId{
     "record_unknown_id", Severity::kWarning,
     "records refer to texts or arguments that are not in the dictionary"};
-inline constexpr IssueKind kOverlap{
-    "ranges_overlap", Severity::kWarning,
-    "ranges of one thread overlap without nesting; they were moved to a track of their own"};
 inline constexpr IssueKind kUnpairedSpan{
     "span_unpaired", Severity::kInfo, "ends of spans whose begin was not recorded were left out"};
 inline constexpr IssueKind kUnpairedFlow{"flow_unpaired", Severity::kInfo,

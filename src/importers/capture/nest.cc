@@ -1,15 +1,14 @@
 // Order, parents, depth, tracks and slice numbers of a thread's ranges.
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <numeric>
 #include <optional>
-#include <queue>
 #include <unordered_map>
 #include <utility>
 
 #include "importers/capture/issues.h"
 #include "importers/capture/stage.h"
+#include "importers/common/nester.h"
 
 namespace sonde::importers::capture_import {
 namespace {
@@ -18,7 +17,7 @@ using capture::RecordKind;
 
 constexpr size_t kNestedKinds = 4;  // kThread .. kGarbageCollection
 
-bool Before(const Node& a, const Node& b) { return a.ts != b.ts ? a.ts < b.ts : a.end > b.end; }
+bool Before(const Node& a, const Node& b) { return BeginsBefore(a.ts, a.end, b.ts, b.end); }
 
 // Ranges are recorded when they end, so their order is a post-order of the tree: the position of
 // each in the order of begin follows from the sizes of its subtree and of those before, without a
@@ -69,15 +68,10 @@ class FlatTracks {
 
   // Nodes come in order of begin.
   void Place(Node& node) {
-    uint32_t track = 0;
-    if (!free_.empty() && free_.top().first <= node.ts) {
-      track = free_.top().second;
-      free_.pop();
-    } else {
-      track = static_cast<uint32_t>(stage_.tracks.size());
+    const auto track = static_cast<uint32_t>(tracks_.Take(node.ts, node.end, [this] {
       stage_.tracks.push_back({kind_, next_overflow_++, -1, {0}});
-    }
-    free_.emplace(node.end, track);
+      return static_cast<int32_t>(stage_.tracks.size()) - 1;
+    }));
     node.track = track;
     node.depth = 0;
     node.parent = kNoNode;
@@ -85,16 +79,15 @@ class FlatTracks {
   }
 
  private:
-  using Free = std::pair<int64_t, uint32_t>;  // end of the last range, track
   ThreadStage& stage_;
   TrackKind kind_;
   uint32_t next_overflow_;
-  std::priority_queue<Free, std::vector<Free>, std::greater<>> free_;
+  FreeTracks tracks_;
 };
 
-class Nester {
+class ThreadNester {
  public:
-  Nester(ThreadStage& stage, store::ImportIssues& issues) : stage_(stage), issues_(issues) {
+  ThreadNester(ThreadStage& stage, store::ImportIssues& issues) : stage_(stage), issues_(issues) {
     first_track_.fill(kNoTrack);
   }
 
@@ -120,7 +113,7 @@ class Nester {
     int32_t node;
     int32_t op;  // innermost kOp, this one included
   };
-  using Stack = std::vector<Frame>;
+  using Stack = Nester<Frame>;
 
   uint32_t FirstTrack(TrackKind kind) {
     uint32_t& track = first_track_[static_cast<size_t>(kind)];
@@ -137,31 +130,26 @@ class Nester {
     return *tracks;
   }
 
-  static void PopEnded(Stack& stack, int64_t ts) {
-    while (!stack.empty() && stack.back().end <= ts) stack.pop_back();
-  }
-
   void Place(int32_t index) {
     Node& node = stage_.nodes[static_cast<size_t>(index)];
     const TrackKind kind = TrackOf(node.kind);
     Stack& stack = stacks_[static_cast<size_t>(kind)];
-    PopEnded(stack, node.ts);
+    stack.CloseUntil(node.ts);
     if (kind == TrackKind::kThread) {
       Stack& modules = stacks_[static_cast<size_t>(TrackKind::kModule)];
-      PopEnded(modules, node.ts);
-      if (!modules.empty()) node.module = NodeAt(modules.back().node).name;
+      modules.CloseUntil(node.ts);
+      if (!modules.empty()) node.module = NodeAt(modules.innermost().node).name;
     }
     int32_t op = kNoNode;
+    if (!stack.Holds(node.end)) {
+      issues_.Add(kOverlap, "");
+      Overflow(kind).Place(node);
+      return;
+    }
+    node.depth = static_cast<uint32_t>(stack.depth());
     if (!stack.empty()) {
-      const Frame& top = stack.back();
-      if (node.end > top.end) {
-        issues_.Add(kOverlap, "");
-        Overflow(kind).Place(node);
-        return;
-      }
-      node.parent = top.node;
-      node.depth = NodeAt(top.node).depth + 1;
-      op = top.op;
+      node.parent = stack.innermost().node;
+      op = stack.innermost().op;
     }
     if (node.kind == RecordKind::kOp) {
       if (op != kNoNode) NodeAt(op).has_op_inside = true;
@@ -171,7 +159,7 @@ class Nester {
     std::vector<uint32_t>& lanes = stage_.tracks[node.track].lane_counts;
     if (node.depth >= lanes.size()) lanes.resize(size_t{node.depth} + 1);
     ++lanes[node.depth];
-    stack.push_back({node.end, index, op});
+    stack.Open({node.end, index, op});
   }
 
   Node& NodeAt(int32_t index) { return stage_.nodes[static_cast<size_t>(index)]; }
@@ -189,8 +177,8 @@ class Nester {
   // The range of the thread's track that is open at `ts`; ranges that end at `ts` still are.
   int32_t OpenAt(int64_t ts) {
     Stack& stack = stacks_[static_cast<size_t>(TrackKind::kThread)];
-    while (!stack.empty() && stack.back().end < ts) stack.pop_back();
-    return stack.empty() ? kNoNode : stack.back().node;
+    stack.CloseBefore(ts);
+    return stack.empty() ? kNoNode : stack.innermost().node;
   }
 
   // Owners of the instants before `until`, where the next range begins.
@@ -228,7 +216,7 @@ void AddFlat(ThreadStage& stage, std::vector<Node> list, TrackKind kind) {
 }  // namespace
 
 void Nest(ThreadStage& stage, std::vector<Node> spans, store::ImportIssues& issues) {
-  Nester(stage, issues).Run();
+  ThreadNester(stage, issues).Run();
   AddFlat(stage, std::exchange(stage.works, {}), TrackKind::kCollectiveWork);
   AddFlat(stage, std::move(spans), TrackKind::kSpan);
 }

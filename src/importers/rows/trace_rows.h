@@ -169,6 +169,7 @@ class TraceRows {
   Status WriteOwn(store::Transaction& transaction) const;
 
  private:
+  int32_t AddTrackLike(int32_t track_id);
   void NestSlices();
   void OrderTasks();
   void Translate();

@@ -1,12 +1,11 @@
 // Order, nesting and numbers of collected rows, and their way into the tables.
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <numeric>
-#include <queue>
 #include <tuple>
 #include <utility>
 
+#include "importers/common/nester.h"
 #include "importers/rows/trace_rows.h"
 #include "store/table_writer.h"
 
@@ -15,9 +14,6 @@ namespace {
 
 using store::kNone;
 
-constexpr store::IssueKind kOverlap{
-    "ranges_overlap", store::Severity::kInfo,
-    "ranges of one track overlap without nesting; they were moved to a track beside it"};
 constexpr size_t kMaxSlices = std::numeric_limits<int32_t>::max();
 
 template <class Rows>
@@ -32,36 +28,6 @@ Status WriteRows(const Rows& rows, store::Transaction& transaction) {
 struct Open {
   int64_t end;
   int32_t slice;
-};
-
-// Tracks for ranges that do not nest: each range goes to one that is free at its begin.
-class FlatTracks {
- public:
-  explicit FlatTracks(TraceRows& rows) : rows_(rows) {}
-
-  void Begin(int32_t track_id) {
-    track_id_ = track_id;
-    free_ = {};
-  }
-  int32_t Place(int64_t ts, int64_t end) {
-    int32_t track_id = kNone;
-    if (!free_.empty() && free_.top().first <= ts) {
-      track_id = free_.top().second;
-      free_.pop();
-    } else {
-      store::TrackRow track = rows_.tracks[static_cast<size_t>(track_id_)];
-      track_id = track.track_id = static_cast<int32_t>(rows_.tracks.size());
-      rows_.tracks.push_back(track);
-    }
-    free_.emplace(end, track_id);
-    return track_id;
-  }
-
- private:
-  using Free = std::pair<int64_t, int32_t>;  // end of the last range, track
-  TraceRows& rows_;
-  int32_t track_id_ = kNone;
-  std::priority_queue<Free, std::vector<Free>, std::greater<>> free_;
 };
 
 // Most files hold their rows in order: sorting takes as much memory again.
@@ -114,6 +80,13 @@ void OrderByStart(Rows& rows, base::SpillPool* pool, const Move& move) {
 
 }  // namespace
 
+int32_t TraceRows::AddTrackLike(int32_t track_id) {
+  store::TrackRow track = tracks[static_cast<size_t>(track_id)];
+  track.track_id = static_cast<int32_t>(tracks.size());
+  tracks.push_back(track);
+  return track.track_id;
+}
+
 // Sets depth and parent (an index), and gives ranges that do not nest a track beside theirs.
 void TraceRows::NestSlices() {
   Permutation order = Numbers(slices.size(), pool_);
@@ -123,28 +96,29 @@ void TraceRows::NestSlices() {
   StableSort(order, [&](int32_t a, int32_t b) {
     const store::SliceRow& x = row(a);
     const store::SliceRow& y = row(b);
-    return std::tie(x.track_id, x.ts, y.dur) < std::tie(y.track_id, y.ts, x.dur);
+    if (x.track_id != y.track_id) return x.track_id < y.track_id;
+    return BeginsBefore(x.ts, x.ts + x.dur, y.ts, y.ts + y.dur);
   });
-  std::vector<Open> open;  // on the current track, outermost first
-  FlatTracks beside(*this);
+  Nester<Open> open;  // on the current track
+  FreeTracks beside;
   int32_t current = kNone;
   for (const int32_t index : order) {
     store::SliceRow& slice = row(index);
     if (slice.track_id != current) {
       current = slice.track_id;
-      open.clear();
-      beside.Begin(current);
+      open.Clear();
+      beside.Clear();
     }
     const int64_t end = slice.ts + slice.dur;
-    while (!open.empty() && open.back().end <= slice.ts) open.pop_back();
-    if (!open.empty() && end > open.back().end) {
+    open.CloseUntil(slice.ts);
+    if (!open.Holds(end)) {
       issues.Add(kOverlap, source);
-      slice.track_id = beside.Place(slice.ts, end);
+      slice.track_id = beside.Take(slice.ts, end, [&] { return AddTrackLike(current); });
       continue;
     }
-    slice.parent_id = open.empty() ? kNone : open.back().slice;
-    slice.depth = static_cast<int32_t>(open.size());
-    open.push_back({end, index});
+    slice.parent_id = open.empty() ? kNone : open.innermost().slice;
+    slice.depth = static_cast<int32_t>(open.depth());
+    open.Open({end, index});
   }
   // Numbers in the order (track, depth, start).
   StableSort(order, [&](int32_t a, int32_t b) {

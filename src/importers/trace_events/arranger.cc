@@ -1,10 +1,8 @@
 #include "importers/trace_events/arranger.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <numeric>
-#include <queue>
 #include <tuple>
 #include <utility>
 
@@ -17,7 +15,7 @@ namespace sonde::importers::trace_events {
 namespace {
 
 constexpr int64_t kOpenEnd = std::numeric_limits<int64_t>::max();
-constexpr size_t kMaxDepth = std::numeric_limits<uint16_t>::max();
+static_assert(kMostDepth <= std::numeric_limits<uint16_t>::max());
 
 }  // namespace
 
@@ -170,7 +168,7 @@ std::span<const Arranger::Moment> Arranger::MomentsOf(int32_t thread) const {
 bool Arranger::IsBefore(uint32_t a, uint32_t b) const {
   const StagedSlice& x = slices_[a];
   const StagedSlice& y = slices_[b];
-  return x.ts != y.ts ? x.ts < y.ts : EndOf(x) > EndOf(y);
+  return BeginsBefore(x.ts, EndOf(x), y.ts, EndOf(y));
 }
 
 void Arranger::SortTrack(size_t begin, size_t end) {
@@ -189,7 +187,7 @@ void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
     moment = moment_begins_[static_cast<size_t>(entry.thread)];
     moments_end = moment_begins_[static_cast<size_t>(entry.thread) + 1];
   }
-  stack_.clear();
+  open_.Clear();
   std::vector<uint32_t> aside;
   base::SpillSteps steps(stage_.pool());
   for (size_t i = begin; i < end; ++i) {
@@ -197,8 +195,8 @@ void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
     const uint32_t place = order_[i];
     const StagedSlice& slice = slices_[place];
     TakeMoments(moment, moments_end, slice.ts, place);
-    while (!stack_.empty() && stack_.back().end <= slice.ts) stack_.pop_back();
-    if (!stack_.empty() && (EndOf(slice) > stack_.back().end || stack_.size() >= kMaxDepth)) {
+    open_.CloseUntil(slice.ts);
+    if (!open_.Holds(EndOf(slice))) {
       aside.push_back(place);
       continue;
     }
@@ -211,34 +209,27 @@ void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
 }
 
 void Arranger::Place(uint32_t place, int32_t track) {
-  const size_t depth = stack_.size();
-  if (depth > 0) parent_[place] = stack_.back().place;
+  const size_t depth = open_.depth();
+  if (depth > 0) parent_[place] = open_.innermost().place;
   depth_[place] = static_cast<uint16_t>(depth);
   std::vector<uint32_t>& lanes = lanes_[static_cast<size_t>(track)];
   if (depth >= lanes.size()) lanes.resize(depth + 1);
   ++lanes[depth];
-  stack_.push_back({EndOf(slices_[place]), place});
+  open_.Open({EndOf(slices_[place]), place});
 }
 
 // Slices that do not nest: each goes to a track beside that is free when it begins.
 void Arranger::MoveAside(const std::vector<uint32_t>& places, int32_t track) {
-  using Free = std::pair<int64_t, int32_t>;  // end of the last slice, track
-  std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
+  FreeTracks beside;
   for (const uint32_t place : places) {
     StagedSlice& slice = slices_[place];
-    int32_t beside = -1;
-    if (!free.empty() && free.top().first <= slice.ts) {
-      beside = free.top().second;
-      free.pop();
-    } else {
+    slice.track = beside.Take(slice.ts, EndOf(slice), [&] {
       TrackEntry entry = stage_.tracks_.tracks[static_cast<size_t>(track)];
       entry.is_overflow = true;
-      beside = stage_.tracks_.Add(entry);
       lanes_.push_back({0});
-    }
-    free.emplace(EndOf(slice), beside);
-    slice.track = beside;
-    ++lanes_[static_cast<size_t>(beside)][0];
+      return stage_.tracks_.Add(entry);
+    });
+    ++lanes_[static_cast<size_t>(slice.track)][0];
   }
   stage_.issues_.Add(kOverlap, stage_.path_, -1, static_cast<int64_t>(places.size()));
 }
@@ -248,20 +239,22 @@ void Arranger::MoveAside(const std::vector<uint32_t>& places, int32_t track) {
 void Arranger::TakeMoments(size_t& next, size_t end, int64_t until, uint32_t next_place) {
   for (; next < end && moments_[next].ts < until; ++next) {
     const Moment& moment = moments_[next];
-    while (!stack_.empty() && stack_.back().end < moment.ts) stack_.pop_back();
+    open_.CloseBefore(moment.ts);
+    const uint32_t innermost = open_.empty() ? kNoPlace : open_.innermost().place;
     if (moment.enclosing) {
-      Bind(moment, stack_.empty() ? kNoPlace : stack_.back().place);
+      Bind(moment, innermost);
       continue;
     }
-    const auto begins_now = std::find_if(stack_.begin(), stack_.end(), [&](const Frame& frame) {
+    const std::vector<Frame>& frames = open_.frames();
+    const auto begins_now = std::find_if(frames.begin(), frames.end(), [&](const Frame& frame) {
       return slices_[frame.place].ts == moment.ts;
     });
-    if (begins_now != stack_.end()) {
+    if (begins_now != frames.end()) {
       Bind(moment, begins_now->place);
     } else if (next_place != kNoPlace) {
       Bind(moment, next_place);
     } else {
-      Bind(moment, stack_.empty() ? kNoPlace : stack_.back().place);
+      Bind(moment, innermost);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "importers/common/nester.h"
 #include "importers/trace_events/stage.h"
 
 namespace sonde::importers::trace_events {
@@ -65,7 +66,7 @@ class Arranger {
   std::vector<std::vector<uint32_t>> lanes_;  // slices by track and depth
   base::SpillVector<Moment> moments_;         // by thread and time
   std::vector<size_t> moment_begins_;         // of the threads in moments_
-  std::vector<Frame> stack_;
+  Nester<Frame> open_;
 };
 
 }  // namespace sonde::importers::trace_events

@@ -1,13 +1,12 @@
 #include "importers/trace_events/edges.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
-#include <queue>
 #include <tuple>
 #include <utility>
 
+#include "importers/common/nester.h"
 #include "importers/trace_events/issues.h"
 
 namespace sonde::importers::trace_events {
@@ -146,22 +145,15 @@ void EdgePairs::Add(const Range& range, int32_t track) {
 
 // Each goes to a track of its process that is free when it begins.
 void EdgePairs::AddSpans() {
-  using Free = std::pair<int64_t, int32_t>;  // end of the last range, track
-  std::map<int32_t, std::priority_queue<Free, std::vector<Free>, std::greater<>>> free;
+  std::map<int32_t, FreeTracks> tracks;
   std::stable_sort(ranges_.begin(), ranges_.end(),
                    [](const Range& a, const Range& b) { return a.begin->ts < b.begin->ts; });
   for (const Range& range : ranges_) {
     const int32_t process = ProcessOf(*range.begin);
-    auto& tracks = free[process];
-    int32_t track = -1;
-    if (!tracks.empty() && tracks.top().first <= range.begin->ts) {
-      track = tracks.top().second;
-      tracks.pop();
-    } else {
-      track = stage_.tracks_.Add({.process = process, .is_span = true});
-    }
-    tracks.emplace(range.end == nullptr ? kOpenEnd : range.end->ts, track);
-    Add(range, track);
+    const int64_t end = range.end == nullptr ? kOpenEnd : range.end->ts;
+    Add(range, tracks[process].Take(range.begin->ts, end, [&] {
+      return stage_.tracks_.Add({.process = process, .is_span = true});
+    }));
   }
 }
 

@@ -55,10 +55,6 @@ inline constexpr IssueKind kUnbalanced{
 inline constexpr IssueKind kUnfinished{
     "trace_unfinished_range", Severity::kInfo,
     "a range (\"B\", \"b\") has no end: it had not ended when recording ended"};
-inline constexpr IssueKind kOverlap{
-    "trace_overlap", Severity::kInfo,
-    "a slice begins inside of another of its thread and ends behind it; it was moved to a track "
-    "beside"};
 inline constexpr IssueKind kUnpairedFlow{
     "trace_flow_unpaired", Severity::kInfo,
     "an end of a flow has no other end (Kineto writes many of these) and was left out"};

@@ -53,7 +53,7 @@ TEST_F(TraceImportTest, NestsSlicesOfAThread) {
   EXPECT_EQ(Rows("SELECT s.name, t.name FROM slice s JOIN track t USING (track_id) "
                  "WHERE s.name IN ('beside', 'other') ORDER BY 1"),
             "beside main\nother Thread x\n");
-  EXPECT_EQ(Issues("trace_overlap"), 1);
+  EXPECT_EQ(Issues("ranges_overlap"), 1);
   EXPECT_EQ(Rows("SELECT pid, name FROM process"), "1 prog\n");
 }
 
