@@ -36,6 +36,11 @@ class Nester {
   void CloseUntil(int64_t ts) {
     while (!open_.empty() && open_.back().end <= ts) open_.pop_back();
   }
+  // The same, but for the frame of which stays(frame) is true, and those around it.
+  template <class Stays>
+  void CloseUntil(int64_t ts, const Stays& stays) {
+    while (!open_.empty() && open_.back().end <= ts && !stays(open_.back())) open_.pop_back();
+  }
   // The same for a moment, which still belongs to a range that ends with it.
   void CloseBefore(int64_t ts) {
     while (!open_.empty() && open_.back().end < ts) open_.pop_back();

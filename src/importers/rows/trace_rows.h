@@ -8,6 +8,7 @@
 // Slices of a track that overlap without nesting go to another track of the same name and are
 // counted. device_task and communication_op are brought into the order of start and numbered too;
 // columns that refer to a task or operation hold the index of its row until then.
+// Rows whose times cannot be true (common/impossible_times.h) are left out and counted.
 // Memory: all rows at once, about 60 bytes a slice; what is too much lies in a file (pool).
 // Threads: one. Units: nanoseconds.
 #pragma once
@@ -169,6 +170,11 @@ class TraceRows {
   Status WriteOwn(store::Transaction& transaction) const;
 
  private:
+  template <class Take>
+  void ForEachTime(const Take& take) const;
+  void LeaveOutImpossible();
+  void LeaveOutApart();
+  std::string Place(int32_t name) const;
   int32_t AddTrackLike(int32_t track_id);
   void NestSlices();
   void OrderTasks();

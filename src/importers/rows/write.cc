@@ -49,14 +49,14 @@ Permutation Numbers(size_t count, base::SpillPool* pool) {
 template <class Rows>
 void Take(const Permutation& order, Rows& rows) {
   Rows out(rows.get_allocator());
-  out.reserve(rows.size());
+  out.reserve(order.size());
   for (const int32_t index : order) out.push_back(rows[static_cast<size_t>(index)]);
   rows = std::move(out);
 }
 
-// The place at which each row is taken.
-Permutation Inverse(const Permutation& order) {
-  Permutation places(order.size(), order.get_allocator());
+// The place at which each of `count` rows is taken; kNone where it is not.
+Permutation Inverse(const Permutation& order, size_t count) {
+  Permutation places(count, kNone, order.get_allocator());
   for (size_t i = 0; i < order.size(); ++i) {
     places[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
   }
@@ -74,7 +74,7 @@ void OrderByStart(Rows& rows, base::SpillPool* pool, const Move& move) {
     return std::tuple(rows[static_cast<size_t>(a)].ts, a) <
            std::tuple(rows[static_cast<size_t>(b)].ts, b);
   });
-  move(Inverse(order));
+  move(Inverse(order, rows.size()));
   Take(order, rows);
 }
 
@@ -90,6 +90,9 @@ int32_t TraceRows::AddTrackLike(int32_t track_id) {
 // Sets depth and parent (an index), and gives ranges that do not nest a track beside theirs.
 void TraceRows::NestSlices() {
   Permutation order = Numbers(slices.size(), pool_);
+  std::erase_if(order, [this](int32_t index) {
+    return slices[static_cast<size_t>(index)].track_id == kNone;
+  });
   const auto row = [&](int32_t index) -> store::SliceRow& {
     return slices[static_cast<size_t>(index)];
   };
@@ -126,7 +129,7 @@ void TraceRows::NestSlices() {
     const store::SliceRow& y = row(b);
     return std::tie(x.track_id, x.depth, x.ts) < std::tie(y.track_id, y.depth, y.ts);
   });
-  slice_number_ = Inverse(order);
+  slice_number_ = Inverse(order, slices.size());
   Take(order, slices);
   for (size_t i = 0; i < slices.size(); ++i) {
     slices[i].slice_id = static_cast<int32_t>(i);
@@ -171,6 +174,14 @@ void TraceRows::Translate() {
   const auto number = [&](int32_t& slice) {
     if (slice >= 0) slice = slice_number_[static_cast<size_t>(slice)];
   };
+  // Those of slices that were left out go with them.
+  const auto is_gone = [&](const auto& row) {
+    return row.slice_id >= 0 && slice_number_[static_cast<size_t>(row.slice_id)] == kNone;
+  };
+  if (slices.size() < slice_number_.size()) {
+    std::erase_if(ops, is_gone);
+    std::erase_if(api_calls, is_gone);
+  }
   for (auto& row : ops) number(row.slice_id);
   std::sort(ops.begin(), ops.end(),
             [](const auto& a, const auto& b) { return a.slice_id < b.slice_id; });
@@ -239,6 +250,7 @@ Status TraceRows::WriteShared(store::Transaction& transaction) const {
 }
 
 void TraceRows::Order() {
+  LeaveOutImpossible();
   OrderTasks();
   const auto by_slice = [](const auto& a, const auto& b) { return a.slice_id < b.slice_id; };
   std::sort(ops.begin(), ops.end(), by_slice);
@@ -246,6 +258,7 @@ void TraceRows::Order() {
 }
 
 void TraceRows::Arrange() {
+  LeaveOutImpossible();
   NestSlices();
   OrderTasks();
   Translate();

@@ -8,7 +8,9 @@
 
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "importers/common/impossible_times.h"
 #include "importers/trace_events/edges.h"
+#include "importers/trace_events/impossible.h"
 #include "importers/trace_events/issues.h"
 
 namespace sonde::importers::trace_events {
@@ -49,7 +51,7 @@ Status Arranger::Run() {
   BucketByTrack();
   CollectMoments();
   for (size_t track = 0; track + 1 < begins_.size(); ++track) {
-    SortTrack(begins_[track], begins_[track + 1]);
+    OrderTrack(begins_[track], begins_[track + 1]);
     NestTrack(track, begins_[track], begins_[track + 1]);
   }
   BindLanes();
@@ -76,43 +78,56 @@ void Arranger::AddTracksOfMarks() {
 void Arranger::AddBase() {
   Staged& staged = stage_.staged_;
   const int64_t base = stage_.base_ns_;
-  int64_t first = kOpenEnd;
-  int64_t last = std::numeric_limits<int64_t>::min();
   // What is not written to stays in the pool's file as it is.
-  const auto shift = [base](int64_t& ts) {
-    if (base != 0) ts += base;
-  };
-  slices_.ForEach([&](uint32_t, StagedSlice& slice) {
-    shift(slice.ts);
-    first = std::min(first, slice.ts);
-    last = std::max(last, slice.ts + std::max<int64_t>(slice.dur, 0));
-  });
-  const auto take = [&](auto& events) {
-    events.ForEach([&](uint32_t, auto& event) {
-      shift(event.ts);
-      first = std::min(first, event.ts);
-      last = std::max(last, event.ts);
-    });
-  };
-  take(staged.instants);
-  take(staged.counters);
-  staged.flows.ForEach([&](uint32_t, FlowEnd& flow) { shift(flow.ts); });
-  if (first <= last) {
-    stage_.first_ns_ = first;
-    stage_.last_ns_ = last;
+  const auto shift = [base](uint32_t, auto& event) { event.ts += base; };
+  if (base != 0) {
+    slices_.ForEach(shift);
+    staged.instants.ForEach(shift);
+    staged.counters.ForEach(shift);
+    staged.flows.ForEach(shift);
   }
+  FindRange();
+  if (Distance(stage_.first_ns_, stage_.last_ns_) <= kApartNs) return;
+  ImpossibleTimes(stage_).LeaveOutApart();
+  FindRange();
+}
+
+void Arranger::FindRange() {
+  int64_t first = kOpenEnd;
+  int64_t last_begin = std::numeric_limits<int64_t>::min();
+  int64_t last = last_begin;
+  const auto take = [&](int64_t ts, int64_t dur) {
+    first = std::min(first, ts);
+    last_begin = std::max(last_begin, ts);
+    last = std::max(last, ts + std::max<int64_t>(dur, 0));
+  };
+  std::as_const(slices_).ForEach([&](uint32_t, const StagedSlice& slice) {
+    if (slice.track >= 0) take(slice.ts, slice.dur);
+  });
+  const Staged& staged = stage_.staged_;
+  staged.instants.ForEach([&](uint32_t, const InstantEvent& instant) {
+    if (!instant.left_out) take(instant.ts, 0);
+  });
+  staged.counters.ForEach([&](uint32_t, const CounterValue& value) {
+    if (value.track >= 0) take(value.ts, 0);
+  });
+  if (first > last) return;
+  stage_.first_ns_ = first;
+  stage_.last_begin_ns_ = last_begin;
+  stage_.last_ns_ = last;
 }
 
 void Arranger::BucketByTrack() {
   const size_t tracks = stage_.tracks_.tracks.size();
   begins_.assign(tracks + 1, 0);
-  slices_.ForEach(
-      [&](uint32_t, const StagedSlice& slice) { ++begins_[static_cast<size_t>(slice.track) + 1]; });
+  std::as_const(slices_).ForEach([&](uint32_t, const StagedSlice& slice) {
+    if (slice.track >= 0) ++begins_[static_cast<size_t>(slice.track) + 1];
+  });
   std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
   std::vector<size_t> next(begins_.begin(), begins_.end() - 1);
-  order_.resize(slices_.size());
-  slices_.ForEach([&](uint32_t place, const StagedSlice& slice) {
-    order_[next[static_cast<size_t>(slice.track)]++] = place;
+  order_.resize(begins_.back());
+  std::as_const(slices_).ForEach([&](uint32_t place, const StagedSlice& slice) {
+    if (slice.track >= 0) order_[next[static_cast<size_t>(slice.track)]++] = place;
   });
   parent_.assign(slices_.places(), kNoPlace);
   depth_.assign(slices_.places(), 0);
@@ -178,6 +193,12 @@ void Arranger::SortTrack(size_t begin, size_t end) {
   if (!base::IsSorted(first, last, stage_.pool(), before)) std::stable_sort(first, last, before);
 }
 
+void Arranger::OrderTrack(size_t begin, size_t end) {
+  SortTrack(begin, end);
+  const std::span<const uint32_t> places(order_.data() + begin, end - begin);
+  if (ImpossibleTimes(stage_).MendOverruns(places)) SortTrack(begin, end);
+}
+
 void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
   const TrackEntry entry = stage_.tracks_.tracks[track];
   const bool takes_moments = entry.thread >= 0 && entry.lane == 0;
@@ -195,7 +216,14 @@ void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
     const uint32_t place = order_[i];
     const StagedSlice& slice = slices_[place];
     TakeMoments(moment, moments_end, slice.ts, place);
-    open_.CloseUntil(slice.ts);
+    if (stage_.equal_parents_.empty()) [[likely]] {
+      open_.CloseUntil(slice.ts);
+    } else {
+      const auto outer = stage_.equal_parents_.find(place);
+      open_.CloseUntil(slice.ts, [&](const Frame& frame) {
+        return outer != stage_.equal_parents_.end() && frame.place == outer->second;
+      });
+    }
     if (!open_.Holds(EndOf(slice))) {
       aside.push_back(place);
       continue;
@@ -292,6 +320,14 @@ void Arranger::Bind(const Moment& moment, uint32_t place) {
   slice = place == kNoPlace ? store::kNone : static_cast<int32_t>(place);
 }
 
+// Of the lane that it belongs to; null where that has none.
+const StagedSlice* Arranger::FirstSliceOf(const TrackEntry& track) const {
+  const ThreadEntry& thread = stage_.tracks_.threads[static_cast<size_t>(track.thread)];
+  const auto lane = static_cast<size_t>(thread.tracks[track.lane]);
+  if (lane + 1 >= begins_.size() || begins_[lane] == begins_[lane + 1]) return nullptr;
+  return &slices_[order_[begins_[lane]]];
+}
+
 void Arranger::LabelTracks() {
   store::NamePool& names = stage_.names();
   TrackTable& table = stage_.tracks_;
@@ -304,17 +340,27 @@ void Arranger::LabelTracks() {
     }
     const ThreadEntry& thread = table.threads[static_cast<size_t>(track.thread)];
     const ProcessEntry& process = table.processes[static_cast<size_t>(track.process)];
+    const StagedSlice* const slice = FirstSliceOf(track);
     const TrackLabel label = stage_.dialect_.LabelTrack(
-        {text(process.name), text(process.labels), text(thread.name), process.pid, thread.tid},
+        {.category = slice == nullptr ? std::string_view() : text(slice->category),
+         .arguments = slice == nullptr ? CapturedSet() : stage_.CapturedOf(*slice),
+         .process_name = text(process.name),
+         .process_labels = text(process.labels),
+         .thread_name = text(thread.name),
+         .pid = process.pid,
+         .tid = thread.tid},
         track.lane);
     track.kind = names.Intern(label.kind);
     track.device_id = label.device_id;
     track.stream_id = label.stream_id;
     if (!label.name.empty()) {
       track.name = names.Intern(label.name);
+    } else if (thread.name >= 0) {
+      track.name = thread.name;
     } else {
-      track.name =
-          thread.name >= 0 ? thread.name : names.Intern(base::Concat("Thread ", thread.tid));
+      track.name = names.Intern(label.stream_id < 0
+                                    ? base::Concat("Thread ", thread.tid)
+                                    : base::Concat("Stream ", std::to_string(label.stream_id)));
     }
   }
 }

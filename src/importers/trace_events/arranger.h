@@ -37,11 +37,13 @@ class Arranger {
   int64_t EndOf(const StagedSlice& slice) const;
   void AddTracksOfMarks();
   void AddBase();
+  void FindRange();
   void BucketByTrack();
   void CollectMoments();
   void SortMoments(size_t begin, size_t of_instants, size_t end);
   bool IsBefore(uint32_t a, uint32_t b) const;
   void SortTrack(size_t begin, size_t end);
+  void OrderTrack(size_t begin, size_t end);
   void NestTrack(size_t track, size_t begin, size_t end);
   void Place(uint32_t place, int32_t track);
   void MoveAside(const std::vector<uint32_t>& places, int32_t track);
@@ -51,6 +53,7 @@ class Arranger {
   void BindBeside(int32_t thread, std::span<const uint32_t> places);
   void Bind(const Moment& moment, uint32_t place);
   void LabelTracks();
+  const StagedSlice* FirstSliceOf(const TrackEntry& track) const;
   Known UsedOnes() const;
   Known NamedOnes(const Known& used) const;
   void TakeProcessesOfThreads(Known& known) const;

@@ -6,26 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
-#include "importers/trace_events/dialect.h"
+#include "importers/trace_events/captured_set.h"
 #include "importers/trace_events/event_blocks.h"
 
 namespace sonde::importers::trace_events {
-
-// Captured values of one argument set.
-class CapturedSet {
- public:
-  CapturedSet() = default;  // has none
-  explicit CapturedSet(const uint32_t* words) : words_(words) {}
-  std::optional<int64_t> Get(size_t key) const;
-
- private:
-  friend class CapturedArguments;
-  static constexpr uint32_t kIsWide = 1U << kMaxCapturedKeys;
-  const uint32_t* words_ = nullptr;
-};
 
 class CapturedArguments {
  public:

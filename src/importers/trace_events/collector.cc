@@ -15,6 +15,8 @@ namespace {
 // Moments up to the year 2096 and lengths up to 31 years: sums with a base stay within 64 bits.
 constexpr int64_t kMaxTime = 4'000'000'000'000'000'000;
 constexpr int64_t kMaxDuration = 1'000'000'000'000'000'000;
+// What a process or thread is called that the event does not name.
+constexpr std::string_view kNoNumber = "0";
 
 // A decimal or hexadecimal number as such, else a hash.
 int64_t NumberOf(std::string_view id) {
@@ -28,8 +30,9 @@ int64_t NumberOf(std::string_view id) {
   return static_cast<int64_t>(base::HashString(id));
 }
 
-uint64_t FlowKey(const TraceEvent& event) {
-  return base::HashString(event.id, base::HashString(event.name, base::HashString(event.category)));
+uint64_t FlowKey(const TraceEvent& event, uint64_t scope) {
+  return base::HashString(event.id,
+                          base::HashString(event.name, base::HashString(event.category, scope)));
 }
 
 // Whether other processes may use the same id for something else: "id2": {"local": ...}.
@@ -114,48 +117,51 @@ Status Collector::TakeEvents(std::span<const TraceEvent> events) {
   }
   for (const TraceEvent& event : events) {
     if (!TimeFits(event)) continue;
-    if (event.has_more) Count(kUnreadKeys, event);
-    if (!event.bind_id.empty()) TakeBoundFlow(event);
-    switch (event.phase) {
-      case 'X':
-        TakeSlice(event);
-        break;
-      case 'B':
-      case 'E':
-        TakeEdge(event, event.phase);
-        break;
-      case 'b':
-      case 'S':
-        TakeAsync(event, 'b');
-        break;
-      case 'e':
-      case 'F':
-        TakeAsync(event, 'e');
-        break;
-      case 'i':
-      case 'I':
-      case 'R':
-      case 'n':
-      case 'T':
-      case 'p':
-        TakeInstant(event);
-        break;
-      case 'C':
-        TakeCounter(event);
-        break;
-      case 's':
-      case 't':
-      case 'f':
-        TakeFlow(event);
-        break;
-      case 'M':
-        TakeMetadataEvent(event);
-        break;
-      default:
-        Count(kOtherPhase, event);
+    if (event.pid.data() != nullptr && event.tid.data() != nullptr) [[likely]] {
+      TakeEvent(event);
+      continue;
     }
+    TraceEvent complete = event;
+    if (complete.pid.data() == nullptr) complete.pid = kNoNumber;
+    if (complete.tid.data() == nullptr) complete.tid = kNoNumber;
+    TakeEvent(complete);
   }
   return {};
+}
+
+void Collector::TakeEvent(const TraceEvent& event) {
+  if (event.has_more) Count(kUnreadKeys, event);
+  if (!event.bind_id.empty()) TakeBoundFlow(event);
+  switch (event.phase) {
+    case 'X':
+      return TakeSlice(event);
+    case 'B':
+    case 'E':
+      return TakeEdge(event, event.phase);
+    case 'b':
+    case 'S':
+      return TakeAsync(event, 'b');
+    case 'e':
+    case 'F':
+      return TakeAsync(event, 'e');
+    case 'i':
+    case 'I':
+    case 'R':
+    case 'n':
+    case 'T':
+    case 'p':
+      return TakeInstant(event);
+    case 'C':
+      return TakeCounter(event);
+    case 's':
+    case 't':
+    case 'f':
+      return TakeFlow(event);
+    case 'M':
+      return TakeMetadataEvent(event);
+    default:
+      Count(kOtherPhase, event);
+  }
 }
 
 bool Collector::TimeFits(const TraceEvent& event) {
@@ -241,6 +247,17 @@ RangeEdge Collector::EdgeOf(const TraceEvent& event, char phase) {
 void Collector::TakeEdge(const TraceEvent& event, char phase) {
   RangeEdge edge = EdgeOf(event, phase);
   edge.lane = stage_.dialect_.LaneOf(event);
+  if (phase == 'B') {
+    staged_.slices.Append({.ts = edge.ts,
+                           .dur = -1,
+                           .track = TrackOf(event),
+                           .name = edge.name,
+                           .category = edge.category,
+                           .args_id = edge.args_id,
+                           .captured = edge.captured,
+                           .reader = edge.reader});
+    edge.slice = staged_.slices.places() - 1;
+  }
   staged_.edges.Append(edge);
 }
 
@@ -332,7 +349,7 @@ void Collector::TakeCounter(const TraceEvent& event) {
 
 void Collector::TakeFlow(const TraceEvent& event) {
   staged_.flows.Append({.ts = event.ts_ns,
-                        .key = FlowKey(event),
+                        .key = FlowKey(event, stage_.dialect_.ScopeOf(event.pid)),
                         .number = NumberOf(event.id),
                         .thread = ThreadOf(event),
                         .category = Category(event.category),

@@ -52,6 +52,7 @@ class Collector : public EventSink {
   };
   static constexpr size_t kRecent = 32;
 
+  void TakeEvent(const TraceEvent& event);
   void TakeSlice(const TraceEvent& event);
   // Without what tells it from others: lane, or key.
   RangeEdge EdgeOf(const TraceEvent& event, char phase);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "importers/trace_events/captured_set.h"
 #include "importers/trace_events/event.h"
 #include "store/rows.h"
 
@@ -21,7 +22,6 @@ struct CapturedKey {
 
 // Events of one thread may lie on several tracks, called lanes. Flows bind to lane 0.
 inline constexpr uint8_t kMaxLanes = 8;
-inline constexpr size_t kMaxCapturedKeys = 31;
 
 struct TrackLabel {
   std::string kind = "thread";  // see the table track
@@ -32,6 +32,8 @@ struct TrackLabel {
 
 // What the file says about a process or thread.
 struct ThreadFacts {
+  std::string_view category;  // of the first slice of the track
+  CapturedSet arguments;      // the same
   std::string_view process_name;
   std::string_view process_labels;
   std::string_view thread_name;
@@ -51,6 +53,14 @@ class Dialect {
   // Value of flow.kind.
   virtual const char* FlowKind(std::string_view /*category*/) const { return "user"; }
   virtual TrackLabel LabelTrack(const ThreadFacts& /*facts*/, uint8_t /*lane*/) const { return {}; }
+  // Events whose processes have one scope share the ids that the program gives, flows among them; 0
+  // where all of the file do. Files of several ranks that were joined into one have a scope each.
+  virtual uint64_t ScopeOf(std::string_view /*pid*/) const { return 0; }
+  // Whether slices like this one come one after another on their track, as the work of a stream
+  // does: where one covers several later ones its duration is not true.
+  virtual bool RunsInOrder(std::string_view /*category*/, const CapturedSet& /*arguments*/) const {
+    return false;
+  }
   // Instants that are not to become marks (the caller of EventStage takes them).
   virtual bool TakesInstant(const TraceEvent& /*event*/) const { return false; }
 };

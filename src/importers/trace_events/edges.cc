@@ -38,9 +38,7 @@ void EdgePairs::PairNested(Edges& edges) {
   ranges_.clear();
   PairGroups(
       edges, [](const RangeEdge& a, const RangeEdge& b) { return a.thread == b.thread; }, nullptr);
-  for (const Range& range : ranges_) {
-    Add(range, stage_.tracks_.Track(range.begin->thread, range.begin->lane));
-  }
+  for (const Range& range : ranges_) Complete(range);
 }
 
 void EdgePairs::PairSpans(Edges& edges) {
@@ -105,9 +103,21 @@ size_t EdgePairs::InnermostOpen(int32_t name) const {
 // The innermost of its name.
 void EdgePairs::Close(size_t place, const RangeEdge& edge) {
   ranges_.push_back({open_[place], &edge});
+  if (edge.phase == 'E' && edge.ts == open_[place]->ts && place > 0) NoteEqual(place);
   open_names_[open_[place]->name].pop_back();
   open_[place] = nullptr;
   while (!open_.empty() && open_.back() == nullptr) open_.pop_back();
+}
+
+// Ranges without a length that begin inside of one another: no time tells them from neighbours.
+void EdgePairs::NoteEqual(size_t place) {
+  const RangeEdge* const inner = open_[place];
+  for (size_t around = place; around-- > 0;) {
+    const RangeEdge* const outer = open_[around];
+    if (outer == nullptr) continue;
+    if (outer->ts == inner->ts) stage_.equal_parents_.emplace(inner->slice, outer->slice);
+    return;
+  }
 }
 
 void EdgePairs::CloseGroup(Edges* alone) {
@@ -124,8 +134,25 @@ void EdgePairs::CloseGroup(Edges* alone) {
   open_names_.clear();
 }
 
-// The arguments of begin and end are one set.
+// The slice of a "B" stands where it began: equal ranges nest in the order of the file.
+void EdgePairs::Complete(const Range& range) {
+  if (range.end == nullptr) return;
+  const StagedSlice whole = SliceOf(range);
+  StagedSlice& slice = stage_.staged_.slices[range.begin->slice];
+  slice.dur = whole.dur;
+  slice.args_id = whole.args_id;
+  slice.captured = whole.captured;
+  slice.reader = whole.reader;
+}
+
 void EdgePairs::Add(const Range& range, int32_t track) {
+  StagedSlice slice = SliceOf(range);
+  slice.track = track;
+  stage_.staged_.slices.Append(slice);
+}
+
+// The arguments of begin and end are one set.
+StagedSlice EdgePairs::SliceOf(const Range& range) {
   const RangeEdge& begin = *range.begin;
   const bool use_end = range.end != nullptr && begin.args_id < 0 && begin.captured < 0;
   const RangeEdge& described = use_end ? *range.end : begin;
@@ -133,14 +160,14 @@ void EdgePairs::Add(const Range& range, int32_t track) {
   if (range.end != nullptr && begin.args_id >= 0 && range.end->args_id >= 0) {
     args_id = stage_.JoinArguments(begin.args_id, range.end->args_id);
   }
-  stage_.staged_.slices.Append({.ts = begin.ts,
-                                .dur = range.end == nullptr ? -1 : range.end->ts - begin.ts,
-                                .track = track,
-                                .name = begin.name,
-                                .category = begin.category,
-                                .args_id = args_id,
-                                .captured = described.captured,
-                                .reader = described.reader});
+  return {.ts = begin.ts,
+          .dur = range.end == nullptr ? -1 : range.end->ts - begin.ts,
+          .track = store::kNone,
+          .name = begin.name,
+          .category = begin.category,
+          .args_id = args_id,
+          .captured = described.captured,
+          .reader = described.reader};
 }
 
 // Each goes to a track of its process that is free when it begins.

@@ -35,6 +35,9 @@ class EdgePairs {
   void PairNested(Edges& edges);
   void PairSpans(Edges& edges);
   void AddSpans();
+  StagedSlice SliceOf(const Range& range);
+  void NoteEqual(size_t place);
+  void Complete(const Range& range);
   void Add(const Range& range, int32_t track);
 
   EventStage& stage_;

@@ -79,6 +79,8 @@ class Blocks {
     if (blocks_.empty()) return 0;
     return static_cast<uint32_t>(blocks_.size() - 1) * kRows + blocks_.back().count;
   }
+  // The place that the first one of a list gets when the list is appended.
+  uint32_t end_place() const { return static_cast<uint32_t>(blocks_.size()) * kRows; }
   T& operator[](uint32_t place) { return blocks_[place / kRows].rows[place % kRows]; }
   const T& operator[](uint32_t place) const { return blocks_[place / kRows].rows[place % kRows]; }
 

@@ -55,6 +55,18 @@ inline constexpr IssueKind kUnbalanced{
 inline constexpr IssueKind kUnfinished{
     "trace_unfinished_range", Severity::kInfo,
     "a range (\"B\", \"b\") has no end: it had not ended when recording ended"};
+inline constexpr IssueKind kTimeApart{
+    "trace_time_impossible", Severity::kWarning,
+    "events whose times lie more than a day from all others (zeros, say) were left out; the source "
+    "names the first"};
+inline constexpr IssueKind kEndless{"trace_duration_impossible", Severity::kWarning,
+                                    "durations that end more than a day behind everything else "
+                                    "were taken as zero; the source names "
+                                    "the first"};
+inline constexpr IssueKind kOverrun{
+    "device_task_overrun", Severity::kWarning,
+    "tasks that run over later ones of their stream, which does one at a time, have a wrong "
+    "duration, which was taken as zero; the source names the first"};
 inline constexpr IssueKind kUnpairedFlow{
     "trace_flow_unpaired", Severity::kInfo,
     "an end of a flow has no other end (Kineto writes many of these) and was left out"};

@@ -28,6 +28,8 @@ Arrangement::Arrangement(base::SpillPool* pool)
       preorder(base::SpillAllocator<int32_t>(pool)) {}
 
 void Staged::Append(Staged&& later) {
+  const uint32_t behind = slices.end_place();
+  later.edges.ForEach([&](uint32_t, RangeEdge& edge) { edge.slice += behind; });
   slices.Append(std::move(later.slices));
   instants.Append(std::move(later.instants));
   counters.Append(std::move(later.counters));
@@ -124,8 +126,7 @@ Status EventStage::Commit() {
   return joined_arguments_.empty() ? Status() : WriteJoinedArguments();
 }
 
-CapturedSet EventStage::CapturedOf(int32_t slice_id) const {
-  const StagedSlice& slice = Slice(slice_id);
+CapturedSet EventStage::CapturedOf(const StagedSlice& slice) const {
   return collectors_[slice.reader]->captured().At(slice.captured);
 }
 

@@ -118,6 +118,7 @@ class EventStage {
   store::ImportIssues& issues() { return issues_; }
   TrackTable& tracks() { return tracks_; }
   const TrackTable& tracks() const { return tracks_; }
+  const Dialect& dialect() const { return dialect_; }
 
   // After Arrange: slices by slice_id, in the order of the store.
   const Arrangement& arrangement() const { return arrangement_; }
@@ -135,7 +136,8 @@ class EventStage {
     return tracks_.tracks[static_cast<size_t>(slice.track)];
   }
   // Values of captured arguments, by their place in Dialect::captured_keys.
-  CapturedSet CapturedOf(int32_t slice_id) const;
+  CapturedSet CapturedOf(const StagedSlice& slice) const;
+  CapturedSet CapturedOf(int32_t slice_id) const { return CapturedOf(Slice(slice_id)); }
   CapturedSet CapturedOf(const InstantEvent& instant) const;
   std::optional<int64_t> Captured(int32_t slice_id, size_t key) const {
     return CapturedOf(slice_id).Get(key);
@@ -151,6 +153,7 @@ class EventStage {
   friend class Collector;
   friend class Arranger;
   friend class EdgePairs;
+  friend class ImpossibleTimes;
   // By so many readers, each a piece at a time; 0: by one, as a whole.
   Status ReadFile(const std::string& path, int readers, bool& cut_wrongly);
   Status WriteArguments();
@@ -158,6 +161,7 @@ class EventStage {
   // The number of the set that both become together.
   int32_t JoinArguments(int32_t begin, int32_t end);
   Status WriteJoinedArguments();
+  int32_t NameOf(const ProcessEntry& process);
   Status WriteThreads(store::Transaction& transaction);
   Status WriteTracks(store::Transaction& transaction);
   Status WriteMarks(store::Transaction& transaction);
@@ -179,6 +183,8 @@ class EventStage {
   Staged staged_;
   base::SpillVector<JoinedArguments> joined_arguments_;
   Arrangement arrangement_;
+  // Places of slices without a length, and of those around them that have none either.
+  std::unordered_map<uint32_t, uint32_t> equal_parents_;
   bool arguments_are_written_ = false;
   std::unique_ptr<FlowPairs> flow_pairs_;            // from PairFlows to WriteFlows
   std::unordered_map<int32_t, int32_t> flow_kinds_;  // names, by that of the category
@@ -190,6 +196,7 @@ class EventStage {
   int64_t base_ns_ = 0;
   int64_t first_ns_ = 0;
   int64_t last_ns_ = 0;
+  int64_t last_begin_ns_ = 0;
 };
 
 }  // namespace sonde::importers::trace_events

@@ -76,6 +76,50 @@ TEST_F(TraceImportTest, PairsBeginsAndEnds) {
   EXPECT_EQ(Issues("trace_unfinished_range"), 1);
 }
 
+// Begins and ends that are equal, without a length too, among slices that are told at once.
+TEST_F(TraceImportTest, EqualTimesNestInTheOrderOfTheFile) {
+  Import(R"([{"ph":"B","name":"a","ts":1,"pid":1,"tid":1},
+             {"ph":"X","name":"b","ts":1,"dur":5,"pid":1,"tid":1},
+             {"ph":"B","name":"c","ts":1,"pid":1,"tid":1},
+             {"ph":"E","ts":6,"pid":1,"tid":1},
+             {"ph":"E","ts":6,"pid":1,"tid":1},
+             {"ph":"B","name":"z","ts":9,"pid":1,"tid":1},
+             {"ph":"B","name":"y","ts":9,"pid":1,"tid":1},
+             {"ph":"E","ts":9,"pid":1,"tid":1},
+             {"ph":"B","name":"x","ts":9,"pid":1,"tid":1},
+             {"ph":"E","ts":9,"pid":1,"tid":1},
+             {"ph":"E","ts":9,"pid":1,"tid":1}])");
+  EXPECT_EQ(Rows("SELECT s.name, s.dur, p.name FROM slice s LEFT JOIN slice p ON p.slice_id = "
+                 "s.parent_id ORDER BY s.ts, s.depth, s.slice_id"),
+            "a 5000 -\nb 5000 a\nc 5000 b\nz 0 -\ny 0 z\nx 0 z\n");
+}
+
+TEST_F(TraceImportTest, WhatNamesNoProcessIsOfNumberZero) {
+  Import(R"([{"ph":"M","name":"process_name","pid":0,"args":{"name":"P"}},
+             {"ph":"X","name":"a","ts":1,"dur":1},
+             {"ph":"X","name":"b","ts":1,"dur":1,"pid":"","tid":""}])");
+  EXPECT_EQ(Rows("SELECT s.name, p.name, h.tid FROM slice s JOIN track USING (track_id) JOIN "
+                 "process p USING (process_id) JOIN thread h USING (thread_id) ORDER BY 1 LIMIT 1"),
+            "a P 0\n");
+  EXPECT_EQ(Rows("SELECT count(*) FROM process"), "2\n");
+}
+
+TEST_F(TraceImportTest, TimesThatCannotBeTrueStretchNothing) {
+  Import(R"([{"ph":"X","name":"a","ts":1615207264505000,"dur":10,"pid":1,"tid":1},
+             {"ph":"X","name":"b","ts":1615207264505020,"dur":10,"pid":1,"tid":1},
+             {"ph":"X","name":"endless","ts":1615207264505020,"dur":900000000000,"pid":1,"tid":2},
+             {"ph":"X","name":"zero","ts":0,"dur":0,"pid":1,"tid":1},
+             {"ph":"i","name":"mark","ts":0,"pid":1,"tid":1},
+             {"ph":"C","name":"c","ts":0,"pid":1,"args":{"v":1}},
+             {"ph":"C","name":"c","ts":1615207264505025,"pid":1,"args":{"v":2}}])");
+  EXPECT_EQ(Rows("SELECT name, dur FROM slice ORDER BY name"), "a 10000\nb 10000\nendless 0\n");
+  EXPECT_EQ(Rows("SELECT count(*) FROM mark"), "0\n");
+  EXPECT_EQ(Rows("SELECT value FROM counter"), "2.000000\n");
+  EXPECT_EQ(Issues("trace_time_impossible"), 3);
+  EXPECT_EQ(Issues("trace_duration_impossible"), 1);
+  EXPECT_EQ(summary_.end_ns - summary_.begin_ns, 30'000);
+}
+
 TEST_F(TraceImportTest, LocalIdsAreOfTheirProcess) {
   Import(R"([{"ph":"b","name":"a","id2":{"local":"0x1"},"ts":1,"pid":1,"tid":1},
              {"ph":"e","name":"a","id2":{"local":"0x1"},"ts":9,"pid":2,"tid":1},

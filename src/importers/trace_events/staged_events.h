@@ -48,9 +48,9 @@ struct TrackEntry {
 };
 
 struct StagedSlice {
-  int64_t ts;   // ns
-  int64_t dur;  // ns, -1 unfinished
-  int32_t track;
+  int64_t ts;     // ns
+  int64_t dur;    // ns, -1 unfinished
+  int32_t track;  // -1: its time cannot be true
   int32_t name;
   int32_t category;
   int32_t args_id;
@@ -67,13 +67,14 @@ struct InstantEvent {
   int32_t captured;
   uint32_t reader;               // whose captured values
   bool taken;                    // by the dialect
+  bool left_out = false;         // its time cannot be true
   int32_t slice = store::kNone;  // slice_id of the innermost slice of lane 0 open then
 };
 
 struct CounterValue {
   int64_t ts;
   double value;
-  int32_t track;
+  int32_t track;  // -1: its time cannot be true
 };
 
 struct FlowEnd {
@@ -100,6 +101,7 @@ struct RangeEdge {
   uint32_t reader;
   char phase;  // B E b e
   uint8_t lane;
+  uint32_t slice = 0;  // of "B": place of the slice that begins, among those of the same list
 };
 
 // Two sets of arguments that become one: those of the begin and of the end of a range.

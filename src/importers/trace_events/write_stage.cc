@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/strings.h"
 #include "importers/import_watch.h"
 #include "importers/trace_events/flow_pairs.h"
 #include "importers/trace_events/issues.h"
@@ -38,13 +39,23 @@ Status EventStage::WriteRest(store::Transaction& transaction) {
   return WriteMarks(transaction);
 }
 
+// A pid that is a text, as joined files give them, is all that tells processes of one name apart.
+int32_t EventStage::NameOf(const ProcessEntry& process) {
+  if (process.name < 0) return names().Intern(process.pid);
+  const std::string_view name = names().Text(process.name);
+  const bool is_told = base::ParseInt64(process.pid) || process.pid.empty() ||
+                       name.find(process.pid) != std::string_view::npos;
+  if (is_told) return process.name;
+  return names().Intern(base::Concat(std::string(name), " (", process.pid, ")"));
+}
+
 Status EventStage::WriteThreads(store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto processes, store::TableWriter<store::ProcessRow>::Open(transaction));
   for (const size_t i : ByNumber(arrangement_.process_ids)) {
     const ProcessEntry& process = tracks_.processes[i];
     processes.Append({.process_id = arrangement_.process_ids[i],
                       .pid = process.number,
-                      .name = process.name >= 0 ? process.name : names().Intern(process.pid),
+                      .name = NameOf(process),
                       .rank = rank_,
                       .host = host_});
   }
@@ -151,6 +162,7 @@ void EventStage::CountFlows() {
 Status EventStage::WriteCounters(store::Transaction& transaction) const {
   SONDE_ASSIGN_OR_RETURN(auto counters, store::TableWriter<store::CounterRow>::Open(transaction));
   staged_.counters.ForEach([&](uint32_t, const CounterValue& value) {
+    if (value.track < 0) return;
     counters.Append({.ts = value.ts,
                      .track_id = arrangement_.track_ids[static_cast<size_t>(value.track)],
                      .value = value.value});
@@ -162,7 +174,7 @@ Status EventStage::WriteCounters(store::Transaction& transaction) const {
 Status EventStage::WriteMarks(store::Transaction& transaction) {
   std::vector<const InstantEvent*> marks;
   std::as_const(staged_).instants.ForEach([&](uint32_t, const InstantEvent& instant) {
-    if (!instant.taken) marks.push_back(&instant);
+    if (!instant.taken && !instant.left_out) marks.push_back(&instant);
   });
   std::stable_sort(marks.begin(), marks.end(),
                    [](const InstantEvent* a, const InstantEvent* b) { return a->ts < b->ts; });

@@ -1,0 +1,120 @@
+// Times of collected rows that cannot be true are left out (common/impossible_times.h). Tasks of
+// one stream may cover each other here: a collective of Ascend's covers the copies that carry it
+// out.
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/strings.h"
+#include "importers/common/impossible_times.h"
+#include "importers/rows/trace_rows.h"
+
+namespace sonde::importers {
+namespace {
+
+using store::kNone;
+
+constexpr store::IssueKind kTimeApart{
+    "trace_time_impossible", store::Severity::kWarning,
+    "rows whose times lie more than a day from all others (zeros, say) were left out; the source "
+    "names the first"};
+constexpr store::IssueKind kEndless{"trace_duration_impossible", store::Severity::kWarning,
+                                    "durations that end more than a day behind everything else "
+                                    "were taken as zero; the source names "
+                                    "the first"};
+struct Found {
+  int64_t count = 0;
+  std::string first;
+  void Add(const std::string& what) {
+    if (count++ == 0) first = what;
+  }
+};
+
+// Erases rows outside of the window; number[i] becomes the place of row i, kNone where it is gone.
+template <class Rows>
+std::vector<int32_t> KeepInside(const TimeWindow& window, Rows& rows) {
+  std::vector<int32_t> number(rows.size(), kNone);
+  size_t kept = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!window.Holds(rows[i].ts)) continue;
+    number[i] = static_cast<int32_t>(kept);
+    rows[kept++] = rows[i];
+  }
+  rows.resize(kept);
+  return number;
+}
+
+}  // namespace
+
+template <class Take>
+void TraceRows::ForEachTime(const Take& take) const {
+  for (const auto& row : slices) take(row.ts, row.dur);
+  for (const auto& row : tasks) take(row.ts, row.dur);
+  for (const auto& row : communications) take(row.ts, row.dur);
+  for (const auto& row : steps) take(row.ts, row.dur);
+  for (const auto& row : marks) take(row.ts, row.dur);
+  for (const auto& row : counters) take(row.ts, 0);
+  for (const auto& row : memory_events) take(row.ts, 0);
+}
+
+void TraceRows::LeaveOutImpossible() {
+  int64_t first = std::numeric_limits<int64_t>::max();
+  int64_t last = std::numeric_limits<int64_t>::min();
+  ForEachTime([&](int64_t ts, int64_t dur) {
+    first = std::min(first, ts);
+    last = std::max(last, ts + std::max<int64_t>(dur, 0));
+  });
+  if (first > last) return;
+  if (Distance(first, last) > kApartNs) LeaveOutApart();
+}
+
+void TraceRows::LeaveOutApart() {
+  std::vector<int64_t> begins;
+  ForEachTime([&](int64_t ts, int64_t) { begins.push_back(ts); });
+  const TimeWindow window = WindowOf(begins);
+  int64_t last_begin = std::numeric_limits<int64_t>::min();
+  for (const int64_t ts : begins) {
+    if (window.Holds(ts)) last_begin = std::max(last_begin, ts);
+  }
+  const auto outside =
+      std::count_if(begins.begin(), begins.end(), [&](int64_t ts) { return !window.Holds(ts); });
+  std::string where = source;
+  Found endless;
+  const auto mend = [&](auto& row, int32_t name) {
+    const int64_t end = row.ts + std::max<int64_t>(row.dur, 0);
+    if (!window.Holds(row.ts) || end <= last_begin || Distance(last_begin, end) <= kApartNs) return;
+    endless.Add(Place(name));
+    row.dur = 0;
+  };
+  for (auto& row : slices) {
+    if (!window.Holds(row.ts) && where == source) where = Place(row.name);
+    mend(row, row.name);
+    if (!window.Holds(row.ts)) row.track_id = kNone;  // NestSlices leaves it out
+  }
+  for (auto& row : tasks) mend(row, kinds[static_cast<size_t>(row.kind_id)].name);
+  for (auto& row : communications) mend(row, row.name);
+  const std::vector<int32_t> task_numbers = KeepInside(window, tasks);
+  std::erase_if(pmu, [&](auto& row) {
+    row.task_id = task_numbers[static_cast<size_t>(row.task_id)];
+    return row.task_id == kNone;
+  });
+  const std::vector<int32_t> operation_numbers = KeepInside(window, communications);
+  std::erase_if(transits, [&](auto& row) {
+    row.communication_id = operation_numbers[static_cast<size_t>(row.communication_id)];
+    return row.communication_id == kNone;
+  });
+  KeepInside(window, steps);
+  KeepInside(window, marks);
+  KeepInside(window, counters);
+  KeepInside(window, memory_events);
+  if (outside > 0) issues.Add(kTimeApart, where, -1, outside);
+  if (endless.count > 0) issues.Add(kEndless, endless.first, -1, endless.count);
+}
+
+// "profiler.db: 'MatMul'".
+std::string TraceRows::Place(int32_t name) const {
+  return name < 0 ? source : base::Concat(source, ": '", names.Text(name), "'");
+}
+
+}  // namespace sonde::importers
