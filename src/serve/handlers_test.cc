@@ -139,21 +139,21 @@ TEST_F(HandlersTest, TasksOfACpuHaveALaneOfTheirStream) {
   });
   ASSERT_NE(stream, tracks.end());
   EXPECT_EQ(stream->depths, 1);
-  EXPECT_EQ(stream->slices, 2) << "the innermost ops";
+  EXPECT_EQ(stream->slices, 3) << "every op";
   const std::string lane = Concat("0:", std::to_string(stream->id), ":1");
   const auto answer = Ask("/api/window", All({{"lanes", lane}, {"pixel", "1"}}));
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   int32_t task = -1;
-  std::memcpy(&task, answer->body.data() + 24 + 2 * 16, sizeof(task));
+  std::memcpy(&task, answer->body.data() + 24 + 3 * 16, sizeof(task));
   // What is clicked there is the slice of the host; an arrow leads from it to the lane.
   const std::string slice = Body("/api/slice", {{"trace", "0"}, {"id", std::to_string(task)}});
-  EXPECT_NE(slice.find(R"("name":"inner")"), std::string::npos) << slice;
+  EXPECT_NE(slice.find(R"("name":"outer")"), std::string::npos) << slice;
   EXPECT_NE(slice.find(Concat(R"("kind":"task","out":true,"slice":{"trace":0,"id":)",
                               std::to_string(task), R"(,"track":)", std::to_string(stream->id))),
             std::string::npos)
       << slice;
   const std::string area = Body("/api/area", All({{"lanes", lane}}));
-  EXPECT_NE(area.find(R"("slices":2)"), std::string::npos) << area;
+  EXPECT_NE(area.find(R"("slices":3)"), std::string::npos) << area;
 }
 
 TEST_F(HandlersTest, SliceHasSelfTimeAndParents) {

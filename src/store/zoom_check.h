@@ -35,10 +35,11 @@ inline NaiveLanes LanesOf(const Queryable& tables) {
     lanes[{number(0), number(1)}].push_back(
         {rows->Int(2, i), rows->Int(3, i), number(4), number(5)});
   }
-  // Streams without slices of their own show those that their tasks are, by the tasks' names: a
-  // launch of MindSpore's runtime is called otherwise than its kernel.
+  // Streams without slices of their own show those that their tasks are, with names and times of
+  // the tasks: an operator's task is its own time, a launch of MindSpore's runtime is called
+  // otherwise than its kernel.
   const auto tasks = tables.Query(
-      "SELECT d.track_id, s.ts, s.dur, slice_id, k.name FROM device_task_ d JOIN slice_ s "
+      "SELECT d.track_id, d.ts, d.dur, slice_id, k.name FROM device_task_ d JOIN slice_ s "
       "USING (slice_id) JOIN task_kind_ k USING (kind_id) WHERE d.track_id NOT IN (SELECT track_id "
       "FROM slice_) ORDER BY d.task_id");
   EXPECT_TRUE(tasks.ok()) << tasks.status().message();

@@ -3,8 +3,8 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
-#include "importers/capture/helper_ops.h"
 #include "importers/capture/trace.h"
+#include "importers/common/own_time.h"
 #include "store/table_writer.h"
 
 namespace sonde::importers::capture_import {
@@ -70,24 +70,26 @@ class Collector {
   // The tasks of one thread, in the order of begin; nothing where the thread ran no op.
   void TakeThread(const ThreadStage& stage) {
     const size_t first = tasks_.size();
-    FindWork(stage);
-    for (size_t i = 0; i < stage.nodes.size(); ++i) {
-      const Node& node = stage.nodes[i];
-      if (node.parent != kNoNode && place_[static_cast<size_t>(node.parent)] == Place::kInTask) {
-        place_[i] = Place::kInTask;
-        continue;
-      }
-      if (!IsTask(node, place_[i])) continue;
-      place_[i] = Place::kInTask;
-      if (trace_.IsSharedMemoryCollective(node)) continue;  // communication, not computing
-      tasks_.push_back({node.ts, node.end - node.ts, node.slice_id, KindOf(node), track_});
+    // Ranges that do not nest lie on tracks of their own.
+    std::vector<OwnTime<const Node*>> own(stage.tracks.size());
+    const auto task = [this](int64_t ts, int64_t dur, const Node* node) {
+      tasks_.push_back({ts, dur, node->slice_id, KindOf(*node), track_});
+    };
+    for (const Node& node : stage.nodes) {
+      if (node.kind != RecordKind::kOp || node.end == kOpenEnd) continue;
+      const bool is_work = !trace_.IsSharedMemoryCollective(node);
+      own[node.track].Take(node.ts, node.end, &node, is_work, task);
     }
+    for (OwnTime<const Node*>& track : own) track.End(task);
     if (tasks_.size() == first) return;
     streams_.push_back(stage.thread_id);
     ++track_;
+    const auto before = [](const Task& a, const Task& b) { return a.ts < b.ts; };
     const auto middle = tasks_.begin() + static_cast<std::ptrdiff_t>(first);
-    std::inplace_merge(tasks_.begin(), middle, tasks_.end(),
-                       [](const Task& a, const Task& b) { return a.ts < b.ts; });
+    if (!std::is_sorted(middle, tasks_.end(), before)) {
+      std::stable_sort(middle, tasks_.end(), before);
+    }
+    std::inplace_merge(tasks_.begin(), middle, tasks_.end(), before);
   }
 
   Status Write(const std::vector<StepRange>& steps, store::Transaction& transaction) {
@@ -121,38 +123,6 @@ class Collector {
   size_t size() const { return tasks_.size(); }
 
  private:
-  enum class Place : uint8_t { kPlain, kHasWorkInside, kInTask };
-
-  // Marks every range that has an op inside which is no helper. A parent stands before its
-  // children.
-  void FindWork(const ThreadStage& stage) {
-    place_.assign(stage.nodes.size(), Place::kPlain);
-    for (size_t i = stage.nodes.size(); i-- > 0;) {
-      const Node& node = stage.nodes[i];
-      if (node.parent == kNoNode) continue;
-      const bool is_work = node.kind == RecordKind::kOp && !IsHelper(node.name);
-      if (!is_work && place_[i] != Place::kHasWorkInside) continue;
-      place_[static_cast<size_t>(node.parent)] = Place::kHasWorkInside;
-    }
-  }
-
-  // A helper is a task of its own where nothing that computes took it in: then it is innermost.
-  bool IsTask(const Node& node, Place place) {
-    if (node.kind != RecordKind::kOp || node.end == kOpenEnd) return false;
-    if (!node.has_op_inside) return true;
-    return place == Place::kPlain && !IsHelper(node.name);
-  }
-
-  bool IsHelper(uint32_t name) {
-    if (name >= helper_.size()) helper_.resize(name + 1, kUnasked);
-    int8_t& answer = helper_[name];
-    if (answer == kUnasked) {
-      const int32_t id = trace_.NameId(name);
-      answer = id != store::kNone && IsHelperOp(trace_.names.Text(id)) ? 1 : 0;
-    }
-    return answer == 1;
-  }
-
   int32_t KindOf(const Node& node) {
     const int32_t signature = arguments_.SignatureId(node.args);
     const auto [number, is_new] = numbers_.Find(node.name, signature);
@@ -198,10 +168,7 @@ class Collector {
   std::vector<TaskKindRow> kinds_;
   std::vector<int32_t> streams_;  // thread of each stream
   PairNumbers numbers_;
-  static constexpr int8_t kUnasked = -1;
-  std::vector<int8_t> helper_;  // by name id of the capture
-  std::vector<Place> place_;    // by node of the thread at hand
-  int32_t track_ = 0;           // streams so far
+  int32_t track_ = 0;  // streams so far
 };
 
 }  // namespace

@@ -111,7 +111,6 @@ class ThreadNester {
   struct Frame {
     int64_t end;
     int32_t node;
-    int32_t op;  // innermost kOp, this one included
   };
   using Stack = Nester<Frame>;
 
@@ -140,26 +139,18 @@ class ThreadNester {
       modules.CloseUntil(node.ts);
       if (!modules.empty()) node.module = NodeAt(modules.innermost().node).name;
     }
-    int32_t op = kNoNode;
     if (!stack.Holds(node.end)) {
       issues_.Add(kOverlap, "");
       Overflow(kind).Place(node);
       return;
     }
     node.depth = static_cast<uint32_t>(stack.depth());
-    if (!stack.empty()) {
-      node.parent = stack.innermost().node;
-      op = stack.innermost().op;
-    }
-    if (node.kind == RecordKind::kOp) {
-      if (op != kNoNode) NodeAt(op).has_op_inside = true;
-      op = index;
-    }
+    if (!stack.empty()) node.parent = stack.innermost().node;
     node.track = FirstTrack(kind);
     std::vector<uint32_t>& lanes = stage_.tracks[node.track].lane_counts;
     if (node.depth >= lanes.size()) lanes.resize(size_t{node.depth} + 1);
     ++lanes[node.depth];
-    stack.Open({node.end, index, op});
+    stack.Open({node.end, index});
   }
 
   Node& NodeAt(int32_t index) { return stage_.nodes[static_cast<size_t>(index)]; }

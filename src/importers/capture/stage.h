@@ -34,7 +34,6 @@ struct Node {
   uint32_t track = 0;  // of the thread's tracks
   capture::RecordKind kind = capture::RecordKind::kNone;
   uint8_t domain = 0;
-  bool has_op_inside = false;  // of kOp: another kOp ran inside it
 
   int64_t DurNs() const { return end == kOpenEnd ? -1 : end - ts; }
 };

@@ -101,9 +101,8 @@ Status WriteSlices(const CaptureTrace& trace, const ArgumentTable& arguments,
 Status WriteFrameworkOps(const CaptureTrace& trace, const ArgumentTable& arguments,
                          store::Transaction& transaction);
 
-// The CPU as device: every innermost op is a task on the stream of its thread, except that an op
-// which computes takes in the helpers that it calls (helper_ops.h). Tasks of a stream never
-// overlap. Accelerator back ends deliver their own tasks instead.
+// The CPU as device: every op is a task on the stream of its thread, as long as its own time
+// (common/own_time.h). Accelerator back ends deliver their own tasks instead.
 Result<int64_t> WriteCpuDeviceTasks(CaptureTrace& trace, const ArgumentTable& arguments,
                                     const std::vector<StepRange>& steps,
                                     store::Transaction& transaction);

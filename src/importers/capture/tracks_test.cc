@@ -39,9 +39,11 @@ TEST_F(CaptureImportTest, NestsOpsOfAThread) {
             "4 aten::empty 140 10 2 3 cpu_op\n");
   EXPECT_EQ(Rows("SELECT slice_id, wait_ns, dur, name, op_type, core, stream_id, launch_slice_id "
                  "FROM device_task ORDER BY task_id"),
+            "0 0 30 aten::linear linear CPU 0 0\n"
             "2 0 10 aten::empty empty CPU 0 2\n"
-            "3 10 60 aten::add add CPU 0 3\n"
-            "1 110 10 aten::add add CPU 0 1\n");
+            "3 0 50 aten::add add CPU 0 3\n"
+            "4 0 10 aten::empty empty CPU 0 4\n"
+            "1 100 10 aten::add add CPU 0 1\n");
   EXPECT_EQ(Rows("SELECT kind, name, thread_id FROM track ORDER BY track_id"),
             "thread Thread 1001 0\nstream Stream 0 0\n");
   EXPECT_EQ(Rows("SELECT pid, rank, host FROM process"), "4242 5 host9\n");
@@ -52,7 +54,7 @@ TEST_F(CaptureImportTest, NestsOpsOfAThread) {
   EXPECT_EQ(summary_.end_ns, 1'700'000'000'000'000'310);
 }
 
-TEST_F(CaptureImportTest, ComputingOpsTakeInTheirHelpers) {
+TEST_F(CaptureImportTest, EveryOpIsATaskAsLongAsItsOwnTime) {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "");
   const uint32_t copy = c.Name("aten::copy_");
@@ -71,7 +73,9 @@ TEST_F(CaptureImportTest, ComputingOpsTakeInTheirHelpers) {
   c.End(capture::StopReason::kStopped, 0);
   Import(c);
   EXPECT_EQ(Rows("SELECT name, dur FROM device_task ORDER BY task_id"),
-            "aten::as_strided 1\naten::addmm 70\naten::copy_ 2\n");
+            "aten::linear 15\naten::t 2\naten::transpose 2\naten::as_strided 1\naten::addmm 65\n"
+            "aten::expand 2\naten::as_strided 1\naten::copy_ 2\naten::to 8\naten::copy_ 2\n");
+  EXPECT_EQ(Rows("SELECT sum(dur) FROM device_task"), "100\n") << "linear 90, to 10";
 }
 
 TEST_F(CaptureImportTest, KindsGoToTheirTracks) {
