@@ -2,11 +2,13 @@
 #include <array>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "base/host/json.h"
 #include "base/strings.h"
 #include "importers/common/communication_names.h"
+#include "importers/kineto/kernel_name.h"
 #include "importers/kineto/trace.h"
 #include "store/table_writer.h"
 
@@ -41,13 +43,22 @@ int64_t ElementBytes(std::string_view type) {
   return -1;
 }
 
-// "ncclKernel_AllReduce_RING_LL_Sum_float(...)", "ncclDevKernel_ReduceScatter_Sum_f32_RING": the
-// word behind the first '_'.
-std::string TypeOfKernel(std::string_view name) {
-  const size_t begin = name.find('_');
-  if (begin == std::string_view::npos) return NormalCollective(name.substr(0, name.find('(')));
-  name.remove_prefix(begin + 1);
-  return NormalCollective(name.substr(0, name.find_first_of("_(")));
+// In the words of the library: "ncclAllReduce 12", the 13th of its kind in the group.
+std::string NcclName(std::string_view type, int64_t index) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNames = {{
+      {"allreduce", "AllReduce"},
+      {"allgather", "AllGather"},
+      {"reducescatter", "ReduceScatter"},
+      {"broadcast", "Broadcast"},
+      {"alltoall", "AllToAll"},
+      {"sendrecv", "SendRecv"},
+      {"reduce", "Reduce"},
+  }};
+  std::string_view name = type;
+  for (const auto& [plain, shown] : kNames) {
+    if (plain == type) name = shown;
+  }
+  return base::Concat("nccl", name == type ? "_" : "", name, " ", std::to_string(index));
 }
 
 class Writer {
@@ -58,7 +69,7 @@ class Writer {
     const StagedSlice& slice = stage_.Slice(id);
     const std::string_view collective = Text(id, kCollective);
     const std::string type =
-        collective.empty() ? TypeOfKernel(trace_.NameAt(id)) : NormalCollective(collective);
+        collective.empty() ? KernelCollective(trace_.NameAt(id)) : NormalCollective(collective);
     std::string group(Text(id, kGroupName));
     if (group.empty()) group = "default_group";
     const uint64_t hash = GroupHash(group);
@@ -69,7 +80,9 @@ class Writer {
     row.device_id = stage_.TrackOf(slice).device_id;
     row.ts = slice.ts;
     row.dur = slice.dur;
-    row.name = trace_.names().Intern(CollectiveName(type, hash, index_in_group_[hash]++));
+    const int64_t index = index_in_group_[hash]++;
+    row.name = trace_.names().Intern(on_device ? NcclName(type, index)
+                                               : CollectiveName(type, hash, index));
     row.op_type = trace_.names().Intern(type);
     row.group_name = trace_.names().Intern(group);
     row.group_hash = static_cast<int64_t>(hash);
@@ -85,8 +98,14 @@ class Writer {
       row.peer_rank = static_cast<int32_t>(*peer);
     }
     row.rank_size = stage_.Captured(id, kGroupSize).value_or(store::kNone);
-    row.step_id = trace_.StepAt(slice.ts);
-    row.launch_slice_id = on_device ? trace_.LaunchOp(id) : id;
+    if (on_device) {
+      const KinetoTrace::Launch launch = trace_.LaunchOf(id);
+      row.step_id = trace_.StepOfWork(id, launch);
+      row.launch_slice_id = launch.op;
+    } else {
+      row.step_id = trace_.StepAt(id, slice.ts);
+      row.launch_slice_id = id;
+    }
     row.connection_id = stage_.Captured(id, kCorrelation).value_or(store::kNone);
     row.algorithm = trace_.names().Intern(on_device ? "nccl" : "gloo");
     groups_.try_emplace(group, Text(id, kGroupDescription), Text(id, kGroupRanks));
@@ -145,12 +164,12 @@ bool IsHostCollective(const KinetoTrace& trace, int32_t id) {
   return name != "wait" && name != "init" && !name.empty();
 }
 
-bool IsDeviceCollective(const KinetoTrace& trace, int32_t id) {
-  return trace.stage().Captured(id, kCollective).has_value() ||
-         base::ToLower(trace.NameAt(id).substr(0, 4)) == "nccl";
-}
-
 }  // namespace
+
+bool IsDeviceCollective(const KinetoTrace& trace, int32_t slice_id) {
+  return trace.stage().Captured(slice_id, kCollective).has_value() ||
+         !KernelCollective(trace.NameAt(slice_id)).empty();
+}
 
 Result<int64_t> WriteCommunication(const KinetoTrace& trace, store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto table,
@@ -159,9 +178,12 @@ Result<int64_t> WriteCommunication(const KinetoTrace& trace, store::Transaction&
   int64_t count = 0;
   base::SpillSteps steps(trace.stage().pool());
   if (!trace.device_work().empty()) {
+    std::unordered_map<int32_t, bool> by_name;  // kernels of a trace are of few names
     for (const int32_t id : trace.device_work()) {
       steps.Next();
-      if (!IsDeviceCollective(trace, id)) continue;
+      const auto [known, is_new] = by_name.try_emplace(trace.stage().Slice(id).name, false);
+      if (is_new) known->second = IsDeviceCollective(trace, id);
+      if (!known->second) continue;
       table.Append(writer.Row(id, true));
       ++count;
     }

@@ -1,10 +1,13 @@
 // Tasks of devices: kernels and copies, or the innermost ops where the CPU did all the work.
 #include <algorithm>
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
-#include "importers/capture/helper_ops.h"
+#include "importers/common/own_time.h"
+#include "importers/kineto/kernel_name.h"
 #include "importers/kineto/trace.h"
 #include "store/table_writer.h"
 
@@ -22,6 +25,11 @@ std::string_view OpType(std::string_view name) {
   const size_t colon = name.rfind("::");
   return colon == std::string_view::npos ? name : name.substr(colon + 2);
 }
+
+constexpr store::IssueKind kAmbiguousLaunch{
+    "trace_launch_ambiguous", store::Severity::kWarning,
+    "work of a device has the number of launches in several processes (a file joined of several "
+    "ranks): it is said to belong to no operator"};
 
 class Kinds {
  public:
@@ -52,75 +60,87 @@ class Kinds {
   std::vector<TaskKindRow> rows_;
 };
 
-const char* TaskType(SliceClass slice_class) {
+std::string_view TaskType(const KinetoTrace& trace, int32_t slice_id) {
+  const SliceClass slice_class = trace.ClassAt(slice_id);
   if (slice_class == SliceClass::kMemcpy) return "MEMCPY";
-  return slice_class == SliceClass::kMemset ? "MEMSET" : "KERNEL";
+  if (slice_class == SliceClass::kMemset) return "MEMSET";
+  return KernelTaskType(trace.NameAt(slice_id));
 }
 
-bool IsCommunication(const KinetoTrace& trace, int32_t slice_id) {
-  return trace.stage().Captured(slice_id, kCollective).has_value() ||
-         base::ToLower(trace.NameAt(slice_id).substr(0, 4)) == "nccl";
-}
-
-// The type of the op that launched the task; without one, the first word of the task's name.
-int32_t TypeOfTask(const KinetoTrace& trace, int32_t slice_id, int32_t launch) {
+// The type of the op that launched the task; without one, the kernel's function, or what it copies.
+int32_t TypeOfTask(const KinetoTrace& trace, int32_t slice_id, int32_t launch,
+                   std::string_view task_type) {
   const std::string_view name = trace.NameAt(launch >= 0 ? launch : slice_id);
+  if (launch < 0 && task_type == "KERNEL") return trace.names().Intern(KernelFunction(name));
   // A copy: what is interned must not lie in the pool that grows by it.
   const std::string type(launch >= 0 ? OpType(name) : name.substr(0, name.find_first_of(" (<")));
   return trace.names().Intern(type);
+}
+
+// Copies and fills are no computing: they have no core, as Ascend's copies.
+void Complete(const KinetoTrace& trace, int32_t slice_id, int32_t launch, TaskKindRow& kind) {
+  const std::string_view task_type = TaskType(trace, slice_id);
+  kind.op_type = TypeOfTask(trace, slice_id, launch, task_type);
+  kind.task_type = trace.names().Intern(task_type);
+  if (task_type != "KERNEL") return;
+  kind.core = trace.names().Intern(IsDeviceCollective(trace, slice_id) ? "COMMUNICATION" : "GPU");
 }
 
 Result<int64_t> WriteDeviceWork(const KinetoTrace& trace, store::Transaction& transaction) {
   const EventStage& stage = trace.stage();
   Kinds kinds;
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<DeviceTaskRow>::Open(transaction));
-  std::unordered_map<int32_t, int64_t> end_before;  // by device
+  std::map<std::pair<int32_t, int32_t>, int64_t> end_before;  // by process and device
+  int64_t ambiguous = 0;
   int32_t task_id = 0;
   base::SpillSteps steps(stage.pool());
   for (const int32_t id : trace.device_work()) {
     steps.Next();
     const StagedSlice& slice = stage.Slice(id);
-    const int32_t launch = trace.LaunchOp(id);
-    const SliceClass slice_class = trace.ClassAt(id);
+    const KinetoTrace::Launch launch = trace.LaunchOf(id);
+    ambiguous += launch.is_ambiguous ? 1 : 0;
+    const TrackEntry& track = stage.TrackOf(slice);
     DeviceTaskRow row;
     row.task_id = task_id++;
     row.slice_id = id;
     row.track_id = stage.arrangement().track_ids[static_cast<size_t>(slice.track)];
     row.ts = slice.ts;
     row.dur = slice.dur;
-    const auto [before, first] = end_before.try_emplace(stage.TrackOf(slice).process, slice.ts);
-    row.wait_ns = std::max<int64_t>(0, slice.ts - before->second);
-    before->second = slice.ts + slice.dur;
-    row.kind_id = kinds.Find(
-        slice.name, launch < 0 ? launch : stage.Slice(launch).name, [&](TaskKindRow& kind) {
-          kind.op_type = TypeOfTask(trace, id, launch);
-          kind.core = trace.names().Intern(IsCommunication(trace, id) ? "COMMUNICATION" : "GPU");
-          kind.task_type = trace.names().Intern(TaskType(slice_class));
-        });
-    row.launch_slice_id = launch;
+    int64_t& before =
+        end_before.try_emplace({track.process, track.device_id}, slice.ts).first->second;
+    row.wait_ns = std::max<int64_t>(0, slice.ts - before);
+    before = std::max(before, slice.ts + slice.dur);
+    row.kind_id = kinds.Find(slice.name, launch.op < 0 ? store::kNone : stage.Slice(launch.op).name,
+                             [&](TaskKindRow& kind) { Complete(trace, id, launch.op, kind); });
+    row.launch_slice_id = launch.op;
     row.connection_id = stage.Captured(id, kCorrelation).value_or(store::kNone);
-    row.step_id = trace.StepAt(slice.ts);
+    row.step_id = trace.StepOfWork(id, launch);
     writer.Append(row);
   }
+  if (ambiguous > 0) trace.stage().issues().Add(kAmbiguousLaunch, stage.path(), -1, ambiguous);
   SONDE_RETURN_IF_ERROR(writer.Close());
   SONDE_RETURN_IF_ERROR(kinds.Write(transaction));
   return task_id;
 }
 
-// The CPU as device: every innermost op is a task on the stream of its thread, except that an op
-// which computes takes in the helpers that it calls (capture/helper_ops.h).
+// The CPU as device: every op is a task on the stream of its thread, as long as its own time.
 class CpuTasks {
  public:
   explicit CpuTasks(const KinetoTrace& trace) : trace_(trace), stage_(trace.stage()) {
-    FindWork();
     base::SpillSteps steps(stage_.pool());
+    OwnTime<int32_t> own;
+    const auto task = [this](int64_t ts, int64_t dur, int32_t id) { Add(ts, dur, id); };
+    int32_t track = store::kNone;
     for (const int32_t id : stage_.arrangement().preorder) {
       steps.Next();
-      Take(id);
+      const StagedSlice& slice = stage_.Slice(id);
+      if (slice.track != track) own.End(task);
+      track = slice.track;
+      if (IsOp(id) && slice.dur >= 0) own.Take(slice.ts, slice.ts + slice.dur, id, true, task);
     }
-    std::stable_sort(tasks_.begin(), tasks_.end(), [&](const Task& a, const Task& b) {
-      return stage_.Slice(a.slice).ts < stage_.Slice(b.slice).ts;
-    });
+    own.End(task);
+    std::stable_sort(tasks_.begin(), tasks_.end(),
+                     [](const Task& a, const Task& b) { return a.ts < b.ts; });
   }
 
   Result<int64_t> Write(store::Transaction& transaction) {
@@ -128,17 +148,17 @@ class CpuTasks {
     SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<DeviceTaskRow>::Open(transaction));
     const int32_t cpu = trace_.names().Intern("CPU");
     int32_t task_id = 0;
-    int64_t end_before = tasks_.empty() ? 0 : stage_.Slice(tasks_[0].slice).ts;
+    int64_t end_before = tasks_.empty() ? 0 : tasks_[0].ts;
     for (const Task& task : tasks_) {
       const StagedSlice& slice = stage_.Slice(task.slice);
       DeviceTaskRow row;
       row.task_id = task_id++;
       row.slice_id = task.slice;
       row.track_id = stage_.arrangement().track_count + task.stream;
-      row.ts = slice.ts;
-      row.dur = slice.dur;
-      row.wait_ns = std::max<int64_t>(0, slice.ts - end_before);
-      end_before = slice.ts + slice.dur;
+      row.ts = task.ts;
+      row.dur = task.dur;
+      row.wait_ns = std::max<int64_t>(0, task.ts - end_before);
+      end_before = std::max(end_before, task.ts + task.dur);
       row.kind_id = kinds_.Find(slice.name, store::kNone, [&](TaskKindRow& kind) {
         const std::string type(OpType(trace_.NameOf(slice.name)));  // a copy, as above
         kind.op_type = trace_.names().Intern(type);
@@ -146,7 +166,7 @@ class CpuTasks {
         kind.task_type = cpu;
       });
       row.launch_slice_id = task.slice;
-      row.step_id = trace_.StepAt(slice.ts);
+      row.step_id = trace_.StepAt(task.slice, slice.ts);
       writer.Append(row);
     }
     SONDE_RETURN_IF_ERROR(writer.Close());
@@ -155,8 +175,9 @@ class CpuTasks {
   }
 
  private:
-  enum class Place : uint8_t { kPlain, kHasOpInside, kHasWorkInside, kInTask };
   struct Task {
+    int64_t ts;
+    int64_t dur;
     int32_t slice;
     int32_t stream;
   };
@@ -165,46 +186,13 @@ class CpuTasks {
     return trace_.ClassAt(id) == SliceClass::kOp &&
            ScopeOf(trace_.NameAt(id), SliceClass::kOp) == 0;
   }
-  bool IsHelper(int32_t id) {
-    const int32_t name = stage_.Slice(id).name;
-    const auto [place, is_new] = helper_.try_emplace(name, false);
-    if (is_new) place->second = capture_import::IsHelperOp(trace_.NameOf(name));
-    return place->second;
-  }
 
-  // From the innermost out: a parent comes before its children in preorder.
-  void FindWork() {
-    places_.assign(static_cast<size_t>(stage_.slice_count()), Place::kPlain);
-    const auto& preorder = stage_.arrangement().preorder;
-    base::SpillSteps steps(stage_.pool());
-    for (size_t i = preorder.size(); i-- > 0;) {
-      steps.Next();
-      const int32_t id = preorder[i];
-      const int32_t parent = stage_.Parent(id);
-      if (parent < 0) continue;
-      Place inside = At(id);
-      if (IsOp(id))
-        inside = std::max(inside, IsHelper(id) ? Place::kHasOpInside : Place::kHasWorkInside);
-      At(parent) = std::max(At(parent), inside);
-    }
-  }
-
-  void Take(int32_t id) {
-    const int32_t parent = stage_.Parent(id);
-    if (parent >= 0 && At(parent) == Place::kInTask) {
-      At(id) = Place::kInTask;
-      return;
-    }
-    if (!IsOp(id) || stage_.Slice(id).dur < 0) return;
-    const bool is_task =
-        At(id) == Place::kPlain || (At(id) == Place::kHasOpInside && !IsHelper(id));
-    if (!is_task) return;
-    At(id) = Place::kInTask;
+  void Add(int64_t ts, int64_t dur, int32_t id) {
     const TrackEntry& track = stage_.TrackOf(stage_.Slice(id));
     const auto [stream, is_new] =
         streams_.try_emplace(track.thread, static_cast<int32_t>(stream_threads_.size()));
     if (is_new) stream_threads_.push_back(track.thread);
-    tasks_.push_back({id, stream->second});
+    tasks_.push_back({ts, dur, id, stream->second});
   }
 
   Status WriteStreams(store::Transaction& transaction) {
@@ -227,13 +215,9 @@ class CpuTasks {
     return writer.Close();
   }
 
-  Place& At(int32_t id) { return places_[static_cast<size_t>(id)]; }
-
   const KinetoTrace& trace_;
   const EventStage& stage_;
   Kinds kinds_;
-  std::vector<Place> places_;  // by slice_id
-  std::unordered_map<int32_t, bool> helper_;
   std::unordered_map<int32_t, int32_t> streams_;  // by thread
   std::vector<int32_t> stream_threads_;
   std::vector<Task> tasks_;

@@ -1,14 +1,17 @@
 #include "importers/kineto/dialect.h"
 
 #include <array>
+#include <optional>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/strings.h"
 
 namespace sonde::importers::kineto {
 namespace {
 
 using trace_events::CapturedKey;
+using trace_events::CapturedSet;
 using trace_events::ThreadFacts;
 using trace_events::TraceEvent;
 using trace_events::TrackLabel;
@@ -57,6 +60,37 @@ bool IsDevice(const ThreadFacts& facts) {
          facts.thread_name.find(" stream ") != std::string_view::npos;
 }
 
+int32_t SmallNumber(std::optional<int64_t> number) {
+  return number && *number >= 0 && *number <= INT32_MAX ? static_cast<int32_t>(*number)
+                                                        : store::kNone;
+}
+
+// "GPU 3" -> 3, "stream 7" -> 7.
+int32_t LastNumber(std::string_view text) {
+  text = base::Trim(text);
+  const size_t blank = text.rfind(' ');
+  return blank == std::string_view::npos ? store::kNone : SmallNumber(text.substr(blank + 1));
+}
+
+// What the work says itself; labels are names, and only where those say nothing is the number of
+// the process a device's: Kineto gives devices small ones.
+int32_t DeviceOf(const ThreadFacts& facts) {
+  constexpr int32_t kMostDevices = 64;
+  const int32_t told = SmallNumber(facts.arguments.Get(kDevice));
+  if (told >= 0) return told;
+  const int32_t labelled = LastNumber(facts.process_labels);
+  if (labelled >= 0) return labelled;
+  const int32_t number = SmallNumber(facts.pid);
+  return number < kMostDevices ? number : store::kNone;
+}
+
+int32_t StreamOf(const ThreadFacts& facts) {
+  const int32_t told = SmallNumber(facts.arguments.Get(kStream));
+  if (told >= 0) return told;
+  const int32_t named = LastNumber(facts.thread_name);
+  return named >= 0 ? named : SmallNumber(facts.tid);
+}
+
 }  // namespace
 
 SliceClass ClassOf(std::string_view category) {
@@ -88,7 +122,10 @@ std::vector<CapturedKey> KinetoDialect::captured_keys() const {
           {"Device Id", false},
           {"Total Allocated", false},
           {"Total Reserved", false},
-          {"external id", false}};
+          {"external id", false},
+          {"device", false},
+          {"stream", false},
+          {"graph node id", false}};
 }
 
 uint8_t KinetoDialect::LaneOf(const TraceEvent& event) const {
@@ -110,6 +147,25 @@ const char* KinetoDialect::FlowKind(std::string_view category) const {
   return "user";
 }
 
+uint64_t KinetoDialect::ScopeOf(std::string_view pid) const {
+  constexpr std::string_view kDigits = "0123456789";
+  if (pid.find_first_not_of(kDigits) == std::string_view::npos) return 0;
+  // Without its number: the first where one stands in front, else the last.
+  const size_t last = pid.find_last_of(kDigits);
+  if (last == std::string_view::npos) return 0;
+  const bool leads = kDigits.find(pid.front()) != std::string_view::npos;
+  const size_t end = leads ? pid.find_first_not_of(kDigits) : last + 1;
+  const size_t before = leads ? std::string_view::npos : pid.find_last_not_of(kDigits, last);
+  const size_t begin = leads ? 0 : before == std::string_view::npos ? 0 : before + 1;
+  const std::string_view around = pid.substr(0, begin);
+  if (around == "-" && end == pid.size()) return 0;  // a number below zero
+  return base::HashString(pid.substr(end), base::HashString(around, 1));
+}
+
+bool KinetoDialect::RunsInOrder(std::string_view category, const CapturedSet& arguments) const {
+  return IsDeviceWork(ClassOf(category)) && arguments.Get(kGraphNode).value_or(0) == 0;
+}
+
 TrackLabel KinetoDialect::LabelTrack(const ThreadFacts& facts, uint8_t lane) const {
   TrackLabel label;
   switch (lane) {
@@ -122,10 +178,10 @@ TrackLabel KinetoDialect::LabelTrack(const ThreadFacts& facts, uint8_t lane) con
     default:
       break;
   }
-  if (IsDevice(facts)) {
+  if (IsDeviceWork(ClassOf(facts.category)) || IsDevice(facts)) {
     label.kind = lane == kMainLane ? "stream" : "span";
-    label.device_id = SmallNumber(facts.pid);
-    label.stream_id = SmallNumber(facts.tid);
+    label.device_id = DeviceOf(facts);
+    label.stream_id = StreamOf(facts);
   } else if (facts.pid == "Spans") {
     label.kind = "span";
   }

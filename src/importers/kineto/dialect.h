@@ -54,6 +54,9 @@ enum Key : size_t {
   kTotalAllocated,
   kTotalReserved,
   kOldExternalId,
+  kDevice,
+  kStream,
+  kGraphNode,
 };
 
 inline constexpr std::string_view kModulePrefix = "nn.Module: ";
@@ -70,6 +73,11 @@ class KinetoDialect : public trace_events::Dialect {
     return event.phase == 'i' && event.name == kMemoryEvent;
   }
   const char* FlowKind(std::string_view category) const override;
+  // By what a joined file adds to the numbers of its processes: "[TP00] 4242", "0 (rank 1)".
+  uint64_t ScopeOf(std::string_view pid) const override;
+  // Work of a device; that of a graph may run at once although it is told under one stream.
+  bool RunsInOrder(std::string_view category,
+                   const trace_events::CapturedSet& arguments) const override;
   trace_events::TrackLabel LabelTrack(const trace_events::ThreadFacts& facts,
                                       uint8_t lane) const override;
 };

@@ -1,6 +1,9 @@
 #include "importers/kineto/import.h"
 
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "base/files.h"
 #include "base/host/json.h"
@@ -53,6 +56,38 @@ std::string HostOf(const EventStage& stage) {
   const auto document = base::JsonDocument::Parse(*text, "host_name");
   return document.ok() && document->root().IsString() ? document->root().AsString().value_or("")
                                                       : "";
+}
+
+// By number, from [{"id": 0, "name": "NVIDIA H100 80GB HBM3", ...}].
+std::map<int64_t, std::string> DeviceNames(const EventStage& stage) {
+  std::map<int64_t, std::string> names;
+  const auto text = MetadataOf(stage, "deviceProperties");
+  if (!text) return names;
+  const auto document = base::JsonDocument::Parse(*text, "deviceProperties");
+  if (!document.ok()) return names;
+  for (const base::JsonValue device : document->root().Elements()) {
+    const auto number = device.GetInt("id", -1);
+    const auto name = device.GetString("name", "");
+    if (number.ok() && name.ok() && !name->empty()) names[*number] = *name;
+  }
+  return names;
+}
+
+// "GPU 0, NVIDIA H100": Kineto calls the processes that stand for devices like the program.
+void NameDevices(EventStage& stage) {
+  const std::map<int64_t, std::string> names = DeviceNames(stage);
+  std::set<int32_t> named;
+  for (const trace_events::TrackEntry& track : stage.tracks().tracks) {
+    if (track.device_id < 0 || !named.insert(track.process).second) continue;
+    trace_events::ProcessEntry& process =
+        stage.tracks().processes[static_cast<size_t>(track.process)];
+    std::string name = process.labels >= 0
+                           ? std::string(stage.names().Text(process.labels))
+                           : base::Concat("Device ", std::to_string(track.device_id));
+    const auto known = names.find(track.device_id);
+    if (known != names.end()) name += base::Concat(", ", known->second);
+    process.name = stage.names().Intern(name);
+  }
 }
 
 Status WriteTables(EventStage& stage, store::Transaction& transaction, ImportSummary& summary) {
@@ -112,6 +147,7 @@ Result<ImportSummary> ImportKineto(const std::string& path, store::Store& store,
   if (rank < 0) rank = RankOfName(path);
   stage.SetOrigin(rank, HostOf(stage));
   SONDE_RETURN_IF_ERROR(stage.Arrange(trace_events::TakeBaseTime(stage)));
+  NameDevices(stage);
   const auto more = [&](store::Transaction& transaction, ImportSummary& summary) {
     return WriteTables(stage, transaction, summary);
   };

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!stage.Arrange(1'700'000'000'000'000'000).ok()) std::abort();
   const kineto::KinetoTrace trace(stage);
   for (const int32_t slice : trace.device_work()) {
-    if (trace.LaunchOp(slice) >= stage.slice_count()) std::abort();
+    if (trace.LaunchOf(slice).op >= stage.slice_count()) std::abort();
   }
   return 0;
 }

@@ -93,6 +93,39 @@ TEST_F(KinetoTest, FillsTheTablesOfOurOwnTraces) {
   EXPECT_EQ(Rows("kind, device_id, stream_id) FROM track WHERE device_id = 0"), "stream 0 7\n");
 }
 
+// Two ranks whose processes are plain numbers: nothing tells which of them launched the work.
+TEST_F(KinetoTest, IdsOfSeveralProcessesAreAmbiguous) {
+  Import(R"~({"schemaVersion": 1, "distributedInfo": {"rank": 3}, "traceEvents": [
+ {"ph":"X","cat":"cpu_op","name":"aten::a","pid":100,"tid":1,"ts":10,"dur":5,"args":{
+   "External id":1}},
+ {"ph":"X","cat":"cpu_op","name":"aten::b","pid":200,"tid":1,"ts":10,"dur":5,"args":{
+   "External id":1}},
+ {"ph":"X","cat":"cpu_op","name":"aten::c","pid":200,"tid":1,"ts":20,"dur":5,"args":{
+   "External id":2}},
+ {"ph":"X","cat":"kernel","name":"k1","pid":0,"tid":7,"ts":30,"dur":5,"args":{
+   "External id":1,"correlation":5,"device":0,"stream":7}},
+ {"ph":"X","cat":"kernel","name":"k2","pid":0,"tid":7,"ts":40,"dur":5,"args":{
+   "External id":2,"correlation":6,"device":0,"stream":7}}]})~");
+  EXPECT_EQ(Rows("t.name, s.name) FROM device_task t LEFT JOIN slice s ON s.slice_id = "
+                 "launch_slice_id ORDER BY t.ts"),
+            "k1\nk2 aten::c\n");
+  EXPECT_EQ(Rows("code, count) FROM import_issue"), "trace_launch_ambiguous 1\n");
+}
+
+// Labels are names only: what the work says itself counts, and what nothing says is unknown.
+TEST_F(KinetoTest, DevicesAreWhatTheirWorkSays) {
+  Import(R"~({"schemaVersion": 1, "distributedInfo": {"rank": 3},
+ "deviceProperties": [{"id": 2, "name": "NVIDIA H100"}], "traceEvents": [
+ {"ph":"M","name":"process_labels","pid":0,"tid":0,"args":{"labels":"GPU 2"}},
+ {"ph":"X","cat":"kernel","name":"a","pid":0,"tid":9,"ts":30,"dur":5,"args":{
+   "device":2,"stream":7}},
+ {"ph":"X","cat":"kernel","name":"b","pid":4242,"tid":1,"ts":40,"dur":5,"args":{}}]})~");
+  EXPECT_EQ(Rows("t.name, coalesce(t.device_id, -1), t.stream_id, k.name, p.name) FROM "
+                 "device_task t JOIN track k USING (track_id) JOIN process p ON p.process_id = "
+                 "k.process_id ORDER BY t.ts"),
+            "a 2 7 Stream 7 GPU 2, NVIDIA H100\nb -1 1 Stream 1 4242\n");
+}
+
 // Reads and links, without a store.
 void ReadDamaged(const std::string& path, std::string_view text, bool& complete) {
   std::ofstream(path, std::ios::binary) << text;

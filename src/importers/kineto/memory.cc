@@ -87,7 +87,7 @@ class Blocks {
 Result<int64_t> WriteMemory(const KinetoTrace& trace, store::Transaction& transaction) {
   std::vector<const InstantEvent*> instants;
   trace.stage().instants().ForEach([&](uint32_t, const InstantEvent& instant) {
-    if (instant.taken) instants.push_back(&instant);
+    if (instant.taken && !instant.left_out) instants.push_back(&instant);
   });
   std::stable_sort(instants.begin(), instants.end(),
                    [](const InstantEvent* a, const InstantEvent* b) { return a->ts < b->ts; });

@@ -12,9 +12,12 @@ namespace sonde::importers::kineto {
 
 class NumberIndex {
  public:
+  static constexpr int32_t kAmbiguous = -2;
+
   explicit NumberIndex(base::SpillPool* pool)
       : list_(base::SpillAllocator<Entry>(pool)), dense_(base::SpillAllocator<int32_t>(pool)) {}
 
+  bool empty() const { return list_.empty() && dense_.empty(); }
   void Reserve(size_t count) { list_.reserve(count); }
   // The first slice of a number counts.
   void Add(int64_t number, int32_t slice_id) {
@@ -23,12 +26,21 @@ class NumberIndex {
     list_.emplace_back(number, slice_id);
   }
 
-  // After the last Add. Numbers that lie close together become a plain array.
-  void Finish() {
+  // After the last Add. Numbers that lie close together become a plain array. A number that slices
+  // of several owners have, owner(slice_id), is ambiguous.
+  template <class Owner>
+  void Finish(const Owner& owner) {
     if (list_.empty()) return;
     const uint64_t range = static_cast<uint64_t>(high_) - static_cast<uint64_t>(low_);
+    const auto join = [&](int32_t& first, int32_t slice) {
+      if (first == store::kNone) {
+        first = slice;
+      } else if (first >= 0 && owner(first) != owner(slice)) {
+        first = kAmbiguous;
+      }
+    };
+    base::SpillSteps steps(list_.get_allocator().pool());
     if (range < list_.size() * 8) {
-      base::SpillSteps steps(list_.get_allocator().pool());
       dense_.reserve(range + 1);
       for (uint64_t i = 0; i <= range; ++i) {
         steps.Next();
@@ -36,13 +48,20 @@ class NumberIndex {
       }
       for (const auto& [number, slice] : list_) {
         steps.Next();
-        int32_t& place = dense_[static_cast<size_t>(number - low_)];
-        if (place < 0) place = slice;
+        join(dense_[static_cast<size_t>(number - low_)], slice);
       }
       list_ = base::SpillVector<Entry>(list_.get_allocator());
-    } else {
-      std::stable_sort(list_.begin(), list_.end(),
-                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      return;
+    }
+    std::stable_sort(list_.begin(), list_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t i = 1, first = 0; i < list_.size(); ++i) {
+      steps.Next();
+      if (list_[i].first != list_[first].first) {
+        first = i;
+      } else {
+        join(list_[first].second, list_[i].second);
+      }
     }
   }
 

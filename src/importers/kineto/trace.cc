@@ -1,6 +1,7 @@
 #include "importers/kineto/trace.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/strings.h"
 #include "store/table_writer.h"
@@ -31,13 +32,21 @@ int16_t ScopeOf(std::string_view name, SliceClass slice_class) {
 }
 
 KinetoTrace::KinetoTrace(trace_events::EventStage& stage)
-    : stage_(stage),
-      classes_(base::SpillAllocator<SliceClass>(stage.pool())),
-      op_by_external_id_(stage.pool()),
-      call_by_correlation_(stage.pool()) {
+    : stage_(stage), classes_(base::SpillAllocator<SliceClass>(stage.pool())) {
+  FindScopes();
   Classify();
   OrderDeviceWork();
   if (!device_work_.empty()) IndexLaunches();
+}
+
+void KinetoTrace::FindScopes() {
+  std::map<uint64_t, size_t> numbers;
+  for (const trace_events::ProcessEntry& process : stage_.tracks().processes) {
+    const uint64_t scope = stage_.dialect().ScopeOf(process.pid);
+    const auto [number, is_new] = numbers.try_emplace(scope, scopes_.size());
+    if (is_new) scopes_.emplace_back(stage_.pool());
+    scope_of_process_.push_back(number->second);
+  }
 }
 
 void KinetoTrace::OrderDeviceWork() {
@@ -72,6 +81,7 @@ void KinetoTrace::Classify() {
   }
   std::stable_sort(steps_.begin(), steps_.end(),
                    [](const StepRange& a, const StepRange& b) { return a.ts < b.ts; });
+  for (const StepRange& step : steps_) scopes_[ScopeAt(step.slice_id)].steps.push_back(step);
 }
 
 int32_t KinetoTrace::OpAround(int32_t slice_id) const {
@@ -92,8 +102,10 @@ int32_t KinetoTrace::ProcessId(int32_t slice_id) const {
 void KinetoTrace::IndexLaunches() {
   const auto count = static_cast<int32_t>(stage_.slice_count());
   base::SpillSteps steps(stage_.pool());
-  op_by_external_id_.Reserve(class_sizes_[static_cast<size_t>(SliceClass::kOp)]);
-  call_by_correlation_.Reserve(class_sizes_[static_cast<size_t>(SliceClass::kRuntime)]);
+  if (scopes_.size() == 1) {
+    scopes_[0].op_by_external_id.Reserve(class_sizes_[static_cast<size_t>(SliceClass::kOp)]);
+    scopes_[0].call_by_correlation.Reserve(class_sizes_[static_cast<size_t>(SliceClass::kRuntime)]);
+  }
   for (int32_t id = 0; id < count; ++id) {
     steps.Next();
     const SliceClass slice_class = ClassAt(id);
@@ -101,31 +113,51 @@ void KinetoTrace::IndexLaunches() {
       const auto arguments = stage_.CapturedOf(id);
       auto external = arguments.Get(kExternalId);
       if (!external) external = arguments.Get(kOldExternalId);
-      if (external) op_by_external_id_.Add(*external, id);
+      if (external) scopes_[ScopeAt(id)].op_by_external_id.Add(*external, id);
     } else if (slice_class == SliceClass::kRuntime) {
       if (const auto number = stage_.Captured(id, kCorrelation)) {
-        call_by_correlation_.Add(*number, id);
+        scopes_[ScopeAt(id)].call_by_correlation.Add(*number, id);
       }
     }
   }
-  op_by_external_id_.Finish();
-  call_by_correlation_.Finish();
+  const auto owner = [this](int32_t id) { return stage_.TrackOf(stage_.Slice(id)).process; };
+  for (Scope& scope : scopes_) {
+    scope.op_by_external_id.Finish(owner);
+    scope.call_by_correlation.Finish(owner);
+  }
+}
+
+// In the scope of the work; where that is a device's alone, in all.
+int32_t KinetoTrace::FindIn(NumberIndex Scope::* index, int32_t device_slice,
+                            int64_t number) const {
+  const Scope& own = scopes_[ScopeAt(device_slice)];
+  if (own.has_host()) return (own.*index).Find(number);
+  int32_t found = store::kNone;
+  for (const Scope& scope : scopes_) {
+    const int32_t slice = (scope.*index).Find(number);
+    if (slice == store::kNone) continue;
+    found = found == store::kNone ? slice : NumberIndex::kAmbiguous;
+  }
+  return found;
 }
 
 // The external id names the op. Older files give work that belongs to no op its own correlation
 // number there, which may be the external id of some other op.
-int32_t KinetoTrace::LaunchOp(int32_t device_slice) const {
+KinetoTrace::Launch KinetoTrace::LaunchOf(int32_t device_slice) const {
   const auto arguments = stage_.CapturedOf(device_slice);
   auto external = arguments.Get(kExternalId);
   if (!external) external = arguments.Get(kOldExternalId);
   const auto correlation = arguments.Get(kCorrelation);
+  Launch launch;
+  if (correlation) launch.call = FindIn(&Scope::call_by_correlation, device_slice, *correlation);
   if (external && external != correlation) {
-    const int32_t op = op_by_external_id_.Find(*external);
-    if (op >= 0) return op;
+    launch.op = FindIn(&Scope::op_by_external_id, device_slice, *external);
   }
-  if (!correlation) return store::kNone;
-  const int32_t call = call_by_correlation_.Find(*correlation);
-  return call < 0 ? store::kNone : OpAround(call);
+  launch.is_ambiguous =
+      launch.op == NumberIndex::kAmbiguous || launch.call == NumberIndex::kAmbiguous;
+  if (launch.is_ambiguous) return {.is_ambiguous = true};
+  if (launch.op < 0 && launch.call >= 0) launch.op = OpAround(launch.call);
+  return launch;
 }
 
 void KinetoTrace::AddStep(int32_t slice_id) {
@@ -134,12 +166,20 @@ void KinetoTrace::AddStep(int32_t slice_id) {
   if (number) steps_.push_back({slice.ts, stage_.End(slice), *number, slice_id});
 }
 
-int64_t KinetoTrace::StepAt(int64_t ts) const {
-  auto step = std::upper_bound(steps_.begin(), steps_.end(), ts,
+int64_t KinetoTrace::StepAt(int32_t slice_id, int64_t ts) const {
+  const std::vector<StepRange>& own = scopes_[ScopeAt(slice_id)].steps;
+  const std::vector<StepRange>& steps = own.empty() ? steps_ : own;
+  auto step = std::upper_bound(steps.begin(), steps.end(), ts,
                                [](int64_t t, const StepRange& s) { return t < s.ts; });
-  if (step == steps_.begin()) return store::kNone;
+  if (step == steps.begin()) return store::kNone;
   --step;
   return ts < step->end ? step->number : store::kNone;
+}
+
+int64_t KinetoTrace::StepOfWork(int32_t device_slice, const Launch& launch) const {
+  const int32_t host = launch.call >= 0 ? launch.call : launch.op;
+  const int32_t begins = host >= 0 ? host : device_slice;
+  return StepAt(begins, stage_.Slice(begins).ts);
 }
 
 Status WriteSteps(const KinetoTrace& trace, store::Transaction& transaction) {

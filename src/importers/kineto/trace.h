@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <string_view>
 #include <vector>
 
@@ -34,8 +35,14 @@ class KinetoTrace {
   }
   // The slice itself or the innermost around it that is an op; -1 none.
   int32_t OpAround(int32_t slice_id) const;
-  // The op that was open when the work of the device was launched; -1 unknown.
-  int32_t LaunchOp(int32_t device_slice) const;
+  // What launched a piece of the device's work. External ids and correlations belong to a process:
+  // where several of a joined file have the same, and nothing tells which, it is ambiguous.
+  struct Launch {
+    int32_t op = store::kNone;    // open then; -1 unknown
+    int32_t call = store::kNone;  // of the runtime; -1 unknown
+    bool is_ambiguous = false;
+  };
+  Launch LaunchOf(int32_t device_slice) const;
   int32_t ThreadId(int32_t slice_id) const;
   int32_t ProcessId(int32_t slice_id) const;
 
@@ -43,12 +50,16 @@ class KinetoTrace {
   const std::vector<int32_t>& device_work() const { return device_work_; }
   // In the order of begin.
   const std::vector<StepRange>& steps() const { return steps_; }
-  // The step in which a moment lies, -1 none.
-  int64_t StepAt(int64_t ts) const;
+  // The step of the slice's process, or of those it shares ids with, in which a moment lies; -1
+  // none.
+  int64_t StepAt(int32_t slice_id, int64_t ts) const;
+  // That in which the work was launched; where that is unknown, in which it begins.
+  int64_t StepOfWork(int32_t device_slice, const Launch& launch) const;
 
  private:
   void Classify();
   void OrderDeviceWork();
+  void FindScopes();
   void AddStep(int32_t slice_id);
   void IndexLaunches();
 
@@ -57,12 +68,27 @@ class KinetoTrace {
   std::array<size_t, kSliceClasses> class_sizes_ = {};  // slices of each class
   std::vector<int32_t> device_work_;
   std::vector<StepRange> steps_;
-  NumberIndex op_by_external_id_;
-  NumberIndex call_by_correlation_;
+  // Of one scope (Dialect::ScopeOf).
+  struct Scope {
+    explicit Scope(base::SpillPool* pool) : op_by_external_id(pool), call_by_correlation(pool) {}
+    std::vector<StepRange> steps;  // in the order of begin
+    bool has_host() const { return !op_by_external_id.empty() || !call_by_correlation.empty(); }
+    NumberIndex op_by_external_id;
+    NumberIndex call_by_correlation;
+  };
+  size_t ScopeAt(int32_t slice_id) const {
+    return scope_of_process_[static_cast<size_t>(stage_.TrackOf(stage_.Slice(slice_id)).process)];
+  }
+  int32_t FindIn(NumberIndex Scope::* index, int32_t device_slice, int64_t number) const;
+  std::vector<size_t> scope_of_process_;  // by place in the TrackTable
+  std::deque<Scope> scopes_;
 };
 
 // What the name says about an op: values of framework_op.scope.
 int16_t ScopeOf(std::string_view name, SliceClass slice_class);
+
+// Whether work of a device carries out a collective, or sends or receives.
+bool IsDeviceCollective(const KinetoTrace& trace, int32_t slice_id);
 
 Status WriteFrameworkOps(const KinetoTrace& trace, store::Transaction& transaction);
 Status WriteSteps(const KinetoTrace& trace, store::Transaction& transaction);

@@ -1,0 +1,24 @@
+// What a kernel of a GPU is, by its name: which function, and whether it moves data or
+// communicates.
+//
+// Names are as the driver gives them: C++ functions with their return type, template arguments and
+// parameters, mangled or not, or names that a compiler made up. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sonde::importers::kineto {
+
+// The function without return type, template arguments and parameters:
+// "void at::native::reduce_kernel<512, 1>(int)" -> "at::native::reduce_kernel".
+std::string KernelFunction(std::string_view name);
+
+// "allreduce", "allgather", ... for kernels of NCCL, RCCL and oneCCL, and for those that vLLM,
+// SGLang, TensorRT-LLM, DeepEP and symmetric memory use instead; "" for others.
+std::string KernelCollective(std::string_view name);
+
+// ROCm copies and fills by kernels, too: MEMCPY, MEMSET or KERNEL.
+const char* KernelTaskType(std::string_view name);
+
+}  // namespace sonde::importers::kineto
