@@ -1,8 +1,7 @@
 // Arrows: from forward op to backward node, and those that the program recorded.
-#include <algorithm>
-#include <limits>
 #include <unordered_map>
 
+#include "importers/capture/forward_index.h"
 #include "importers/capture/issues.h"
 #include "importers/capture/serving.h"
 #include "importers/capture/trace.h"
@@ -14,58 +13,6 @@ namespace {
 using capture::RecordKind;
 using store::FlowRow;
 
-bool MayBeForward(const Node& node) {
-  return node.sequence >= 0 &&
-         (node.kind == RecordKind::kOp || node.kind == RecordKind::kFrameworkRange ||
-          node.kind == RecordKind::kCompiledRegion);
-}
-
-// The forward op of each sequence number of one thread: the one that began last, which is also the
-// innermost where they nest.
-class ForwardOps {
- public:
-  explicit ForwardOps(const ThreadStage& stage) {
-    int32_t low = std::numeric_limits<int32_t>::max();
-    int32_t high = -1;
-    size_t count = 0;
-    for (const Node& node : stage.nodes) {
-      if (!MayBeForward(node)) continue;
-      low = std::min(low, node.sequence);
-      high = std::max(high, node.sequence);
-      ++count;
-    }
-    if (count == 0) return;
-    low_ = low;
-    const auto range = static_cast<size_t>(int64_t{high} - low + 1);
-    dense_ = range <= count * 16 + 65536;
-    if (dense_) table_.assign(range, store::kNone);
-    for (const Node& node : stage.nodes) {
-      if (!MayBeForward(node)) continue;
-      if (dense_) {
-        table_[static_cast<size_t>(node.sequence - low_)] = node.slice_id;
-      } else {
-        map_[node.sequence] = node.slice_id;
-      }
-    }
-  }
-
-  int32_t Find(int32_t sequence) const {
-    if (dense_) {
-      const int64_t index = int64_t{sequence} - low_;
-      const bool inside = index >= 0 && index < static_cast<int64_t>(table_.size());
-      return inside ? table_[static_cast<size_t>(index)] : store::kNone;
-    }
-    const auto found = map_.find(sequence);
-    return found == map_.end() ? store::kNone : found->second;
-  }
-
- private:
-  int32_t low_ = 0;
-  bool dense_ = true;
-  std::vector<int32_t> table_;
-  std::unordered_map<int32_t, int32_t> map_;
-};
-
 class FlowWriter {
  public:
   FlowWriter(CaptureTrace& trace, store::TableWriter<FlowRow>& writer)
@@ -73,22 +20,16 @@ class FlowWriter {
 
   void WriteBackward() {
     const int32_t kind = trace_.names.Intern("forward_backward");
-    std::unordered_map<uint32_t, ForwardOps> forward;  // by number of the framework's thread
-    for (const ThreadStage& stage : trace_.stages) {
-      const ThreadEntry* entry = trace_.dictionary.FindThread(stage.thread_index);
-      if (entry == nullptr || entry->framework_number == 0) continue;
-      forward.insert_or_assign(entry->framework_number, ForwardOps(stage));
-    }
+    const ForwardIndex forwards(trace_);
     for (const ThreadStage& stage : trace_.stages) {
       for (const Node& node : stage.nodes) {
         if (node.kind != RecordKind::kBackwardNode || node.sequence < 0) continue;
-        const auto ops = forward.find(node.link);
-        const int32_t op = ops == forward.end() ? store::kNone : ops->second.Find(node.sequence);
-        if (op == store::kNone) {
+        const Node* op = forwards.OpOf(node);
+        if (op == nullptr) {
           trace_.issues.Add(kBackwardUnpaired, "");
           continue;
         }
-        Append(kind, node.sequence, op, node.slice_id);
+        Append(kind, node.sequence, op->slice_id, node.slice_id);
       }
     }
   }

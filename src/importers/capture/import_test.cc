@@ -52,6 +52,32 @@ TEST_F(CaptureImportTest, TiesBackwardToForward) {
   EXPECT_EQ(Rows("SELECT forward_thread_id FROM framework_op WHERE scope = 1 LIMIT 1"), "0\n");
 }
 
+// Threads of gloo begin to count anew: the number of the main thread is theirs, too.
+TEST_F(CaptureImportTest, ThreadsMayShareTheNumberOfTheFramework) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "main");
+  c.Thread(2, 12, 2, "backward");
+  c.Thread(3, 13, 1, "pt_gloo_runloop");
+  c.Add(1, Range{.begin = 100, .end = 110, .name = c.Name("aten::mm"), .sequence = 7});
+  c.Add(2, Range{.kind = RecordKind::kBackwardNode,
+                 .begin = 200,
+                 .end = 210,
+                 .name = c.Name("MmBackward0"),
+                 .link = 1,
+                 .sequence = 7});
+  // Of the same sequence, but after the backward node: another's.
+  c.Add(3, Range{.begin = 300, .end = 310, .name = c.Name("aten::add"), .sequence = 7});
+  c.Flush(1);
+  c.Flush(2);
+  c.Flush(3);
+  Import(c);
+  EXPECT_EQ(Rows("SELECT a.name, b.name FROM flow f JOIN slice a ON a.slice_id = slice_out "
+                 "JOIN slice b ON b.slice_id = slice_in"),
+            "aten::mm MmBackward0\n");
+  EXPECT_EQ(Issue("backward_unpaired"), 0);
+  EXPECT_EQ(Rows("SELECT forward_thread_id FROM framework_op WHERE scope = 1"), "0\n");
+}
+
 TEST_F(CaptureImportTest, PairsMemoryAndFindsOwners) {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "");

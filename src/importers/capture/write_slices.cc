@@ -1,6 +1,7 @@
 // Slices and what the framework says about them: the two tables with a row for every range.
 #include <array>
 
+#include "importers/capture/forward_index.h"
 #include "importers/capture/trace.h"
 #include "store/table_writer.h"
 
@@ -80,26 +81,6 @@ std::array<int16_t, 64> Scopes() {
   return scopes;
 }
 
-// Threads by the number the framework gives them; the latest thread of a number wins.
-std::vector<std::pair<uint32_t, int32_t>> FrameworkThreads(const CaptureTrace& trace) {
-  std::vector<std::pair<uint32_t, int32_t>> threads;
-  for (const ThreadStage& stage : trace.stages) {
-    const ThreadEntry* entry = trace.dictionary.FindThread(stage.thread_index);
-    if (entry != nullptr && entry->framework_number != 0) {
-      threads.emplace_back(entry->framework_number, stage.thread_id);
-    }
-  }
-  return threads;
-}
-
-int32_t FindFrameworkThread(const std::vector<std::pair<uint32_t, int32_t>>& threads,
-                            uint32_t number) {
-  for (size_t i = threads.size(); i-- > 0;) {
-    if (threads[i].first == number) return threads[i].second;
-  }
-  return store::kNone;
-}
-
 }  // namespace
 
 Categories::Categories(store::NamePool& names) {
@@ -138,7 +119,7 @@ Status WriteFrameworkOps(const CaptureTrace& trace, const ArgumentTable& argumen
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<FrameworkOpRow>::Open(transaction));
   writer.Reserve(static_cast<size_t>(trace.slices));
   const std::array<int16_t, 64> scopes = Scopes();
-  const auto threads = FrameworkThreads(trace);
+  const ForwardIndex forwards(trace);
   for (const ThreadStage& stage : trace.stages) {
     for (const uint32_t index : stage.by_slice) {
       const Node& node = stage.nodes[index];
@@ -149,7 +130,7 @@ Status WriteFrameworkOps(const CaptureTrace& trace, const ArgumentTable& argumen
       row.scope = scope;
       row.sequence_number = node.sequence;
       if (node.kind == RecordKind::kBackwardNode) {
-        row.forward_thread_id = FindFrameworkThread(threads, node.link);
+        row.forward_thread_id = forwards.ThreadOf(node);
       } else if (node.link != 0) {
         row.stack_id = static_cast<int32_t>(node.link);
       }
