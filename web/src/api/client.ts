@@ -53,6 +53,9 @@ async function json<T>(path: string, parameters: Parameters, signal?: AbortSigna
   return (await answer.json()) as T;
 }
 
+/** That the server gives in one answer. */
+export const MOST_ROWS = 100_000;
+
 let statements = 0;
 /** Tells statements of this page from those of another one. */
 const page = Math.random().toString(36).slice(2);
@@ -136,6 +139,18 @@ export const api = {
   },
   recipe: (trace: number, name: string, signal?: AbortSignal) =>
     json<TableMessage>("/api/recipe", { trace, name }, signal),
+  /** All rows of an analysis, however many; an answer holds so many at most. */
+  async wholeRecipe(trace: number, name: string, order: string): Promise<TableMessage> {
+    const first = await api.recipe(trace, name);
+    if (first.complete) return first;
+    let rows: TableMessage["rows"] = [];
+    for (;;) {
+      const statement = `SELECT * FROM ${name} ORDER BY ${order} LIMIT ${MOST_ROWS} OFFSET ${rows.length}`;
+      const part = await api.sql(statement, trace, MOST_ROWS);
+      rows = rows.concat(part.rows);
+      if (part.rows.length < MOST_ROWS) return { ...part, rows };
+    }
+  },
   findings: (lang: string, signal?: AbortSignal) => json<FindingMessage[]>("/api/findings", { lang }, signal),
   recipes: () => json<Omit<ResultMessage, "rows">[]>("/api/recipes", {}),
   schema: () => json<SchemaTableMessage[]>("/api/schema", {}),

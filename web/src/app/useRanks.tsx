@@ -20,6 +20,8 @@ export interface OfRanks {
   /** Traces whose answer is not there, of so many: those that are still being read count. */
   missing: number;
   total: number;
+  /** An answer was longer than what is sent of it. */
+  cut: boolean;
   failed: Answer<unknown> | undefined;
 }
 
@@ -52,12 +54,14 @@ export function useRanks(question: { sql: string } | { recipe: string }): OfRank
     done: queries.every((query) => !query.isPending),
     missing: total - answers.length,
     total,
+    cut: answers.some(({ table }) => !table.complete),
     failed: queries.find((query) => query.error !== null),
   };
 }
 
 /** Said beside sums over ranks as long as some are not in them. */
-export function Partial({ of: { missing, total } }: { of: Pick<OfRanks, "missing" | "total"> }) {
+export function Partial({ of: { missing, total, cut } }: { of: Pick<OfRanks, "missing" | "total" | "cut"> }) {
   const { t } = useApp();
-  return missing > 0 ? t("ranks.part", total - missing, total) : null;
+  const parts = [missing > 0 ? t("ranks.part", total - missing, total) : "", cut ? t("ranks.cut") : ""];
+  return parts.filter(Boolean).join(" · ") || null;
 }

@@ -25,6 +25,7 @@ export const en = {
   "filter.nounit": "“{0}” is no value of {1}: a number, with {2} where it has a unit",
   "filter.novalue": "“{0}” is no value of {1}",
   "filter.notext": "{0} has texts: = and != compare them",
+  "ranks.cut": "only the first rows of long answers",
   "ranks.part": "{0} of {1} traces so far",
   "app.copy": "Copy",
   "app.copied": "Copied",

@@ -26,6 +26,7 @@ export const zh: Record<TextKey, string> = {
   "filter.nounit": "“{0}” 不是 {1} 的值：数字，单位可用 {2}",
   "filter.novalue": "“{0}” 不是 {1} 的值",
   "filter.notext": "{0} 是文本列：只能用 = 和 != 比较",
+  "ranks.cut": "结果过长，仅含前面的行",
   "ranks.part": "目前为 {1} 个数据中的 {0} 个",
   "app.copy": "复制",
   "app.copied": "已复制",

@@ -44,7 +44,7 @@ export class Computed {
     let asked = this.asked.get(key);
     if (!asked) {
       asked = api
-        .recipe(id, "overlap_analysis")
+        .wholeRecipe(id, "overlap_analysis", "type, device_id, start_ns")
         .then((table) => intervalsOf(table, session?.base ?? "0", api.offsetOf(id)));
       asked.catch(() => this.asked.delete(key));
       this.asked.set(key, asked);
