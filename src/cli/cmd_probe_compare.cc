@@ -63,7 +63,9 @@ Result<int> Report(const CompareOutcome& outcome) {
   }
   std::string text;
   for (const std::string& line : outcome.first_differences) {
-    text += Concat("first difference  ", line, "\n");
+    // A line that goes on says more of the one before.
+    const bool goes_on = line.starts_with("  ");
+    text += Concat(goes_on ? "                " : "first difference  ", line, "\n");
   }
   for (const std::string& file : outcome.files) text += Concat("written           ", file, "\n");
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -187,9 +187,14 @@ Difference Measure(const DumpRow& target, const DumpRow& golden, const ComparedR
   if (Present(target.md5) && Present(golden.md5)) {
     if (target.md5 == golden.md5) return {};
     const Difference more = MeasureStatistics(target, golden, OperandOf(target).elements);
-    // Other elements with the same statistics: apart, by less than these can tell.
-    if (more.gap == Gap::kNone) return {Gap::kNumbers, 0, true};
-    return more.gap == Gap::kUnreadable ? Difference{Gap::kChecksum} : more;
+    // Other elements with the same statistics: apart, by about what these can tell.
+    const Operand operand = OperandOf(golden);
+    if (more.gap == Gap::kNone && operand.is_floating) {
+      return {Gap::kNumbers, operand.unit * operand.norm, true};
+    }
+    return more.gap == Gap::kNone         ? Difference{Gap::kChecksum}
+           : more.gap == Gap::kUnreadable ? Difference{Gap::kChecksum}
+                                          : more;
   }
   Difference out;
   if (mode == Mode::kTensor && compared != nullptr && compared->golden == &golden &&
