@@ -18,6 +18,7 @@
 #include "cli/query_output.h"
 #include "job/job.h"
 #include "job/open.h"
+#include "job/results.h"
 #include "recipes/registry.h"
 #include "store/joint.h"
 #include "store/schema.h"
@@ -47,9 +48,10 @@ Result<job::OpenedJob> Open(const std::string& path) {
   const int threads = base::AvailableThreads();
   if (base::IsRegularFile(path) && path.ends_with(".duckdb")) {
     job::OpenedJob opened;
-    SONDE_ASSIGN_OR_RETURN(opened.store, store::JointStore::Open({{path, {{.path = path}}}},
-                                                                 store::JointStore::Columns::kOwn,
-                                                                 {.threads = threads}));
+    opened.files = {{path, {{.path = path}}}};
+    SONDE_ASSIGN_OR_RETURN(opened.store,
+                           store::JointStore::Open(opened.files, store::JointStore::Columns::kOwn,
+                                                   {.threads = threads}));
     return opened;
   }
   SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob({path}));
@@ -208,6 +210,8 @@ Result<int> Run(const Context& context, const QueryOptions& options) {
     return WrongUsage(context, Concat("--format ", options.format, " needs SQL and --output FILE"));
   }
   SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(options.path));
+  SONDE_RETURN_IF_ERROR(opened.store->Offer(
+      job::MakeResults(opened.files, opened.columns, base::AvailableThreads(), PrintError)));
   SONDE_RETURN_IF_ERROR(NotifyOfIssues(*opened.store));
   SONDE_RETURN_IF_ERROR(options.sql.empty() ? Prompt(*opened.store, options)
                                             : RunStatement(*opened.store, options));

@@ -183,13 +183,13 @@ Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options) {
 
 Result<OpenedJob> Open(const Job& job, const OpenOptions& options) {
   OpenedJob opened;
-  SONDE_ASSIGN_OR_RETURN(const JobFiles found, OpenFiles(job, options));
+  SONDE_ASSIGN_OR_RETURN(JobFiles found, OpenFiles(job, options));
   opened.is_whole = found.is_whole;
+  opened.files = std::move(found.files);
   // What is left of several has the columns that tell them apart.
-  const auto columns = job.traces.size() == 1 ? store::JointStore::Columns::kOwn
-                                              : store::JointStore::Columns::kLeading;
-  SONDE_ASSIGN_OR_RETURN(
-      opened.store, store::JointStore::Open(found.files, columns, {.threads = options.threads}));
+  if (job.traces.size() > 1) opened.columns = store::JointStore::Columns::kLeading;
+  SONDE_ASSIGN_OR_RETURN(opened.store, store::JointStore::Open(opened.files, opened.columns,
+                                                               {.threads = options.threads}));
   return opened;
 }
 

@@ -36,6 +36,8 @@ struct JobFiles {
 Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options);
 
 struct OpenedJob {
+  std::vector<store::StoreFile> files;
+  store::JointStore::Columns columns = store::JointStore::Columns::kOwn;
   std::unique_ptr<store::JointStore> store;  // of a single trace its own, else the tables of all
   bool is_whole = true;
 };

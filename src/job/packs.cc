@@ -38,18 +38,6 @@ std::string PathOfPack(const std::string& folder, int64_t stamp) {
                         Concat("pack-", std::to_string(static_cast<uint64_t>(stamp)), ".duckdb"));
 }
 
-Result<std::string> PreparedCacheFolder() {
-  constexpr mode_t kOnlyForTheUser = 0700;
-  SONDE_ASSIGN_OR_RETURN(std::string folder, importers::CacheFolder());
-  SONDE_RETURN_IF_ERROR(importers::CheckCacheFolder(folder));
-  Status prepared = base::MakeDirectories(folder, kOnlyForTheUser);
-  if (prepared.ok()) prepared = base::CheckWritableDirectory(folder);
-  if (prepared.ok()) return folder;
-  return base::PermissionDeniedError(
-      Concat("cannot write the trace store to '", folder, "' (", prepared.message(),
-             "): set XDG_CACHE_HOME to a folder that can be written"));
-}
-
 Result<std::shared_ptr<const store::RowTables>> RowsOf(const store::Store& store) {
   if (store.rows() != nullptr) return store.rows();
   auto tables = std::make_shared<store::RowTables>();
@@ -118,6 +106,18 @@ Status AddTrace(const StampedTrace& trace, int32_t place, const std::string& spa
 }
 
 }  // namespace
+
+Result<std::string> PreparedCacheFolder() {
+  constexpr mode_t kOnlyForTheUser = 0700;
+  SONDE_ASSIGN_OR_RETURN(std::string folder, importers::CacheFolder());
+  SONDE_RETURN_IF_ERROR(importers::CheckCacheFolder(folder));
+  Status prepared = base::MakeDirectories(folder, kOnlyForTheUser);
+  if (prepared.ok()) prepared = base::CheckWritableDirectory(folder);
+  if (prepared.ok()) return folder;
+  return base::PermissionDeniedError(
+      Concat("cannot write the trace store to '", folder, "' (", prepared.message(),
+             "): set XDG_CACHE_HOME to a folder that can be written"));
+}
 
 std::vector<std::span<const StampedTrace>> PlanPacks(std::span<const StampedTrace> traces) {
   std::vector<std::span<const StampedTrace>> packs;

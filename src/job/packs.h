@@ -34,6 +34,9 @@ struct Pack {
 // The traces of each pack, in their order.
 std::vector<std::span<const StampedTrace>> PlanPacks(std::span<const StampedTrace> traces);
 
+// The user's cache folder, made and writable.
+Result<std::string> PreparedCacheFolder();
+
 // From the cache; none where it has to be made.
 std::optional<Pack> CachedPack(std::span<const StampedTrace> traces);
 

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
+#include "store/made_tables.h"
 #include "store/open_database.h"
 #include "store/schema.h"
 #include "store/schema_check.h"
@@ -202,6 +203,10 @@ Result<std::unique_ptr<JointStore>> JointStore::OpenPack(const std::string& path
   SONDE_ASSIGN_OR_RETURN(pack->source_stamp_,
                          connection->Number("SELECT source_stamp FROM pack_info_"));
   return pack;
+}
+
+Status JointStore::Offer(std::shared_ptr<const MadeTables> made) const {
+  return internal::OfferTables(*database_, std::move(made));
 }
 
 Result<ResultTable> JointStore::Query(const std::string& sql) const {

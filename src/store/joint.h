@@ -19,6 +19,8 @@
 
 namespace sonde::store {
 
+class MadeTables;
+
 // What is said of a trace in the tables of several.
 struct TraceLabel {
   int32_t trace = 0;
@@ -54,6 +56,9 @@ class JointStore final : public Queryable {
   ~JointStore() override;
 
   int64_t source_stamp() const { return source_stamp_; }  // of a pack
+
+  // As Store::Offer.
+  Status Offer(std::shared_ptr<const MadeTables> made) const;
 
   Result<ResultTable> Query(const std::string& sql) const override;
   Status Scan(const std::string& sql,

@@ -33,12 +33,15 @@ template <class Row>
 constexpr bool kIsLeftOut =
     std::is_same_v<Row, SourceTableRow> || std::is_same_v<Row, SourceTextRow>;
 
-Status MakeTables(internal::Connection& connection, int64_t source_stamp) {
+Status MakeTables(internal::Connection& connection) {
   for (const std::string& statement : CreateStatements(Of::kSeveral)) {
     SONDE_RETURN_IF_ERROR(connection.Execute(statement));
   }
-  SONDE_RETURN_IF_ERROR(connection.Execute(
-      "CREATE TABLE pack_failure_ (place INTEGER, code INTEGER, message VARCHAR)"));
+  return connection.Execute(
+      "CREATE TABLE pack_failure_ (place INTEGER, code INTEGER, message VARCHAR)");
+}
+
+Status MakeInfo(internal::Connection& connection, int64_t source_stamp) {
   return connection.Execute(Concat("CREATE TABLE pack_info_ AS SELECT ",
                                    std::to_string(kSchemaVersion), " AS schema_version, ",
                                    std::to_string(source_stamp), "::BIGINT AS source_stamp"));
@@ -53,8 +56,7 @@ PackWriter::~PackWriter() {
   if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
 }
 
-Result<std::unique_ptr<PackWriter>> PackWriter::Create(const std::string& path,
-                                                       int64_t source_stamp) {
+Result<std::unique_ptr<PackWriter>> PackWriter::Attach(const std::string& path) {
   base::RemoveLeftovers(std::string(base::DirName(path)));
   std::unique_ptr<PackWriter> pack(new PackWriter());
   pack->path_ = path;
@@ -63,12 +65,33 @@ Result<std::unique_ptr<PackWriter>> PackWriter::Create(const std::string& path,
   SONDE_ASSIGN_OR_RETURN(pack->database_,
                          internal::OpenDatabase(":memory:", internal::Use::kFilling, options));
   SONDE_ASSIGN_OR_RETURN(pack->connection_, internal::Connect(*pack->database_));
-  internal::Connection& connection = *pack->connection_;
-  SONDE_RETURN_IF_ERROR(connection.Execute(
+  SONDE_RETURN_IF_ERROR(pack->connection_->Execute(
       Concat("ATTACH ", Quoted(pack->temporary_path_), " AS store (BLOCK_SIZE 16384, ",
              "STORAGE_VERSION 'v1.2.0', RECOVERY_MODE no_wal_writes); USE store; BEGIN")));
-  SONDE_RETURN_IF_ERROR(MakeTables(connection, source_stamp).Annotate("while making a pack"));
   return pack;
+}
+
+Result<std::unique_ptr<PackWriter>> PackWriter::Create(const std::string& path,
+                                                       int64_t source_stamp) {
+  SONDE_ASSIGN_OR_RETURN(auto pack, Attach(path));
+  SONDE_RETURN_IF_ERROR(MakeTables(*pack->connection_).Annotate("while making a pack"));
+  SONDE_RETURN_IF_ERROR(MakeInfo(*pack->connection_, source_stamp));
+  return pack;
+}
+
+Result<std::unique_ptr<PackWriter>> PackWriter::CreateForResults(const std::string& path,
+                                                                 int64_t source_stamp) {
+  SONDE_ASSIGN_OR_RETURN(auto pack, Attach(path));
+  SONDE_RETURN_IF_ERROR(MakeInfo(*pack->connection_, source_stamp));
+  return pack;
+}
+
+Result<std::unique_ptr<ResultAppender>> PackWriter::BeginResult(
+    const ResultInfo& result, const std::string& table, std::span<const ResultColumnInfo> leading) {
+  SONDE_RETURN_IF_ERROR(connection_->Execute(CreateResultSql(result, table, leading)));
+  std::vector<ResultColumnInfo> columns(leading.begin(), leading.end());
+  columns.insert(columns.end(), result.columns.begin(), result.columns.end());
+  return ResultAppender::Open(*connection_, table, std::move(columns));
 }
 
 Result<ChunkAppender*> PackWriter::AppenderOf(const char* table, size_t columns, bool packed) {
@@ -128,8 +151,8 @@ Status PackWriter::SetStamp(int64_t source_stamp) {
       Concat("UPDATE pack_info_ SET source_stamp = ", std::to_string(source_stamp)));
 }
 
-Status PackWriter::Publish() {
-  CHECK(!temporary_path_.empty(), "Publish once");
+Status PackWriter::WriteNames() {
+  if (names_.size() == 0) return {};
   using Names = RowTraits<NameRow>;
   SONDE_ASSIGN_OR_RETURN(ChunkAppender* const names,
                          AppenderOf(Names::kStored, Names::kColumns, Names::kPacked));
@@ -138,6 +161,12 @@ Status PackWriter::Publish() {
     names->Put(1, names_.Text(static_cast<int32_t>(id)));
     names->EndRow();
   }
+  return {};
+}
+
+Status PackWriter::Publish() {
+  CHECK(!temporary_path_.empty(), "Publish once");
+  SONDE_RETURN_IF_ERROR(WriteNames());
   for (auto& [table, appender] : appenders_) SONDE_RETURN_IF_ERROR(appender->Close());
   appenders_.clear();
   SONDE_RETURN_IF_ERROR(connection_->Execute("COMMIT; CHECKPOINT store; USE memory; DETACH store")

@@ -12,11 +12,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
+#include "store/made_tables.h"
 #include "store/name_pool.h"
+#include "store/result_info.h"
 #include "store/row_tables.h"
 
 namespace sonde::store {
@@ -31,6 +35,9 @@ class PackWriter {
  public:
   // `source_stamp`: what it is made from, for Store::source_stamp().
   static Result<std::unique_ptr<PackWriter>> Create(const std::string& path, int64_t source_stamp);
+  // Of results alone: without the tables of traces.
+  static Result<std::unique_ptr<PackWriter>> CreateForResults(const std::string& path,
+                                                              int64_t source_stamp);
   PackWriter(const PackWriter&) = delete;
   PackWriter& operator=(const PackWriter&) = delete;
   ~PackWriter();
@@ -39,14 +46,20 @@ class PackWriter {
   Status Add(int32_t place, const RowTables& tables);
   // Why a trace has no rows: in the table pack_failure_(place, code, message).
   Status AddFailure(int32_t place, const Status& why);
+  // A new table, to be closed before Publish().
+  Result<std::unique_ptr<ResultAppender>> BeginResult(const ResultInfo& result,
+                                                      const std::string& table,
+                                                      std::span<const ResultColumnInfo> leading);
   // Instead of that of Create().
   Status SetStamp(int64_t source_stamp);
   Status Publish();
 
  private:
   PackWriter() = default;
+  static Result<std::unique_ptr<PackWriter>> Attach(const std::string& path);
   template <class Row>
   Status AddTable(int32_t place, const RowTables& tables);
+  Status WriteNames();
   Result<internal::ChunkAppender*> AppenderOf(const char* table, size_t columns, bool packed);
 
   std::string path_;
