@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <set>
 
-#include "base/files.h"
+#include "base/golden_file.h"
 #include "recipes/registry.h"
 #include "store/schema.h"
 
@@ -42,14 +41,10 @@ TEST(Results, AreNamedAndExplained) {
   }
 }
 
-// docs/reference/results.md comes from the declarations; SONDE_UPDATE_GOLDEN=1 writes it again.
+// docs/reference/results.md comes from the declarations.
 TEST(Results, ReferencePageIsCurrent) {
-  const std::string path = std::string(SONDE_SOURCE_DIR) + "/docs/reference/results.md";
-  const std::string text = store::ResultsMarkdown(Results());
-  if (std::getenv("SONDE_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
-    ASSERT_TRUE(base::WriteFileAtomically(path, text).ok());
-  }
-  EXPECT_EQ(base::ReadFile(path).value_or(""), text) << "run with SONDE_UPDATE_GOLDEN=1";
+  base::ExpectCurrent(std::string(SONDE_SOURCE_DIR) + "/docs/reference/results.md",
+                      store::ResultsMarkdown(Results()));
 }
 
 }  // namespace
