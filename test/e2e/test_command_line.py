@@ -48,7 +48,7 @@ def test_version(run_sonde):
         (("run", "--profile-ranks", "-3", "--", "true"), ("--profile-ranks",)),
         (("run", "--profile-export-type", "xml", "--", "true"), ("text, db", "'xml'")),
         (("run", "--control", "http://0.0.0.0:80", "--", "true"), ("127.0.0.1",)),
-        (("doctor", "extra"), ("unexpected argument 'extra'",)),
+        (("query", "a", "b", "extra"), ("unexpected argument 'extra'",)),
     ],
 )
 def test_wrong_usage_is_status_2(run_sonde, one_error_line, words, parts):

@@ -1,16 +1,32 @@
 #include "base/host/csv_writer.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace sonde::base {
+
+namespace {
+
+// Digits, signs and the like: at worst a sum, which a spreadsheet may show.
+bool IsOfNumbers(std::string_view part) {
+  if (part.starts_with('+') || part.starts_with('-')) part.remove_prefix(1);
+  if (part == "inf" || part == "nan" || part == "Infinity" || part == "NaN") return true;
+  return part.find_first_not_of("0123456789.,eE%+- ") == std::string_view::npos;
+}
+
+}  // namespace
 
 bool RunsInSpreadsheet(std::string_view text) {
   if (text.size() < 2) return false;
   const bool is_signed = text[0] == '+' || text[0] == '-';
   if (!is_signed) return text[0] == '=' || text[0] == '@' || text[0] == '\t' || text[0] == '\r';
-  const std::string_view rest = text.substr(1);
-  if (rest == "inf" || rest == "nan" || rest == "Infinity" || rest == "NaN") return false;
-  return rest.find_first_not_of("0123456789.,eE%+- ") != std::string_view::npos;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(';', begin), text.size());
+    if (!IsOfNumbers(text.substr(begin, end - begin))) return true;
+    begin = end + 1;
+  }
+  return false;
 }
 
 void CsvWriter::ForeignText(std::string_view text) {

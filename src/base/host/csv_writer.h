@@ -20,7 +20,7 @@
 namespace sonde::base {
 
 // Whether a spreadsheet that opens the file would run the text: as a formula, or as a command that
-// such a formula may hold. Signs before numbers, percentages, inf and nan are none.
+// such a formula may hold. Signs before numbers, lists of them, percentages, inf and nan are none.
 bool RunsInSpreadsheet(std::string_view text);
 
 class CsvWriter {

@@ -29,11 +29,11 @@ TEST(CsvWriter, QuotesAsPythonDoes) {
 
 TEST(CsvWriter, DefusesWhatASpreadsheetWouldRun) {
   for (const char* text : {"=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "+cmd|'x'!A", "-2+cmd|'x'!A",
-                           "\t=1", "\r=1", "-HYPERLINK(\"http://x\")"}) {
+                           "\t=1", "\r=1", "-1;=x()", "-HYPERLINK(\"http://x\")"}) {
     EXPECT_TRUE(RunsInSpreadsheet(text)) << text;
   }
   for (const char* text : {"", "-", "=", "-1", "+1.5e-7", "-3.2%", "-inf", "-nan", "a=b",
-                           "aten::add", "1-2", "-1, -2", "'=1"}) {
+                           "aten::add", "1-2", "-1, -2", "-0.5;inf;-nan", "'=1"}) {
     EXPECT_FALSE(RunsInSpreadsheet(text)) << text;
   }
   CsvWriter csv(nullptr);

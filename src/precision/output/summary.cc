@@ -185,7 +185,7 @@ std::string_view AdviceOf(CauseKind kind) {
     case CauseKind::kArgument:
       return "Compare the configurations: the call got another number or text.";
     case CauseKind::kOperator:
-      return "Run this one call by itself: sonde probe reproduce writes a file that does.";
+      return "Run this one call by itself on both sides, with its tensors saved (task tensor).";
     case CauseKind::kCalls:
       return "Compare the two versions of the code around this place.";
     case CauseKind::kDtype:
