@@ -1,0 +1,262 @@
+// What one pair of rows says: a parameter, an input, a result.
+#include <algorithm>
+#include <cmath>
+
+#include "base/strings.h"
+#include "precision/cause/cause_search.h"
+#include "precision/cause/evidence.h"
+#include "precision/compare/pairing.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+
+// A weight that an optimizer has updated with rounded gradients.
+constexpr double kCarriedGrowth = 64;
+constexpr double kCarriedLimit = 0.01;
+
+bool IsScalarOfDevice(const DumpRow& row) { return row.name.ends_with(".device"); }
+
+}  // namespace
+
+bool CauseSearch::JudgeParameter(const AlignedCall& call, const Pair& pair) {
+  const Difference& difference = pair.difference;
+  if (difference.gap == Gap::kNumbers) {
+    const double norm = std::max(OperandOf(*pair.golden).norm, OperandOf(*pair.target).norm);
+    const double relative = norm > 0 ? difference.length / norm : 0;
+    if (options_.carried > 0 &&
+        relative <= std::max(kCarriedGrowth * options_.carried, kCarriedLimit)) {
+      Pass(relative, *pair.target);
+      return false;
+    }
+    if (OnlyStatisticsRound(*pair.target, *pair.golden) && StatisticsRoundEverywhere()) {
+      return false;
+    }
+  }
+  if (FindMovedCalls(call, pair)) return true;
+  std::string why = ChangeText(*pair.target, *pair.golden);
+  const DumpRow* const owner = pair.target->section == Section::kParameters
+                                   ? nullptr
+                                   : target_origins_.ParameterOf(*pair.target);
+  if (owner != nullptr) why += Concat("; it is ", owner->name);
+  Report(CauseKind::kWeight, call, &pair, std::move(why));
+  return true;
+}
+
+// Whether what a module got agrees in both runs; false where it is not recorded.
+bool CauseSearch::InputsAgree(std::string_view module) {
+  const int32_t target = target_origins_.Find(module);
+  const int32_t golden = golden_origins_.Find(module);
+  if (target == kNoCall || golden == kNoCall) return false;
+  std::vector<Pair> pairs;
+  const FirstCause kept = out_;
+  MeasureRows({target, golden}, &pairs);
+  out_ = kept;
+  size_t inputs = 0;
+  for (const Pair& pair : pairs) {
+    if (pair.target->section != Section::kInput || pair.target->kind != LeafKind::kTensor) continue;
+    ++inputs;
+    const Gap gap = pair.difference.gap;
+    if (gap == Gap::kNone) continue;
+    const Operand operand = OperandOf(*pair.golden);
+    if (gap != Gap::kNumbers ||
+        pair.difference.length > InputTolerance(operand, operand.unit, background_)) {
+      return false;
+    }
+  }
+  return inputs > 0;
+}
+
+// The innermost module around the call whose own inputs agree; empty: none, the value comes from
+// outside of all modules.
+std::string CauseSearch::InsideOf(const AlignedCall& call) {
+  if (construct_ == nullptr) return {};
+  std::string_view name = NameOf(target_, call.target);
+  for (int depth = 0; depth < 1000; ++depth) {
+    const ConstructEntry* const entry = construct_->Find(name);
+    if (entry == nullptr || entry->parent.empty()) return {};
+    name = entry->parent;
+    if (IsModuleName(name) && InputsAgree(name)) return std::string(name);
+  }
+  return {};
+}
+
+// A value that differs, and that no call before gave so: who made it?
+bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
+  const int32_t ours = target_origins_.Producer(*pair.target, call.target);
+  const int32_t theirs = golden_origins_.Producer(*pair.golden, call.golden);
+  const auto is_pair = [&](const AlignedCall& other) {
+    return other.target == ours && other.golden == theirs;
+  };
+  if (ours != kNoCall && theirs != kNoCall) {
+    if (std::any_of(alignment_.calls.begin(), alignment_.calls.end(), is_pair)) return false;
+    if (since_gap_ < kGapReach && ReportGap(call)) return true;
+    Report(CauseKind::kCalls, call, &pair,
+           Concat("the target takes what ", NameOf(target_, ours), " gave, the golden run what ",
+                  NameOf(golden_, theirs), " gave"));
+    return true;
+  }
+  if (since_gap_ < kGapReach && ReportGap(call)) return true;
+  const std::string inside = InsideOf(call);
+  if (!inside.empty()) {
+    out_.module = inside;
+    Report(CauseKind::kOperator, call, &pair,
+           Concat("computed in ", inside, " by code that records no call; its own inputs agree"));
+    return true;
+  }
+  Report(CauseKind::kInput, call, &pair,
+         target_.level() == "L0" && calls_ > 0
+             ? "no recorded call gave this value: it comes from outside, or from code around all "
+               "recorded modules (dump the level mix to tell)"
+             : "no recorded call before gave this value in both runs");
+  return true;
+}
+
+bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
+  const std::string_view api = NameOf(target_, call.target);
+  switch (pair.difference.gap) {
+    case Gap::kNone:
+    case Gap::kUnreadable:
+      return false;
+    case Gap::kDtype:
+    case Gap::kShape:
+      if (since_gap_ < kGapReach && pair.difference.gap == Gap::kShape && ReportGap(call)) {
+        return true;
+      }
+      Report(pair.difference.gap == Gap::kDtype ? CauseKind::kDtype : CauseKind::kShape, call,
+             &pair, "no call before differs in this");
+      return true;
+    case Gap::kValue:
+      if (IsScalarOfDevice(*pair.target)) return false;
+      Report(CauseKind::kArgument, call, &pair, "the call got another argument");
+      return true;
+    default:
+      break;
+  }
+  const bool weight = IsParameterPlace(*pair.target, api) &&
+                      (pair.target->section == Section::kParameters ||
+                       target_origins_.Producer(*pair.target, call.target) == kNoCall ||
+                       golden_origins_.Producer(*pair.golden, call.golden) == kNoCall);
+  if (weight) return JudgeParameter(call, pair);
+  if (pair.target->section == Section::kInput && api.ends_with(".forward") &&
+      target_origins_.ParameterOf(*pair.target) != nullptr) {
+    return JudgeParameter(call, pair);
+  }
+  if (pair.difference.gap == Gap::kNumbers) {
+    const Operand operand = OperandOf(*pair.golden);
+    const double unit = std::max(operand.unit, operand.is_tensor ? 0 : 0x1p-24);
+    const double scale = operand.is_tensor ? operand.norm : pair.golden->stats[kMax].AsDouble();
+    const double relative = scale != 0 ? pair.difference.length / std::fabs(scale) : 0;
+    Operand sized = operand;
+    sized.norm = std::fabs(scale);
+    if (pair.difference.length <= InputTolerance(sized, unit, background_)) {
+      if (relative < 1) Pass(relative, *pair.target);
+      return false;
+    }
+  }
+  if (pair.target->kind != LeafKind::kTensor) {
+    Report(CauseKind::kArgument, call, &pair, "the call got another argument");
+    return true;
+  }
+  return JudgeOrigin(call, pair);
+}
+
+void CauseSearch::AddForward(std::string_view golden_api, CallNumbers* numbers) {
+  for (const std::string_view word : {".backward", ".parameters_grad"}) {
+    const size_t at = golden_api.rfind(word);
+    if (at == std::string_view::npos) continue;
+    const std::string rest(golden_api.substr(at + word.size()));
+    const std::string path(golden_api.substr(0, at));
+    numbers->is_backward = true;
+    // Gradients of parameters: what comes in is what comes into the module.
+    if (word == ".parameters_grad") {
+      for (const DumpRow& row : RowsOf(golden_, golden_origins_.Find(path + ".backward" + rest))) {
+        if (row.section == Section::kInput) numbers->inputs.push_back(OperandOf(row));
+      }
+    }
+    for (const DumpRow& row : RowsOf(golden_, golden_origins_.Find(path + ".forward" + rest))) {
+      numbers->forward.push_back(OperandOf(row));
+    }
+  }
+}
+
+CallNumbers CauseSearch::NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs) {
+  CallNumbers out;
+  const std::string_view api = NameOf(golden_, call.golden);
+  out.family = FamilyOf(api);
+  out.relative = background_;
+  for (const Pair& pair : pairs) {
+    const Operand operand = OperandOf(*pair.golden);
+    out.unit = std::max({out.unit, operand.unit, OperandOf(*pair.target).unit});
+    if (IsResult(*pair.golden) || !operand.is_tensor) continue;
+    out.inputs.push_back(operand);
+    if (pair.difference.gap == Gap::kNumbers && operand.norm > 0) {
+      out.relative = std::max(out.relative, std::min(1.0, pair.difference.length / operand.norm));
+    }
+  }
+  AddForward(api, &out);
+  return out;
+}
+
+bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
+                               const std::vector<Pair>& pairs) {
+  const CallNumbers numbers = NumbersOf(call, pairs);
+  const Operand output = OperandOf(*pair.golden);
+  const Tolerance tolerance = ToleranceOf(numbers, output);
+  const double length = pair.difference.length;
+  const bool decided = !output.is_floating && numbers.relative > 0;
+  if (length <= tolerance.length || decided) {
+    // A place or truth value that rounding decides differently stands for nothing measurable.
+    const double relative =
+        decided || tolerance.scale == 0 ? background_ : length / tolerance.scale;
+    Pass(std::min(relative, 1.0), *pair.target);
+    return false;
+  }
+  const bool random = IsRandomApi(NameOf(target_, call.target));
+  Report(random ? CauseKind::kRandom : CauseKind::kOperator, call, &pair,
+         random ? std::string("random by design: set the seeds of both runs (seed_all)")
+                : Concat("what it got agrees, what it gave lies ", ShortNumber(length),
+                         pair.difference.is_lower_bound ? " or more apart" : " apart",
+                         "; rounding explains ", ShortNumber(tolerance.length), " (",
+                         std::to_string(static_cast<int64_t>(tolerance.terms)), " terms)"));
+  return true;
+}
+
+bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
+                              const std::vector<Pair>& pairs) {
+  const std::string_view api = NameOf(target_, call.target);
+  if (pair.difference.gap == Gap::kNone || IsUninitialisedApi(api)) {
+    if (pair.difference.gap == Gap::kNone) background_ *= kBackgroundDecay;
+    return false;
+  }
+  switch (pair.difference.gap) {
+    case Gap::kDtype:
+      Report(CauseKind::kDtype, call, &pair, "what the call got is of one type in both runs");
+      return true;
+    case Gap::kShape:
+      Report(CauseKind::kShape, call, &pair, "what the call got has one shape in both runs");
+      return true;
+    case Gap::kNotFinite: {
+      const bool mask = std::any_of(pairs.begin(), pairs.end(), [](const Pair& other) {
+        return !IsResult(*other.golden) && OperandOf(*other.golden).has_infinity;
+      });
+      Report(CauseKind::kNotFinite, call, &pair, NotFiniteText(*pair.target, *pair.golden, mask));
+      return true;
+    }
+    case Gap::kChecksum:
+      Report(
+          IsRandomApi(api) ? CauseKind::kRandom : CauseKind::kChecksum, call, &pair,
+          "what it got agrees; a checksum does not tell rounding from a fault (dump statistics)");
+      return true;
+    case Gap::kValue:
+      Report(CauseKind::kOperator, call, &pair, "what it got agrees, what it gave does not");
+      return true;
+    default:
+      return JudgeNumbers(call, pair, pairs);
+  }
+}
+
+// What a backward of a function gives are the gradients of its last node, whose order and shapes
+
+}  // namespace sonde::precision
