@@ -50,8 +50,8 @@ it.skipIf(data === "")("finds, selects and sums computed slices, and tells what 
     for (const text of await meanwhile.locator("dd").allInnerTexts())
       expect(ms(text)).toBeLessThanOrEqual(ms(longest) + 0.001);
 
-    const area = await page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get("window"));
-    expect(area).not.toBeNull();
+    const shown = () => page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get("window"));
+    await expect.poll(shown).not.toBeNull();
     await opened.go(`area=-1,4000000000000000;0:${FREE}&panel=area&drawer=1`);
     const totals = page.getByTestId("area-grid").locator(".grid-row").first().locator("span");
     const sum = gaps.reduce((a, b) => a + b, 0);

@@ -73,10 +73,11 @@ export function OpenPath({ onDone }: { onDone?: () => void }) {
         />
         <button type="submit">{t("open.do")}</button>
       </div>
-      <ul className="commands entries" data-testid="entries">
+      <ul className="commands entries" role="listbox" aria-label={t("open.path")} data-testid="entries">
         {entries.slice(0, 200).map((entry, i) => (
           <li
             key={entry.name}
+            role="option"
             aria-selected={i === current}
             onPointerDown={(event) => {
               event.preventDefault();
