@@ -53,7 +53,7 @@ std::string PythonOf(const std::vector<std::string>& command) {
   const std::string_view line =
       base::Trim(std::string_view(*script).substr(2, script->find('\n') - 2));
   const std::string_view last = line.substr(line.rfind(' ') + 1);  // behind "/usr/bin/env"
-  return base::BaseName(std::string(last)).starts_with("python") ? std::string(last) : "";
+  return base::BaseName(last).starts_with("python") ? std::string(last) : "";
 }
 
 Result<int> Examine(const Context& context, const DoctorOptions& options) {

@@ -32,9 +32,9 @@ constexpr std::string_view kTable = "result_";
 constexpr uint64_t kFileVersion = 1;
 
 constexpr store::ResultColumnInfo kLeading[] = {
-    {"trace", ResultType::kInt, "", store::kKeyOf("trace"), "number of the trace in the job"},
-    {"run", ResultType::kInt, "", store::kKeyOf("run"), "number of its run"},
-    {"rank", ResultType::kOpt, "", store::kKeyOf("rank"), "global rank of the trace"},
+    {"trace", ResultType::kInt, "", store::KeyOf("trace"), "number of the trace in the job"},
+    {"run", ResultType::kInt, "", store::KeyOf("run"), "number of its run"},
+    {"rank", ResultType::kOpt, "", store::KeyOf("rank"), "global rank of the trace"},
 };
 
 // But for those that the result has itself.

@@ -307,7 +307,7 @@ void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Compari
                                   pair.target.construct.get(),
                                   {.carried = follows ? before->second.rounding : 0});
   if (follows && before->second.differs) {
-    outcome->cause.evidence.push_back("an earlier step differs already: begin there");
+    outcome->cause.evidence.emplace_back("an earlier step differs already: begin there");
   }
   StepBefore& now = before_[task.rank];
   now = {task.step, std::max(now.rounding, outcome->cause.largest_relative),

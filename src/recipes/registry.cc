@@ -37,7 +37,7 @@ constexpr auto kRecipes = std::to_array<const Recipe*>({SONDE_RECIPES(SONDE_RECI
 #undef SONDE_RECIPE
 
 constexpr store::ResultColumnInfo kRank = {"rank", store::ResultType::kOpt, "",
-                                           store::kKeyOf("rank"), "global rank of the trace"};
+                                           store::KeyOf("rank"), "global rank of the trace"};
 
 class Made final : public store::MadeTables {
  public:

@@ -38,7 +38,7 @@ uint32_t InternTable::Find(std::string_view bytes) const {
 bool InternTable::HasRoom() {
   if (entries_.size() < entries_.capacity()) return true;
   const size_t next = std::max<size_t>(entries_.capacity() * 2, 64);
-  void* probe = ::operator new(next * sizeof(entries_[0]), std::nothrow);
+  void* probe = ::operator new(next * sizeof(std::string_view), std::nothrow);
   if (probe == nullptr) return false;
   ::operator delete(probe);
   entries_.reserve(next);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -21,6 +22,17 @@ std::string TableText(const sockaddr_in& name, bool mapped) {
   return text;
 }
 
+// Where the field begins that lies `count` behind the first; the end of the text where there is
+// none.
+const char* Field(const char* text, int count) {
+  text += std::strspn(text, " ");
+  while (count-- > 0) {
+    text += std::strcspn(text, " ");
+    text += std::strspn(text, " ");
+  }
+  return text;
+}
+
 // The user of the socket with these ends; -1 where the list has none. One that its program has
 // closed already has no file any more (inode 0), and counts as root's there: it is nobody's.
 long UserIn(const char* path, const std::string& local, const std::string& remote) {
@@ -32,10 +44,10 @@ long UserIn(const char* path, const std::string& local, const std::string& remot
   while (user < 0 && fgets(line, sizeof(line), file) != nullptr) {
     const char* at = std::strstr(line, ends.c_str());
     if (at == nullptr) continue;
-    long uid = 0;  // behind state, queues, timer and retransmissions
-    long inode = 0;
-    const int found = sscanf(at + ends.size(), "%*s %*s %*s %*s %ld %*s %ld", &uid, &inode);
-    if (found == 2 && inode != 0) user = uid;
+    // Behind state, queues, timer and retransmissions; the timeout lies between.
+    const char* const uid = Field(at + ends.size(), 4);
+    const char* const inode = Field(uid, 2);
+    if (std::strtol(inode, nullptr, 10) != 0) user = std::strtol(uid, nullptr, 10);
   }
   fclose(file);
   return user;

@@ -14,6 +14,7 @@
 #include <limits>
 #include <list>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/strings.h"
@@ -70,8 +71,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(tcp::socket socket, Shared& shared)
       : socket_(std::move(socket)), timer_(shared.network), shared_(shared) {
     ErrorCode ignored;
-    socket_.set_option(tcp::no_delay(true), ignored);
-    socket_.non_blocking(true, ignored);
+    std::ignore = socket_.set_option(tcp::no_delay(true), ignored);
+    std::ignore = socket_.non_blocking(true, ignored);
     const auto peer = socket_.remote_endpoint(ignored);
     if (!ignored) address_ = peer.address();
   }
@@ -90,7 +91,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     closed_ = true;
     ErrorCode ignored;
     timer_.cancel(ignored);
-    socket_.close(ignored);
+    std::ignore = socket_.close(ignored);
     Leave();
     std::erase(shared_.connections, shared_from_this());
   }
@@ -282,7 +283,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What is still coming is thrown away for a moment: closing at once would take the answer back.
   void Linger() {
     ErrorCode ignored;
-    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    std::ignore = socket_.shutdown(tcp::socket::shutdown_send, ignored);
     input_.clear();
     discarded_ = 0;
     waits_ = true;
@@ -340,7 +341,7 @@ Result<RequestHead> ParseHead(std::string_view text) {
   for (const auto& field : message) {
     const std::string name = base::ToLower(std::string(field.name_string()));
     std::string& value = head.headers[name];
-    if (!value.empty()) value += ",";
+    if (!value.empty()) value += ',';
     value += std::string(field.value());
     head.hosts += name == "host" ? 1 : 0;
   }
@@ -365,10 +366,10 @@ class HttpServer::Impl {
         resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error);
     if (!error && !found.empty()) {
       const tcp::endpoint endpoint = *found.begin();
-      acceptor_.open(endpoint.protocol(), error);
-      if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-      if (!error) acceptor_.bind(endpoint, error);
-      if (!error) acceptor_.listen(kBacklog, error);
+      std::ignore = acceptor_.open(endpoint.protocol(), error);
+      if (!error) std::ignore = acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+      if (!error) std::ignore = acceptor_.bind(endpoint, error);
+      if (!error) std::ignore = acceptor_.listen(kBacklog, error);
     }
     if (error || found.empty()) {
       return base::UnavailableError(Concat("cannot listen on ", options.host, " port ",
@@ -404,7 +405,7 @@ class HttpServer::Impl {
   void CloseAll() {
     shared_.stopping = true;
     ErrorCode ignored;
-    acceptor_.close(ignored);
+    std::ignore = acceptor_.close(ignored);
     const auto open = shared_.connections;
     for (const auto& connection : open) connection->Close();
   }
@@ -420,7 +421,7 @@ class HttpServer::Impl {
       return other->waits() && (!limits_machine || is_same(other));
     });
     if (oldest == all.end()) return false;
-    const auto closed = *oldest;
+    const auto closed = (*oldest)->shared_from_this();  // which takes it off the list
     closed->Close();
     return true;
   }

@@ -31,10 +31,12 @@ Result<HttpReply> Ask(Connect connect, const http::request<http::string_body>& r
   bool done = false;
   stream.expires_after(kConnectTime);
   connect(stream, [&](const ErrorCode& error) {
-    if ((failure = error)) return;
+    failure = error;
+    if (failure) return;
     stream.expires_after(std::chrono::seconds(seconds));
     http::async_write(stream, request, [&](const ErrorCode& written, size_t) {
-      if ((failure = written)) return;
+      failure = written;
+      if (failure) return;
       http::async_read(stream, buffer, parser, [&](const ErrorCode& read, size_t) {
         failure = read;
         done = !read;
@@ -88,8 +90,7 @@ Result<HttpReply> AskServer(const std::string& address, const std::string& metho
   if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
   asio::io_context context;
   ErrorCode error;
-  const auto found =
-      asio::ip::tcp::resolver(context).resolve(name, std::string(host.substr(colon + 1)), error);
+  const auto found = asio::ip::tcp::resolver(context).resolve(name, host.substr(colon + 1), error);
   if (error) {
     return base::UnavailableError(
         base::Concat("nobody answers at ", address, " (", error.message(), ")"));

@@ -109,7 +109,7 @@ constexpr std::string_view kSingleTraceTable =
 // As schema_check.h does it of a store that is opened by itself.
 Status CheckTables(Connection& connection, const std::string& path, const std::string& alias) {
   const std::string signature =
-      base::ReplaceAll(std::string(kSignatureQuery), "current_database()", Quoted(alias));
+      base::ReplaceAll(kSignatureQuery, "current_database()", Quoted(alias));
   SONDE_ASSIGN_OR_RETURN(
       const int64_t same,
       connection.Number(Concat("SELECT count(*) FROM (", signature, ") AS found(signature) ",

@@ -12,7 +12,7 @@ namespace sonde::store {
 namespace {
 
 #define SONDE_COLUMNS_SQUARES(C)                                 \
-  C(number, Int, "", kKeyOf("number"), "from 0")                 \
+  C(number, Int, "", KeyOf("number"), "from 0")                  \
   C(square, Double, "", kLess, "its square")                     \
   C(word, Text, "", kLabel, "even or odd")                       \
   C(half, Opt, "", kNeither, "NULL where it is no whole number") \
@@ -120,7 +120,7 @@ TEST_F(MadeTablesTest, UsersSeeThemToo) {
 }
 
 TEST_F(MadeTablesTest, ResultsAreAppendedBehindLeadingColumns) {
-  const ResultColumnInfo rank = {"rank", ResultType::kInt, "", kKeyOf("rank"), "global rank"};
+  const ResultColumnInfo rank = {"rank", ResultType::kInt, "", KeyOf("rank"), "global rank"};
   auto made = Store::Create(folder_.File("job.duckdb"));
   ASSERT_TRUE(made.ok()) << made.status().message();
   auto transaction = (*made)->Begin();

@@ -2,12 +2,12 @@
 // columns, types, units, roles, meaning. From the declaration come the row struct, the SQL table,
 // every file format, the schema page and the messages of the server.
 //
-//   #define SONDE_COLUMNS_GAP(C) C(device_id, Int, "", kKeyOf("device"), "number of the device")
+//   #define SONDE_COLUMNS_GAP(C) C(device_id, Int, "", KeyOf("device"), "number of the device")
 //   SONDE_RESULT(GapRow, kGaps, "gap", SONDE_COLUMNS_GAP, "moments without work")
 //
 // Types: Int; Opt (Int; -1 inside, NULL for readers: unknown); Double; Text (a view that needs to
 // live until the row is written) and OptText (NULL where empty). A unit stands in the name, too
-// (`_ns`, `_us2`, `_bytes`, `_percent`). Roles: kKeyOf(space) tells rows apart, and rows of two
+// (`_ns`, `_us2`, `_bytes`, `_percent`). Roles: KeyOf(space) tells rows apart, and rows of two
 // results whose keys of one space are equal speak of the same thing; measures are kLess, kMore
 // (which is better) or kNeither; kLabel is all else. Pure, any thread.
 #pragma once
@@ -27,7 +27,7 @@ struct ResultRole {
   std::string_view better;  // of a measure: less, more or ""
   std::string_view space;   // of a key
 };
-constexpr ResultRole kKeyOf(std::string_view space) { return {"key", "", space}; }
+constexpr ResultRole KeyOf(std::string_view space) { return {"key", "", space}; }
 inline constexpr ResultRole kLess = {"measure", "less", ""};
 inline constexpr ResultRole kMore = {"measure", "more", ""};
 inline constexpr ResultRole kNeither = {"measure", "", ""};

@@ -39,13 +39,13 @@ FirstCause Cause(const std::string& target, const std::string& golden, const std
                         {.carried = carried});
 }
 
-const std::string kX = Values("2.0", "5.0");
-const std::string kWeight = Values("0.5", "3.0");
-const std::string kY = Values("3.0", "7.0");
-const std::string kZ = Values("4.0", "9.0");
+std::string X() { return Values("2.0", "5.0"); }
+std::string Weight() { return Values("0.5", "3.0"); }
+std::string Y() { return Values("3.0", "7.0"); }
+std::string Z() { return Values("4.0", "9.0"); }
 
 std::string Linear(const std::string& weight, const std::string& output, int number = 0) {
-  return Api(Concat("Functional.linear.", std::to_string(number), ".forward"), kX + "," + weight,
+  return Api(Concat("Functional.linear.", std::to_string(number), ".forward"), X() + "," + weight,
              output);
 }
 
@@ -54,7 +54,7 @@ TEST(FirstCauseTest, AWeightIsNamedBeforeWhatComesOfIt) {
   const FirstCause cause =
       Cause(Linear(other, Values("3.1", "7.5")) + "," +
                 Api("Torch.tanh.0.forward", Values("3.1", "7.5"), Values("9.0", "30.0")),
-            Linear(kWeight, kY) + "," + Api("Torch.tanh.0.forward", kY, kZ));
+            Linear(Weight(), Y()) + "," + Api("Torch.tanh.0.forward", Y(), Z()));
   EXPECT_EQ(cause.kind, CauseKind::kWeight);
   EXPECT_EQ(cause.place, "Functional.linear.0.forward.input.1");
   EXPECT_NE(cause.evidence[0].find("Max 0.75"), std::string::npos) << cause.evidence[0];
@@ -63,46 +63,47 @@ TEST(FirstCauseTest, AWeightIsNamedBeforeWhatComesOfIt) {
 
 TEST(FirstCauseTest, AParameterIsNotComputedSoItMayNotEvenRound) {
   const std::string other = Values("0.5", "3.0000002");
-  EXPECT_EQ(Cause(Linear(other, kY), Linear(kWeight, kY)).kind, CauseKind::kWeight);
+  EXPECT_EQ(Cause(Linear(other, Y()), Linear(Weight(), Y())).kind, CauseKind::kWeight);
   // Of a later step, after gradients that differed by rounding, it may.
-  EXPECT_EQ(Cause(Linear(other, kY), Linear(kWeight, kY), "", 1e-6).kind, CauseKind::kRounding);
+  EXPECT_EQ(Cause(Linear(other, Y()), Linear(Weight(), Y()), "", 1e-6).kind, CauseKind::kRounding);
 }
 
 TEST(FirstCauseTest, RoundingGrowsWithTypeAndLengthAndIsNoFinding) {
   const FirstCause cause =
-      Cause(Linear(kWeight, Values("3.000001", "7.000002")), Linear(kWeight, kY));
+      Cause(Linear(Weight(), Values("3.000001", "7.000002")), Linear(Weight(), Y()));
   EXPECT_EQ(cause.kind, CauseKind::kRounding);
   EXPECT_GT(cause.largest_relative, 1e-8);
   EXPECT_LT(cause.largest_relative, 1e-5);
-  EXPECT_EQ(Cause(Linear(kWeight, Values("3.01", "7.02")), Linear(kWeight, kY)).kind,
+  EXPECT_EQ(Cause(Linear(Weight(), Values("3.01", "7.02")), Linear(Weight(), Y())).kind,
             CauseKind::kOperator);
   const auto half = [](const char* norm) {
-    return Api("Functional.linear.0.forward", kX + "," + kWeight,
+    return Api("Functional.linear.0.forward", X() + "," + Weight(),
                Values("3.0", norm, "torch.bfloat16"));
   };
   EXPECT_EQ(Cause(half("7.02"), half("7.0")).kind, CauseKind::kRounding);
 }
 
 TEST(FirstCauseTest, NothingDiffers) {
-  const FirstCause cause = Cause(Linear(kWeight, kY), Linear(kWeight, kY));
+  const FirstCause cause = Cause(Linear(Weight(), Y()), Linear(Weight(), Y()));
   EXPECT_EQ(cause.kind, CauseKind::kIdentical);
   EXPECT_EQ(cause.exact, cause.values);
   EXPECT_FALSE(cause.IsFinding());
 }
 
 TEST(FirstCauseTest, CallsThatOneRunLacks) {
-  const std::string end = Api("Torch.tanh.0.forward", kZ, kX);
-  const std::string other_end = Api("Torch.tanh.0.forward", kY, Values("1.0", "2.0"));
-  const std::string gelu = Api("Functional.gelu.0.forward", kY, kZ);
-  const FirstCause cause =
-      Cause(Linear(kWeight, kY) + "," + other_end, Linear(kWeight, kY) + "," + gelu + "," + end);
+  const std::string end = Api("Torch.tanh.0.forward", Z(), X());
+  const std::string other_end = Api("Torch.tanh.0.forward", Y(), Values("1.0", "2.0"));
+  const std::string gelu = Api("Functional.gelu.0.forward", Y(), Z());
+  const FirstCause cause = Cause(Linear(Weight(), Y()) + "," + other_end,
+                                 Linear(Weight(), Y()) + "," + gelu + "," + end);
   EXPECT_EQ(cause.kind, CauseKind::kCalls);
   EXPECT_EQ(cause.place, "Functional.gelu.0.forward");
   // What makes no difference to any value behind it is none.
-  const std::string same = Api("Functional.gelu.0.forward", kY, kY);
-  const std::string tanh = Api("Torch.tanh.0.forward", kY, kX);
+  const std::string same = Api("Functional.gelu.0.forward", Y(), Y());
+  const std::string tanh = Api("Torch.tanh.0.forward", Y(), X());
   EXPECT_EQ(
-      Cause(Linear(kWeight, kY) + "," + tanh, Linear(kWeight, kY) + "," + same + "," + tanh).kind,
+      Cause(Linear(Weight(), Y()) + "," + tanh, Linear(Weight(), Y()) + "," + same + "," + tanh)
+          .kind,
       CauseKind::kIdentical);
 }
 
@@ -110,8 +111,8 @@ TEST(FirstCauseTest, ASkippedLayerIsKnownByTheWeightsBehindIt) {
   const std::string second = Values("0.6", "2.0");
   const std::string third = Values("0.7", "2.5");
   const FirstCause cause =
-      Cause(Linear(kWeight, kX, 0) + "," + Linear(third, kX, 1),
-            Linear(kWeight, kX, 0) + "," + Linear(second, kX, 1) + "," + Linear(third, kX, 2));
+      Cause(Linear(Weight(), X(), 0) + "," + Linear(third, X(), 1),
+            Linear(Weight(), X(), 0) + "," + Linear(second, X(), 1) + "," + Linear(third, X(), 2));
   EXPECT_EQ(cause.kind, CauseKind::kCalls);
   EXPECT_NE(cause.evidence[2].find("up to Functional.linear.2.forward"), std::string::npos)
       << cause.evidence[2];
@@ -119,12 +120,12 @@ TEST(FirstCauseTest, ASkippedLayerIsKnownByTheWeightsBehindIt) {
 
 TEST(FirstCauseTest, NanIsBornInTheSoftmaxAndNotInItsMask) {
   const std::string masked = Values("2.0", "Infinity", "torch.float32", "-Infinity");
-  const std::string mask = Api("Tensor.masked_fill.0.forward", kX, masked);
+  const std::string mask = Api("Tensor.masked_fill.0.forward", X(), masked);
   const std::string nan = Values("NaN", "NaN", "torch.float32", "NaN");
   const FirstCause cause = Cause(mask + "," + Api("Functional.softmax.0.forward", masked, nan) +
                                      "," + Api("Torch.matmul.0.forward", nan, nan),
-                                 mask + "," + Api("Functional.softmax.0.forward", masked, kY) +
-                                     "," + Api("Torch.matmul.0.forward", kY, kZ));
+                                 mask + "," + Api("Functional.softmax.0.forward", masked, Y()) +
+                                     "," + Api("Torch.matmul.0.forward", Y(), Z()));
   EXPECT_EQ(cause.kind, CauseKind::kNotFinite);
   EXPECT_EQ(cause.place, "Functional.softmax.0.forward.output.0");
   EXPECT_NE(cause.evidence[2].find("are a mask"), std::string::npos) << cause.evidence[2];
@@ -132,19 +133,21 @@ TEST(FirstCauseTest, NanIsBornInTheSoftmaxAndNotInItsMask) {
 
 TEST(FirstCauseTest, TypesArgumentsAndShapes) {
   const std::string half = Values("2.0", "5.0", "torch.float16");
-  EXPECT_EQ(Cause(Api("Torch.tanh.0.forward", half, kY), Api("Torch.tanh.0.forward", kX, kY)).kind,
-            CauseKind::kDtype);
+  EXPECT_EQ(
+      Cause(Api("Torch.tanh.0.forward", half, Y()), Api("Torch.tanh.0.forward", X(), Y())).kind,
+      CauseKind::kDtype);
   const auto scaled = [](const char* by) {
-    return Api("Torch.mul.0.forward", Concat(kX, R"(, {"type": "float", "value": )", by, "}"), kY);
+    return Api("Torch.mul.0.forward", Concat(X(), R"(, {"type": "float", "value": )", by, "}"),
+               Y());
   };
   EXPECT_EQ(Cause(scaled("8.0"), scaled("2.5")).kind, CauseKind::kArgument);
 }
 
 TEST(FirstCauseTest, CodeOfAModuleThatRecordsNoCall) {
   const auto run = [](const std::string& between) {
-    return Api("Module.a.q.Linear.forward.0", kX, kY) + "," +
-           Api("Module.a.o.Linear.forward.0", between, kZ) + "," +
-           Api("Module.a.Attention.forward.0", kX, kZ);
+    return Api("Module.a.q.Linear.forward.0", X(), Y()) + "," +
+           Api("Module.a.o.Linear.forward.0", between, Z()) + "," +
+           Api("Module.a.Attention.forward.0", X(), Z());
   };
   const std::string tree =
       R"("Module.a.q.Linear.forward.0": "Module.a.Attention.forward.0",
@@ -162,11 +165,11 @@ TEST(FirstCauseTest, NoGradientAndZerosAreOne) {
       R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [8, 8], "Max": 0.0, "Min": 0.0,)",
       R"( "Mean": 0.0, "Norm": 0.0, "requires_grad": false})");
   const auto run = [](const std::string& gradient) {
-    return Concat(R"("Torch.split.0.backward": {"input": [)", gradient, R"(], "output": [)", kX,
+    return Concat(R"("Torch.split.0.backward": {"input": [)", gradient, R"(], "output": [)", X(),
                   "]}");
   };
   EXPECT_EQ(Cause(run("null"), run(zeros)).kind, CauseKind::kIdentical);
-  EXPECT_EQ(Cause(run("null"), run(kX)).kind, CauseKind::kArgument);
+  EXPECT_EQ(Cause(run("null"), run(X())).kind, CauseKind::kArgument);
 }
 
 TEST(FirstCauseTest, ChecksumsGiveThePlaceAndNotTheSize) {

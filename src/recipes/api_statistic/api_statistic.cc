@@ -95,7 +95,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kApiStatisticRecipe;
-const Recipe kApiStatisticRecipe = {
+constexpr Recipe kApiStatisticRecipe = {
     &kApiStatistic,
     Reads<store::SliceRow, store::ApiCallRow, store::DeviceTaskRow, store::CommunicationOpRow>()
         .WithBounds(),

@@ -17,14 +17,14 @@
 
 namespace sonde::recipes {
 
-#define SONDE_COLUMNS_API_STATISTIC(C)                                                       \
-  C(level, Text, "", kKeyOf("api_level"), "layer of the interface: acl, node, runtime, ...") \
-  C(name, Text, "", kKeyOf("api"), "of the call")                                            \
-  C(count, Int, "", kNeither, "calls")                                                       \
-  C(total_ns, Int, "ns", kLess, "sum of their durations")                                    \
-  C(average_ns, Int, "ns", kLess, "mean, rounded")                                           \
-  C(min_ns, Int, "ns", kLess, "shortest")                                                    \
-  C(max_ns, Int, "ns", kLess, "longest")                                                     \
+#define SONDE_COLUMNS_API_STATISTIC(C)                                                      \
+  C(level, Text, "", KeyOf("api_level"), "layer of the interface: acl, node, runtime, ...") \
+  C(name, Text, "", KeyOf("api"), "of the call")                                            \
+  C(count, Int, "", kNeither, "calls")                                                      \
+  C(total_ns, Int, "ns", kLess, "sum of their durations")                                   \
+  C(average_ns, Int, "ns", kLess, "mean, rounded")                                          \
+  C(min_ns, Int, "ns", kLess, "shortest")                                                   \
+  C(max_ns, Int, "ns", kLess, "longest")                                                    \
   C(variance_us2, Double, "us2", kLess, "variance of the durations")
 SONDE_RESULT(ApiStatisticRow, kApiStatistic, "api_statistic", SONDE_COLUMNS_API_STATISTIC,
              "calls of the host's interface by layer and name")

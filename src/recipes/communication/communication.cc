@@ -157,16 +157,16 @@ std::vector<CommunicationStep> Communication(const DeviceView& view) {
 
 namespace {
 
-#define SONDE_COLUMNS_COMMUNICATION(C)                                                           \
-  C(step_id, Opt, "", kKeyOf("step"), "step that holds its begin; NULL: the trace has no steps") \
-  C(name, Text, "", kKeyOf("communication"), "of the operation, with its number in its group")   \
-  C(group_name, Text, "", kKeyOf("communicator"), "communicator")                                \
-  C(elapse_ns, Int, "ns", kLess, "from begin to end")                                            \
-  C(transit_ns, Int, "ns", kLess, "transferring; all of it where the parts are not known")       \
-  C(wait_ns, Int, "ns", kLess, "waiting for other ranks")                                        \
-  C(idle_ns, Int, "ns", kLess, "rest of the duration")                                           \
-  C(size_bytes, Int, "bytes", kNeither,                                                          \
-    "sent to other ranks; computed from the payload where "                                      \
+#define SONDE_COLUMNS_COMMUNICATION(C)                                                          \
+  C(step_id, Opt, "", KeyOf("step"), "step that holds its begin; NULL: the trace has no steps") \
+  C(name, Text, "", KeyOf("communication"), "of the operation, with its number in its group")   \
+  C(group_name, Text, "", KeyOf("communicator"), "communicator")                                \
+  C(elapse_ns, Int, "ns", kLess, "from begin to end")                                           \
+  C(transit_ns, Int, "ns", kLess, "transferring; all of it where the parts are not known")      \
+  C(wait_ns, Int, "ns", kLess, "waiting for other ranks")                                       \
+  C(idle_ns, Int, "ns", kLess, "rest of the duration")                                          \
+  C(size_bytes, Int, "bytes", kNeither,                                                         \
+    "sent to other ranks; computed from the payload where "                                     \
     "transfers were not measured")
 SONDE_RESULT(CommunicationRecord, kCommunication, "communication", SONDE_COLUMNS_COMMUNICATION,
              "a communication operation with its times")
@@ -186,7 +186,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kCommunicationRecipe;
-const Recipe kCommunicationRecipe = {
+constexpr Recipe kCommunicationRecipe = {
     &kCommunication,
     Reads<store::CommunicationOpRow, store::CommunicationTransitRow, store::StepRow,
           store::CommunicationGroupRow>()

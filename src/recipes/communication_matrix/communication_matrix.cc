@@ -138,14 +138,14 @@ std::vector<MatrixEntry> CommunicationMatrix(const DeviceView& view,
 
 namespace {
 
-#define SONDE_COLUMNS_MATRIX(C)                                                                    \
-  C(step_id, Opt, "", kKeyOf("step"), "step that holds the begin; NULL: the trace has no steps")   \
-  C(name, Text, "", kKeyOf("matrix"), "kind of operation and which of them: allreduce-total, ...") \
-  C(src_rank, Int, "", kKeyOf("group_rank"), "from, number in the group")                          \
-  C(dst_rank, Int, "", kKeyOf("group_rank"), "to, number in the group")                            \
-  C(transport, Text, "", kKeyOf("transport"), "HCCS, RDMA, PCIE, SDMA, SIO, LOCAL")                \
-  C(size_bytes, Int, "bytes", kNeither, "transferred")                                             \
-  C(time_ns, Int, "ns", kLess, "of the transfers")                                                 \
+#define SONDE_COLUMNS_MATRIX(C)                                                                   \
+  C(step_id, Opt, "", KeyOf("step"), "step that holds the begin; NULL: the trace has no steps")   \
+  C(name, Text, "", KeyOf("matrix"), "kind of operation and which of them: allreduce-total, ...") \
+  C(src_rank, Int, "", KeyOf("group_rank"), "from, number in the group")                          \
+  C(dst_rank, Int, "", KeyOf("group_rank"), "to, number in the group")                            \
+  C(transport, Text, "", KeyOf("transport"), "HCCS, RDMA, PCIE, SDMA, SIO, LOCAL")                \
+  C(size_bytes, Int, "bytes", kNeither, "transferred")                                            \
+  C(time_ns, Int, "ns", kLess, "of the transfers")                                                \
   C(op_name, Text, "", kLabel, "operation; empty for a total")
 SONDE_RESULT(MatrixRecord, kCommunicationMatrix, "communication_matrix", SONDE_COLUMNS_MATRIX,
              "traffic over a link between two ranks by kind of operation")
@@ -171,7 +171,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kCommunicationMatrixRecipe;
-const Recipe kCommunicationMatrixRecipe = {
+constexpr Recipe kCommunicationMatrixRecipe = {
     &kCommunicationMatrix,
     Reads<store::CommunicationOpRow, store::CommunicationTransitRow, store::StepRow,
           store::CommunicationGroupRow>()

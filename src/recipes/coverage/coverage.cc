@@ -91,9 +91,10 @@ std::vector<CoverageRow> Coverage(const DeviceView& view) {
 }
 
 extern const Recipe kCoverageRecipe;
-const Recipe kCoverageRecipe = {&kCoverage,
-                                Reads<store::SliceRow, store::DeviceTaskRow, store::FrameworkOpRow,
-                                      store::FlowRow, store::StepRow, store::RequestRow>(),
-                                &Run};
+constexpr Recipe kCoverageRecipe = {
+    &kCoverage,
+    Reads<store::SliceRow, store::DeviceTaskRow, store::FrameworkOpRow, store::FlowRow,
+          store::StepRow, store::RequestRow>(),
+    &Run};
 
 }  // namespace sonde::recipes

@@ -19,7 +19,7 @@
 namespace sonde::recipes {
 
 #define SONDE_COLUMNS_COVERAGE(C)                                                          \
-  C(what, Text, "", kKeyOf("coverage"),                                                    \
+  C(what, Text, "", KeyOf("coverage"),                                                     \
     "records, slices, device_time, device_tasks, backward or requests; see "               \
     "docs/how-to/read-findings.md")                                                        \
   C(covered, Int, "", kMore, "how much of it the analyses speak for; nanoseconds of time") \

@@ -16,15 +16,15 @@
 namespace sonde::recipes {
 namespace {
 
-#define SONDE_COLUMNS_DEVICE_GAPS(C)                                                          \
-  C(device_id, Int, "", kKeyOf("device"), "number of the device")                             \
-  C(start_ns, Int, "ns", kLabel, "end of the work before, of the Unix epoch")                 \
-  C(dur_ns, Int, "ns", kLess, "until the next work")                                          \
-  C(next_task, Text, "", kKeyOf("kernel"), "first task behind it; empty: a communication")    \
-  C(tid, Opt, "", kKeyOf("tid"), "thread that launched it; NULL: unknown")                    \
-  C(host_busy_ns, Opt, "ns", kNeither, "of the gap, in which something ran on that thread")   \
-  C(doing, OptText, "", kKeyOf("operator"), "what that thread was at for half of it or more") \
-  C(doing_slice_id, Opt, "", kKeyOf("slice"), "the slice of it")
+#define SONDE_COLUMNS_DEVICE_GAPS(C)                                                         \
+  C(device_id, Int, "", KeyOf("device"), "number of the device")                             \
+  C(start_ns, Int, "ns", kLabel, "end of the work before, of the Unix epoch")                \
+  C(dur_ns, Int, "ns", kLess, "until the next work")                                         \
+  C(next_task, Text, "", KeyOf("kernel"), "first task behind it; empty: a communication")    \
+  C(tid, Opt, "", KeyOf("tid"), "thread that launched it; NULL: unknown")                    \
+  C(host_busy_ns, Opt, "ns", kNeither, "of the gap, in which something ran on that thread")  \
+  C(doing, OptText, "", KeyOf("operator"), "what that thread was at for half of it or more") \
+  C(doing_slice_id, Opt, "", KeyOf("slice"), "the slice of it")
 SONDE_RESULT(DeviceGapRow, kDeviceGaps, "device_gaps", SONDE_COLUMNS_DEVICE_GAPS,
              "one of the longest times in which a device had nothing to do")
 
@@ -116,7 +116,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kDeviceGapsRecipe;
-const Recipe kDeviceGapsRecipe = {
+constexpr Recipe kDeviceGapsRecipe = {
     &kDeviceGaps,
     Reads<store::SliceRow, store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>()
         .WithDeviceTimes(),

@@ -160,6 +160,6 @@ std::vector<Finding> FindingsOf(const DeviceView& view) {
 }
 
 extern const Recipe kFindingRecipe;
-const Recipe kFindingRecipe = {&kFinding, kFindingNeeds, &Run};
+constexpr Recipe kFindingRecipe = {&kFinding, kFindingNeeds, &Run};
 
 }  // namespace sonde::recipes

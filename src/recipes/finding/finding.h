@@ -45,19 +45,19 @@ struct Finding {
   std::string evidence;  // statement whose rows show it
 };
 
-#define SONDE_COLUMNS_FINDING(C)                                                          \
-  C(rule, Text, "", kKeyOf("rule"), "what found it")                                      \
-  C(severity, Text, "", kLabel, "error, warning or info")                                 \
-  C(confidence, Double, "", kLabel, "0 to 1; 1: it was counted and not concluded")        \
-  C(rank, Opt, "", kKeyOf("rank"), "rank that it is about")                               \
-  C(step_id, Opt, "", kKeyOf("step"), "step that it is about")                            \
-  C(subject, Text, "", kKeyOf("subject"), "what it is about: a code, a request, a share") \
-  C(value, Double, "", kNeither, "what was measured, in the unit of the row")             \
-  C(unit, Text, "", kLabel, "of value and limit")                                         \
-  C(limit_value, Double, "", kLabel, "from which on the rule speaks")                     \
-  C(text_key, Text, "", kLabel, "of its text in src/recipes/finding/texts.inc")           \
-  C(arguments, Text, "", kLabel, "what the text is filled with, a JSON list")             \
-  C(evidence, OptText, "", kLabel, "statement whose rows show it")                        \
+#define SONDE_COLUMNS_FINDING(C)                                                         \
+  C(rule, Text, "", KeyOf("rule"), "what found it")                                      \
+  C(severity, Text, "", kLabel, "error, warning or info")                                \
+  C(confidence, Double, "", kLabel, "0 to 1; 1: it was counted and not concluded")       \
+  C(rank, Opt, "", KeyOf("rank"), "rank that it is about")                               \
+  C(step_id, Opt, "", KeyOf("step"), "step that it is about")                            \
+  C(subject, Text, "", KeyOf("subject"), "what it is about: a code, a request, a share") \
+  C(value, Double, "", kNeither, "what was measured, in the unit of the row")            \
+  C(unit, Text, "", kLabel, "of value and limit")                                        \
+  C(limit_value, Double, "", kLabel, "from which on the rule speaks")                    \
+  C(text_key, Text, "", kLabel, "of its text in src/recipes/finding/texts.inc")          \
+  C(arguments, Text, "", kLabel, "what the text is filled with, a JSON list")            \
+  C(evidence, OptText, "", kLabel, "statement whose rows show it")                       \
   C(message, Text, "", kLabel, "the text in English")
 SONDE_RESULT(FindingRow, kFinding, "finding", SONDE_COLUMNS_FINDING,
              "something that an analysis has to say in words")

@@ -67,12 +67,12 @@ std::vector<KernelRow> KernelDetails(const DeviceView& view) {
 
 namespace {
 
-#define SONDE_COLUMNS_KERNEL_DETAILS(C)                                              \
-  C(name, Text, "", kKeyOf("kernel"), "of the task or communication operation")      \
-  C(type, Text, "", kKeyOf("op_type"), "type of the operator")                       \
-  C(core, Text, "", kKeyOf("core"), "AI_CORE, CPU, COMMUNICATION, ...: what ran it") \
-  C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")                         \
-  C(dur_ns, Int, "ns", kLess, "duration")                                            \
+#define SONDE_COLUMNS_KERNEL_DETAILS(C)                                             \
+  C(name, Text, "", KeyOf("kernel"), "of the task or communication operation")      \
+  C(type, Text, "", KeyOf("op_type"), "type of the operator")                       \
+  C(core, Text, "", KeyOf("core"), "AI_CORE, CPU, COMMUNICATION, ...: what ran it") \
+  C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")                        \
+  C(dur_ns, Int, "ns", kLess, "duration")                                           \
   C(wait_ns, Int, "ns", kLess, "between the end of the one before on the device and its begin")
 SONDE_RESULT(KernelRecord, kKernelDetails, "kernel_details", SONDE_COLUMNS_KERNEL_DETAILS,
              "a device task or communication operation")
@@ -100,7 +100,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kKernelDetailsRecipe;
-const Recipe kKernelDetailsRecipe = {
+constexpr Recipe kKernelDetailsRecipe = {
     &kKernelDetails, Reads<store::DeviceTaskRow, store::CommunicationOpRow>().WithBounds(), &Run};
 
 }  // namespace sonde::recipes

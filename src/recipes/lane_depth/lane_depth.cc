@@ -71,8 +71,8 @@ std::vector<int32_t> LaneDepths(const TraceData& data) {
 
 namespace {
 
-#define SONDE_COLUMNS_LANE_DEPTH(C)                  \
-  C(slice_id, Int, "", kKeyOf("slice"), "the slice") \
+#define SONDE_COLUMNS_LANE_DEPTH(C)                 \
+  C(slice_id, Int, "", KeyOf("slice"), "the slice") \
   C(depth, Int, "", kLabel, "row of its lane, 0 on top")
 SONDE_RESULT(LaneDepthRecord, kLaneDepth, "lane_depth", SONDE_COLUMNS_LANE_DEPTH,
              "the row of its lane on which a timeline draws a slice")
@@ -87,7 +87,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kLaneDepthRecipe;
-const Recipe kLaneDepthRecipe = {&kLaneDepth,
-                                 Reads<store::SliceRow, store::ApiCallRow>().WithBounds(), &Run};
+constexpr Recipe kLaneDepthRecipe = {
+    &kLaneDepth, Reads<store::SliceRow, store::ApiCallRow>().WithBounds(), &Run};
 
 }  // namespace sonde::recipes

@@ -94,13 +94,13 @@ namespace {
 
 #define SONDE_COLUMNS_MEMORY_RECORD(C)                                                        \
   C(time_ns, Int, "ns", kLabel, "of the Unix epoch")                                          \
-  C(device, Text, "", kKeyOf("memory_device"), "CPU, NPU:0, ...")                             \
+  C(device, Text, "", KeyOf("memory_device"), "CPU, NPU:0, ...")                              \
   C(size_bytes, Int, "bytes", kNeither, "allocated; negative: released")                      \
   C(total_allocated_bytes, Opt, "bytes", kLess, "afterwards; NULL: not told")                 \
   C(total_reserved_bytes, Opt, "bytes", kLess, "afterwards, with what the allocator keeps")   \
   C(total_active_bytes, Opt, "bytes", kLess, "afterwards, with what other streams still use") \
-  C(owner, Text, "", kKeyOf("operator"), "operator that asked for it, may be empty")          \
-  C(component, Text, "", kKeyOf("component"), "who manages it: PTA, GE, APP, ...")
+  C(owner, Text, "", KeyOf("operator"), "operator that asked for it, may be empty")           \
+  C(component, Text, "", KeyOf("component"), "who manages it: PTA, GE, APP, ...")
 SONDE_RESULT(MemoryEventRecord, kMemoryRecord, "memory_record", SONDE_COLUMNS_MEMORY_RECORD,
              "an allocation or release with the totals after it")
 
@@ -124,7 +124,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kMemoryRecordRecipe;
-const Recipe kMemoryRecordRecipe = {&kMemoryRecord, Reads<store::SliceRow, store::MemoryEventRow>(),
-                                    &Run};
+constexpr Recipe kMemoryRecordRecipe = {&kMemoryRecord,
+                                        Reads<store::SliceRow, store::MemoryEventRow>(), &Run};
 
 }  // namespace sonde::recipes

@@ -83,9 +83,9 @@ std::vector<MemorySummaryRow> MemorySummary(const TraceData& data) {
 namespace {
 
 #define SONDE_COLUMNS_MEMORY_SUMMARY(C)                                                        \
-  C(pid, Int, "", kKeyOf("pid"), "process, number of the operating system")                    \
-  C(device, Text, "", kKeyOf("memory_device"), "CPU, NPU:0, ...")                              \
-  C(component, Text, "", kKeyOf("component"), "who manages it: PTA, GE, PTA+GE, APP, ...")     \
+  C(pid, Int, "", KeyOf("pid"), "process, number of the operating system")                     \
+  C(device, Text, "", KeyOf("memory_device"), "CPU, NPU:0, ...")                               \
+  C(component, Text, "", KeyOf("component"), "who manages it: PTA, GE, PTA+GE, APP, ...")      \
   C(allocations, Int, "", kLess, "how many")                                                   \
   C(releases, Int, "", kNeither, "how many")                                                   \
   C(allocated_bytes, Int, "bytes", kLess, "sum of the allocations")                            \
@@ -123,7 +123,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kMemorySummaryRecipe;
-const Recipe kMemorySummaryRecipe = {&kMemorySummary,
-                                     Reads<store::MemoryEventRow, store::MemoryBlockRow>(), &Run};
+constexpr Recipe kMemorySummaryRecipe = {
+    &kMemorySummary, Reads<store::MemoryEventRow, store::MemoryBlockRow>(), &Run};
 
 }  // namespace sonde::recipes

@@ -69,6 +69,6 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kOpStatisticRecipe;
-const Recipe kOpStatisticRecipe = {&kOpStatistic, Reads<store::DeviceTaskRow>(), &Run};
+constexpr Recipe kOpStatisticRecipe = {&kOpStatistic, Reads<store::DeviceTaskRow>(), &Run};
 
 }  // namespace sonde::recipes

@@ -14,15 +14,15 @@
 
 namespace sonde::recipes {
 
-#define SONDE_COLUMNS_OP_STATISTIC(C)                                               \
-  C(device_id, Int, "", kKeyOf("device"), "number of the device")                   \
-  C(op_type, Text, "", kKeyOf("op_type"), "type of the operator")                   \
-  C(core, Text, "", kKeyOf("core"), "AI_CORE, CPU, ...: what of the device ran it") \
-  C(count, Int, "", kNeither, "tasks")                                              \
-  C(total_ns, Int, "ns", kLess, "sum of their durations")                           \
-  C(min_ns, Int, "ns", kLess, "shortest")                                           \
-  C(average_ns, Double, "ns", kLess, "mean")                                        \
-  C(max_ns, Int, "ns", kLess, "longest")                                            \
+#define SONDE_COLUMNS_OP_STATISTIC(C)                                              \
+  C(device_id, Int, "", KeyOf("device"), "number of the device")                   \
+  C(op_type, Text, "", KeyOf("op_type"), "type of the operator")                   \
+  C(core, Text, "", KeyOf("core"), "AI_CORE, CPU, ...: what of the device ran it") \
+  C(count, Int, "", kNeither, "tasks")                                             \
+  C(total_ns, Int, "ns", kLess, "sum of their durations")                          \
+  C(min_ns, Int, "ns", kLess, "shortest")                                          \
+  C(average_ns, Double, "ns", kLess, "mean")                                       \
+  C(max_ns, Int, "ns", kLess, "longest")                                           \
   C(ratio_percent, Double, "%", kNeither, "share of the total in that of all tasks of the device")
 SONDE_RESULT(OpStatisticRow, kOpStatistic, "op_statistic", SONDE_COLUMNS_OP_STATISTIC,
              "device tasks of one type of operator on one kind of core")

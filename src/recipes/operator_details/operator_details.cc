@@ -45,8 +45,8 @@ std::vector<OperatorRow> OperatorDetails(const TraceData& data) {
 namespace {
 
 #define SONDE_COLUMNS_OPERATOR_DETAILS(C)                                                       \
-  C(slice_id, Int, "", kKeyOf("slice"), "its slice")                                            \
-  C(name, Text, "", kKeyOf("operator"), "of the operator")                                      \
+  C(slice_id, Int, "", KeyOf("slice"), "its slice")                                             \
+  C(name, Text, "", KeyOf("operator"), "of the operator")                                       \
   C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")                                    \
   C(host_self_ns, Int, "ns", kLess, "on the host, without the operators that it calls")         \
   C(host_total_ns, Int, "ns", kLess, "on the host, with them")                                  \
@@ -68,7 +68,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kOperatorDetailsRecipe;
-const Recipe kOperatorDetailsRecipe = {
+constexpr Recipe kOperatorDetailsRecipe = {
     &kOperatorDetails,
     Reads<store::SliceRow, store::FrameworkOpRow, store::DeviceTaskRow, store::CommunicationOpRow>()
         .WithOrder()

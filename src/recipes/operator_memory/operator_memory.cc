@@ -52,12 +52,12 @@ std::vector<OperatorMemoryRow> OperatorMemory(const TraceData& data) {
 
 namespace {
 
-#define SONDE_COLUMNS_OPERATOR_MEMORY(C)                                                   \
-  C(name, Text, "", kKeyOf("operator"), "of the operator that asked for it, may be empty") \
-  C(size_bytes, Int, "bytes", kLess, "of the block")                                       \
-  C(alloc_ns, Int, "ns", kLabel, "allocation, of the Unix epoch")                          \
-  C(free_ns, Opt, "ns", kLabel, "release, of the Unix epoch; NULL: not while recording")   \
-  C(device, Text, "", kKeyOf("memory_device"), "CPU, NPU:0, ...")
+#define SONDE_COLUMNS_OPERATOR_MEMORY(C)                                                  \
+  C(name, Text, "", KeyOf("operator"), "of the operator that asked for it, may be empty") \
+  C(size_bytes, Int, "bytes", kLess, "of the block")                                      \
+  C(alloc_ns, Int, "ns", kLabel, "allocation, of the Unix epoch")                         \
+  C(free_ns, Opt, "ns", kLabel, "release, of the Unix epoch; NULL: not while recording")  \
+  C(device, Text, "", KeyOf("memory_device"), "CPU, NPU:0, ...")
 SONDE_RESULT(OperatorMemoryRecord, kOperatorMemory, "operator_memory",
              SONDE_COLUMNS_OPERATOR_MEMORY, "a block of memory and who asked for it")
 
@@ -75,7 +75,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kOperatorMemoryRecipe;
-const Recipe kOperatorMemoryRecipe = {&kOperatorMemory,
-                                      Reads<store::SliceRow, store::MemoryBlockRow>(), &Run};
+constexpr Recipe kOperatorMemoryRecipe = {&kOperatorMemory,
+                                          Reads<store::SliceRow, store::MemoryBlockRow>(), &Run};
 
 }  // namespace sonde::recipes

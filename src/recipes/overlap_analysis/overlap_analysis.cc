@@ -24,8 +24,8 @@ bool IsCommunicationKernel(std::string_view task_name) {
 namespace {
 
 #define SONDE_COLUMNS_OVERLAP(C)                                       \
-  C(device_id, Int, "", kKeyOf("device"), "number of the device")      \
-  C(type, Text, "", kKeyOf("overlap"),                                 \
+  C(device_id, Int, "", KeyOf("device"), "number of the device")       \
+  C(type, Text, "", KeyOf("overlap"),                                  \
     "Computing, Communication, Communication(Not Overlapped) or Free") \
   C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")           \
   C(end_ns, Int, "ns", kLabel, "end, of the Unix epoch")
@@ -49,7 +49,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kOverlapAnalysisRecipe;
-const Recipe kOverlapAnalysisRecipe = {
+constexpr Recipe kOverlapAnalysisRecipe = {
     &kOverlapAnalysis,
     Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
     &Run};

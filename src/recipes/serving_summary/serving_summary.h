@@ -91,11 +91,11 @@ struct ServingSummary {
 // Uses request, engine_step, request_step, communication_op, step, flow and the names.
 ServingSummary SummariseServing(const store::RowTables& tables);
 
-#define SONDE_COLUMNS_SERVING_SUMMARY(C)                                                    \
-  C(section, Text, "", kKeyOf("serving_section"), "total, rate, latency, batch, ...")       \
-  C(name, Text, "", kKeyOf("serving_name"), "of what")                                      \
-  C(statistic, Text, "", kKeyOf("statistic"), "sum, mean, P50, ...; of a slow request why") \
-  C(value, Double, "", kNeither, "in the unit of the row")                                  \
+#define SONDE_COLUMNS_SERVING_SUMMARY(C)                                                   \
+  C(section, Text, "", KeyOf("serving_section"), "total, rate, latency, batch, ...")       \
+  C(name, Text, "", KeyOf("serving_name"), "of what")                                      \
+  C(statistic, Text, "", KeyOf("statistic"), "sum, mean, P50, ...; of a slow request why") \
+  C(value, Double, "", kNeither, "in the unit of the row")                                 \
   C(unit, Text, "", kLabel, "of the value")
 SONDE_RESULT(ServingRow, kServingSummary, "serving_summary", SONDE_COLUMNS_SERVING_SUMMARY,
              "one number of how well a server of language models served")

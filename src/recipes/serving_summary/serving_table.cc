@@ -79,7 +79,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kServingSummaryRecipe;
-const Recipe kServingSummaryRecipe = {
+constexpr Recipe kServingSummaryRecipe = {
     &kServingSummary,
     Reads<store::RequestRow, store::EngineStepRow, store::RequestStepRow, store::CommunicationOpRow,
           store::FlowRow, store::StepRow>(),

@@ -119,8 +119,8 @@ std::vector<StepTraceRow> StepTraceFromTimeline(const Overlap& overlap,
 namespace {
 
 #define SONDE_COLUMNS_STEP_TRACE(C)                                                         \
-  C(device_id, Int, "", kKeyOf("device"), "number of the device")                           \
-  C(step_id, Opt, "", kKeyOf("step"), "number of the step; NULL: the trace has no steps")   \
+  C(device_id, Int, "", KeyOf("device"), "number of the device")                            \
+  C(step_id, Opt, "", KeyOf("step"), "number of the step; NULL: the trace has no steps")    \
   C(computing_ns, Int, "ns", kNeither, "union of the computing tasks")                      \
   C(not_overlapped_ns, Int, "ns", kLess, "communication while nothing was computed")        \
   C(overlapped_ns, Int, "ns", kNeither, "communication while something was computed")       \
@@ -147,7 +147,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kStepTraceRecipe;
-const Recipe kStepTraceRecipe = {
+constexpr Recipe kStepTraceRecipe = {
     &kStepTrace,
     Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
     &Run};

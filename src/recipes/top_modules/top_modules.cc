@@ -81,7 +81,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kTopModulesRecipe;
-const Recipe kTopModulesRecipe = {
+constexpr Recipe kTopModulesRecipe = {
     &kTopModules,
     Reads<store::SliceRow, store::FrameworkOpRow, store::DeviceTaskRow, store::ArgsTextRow>()
         .WithBounds(),

@@ -18,7 +18,7 @@
 namespace sonde::recipes {
 
 #define SONDE_COLUMNS_TOP_MODULES(C)                               \
-  C(path, Text, "", kKeyOf("module"), "place in the model")        \
+  C(path, Text, "", KeyOf("module"), "place in the model")         \
   C(module_class, Text, "", kLabel, "its class")                   \
   C(calls, Int, "", kNeither, "how many")                          \
   C(host_total_ns, Int, "ns", kLess, "sum of their durations")     \
