@@ -26,7 +26,6 @@
 #include "importers/server/server.h"
 #include "importers/stored/stored.h"
 #include "importers/trace_events/sample.h"
-#include "store/rows_only.h"
 
 namespace sonde::importers {
 namespace {
@@ -317,10 +316,8 @@ Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
   store_options.source_stamp = stamp;
   auto finished =
       rows == Rows::kMemoryOnly ? std::nullopt : StoreOfOtherFiles(source, store_options);
-  SONDE_ASSIGN_OR_RETURN(result.store,
-                         rows == Rows::kMemoryOnly
-                             ? store::CreateForRows(std::string(base::DirName(store_path)))
-                             : store::Store::Create(store_path, store_options));
+  store_options.without_file = rows == Rows::kMemoryOnly;
+  SONDE_ASSIGN_OR_RETURN(result.store, store::Store::Create(store_path, store_options));
   SONDE_ASSIGN_OR_RETURN(result.summary,
                          source.importer->import(source.path, *result.store, options));
   if (finished && IsLessThan(result.summary, *finished)) {

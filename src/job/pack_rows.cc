@@ -8,7 +8,6 @@
 #include "base/strings.h"
 #include "recipes/trace/table_reader.h"
 #include "store/row_tables.h"
-#include "store/rows_only.h"
 
 namespace sonde::job {
 namespace {
@@ -97,7 +96,8 @@ Result<std::vector<std::unique_ptr<store::Store>>> ReadPack(const store::JointSt
   std::vector<std::unique_ptr<store::Store>> stores;
   Traces traces;
   for (size_t i = 0; i < places; ++i) {
-    SONDE_ASSIGN_OR_RETURN(stores.emplace_back(), store::CreateForRows(""));
+    SONDE_ASSIGN_OR_RETURN(stores.emplace_back(), store::Store::Create("", {.rows_in_memory = true,
+                                                                            .without_file = true}));
     SONDE_ASSIGN_OR_RETURN(auto transaction, stores.back()->Begin());
     traces.push_back(transaction.rows());
   }

@@ -20,11 +20,9 @@
 #include "base/strings.h"
 #include "base/temporaries.h"
 #include "store/duckdb_handles.h"
-#include "store/joint.h"
 #include "store/made_tables.h"
 #include "store/open_database.h"
 #include "store/row_tables.h"
-#include "store/rows_only.h"
 #include "store/schema.h"
 #include "store/schema_check.h"
 #include "store/schema_template.h"
@@ -121,11 +119,6 @@ std::unique_ptr<Database> OpenForFillingBeside(const StoreOptions& options) {
   return database;
 }
 
-// The last part of the path of a store without a file.
-constexpr std::string_view kRowsOnly = "rows only";
-
-bool IsRowsOnly(const std::string& path) { return base::BaseName(path) == kRowsOnly; }
-
 void RemoveDatabaseFiles(const std::string& file) {
   ::unlink(file.c_str());
   ::unlink((file + ".wal").c_str());
@@ -220,11 +213,12 @@ Store::Store(std::string path, std::string temporary_path, std::unique_ptr<Datab
 
 Store::~Store() {
   database_.reset();
-  if (!temporary_path_.empty() && !IsRowsOnly(path_)) RemoveDatabaseFiles(temporary_path_);
+  if (!temporary_path_.empty() && !options_.without_file) RemoveDatabaseFiles(temporary_path_);
 }
 
 Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const StoreOptions& options) {
-  const bool has_file = !IsRowsOnly(path);
+  const bool has_file = !options.without_file;
+  CHECK(has_file || options.rows_in_memory, "a store without a file has its rows in memory");
   if (has_file) {
     SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
     base::RemoveLeftovers(std::string(base::DirName(path)));
@@ -254,10 +248,6 @@ Status Store::MakeFile() {
       .Annotate("while making the tables of the trace store");
 }
 
-Result<std::unique_ptr<Store>> CreateForRows(const std::string& folder) {
-  return Store::Create(base::JoinPath(folder, kRowsOnly), {.rows_in_memory = true});
-}
-
 Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
                                                    const StoreOptions& options) {
   if (!base::PathExists(path)) {
@@ -278,19 +268,6 @@ Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
   store->temporary_directory_ =
       store->database_->spill == nullptr ? base::TemporaryRoot() : store->database_->spill->path();
   return store;
-}
-
-Result<std::unique_ptr<Store>> Store::OpenRanks(const std::vector<RankStore>& ranks,
-                                                const StoreOptions& options) {
-  std::vector<StoreFile> files;
-  for (const RankStore& rank : ranks) {
-    const auto number = static_cast<int32_t>(files.size());
-    files.push_back({rank.path, {{.trace = number, .rank = rank.rank, .path = rank.path}}});
-  }
-  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(":memory:", Use::kAny, options));
-  SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(*database));
-  SONDE_RETURN_IF_ERROR(internal::JoinStores(*connection, files, /*is_single=*/false));
-  return std::unique_ptr<Store>(new Store(":memory:", "", std::move(database)));
 }
 
 Result<Transaction> Store::Begin() {
@@ -321,7 +298,7 @@ Status Store::EndFilling() {
 
 Status Store::Publish() {
   CHECK(!temporary_path_.empty(), "Publish is for a store that was created, once");
-  CHECK(!IsRowsOnly(path_), "rows without a file are not published");
+  CHECK(!options_.without_file, "rows without a file are not published");
   if (rows_ != nullptr) {
     SONDE_RETURN_IF_ERROR(MakeFile());
     Status indexed;
@@ -356,7 +333,7 @@ Status Store::MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_s
   SONDE_ASSIGN_OR_RETURN(ZoomWriter writer,
                          ZoomWriter::Create(ZoomIndex::PathFor(path_), store_id_));
   add_slices(writer);
-  if (IsRowsOnly(path_)) return {};
+  if (options_.without_file) return {};
   zoom_ = std::make_unique<ZoomWriter>(std::move(writer));
   return {};
 }

@@ -23,12 +23,6 @@
 
 namespace sonde::store {
 
-// A store file and the rank it holds, -1 unknown.
-struct RankStore {
-  std::string path;
-  int32_t rank = -1;
-};
-
 struct StoreOptions {
   int threads = 1;  // of the database, for queries and checkpoints
   // Create: of the database until EndFilling(); 0: its default, as afterwards.
@@ -38,6 +32,11 @@ struct StoreOptions {
   // Create: rows stay in memory, and the file is made by Publish() as a whole. Until then they are
   // read by rows(), and nothing can be queried. For who has use for the rows at once.
   bool rows_in_memory = false;
+  // Create, with rows_in_memory: there never is a file. The store is nothing but its rows, written
+  // by transactions and read by rows(), for who hands them on or has a recipe read them; nothing is
+  // published, and statements of an importer fail with kFailedPrecondition. The folder of the path
+  // is where importers may put what leaves memory meanwhile.
+  bool without_file = false;
 };
 
 class MadeTables;
@@ -85,10 +84,6 @@ class Store final : public Queryable {
   // Refuses a file that is not a trace store, or one of another schema version.
   static Result<std::unique_ptr<Store>> OpenReadOnly(const std::string& path,
                                                      const StoreOptions& options = {});
-  // Several stores as one: the public tables hold the rows of all, with a column `rank` in front
-  // where the table has none. Ids are unique only together with it.
-  static Result<std::unique_ptr<Store>> OpenRanks(const std::vector<RankStore>& ranks,
-                                                  const StoreOptions& options = {});
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
   ~Store() override;

@@ -168,14 +168,19 @@ void CauseSearch::AddForward(std::string_view golden_api, CallNumbers* numbers) 
     if (at == std::string_view::npos) continue;
     const std::string rest(golden_api.substr(at + word.size()));
     const std::string path(golden_api.substr(0, at));
+    const auto rows_of = [&](std::string_view phase) {
+      std::string origin = path;
+      origin.append(phase).append(rest);
+      return RowsOf(golden_, golden_origins_.Find(origin));
+    };
     numbers->is_backward = true;
     // Gradients of parameters: what comes in is what comes into the module.
     if (word == ".parameters_grad") {
-      for (const DumpRow& row : RowsOf(golden_, golden_origins_.Find(path + ".backward" + rest))) {
+      for (const DumpRow& row : rows_of(".backward")) {
         if (row.section == Section::kInput) numbers->inputs.push_back(OperandOf(row));
       }
     }
-    for (const DumpRow& row : RowsOf(golden_, golden_origins_.Find(path + ".forward" + rest))) {
+    for (const DumpRow& row : rows_of(".forward")) {
       numbers->forward.push_back(OperandOf(row));
     }
   }
