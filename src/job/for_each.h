@@ -1,7 +1,7 @@
-// Runs over the traces of a job: several at a time, each by itself.
+// Runs over the traces of a job as they were found, several at a time: for who imports or opens
+// them. Rows of traces are for for_each_trace.h.
 //
-// A trace that fails is an issue and not the end. Where more machines share the work, this is the
-// place that hands it out.
+// A trace that fails is an issue and not the end.
 // Threads: the function is called from several, never for one trace twice.
 #pragma once
 

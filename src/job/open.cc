@@ -78,6 +78,7 @@ class Opener {
     for (const std::string& line : SayFailures(failures_)) {
       options_.complain(Concat(line, "; the others are asked without it"));
     }
+    opened_.failures = std::move(failures_);
     std::sort(opened_.files.begin(), opened_.files.end(), [](const auto& a, const auto& b) {
       return a.traces.front().trace < b.traces.front().trace;
     });

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "job/failures.h"
 #include "job/job.h"
 #include "store/joint.h"
 
@@ -30,7 +31,8 @@ struct OpenOptions {
 
 struct JobFiles {
   std::vector<store::StoreFile> files;
-  bool is_whole = true;  // all traces are in them
+  bool is_whole = true;                // all traces are in them
+  std::vector<TraceFailure> failures;  // of those that are not
 };
 
 Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -12,13 +13,13 @@
 
 #include "base/files.h"
 #include "base/hash.h"
-#include "base/host/parallel.h"
 #include "base/strings.h"
 #include "importers/cache.h"
 #include "job/failures.h"
-#include "job/pack_rows.h"
+#include "job/for_each_trace.h"
 #include "job/packs.h"
 #include "recipes/registry.h"
+#include "recipes/trace/device_view.h"
 #include "store/pack.h"
 
 namespace sonde::job {
@@ -172,8 +173,7 @@ class JobResults final : public store::MadeTables {
     SONDE_ASSIGN_OR_RETURN(auto writer, store::PackWriter::CreateForResults(path, stamp));
     SONDE_ASSIGN_OR_RETURN(auto rows, writer->BeginResult(*recipe.result, std::string(kTable),
                                                           LeadingOf(*recipe.result)));
-    std::vector<TraceFailure> failures;
-    SONDE_RETURN_IF_ERROR(MakeAll(recipe, *rows, failures));
+    const std::vector<TraceFailure> failures = MakeAll(recipe, *rows);
     SONDE_RETURN_IF_ERROR(rows->Close());
     for (const std::string& line : SayFailures(failures)) {
       complain_(Concat(line, "; ", recipe.result->name, " is without it"));
@@ -185,58 +185,30 @@ class JobResults final : public store::MadeTables {
     return path;
   }
 
-  // Of packs a few at a time; a large trace by itself, on all threads.
-  Status MakeAll(const recipes::Recipe& recipe, store::RowSink& rows,
-                 std::vector<TraceFailure>& failures) const {
-    const auto at_a_time = static_cast<size_t>(std::max(1, threads_));
-    for (size_t begin = 0; begin < files_.size();) {
-      if (!files_[begin].is_pack) {
-        const store::StoreFile& file = files_[begin++];
-        const Status made = MakeAlone(recipe, file, rows);
-        if (!made.ok()) failures.push_back({file.traces.front().path, made});
-        continue;
-      }
-      size_t end = begin;
-      while (end < files_.size() && files_[end].is_pack && end - begin < at_a_time) ++end;
-      std::vector<RowBuffer> buffers(end - begin);
-      std::vector<std::vector<TraceFailure>> failed(end - begin);
-      SONDE_RETURN_IF_ERROR(base::ParallelForStatus(
-          buffers.size(), base::ParallelOptions{.max_threads = threads_},
-          [&](size_t i) { return MakePacked(recipe, files_[begin + i], buffers[i], failed[i]); }));
-      for (size_t i = 0; i < buffers.size(); ++i) {
-        buffers[i].HandOn(rows);
-        failures.insert(failures.end(), failed[i].begin(), failed[i].end());
-      }
-      begin = end;
-    }
-    return {};
-  }
-
-  static Status MakeAlone(const recipes::Recipe& recipe, const store::StoreFile& file,
-                          store::RowSink& rows) {
-    SONDE_ASSIGN_OR_RETURN(const auto store, store::Store::OpenReadOnly(file.path));
+  // Rows are handed on in the order of the traces; those of one that is not yet next are kept.
+  std::vector<TraceFailure> MakeAll(const recipes::Recipe& recipe, store::RowSink& rows) const {
     const auto leading = LeadingOf(*recipe.result);
-    store::PrefixSink prefixed(
-        rows, [&](store::RowSink& sink) { PutLabel(file.traces.front(), leading, sink); });
-    return recipes::RunRecipe(recipe, *store, prefixed);
-  }
-
-  static Status MakePacked(const recipes::Recipe& recipe, const store::StoreFile& file,
-                           store::RowSink& rows, std::vector<TraceFailure>& failures) {
-    SONDE_ASSIGN_OR_RETURN(const auto pack, store::JointStore::OpenPack(file.path));
-    int32_t places = 0;
-    for (const store::TraceLabel& label : file.traces) places = std::max(places, label.place + 1);
-    SONDE_ASSIGN_OR_RETURN(const auto stores,
-                           ReadPack(*pack, static_cast<size_t>(places), recipe.needs));
-    const auto leading = LeadingOf(*recipe.result);
-    for (const store::TraceLabel& label : file.traces) {
-      const store::Store& store = *stores[static_cast<size_t>(label.place)];
-      store::PrefixSink prefixed(rows,
-                                 [&](store::RowSink& sink) { PutLabel(label, leading, sink); });
-      const Status made = recipes::RunRecipe(recipe, store, prefixed);
-      if (!made.ok()) failures.push_back({label.path, made});
-    }
-    return {};
+    std::map<size_t, RowBuffer> waiting;  // by place
+    std::mutex mutex;
+    const auto hand_on = [&](size_t places) {
+      const std::scoped_lock lock(mutex);
+      while (!waiting.empty() && waiting.begin()->first < places) {
+        waiting.extract(waiting.begin()).mapped().HandOn(rows);
+      }
+    };
+    const auto make = [&](const TraceInHand& trace, size_t place) -> Status {
+      const auto view = recipes::DeviceView::Make(trace.data, recipe.needs.device_times);
+      RowBuffer buffer;
+      store::PrefixSink prefixed(trace.is_alone ? rows : buffer, [&](store::RowSink& sink) {
+        PutLabel(trace.label, leading, sink);
+      });
+      recipe.run(view, prefixed);
+      if (trace.is_alone) return {};
+      const std::scoped_lock lock(mutex);
+      waiting.emplace(place, std::move(buffer));
+      return {};
+    };
+    return RunOverTraces(files_, recipe.needs, {.threads = threads_, .when_done = hand_on}, make);
   }
 
   const std::vector<store::StoreFile> files_;

@@ -67,24 +67,36 @@ struct ResultValue {
   static void Put(Type value, RowSink& rows) {
     type == ResultType::kOpt&& value == -1 ? rows.Null() : rows.Int(value);
   }
+  template <class Visit>
+  static void VisitText(Type&, Visit&) {}
 };
 template <>
 struct ResultValue<ResultType::kDouble> {
   using Type = double;
   static constexpr Type kDefault = 0;
   static void Put(Type value, RowSink& rows) { rows.Double(value); }
+  template <class Visit>
+  static void VisitText(Type&, Visit&) {}
 };
 template <>
 struct ResultValue<ResultType::kText> {
   using Type = std::string_view;
   static constexpr Type kDefault = {};
   static void Put(Type value, RowSink& rows) { rows.Text(value); }
+  template <class Visit>
+  static void VisitText(Type& value, Visit& visit) {
+    visit(value);
+  }
 };
 template <>
 struct ResultValue<ResultType::kOptText> {
   using Type = std::string_view;
   static constexpr Type kDefault = {};
   static void Put(Type value, RowSink& rows) { value.empty() ? rows.Null() : rows.Text(value); }
+  template <class Visit>
+  static void VisitText(Type& value, Visit& visit) {
+    visit(value);
+  }
 };
 
 // BIGINT, DOUBLE or VARCHAR.
@@ -107,12 +119,18 @@ std::string ResultsText(std::span<const ResultInfo* const> results);
                                    ::sonde::store::role, meaning},
 #define SONDE_RESULT_PUT(column, type, unit, role, meaning) \
   ::sonde::store::ResultValue<::sonde::store::ResultType::k##type>::Put(column, rows);
-// Within namespace sonde::recipes. Row: members in the order of the columns; Write(rows) appends
-// it to a sink.
+#define SONDE_RESULT_TEXT(column, type, unit, role, meaning) \
+  ::sonde::store::ResultValue<::sonde::store::ResultType::k##type>::VisitText(column, visit);
+// Row: members in the order of the columns; Write(rows) appends it to a sink, VisitTexts(visit)
+// calls visit(std::string_view&) with each text.
 #define SONDE_RESULT(Row, kInfo, name, columns, meaning)                               \
   struct Row {                                                                         \
     columns(SONDE_RESULT_MEMBER) void Write(::sonde::store::RowSink& rows) const {     \
       columns(SONDE_RESULT_PUT) rows.EndRow();                                         \
+    }                                                                                  \
+    template <class Visit>                                                             \
+    void VisitTexts(Visit&& visit) {                                                   \
+      columns(SONDE_RESULT_TEXT)                                                       \
     }                                                                                  \
   };                                                                                   \
   inline constexpr auto kInfo##Columns =                                               \

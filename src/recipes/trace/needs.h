@@ -35,6 +35,13 @@ struct Needs {
   constexpr bool Has() const {
     return (tables & kTableBit<Row>) != 0;
   }
+  // What either reads.
+  constexpr Needs operator|(const Needs& other) const {
+    return {.tables = tables | other.tables,
+            .order = order || other.order,
+            .bounds = bounds || other.bounds,
+            .device_times = device_times || other.device_times};
+  }
   constexpr Needs WithOrder() const {
     Needs needs = *this;
     needs.order = true;

@@ -1,0 +1,148 @@
+#include "job/for_each_trace.h"
+
+#include <memory>
+#include <mutex>
+
+#include "base/files.h"
+#include "base/host/parallel.h"
+#include "job/pack_rows.h"
+#include "store/store.h"
+
+namespace sonde::job {
+namespace {
+
+// A file and the place of its first trace.
+struct Unit {
+  const store::StoreFile* file = nullptr;
+  size_t place = 0;
+  uint64_t bytes = 0;
+  bool is_done = false;
+};
+
+class Runner {
+ public:
+  using Function = std::function<Status(const TraceInHand&, size_t)>;
+
+  Runner(std::span<const store::StoreFile> files, const recipes::Needs& needs,
+         const RunOptions& options, const Function& function)
+      : needs_(needs),
+        options_(options),
+        function_(function),
+        threads_(options.threads > 0 ? options.threads : base::AvailableThreads()) {
+    size_t place = 0;
+    for (const store::StoreFile& file : files) {
+      units_.push_back({&file, place, base::FileSize(file.path).value_or(0)});
+      place += file.traces.size();
+    }
+    statuses_.resize(place);
+  }
+
+  std::vector<TraceFailure> Run() {
+    for (size_t begin = 0; begin < units_.size();) {
+      const size_t end = EndOfWave(begin);
+      RunWave(begin, end);
+      begin = end;
+    }
+    std::vector<TraceFailure> failures;
+    for (const Unit& unit : units_) {
+      for (size_t i = 0; i < unit.file->traces.size(); ++i) {
+        const Status& status = statuses_[unit.place + i];
+        if (!status.ok()) failures.push_back({unit.file->traces[i].path, status});
+      }
+    }
+    return failures;
+  }
+
+ private:
+  // Units that may be handed out together: any so many of them as there are threads are within the
+  // bound. A thread that waited for its turn instead could wait for itself, since one that waits
+  // for a loop of its own begins other units meanwhile.
+  size_t EndOfWave(size_t begin) const {
+    uint64_t largest = units_[begin].bytes;
+    size_t end = begin + 1;
+    for (; end < units_.size(); ++end) {
+      largest = std::max(largest, units_[end].bytes);
+      const auto together = std::min(end + 1 - begin, static_cast<size_t>(threads_));
+      if (largest * together > options_.bytes_at_a_time) break;
+    }
+    return end;
+  }
+
+  void RunWave(size_t begin, size_t end) {
+    is_alone_ = end - begin == 1;
+    if (is_alone_) {
+      RunUnit(units_[begin], threads_);
+      return;
+    }
+    base::ParallelFor(end - begin, {.max_threads = threads_}, [&](size_t first, size_t last) {
+      for (size_t i = first; i < last; ++i) RunUnit(units_[begin + i], 1);
+    });
+  }
+
+  void RunUnit(Unit& unit, int threads) {
+    const Status read = unit.file->is_pack ? RunPack(unit, threads) : RunAlone(unit, threads);
+    const size_t count = unit.file->traces.size();
+    for (size_t i = 0; i < count && !read.ok(); ++i) statuses_[unit.place + i] = read;
+    if (options_.progress != nullptr) options_.progress->Advance(count);
+    const std::scoped_lock lock(mutex_);
+    unit.is_done = true;
+    while (done_ < units_.size() && units_[done_].is_done) ++done_;
+    if (!options_.when_done) return;
+    options_.when_done(done_ < units_.size() ? units_[done_].place : statuses_.size());
+  }
+
+  Status RunAlone(const Unit& unit, int threads) {
+    if (IsCancelled()) return base::CancelledError("cancelled");
+    SONDE_ASSIGN_OR_RETURN(const auto store,
+                           store::Store::OpenReadOnly(unit.file->path, {.threads = threads}));
+    return RunTrace(*store, unit, 0, threads);
+  }
+
+  Status RunPack(const Unit& unit, int threads) {
+    if (IsCancelled()) return base::CancelledError("cancelled");
+    SONDE_ASSIGN_OR_RETURN(const auto pack,
+                           store::JointStore::OpenPack(unit.file->path, {.threads = threads}));
+    int32_t places = 0;
+    for (const auto& label : unit.file->traces) places = std::max(places, label.place + 1);
+    SONDE_ASSIGN_OR_RETURN(auto stores, ReadPack(*pack, static_cast<size_t>(places), needs_));
+    for (size_t i = 0; i < unit.file->traces.size(); ++i) {
+      auto& store = stores[static_cast<size_t>(unit.file->traces[i].place)];
+      statuses_[unit.place + i] =
+          IsCancelled() ? base::CancelledError("cancelled") : RunTrace(*store, unit, i, threads);
+      store.reset();
+    }
+    return {};
+  }
+
+  Status RunTrace(const store::Store& store, const Unit& unit, size_t number, int threads) {
+    SONDE_ASSIGN_OR_RETURN(const auto data, recipes::TraceData::Load(store, threads, needs_));
+    const size_t place = unit.place + number;
+    return function_({.label = unit.file->traces[number],
+                      .data = data,
+                      .threads = threads,
+                      .is_alone = is_alone_},
+                     place);
+  }
+
+  bool IsCancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
+
+  const recipes::Needs& needs_;
+  const RunOptions& options_;
+  const Function& function_;
+  const int threads_;
+  std::vector<Unit> units_;
+  std::vector<Status> statuses_;  // by place
+  bool is_alone_ = false;
+  std::mutex mutex_;
+  size_t done_ = 0;  // units, from the first on
+};
+
+}  // namespace
+
+std::vector<TraceFailure> RunOverTraces(
+    std::span<const store::StoreFile> files, const recipes::Needs& needs, const RunOptions& options,
+    const std::function<Status(const TraceInHand& trace, size_t place)>& function) {
+  return Runner(files, needs, options, function).Run();
+}
+
+}  // namespace sonde::job
