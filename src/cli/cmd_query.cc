@@ -35,6 +35,7 @@ struct QueryOptions {
   std::string format = "table";
   std::string output;
   bool schema = false;
+  store::JointOptions limits = {};
 };
 
 constexpr std::string_view kPromptHelp =
@@ -44,22 +45,27 @@ constexpr std::string_view kPromptHelp =
     "  .help     these words\n"
     "  .quit     leave (also Ctrl+D)\n";
 
-Result<job::OpenedJob> Open(const std::string& path) {
+Result<job::OpenedJob> Open(const QueryOptions& options) {
   const int threads = base::AvailableThreads();
+  const std::string& path = options.path;
+  store::JointOptions limits = options.limits;
+  limits.threads = threads;
   if (base::IsRegularFile(path) && path.ends_with(".duckdb")) {
     job::OpenedJob opened;
     opened.files = {{path, {{.path = path}}}};
-    SONDE_ASSIGN_OR_RETURN(opened.store,
-                           store::JointStore::Open(opened.files, store::JointStore::Columns::kOwn,
-                                                   {.threads = threads}));
+    SONDE_ASSIGN_OR_RETURN(
+        opened.store,
+        store::JointStore::Open(opened.files, store::JointStore::Columns::kOwn, limits));
     return opened;
   }
   SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob({path}));
   if (found.traces.size() > 1) PrintNotice(Concat("found in '", path, "': ", job::Counted(found)));
   NotifyOfJob(found);
-  return job::Open(
-      found,
-      {.threads = threads, .notify = PrintNotice, .complain = PrintError, .shows_progress = true});
+  return job::Open(found, {.threads = threads,
+                           .notify = PrintNotice,
+                           .complain = PrintError,
+                           .shows_progress = true,
+                           .statements = limits});
 }
 
 // One line that says how much was wrong with the data, at every opening: a user should know before
@@ -86,21 +92,29 @@ QueryFormat FormatOf(const std::string& name) {
   return name == "json" ? QueryFormat::kJson : QueryFormat::kTable;
 }
 
+// The database's words do not tell what to do.
+Status WithRemedy(Status status) {
+  if (status.ok() || status.message().find("disabled") == std::string::npos) return status;
+  return std::move(status).Annotate(
+      "statements read nothing but the trace, unless --read-files is given");
+}
+
 Status RunStatement(const store::JointStore& store, const QueryOptions& options) {
   if (options.format == "parquet") {
     return WriteOutputPath(options.output, [&](const std::string& path) {
-      return store.WriteParquet(options.sql, path);
+      return WithRemedy(store.WriteParquet(options.sql, path));
     });
   }
   if (options.format == "xlsx") {
     return WriteOutputPath(options.output, [&](const std::string& path) {
-      return WriteWorkbook(store, options.sql, path);
+      return WithRemedy(WriteWorkbook(store, options.sql, path));
     });
   }
   const QueryFormat format = FormatOf(options.format);
-  if (options.output.empty()) return WriteQuery(store, options.sql, format, stdout);
-  return WriteOutput(options.output,
-                     [&](std::FILE* file) { return WriteQuery(store, options.sql, format, file); });
+  const auto write = [&](std::FILE* file) {
+    return WithRemedy(WriteQuery(store, options.sql, format, file));
+  };
+  return options.output.empty() ? write(stdout) : WriteOutput(options.output, write);
 }
 
 std::string TableNames() {
@@ -176,10 +190,10 @@ Status Prompt(const store::JointStore& store, QueryOptions options) {
 }
 
 // The tables of compared dumps have the columns of their comparison, so the file itself says which.
-Status PrintSchema(const std::string& path) {
+Status PrintSchema(const QueryOptions& options) {
   std::string text = SchemaText();
-  if (!path.empty()) {
-    SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(path));
+  if (!options.path.empty()) {
+    SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(options));
     SONDE_ASSIGN_OR_RETURN(
         const store::ResultTable columns,
         opened.store->Query(
@@ -201,7 +215,7 @@ Status PrintSchema(const std::string& path) {
 
 Result<int> Run(const Context& context, const QueryOptions& options) {
   if (options.schema) {
-    SONDE_RETURN_IF_ERROR(PrintSchema(options.path));
+    SONDE_RETURN_IF_ERROR(PrintSchema(options));
     return kExitOk;
   }
   if (options.path.empty()) return WrongUsage(context, "PATH is missing");
@@ -209,7 +223,7 @@ Result<int> Run(const Context& context, const QueryOptions& options) {
   if (is_file_only && (options.output.empty() || options.sql.empty())) {
     return WrongUsage(context, Concat("--format ", options.format, " needs SQL and --output FILE"));
   }
-  SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(options.path));
+  SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(options));
   SONDE_RETURN_IF_ERROR(opened.store->Offer(
       job::MakeResults(opened.files, opened.columns, base::AvailableThreads(), PrintError)));
   SONDE_RETURN_IF_ERROR(NotifyOfIssues(*opened.store));
@@ -231,6 +245,15 @@ CommandAction Declare(CLI::App& app) {
       ->check(CLI::IsMember({"table", "csv", "csv-raw", "json", "parquet", "xlsx"}))
       ->capture_default_str();
   app.add_option("-o,--output", options->output, "File for the result instead of standard output");
+  app.add_option("--max-memory", options->limits.memory_bytes,
+                 "What statements may hold in memory, as 4GB; what is more goes to temporary files "
+                 "(default: half of what there is)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--max-seconds", options->limits.max_seconds,
+                 "Cancel a statement that takes longer")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--read-files", options->limits.reads_files,
+               "Let statements read other files, as FROM 'table.parquet' does");
   app.add_flag("--schema", options->schema, "Print the tables and their columns");
   return [options](const Context& context) { return Run(context, *options); };
 }

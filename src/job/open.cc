@@ -189,8 +189,10 @@ Result<OpenedJob> Open(const Job& job, const OpenOptions& options) {
   opened.files = std::move(found.files);
   // What is left of several has the columns that tell them apart.
   if (job.traces.size() > 1) opened.columns = store::JointStore::Columns::kLeading;
-  SONDE_ASSIGN_OR_RETURN(opened.store, store::JointStore::Open(opened.files, opened.columns,
-                                                               {.threads = options.threads}));
+  store::JointOptions statements = options.statements;
+  statements.threads = options.threads;
+  SONDE_ASSIGN_OR_RETURN(opened.store,
+                         store::JointStore::Open(opened.files, opened.columns, statements));
   return opened;
 }
 

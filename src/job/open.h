@@ -24,9 +24,10 @@ using Say = std::function<void(std::string_view line)>;
 
 struct OpenOptions {
   int threads = 1;
-  Say notify;                   // what the user should know
-  Say complain;                 // what went wrong, though not for all
-  bool shows_progress = false;  // on standard error, where traces are many
+  Say notify;                           // what the user should know
+  Say complain;                         // what went wrong, though not for all
+  bool shows_progress = false;          // on standard error, where traces are many
+  store::JointOptions statements = {};  // `threads` above hold for them
 };
 
 struct JobFiles {

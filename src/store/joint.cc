@@ -1,8 +1,12 @@
 #include "store/joint.h"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <span>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -177,9 +181,9 @@ JointStore::JointStore(std::unique_ptr<internal::Database> database)
 JointStore::~JointStore() = default;
 
 Result<std::unique_ptr<JointStore>> JointStore::Open(const std::vector<StoreFile>& files,
-                                                     Columns columns, const StoreOptions& options) {
-  SONDE_ASSIGN_OR_RETURN(auto database,
-                         internal::OpenDatabase(":memory:", internal::Use::kAny, options));
+                                                     Columns columns, const JointOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(auto database, internal::OpenDatabase(":memory:", internal::Use::kUnlocked,
+                                                               {.threads = options.threads}));
   SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(*database));
   if (columns == Columns::kOwn) {
     CHECK(IsSingle(files), "only a store by itself has columns of its own");
@@ -188,7 +192,11 @@ Result<std::unique_ptr<JointStore>> JointStore::Open(const std::vector<StoreFile
   } else {
     SONDE_RETURN_IF_ERROR(internal::JoinStores(*connection, files, false));
   }
-  return std::unique_ptr<JointStore>(new JointStore(std::move(database)));
+  SONDE_RETURN_IF_ERROR(
+      internal::LimitStatements(*connection, options.memory_bytes, options.reads_files));
+  std::unique_ptr<JointStore> joint(new JointStore(std::move(database)));
+  joint->max_seconds_ = options.max_seconds;
+  return joint;
 }
 
 Result<std::unique_ptr<JointStore>> JointStore::OpenPack(const std::string& path,
@@ -221,11 +229,41 @@ Status JointStore::Scan(const std::string& sql,
 Status JointStore::ScanWithColumns(
     const std::string& sql, const std::function<Status(const std::vector<QueryColumn>&)>& begin,
     const std::function<Status(const Chunk&)>& consume) const {
-  return internal::RunStatement(*database_, sql, internal::Asker::kUser, begin, consume, nullptr);
+  return WithinTime([&](Cancellation* cancellation) {
+    return internal::RunStatement(*database_, sql, internal::Asker::kUser, begin, consume,
+                                  cancellation);
+  });
 }
 
 Status JointStore::WriteParquet(const std::string& sql, const std::string& path) const {
-  return internal::WriteParquetTo(*database_, sql, path);
+  return WithinTime([&](Cancellation* cancellation) {
+    return internal::WriteParquetTo(*database_, sql, path, cancellation);
+  });
+}
+
+Status JointStore::WithinTime(const std::function<Status(Cancellation*)>& statement) const {
+  if (max_seconds_ <= 0) return statement(nullptr);
+  Cancellation cancellation;
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool has_ended = false;
+  std::thread watch([&] {
+    std::unique_lock lock(mutex);
+    const auto limit = std::chrono::seconds(max_seconds_);
+    if (ended.wait_for(lock, limit, [&] { return has_ended; })) return;
+    lock.unlock();  // the statement ends while it is being cancelled
+    cancellation.Cancel();
+  });
+  Status status = statement(&cancellation);
+  {
+    const std::scoped_lock lock(mutex);
+    has_ended = true;
+  }
+  ended.notify_one();
+  watch.join();
+  if (status.code() != base::StatusCode::kCancelled) return status;
+  return base::CancelledError(
+      Concat("the statement was cancelled after ", std::to_string(max_seconds_), " s"));
 }
 
 std::string JointSchemaText() {

@@ -19,6 +19,7 @@
 
 namespace sonde::store {
 
+class Cancellation;
 class MadeTables;
 
 // What is said of a trace in the tables of several.
@@ -38,6 +39,13 @@ struct StoreFile {
   bool is_pack = false;
 };
 
+struct JointOptions {
+  int threads = 1;
+  int64_t memory_bytes = 0;  // that statements may hold; 0: half of what this process may have
+  int64_t max_seconds = 0;   // of one statement of a user, which then is cancelled; 0: any
+  bool reads_files = false;  // statements may read other files, as FROM 'table.parquet' does
+};
+
 // Files attached to one database, for statements that read.
 class JointStore final : public Queryable {
  public:
@@ -47,7 +55,7 @@ class JointStore final : public Queryable {
   };
   static Result<std::unique_ptr<JointStore>> Open(const std::vector<StoreFile>& files,
                                                   Columns columns,
-                                                  const StoreOptions& options = {});
+                                                  const JointOptions& options = {});
   // A pack by itself, for statements on its own tables, whose rows have the place of their trace.
   static Result<std::unique_ptr<JointStore>> OpenPack(const std::string& path,
                                                       const StoreOptions& options = {});
@@ -71,7 +79,9 @@ class JointStore final : public Queryable {
 
  private:
   explicit JointStore(std::unique_ptr<internal::Database> database);
+  Status WithinTime(const std::function<Status(Cancellation*)>& statement) const;
   std::unique_ptr<internal::Database> database_;
+  int64_t max_seconds_ = 0;
   int64_t source_stamp_ = 0;
 };
 

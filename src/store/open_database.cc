@@ -62,7 +62,9 @@ Status OpenInto(const std::string& file, Use use, const StoreOptions& options, D
     // Of each table that is being filled; by itself the database holds five unpacked.
     SONDE_RETURN_IF_ERROR(config.Set("write_buffer_row_group_count", "1"));
   }
-  if (!is_filling) SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
+  if (!is_filling && use != Use::kUnlocked) {
+    SONDE_RETURN_IF_ERROR(config.Set("lock_configuration", "true"));
+  }
   if (is_filling && options.filling_memory_bytes > 0) {
     SONDE_RETURN_IF_ERROR(
         config.Set("memory_limit", Concat(std::to_string(options.filling_memory_bytes), "B")));

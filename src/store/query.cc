@@ -357,13 +357,13 @@ Status internal::WriteParquet(const Database& database, const std::string& sql,
 }
 
 Status internal::WriteParquetTo(const Database& database, const std::string& sql,
-                                const std::string& path) {
-  if (database.spill == nullptr) return WriteParquet(database, sql, path, nullptr);
+                                const std::string& path, Cancellation* cancellation) {
+  if (database.spill == nullptr) return WriteParquet(database, sql, path, cancellation);
   // The one folder that the database may write.
   static std::atomic<int> next = 0;
   const std::string made =
       Concat(database.spill->path(), "/export-", std::to_string(next++), ".parquet");
-  SONDE_RETURN_IF_ERROR(WriteParquet(database, sql, made, nullptr));
+  SONDE_RETURN_IF_ERROR(WriteParquet(database, sql, made, cancellation));
   std::error_code error;
   std::filesystem::rename(made, path, error);
   if (error == std::errc::cross_device_link) {
@@ -419,7 +419,7 @@ Status Store::ScanWithColumns(const std::string& sql,
 }
 
 Status Store::WriteParquet(const std::string& sql, const std::string& path) const {
-  return internal::WriteParquetTo(*database_, sql, path);
+  return internal::WriteParquetTo(*database_, sql, path, nullptr);
 }
 
 Result<ResultTable> Store::Query(const std::string& sql) const {

@@ -35,21 +35,28 @@ int64_t ShareOfMemory() {
 // The stores are attached while that is allowed; then the door is closed for good.
 Status Prepare(internal::Connection& connection, const std::vector<StoreFile>& files, int threads,
                const std::string& folder) {
-  for (const std::string& setting :
-       {std::string("autoinstall_known_extensions = false"),
-        std::string("autoload_known_extensions = false"),
-        std::string("custom_extension_repository = '/nonexistent'"),
-        Concat("threads = ", std::to_string(std::max(1, threads))),
-        Concat("temp_directory = ", Quoted(folder)),
-        Concat("memory_limit = '", std::to_string(ShareOfMemory()), "B'")}) {
+  for (const std::string& setting : {std::string("autoinstall_known_extensions = false"),
+                                     std::string("autoload_known_extensions = false"),
+                                     std::string("custom_extension_repository = '/nonexistent'"),
+                                     Concat("threads = ", std::to_string(std::max(1, threads))),
+                                     Concat("temp_directory = ", Quoted(folder))}) {
     SONDE_RETURN_IF_ERROR(connection.Execute(Concat("SET ", setting)));
   }
   SONDE_RETURN_IF_ERROR(internal::JoinStores(connection, files, files.size() == 1));
-  SONDE_RETURN_IF_ERROR(connection.Execute("SET enable_external_access = false"));
-  return connection.Execute("SET lock_configuration = true");
+  return internal::LimitStatements(connection, 0, /*reads_files=*/false);
 }
 
 }  // namespace
+
+Status internal::LimitStatements(Connection& connection, int64_t memory_bytes, bool reads_files) {
+  const int64_t bytes = memory_bytes > 0 ? memory_bytes : ShareOfMemory();
+  SONDE_RETURN_IF_ERROR(
+      connection.Execute(Concat("SET memory_limit = '", std::to_string(bytes), "B'")));
+  if (!reads_files) {
+    SONDE_RETURN_IF_ERROR(connection.Execute("SET enable_external_access = false"));
+  }
+  return connection.Execute("SET lock_configuration = true");
+}
 
 UserStatements::UserStatements(std::unique_ptr<internal::Database> database)
     : database_(std::move(database)) {}

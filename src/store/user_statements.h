@@ -67,6 +67,10 @@ class UserStatements {
 
 namespace internal {
 
+// From here on statements hold `memory_bytes` at most (0: half of what this process may have),
+// reach no other file unless `reads_files`, and change no setting.
+Status LimitStatements(Connection& connection, int64_t memory_bytes, bool reads_files);
+
 // A user's statements only read, and decimals stay exact.
 enum class Asker : uint8_t { kSonde, kUser };
 
@@ -84,7 +88,8 @@ Result<ResultTable> Query(const Database& database, const std::string& sql);
 Status WriteParquet(const Database& database, const std::string& sql, const std::string& path,
                     Cancellation* cancellation);
 // The same to any path, where the database may only write its own folder.
-Status WriteParquetTo(const Database& database, const std::string& sql, const std::string& path);
+Status WriteParquetTo(const Database& database, const std::string& sql, const std::string& path,
+                      Cancellation* cancellation);
 
 }  // namespace internal
 

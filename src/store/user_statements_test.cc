@@ -1,6 +1,7 @@
 #include "store/user_statements.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <thread>
@@ -185,6 +186,36 @@ TEST_F(UserStatementsTest, ReachNoOtherFile) {
   EXPECT_FALSE(base::PathExists(out));
   EXPECT_FALSE(base::PathExists(folder_.File("new.duckdb")));
   EXPECT_EQ(Number(**statements, "SELECT count(*) FROM slice"), 10);
+}
+
+TEST_F(UserStatementsTest, JointStoresReachOtherFilesOnlyWhereThatIsWanted) {
+  const std::string text = folder_.File("a.csv");
+  ASSERT_TRUE(base::WriteFileAtomically(text, "a,b\n1,2\n").ok());
+  const std::string sql = "SELECT * FROM read_text('" + text + "')";
+  const std::string out = folder_.File("out.parquet");
+  for (const bool reads_files : {false, true}) {
+    const auto joint = JointStore::Open({File("a.duckdb", 3)}, JointStore::Columns::kOwn,
+                                        {.reads_files = reads_files});
+    ASSERT_TRUE(joint.ok()) << joint.status().message();
+    EXPECT_EQ((*joint)->ScanWithColumns(sql, kNoColumns, kNoRows).ok(), reads_files);
+    EXPECT_TRUE((*joint)->WriteParquet("FROM slice", out).ok());
+    EXPECT_TRUE(base::PathExists(out));
+    ASSERT_EQ(::unlink(out.c_str()), 0);
+  }
+}
+
+TEST_F(UserStatementsTest, JointStoresEndStatementsThatTakeTooLongOrTooMuch) {
+  const auto joint = JointStore::Open({File("a.duckdb", 3)}, JointStore::Columns::kOwn,
+                                      {.memory_bytes = int64_t{64} << 20, .max_seconds = 1});
+  ASSERT_TRUE(joint.ok()) << joint.status().message();
+  const Status slow = (*joint)->ScanWithColumns(
+      "SELECT count(*) FROM range(1000000000) a, range(1000000000) b", kNoColumns, kNoRows);
+  EXPECT_EQ(slow.message(), "the statement was cancelled after 1 s");
+  // Lists do not go to temporary files.
+  const Status large = (*joint)->ScanWithColumns("SELECT len(list(range)) FROM range(100000000)",
+                                                 kNoColumns, kNoRows);
+  EXPECT_FALSE(large.ok());
+  EXPECT_TRUE((*joint)->ScanWithColumns("FROM slice", kNoColumns, kNoRows).ok());
 }
 
 // Of one store and of two: each is refused, and neither the stores nor their folder change.

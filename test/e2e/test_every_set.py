@@ -50,7 +50,7 @@ def count_events(path):
 @pytest.mark.parametrize("name", SETS)
 def test_all_forms(shared_data, tmp_path, run_sonde, name):
     def number(sql):
-        done = run_sonde("query", shared_data / name, sql, "--format", "csv")
+        done = run_sonde("query", shared_data / name, sql, "--format", "csv", "--read-files")
         assert done.returncode == 0, done.stderr
         return int(done.stdout.split()[1])
 

@@ -65,7 +65,9 @@ def test_every_form_has_the_same_rows(span, run_sonde, tmp_path):
     assert [[row[0], row[1], pytest.approx(row[2])] for row in sheet[1:]] == rows
     parquet = tmp_path / "result.parquet"
     assert run_sonde("query", span, sql, "--format", "parquet", "-o", parquet).returncode == 0
-    back = run_sonde("query", span, f"FROM '{parquet}' ORDER BY ALL", "--format", "json")
+    back = run_sonde(
+        "query", span, f"FROM '{parquet}' ORDER BY ALL", "--read-files", "--format", "json"
+    )
     assert json.loads(back.stdout) == as_json
     moments = "SELECT 'x' AS name, start_ns FROM overlap_analysis LIMIT 1"
     assert run_sonde("query", span, moments, "--format", "xlsx", "-o", book).returncode == 0

@@ -74,7 +74,8 @@ def test_all_forms_say_the_same(span, tmp_path):
     assert (tmp_path / "result.csv").read_text() == text
     # The database itself is the reader that shares no code with our writers of csv and json.
     read = f"SELECT name, n FROM read_parquet('{tmp_path / 'result.parquet'}') ORDER BY name"
-    assert rows(span, read) == expected
+    assert rows(span, read, "--read-files") == expected
+    refused(run(span, read), 1, "--read-files")
 
 
 def test_quoting_nulls_and_large_numbers(span):
@@ -243,7 +244,7 @@ def test_pivot_finds_its_values(span, tmp_path):
     assert row == {line["name"]: line["n"] for line in rows(span, COUNTS)}
     file = tmp_path / "pivot.parquet"
     assert run(span, sql, "--format", "parquet", "-o", file).returncode == 0
-    assert rows(span, f"FROM '{file}'") == [row]
+    assert rows(span, f"FROM '{file}'", "--read-files") == [row]
 
 
 @pytest.mark.parametrize(
