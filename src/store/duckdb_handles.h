@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/host/parallel.h"
 #include "base/host/private_folder.h"
@@ -22,6 +23,7 @@ struct Database {
   std::unique_ptr<base::PrivateFolder> spill;  // null: what does not fit into memory fails
   std::unique_ptr<base::TaskGroup> opening;
   Status opened;
+  std::vector<std::string> made;  // names of tables that statements may use, too (made_tables.h)
   Database() = default;
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

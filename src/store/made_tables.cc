@@ -183,7 +183,7 @@ void Replace(duckdb_replacement_scan_info info, const char* name, void* data) {
 
 }  // namespace
 
-Status internal::OfferTables(const Database& database, std::shared_ptr<const MadeTables> made) {
+Status internal::OfferTables(Database& database, std::shared_ptr<const MadeTables> made) {
   SONDE_ASSIGN_OR_RETURN(const auto connection, Connect(database));
   const LogicalType text(ResultType::kText);
   duckdb_table_function function = duckdb_create_table_function();
@@ -198,6 +198,7 @@ Status internal::OfferTables(const Database& database, std::shared_ptr<const Mad
       duckdb_register_table_function(connection->handle, function) == DuckDBSuccess;
   duckdb_destroy_table_function(&function);
   if (!is_taken) return base::InternalError("the database does not take the tables of results");
+  for (const ResultInfo& table : made->tables()) database.made.emplace_back(table.name);
   duckdb_add_replacement_scan(database.handle, &Replace, new Made(std::move(made)), &Delete<Made>);
   return {};
 }

@@ -83,7 +83,7 @@ class ResultAppender final : public RowSink {
 namespace internal {
 // Lets statements on any connection of the database name the tables of `made`, which live as long
 // as it. Before the first statement of others; once.
-Status OfferTables(const Database& database, std::shared_ptr<const MadeTables> made);
+Status OfferTables(Database& database, std::shared_ptr<const MadeTables> made);
 }  // namespace internal
 
 }  // namespace sonde::store

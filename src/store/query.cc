@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_statements.h"
+#include "store/statement_hints.h"
 #include "store/store.h"
 #include "store/user_sql.h"
 #include "store/user_statements.h"
@@ -69,10 +70,10 @@ ValueType ToValueType(duckdb_type type) {
 }
 
 // The database's message without its picture of the statement, which needs lines of its own.
-Status StatementError(const char* text, const char* otherwise) {
+std::string MessageOf(const char* text, const char* otherwise) {
   std::string_view message = text != nullptr ? text : otherwise;
   message = message.substr(0, message.find("\n\nLINE "));
-  return base::InvalidArgumentError(std::string(base::Trim(message)));
+  return std::string(base::Trim(message));
 }
 
 }  // namespace
@@ -111,6 +112,8 @@ class Cursor {
 
   // Checks `sql` and makes it ready; of a user, it must be of OneStatement and only read.
   Status Prepare(const internal::Database& database, const std::string& sql, Asker asker) {
+    database_ = &database;
+    sql_ = sql;
     SONDE_ASSIGN_OR_RETURN(connection_, internal::Connect(database));
     if (cancellation_ != nullptr) {
       const std::scoped_lock lock(cancellation_->mutex_);
@@ -192,6 +195,10 @@ class Cursor {
  private:
   static Status Cancelled() { return base::CancelledError("the statement was cancelled"); }
   bool WasCancelled() const { return cancellation_ != nullptr && cancellation_->cancelled(); }
+  Status StatementError(const char* text, const char* otherwise) const {
+    return base::InvalidArgumentError(
+        internal::WithHint(MessageOf(text, otherwise), sql_, database_->made));
+  }
   Status Failure(const char* text) const {
     return WasCancelled() ? Cancelled() : StatementError(text, "the statement failed");
   }
@@ -204,6 +211,8 @@ class Cursor {
   }
 
   Cancellation* cancellation_;
+  const internal::Database* database_ = nullptr;
+  std::string sql_;
   std::unique_ptr<internal::Connection> connection_;
   std::unique_ptr<Extracted> parts_;
   size_t result_part_ = 0;  // of parts_; those before are run first, those behind never
