@@ -146,17 +146,17 @@ TEST_F(Recipe, OperatorDetailsNestByThread) {
 TEST_F(Recipe, StepTraceAndOverlapWithoutSteps) {
   const store::ResultTable steps = Run("step_trace");
   ASSERT_EQ(steps.rows(), 1U);
-  EXPECT_TRUE(steps.IsNull(1, 0));
-  EXPECT_EQ(steps.Int(2, 0), 70) << "computing";
-  EXPECT_EQ(steps.Int(6, 0), 10) << "free";
+  EXPECT_TRUE(steps.IsNull(2, 0));
+  EXPECT_EQ(steps.Int(3, 0), 70) << "computing";
+  EXPECT_EQ(steps.Int(7, 0), 10) << "free";
   EXPECT_EQ(Run("overlap_analysis").rows(), 3U) << "two computing, one free";
 }
 
 TEST_F(Recipe, StatisticsAndModules) {
   const store::ResultTable ops = Run("op_statistic");
   ASSERT_EQ(ops.rows(), 1U);
-  EXPECT_EQ(ops.Int(4, 0), 70);
-  EXPECT_DOUBLE_EQ(ops.Double(8, 0), 100.0);
+  EXPECT_EQ(ops.Int(5, 0), 70);
+  EXPECT_DOUBLE_EQ(ops.Double(9, 0), 100.0);
   const store::ResultTable api = Run("api_statistic");
   ASSERT_EQ(api.rows(), 1U);
   EXPECT_EQ(api.Text(0, 0), "node");

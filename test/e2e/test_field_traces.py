@@ -102,6 +102,23 @@ def test_ids_of_a_joined_file_belong_to_a_rank(field):
         assert host.split("(")[1][:6] == device.split("(")[1][:6]  # "[TP00]"
 
 
+def test_devices_of_one_number_in_two_processes_are_two(field):
+    folder, file = "13-merged-ranks", "merged-run1.trace.json.gz"
+    key = "process_id, device_id"
+    devices = field(folder, file, f"SELECT DISTINCT {key} FROM track WHERE kind = 'stream'")
+    assert len(devices) == 2 and {device for _, device in devices} == {"0"}
+    whole = "sum(ratio_percent), sum(count), count(DISTINCT right(op_type, 5))"
+    for table, columns, expected in [
+        ("step_trace", "count(*), sum(computing_ns)", ("1", "150000")),
+        ("op_statistic", whole, ("100.0", "3", "1")),
+        ("overlap_analysis", "count(*), count(DISTINCT start_ns)", ("5", "5")),
+        ("device_gaps", "count(*), count(DISTINCT right(next_task, 5))", ("2", "1")),
+    ]:
+        rows = field(folder, file, f"SELECT {key}, {columns} FROM {table} GROUP BY {key}")
+        assert {row[:2] for row in rows} == set(devices), table
+        assert {row[2:] for row in rows} == {expected}, table
+
+
 def test_copies_and_fills_are_no_computing(field):
     kinds = dict(
         field("16-rocm-copies", "trace.json", "SELECT DISTINCT name, task_type FROM device_task")

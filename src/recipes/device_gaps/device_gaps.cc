@@ -17,7 +17,8 @@ namespace sonde::recipes {
 namespace {
 
 #define SONDE_COLUMNS_DEVICE_GAPS(C)                                                         \
-  C(device_id, Int, "", KeyOf("device"), "number of the device")                             \
+  C(process_id, Opt, "", KeyOf("process"), "process that the device is of")                  \
+  C(device_id, Int, "", KeyOf("device"), "number of the device in its process")              \
   C(start_ns, Int, "ns", kLabel, "end of the work before, of the Unix epoch")                \
   C(dur_ns, Int, "ns", kLess, "until the next work")                                         \
   C(next_task, Text, "", KeyOf("kernel"), "first task behind it; empty: a communication")    \
@@ -77,6 +78,7 @@ Doing DoingOf(const TraceData& data, int32_t thread_id, const Interval& gap) {
 DeviceGapRow Describe(const DeviceView& view, size_t device, const Interval& gap) {
   const TraceData& data = *view.data;
   DeviceGapRow row;
+  row.process_id = view.devices[device].process_id;
   row.device_id = view.devices[device].device_id;
   row.start_ns = gap.start_ns;
   row.dur_ns = gap.end_ns - gap.start_ns;
@@ -120,6 +122,6 @@ constexpr Recipe kDeviceGapsRecipe = {
     &kDeviceGaps,
     Reads<store::SliceRow, store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>()
         .WithDeviceTimes(),
-    &Run};
+    &Run, /*version=*/2};
 
 }  // namespace sonde::recipes

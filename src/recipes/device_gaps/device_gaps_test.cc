@@ -70,21 +70,22 @@ class DeviceGaps : public ::testing::Test {
 TEST_F(DeviceGaps, TheLongestSaysWhatTheThreadWasAt) {
   const store::ResultTable rows = Rows();
   ASSERT_EQ(rows.rows(), 2U);
-  EXPECT_EQ(rows.Int(0, 0), 3) << "device";
-  EXPECT_EQ(rows.Int(1, 0), 200) << "start";
-  EXPECT_EQ(rows.Int(2, 0), 800) << "duration";
-  EXPECT_EQ(rows.Text(3, 0), "gemm");
-  EXPECT_EQ(rows.Int(4, 0), 70) << "thread";
-  EXPECT_EQ(rows.Int(5, 0), 800) << "in train all the time";
-  EXPECT_EQ(rows.Text(6, 0), "load_batch") << "and not train, which lasts longer";
-  EXPECT_EQ(rows.Int(7, 0), 2);
+  EXPECT_EQ(rows.Int(0, 0), 0) << "process";
+  EXPECT_EQ(rows.Int(1, 0), 3) << "device";
+  EXPECT_EQ(rows.Int(2, 0), 200) << "start";
+  EXPECT_EQ(rows.Int(3, 0), 800) << "duration";
+  EXPECT_EQ(rows.Text(4, 0), "gemm");
+  EXPECT_EQ(rows.Int(5, 0), 70) << "thread";
+  EXPECT_EQ(rows.Int(6, 0), 800) << "in train all the time";
+  EXPECT_EQ(rows.Text(7, 0), "load_batch") << "and not train, which lasts longer";
+  EXPECT_EQ(rows.Int(8, 0), 2);
 }
 
 TEST_F(DeviceGaps, WithoutALaunchNothingIsSaidOfTheHost) {
   const store::ResultTable rows = Rows();
   ASSERT_EQ(rows.rows(), 2U);
-  EXPECT_EQ(rows.Int(2, 1), 10);
-  for (size_t column = 4; column < 8; ++column) EXPECT_TRUE(rows.IsNull(column, 1)) << column;
+  EXPECT_EQ(rows.Int(3, 1), 10);
+  for (size_t column = 5; column < 9; ++column) EXPECT_TRUE(rows.IsNull(column, 1)) << column;
 }
 
 TEST_F(DeviceGaps, ADeviceThatAlwaysWorksHasNone) {

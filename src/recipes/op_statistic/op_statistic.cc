@@ -26,7 +26,8 @@ std::vector<OpStatisticRow> OpStatistic(const DeviceView& view) {
       const std::tuple key(device, data.Name(kind.op_type), data.Name(kind.core));
       const auto [found, is_new] = places.try_emplace(key, rows.size());
       if (is_new) {
-        rows.push_back({view.devices[device].device_id, std::get<1>(key), std::get<2>(key)});
+        rows.push_back({view.devices[device].process_id, view.devices[device].device_id,
+                        std::get<1>(key), std::get<2>(key)});
         device_of_row.push_back(device);
       }
       place = found->second;
@@ -69,6 +70,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kOpStatisticRecipe;
-constexpr Recipe kOpStatisticRecipe = {&kOpStatistic, Reads<store::DeviceTaskRow>(), &Run};
+constexpr Recipe kOpStatisticRecipe = {&kOpStatistic, Reads<store::DeviceTaskRow>(), &Run,
+                                       /*version=*/2};
 
 }  // namespace sonde::recipes

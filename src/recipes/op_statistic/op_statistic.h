@@ -15,7 +15,8 @@
 namespace sonde::recipes {
 
 #define SONDE_COLUMNS_OP_STATISTIC(C)                                              \
-  C(device_id, Int, "", KeyOf("device"), "number of the device")                   \
+  C(process_id, Opt, "", KeyOf("process"), "process that the device is of")        \
+  C(device_id, Int, "", KeyOf("device"), "number of the device in its process")    \
   C(op_type, Text, "", KeyOf("op_type"), "type of the operator")                   \
   C(core, Text, "", KeyOf("core"), "AI_CORE, CPU, ...: what of the device ran it") \
   C(count, Int, "", kNeither, "tasks")                                             \

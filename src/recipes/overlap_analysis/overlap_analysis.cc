@@ -23,11 +23,12 @@ bool IsCommunicationKernel(std::string_view task_name) {
 
 namespace {
 
-#define SONDE_COLUMNS_OVERLAP(C)                                       \
-  C(device_id, Int, "", KeyOf("device"), "number of the device")       \
-  C(type, Text, "", KeyOf("overlap"),                                  \
-    "Computing, Communication, Communication(Not Overlapped) or Free") \
-  C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")           \
+#define SONDE_COLUMNS_OVERLAP(C)                                                \
+  C(process_id, Opt, "", KeyOf("process"), "process that the device is of")     \
+  C(device_id, Int, "", KeyOf("device"), "number of the device in its process") \
+  C(type, Text, "", KeyOf("overlap"),                                           \
+    "Computing, Communication, Communication(Not Overlapped) or Free")          \
+  C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")                    \
   C(end_ns, Int, "ns", kLabel, "end, of the Unix epoch")
 SONDE_RESULT(OverlapRecord, kOverlapAnalysis, "overlap_analysis", SONDE_COLUMNS_OVERLAP,
              "a stretch of time in which a device did the same")
@@ -36,7 +37,8 @@ void Run(const DeviceView& view, store::RowSink& rows) {
   for (const Device& device : view.devices) {
     const auto write = [&](std::string_view type, const std::vector<Interval>& intervals) {
       for (const Interval& interval : intervals) {
-        OverlapRecord{device.device_id, type, interval.start_ns, interval.end_ns}.Write(rows);
+        OverlapRecord{device.process_id, device.device_id, type, interval.start_ns, interval.end_ns}
+            .Write(rows);
       }
     };
     write("Computing", device.overlap.computing);
@@ -52,6 +54,6 @@ extern const Recipe kOverlapAnalysisRecipe;
 constexpr Recipe kOverlapAnalysisRecipe = {
     &kOverlapAnalysis,
     Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
-    &Run};
+    &Run, /*version=*/2};
 
 }  // namespace sonde::recipes

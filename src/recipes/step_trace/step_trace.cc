@@ -119,7 +119,8 @@ std::vector<StepTraceRow> StepTraceFromTimeline(const Overlap& overlap,
 namespace {
 
 #define SONDE_COLUMNS_STEP_TRACE(C)                                                         \
-  C(device_id, Int, "", KeyOf("device"), "number of the device")                            \
+  C(process_id, Opt, "", KeyOf("process"), "process that the device is of")                 \
+  C(device_id, Int, "", KeyOf("device"), "number of the device in its process")             \
   C(step_id, Opt, "", KeyOf("step"), "number of the step; NULL: the trace has no steps")    \
   C(computing_ns, Int, "ns", kNeither, "union of the computing tasks")                      \
   C(not_overlapped_ns, Int, "ns", kLess, "communication while nothing was computed")        \
@@ -135,10 +136,17 @@ SONDE_RESULT(StepTraceRecord, kStepTrace, "step_trace", SONDE_COLUMNS_STEP_TRACE
 void Run(const DeviceView& view, store::RowSink& rows) {
   for (const Device& device : view.devices) {
     for (const StepTraceRow& step : device.steps) {
-      StepTraceRecord{
-          device.device_id,   step.step_id.value_or(-1), step.computing_ns, step.not_overlapped_ns,
-          step.overlapped_ns, step.communication_ns,     step.free_ns,      step.stage_ns,
-          step.bubble_ns,     step.preparing_ns}
+      StepTraceRecord{.process_id = device.process_id,
+                      .device_id = device.device_id,
+                      .step_id = step.step_id.value_or(-1),
+                      .computing_ns = step.computing_ns,
+                      .not_overlapped_ns = step.not_overlapped_ns,
+                      .overlapped_ns = step.overlapped_ns,
+                      .communication_ns = step.communication_ns,
+                      .free_ns = step.free_ns,
+                      .stage_ns = step.stage_ns,
+                      .bubble_ns = step.bubble_ns,
+                      .preparing_ns = step.preparing_ns}
           .Write(rows);
     }
   }
@@ -150,6 +158,6 @@ extern const Recipe kStepTraceRecipe;
 constexpr Recipe kStepTraceRecipe = {
     &kStepTrace,
     Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
-    &Run};
+    &Run, /*version=*/2};
 
 }  // namespace sonde::recipes
