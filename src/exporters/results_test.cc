@@ -60,7 +60,7 @@ TEST_P(ResultsOf, NeedNoMoreThanTheySay) {
 }
 
 TEST_P(ResultsOf, AreTables) {
-  ASSERT_TRUE(store_->Offer(recipes::MakeResults({{.store = store_.get()}})).ok());
+  ASSERT_TRUE(store_->Offer(recipes::MakeResults(*store_)).ok());
   for (const Recipe* recipe : recipes::Recipes()) {
     CsvSink expected(*recipe->result);
     ASSERT_TRUE(recipes::RunRecipe(*recipe, *store_, expected).ok());

@@ -188,6 +188,9 @@ class JobResults final : public store::MadeTables {
   // Rows are handed on in the order of the traces; those of one that is not yet next are kept.
   std::vector<TraceFailure> MakeAll(const recipes::Recipe& recipe, store::RowSink& rows) const {
     const auto leading = LeadingOf(*recipe.result);
+    const auto together = recipe.together != nullptr ? recipe.together() : nullptr;
+    const recipes::Needs needs =
+        together != nullptr ? recipe.needs | recipe.needs_together : recipe.needs;
     std::map<size_t, RowBuffer> waiting;  // by place
     std::mutex mutex;
     const auto hand_on = [&](size_t places) {
@@ -197,18 +200,34 @@ class JobResults final : public store::MadeTables {
       }
     };
     const auto make = [&](const TraceInHand& trace, size_t place) -> Status {
-      const auto view = recipes::DeviceView::Make(trace.data, recipe.needs.device_times);
+      const auto view = recipes::DeviceView::Make(trace.data, needs.device_times);
       RowBuffer buffer;
       store::PrefixSink prefixed(trace.is_alone ? rows : buffer, [&](store::RowSink& sink) {
         PutLabel(trace.label, leading, sink);
       });
       recipe.run(view, prefixed);
-      if (trace.is_alone) return {};
       const std::scoped_lock lock(mutex);
-      waiting.emplace(place, std::move(buffer));
+      if (together != nullptr) {
+        together->Take(view, {trace.label.trace, trace.label.run, trace.label.rank});
+      }
+      if (!trace.is_alone) waiting.emplace(place, std::move(buffer));
       return {};
     };
-    return RunOverTraces(files_, recipe.needs, {.threads = threads_, .when_done = hand_on}, make);
+    auto failures = RunOverTraces(files_, needs, {.threads = threads_, .when_done = hand_on}, make);
+    if (together != nullptr) PutTogether(*together, leading, rows);
+    return failures;
+  }
+
+  void PutTogether(recipes::Together& together, const std::vector<store::ResultColumnInfo>& leading,
+                   store::RowSink& rows) const {
+    std::map<int32_t, store::PrefixSink> sinks;
+    for (const store::StoreFile& file : files_) {
+      for (const store::TraceLabel& label : file.traces) {
+        sinks.try_emplace(label.trace, rows,
+                          [&](store::RowSink& sink) { PutLabel(label, leading, sink); });
+      }
+    }
+    together.Finish([&](int32_t trace) -> store::RowSink& { return sinks.at(trace); });
   }
 
   const std::vector<store::StoreFile> files_;

@@ -85,6 +85,31 @@ TEST_F(JobResultsTest, AreMadeOnce) {
   EXPECT_EQ(Made(), 2U);
 }
 
+// A kernel of 100 us, and a collective that ends when the slowest rank is there.
+TEST_F(JobResultsTest, TheSlowRankIsARowOfFindings) {
+  for (const int count : {3, 40}) {
+    for (int rank = 0; rank < count; ++rank) {
+      const int computing = rank == 2 ? 160 : 100;
+      std::filesystem::create_directories(folder_.File("job"));
+      std::ofstream(folder_.File(base::Concat("job/rank", std::to_string(rank), ".json")))
+          << R"({"distributedInfo": {"rank": )" << rank << R"(}, "traceEvents": [)"
+          << R"({"ph": "X", "cat": "kernel", "name": "mm", "pid": 0, "tid": 7, "ts": 100, "dur": )"
+          << computing << R"(}, {"ph": "X", "cat": "kernel", "pid": 0, "tid": 8, "ts": )"
+          << 100 + computing << R"(, "dur": )" << 165 - computing
+          << R"(, "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL"}]})";
+    }
+    const auto slow = Opened()->Query(
+        "SELECT trace, run, rank, value, message FROM finding WHERE rule = 'slow_rank'");
+    ASSERT_TRUE(slow.ok()) << slow.status().message();
+    ASSERT_EQ(slow->rows(), 1U) << count;
+    EXPECT_EQ(slow->Int(0, 0), 2);
+    EXPECT_EQ(slow->Int(1, 0), 0);
+    EXPECT_EQ(slow->Int(2, 0), 2);
+    EXPECT_NEAR(slow->Double(3, 0), 60, 1e-9);
+    EXPECT_TRUE(slow->Text(4, 0).starts_with("rank 2 is slow")) << slow->Text(4, 0);
+  }
+}
+
 TEST_F(JobResultsTest, EveryRecipeCanBeAsked) {
   for (int rank = 0; rank < 34; ++rank) Write(rank + 1);
   const auto store = Opened();

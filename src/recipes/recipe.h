@@ -7,11 +7,33 @@
 // Units: those of the declaration. Threads: `run` is pure, any.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+
 #include "recipes/trace/device_view.h"
 #include "recipes/trace/needs.h"
 #include "store/result_info.h"
 
 namespace sonde::recipes {
+
+// What tells a trace apart in its job (job/job.h).
+struct TraceNumbers {
+  int32_t trace = 0;
+  int32_t run = 0;
+  int32_t rank = -1;
+};
+
+// Rows of the same result about several traces together: each is taken, then they are written.
+class Together {
+ public:
+  // The sink of rows that belong to this trace, until the next call.
+  using RowsOf = std::function<store::RowSink&(int32_t trace)>;
+  virtual ~Together() = default;
+  // In any order, one call at a time. The view is gone afterwards.
+  virtual void Take(const DeviceView& view, const TraceNumbers& numbers) = 0;
+  virtual void Finish(const RowsOf& rows) = 0;
+};
 
 struct Recipe {
   const store::ResultInfo* result;
@@ -19,6 +41,9 @@ struct Recipe {
   // Reads nothing of the view but what `needs` names.
   void (*run)(const DeviceView& view, store::RowSink& rows);
   int version = 1;  // raised when its rows change, so that nobody keeps the old ones
+  // Null: each trace speaks for itself. Else what a job adds, and what Take reads.
+  std::unique_ptr<Together> (*together)() = nullptr;
+  Needs needs_together = Reads<>();
 };
 
 }  // namespace sonde::recipes

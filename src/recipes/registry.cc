@@ -1,8 +1,7 @@
 #include "recipes/registry.h"
 
 #include <array>
-#include <deque>
-#include <utility>
+#include <vector>
 
 namespace sonde::recipes {
 
@@ -36,37 +35,19 @@ namespace {
 constexpr auto kRecipes = std::to_array<const Recipe*>({SONDE_RECIPES(SONDE_RECIPE)});
 #undef SONDE_RECIPE
 
-constexpr store::ResultColumnInfo kRank = {"rank", store::ResultType::kOpt, "",
-                                           store::KeyOf("rank"), "global rank of the trace"};
-
 class Made final : public store::MadeTables {
  public:
-  explicit Made(std::vector<RankedStore> stores) : stores_(std::move(stores)) {
-    for (const Recipe* recipe : kRecipes) {
-      tables_.push_back(*recipe->result);
-      if (stores_.size() == 1) continue;
-      auto& columns = columns_.emplace_back(1, kRank);
-      columns.insert(columns.end(), recipe->result->columns.begin(), recipe->result->columns.end());
-      tables_.back().columns = columns;
-    }
+  explicit Made(const store::Store& store) : store_(store) {
+    for (const Recipe* recipe : kRecipes) tables_.push_back(*recipe->result);
   }
   std::span<const store::ResultInfo> tables() const override { return tables_; }
   Status Fill(const store::ResultInfo& table, store::RowSink& rows) const override {
-    const Recipe& recipe = *FindRecipe(table.name);
-    if (stores_.size() == 1) return RunRecipe(recipe, *stores_[0].store, rows);
-    for (const RankedStore& one : stores_) {
-      store::PrefixSink prefixed(rows, [&](store::RowSink& sink) {
-        store::ResultValue<store::ResultType::kOpt>::Put(one.rank, sink);
-      });
-      SONDE_RETURN_IF_ERROR(RunRecipe(recipe, *one.store, prefixed));
-    }
-    return {};
+    return RunRecipe(*FindRecipe(table.name), store_, rows);
   }
 
  private:
-  std::vector<RankedStore> stores_;
+  const store::Store& store_;
   std::vector<store::ResultInfo> tables_;
-  std::deque<std::vector<store::ResultColumnInfo>> columns_;
 };
 
 }  // namespace
@@ -95,8 +76,8 @@ Status RunRecipe(const Recipe& recipe, const store::Store& store, store::RowSink
   return {};
 }
 
-std::shared_ptr<const store::MadeTables> MakeResults(std::vector<RankedStore> stores) {
-  return std::make_shared<Made>(std::move(stores));
+std::shared_ptr<const store::MadeTables> MakeResults(const store::Store& store) {
+  return std::make_shared<Made>(store);
 }
 
 }  // namespace sonde::recipes

@@ -9,7 +9,6 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/status.h"
 #include "recipes/recipe.h"
@@ -28,12 +27,8 @@ std::span<const store::ResultInfo* const> Results();
 // Reads what the recipe needs of the store and runs it.
 Status RunRecipe(const Recipe& recipe, const store::Store& store, store::RowSink& rows);
 
-// A store and the rank that stands before its rows where there are several; -1: NULL.
-struct RankedStore {
-  const store::Store* store = nullptr;
-  int32_t rank = -1;
-};
-// All results of these stores, which must live as long, for Store::Offer.
-std::shared_ptr<const store::MadeTables> MakeResults(std::vector<RankedStore> stores);
+// All results of the store, which must live as long, for Store::Offer. Those of a job:
+// job/results.h.
+std::shared_ptr<const store::MadeTables> MakeResults(const store::Store& store);
 
 }  // namespace sonde::recipes

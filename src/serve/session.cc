@@ -48,7 +48,7 @@ Result<const store::UserStatements*> Trace::User() const {
   if (user_ == nullptr) {
     SONDE_ASSIGN_OR_RETURN(
         auto user, store::UserStatements::Open({{store->path(), {label}}}, StatementThreads()));
-    SONDE_RETURN_IF_ERROR(user->Offer(recipes::MakeResults({{.store = store.get()}})));
+    SONDE_RETURN_IF_ERROR(user->Offer(recipes::MakeResults(*store)));
     user_ = std::move(user);
   }
   return user_.get();

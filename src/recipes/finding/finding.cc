@@ -9,6 +9,7 @@
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "recipes/coverage/coverage.h"
+#include "recipes/finding/slow_rank.h"
 #include "recipes/recipe.h"
 #include "recipes/serving_summary/serving_summary.h"
 
@@ -24,11 +25,20 @@ struct Text {
 };
 #define TEXT(key, english, chinese) Text{key, english, chinese},
 #define LIMIT(name, value, unit, source)
+#define ADVICE(english, chinese) Text{english, english, chinese},
 constexpr Text kTexts[] = {
+#include "recipes/finding/advice.inc"
 #include "recipes/finding/texts.inc"
 };
+#undef ADVICE
 #undef LIMIT
 #undef TEXT
+
+const Text* FindText(std::string_view key) {
+  const auto* text = std::find_if(std::begin(kTexts), std::end(kTexts),
+                                  [&](const Text& t) { return t.key == key; });
+  return text == std::end(kTexts) ? nullptr : text;
+}
 
 std::string Fixed(double value, int decimals) {
   char buffer[400];
@@ -41,6 +51,7 @@ std::string Fixed(double value, int decimals) {
 std::string ArgumentText(const std::string& argument, Language language) {
   if (!argument.starts_with('@')) return argument;
   const auto parts = base::Split(std::string_view(argument).substr(1), '|');
+  if (FindText(parts[0]) == nullptr) return argument;
   return FilledText(parts[0], {parts.begin() + 1, parts.end()}, language);
 }
 
@@ -54,7 +65,8 @@ void AddIssues(const TraceData& data, std::vector<Finding>& findings) {
     sum.subject = issue.code;
     sum.value += static_cast<double>(issue.count);
     sum.text_key = sum.rule;
-    sum.arguments = {issue.code, Fixed(sum.value, 0), issue.advice};
+    const bool has_text = FindText(issue.advice) != nullptr;  // else it is of the data
+    sum.arguments = {issue.code, Fixed(sum.value, 0), Concat(has_text ? "@" : "", issue.advice)};
     sum.evidence = Concat("SELECT * FROM import_issue WHERE code = '", issue.code, "'");
   }
   for (auto& [key, sum] : sums) findings.push_back(std::move(sum));
@@ -110,13 +122,30 @@ void Run(const DeviceView& view, store::RowSink& rows) {
   for (const Finding& finding : FindingsOf(view)) WriteFinding(finding, rows);
 }
 
+class SlowRanksOfJob final : public Together {
+ public:
+  void Take(const DeviceView& view, const TraceNumbers& numbers) override {
+    RankWork& work = work_.emplace_back(WorkOf(view));
+    work.trace = numbers.trace;
+    work.run = numbers.run;
+    work.rank = numbers.rank;
+  }
+  void Finish(const RowsOf& rows) override {
+    for (const Finding& finding : SlowRanks(work_)) {
+      WriteFinding(finding, rows(static_cast<int32_t>(finding.trace)));
+    }
+  }
+
+ private:
+  std::vector<RankWork> work_;
+};
+
 }  // namespace
 
 std::string FilledText(std::string_view key, const std::vector<std::string>& arguments,
                        Language language) {
-  const auto* text = std::find_if(std::begin(kTexts), std::end(kTexts),
-                                  [&](const Text& t) { return t.key == key; });
-  if (text == std::end(kTexts)) return {};
+  const Text* text = FindText(key);
+  if (text == nullptr) return {};
   std::string out;
   std::string_view rest = language == Language::kEnglish ? text->english : text->chinese;
   for (size_t at = rest.find('{'); at != std::string_view::npos; at = rest.find('{')) {
@@ -160,6 +189,12 @@ std::vector<Finding> FindingsOf(const DeviceView& view) {
 }
 
 extern const Recipe kFindingRecipe;
-constexpr Recipe kFindingRecipe = {&kFinding, kFindingNeeds, &Run};
+constexpr Recipe kFindingRecipe = {
+    .result = &kFinding,
+    .needs = kFindingNeeds,
+    .run = &Run,
+    .version = 2,
+    .together = []() -> std::unique_ptr<Together> { return std::make_unique<SlowRanksOfJob>(); },
+    .needs_together = kFindingNeeds.WithDeviceTimes()};
 
 }  // namespace sonde::recipes

@@ -43,6 +43,7 @@ struct Finding {
   std::vector<std::string>
       arguments;         // what begins with '@' is a key with its arguments, '|' apart
   std::string evidence;  // statement whose rows show it
+  int64_t trace = -1;    // of several traces the one that it is about
 };
 
 #define SONDE_COLUMNS_FINDING(C)                                                         \
@@ -67,7 +68,7 @@ inline constexpr Needs kFindingNeeds =
           store::CommunicationGroupRow, store::FlowRow, store::StepRow, store::SliceRow,
           store::FrameworkOpRow, store::DeviceTaskRow>();
 
-// The text of a key; "" where there is none.
+// The text of a key; "" where there is none. Advice of import issues is its own key.
 std::string FilledText(std::string_view key, const std::vector<std::string>& arguments,
                        Language language);
 std::string TextOf(const Finding& finding, Language language);

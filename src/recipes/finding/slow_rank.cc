@@ -56,6 +56,7 @@ void FindSlow(const std::vector<const RankWork*>& ranks, std::vector<Finding>& f
   finding.severity = "warning";
   finding.confidence = std::min(1.0, waited_ns / longer_ns);
   finding.rank = slow->rank;
+  finding.trace = slow->trace;
   finding.subject = base::Concat("rank ", std::to_string(slow->rank));
   finding.value = 100 * share;
   finding.unit = "%";

@@ -24,6 +24,7 @@ struct RankWork {
   int64_t rank = -1;
   int64_t computing_ns = 0;
   int64_t exposed_ns = 0;  // communication without computing and receiving
+  int64_t trace = -1;      // for Finding::trace
 };
 
 // Its mean step over the devices, which work beside each other: that of the one that computes most.
