@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "base/strings.h"
-#include "importers/ascend/groups.h"
+#include "importers/ascend/device_model.h"
 #include "importers/ascend_db/db_trace.h"
 #include "importers/ascend_db/issues.h"
 
@@ -15,7 +15,7 @@ using base::Concat;
 class CommunicationReader {
  public:
   explicit CommunicationReader(DbTrace& trace)
-      : trace_(trace), rows_(trace.rows), category_(rows_.names.Intern("communication")) {}
+      : trace_(trace), rows_(trace.rows), device_(trace.rows) {}
 
   void Run() {
     if (!trace_.Has("COMMUNICATION_OP", {"opName", "startNs", "endNs", "groupName", "opId"}))
@@ -40,48 +40,28 @@ class CommunicationReader {
     const auto end = row.Int(2);
     const auto id = row.Int(5);
     if (!begin || !end || !id) return trace_.WrongType("COMMUNICATION_OP");
-    const int64_t connection = row.Int(3).value_or(-1);
-    const std::string group(trace_.TextView(row, 4));
-    store::CommunicationOpRow op;
+    ascend::CommunicationOp op;
+    op.ts = *begin;
+    op.dur = SpanNs(*begin, *end);
+    op.connection_id = row.Int(3).value_or(-1);
     op.process_id = trace_.MainProcess();
-    op.device_id = DeviceOf(row, connection);
+    op.device_id = DeviceOf(row, op.connection_id);
     op.name = trace_.Text(row, 0);
-    const int32_t track = rows_.Track({.kind = "communication_group",
-                                       .name = Concat("Group ", group, " Communication"),
-                                       .process_id = op.process_id,
-                                       .device_id = op.device_id});
-    op.slice_id = rows_.AddSlice(track, *begin, SpanNs(*begin, *end), op.name, category_);
-    op.ts = rows_.slices.back().ts;
-    op.dur = rows_.slices.back().dur;
-    const std::string_view type = trace_.TextView(row, 9);
-    const std::string_view name = trace_.TextView(row, 0);
-    op.op_type = rows_.names.Intern(CommunicationType(type.empty() ? name : type));
-    op.is_p2p = IsPointToPoint(CommunicationType(name)) ? 1 : 0;
-    op.group_name = rows_.names.Intern(group);
-    op.group_hash = static_cast<int64_t>(GroupHash(group));
+    op.group = trace_.TextView(row, 4);
+    op.type = trace_.TextView(row, 9);
     op.data_type = trace_.Enum("ENUM_HCCL_DATA_TYPE", row.Int(6));
     op.algorithm = trace_.Text(row, 7);
-    op.count = std::max<int64_t>(row.Int(8).value_or(-1), -1);
-    if (row.Int(8).value_or(-1) < -1 || !SetSize(op)) trace_.BadValue("COMMUNICATION_OP");
-    op.rank_size = std::max<int64_t>(row.Int(11).value_or(-1), -1);
-    op.connection_id = connection;
-    op.step_id = trace_.DeviceStepAt(op.ts);
-    const int32_t* launch = trace_.op_of_connection.Find(connection);
+    op.count = row.Int(8).value_or(-1);
+    op.rank_size = row.Int(11).value_or(-1);
+    const int32_t* launch = trace_.op_of_connection.Find(op.connection_id);
     if (launch != nullptr) op.launch_slice_id = *launch;
-    AddFlow(op);
-    trace_.op_of_id.Insert(*id, static_cast<int32_t>(rows_.communications.size()));
-    rows_.communications.push_back(op);
-  }
-
-  // False where the size is none that can be.
-  bool SetSize(store::CommunicationOpRow& op) const {
-    if (op.data_type == store::kNone || op.count < 0) return true;
-    const int64_t bytes = ElementBytes(rows_.names.Text(op.data_type));
-    int64_t size = 0;
-    if (bytes <= 0) return true;
-    if (__builtin_mul_overflow(op.count, bytes, &size)) return false;
-    op.size_bytes = size;
-    return true;
+    bool has_size = true;
+    const int32_t index = device_.AddOperation(op, has_size);
+    if (!has_size) trace_.BadValue("COMMUNICATION_OP");
+    store::CommunicationOpRow& added = rows_.communications[static_cast<size_t>(index)];
+    added.step_id = trace_.DeviceStepAt(added.ts);
+    AddFlow(added);
+    trace_.op_of_id.Insert(*id, index);
   }
 
   void AddFlow(const store::CommunicationOpRow& op) {
@@ -161,7 +141,7 @@ class CommunicationReader {
 
   DbTrace& trace_;
   TraceRows& rows_;
-  int32_t category_;
+  ascend::DeviceRows device_;
   std::map<Key, Sum> transfers_;
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "importers/ascend/device_model.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend_db/db_trace.h"
 #include "importers/ascend_db/issues.h"
@@ -260,8 +261,7 @@ class FrameworkReader {
 // The level of a call; older files say "hccl" for communication.
 int32_t LevelName(DbTrace& trace, std::optional<int64_t> type) {
   const int32_t level = trace.Enum("ENUM_API_TYPE", type);
-  if (level != store::kNone && trace.rows.names.Text(level) != "hccl") return level;
-  return trace.rows.names.Intern(level == store::kNone ? "unknown" : "communication");
+  return level != store::kNone ? level : trace.rows.names.Intern("unknown");
 }
 
 }  // namespace
@@ -283,23 +283,24 @@ void ReadFramework(DbTrace& trace) {
 
 void ReadHostCalls(DbTrace& trace) {
   constexpr int64_t kNodeType = 10000;
+  ascend::DeviceRows device(trace.rows);
   if (trace.Has("CANN_API", {"startNs", "endNs", "globalTid", "name"})) {
-    trace.Read(
-        "CANN_API", {"startNs", "endNs", "type", "globalTid", "connectionId", "name"},
-        [&](const SqliteRow& row) {
-          const auto begin = row.Int(0);
-          const auto end = row.Int(1);
-          const auto tid = row.Int(3);
-          if (!begin || !end || !tid) return trace.WrongType("CANN_API");
-          const int32_t level = LevelName(trace, row.Int(2));
-          const int32_t track = ThreadTrack(trace.rows, "api", trace.Thread(*tid));
-          const int32_t slice =
-              trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end), trace.Text(row, 5), level);
-          const int64_t connection = row.Int(4).value_or(-1);
-          trace.rows.api_calls.push_back(
-              {.slice_id = slice, .level = level, .connection_id = connection});
-          trace.api_of_connection.Insert(connection, {slice, *begin, row.Int(2) == kNodeType});
-        });
+    trace.Read("CANN_API", {"startNs", "endNs", "type", "globalTid", "connectionId", "name"},
+               [&](const SqliteRow& row) {
+                 const auto begin = row.Int(0);
+                 const auto end = row.Int(1);
+                 const auto tid = row.Int(3);
+                 if (!begin || !end || !tid) return trace.WrongType("CANN_API");
+                 const int64_t connection = row.Int(4).value_or(-1);
+                 const int32_t slice = device.AddCall({.ts = *begin,
+                                                       .dur = SpanNs(*begin, *end),
+                                                       .thread_id = trace.Thread(*tid),
+                                                       .name = trace.Text(row, 5),
+                                                       .level = LevelName(trace, row.Int(2)),
+                                                       .connection_id = connection});
+                 trace.api_of_connection.Insert(connection,
+                                                {slice, *begin, row.Int(2) == kNodeType});
+               });
   }
   if (!trace.Has("OSRT_API", {"name", "globalTid", "startNs", "endNs"})) return;
   const int32_t category = trace.rows.names.Intern("os_runtime");

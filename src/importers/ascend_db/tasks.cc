@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
-#include "importers/ascend/groups.h"
+#include "importers/ascend/device_model.h"
 #include "importers/ascend_db/db_trace.h"
 #include "importers/ascend_db/issues.h"
 
@@ -28,8 +28,7 @@ class TaskReader {
   explicit TaskReader(DbTrace& trace)
       : trace_(trace),
         rows_(trace.rows),
-        kernel_category_(rows_.names.Intern("kernel")),
-        task_category_(rows_.names.Intern("device_task")),
+        device_(rows_),
         kernels_(rows_.pool()),
         communication_tasks_(rows_.pool()),
         mark_texts_(rows_.pool()) {}
@@ -61,17 +60,6 @@ class TaskReader {
     int64_t plane = 0;
   };
 
-  int32_t Shapes(const SqliteRow& row, int column) {
-    const auto shapes = UnquotedShapes(trace_.TextView(row, column));
-    return shapes ? rows_.names.Intern(*shapes) : store::kNone;
-  }
-
-  // "N/A" means nothing is known.
-  int32_t Known(const SqliteRow& row, int column) {
-    const int32_t name = trace_.Text(row, column);
-    return name != store::kNone && rows_.names.Text(name) == "N/A" ? store::kNone : name;
-  }
-
   void ReadKernels() {
     if (!trace_.Has("COMPUTE_TASK_INFO", {"name", "globalTaskId"})) return;
     // Schema 1.1 renamed blockDim to blockNum and later gave the old name another meaning.
@@ -84,22 +72,20 @@ class TaskReader {
                 [this](const SqliteRow& row) {
                   const auto id = row.Int(1);
                   if (!id) return trace_.WrongType("COMPUTE_TASK_INFO");
-                  store::TaskKindRow kind;
-                  kind.name = trace_.Text(row, 0);
-                  kind.block_num = KnownNumber(row.Int(2));
-                  kind.mix_block_num = KnownNumber(row.Int(3));
-                  // A kernel of unknown core is a kernel still.
-                  kind.core = trace_.Text(row, 4);
-                  if (kind.core == store::kNone) kind.core = rows_.names.Intern("N/A");
-                  kind.op_type = trace_.Text(row, 5);
-                  kind.input_formats = Known(row, 6);
-                  kind.input_types = Known(row, 7);
-                  kind.input_shapes = Shapes(row, 8);
-                  kind.output_formats = Known(row, 9);
-                  kind.output_types = Known(row, 10);
-                  kind.output_shapes = Shapes(row, 11);
-                  kind.op_state = Known(row, 12);
-                  kind.hf32 = Known(row, 13);
+                  const store::TaskKindRow kind =
+                      device_.KindOf({.name = trace_.Text(row, 0),
+                                      .op_type = trace_.Text(row, 5),
+                                      .core = trace_.Text(row, 4),
+                                      .block_num = KnownNumber(row.Int(2)),
+                                      .mix_block_num = KnownNumber(row.Int(3)),
+                                      .input_formats = device_.Known(trace_.TextView(row, 6)),
+                                      .input_types = device_.Known(trace_.TextView(row, 7)),
+                                      .input_shapes = device_.Shapes(trace_.TextView(row, 8)),
+                                      .output_formats = device_.Known(trace_.TextView(row, 9)),
+                                      .output_types = device_.Known(trace_.TextView(row, 10)),
+                                      .output_shapes = device_.Shapes(trace_.TextView(row, 11)),
+                                      .op_state = device_.Known(trace_.TextView(row, 12)),
+                                      .hf32 = device_.Known(trace_.TextView(row, 13))});
                   kernels_.Insert(*id, {.kind = KernelKind(kind)});
                 });
   }
@@ -112,11 +98,9 @@ class TaskReader {
                 [this](const SqliteRow& row) {
                   const auto id = row.Int(1);
                   if (!id) return trace_.WrongType(kTable);
-                  store::TaskKindRow kind;
-                  kind.name = trace_.Text(row, 0);
-                  kind.core = trace_.Text(row, 2);
-                  if (kind.core == store::kNone) kind.core = rows_.names.Intern("N/A");
-                  kind.op_type = trace_.Text(row, 3);
+                  const store::TaskKindRow kind = device_.KindOf({.name = trace_.Text(row, 0),
+                                                                  .op_type = trace_.Text(row, 3),
+                                                                  .core = trace_.Text(row, 2)});
                   kernels_.Insert(*id, {.kind = KernelKind(kind), .table = kTable});
                 });
   }
@@ -172,63 +156,41 @@ class TaskReader {
     const auto end = row.Int(1);
     const auto id = row.Int(4);
     if (!begin || !end || !id) return trace_.WrongType("TASK");
-    store::TaskKindRow kind;
-    int32_t plane_track = store::kNone;
+    ascend::DeviceTask task;
     const int32_t task_type = trace_.Text(row, 6);
-    const int64_t connection = KnownNumber(row.Int(3));
     Kernel* kernel = kernels_.Find(*id);
     const CommunicationTask* part = communication_tasks_.Find(*id);
     const int32_t* mark = mark_texts_.Find(row.Int(3).value_or(kNone32));
-    const int32_t device = SmallNumber(row.Int(2)).value_or(-1);
-    const int32_t process = ProcessOf(row);
     if (kernel != nullptr) {
-      kind = kernel_kinds_[static_cast<size_t>(kernel->kind)];
+      task.kind = kernel_kinds_[static_cast<size_t>(kernel->kind)];
       kernel->taken = true;
     } else if (part != nullptr) {
-      kind.name = part->name;
-      const std::string plane = Concat("Plane ", std::to_string(part->plane));
-      plane_track = rows_.Track({.kind = "communication_plane",
-                                 .name = plane,
-                                 .process_id = process,
-                                 .device_id = device});
+      task.kind.name = part->name;
+      task.plane = part->plane;
     } else {
-      kind.name = mark != nullptr ? *mark : task_type;
+      task.kind.name = mark != nullptr ? *mark : task_type;
     }
-    kind.task_type = task_type;
-    kind.context_id = KnownNumber(row.Int(7));
-    kind.model_id = KnownNumber(row.Int(10));
-    AddTask(row, kind, plane_track, connection, process, device);
+    task.kind.task_type = task_type;
+    task.kind.context_id = KnownNumber(row.Int(7));
+    task.kind.model_id = KnownNumber(row.Int(10));
+    task.ts = *begin;
+    task.dur = SpanNs(*begin, *end);
+    task.place = {.process_id = ProcessOf(row),
+                  .device_id = SmallNumber(row.Int(2)).value_or(-1),
+                  .stream_id = SmallNumber(row.Int(8)).value_or(-1)};
+    task.connection_id = KnownNumber(row.Int(3));
+    task.queue_number = KnownNumber(row.Int(9));
+    const int32_t index = device_.AddTask(task);
+    trace_.task_of_global.Insert(*id, index);
+    store::DeviceTaskRow& added = rows_.tasks[static_cast<size_t>(index)];
+    Connect(added, task.place.device_id);
+    if (task.plane) added.launch_slice_id = store::kNone;
   }
 
   int32_t ProcessOf(const SqliteRow& row) {
     const int64_t pid = row.Int(5).value_or(0);
     // Rows that viewers and generators add carry no real process.
     return pid > 1 ? rows_.Process(pid) : trace_.MainProcess();
-  }
-
-  void AddTask(const SqliteRow& row, const store::TaskKindRow& kind, int32_t plane_track,
-               int64_t connection, int32_t process, int32_t device) {
-    const int32_t stream = SmallNumber(row.Int(8)).value_or(-1);
-    store::DeviceTaskRow task;
-    task.track_id = rows_.Track({.kind = "stream",
-                                 .name = Concat("Stream ", std::to_string(stream)),
-                                 .process_id = process,
-                                 .device_id = device,
-                                 .stream_id = stream});
-    const int64_t begin = row.Int(0).value_or(0);
-    const int64_t dur = SpanNs(begin, row.Int(1).value_or(0));
-    task.slice_id =
-        rows_.AddSlice(plane_track != store::kNone ? plane_track : task.track_id, begin, dur,
-                       kind.name, kind.core == store::kNone ? task_category_ : kernel_category_);
-    task.ts = rows_.slices.back().ts;
-    task.dur = rows_.slices.back().dur;
-    task.kind_id = rows_.Kind(kind);
-    task.connection_id = connection;
-    task.queue_number = KnownNumber(row.Int(9));
-    Connect(task, device);
-    if (plane_track != store::kNone) task.launch_slice_id = store::kNone;
-    trace_.task_of_global.Insert(row.Int(4).value_or(-1), static_cast<int32_t>(rows_.tasks.size()));
-    rows_.tasks.push_back(task);
   }
 
   void Connect(store::DeviceTaskRow& task, int32_t device) {
@@ -263,42 +225,19 @@ class TaskReader {
         rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": TASK_PMU_INFO"));
         return;
       }
-      const auto [metric, unit] = MetricOf(trace_.Text(row, 1));
-      rows_.pmu.push_back({.task_id = *task, .metric = metric, .value = *value / unit});
+      device_.AddCounter(
+          {.task = *task, .name = trace_.Text(row, 1), .value = *value, .is_of_database = true});
     });
-  }
-
-  // Metrics as the tables of text deliverables name them, whose times are microseconds.
-  struct Metric {
-    int32_t name;
-    double unit;
-  };
-  Metric MetricOf(int32_t name) {
-    if (name == store::kNone) return {name, 1};
-    const auto known = metrics_.find(name);
-    if (known != metrics_.end()) return known->second;
-    Metric metric{name, 1};
-    std::string text(rows_.names.Text(name));
-    if (text.ends_with("_time")) {
-      metric.unit = 1000;
-      if (text == "total_time" || text == "aic_total_time") text = "aicore_time";
-      if (text == "aiv_total_time") text = "aiv_time";
-      metric.name = rows_.names.Intern(text + "(us)");
-    }
-    metrics_.emplace(name, metric);
-    return metric;
   }
 
   DbTrace& trace_;
   TraceRows& rows_;
-  int32_t kernel_category_;
-  int32_t task_category_;
+  ascend::DeviceRows device_;
   NumberTable<Kernel> kernels_;
   std::vector<store::TaskKindRow> kernel_kinds_;
   std::unordered_multimap<uint64_t, int32_t> kind_of_hash_;
   NumberTable<CommunicationTask> communication_tasks_;
   NumberTable<int32_t> mark_texts_;
-  std::unordered_map<int32_t, Metric> metrics_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "importers/ascend/device_model.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
@@ -36,7 +37,7 @@ int64_t MsToNs(const JsonValue& value) { return Ns(value, "e3"); }
 class CommunicationRows {
  public:
   CommunicationRows(const std::string& file, TextTrace& trace)
-      : file_(file), trace_(trace), rows_(trace.rows) {
+      : file_(file), trace_(trace), rows_(trace.rows), device_(trace.rows) {
     for (size_t i = 0; i < rows_.communications.size(); ++i) {
       by_name_[rows_.communications[i].name].push_back(static_cast<int32_t>(i));
     }
@@ -92,7 +93,7 @@ class CommunicationRows {
       const int64_t ts = rows_.communications[static_cast<size_t>(index)].ts;
       if (IsTime(start, 0) && std::abs(ts - start) <= kTolerance) return index;
     }
-    store::CommunicationOpRow op;
+    ascend::CommunicationOp op;
     op.process_id = trace_.device_process_id >= 0 ? trace_.device_process_id : trace_.process_id;
     op.device_id = std::max(trace_.device_id, 0);
     op.ts = start;
@@ -102,19 +103,10 @@ class CommunicationRows {
       return -1;
     }
     op.name = name;
-    const std::string_view text = rows_.names.Text(name);
-    op.op_type = rows_.names.Intern(CommunicationType(text));
-    op.is_p2p = IsPointToPoint(CommunicationType(text)) ? 1 : 0;
     if (step.starts_with("step")) op.step_id = base::ParseInt64(step.substr(4)).value_or(-1);
-    if (!trace_.has_timeline) {
-      const int32_t track = rows_.Track({.kind = "communication_group",
-                                         .name = "Communication",
-                                         .process_id = op.process_id,
-                                         .device_id = op.device_id});
-      op.slice_id = rows_.AddSlice(track, op.ts, op.dur, name, rows_.names.Intern("communication"));
-    }
-    const auto index = static_cast<int32_t>(rows_.communications.size());
-    rows_.communications.push_back(op);
+    op.is_shown = !trace_.has_timeline;
+    bool has_size = true;
+    const int32_t index = device_.AddOperation(op, has_size);
     by_name_[name].push_back(index);
     return index;
   }
@@ -157,6 +149,7 @@ class CommunicationRows {
   const std::string& file_;
   TextTrace& trace_;
   TraceRows& rows_;
+  ascend::DeviceRows device_;
   std::map<int32_t, std::vector<int32_t>> by_name_;
   std::map<int32_t, bool> has_transits_;
 };

@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
-#include "importers/ascend/groups.h"
+#include "importers/ascend/device_model.h"
 #include "importers/ascend_text/csv_reader.h"
 #include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
@@ -129,7 +129,11 @@ int32_t DeviceOf(std::string_view cell) {
 class KernelRows {
  public:
   KernelRows(const SpanFile& file, std::string_view text, TextTrace& trace)
-      : file_(file), columns_(text, file, trace.rows.issues), trace_(trace), rows_(trace.rows) {}
+      : file_(file),
+        columns_(text, file, trace.rows.issues),
+        trace_(trace),
+        rows_(trace.rows),
+        device_rows_(trace.rows) {}
 
   void Run() {
     start_ = columns_.Need({"Start Time(us)", "Task Start Time(us)"});
@@ -168,10 +172,6 @@ class KernelRows {
     const std::string_view cell = Cell(row, column);
     return IsUnknown(cell) ? store::kNone : rows_.names.Intern(cell);
   }
-  int32_t Shapes(const CsvRow& row, int column) {
-    const auto shapes = UnquotedShapes(Cell(row, column));
-    return shapes ? rows_.names.Intern(*shapes) : store::kNone;
-  }
 
   void Take(const CsvRow& row) {
     const auto start = Ns(row, start_);
@@ -196,24 +196,23 @@ class KernelRows {
   }
 
   store::TaskKindRow KindOf(const CsvRow& row) {
-    store::TaskKindRow kind;
-    kind.name = rows_.names.Intern(Cell(row, name_));
-    kind.op_type = Name(row, type_);
-    // A kernel of unknown core is a kernel still.
     const std::string_view core = Cell(row, core_);
-    kind.core = rows_.names.Intern(core.empty() ? std::string_view("N/A") : core);
-    kind.block_num = columns_.Number(row, block_);
-    kind.mix_block_num = columns_.Number(row, mix_block_);
-    kind.input_shapes = Shapes(row, shapes_.first);
-    kind.output_shapes = Shapes(row, shapes_.second);
-    kind.input_types = Name(row, types_.first);
-    kind.output_types = Name(row, types_.second);
-    kind.input_formats = Name(row, formats_.first);
-    kind.output_formats = Name(row, formats_.second);
+    store::TaskKindRow kind =
+        device_rows_.KindOf({.name = rows_.names.Intern(Cell(row, name_)),
+                             .op_type = Name(row, type_),
+                             .core = core.empty() ? store::kNone : rows_.names.Intern(core),
+                             .block_num = columns_.Number(row, block_),
+                             .mix_block_num = columns_.Number(row, mix_block_),
+                             .input_formats = Name(row, formats_.first),
+                             .input_types = Name(row, types_.first),
+                             .input_shapes = device_rows_.Shapes(Cell(row, shapes_.first)),
+                             .output_formats = Name(row, formats_.second),
+                             .output_types = Name(row, types_.second),
+                             .output_shapes = device_rows_.Shapes(Cell(row, shapes_.second)),
+                             .op_state = Name(row, state_),
+                             .hf32 = Name(row, hf32_)});
     kind.model_id = columns_.Number(row, model_);
     kind.context_id = columns_.Number(row, context_);
-    kind.op_state = Name(row, state_);
-    kind.hf32 = Name(row, hf32_);
     return kind;
   }
 
@@ -229,21 +228,17 @@ class KernelRows {
       AddCounters(row, index);
       return;
     }
-    store::DeviceTaskRow task;
-    task.track_id = StreamTrack(row);
-    task.ts = start;
-    task.dur = std::max<int64_t>(dur, 0);
-    if (trace_.has_timeline) {
-      rows_.issues.Add(kNoSlice, file_.relative);
-    } else {
-      task.slice_id =
-          rows_.AddSlice(task.track_id, start, dur, kind.name, rows_.names.Intern("kernel"));
-    }
-    task.kind_id = rows_.Kind(kind);
-    task.queue_number = columns_.Number(row, task_);
-    task.step_id = StepOf(row);
-    rows_.tasks.push_back(task);
-    AddCounters(row, static_cast<int32_t>(rows_.tasks.size()) - 1);
+    if (trace_.has_timeline) rows_.issues.Add(kNoSlice, file_.relative);
+    const Stream stream = StreamOf(row);
+    const int32_t task = device_rows_.AddTask({.ts = start,
+                                               .dur = dur,
+                                               .place = stream.place,
+                                               .kind = kind,
+                                               .queue_number = columns_.Number(row, task_),
+                                               .step_id = StepOf(row),
+                                               .track_id = stream.track_id,
+                                               .is_shown = !trace_.has_timeline});
+    AddCounters(row, task);
   }
 
   // Takes the event of the timeline with this name and start. Both files come from one number that
@@ -253,24 +248,26 @@ class KernelRows {
     return events.TakeNearest(name, start, kTolerance);
   }
 
-  int32_t StreamTrack(const CsvRow& row) {
+  struct Stream {
+    ascend::Place place;
+    int32_t track_id = store::kNone;  // where the timeline has it
+  };
+  Stream StreamOf(const CsvRow& row) {
     const int64_t number = columns_.Number(row, stream_);
-    const auto stream = static_cast<int32_t>(std::clamp<int64_t>(number, -1, INT32_MAX));
-    const auto known = trace_.stream_tracks.find(stream);
-    if (known != trace_.stream_tracks.end()) return known->second;
-    const int32_t process =
+    Stream stream;
+    stream.place.stream_id = static_cast<int32_t>(std::clamp<int64_t>(number, -1, INT32_MAX));
+    const auto known = trace_.stream_tracks.find(stream.place.stream_id);
+    if (known != trace_.stream_tracks.end()) stream.track_id = known->second;
+    stream.place.process_id =
         trace_.device_process_id >= 0 ? trace_.device_process_id : trace_.process_id;
-    return rows_.Track({.kind = "stream",
-                        .name = stream < 0 ? "Stream" : Concat("Stream ", std::to_string(stream)),
-                        .process_id = process,
-                        .device_id = DeviceId(row),
-                        .stream_id = stream});
+    stream.place.device_id = DeviceId(row);
+    return stream;
   }
 
   void AddCounters(const CsvRow& row, int32_t task) {
     for (const auto& [column, metric] : counters_) {
       const auto value = columns_.Real(row, column);
-      if (value) rows_.pmu.push_back({.task_id = task, .metric = metric, .value = *value});
+      if (value) device_rows_.AddCounter({.task = task, .name = metric, .value = *value});
     }
   }
 
@@ -281,32 +278,24 @@ class KernelRows {
       rows_.communications[static_cast<size_t>(known)].step_id = StepOf(row);
       return;
     }
-    store::CommunicationOpRow op;
-    op.process_id = trace_.device_process_id >= 0 ? trace_.device_process_id : trace_.process_id;
-    op.device_id = DeviceId(row);
-    op.ts = start;
-    op.dur = std::max<int64_t>(dur, 0);
-    op.name = name;
-    const std::string_view text = Cell(row, name_);
-    op.op_type = rows_.names.Intern(CommunicationType(text));
-    op.is_p2p = IsPointToPoint(CommunicationType(text)) ? 1 : 0;
-    op.step_id = StepOf(row);
-    if (!trace_.has_timeline) {
-      const int32_t track = rows_.Track({.kind = "communication_group",
-                                         .name = "Communication",
-                                         .process_id = op.process_id,
-                                         .device_id = op.device_id});
-      op.slice_id = rows_.AddSlice(track, start, dur, name, rows_.names.Intern("communication"));
-    } else {
-      rows_.issues.Add(kNoSlice, file_.relative);
-    }
-    rows_.communications.push_back(op);
+    if (trace_.has_timeline) rows_.issues.Add(kNoSlice, file_.relative);
+    bool has_size = true;
+    device_rows_.AddOperation(
+        {.ts = start,
+         .dur = std::max<int64_t>(dur, 0),
+         .process_id = trace_.device_process_id >= 0 ? trace_.device_process_id : trace_.process_id,
+         .device_id = DeviceId(row),
+         .name = name,
+         .step_id = StepOf(row),
+         .is_shown = !trace_.has_timeline},
+        has_size);
   }
 
   const SpanFile& file_;
   Columns columns_;
   TextTrace& trace_;
   TraceRows& rows_;
+  ascend::DeviceRows device_rows_;
   int start_ = -1, dur_ = -1, name_ = -1, step_ = -1, device_ = -1, stream_ = -1, task_ = -1;
   int core_ = -1, type_ = -1, state_ = -1, block_ = -1, mix_block_ = -1, hf32_ = -1;
   int model_ = -1, context_ = -1;

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "importers/ascend/device_model.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend_text/captured.h"
 #include "importers/ascend_text/issues.h"
@@ -65,6 +66,7 @@ class TimelineRows {
       : stage_(stage),
         trace_(trace),
         rows_(trace.rows),
+        device_(trace.rows),
         op_category_(rows_.names.Find("cpu_op")),
         annotation_category_(rows_.names.Find("user_annotation")),
         kind_of_names_(rows_.pool()) {}
@@ -274,30 +276,27 @@ class TimelineRows {
   }
 
   void TakeCall(int32_t id) {
-    int32_t level = Text(id, kLevel);
-    if (level >= 0 && rows_.names.Text(level) == "hccl") {
-      level = rows_.names.Intern("communication");
-    }
-    rows_.api_calls.push_back(
-        {.slice_id = id, .level = level, .connection_id = Number(id, kConnectionId)});
+    device_.AddCall(
+        {.level = Text(id, kLevel), .connection_id = Number(id, kConnectionId), .slice_id = id});
   }
 
   void TakeTask(int32_t id, const StagedSlice& slice, const TrackEntry& track) {
     constexpr int64_t kNone32 = 4294967295;
     const int64_t model = Number(id, kModelId);
-    store::DeviceTaskRow task;
-    task.slice_id = id;
-    task.track_id = TrackId(slice.track);
-    task.ts = slice.ts;
-    task.dur = std::max<int64_t>(slice.dur, 0);
-    task.kind_id = KindOfTask(slice.name, Text(id, kTaskType), model == kNone32 ? -1 : model);
-    task.connection_id = Number(id, kConnectionId);
-    task.queue_number = Number(id, kTaskId);
-    trace_.tasks.Add(slice.name, task.ts, static_cast<int32_t>(rows_.tasks.size()));
-    trace_.stream_tracks.try_emplace(track.stream_id, task.track_id);
+    const int32_t track_id = TrackId(slice.track);
+    const int32_t kind_id =
+        KindOfTask(slice.name, Text(id, kTaskType), model == kNone32 ? -1 : model);
+    const int32_t task = device_.AddTask({.ts = slice.ts,
+                                          .dur = slice.dur,
+                                          .kind_id = kind_id,
+                                          .connection_id = Number(id, kConnectionId),
+                                          .queue_number = Number(id, kTaskId),
+                                          .slice_id = id,
+                                          .track_id = track_id});
+    trace_.tasks.Add(slice.name, slice.ts, task);
+    trace_.stream_tracks.try_emplace(track.stream_id, track_id);
     trace_.device_process_id = ProcessId(track.process);
     trace_.device_id = track.device_id;
-    rows_.tasks.push_back(task);
   }
 
   int32_t KindOfTask(int32_t name, int32_t type, int64_t model) {
@@ -315,8 +314,7 @@ class TimelineRows {
   }
 
   void TakeOperation(int32_t id, const StagedSlice& slice, const TrackEntry& track) {
-    const std::string_view name = slice.name < 0 ? "" : rows_.names.Text(slice.name);
-    store::CommunicationOpRow op;
+    ascend::CommunicationOp op;
     op.slice_id = id;
     op.process_id =
         trace_.device_process_id >= 0 ? trace_.device_process_id : ProcessId(track.process);
@@ -324,30 +322,22 @@ class TimelineRows {
     op.ts = slice.ts;
     op.dur = slice.dur;
     op.name = slice.name;
-    op.op_type = rows_.names.Intern(CommunicationType(name));
-    op.is_p2p = IsPointToPoint(CommunicationType(name)) ? 1 : 0;
     // "Group <communicator> Communication"; older files number the groups.
     std::string group(track.name < 0 ? "" : rows_.names.Text(track.name));
     if (group.starts_with("Group ")) group.erase(0, 6);
     if (group.ends_with(" Communication")) group.erase(group.size() - 14);
-    op.group_name = rows_.names.Intern(group);
-    op.group_hash = static_cast<int64_t>(GroupHash(group));
+    op.group = group;
     op.data_type = Text(id, kDataType);
     op.algorithm = Text(id, kAlgorithm);
     op.count = Number(id, kCount);
     op.rank_size = Number(id, kRankSize);
     op.connection_id = Number(id, kConnectionId);
-    if (op.count >= 0 && op.data_type >= 0) {
-      const int64_t bytes = ElementBytes(rows_.names.Text(op.data_type));
-      int64_t size = 0;
-      if (bytes > 0 && !__builtin_mul_overflow(op.count, bytes, &size)) op.size_bytes = size;
-    }
-    const auto index = static_cast<int32_t>(rows_.communications.size());
+    bool has_size = true;
+    const int32_t index = device_.AddOperation(op, has_size);
     operations_of_thread_[{track.process,
                            stage_.tracks().threads[static_cast<size_t>(track.thread)].number}]
         .push_back({op.ts, op.ts + std::max<int64_t>(op.dur, 0), index});
     trace_.communications.Add(op.name, op.ts, index);
-    rows_.communications.push_back(op);
   }
 
   // By start. Operations may overlap: each knows the last end of all up to it.
@@ -476,6 +466,7 @@ class TimelineRows {
   EventStage& stage_;
   TextTrace& trace_;
   TraceRows& rows_;
+  ascend::DeviceRows device_;
   int32_t op_category_;
   int32_t annotation_category_;
   std::vector<TrackKind> kinds_;  // by place of the track

@@ -1,0 +1,179 @@
+#include "importers/ascend/device_model.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/strings.h"
+#include "importers/ascend/groups.h"
+
+namespace sonde::importers::ascend {
+namespace {
+
+using base::Concat;
+
+// False where the size is none that can be; unknown where the type or count is.
+bool SetSize(const store::NamePool& names, store::CommunicationOpRow& op) {
+  if (op.data_type == store::kNone || op.count < 0) return true;
+  const int64_t bytes = ElementBytes(names.Text(op.data_type));
+  int64_t size = 0;
+  if (bytes <= 0) return true;
+  if (__builtin_mul_overflow(op.count, bytes, &size)) return false;
+  op.size_bytes = size;
+  return true;
+}
+
+}  // namespace
+
+store::TaskKindRow DeviceRows::KindOf(const Kernel& kernel) {
+  store::TaskKindRow kind;
+  kind.name = kernel.name;
+  kind.op_type = kernel.op_type;
+  kind.core = kernel.core == store::kNone ? rows_.names.Intern("N/A") : kernel.core;
+  kind.block_num = kernel.block_num;
+  kind.mix_block_num = kernel.mix_block_num;
+  kind.input_formats = kernel.input_formats;
+  kind.input_types = kernel.input_types;
+  kind.input_shapes = kernel.input_shapes;
+  kind.output_formats = kernel.output_formats;
+  kind.output_types = kernel.output_types;
+  kind.output_shapes = kernel.output_shapes;
+  kind.op_state = kernel.op_state;
+  kind.hf32 = kernel.hf32;
+  return kind;
+}
+
+int32_t DeviceRows::Shapes(std::string_view cell) {
+  const auto shapes = UnquotedShapes(cell);
+  return shapes ? rows_.names.Intern(*shapes) : store::kNone;
+}
+
+int32_t DeviceRows::Known(std::string_view cell) {
+  return cell.empty() || cell == "N/A" ? store::kNone : rows_.names.Intern(cell);
+}
+
+int32_t DeviceRows::StreamTrack(const Place& place) {
+  const std::string name =
+      place.stream_id < 0 ? "Stream" : Concat("Stream ", std::to_string(place.stream_id));
+  return rows_.Track({.kind = "stream",
+                      .name = name,
+                      .process_id = place.process_id,
+                      .device_id = place.device_id,
+                      .stream_id = place.stream_id});
+}
+
+int32_t DeviceRows::PlaneTrack(const DeviceTask& task) {
+  const std::string plane = Concat("Plane ", std::to_string(*task.plane));
+  return rows_.Track({.kind = "communication_plane",
+                      .name = plane,
+                      .process_id = task.place.process_id,
+                      .device_id = task.place.device_id});
+}
+
+int32_t DeviceRows::AddTask(const DeviceTask& task) {
+  store::DeviceTaskRow row;
+  row.ts = task.ts;
+  row.dur = std::max<int64_t>(task.dur, 0);
+  const int32_t plane = task.plane ? PlaneTrack(task) : store::kNone;
+  row.track_id = task.track_id != store::kNone ? task.track_id : StreamTrack(task.place);
+  row.slice_id = task.slice_id;
+  if (task.slice_id == store::kNone && task.is_shown) {
+    const bool is_kernel = task.kind.core != store::kNone;
+    row.slice_id =
+        rows_.AddSlice(plane != store::kNone ? plane : row.track_id, task.ts, task.dur,
+                       task.kind.name, rows_.names.Intern(is_kernel ? "kernel" : "device_task"));
+    row.ts = rows_.slices.back().ts;
+    row.dur = rows_.slices.back().dur;
+  }
+  row.kind_id = task.kind_id != store::kNone ? task.kind_id : rows_.Kind(task.kind);
+  row.connection_id = task.connection_id;
+  row.queue_number = task.queue_number;
+  row.step_id = task.step_id;
+  const auto index = static_cast<int32_t>(rows_.tasks.size());
+  rows_.tasks.push_back(row);
+  return index;
+}
+
+int32_t DeviceRows::AddOperation(const CommunicationOp& op, bool& has_size) {
+  const std::string_view name =
+      op.name == store::kNone ? std::string_view() : rows_.names.Text(op.name);
+  store::CommunicationOpRow row;
+  row.process_id = op.process_id;
+  row.device_id = op.device_id;
+  row.ts = op.ts;
+  row.dur = op.dur;
+  row.name = op.name;
+  row.is_p2p = IsPointToPoint(CommunicationType(name)) ? 1 : 0;
+  row.op_type = rows_.names.Intern(CommunicationType(op.type.empty() ? name : op.type));
+  if (op.group) {
+    row.group_name = rows_.names.Intern(*op.group);
+    row.group_hash = static_cast<int64_t>(GroupHash(*op.group));
+  }
+  row.data_type = op.data_type;
+  row.algorithm = op.algorithm;
+  row.count = std::max<int64_t>(op.count, -1);
+  row.rank_size = std::max<int64_t>(op.rank_size, -1);
+  row.connection_id = op.connection_id;
+  row.step_id = op.step_id;
+  row.launch_slice_id = op.launch_slice_id;
+  has_size = op.count >= -1 && SetSize(rows_.names, row);
+  row.slice_id = op.slice_id;
+  if (op.slice_id == store::kNone && op.is_shown) {
+    const std::string label =
+        op.group ? Concat("Group ", *op.group, " Communication") : "Communication";
+    const int32_t track = rows_.Track({.kind = "communication_group",
+                                       .name = label,
+                                       .process_id = op.process_id,
+                                       .device_id = op.device_id});
+    row.slice_id =
+        rows_.AddSlice(track, op.ts, op.dur, op.name, rows_.names.Intern("communication"));
+    row.ts = rows_.slices.back().ts;
+    row.dur = rows_.slices.back().dur;
+  }
+  const auto index = static_cast<int32_t>(rows_.communications.size());
+  rows_.communications.push_back(row);
+  return index;
+}
+
+int32_t DeviceRows::AddCall(const ApiCall& call) {
+  // Newer tools say "communication".
+  const bool is_old = call.level >= 0 && rows_.names.Text(call.level) == "hccl";
+  const int32_t level = is_old ? rows_.names.Intern("communication") : call.level;
+  int32_t slice = call.slice_id;
+  if (slice == store::kNone) {
+    const store::ThreadRow& thread = rows_.threads[static_cast<size_t>(call.thread_id)];
+    const std::string name = Concat("Thread ", std::to_string(thread.tid));
+    const int32_t track = rows_.Track({.kind = "api",
+                                       .name = name,
+                                       .process_id = thread.process_id,
+                                       .thread_id = call.thread_id});
+    slice = rows_.AddSlice(track, call.ts, call.dur, call.name, level);
+  }
+  rows_.api_calls.push_back(
+      {.slice_id = slice, .level = level, .connection_id = call.connection_id});
+  return slice;
+}
+
+void DeviceRows::AddCounter(const HardwareCounter& counter) {
+  const Metric metric = counter.is_of_database ? MetricOf(counter.name) : Metric{counter.name, 1};
+  rows_.pmu.push_back(
+      {.task_id = counter.task, .metric = metric.name, .value = counter.value / metric.unit});
+}
+
+// Metrics as text files name them, whose times are microseconds.
+DeviceRows::Metric DeviceRows::MetricOf(int32_t name) {
+  if (name == store::kNone) return {name, 1};
+  const auto known = metrics_.find(name);
+  if (known != metrics_.end()) return known->second;
+  Metric metric{name, 1};
+  std::string text(rows_.names.Text(name));
+  if (text.ends_with("_time")) {
+    metric.unit = 1000;
+    if (text == "total_time" || text == "aic_total_time") text = "aicore_time";
+    if (text == "aiv_total_time") text = "aiv_time";
+    metric.name = rows_.names.Intern(text + "(us)");
+  }
+  metrics_.emplace(name, metric);
+  return metric;
+}
+
+}  // namespace sonde::importers::ascend

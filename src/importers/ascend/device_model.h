@@ -1,0 +1,126 @@
+// What was recorded of an Ascend device, as plain values: filled by databases, by text files and by
+// whoever reads raw records, and turned into rows of the store in one place.
+//
+// Texts are numbers of the rows' name pool, store::kNone where unknown. What a number is not known
+// of is -1. Units: nanoseconds of the Unix epoch. DeviceRows: refers to the rows it fills; one
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+#include "importers/rows/trace_rows.h"
+
+namespace sonde::importers::ascend {
+
+// On which device, and of which of its streams.
+struct Place {
+  int32_t process_id = store::kNone;
+  int32_t device_id = store::kNone;
+  int32_t stream_id = store::kNone;
+};
+
+// A kernel as it is described: COMPUTE_TASK_INFO, kernel_details.csv. Many tasks have the same.
+struct Kernel {
+  int32_t name = store::kNone;
+  int32_t op_type = store::kNone;
+  int32_t core = store::kNone;  // unknown: it is a kernel still
+  int64_t block_num = -1;
+  int64_t mix_block_num = -1;
+  int32_t input_formats = store::kNone;
+  int32_t input_types = store::kNone;
+  int32_t input_shapes = store::kNone;
+  int32_t output_formats = store::kNone;
+  int32_t output_types = store::kNone;
+  int32_t output_shapes = store::kNone;
+  int32_t op_state = store::kNone;
+  int32_t hf32 = store::kNone;
+};
+
+struct DeviceTask {
+  int64_t ts = 0;
+  int64_t dur = 0;
+  Place place = {};
+  store::TaskKindRow kind = {};       // of KindOf, or a name for what is no kernel
+  int32_t kind_id = store::kNone;     // in place of it: a row of rows.kinds
+  std::optional<int64_t> plane = {};  // of a communication that it is part of: shown there
+  int64_t connection_id = -1;         // of the host call that launched it
+  int64_t queue_number = -1;          // that the device's queue gave it
+  int64_t step_id = -1;
+  int32_t slice_id = store::kNone;  // where the timeline has it already, with its track
+  int32_t track_id = store::kNone;
+  bool is_shown = true;  // false: no slice is made of it
+};
+
+struct CommunicationOp {
+  int64_t ts = 0;
+  int64_t dur = 0;
+  int32_t process_id = store::kNone;
+  int32_t device_id = store::kNone;
+  int32_t name = store::kNone;
+  std::string_view type = {};                  // as the source says; "": that of the name
+  std::optional<std::string_view> group = {};  // communicator
+  int32_t data_type = store::kNone;
+  int32_t algorithm = store::kNone;
+  int64_t count = -1;  // elements
+  int64_t rank_size = -1;
+  int64_t connection_id = -1;
+  int64_t step_id = -1;
+  int32_t launch_slice_id = store::kNone;
+  int32_t slice_id = store::kNone;  // where the timeline has it already
+  bool is_shown = true;
+};
+
+// A call of the host into the vendor's library.
+struct ApiCall {
+  int64_t ts = 0;
+  int64_t dur = 0;
+  int32_t thread_id = store::kNone;
+  int32_t name = store::kNone;
+  int32_t level = store::kNone;  // acl, node, runtime, communication, ...
+  int64_t connection_id = -1;
+  int32_t slice_id = store::kNone;  // where the timeline has it already
+};
+
+// A value of a hardware counter in a task.
+struct HardwareCounter {
+  int32_t task = store::kNone;
+  int32_t name = store::kNone;
+  double value = 0;
+  bool is_of_database = false;  // times are nanoseconds, and have the names of databases
+};
+
+class DeviceRows {
+ public:
+  explicit DeviceRows(TraceRows& rows) : rows_(rows) {}
+
+  // The kind of tasks that run this kernel.
+  store::TaskKindRow KindOf(const Kernel& kernel);
+  // A cell of shapes (ascend/groups.h), "N/A" and "": unknown.
+  int32_t Shapes(std::string_view cell);
+  int32_t Known(std::string_view cell);
+
+  // Each appends a row and returns its index: of rows.tasks, rows.communications, slices.
+  int32_t AddTask(const DeviceTask& task);
+  // `has_size`: false where the size is none that can be.
+  int32_t AddOperation(const CommunicationOp& op, bool& has_size);
+  int32_t AddCall(const ApiCall& call);
+  void AddCounter(const HardwareCounter& counter);
+
+  int32_t StreamTrack(const Place& place);
+
+ private:
+  struct Metric {
+    int32_t name;
+    double unit;
+  };
+  Metric MetricOf(int32_t name);
+  int32_t PlaneTrack(const DeviceTask& task);
+
+  TraceRows& rows_;
+  std::unordered_map<int32_t, Metric> metrics_;
+};
+
+}  // namespace sonde::importers::ascend
