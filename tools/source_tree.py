@@ -38,6 +38,8 @@ PYTHON_ORDER = (
     "_command",
     "_report",
     "_seams",
+    "_marks",
+    "_api_precision_compare",
     "mstx",
     "torch",
     "_inject",

@@ -10,11 +10,14 @@
 namespace sonde::cli {
 
 // One line a command: here its maker, below its place in the list.
+Command ProbeAccCheckCommand();
+Command ProbeApiCompareCommand();
 Command ProbeCompareCommand();
 Command ProbeConfigCommand();
 Command ProbeGraphCommand();
 Command ProbeMergeCommand();
 Command ProbeOverflowCommand();
+Command ProbeReproduceCommand();
 
 namespace {
 
@@ -23,13 +26,16 @@ struct OtherName {
   std::string_view ours;
   std::string_view theirs;
 };
-constexpr OtherName kOtherNames[] = {
-    {"graph", "graph_visualize"}, {"merge", "merge_result"}, {"overflow_check", "nan_analyze"}};
+constexpr OtherName kOtherNames[] = {{"graph", "graph_visualize"},
+                                     {"merge", "merge_result"},
+                                     {"overflow_check", "nan_analyze"},
+                                     {"acc_check", "run_ut"}};
 
 std::vector<Command> ProbeCommands() {
   return {
-      ProbeCompareCommand(), ProbeConfigCommand(),   ProbeGraphCommand(),
-      ProbeMergeCommand(),   ProbeOverflowCommand(),
+      ProbeCompareCommand(),   ProbeConfigCommand(),     ProbeGraphCommand(),
+      ProbeMergeCommand(),     ProbeOverflowCommand(),   ProbeAccCheckCommand(),
+      ProbeReproduceCommand(), ProbeApiCompareCommand(),
   };
 }
 
@@ -56,7 +62,9 @@ CommandAction Declare(CLI::App& app) {
 
 Command ProbeCommand() {
   return {.name = "probe",
-          .summary = "Precision dumps: compare two runs, build graphs, find the first overflow",
+          .summary =
+              "Precision dumps: compare two runs, build graphs, find the first overflow, run calls "
+              "again",
           .example = "sonde probe compare -tp target/step0 -gp golden/step0 -o result",
           .declare = &Declare};
 }

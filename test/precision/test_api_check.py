@@ -1,0 +1,222 @@
+"""`sonde probe acc_check`, `reproduce` and `api_precision_compare`.
+
+Below api_check/ lies what mindstudio-probe 26.2.0 wrote for two dumps of one small program, with
+the CPU in the place of a device: of saved tensors, and of statistics (inputs are made of them).
+"""
+
+import csv
+import json
+import math
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parent / "api_check"
+# Errors are of the size of rounding, and processors round sums in another order.
+NOISE, SHARE = 1e-4, 0.05
+FIRST_NUMBER, LAST_NUMBER = 4, 20
+
+
+@pytest.fixture(name="dump")
+def make_dump(tmp_path):
+    """The dump of this name as a folder; needs torch."""
+    pytest.importorskip("torch")
+
+    def make(name):
+        folder = tmp_path / name
+        folder.mkdir()
+        if name == "tensors":
+            zipfile.ZipFile(DATA / "tensors.zip").extractall(folder)
+        else:
+            (folder / "dump.json").write_bytes((DATA / f"{name}.json").read_bytes())
+        return folder / "dump.json"
+
+    return make
+
+
+@pytest.fixture(name="check")
+def make_check(probe):
+    """check("acc_check", ...) with this Python."""
+
+    def run(*words, good=True):
+        return probe(*words, "--python", sys.executable, good=good)
+
+    return run
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))
+
+
+def one(folder, pattern):
+    (found,) = Path(folder).glob(pattern)
+    return found
+
+
+def same_cell(ours, theirs, column):
+    if not FIRST_NUMBER <= column <= LAST_NUMBER or ours == theirs:
+        return ours == theirs
+    a, b = float(ours), float(theirs)
+    if math.isnan(a) or math.isnan(b):
+        return math.isnan(a) and math.isnan(b)
+    return abs(a - b) <= max(NOISE, SHARE * max(abs(a), abs(b)))
+
+
+@pytest.mark.parametrize("name", ["tensors", "statistics"])
+def test_the_references_tables(dump, check, tmp_path, name):
+    done = check("acc_check", "-api_info", dump(name), "-o", "out")
+    ours = rows_of(one(tmp_path / "out", "accuracy_checking_result_*.csv"))
+    assert ours == rows_of(DATA / f"{name}_result.csv")
+    details = rows_of(one(tmp_path / "out", "accuracy_checking_details_*.csv"))
+    expected = rows_of(DATA / f"{name}_details.csv")
+    assert len(details) == len(expected)
+    for row, other in zip(details, expected):
+        differ = [i for i in range(len(other)) if not same_cell(row[i], other[i], i)]
+        # How balanced errors are is noise where there are hardly any.
+        assert set(differ) <= {10}, (row, other)
+    assert "37 calls on cpu" in done.stdout
+
+
+def test_what_rounding_explains_is_no_difference(dump, check, tmp_path):
+    """The reference calls a mask of infinities an error, and bfloat16 a warning."""
+    done = check("acc_check", "-api_info", dump("tensors"), "-o", "out")
+    assert "differs" not in done.stdout
+    table = rows_of(one(tmp_path / "out", "sonde_acc_check_*.csv"))
+    verdicts = {row[0]: row[-1] for row in table[1:]}
+    assert verdicts["Tensor.masked_fill.0.forward.output.0"] == "equal"
+    assert verdicts["Functional.linear.0.forward.output.0"] == "rounding"
+    assert verdicts["Functional.dropout.0.forward.output.0"] == "random"
+    assert verdicts["Tensor.to.0"].startswith("not checked: API to in black list")
+
+
+WRONG = """
+import torch
+original = torch.nn.functional.gelu
+def gelu(x, *arguments, **named):
+    out = original(x, *arguments, **named)
+    return out if x.dtype == torch.float64 else out * 1.5
+torch.nn.functional.gelu = gelu
+"""
+
+
+def test_a_wrong_operator_is_named(dump, check, tmp_path, monkeypatch):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(WRONG)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    done = check("acc_check", "-api_info", dump("tensors"), "-o", "out")
+    lines = [line for line in done.stdout.splitlines() if line.startswith("differs")]
+    assert lines and all("Functional.gelu.0" in line for line in lines), done.stdout
+
+
+def test_a_check_that_was_cut_goes_on(dump, check, tmp_path):
+    path = dump("tensors")
+    check("acc_check", "-api_info", path, "-o", "whole")
+    whole = one(tmp_path / "whole", "accuracy_checking_result_*.csv")
+    lines = whole.read_bytes().splitlines(keepends=True)
+    (tmp_path / "cut").mkdir()
+    cut = tmp_path / "cut" / "accuracy_checking_result_20260101120000.csv"
+    cut.write_bytes(b"".join(lines[:10]))
+    done = check("acc_check", "-api_info", path, "-csv_path", cut)
+    assert rows_of(cut) == rows_of(whole)
+    assert len(list((tmp_path / "cut").iterdir())) == 4, done.stdout
+
+
+def test_lists_filter_and_saved_errors(dump, check, tmp_path):
+    (tmp_path / "errors").mkdir()
+    block = {"white_list": ["matmul", "masked_fill"], "error_data_path": "errors"}
+    (tmp_path / "config.json").write_text(json.dumps({"acc_check": block}))
+    words = ("-config", "config.json", "-save_error_data", "-f")
+    check("acc_check", "-api_info", dump("tensors"), "-o", "out", *words)
+    rows = rows_of(one(tmp_path / "out", "accuracy_checking_result_*.csv"))
+    run = {row[0] for row in rows[1:] if row[1] != "SKIP"}
+    assert run == {"Torch.matmul.0", "Torch.matmul.1", "Tensor.masked_fill.0"}
+    folder = one(tmp_path / "errors", "ut_error_data*")
+    names = {path.name for path in folder.iterdir()}
+    assert "Tensor.masked_fill.0.forward.output.device.0.pt" in names
+
+
+def test_other_functions_are_not_called(check, tmp_path):
+    """A dump is a file from anywhere: names in it call nothing but what can be recorded."""
+    pytest.importorskip("torch")
+    data = {"Torch.load.0.forward": {"input_args": [{"type": "str", "value": "x.pt"}],
+                                     "input_kwargs": {}, "output": []}}  # fmt: skip
+    (tmp_path / "dump.json").write_text(json.dumps({"task": "statistics", "data": data}))
+    done = check("acc_check", "-api_info", "dump.json", "-o", "out")
+    assert "not in the list of functions" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot read"),
+        ("{", "is not valid JSON"),
+        ("[]", "is no dump"),
+        ('{"data": 3}', "has no calls"),
+        ('{"data": {"Torch.add.0": {}}}', "ends neither in .forward nor in .backward"),
+    ],
+)
+def test_bad_dumps_are_one_line(check, tmp_path, content, said):
+    pytest.importorskip("torch")
+    if content is not None:
+        (tmp_path / "dump.json").write_text(content)
+    for command in (("acc_check",), ("reproduce", "Torch.add.0")):
+        done = check(*command, "-api_info", "dump.json", good=False)
+        assert done.returncode == 1
+        assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_python_without_torch_is_named(probe, tmp_path):
+    empty = tmp_path / "python"
+    empty.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    empty.chmod(0o755)
+    (tmp_path / "dump.json").write_text('{"data": {}}')
+    done = probe("acc_check", "-api_info", "dump.json", "--python", empty, good=False)
+    assert "cannot import torch" in done.stderr and "--python" in done.stderr
+    missing = probe("acc_check", "-api_info", "dump.json", "--python", "nowhere", good=False)
+    assert "nowhere" in missing.stderr and missing.stderr.count("\n") == 1
+
+
+def run_program(path):
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["tensors", "statistics"])
+def test_a_call_as_a_program(dump, check, tmp_path, name):
+    path = dump(name)
+    for call in ("Functional.linear.0", "Torch.topk.0", "Tensor.masked_fill.0.forward"):
+        check("reproduce", call, "-api_info", path, "-o", "repro")
+    said = run_program(tmp_path / "repro/Functional.linear.0.py")
+    assert "torch.bfloat16" in said and "gradient of input.0" in said
+    relative = float(said.split("relative ")[1].split()[0])
+    assert 1e-4 < relative < 1e-2  # as bfloat16 rounds
+    for call in ("Torch.topk.0", "Tensor.masked_fill.0"):
+        assert "relative 0.000e+00" in run_program(tmp_path / f"repro/{call}.py")
+
+
+def test_a_call_that_is_not_there_gets_a_suggestion(dump, check):
+    path = dump("statistics")
+    done = check("reproduce", "Functional.linaer.0", "-api_info", path, good=False)
+    assert "did you mean 'Functional.linear.0'?" in done.stderr
+
+
+def test_two_devices_as_the_reference_compares_them(check, tmp_path):
+    words = ("-npu", DATA / "compare_npu.csv", "-gpu", DATA / "tensors_details.csv")
+    done = check("api_precision_compare", *words, "-o", "out")
+    for kind in ("result", "details"):
+        ours = rows_of(one(tmp_path / "out", f"api_precision_compare_{kind}_*.csv"))
+        assert ours == rows_of(DATA / f"compare_{kind}.csv")
+    assert "error" in done.stdout
+
+
+def test_tables_that_are_none_are_one_line(check, tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    words = ("-npu", "a.csv", "-gpu", DATA / "tensors_details.csv")
+    done = check("api_precision_compare", *words, good=False)
+    assert done.returncode == 1 and "-npu a.csv lacks the columns" in done.stderr
+    assert done.stderr.count("\n") == 1
