@@ -173,7 +173,8 @@ SONDE_API int sonde_session_get_status(sonde_session_status* status);
 SONDE_API const char* sonde_session_path(void); /* of the current or last session; "" none */
 
 /* ---- Steps and schedule ---- */
-/* Ends the current step range and opens ProfilerStep#number; number < 0 only ends. */
+/* Ends the current step range and opens ProfilerStep#number; -1 only ends, and below -1 it turns
+   out that the current range was no step: nothing of it is recorded. */
 SONDE_API void sonde_step(int64_t number);
 
 /* Schedule of profiler actions; formulas and transition table as in docs/reference/schedule.md. */

@@ -60,9 +60,9 @@ extern SONDE_API __thread sonde::record::RingWriter* sonde_ring_
 SONDE_API sonde::record::RingWriter* sonde_ring_acquire_(uint32_t word);
 SONDE_API uint64_t sonde_ticks_slow_(void);
 // Ends an open range of the given kinds that is not on top: the one with `above` others of these
-// kinds above it. ring must be busy.
-SONDE_API void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds,
-                                    uint32_t above);
+// kinds above it, at `end_ticks`, now where that is 0. ring must be busy.
+SONDE_API void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds, uint32_t above,
+                                    uint64_t end_ticks);
 }
 
 namespace sonde::record {
@@ -190,7 +190,7 @@ SONDE_INLINE void PopOpen(uint32_t word, uint64_t kinds) {
       }
       SetDepth(ring, depth - 1);
     } else {
-      sonde_pop_misplaced_(ring, kinds, 0);
+      sonde_pop_misplaced_(ring, kinds, 0, 0);
     }
   } else if (depth == 0) {
     ++ring->orphan_pops;
@@ -201,14 +201,14 @@ SONDE_INLINE void PopOpen(uint32_t word, uint64_t kinds) {
 }
 
 // Ends the range that its owner means, which is below `above` others of these kinds: scopes of two
-// tasks of one thread cross, and each has an end of its own.
-inline void PopBelow(uint32_t word, uint64_t kinds, uint32_t above) {
+// tasks of one thread cross, and each has an end of its own: `end_ticks`, 0 is now.
+inline void PopBelow(uint32_t word, uint64_t kinds, uint32_t above, uint64_t end_ticks = 0) {
   RingWriter* ring = Enter(word, false);
   if (ring == nullptr) return;
   if (ring->open_depth > capture::kMaxOpenRanges) {
     SetDepth(ring, ring->open_depth - 1);  // which of them it is cannot be told
   } else {
-    sonde_pop_misplaced_(ring, kinds, above);
+    sonde_pop_misplaced_(ring, kinds, above, end_ticks);
   }
   Leave(ring);
 }

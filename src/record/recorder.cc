@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -37,9 +38,10 @@ sonde::record::RingWriter* sonde_ring_acquire_(uint32_t word) {
   return sonde::record::Recorder::Get().AcquireRing(word);
 }
 
-void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds, uint32_t above) {
+void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds, uint32_t above,
+                          uint64_t end_ticks) {
   using sonde::record::Record;
-  const uint64_t end_ticks = sonde::record::Ticks(ring->use_counter != 0);
+  if (end_ticks == 0) end_ticks = sonde::record::Ticks(ring->use_counter != 0);
   for (uint32_t i = ring->open_depth; i-- > 0;) {
     const Record open = ring->open[i];
     const auto kind = static_cast<uint32_t>(sonde::capture::KindOf(open));
@@ -242,11 +244,33 @@ void Recorder::Notify(sonde_event event, const SessionConfig& config) {
   }
 }
 
+namespace {
+
+// Takes the open step off the thread's stack.
+void ForgetStep(uint32_t word) {
+  RingWriter* ring = Enter(word, false);
+  if (ring == nullptr) return;
+  const uint32_t depth = std::min<uint32_t>(ring->open_depth, capture::kMaxOpenRanges);
+  for (uint32_t i = depth; i-- > 0;) {
+    if (capture::KindOf(ring->open[i]) != RecordKind::kStep) continue;
+    for (uint32_t j = i + 1; j < depth; ++j) ring->open[j - 1] = ring->open[j];
+    SetDepth(ring, ring->open_depth - 1);
+    break;
+  }
+  Leave(ring);
+}
+
+}  // namespace
+
 void Recorder::Step(int64_t number) {
   const auto step = static_cast<int32_t>(number);
   if (number >= 0) step_.store(step, std::memory_order_relaxed);
   const uint32_t word = SessionWord();
   if (word == 0) return;
+  if (number < -1) {
+    ForgetStep(word);
+    return;
+  }
   RingWriter* ring = sonde_ring_;
   const uint32_t orphans = ring->orphan_pops;
   PopOpen(word, kStepKinds);

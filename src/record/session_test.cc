@@ -220,6 +220,22 @@ TEST_F(SessionTest, PopsThatDoNotMatch) {
             1);
 }
 
+TEST_F(SessionTest, StepThatTurnsOutToBeNone) {
+  Start();
+  const uint32_t word = SessionWord();
+  sonde_step(1);
+  PushOpen(word, RecordKind::kOp, 0, Name("op"), 0, 0, -1);
+  sonde_step(-2);  // below op
+  PopClose(word);
+  sonde_step(-2);  // nothing to forget
+  sonde_step(1);
+  sonde_step(-1);
+  const CheckedCapture capture = Stop();
+  EXPECT_EQ(capture.Count(RecordKind::kOp, "op"), 1u);
+  EXPECT_EQ(capture.Count(RecordKind::kStep), 1u);
+  EXPECT_TRUE(capture.issues.empty());
+}
+
 TEST_F(SessionTest, RangesDeeperThanTheStackAreDroppedAndCounted) {
   Start();
   const int depth = static_cast<int>(capture::kMaxOpenRanges) + 10;

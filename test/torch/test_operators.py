@@ -204,6 +204,43 @@ def test_user_scopes_that_end_out_of_order():
     assert records["aten::zeros"].ticks >= max(records["a"].end, records["b"].end)
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_scope_that_ends_on_another_thread(goes_on):
+    """It ends when it ended, on the track of the thread that opened it; what comes then is not in
+    it. Its address may be that of a later scope."""
+    took = []
+
+    def end(scope):
+        time.sleep(0.02)
+        scope.__exit__(None, None, None)
+        took.append(time.perf_counter_ns())
+
+    with harness.record() as session:
+        for i in range(3):
+            scope = torch.profiler.record_function(f"crossing {i}")
+            begun_ns = time.perf_counter_ns()
+            scope.__enter__()
+            torch.ones(2)
+            thread = threading.Thread(target=end, args=(scope,))
+            thread.start()
+            thread.join()
+            del scope
+            took[-1] -= begun_ns
+            time.sleep(0.01)
+            if goes_on:
+                torch.zeros(2)
+    scopes = [r for r in session.capture.of(USER) if r.name.startswith("crossing")]
+    assert [scope.name for scope in scopes] == [f"crossing {i}" for i in range(3)]
+    ones = session.capture.named("aten::ones")
+    assert len({record.thread for record in [*scopes, *ones]}) == 1
+    ns_a_tick = (took[0] + 0.0) / max(scopes[0].dur, 1)
+    for scope, took_ns, inside in zip(scopes, took, ones):
+        assert scope.ticks <= inside.ticks and inside.end <= scope.end
+        assert 0.5 * took_ns <= scope.dur * ns_a_tick <= 1.5 * took_ns
+    for zeros in session.capture.named("aten::zeros"):
+        assert not any(scope.ticks <= zeros.ticks < scope.end for scope in scopes)
+
+
 def scopes_of_tasks(naps_ms):
     """Each task has a scope over its naps; the first to begin need not be the last to end. How long
     each of them took, by the program's own clock."""

@@ -10,6 +10,7 @@
 
 #include "adapt/torch/callback_lock.h"
 #include "adapt/torch/collectives.h"
+#include "adapt/torch/crossing_scopes.h"
 #include "adapt/torch/thread_state.h"
 #include "record/fast_path.h"
 #include "sonde/sonde.h"
@@ -49,6 +50,7 @@ struct Observer {
   std::atomic<uint64_t> async_dropped{0};
   std::atomic<uint64_t> misnested{0};
   AsyncRange async[kAsyncSlots];
+  CrossingScopes scopes;
 };
 // Process-wide by nature: torch's callbacks carry no user pointer.
 Observer g_observer;
@@ -177,6 +179,36 @@ bool IsCollective(RecordKind kind) {
   return kind == RecordKind::kCollective || kind == RecordKind::kCollectiveWork;
 }
 
+// An open user scope is marked in its thread's list, so that its end, which may come on another
+// thread, takes the slow way.
+const TorchRange* MarkedScope(const TorchRange* range) {
+  return reinterpret_cast<const TorchRange*>(reinterpret_cast<uintptr_t>(range) | 1U);
+}
+
+void TakeOut(ThreadState* state, uint32_t place) {
+  for (uint32_t k = place; k + 1 < state->depth; k++) state->open[k] = state->open[k + 1];
+  state->depth--;
+  if (state->outermost_op == place + 1) {
+    state->outermost_op = 0;
+  } else if (state->outermost_op > place + 1) {
+    state->outermost_op--;
+  }
+}
+
+// Scopes of this thread that ended on others since its last range.
+[[gnu::noinline]] void CloseScopesEndedElsewhere(ThreadState* state, uint32_t word) {
+  if (state->session != word || state->depth > ThreadState::kMaxOpen) return;
+  for (uint32_t i = state->depth; i-- > 0;) {
+    const auto bits = reinterpret_cast<uintptr_t>(state->open[i]);
+    if ((bits & 1U) == 0) continue;
+    const auto* range = reinterpret_cast<const TorchRange*>(bits & ~uintptr_t{1});
+    const uint64_t ticks = g_observer.scopes.TakeEnd(word, range);
+    if (ticks == 0) continue;
+    record::PopBelow(word, kObserverKinds, state->depth - 1 - i, ticks);
+    TakeOut(state, i);
+  }
+}
+
 template <bool kShapes, bool kStacks>
 ObserverContext OnStart(const TorchRange* range) {
   const uint32_t word = record::SessionWord();
@@ -185,6 +217,8 @@ ObserverContext OnStart(const TorchRange* range) {
   if (state->session != word) [[unlikely]] {
     BeginSession(state, word, range);
   }
+  if (g_observer.scopes.HasEnded()) [[unlikely]]
+    CloseScopesEndedElsewhere(state, word);
   const Layout& layout = g_observer.config->inputs.layout;
   const uint8_t scope = layout.range != nullptr ? ReadAt<uint8_t>(range, kRangeScope) : 0;
   const NameInfo name = NameOf(state, range, scope);
@@ -212,35 +246,31 @@ ObserverContext OnStart(const TorchRange* range) {
   }
   if (!record::PushOpen(word, name.kind, 0, name.id, args, link, sequence)) return {};
   if (state->depth < ThreadState::kMaxOpen) [[likely]] {
-    state->open[state->depth] = range;
+    const bool is_scope = scope == kScopeUser && g_observer.scopes.Open(word, range);
+    state->open[state->depth] = is_scope ? MarkedScope(range) : range;
   }
   state->depth++;
   if (state->outermost_op == 0 && name.kind == RecordKind::kOp) state->outermost_op = state->depth;
   return {};
 }
 
-// An end that does not belong to the innermost range.
+// An end that does not belong to the innermost range, or that of a user scope.
 [[gnu::noinline]] void EndMisplaced(ThreadState* state, uint32_t word, const TorchRange* range) {
-  if (CloseAsync(word, range) || state->session != word) return;
-  if (state->depth > ThreadState::kMaxOpen) {
-    state->depth--;
-    record::PopOpen(word, kObserverKinds);
-    return;
-  }
-  for (uint32_t i = state->depth; i-- > 0;) {
-    if (state->open[i] != range) continue;
+  if (CloseAsync(word, range)) return;
+  const bool knows_all = state->session != word || state->depth <= ThreadState::kMaxOpen;
+  for (uint32_t i = state->session == word && knows_all ? state->depth : 0; i-- > 0;) {
+    const bool is_scope = state->open[i] == MarkedScope(range);
+    if (state->open[i] != range && !is_scope) continue;
     const uint32_t above = state->depth - 1 - i;
-    for (uint32_t k = i; k + 1 < state->depth; k++) state->open[k] = state->open[k + 1];
-    state->depth--;
-    if (state->outermost_op == i + 1) {
-      state->outermost_op = 0;
-    } else if (state->outermost_op > i + 1) {
-      state->outermost_op--;
-    }
-    g_observer.misnested.fetch_add(1, std::memory_order_relaxed);
+    if (is_scope) g_observer.scopes.Close(word, range);
+    TakeOut(state, i);
+    if (above > 0) g_observer.misnested.fetch_add(1, std::memory_order_relaxed);
     record::PopBelow(word, kObserverKinds, above);
     return;
   }
+  if (g_observer.scopes.EndElsewhere(word, range, record::RecorderTicks()) || knows_all) return;
+  state->depth--;
+  record::PopOpen(word, kObserverKinds);
 }
 
 void OnEnd(const TorchRange* range, void*) {
@@ -364,6 +394,9 @@ void ObserverSetOperatorInputs(bool wanted) {
 
 void ObserverStop() {
   FinishAsync();
+  ThreadState* state = t_state;
+  const uint32_t word = record::SessionWord();
+  if (state != nullptr && word != 0) CloseScopesEndedElsewhere(state, word);
   const std::lock_guard lock(g_observer.mutex);
   RemoveCallbacks();
 }

@@ -10,7 +10,8 @@
 //    open at STOP still ends through us later: its entry carries the session and is dropped;
 //  * a range marked asynchronous may end on another thread: it lives in a small table shared by
 //    all threads and becomes a complete record where it ends;
-//  * user ranges may end out of order: the entry is found below the top and removed.
+//  * user ranges may end out of order: the entry is found below the top and removed; and on another
+//    thread: crossing_scopes.h.
 // Threads: Start, Stop and the like lock for themselves; the callbacks on any thread, also without
 // Python.
 #ifndef SONDE_ADAPT_TORCH_OBSERVER_H_
