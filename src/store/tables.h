@@ -263,29 +263,35 @@
 
 // Of servers of language models: what became of each request. Moments are those of the front-end
 // where it was recorded, else the engine's.
-#define SONDE_COLUMNS_REQUEST(C)                                                                \
-  C(request_id, Int32, "", "number of the request in this store, in the order of arrival",      \
-    "serving")                                                                                  \
-  C(name, Name, "", "the server's id of it", "serving")                                         \
-  C(engine, Int32, "", "number of its engine (data parallel rank)", "serving")                  \
-  C(slice_id, Ref, "", "its slice in the front-end", "serving, front-end recorded")             \
-  C(ts, Int64, "ns", "arrival", "serving")                                                      \
-  C(dur, Int64, "ns", "to its end; -1: had not ended when recording ended", "serving")          \
-  C(tokenized_ts, Opt, "ns", "its prompt was tokenized and handed to the engine", "serving")    \
-  C(queued_ts, Opt, "ns", "the engine put it into its queue", "serving")                        \
-  C(scheduled_ts, Opt, "ns", "the first engine step that took it began", "serving")             \
-  C(first_token_ts, Opt, "ns", "its first token was given to the client", "serving")            \
-  C(last_token_ts, Opt, "ns", "its last token so far was given to the client", "serving")       \
-  C(queue_ns, Opt, "ns", "waiting in the engine's queue: scheduled_ts - queued_ts", "serving")  \
-  C(ttft_ns, Opt, "ns", "time to first token: first_token_ts - ts", "serving")                  \
-  C(tpot_ns, Opt, "ns", "time per further token: (last_token_ts - first_token_ts) / (n - 1)",   \
-    "serving")                                                                                  \
-  C(prompt_tokens, Opt, "", "tokens of the prompt", "serving")                                  \
-  C(cached_tokens, Opt, "", "of them found in the prefix cache", "serving")                     \
-  C(output_tokens, Int32, "", "tokens generated in the recording", "serving")                   \
-  C(preemptions, Int32, "", "times it was put back into the queue", "serving")                  \
-  C(finish_reason, Name, "", "stop, length, abort, error, ...; NULL: had not ended", "serving") \
-  C(is_whole, Int16, "", "1: arrival and end both lie in the recording", "serving")
+#define SONDE_COLUMNS_REQUEST(C)                                                                 \
+  C(request_id, Int32, "", "number of the request in this store, by arrival", "serving")         \
+  C(name, Name, "", "the server's id of it", "serving")                                          \
+  C(engine, Int32, "", "number of its engine (data parallel rank)", "serving")                   \
+  C(slice_id, Ref, "", "its slice in the front-end", "serving, front-end recorded")              \
+  C(ts, Int64, "ns", "arrival: the application sees it", "serving")                              \
+  C(loop_lag_ns, Opt, "ns", "so late the front-end's loop was before that, at least", "serving") \
+  C(dur, Int64, "ns", "to its end; -1: had not ended when recording ended", "serving")           \
+  C(tokenized_ts, Opt, "ns", "its prompt was tokenized and handed to the engine", "serving")     \
+  C(queued_ts, Opt, "ns", "the engine put it into its queue", "serving")                         \
+  C(scheduled_ts, Opt, "ns", "the first engine step that took it began", "serving")              \
+  C(first_token_ts, Opt, "ns", "its first token was given to the client", "serving")             \
+  C(last_token_ts, Opt, "ns", "its last token so far was given to the client", "serving")        \
+  C(queue_ns, Opt, "ns", "waiting in the engine's queue: scheduled_ts - queued_ts", "serving")   \
+  C(ttft_ns, Opt, "ns", "time to first token: first_token_ts - ts", "serving")                   \
+  C(tpot_ns, Opt, "ns", "time per further token: (last_token_ts - first_token_ts) / (n - 1)",    \
+    "serving")                                                                                   \
+  C(prompt_tokens, Opt, "", "tokens of the prompt", "serving")                                   \
+  C(cached_tokens, Opt, "", "of them found in the prefix cache", "serving")                      \
+  C(output_tokens, Int32, "", "tokens generated in the recording", "serving")                    \
+  C(drafted_tokens, Opt, "", "tokens that a speculator proposed; NULL: none did", "serving")     \
+  C(accepted_tokens, Opt, "", "of them that the model accepted", "serving")                      \
+  C(max_tokens, Opt, "", "the most that it asked for", "serving, front-end recorded")            \
+  C(sampling, Name, "JSON", "temperature, top_p, top_k, n, seed", "serving, front-end recorded") \
+  C(lora, Name, "", "its LoRA adapter", "serving, front-end recorded")                           \
+  C(preemptions, Int32, "", "times it was put back into the queue", "serving")                   \
+  C(finish_reason, Name, "", "stop, length, abort, engine died, refused: 400 ...; NULL: no end", \
+    "serving")                                                                                   \
+  C(is_whole, Int16, "", "1: arrival and end lie in the recording, and it was not cut", "serving")
 
 #define SONDE_COLUMNS_ENGINE_STEP(C)                                                               \
   C(step_id, Int64, "", "number since the server's start; that of the ranks' steps", "serving")    \
@@ -301,12 +307,13 @@
   C(decode_requests, Int32, "", "requests that got a further token", "serving")                    \
   C(decode_tokens, Int32, "", "tokens of theirs", "serving")                                       \
   C(output_tokens, Int32, "", "tokens generated", "serving")                                       \
+  C(drafted_tokens, Int32, "", "tokens that a speculator proposed", "serving")                     \
+  C(accepted_tokens, Int32, "", "of them that the model accepted", "serving")                      \
   C(running_requests, Int32, "", "being worked on, after choosing", "serving")                     \
   C(waiting_requests, Int32, "", "in the queue, after choosing", "serving")                        \
   C(kv_cache_usage, Double, "", "share of the KV cache in use, 0 to 1, after choosing", "serving") \
   C(preempted_requests, Int32, "", "put back into the queue to make room", "serving")              \
-  C(prefix_hit_tokens, Int32, "", "tokens of prompts begun in it that the prefix cache had",       \
-    "serving")                                                                                     \
+  C(prefix_hit_tokens, Int32, "", "tokens of new prompts that the prefix cache had", "serving")    \
   C(finished_requests, Int32, "", "that ended with its output", "serving")
 
 #define SONDE_COLUMNS_REQUEST_STEP(C)                               \
@@ -316,6 +323,7 @@
   C(phase, Name, "", "prefill or decode", "serving")                \
   C(tokens, Int32, "", "tokens computed for it", "serving")         \
   C(output_tokens, Int32, "", "tokens generated for it", "serving") \
+  C(drafted_tokens, Int32, "", "tokens proposed for it", "serving") \
   C(output_ts, Opt, "ns", "the engine gave these out", "serving")   \
   C(sent_ts, Opt, "ns", "the front-end gave them to the client", "serving, front-end recorded")
 

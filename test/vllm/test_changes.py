@@ -193,7 +193,8 @@ def test_a_part_that_fails_costs_one_line(recorder, title, path, kind, capsys, m
     # Of the rest nothing is lost: what is missing is of this change alone.
     own = {"engine steps": {"schedule", "engine step", "update", "request queued"},
            "requests in the engine": {"request queued", "request finished"},
-           "requests and their outputs": {"request arrived", "output", "request ended"},
+           "requests and their outputs": {"request arrived", "request known", "output",
+                                          "request ended"},
            "steps of the ranks": {"execute model", "sample tokens"},
            "runs on made-up input": {"warm-up", "graph capture", "dummy batch"},
            "batches for company": {"warm-up", "dummy batch"},
@@ -304,8 +305,28 @@ def test_drafted_tokens(recorder):
     seam.parts = seam.parts[1:]
     seam.apply(SimpleNamespace(__name__="shaped", Scheduler=Scheduler))
     Scheduler().update_from_output(output, None)
+    flows = [told[1] for told in recorder.told if told[0] == "sonde_flow_in"]
+    assert flows.index("sonde.drafted 3") < flows.index("sonde.output 3")
     counted = {told[1]: told[-1] for told in recorder.told if told[0] == "sonde_counter"}
     assert counted == {"drafted tokens": 3, "accepted draft tokens": 2} and seam.is_on
+
+
+@pytest.mark.parametrize("counts, told", [([1, 2], []), ([8, 9], [7]), (None, [-1])])
+def test_what_a_request_had_before_the_session(recorder, counts, told):
+    """Said once, at its first output in the session; -1 where the release cannot say."""
+    counts = iter(counts or [])
+    detokenizer = SimpleNamespace()
+    if told != [-1]:
+        detokenizer.num_output_tokens = lambda: next(counts)
+    with shaped.vllm() as host:
+        for seam in all_seams():
+            seam.install()
+        state = host.RequestState("a")
+        state.detokenizer = detokenizer
+        for _ in range(2):
+            state.make_request_output([7], None, None, None)
+    assert [mark["output_tokens"] for mark in marks(recorder, "request known")] == told
+    assert [call[1:2] for call in recorder.told].count(("sonde.token 1",)) == 2
 
 
 def test_a_loop_that_is_busy_is_late(recorder):

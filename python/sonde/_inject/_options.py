@@ -24,8 +24,9 @@ class Options:
 
     step_start: Optional[int] = None
     step_end: int = -1
+    step_mark: str = ""
     ranks: list[int] = field(default_factory=lambda: [-1])
-    level: str = "level0"
+    level: str = ""  # as ``level_of`` says
     export_type: list[str] = field(default_factory=lambda: ["text"])
     data_simplification: bool = False
     with_cpu: bool = True
@@ -48,6 +49,11 @@ class Options:
     def on_request(self) -> bool:
         """Whether recording waits for a request or a changed file."""
         return self.control is not None or self.config_path is not None
+
+    def level_of(self, serves: bool) -> str:
+        """The level that was asked for. Else a server has what vLLM's own plug-in for Ascend
+        records: where the CPU is the device, level 1 is the same recording and more files."""
+        return self.level or ("level1" if serves else "level0")
 
     def wants_rank(self, rank: int) -> bool:
         """Whether a rank is chosen; a program of one process without rank counts as rank 0."""
@@ -89,6 +95,7 @@ def _export_types(text: str) -> list[str]:
 _TABLE: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("SONDE_PROFILE_STEP_START", "step_start", _number),
     ("SONDE_PROFILE_STEP_END", "step_end", _number),
+    ("SONDE_PROFILE_STEP_MARK", "step_mark", str),
     ("SONDE_PROFILE_RANKS", "ranks", _numbers),
     ("SONDE_PROFILE_LEVEL", "level", _level),
     ("SONDE_PROFILE_EXPORT_TYPE", "export_type", _export_types),

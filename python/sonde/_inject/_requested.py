@@ -18,14 +18,16 @@ _METRICS = {
 _OF_DEVICES = ("l2_cache", "record_op_args", "op_attr", "sys_io", "sys_interconnection")
 
 
-def standard(options: Options, schedule: Optional[_native.Schedule]) -> dict[str, Any]:
+def standard(
+    options: Options, schedule: Optional[_native.Schedule], serves: bool = False
+) -> dict[str, Any]:
     """Object ``config`` of ``profiler_info.json``."""
     steps = {}
     if schedule is not None:
         names = ("wait", "active", "warmup", "repeat", "skip_first", "skip_first_wait")
         steps = {name: getattr(schedule, name) for name in names}
     activities = ["ProfilerActivity.CPU"] if options.with_cpu else []
-    level = LEVELS[options.level]
+    level = LEVELS[options.level_of(serves)]
     return {
         "common_config": {
             "activities": [*activities, "ProfilerActivity.NPU"],

@@ -113,7 +113,7 @@ class TorchProfile(profile):
             with_stack=bool(with_stack or options.with_stack),
             with_flops=bool(with_flops),
             with_modules=bool(with_modules or options.with_modules),
-            experimental_config=_device_switches(options),
+            experimental_config=_device_switches(options, self.serves),
             execution_trace_observer=execution_trace_observer,
             custom_trace_id_callback=custom_trace_id_callback,
         )
@@ -286,9 +286,9 @@ def _say_unknown(names: list[str]) -> None:
         _report.say(f"torch.profiler.profile({name}=...) has no effect under sonde run")
 
 
-def _device_switches(options: Options) -> _ExperimentalConfig:
+def _device_switches(options: Options, serves: bool) -> _ExperimentalConfig:
     return _ExperimentalConfig(
-        profiler_level=_LEVELS[options.level],
+        profiler_level=_LEVELS[options.level_of(serves)],
         aic_metrics=AiCMetrics.AiCoreNone,
         mstx=options.mstx,
         gc_detect_threshold=options.gc_threshold_ms,

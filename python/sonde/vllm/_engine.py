@@ -116,9 +116,12 @@ def _update(self: Any, scheduler_output: Any, *_: Any, **__: Any) -> Around:
         return
     with _marks.Range(native, "update") as mark:
         mark.arrives("update", key)
+        drafts = getattr(scheduler_output, "scheduled_spec_decode_tokens", None) or {}
         outputs = yield
         accepted = 0
-        drafts = getattr(scheduler_output, "scheduled_spec_decode_tokens", None) or {}
+        for name, tokens in drafts.items():
+            if tokens:
+                mark.arrives(f"drafted {len(tokens)}", _marks.request_key(name))
         for one in outputs.values():
             for output in one.outputs:
                 tokens = len(output.new_token_ids or ())

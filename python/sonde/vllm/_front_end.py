@@ -173,12 +173,27 @@ def _make(self: Any, new_token_ids: Any, *args: Any, **kwargs: Any) -> Around:
     native = _marks.recorder()
     if native is None:
         return
+    _tell_known(native, self, len(new_token_ids))
     yield
     reason = _reason_of(args, kwargs)
     _tell_output(native, self.request_id, len(new_token_ids), reason)
     if reason is not None and _capture.options.request_text:
         text = getattr(self.detokenizer, "output_text", None)
         _marks.texts(native, "answer", self.request_id, text)
+
+
+def _tell_known(native: _native.Recorder, state: Any, new: int) -> None:
+    """At the first output of a request in a session: how many tokens came before it, -1 where this
+    release does not say."""
+    session = native.features_word()
+    if state.__dict__.get("_sonde_session") == session or not new:
+        return
+    state._sonde_session = session
+    count = getattr(getattr(state, "detokenizer", None), "num_output_tokens", None)
+    before = count() - new if callable(count) else -1
+    if before != 0:
+        facts = {"key": _marks.request_key(state.request_id), "output_tokens": before}
+        _marks.mark(native, "request known", facts)
 
 
 def _tell_error(self: Any, *_: Any, **__: Any) -> None:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
@@ -40,20 +41,47 @@ std::string Line(std::string_view first, size_t width, std::initializer_list<std
 
 constexpr size_t kNameWidth = 22;
 
+// What became of the requests that are not whole.
+void RenderFates(const ServingSummary& summary, std::string& out) {
+  const std::pair<int64_t, std::string_view> fates[] = {
+      {summary.cut_requests, " cut by an error of the engine or its end"},
+      {summary.refused_requests, " refused"},
+      {summary.open_requests, " still running at the end"},
+      {summary.earlier_requests, " begun before"},
+  };
+  for (const auto& [count, words] : fates) {
+    if (count > 0) out += Concat(", ", std::to_string(count), words);
+  }
+}
+
 void RenderTotals(const ServingSummary& summary, std::string& out) {
   out += Concat("Served: ", std::to_string(summary.requests), " requests, ",
                 std::to_string(summary.whole_requests), " of them whole");
   if (summary.failed_requests > 0) {
-    out += Concat(", ", std::to_string(summary.failed_requests), " failed");
+    out += Concat(" (", std::to_string(summary.failed_requests), " aborted)");
   }
+  RenderFates(summary, out);
   out += Concat("; ", Fixed(static_cast<double>(summary.duration_ns) / 1e9, 2), " s\n");
-  out += Concat("  prompt tokens ", std::to_string(summary.prompt_tokens), ", of them cached ",
+  const bool all_whole = summary.whole_requests == summary.requests;
+  out += Concat(all_whole ? "  prompt tokens " : "  of the whole ones: prompt tokens ",
+                std::to_string(summary.prompt_tokens), ", of them cached ",
                 std::to_string(summary.cached_tokens), "; output tokens ",
                 std::to_string(summary.output_tokens), "\n");
   out += Concat("  ", Fixed(summary.PerSecond(summary.whole_requests), 2), " requests/s, ",
                 Fixed(summary.PerSecond(summary.output_tokens), 2), " output tokens/s, ",
                 Fixed(summary.PerSecond(summary.output_tokens + summary.prompt_tokens), 2),
                 " tokens/s\n");
+  if (all_whole) return;
+  out += Concat("  of all, as far as recorded: ", std::to_string(summary.step_output_tokens),
+                " output tokens, ", Fixed(summary.StepTokensPerSecond(), 2), " output tokens/s\n");
+}
+
+void RenderSpeculation(const ServingSummary& summary, std::string& out) {
+  if (summary.drafted_tokens == 0) return;
+  out += Concat("  speculation: ", std::to_string(summary.drafted_tokens), " tokens drafted, ",
+                std::to_string(summary.accepted_tokens), " accepted (",
+                Fixed(100 * summary.AcceptanceShare(), 2), " %), ",
+                Fixed(summary.AcceptanceLength(), 2), " tokens a drafted step\n");
 }
 
 void RenderDistribution(const Distribution& one, std::string& out) {
@@ -83,6 +111,7 @@ void RenderBatches(const ServingSummary& summary, std::string& out) {
                 Fixed(100 * summary.max_kv_cache_usage, 2), " % in use; ",
                 std::to_string(summary.preemptions),
                 summary.preemptions == 1 ? " preemption\n" : " preemptions\n");
+  RenderSpeculation(summary, out);
 }
 
 void RenderSlowest(const ServingSummary& summary, size_t count, std::string& out) {

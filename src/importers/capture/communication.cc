@@ -296,7 +296,7 @@ Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arg
   StepCursor step(steps);
   for (const Operation& operation : operations) {
     CommunicationOpRow row = writer.Row(operation);
-    row.step_id = step.At(row.ts);
+    row.step_id = step.At(row.ts, store::kNone);
     table.Append(row);
   }
   SONDE_RETURN_IF_ERROR(table.Close());

@@ -112,7 +112,7 @@ class Collector {
       row.wait_ns = std::max<int64_t>(0, task.ts - end_before);
       row.kind_id = task.kind_id;
       row.launch_slice_id = task.slice_id;
-      row.step_id = step.At(task.ts);
+      row.step_id = step.At(task.ts, streams_[static_cast<size_t>(task.track_id)]);
       writer.Append(row);
       end_before = task.ts + task.dur;
     }

@@ -1,5 +1,6 @@
 // Tables with few rows: processes, threads, tracks, counters, steps, marks, stacks, metadata.
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/bytes.h"
@@ -186,7 +187,7 @@ std::vector<StepRange> FindSteps(const CaptureTrace& trace) {
   for (const ThreadStage& stage : trace.stages) {
     for (const Node& node : stage.nodes) {
       if (node.kind == RecordKind::kStep) {
-        steps.push_back({node.ts, node.end, node.sequence, node.slice_id});
+        steps.push_back({node.ts, node.end, node.sequence, node.slice_id, stage.thread_id});
       }
     }
   }
@@ -195,10 +196,26 @@ std::vector<StepRange> FindSteps(const CaptureTrace& trace) {
   return steps;
 }
 
-int64_t StepCursor::At(int64_t ts) {
-  while (next_ < steps_.size() && steps_[next_].ts <= ts) ++next_;
-  if (next_ == 0) return store::kNone;
-  const StepRange& step = steps_[next_ - 1];
+StepCursor::StepCursor(const std::vector<StepRange>& steps) : all_{steps} {
+  int64_t end = std::numeric_limits<int64_t>::min();
+  bool overlaps = false;
+  for (const StepRange& step : steps) {
+    overlaps = overlaps || step.ts < end;
+    end = std::max(end, step.end);
+  }
+  if (!overlaps) return;
+  for (const StepRange& step : steps) lanes_[step.thread_id].steps.push_back(step);
+}
+
+int64_t StepCursor::At(int64_t ts, int32_t thread_id) {
+  const auto lane = lanes_.find(thread_id);
+  return lane == lanes_.end() ? all_.At(ts) : lane->second.At(ts);
+}
+
+int64_t StepCursor::Lane::At(int64_t ts) {
+  while (next < steps.size() && steps[next].ts <= ts) ++next;
+  if (next == 0) return store::kNone;
+  const StepRange& step = steps[next - 1];
   return ts < step.end ? step.number : store::kNone;
 }
 
@@ -293,6 +310,7 @@ Status WriteMetadata(CaptureTrace& trace, store::Transaction& transaction) {
   for (const MetadataEntry& entry : trace.dictionary.metadata) {
     append(trace.dictionary.Name(entry.key), entry.json);
   }
+  append("recording_begin_ns", std::to_string(trace.recording_ns));
   append("capture_begin_ns", std::to_string(trace.begin_ns));
   append("capture_end_ns", std::to_string(trace.end_ns));
   append("session_id", std::to_string(trace.dictionary.session_id));

@@ -186,6 +186,10 @@ Status Stage(CaptureTrace& trace, ClockOffsets* clocks) {
     trace.stages.push_back(Decode(slots, clock, known, trace.issues));
     trace.stages.back().thread_id = static_cast<int32_t>(trace.stages.size()) - 1;
   }
+  for (const capture::ClockSampleEntry& sample : dictionary.clocks) {  // the first one begins it
+    const int64_t sampled_ns = clock.ToNs(sample.ticks);
+    if (trace.recording_ns == 0 || sampled_ns < trace.recording_ns) trace.recording_ns = sampled_ns;
+  }
   std::vector<std::vector<Node>> spans = PairSpans(trace.stages, trace.issues);
   int64_t begin = std::numeric_limits<int64_t>::max();
   int64_t end = std::numeric_limits<int64_t>::min();

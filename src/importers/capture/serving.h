@@ -29,6 +29,7 @@ enum class ServingKind : uint8_t {
   kDecode,    // the same
   kCached,    // value tokens of its prompt were in the prefix cache
   kPreempt,   // it is put back into the queue
+  kDrafted,   // value tokens were proposed for it
   kOutput,    // value tokens came out of the engine
   kToken,     // value tokens reached the front-end
   kSent,      // a piece of its stream was sent
@@ -46,7 +47,8 @@ struct ServingFlow {
   bool out = false;
 };
 
-enum class RequestMoment : uint8_t { kArrived, kQueued, kFinished, kDone };
+// kKnown: the front-end had it before the recording.
+enum class RequestMoment : uint8_t { kArrived, kKnown, kQueued, kFinished, kDone };
 
 // A mark with facts; -1 and "" are what it does not say.
 struct RequestFact {
@@ -59,6 +61,10 @@ struct RequestFact {
   int64_t prompt_tokens = -1;
   int64_t output_tokens = -1;  // before the recording
   int64_t preemptions = -1;
+  int64_t loop_lag_ns = -1;
+  int64_t max_tokens = -1;
+  std::string sampling;  // JSON object
+  std::string lora;
   int32_t slice_id = -1;
   bool is_queued = false;  // at this moment; else the engine had it before the recording
 };
@@ -71,7 +77,7 @@ struct ServingRange {
 
 struct ServingEvents {
   int32_t process_id = 0;
-  int64_t begin_ns = 0;             // of the capture
+  int64_t begin_ns = 0;             // of the recording
   std::vector<ServingFlow> flows;   // by time
   std::vector<RequestFact> facts;   // by time
   std::vector<ServingRange> steps;  // ranges of engine steps, by begin

@@ -1,5 +1,6 @@
 // Finds what a server told in one capture.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -13,19 +14,22 @@ namespace sonde::importers::capture_import {
 namespace {
 
 constexpr std::pair<std::string_view, ServingKind> kFlowNames[] = {
-    {"step", ServingKind::kStep},       {"update", ServingKind::kUpdate},
-    {"prefill", ServingKind::kPrefill}, {"decode", ServingKind::kDecode},
-    {"cached", ServingKind::kCached},   {"preempt", ServingKind::kPreempt},
-    {"output", ServingKind::kOutput},   {"token", ServingKind::kToken},
-    {"sent", ServingKind::kSent},       {"answered", ServingKind::kAnswered},
+    {"step", ServingKind::kStep},         {"update", ServingKind::kUpdate},
+    {"prefill", ServingKind::kPrefill},   {"decode", ServingKind::kDecode},
+    {"cached", ServingKind::kCached},     {"preempt", ServingKind::kPreempt},
+    {"drafted", ServingKind::kDrafted},   {"output", ServingKind::kOutput},
+    {"token", ServingKind::kToken},       {"sent", ServingKind::kSent},
+    {"answered", ServingKind::kAnswered},
 };
 
 constexpr std::pair<std::string_view, RequestMoment> kMarkNames[] = {
-    {"request arrived", RequestMoment::kArrived},
-    {"request queued", RequestMoment::kQueued},
-    {"request finished", RequestMoment::kFinished},
+    {"request arrived", RequestMoment::kArrived}, {"request known", RequestMoment::kKnown},
+    {"request queued", RequestMoment::kQueued},   {"request finished", RequestMoment::kFinished},
     {"request ended", RequestMoment::kDone},
 };
+
+// Facts of a request that say how its tokens are chosen.
+constexpr std::string_view kSampling[] = {"temperature", "top_p", "top_k", "n", "seed"};
 
 struct FlowName {
   ServingKind kind;
@@ -49,7 +53,7 @@ class Finder {
  public:
   explicit Finder(const CaptureTrace& trace) : trace_(trace) {
     events_.process_id = kProcessId;
-    events_.begin_ns = trace.begin_ns;
+    events_.begin_ns = trace.recording_ns;
     const auto& domains = trace.dictionary.domains;
     const auto place = std::find(domains.begin(), domains.end(), kServingDomain);
     if (place != domains.end()) domain_ = static_cast<int>(place - domains.begin());
@@ -125,6 +129,7 @@ class Finder {
         fact.moment = moment;
         ForEachField(trace_.dictionary.args[mark.args],
                      [&](const ArgField& field) { TakeField(field, fact); });
+        if (!fact.sampling.empty()) fact.sampling += '}';
         events_.facts.push_back(std::move(fact));
       }
     }
@@ -136,7 +141,11 @@ class Finder {
       const std::string_view text = base::AsText(field.payload);
       if (key == "request") fact.name = text;
       if (key == "reason") fact.reason = text;
+      if (key == "lora") fact.lora = text;
       return;
+    }
+    if (std::find(std::begin(kSampling), std::end(kSampling), key) != std::end(kSampling)) {
+      AddSampling(key, field, fact.sampling);
     }
     if (field.type != capture::ArgType::kInt64 || field.payload.size() != 8) return;
     const auto value = base::LoadLe<int64_t>(field.payload.data());
@@ -146,10 +155,28 @@ class Finder {
     if (key == "prompt_tokens") fact.prompt_tokens = value;
     if (key == "output_tokens") fact.output_tokens = value;
     if (key == "preemptions") fact.preemptions = value;
+    if (key == "loop_lag_ns") fact.loop_lag_ns = value;
+    if (key == "max_tokens") fact.max_tokens = value;
     if (key == "range") {
       const auto slice = slice_of_span_.find(static_cast<uint64_t>(value));
       if (slice != slice_of_span_.end()) fact.slice_id = slice->second;
     }
+  }
+
+  // One more member of a JSON object.
+  static void AddSampling(std::string_view key, const ArgField& field, std::string& json) {
+    if (field.payload.size() != 8) return;
+    std::string number;
+    if (field.type == capture::ArgType::kInt64) {
+      number = std::to_string(base::LoadLe<int64_t>(field.payload.data()));
+    } else if (field.type == capture::ArgType::kDouble) {
+      const auto value = base::LoadLe<double>(field.payload.data());
+      if (!std::isfinite(value)) return;
+      number = base::PythonDoubleText(value);
+    } else {
+      return;
+    }
+    json += base::Concat(json.empty() ? "{" : ",", "\"", key, "\":", number);
   }
 
   void TakeCounters(const ThreadStage& stage) {

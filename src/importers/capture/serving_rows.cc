@@ -13,6 +13,8 @@ namespace {
 
 constexpr unsigned kStepBits = 40;  // of a step's key; its engine, from 1, is above
 
+constexpr std::string_view kEngineDied = "engine died";
+
 int32_t EngineOf(uint64_t key) { return static_cast<int32_t>(key >> kStepBits) - 1; }
 int64_t NumberOf(uint64_t key) {
   return static_cast<int64_t>(key & ((uint64_t{1} << kStepBits) - 1));
@@ -30,8 +32,11 @@ struct Request {
   std::string_view name;
   std::string_view engine_reason;
   std::string_view reason;
-  int64_t before = 0;  // tokens that it had when recording began
+  int64_t before = 0;            // tokens that it had when the engine first told of it
+  int64_t before_ns = -1;        // this moment
+  int64_t front_end_before = 0;  // when the front-end first told of it; -1 unknown
   int64_t end_ns = -1;
+  int64_t cut_ns = -1;   // its engine died
   bool arrived = false;  // its arrival was recorded, here or in the engine
   bool has_front_end = false;
   std::vector<Tokens> outputs;    // of the engine
@@ -83,6 +88,10 @@ class Builder {
         row.ts = fact.arrival_ns;
         row.tokenized_ts = fact.ts;
         row.slice_id = fact.slice_id;
+        TakeSettings(fact, row);
+        break;
+      case RequestMoment::kKnown:
+        request.front_end_before = fact.output_tokens;
         break;
       case RequestMoment::kQueued:
         TakeQueued(fact, request);
@@ -96,8 +105,16 @@ class Builder {
         // The front-end finds stop texts, and tells the engine to abort.
         request.reason = fact.reason;
         request.end_ns = fact.ts;
+        if (fact.reason == kEngineDied) request.cut_ns = fact.ts;
         break;
     }
+  }
+
+  void TakeSettings(const RequestFact& fact, store::RequestRow& row) {
+    row.loop_lag_ns = fact.loop_lag_ns;
+    row.max_tokens = fact.max_tokens;
+    if (!fact.sampling.empty()) row.sampling = names_.Intern(fact.sampling);
+    if (!fact.lora.empty()) row.lora = names_.Intern(fact.lora);
   }
 
   // At the begin of a recording the engine names the requests that it has, with no moment of
@@ -105,7 +122,10 @@ class Builder {
   static void TakeQueued(const RequestFact& fact, Request& request) {
     store::RequestRow& row = request.row;
     if (fact.is_queued) row.queued_ts = fact.ts;
-    if (row.queued_ts < 0) request.before = std::max<int64_t>(fact.output_tokens, 0);
+    if (row.queued_ts < 0) {
+      request.before = std::max<int64_t>(fact.output_tokens, 0);
+      request.before_ns = fact.ts;
+    }
     if (request.has_front_end) return;
     row.ts = fact.arrival_ns;
     request.arrived = row.queued_ts >= 0;
@@ -214,22 +234,52 @@ class Builder {
       if (fact.ts <= end_ns) ++steps_[step].row.finished_requests;
     }
     for (const ServingFlow& flow : part.flows) {
-      if (flow.kind != ServingKind::kOutput) continue;
-      Request& request = requests_[flow.key];
-      Tokens tokens{flow.ts, flow.value};
       const auto step = step_of_update.find(flow.slice_id);
-      if (step != step_of_update.end()) {
-        store::EngineStepRow& row = steps_[step->second].row;
-        row.output_tokens += static_cast<int32_t>(flow.value);
-        const auto place = row_of_part_.find({flow.key, step->second});
-        if (place != row_of_part_.end()) {
-          tokens.row = place->second;
-          rows_.request_steps[place->second].output_tokens = static_cast<int32_t>(flow.value);
-          rows_.request_steps[place->second].output_ts = flow.ts;
-        }
-      }
-      request.outputs.push_back(tokens);
+      const size_t place = step == step_of_update.end() ? SIZE_MAX : step->second;
+      if (flow.kind == ServingKind::kDrafted) TakeDrafts(flow, place);
+      if (flow.kind == ServingKind::kOutput) TakeOutput(flow, place);
     }
+  }
+
+  store::RequestStepRow* PartOf(uint64_t key, size_t step) {
+    const auto place = row_of_part_.find({key, step});
+    return place == row_of_part_.end() ? nullptr : &rows_.request_steps[place->second];
+  }
+
+  // Told before the output of its step.
+  void TakeDrafts(const ServingFlow& flow, size_t step) {
+    if (step == SIZE_MAX) return;  // begun before the recording
+    store::RequestRow& request = requests_[flow.key].row;
+    request.drafted_tokens = std::max<int64_t>(request.drafted_tokens, 0) + flow.value;
+    request.accepted_tokens = std::max<int64_t>(request.accepted_tokens, 0);
+    drafted_[{flow.key, step}] += flow.value;
+    steps_[step].row.drafted_tokens += static_cast<int32_t>(flow.value);
+    if (auto* part = PartOf(flow.key, step)) {
+      part->drafted_tokens += static_cast<int32_t>(flow.value);
+    }
+  }
+
+  void TakeOutput(const ServingFlow& flow, size_t step) {
+    Request& request = requests_[flow.key];
+    Tokens tokens{flow.ts, flow.value};
+    const auto drafted = drafted_.find({flow.key, step});
+    // The model's own token comes after those of the speculator that it accepted.
+    const int64_t accepted =
+        drafted == drafted_.end()
+            ? 0
+            : std::clamp<int64_t>(flow.value - 1, 0, std::max<int64_t>(drafted->second, 0));
+    if (accepted > 0) request.row.accepted_tokens += accepted;
+    if (step != SIZE_MAX) {
+      store::EngineStepRow& row = steps_[step].row;
+      row.output_tokens += static_cast<int32_t>(flow.value);
+      row.accepted_tokens += static_cast<int32_t>(accepted);
+      if (auto* part = PartOf(flow.key, step)) {
+        tokens.row = static_cast<size_t>(part - rows_.request_steps.data());
+        part->output_tokens = static_cast<int32_t>(flow.value);
+        part->output_ts = flow.ts;
+      }
+    }
+    request.outputs.push_back(tokens);
   }
 
   void TakeMoments(const ServingEvents& part) {
@@ -247,8 +297,6 @@ class Builder {
     }
   }
 
-  // Tokens reach the front-end in the order and pieces in which they left the engine; those that
-  // left before the front-end was recorded are not among them.
   void Finish(uint64_t key, Request& request) {
     store::RequestRow& row = request.row;
     if (row.preemptions == 0) {
@@ -256,16 +304,11 @@ class Builder {
       if (preempted != preempted_.end()) row.preemptions = preempted->second;
     }
     std::vector<Tokens>& given = request.has_front_end ? request.tokens : request.outputs;
-    size_t output = 0;
+    size_t output = FirstSeen(request);
     for (const Tokens& tokens : request.tokens) {
-      while (output < request.outputs.size() && request.outputs[output].ts < first_front_end_ns_) {
-        ++output;
-      }
-      const int64_t client_ns = ClientMoment(request, tokens.ts);
-      if (output < request.outputs.size() && request.outputs[output].row != SIZE_MAX) {
-        rows_.request_steps[request.outputs[output].row].sent_ts = client_ns;
-      }
-      ++output;
+      if (output >= request.outputs.size()) break;
+      const size_t part = request.outputs[output++].row;
+      if (part != SIZE_MAX) rows_.request_steps[part].sent_ts = ClientMoment(request, tokens.ts);
     }
     int64_t count = 0;
     for (const Tokens& tokens : given) count += tokens.count;
@@ -276,6 +319,22 @@ class Builder {
       row.last_token_ts = ClientMoment(request, given.back().ts);
     }
     FinishTimes(request);
+  }
+
+  // The first output of the engine that the front-end told of, too. Tokens reach it in the order
+  // and pieces in which they left the engine; both say how many there were before their recordings
+  // began. Where a front-end cannot, those count that left the engine after its recording began.
+  size_t FirstSeen(const Request& request) const {
+    const std::vector<Tokens>& outputs = request.outputs;
+    size_t first = 0;
+    if (request.front_end_before < 0) {
+      while (first < outputs.size() && outputs[first].ts < first_front_end_ns_) ++first;
+      return first;
+    }
+    int64_t had = request.before;
+    for (const Tokens& tokens : outputs) had -= tokens.ts < request.before_ns ? tokens.count : 0;
+    while (first < outputs.size() && had < request.front_end_before) had += outputs[first++].count;
+    return first;
   }
 
   static int64_t ClientMoment(const Request& request, int64_t ts) {
@@ -289,6 +348,7 @@ class Builder {
     if (!reason.empty()) row.finish_reason = names_.Intern(reason);
     row.name = names_.Intern(request.name);
     if (row.ts <= 0) row.ts = FirstMoment(row);
+    if (request.cut_ns >= 0) request.end_ns = request.cut_ns;  // its client may learn of it later
     row.dur = request.end_ns < 0 ? -1 : std::max<int64_t>(request.end_ns - row.ts, 0);
     row.is_whole = static_cast<int16_t>(request.arrived && IsAnswer(request, reason) ? 1 : 0);
     if (row.scheduled_ts >= 0) row.queue_ns = row.scheduled_ts - row.queued_ts;
@@ -303,7 +363,7 @@ class Builder {
   // Whether its end is that of an answer: it has one, and not because its engine died or the server
   // refused it. Where the front-end told only that it answered, nobody knows with what.
   static bool IsAnswer(const Request& request, std::string_view reason) {
-    return request.end_ns >= 0 && !reason.empty() && reason != "engine died" && reason != "error" &&
+    return request.end_ns >= 0 && !reason.empty() && reason != kEngineDied && reason != "error" &&
            !reason.starts_with("refused");
   }
 
@@ -369,6 +429,7 @@ class Builder {
   std::map<uint64_t, size_t> step_of_key_;
   std::map<SliceKey, size_t> step_of_slice_;
   std::map<std::pair<uint64_t, size_t>, size_t> row_of_part_;  // key of request, place of step
+  std::map<std::pair<uint64_t, size_t>, int64_t> drafted_;     // the same, for the output to come
   std::map<uint64_t, int32_t> preempted_;
   std::vector<std::pair<uint64_t, int32_t>> pending_flows_;  // key of request, slice of step
 };

@@ -43,8 +43,9 @@ struct CaptureTrace {
   std::map<std::string, std::string> group_descriptions;  // by name of the group
   std::vector<uint32_t> shared_memory_ops;                // name ids (shared_memory.h)
   std::vector<SharedMemoryGroup> shared_memory_groups;
-  int64_t begin_ns = 0;  // of the first record
-  int64_t end_ns = 0;    // of the last
+  int64_t recording_ns = 0;  // when recording began; 0 unknown
+  int64_t begin_ns = 0;      // of the first record
+  int64_t end_ns = 0;        // of the last
 
   int32_t NameId(uint32_t id) const {
     if (id == 0) return store::kNone;
@@ -75,19 +76,27 @@ struct StepRange {
   int64_t end;  // kOpenEnd where unfinished
   int64_t number;
   int32_t slice_id;
+  int32_t thread_id;
 };
 // In the order of begin.
 std::vector<StepRange> FindSteps(const CaptureTrace& trace);
 
-// The step that a moment lies in, -1 none; moments come in ascending order.
+// The step that a moment lies in, -1 none; moments come in ascending order. Where steps of several
+// threads lie beside each other (calls that overlap), what happens on such a thread belongs to its
+// own step, and what happens on others to the step that began last.
 class StepCursor {
  public:
-  explicit StepCursor(const std::vector<StepRange>& steps) : steps_(steps) {}
-  int64_t At(int64_t ts);
+  explicit StepCursor(const std::vector<StepRange>& steps);
+  int64_t At(int64_t ts, int32_t thread_id);
 
  private:
-  const std::vector<StepRange>& steps_;
-  size_t next_ = 0;
+  struct Lane {
+    std::vector<StepRange> steps;
+    size_t next = 0;
+    int64_t At(int64_t ts);
+  };
+  Lane all_;
+  std::map<int32_t, Lane> lanes_;  // by thread; none where no step overlaps another
 };
 
 // Texts of categories, by kind of record; interned before the slices are written.

@@ -123,6 +123,34 @@ TEST_F(CaptureImportTest, KindsGoToTheirTracks) {
             "load counter 2.500000\n");
 }
 
+// Calls of a model on two threads; a third thread has no step of its own.
+TEST_F(CaptureImportTest, StepsBesideEachOtherAreThoseOfTheirThreads) {
+  CaptureBuilder c;
+  const auto add = [&](uint32_t thread, uint64_t begin, int32_t number) {
+    c.Add(thread, Range{.begin = begin + 5, .end = begin + 6, .name = c.Name("aten::mm")});
+    c.Add(thread, Range{.begin = begin + 85, .end = begin + 86, .name = c.Name("aten::mm")});
+    if (number < 0) return;
+    c.Add(thread, Range{.kind = RecordKind::kStep,
+                        .begin = begin,
+                        .end = begin + 90,
+                        .name = c.Name("step"),
+                        .sequence = number});
+  };
+  for (const uint32_t thread : {1U, 2U, 3U}) c.Thread(thread, 10 + thread, thread, "");
+  add(1, 100, 0);
+  add(2, 150, 1);
+  add(1, 200, 2);
+  add(3, 152, -1);
+  for (const uint32_t thread : {1U, 2U, 3U}) c.Flush(thread);
+  c.End(capture::StopReason::kStopped, 0);
+  Import(c);
+  EXPECT_EQ(Rows("SELECT tid, d.ts - 1700000000000000000 AS t, step_id FROM device_task d JOIN "
+                 "track USING (track_id) JOIN thread t USING (thread_id) ORDER BY tid, t"),
+            "11 105 0\n11 185 0\n11 205 2\n11 285 2\n"
+            "12 155 1\n12 235 1\n"
+            "13 157 1\n13 237 2\n");
+}
+
 // A track's number is its place in the table, in whatever order a thread's kinds are met.
 TEST_F(CaptureImportTest, TracksStandInTheOrderOfTheirNumbers) {
   CaptureBuilder c;

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/files.h"
@@ -107,6 +108,11 @@ class ServerSession : public ::testing::Test {
                  .Int(api.Name("key"), kRequest)
                  .Int(api.Name("age_ns"), 1'000)
                  .Int(api.Name("prompt_tokens"), 9)
+                 .Int(api.Name("loop_lag_ns"), 700)
+                 .Int(api.Name("max_tokens"), 16)
+                 .Double(api.Name("temperature"), 0.5)
+                 .Int(api.Name("seed"), 3)
+                 .Text(api.Name("lora"), "fine")
                  .Int(api.Name("range"), 5));
     api.Flow(RecordKind::kFlowIn, 60'500, "sonde.token 1", kRequest);
     api.Range("output", 60'000, 61'000);
@@ -258,6 +264,131 @@ TEST_F(ServerSession, RequestIsATrackWithItsPhases) {
                    "WHERE s.name = 'queue' AND p.name = 'cmpl-1'"),
             1);
   EXPECT_EQ(Number(*store, "SELECT count(*) - count(DISTINCT slice_id) FROM slice"), 0);
+}
+
+TEST_F(ServerSession, RequestKnowsHowItsTokensAreChosenAndWhatCameBefore) {
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM request WHERE loop_lag_ns = 700 AND max_tokens = 16 AND "
+                   "lora = 'fine' AND sampling = '{\"temperature\":0.5,\"seed\":3}' AND "
+                   "drafted_tokens IS NULL AND accepted_tokens IS NULL"),
+            1);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM metadata WHERE key = 'recording_begin_ns' AND value = '" +
+                       std::to_string(kEpochNs) + "'"),
+            3);
+}
+
+// A request of before: the engine is recorded from its fifth token, the front-end from its seventh,
+// one that was on its way when the front-end's recording began.
+class BegunBefore : public ServerSession {
+ protected:
+  static constexpr uint64_t kLate = 777;
+  void SetUp() override {
+    ServerSession::SetUp();
+    for (const char* name : {"/api_1", "/engine0_1"}) {
+      ASSERT_TRUE(base::RemoveTree(session_ + name).ok());
+    }
+    WriteLateEngine();
+  }
+
+  // Outputs at 110, 210, 310, 410, 510 us; the second step has three drafts, of which one is right.
+  void WriteLateEngine() {
+    Process engine;
+    engine.Mark(5'000, "request queued",
+                ArgsBuilder()
+                    .Text(engine.Name("request"), "late")
+                    .Int(engine.Name("key"), kLate)
+                    .Int(engine.Name("age_ns"), 3'000)
+                    .Int(engine.Name("queued"), 0)
+                    .Int(engine.Name("prompt_tokens"), 9)
+                    .Int(engine.Name("output_tokens"), 4));
+    for (uint64_t i = 0; i < 5; ++i) {
+      const uint64_t begin = 10'000 + i * 100'000;
+      engine.Flow(RecordKind::kFlowOut, begin + 1'000, "sonde.step", kStep + i);
+      engine.Flow(RecordKind::kFlowIn, begin + 1'100, "sonde.decode 1", kLate);
+      engine.Span(begin + 1'300, begin + 98'000, "engine step", 6 + i);
+      engine.Range("schedule", begin, begin + 2'000);
+      engine.Flow(RecordKind::kFlowIn, begin + 90'100, "sonde.update", kStep + i);
+      if (i == 1) engine.Flow(RecordKind::kFlowIn, begin + 90'200, "sonde.drafted 3", kLate);
+      const char* output = i == 1 ? "sonde.output 2" : "sonde.output 1";
+      engine.Flow(RecordKind::kFlowIn, begin + 91'000, output, kLate);
+      engine.Range("update", begin + 90'000, begin + 97'000);
+    }
+    engine.Write(session_ + "/engine0_1");
+  }
+
+  // Tokens of the third output on; `before` those that it had, none: it does not say.
+  void WriteLateFrontEnd(std::optional<int64_t> before) {
+    Process api;
+    if (before) {
+      api.Mark(304'000, "request known",
+               ArgsBuilder().Int(api.Name("key"), kLate).Int(api.Name("output_tokens"), *before));
+    }
+    for (uint64_t i = 2; i < 5; ++i) {
+      const uint64_t seen = 10'000 + i * 100'000 + 95'000;
+      api.Flow(RecordKind::kFlowIn, seen, "sonde.token 1", kLate);
+      api.Range("output", seen - 500, seen + 500);
+    }
+    api.Write(session_ + "/api_1");
+  }
+};
+
+TEST_F(BegunBefore, TokensAreThoseOfTheirStepThoughTheFrontEndIsRecordedLater) {
+  WriteLateFrontEnd(7);
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(Number(*store,
+                   "SELECT count(*) FROM request_step WHERE sent_ts - output_ts = 4000 AND "
+                   "step_id >= 9"),
+            3);
+  EXPECT_EQ(Number(*store, "SELECT count(*) FROM request_step WHERE sent_ts IS NULL"), 2);
+}
+
+// Its recording began before its first range, and then all that the engine gave out was seen.
+TEST_F(BegunBefore, WhereItDoesNotSayTheBeginOfItsRecordingCounts) {
+  WriteLateFrontEnd(-1);
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(Number(*store, "SELECT count(*) FROM request_step WHERE sent_ts IS NULL"), 2);
+  EXPECT_EQ(Number(*store, "SELECT min(step_id) FROM request_step WHERE sent_ts IS NOT NULL"), 7);
+}
+
+TEST_F(BegunBefore, DraftedTokensAreTold) {
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  for (const char* of : {"request", "engine_step WHERE step_id = 8"}) {
+    EXPECT_EQ(
+        Number(*store, std::string("SELECT drafted_tokens * 10 + accepted_tokens FROM ") + of), 31);
+  }
+  EXPECT_EQ(Number(*store, "SELECT sum(drafted_tokens) FROM request_step"), 3);
+}
+
+// The engine is killed after a token; the client learns of it much later.
+TEST_F(ServerSession, RequestsThatAreCutAreNotWhole) {
+  for (const char* name : {"/api_1", "/engine0_1"}) {
+    ASSERT_TRUE(base::RemoveTree(session_ + name).ok());
+  }
+  Process api;
+  api.Mark(2'000, "request arrived",
+           ArgsBuilder()
+               .Text(api.Name("request"), "cut")
+               .Int(api.Name("key"), kRequest)
+               .Int(api.Name("age_ns"), 1'000));
+  api.Flow(RecordKind::kFlowIn, 60'500, "sonde.token 1", kRequest);
+  api.Range("output", 60'000, 61'000);
+  api.Mark(70'000, "request ended",
+           ArgsBuilder().Int(api.Name("key"), kRequest).Text(api.Name("reason"), "engine died"));
+  api.Flow(RecordKind::kFlowIn, 950'500, "sonde.answered", kRequest);
+  api.Range("answered", 950'000, 951'000);
+  api.Write(session_ + "/api_1");
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(Number(*store,
+                   "SELECT dur FROM request WHERE is_whole = 0 AND finish_reason = 'engine died' "
+                   "AND output_tokens = 1"),
+            69'000);
 }
 
 // An embedding, one that is given up in the queue, and one that is when it was scheduled.

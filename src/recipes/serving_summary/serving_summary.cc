@@ -41,7 +41,7 @@ Distribution Describe(std::string_view name, std::vector<int64_t> values) {
   return result;
 }
 
-// Pauses between pieces of output, of all requests.
+// Pauses between pieces of output, of all requests; tokens in one piece share its moment.
 std::vector<int64_t> Pauses(std::span<const RequestStepRow> parts) {
   std::map<int32_t, std::vector<int64_t>> moments;
   for (const RequestStepRow& part : parts) {
@@ -51,40 +51,82 @@ std::vector<int64_t> Pauses(std::span<const RequestStepRow> parts) {
   std::vector<int64_t> pauses;
   for (auto& [request, list] : moments) {
     std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
     for (size_t i = 1; i < list.size(); ++i) pauses.push_back(list[i] - list[i - 1]);
   }
   return pauses;
 }
 
+enum class Fate : uint8_t { kWhole, kCut, kRefused, kOpen, kEarlier };
+
+Fate FateOf(const RequestRow& row, std::string_view reason) {
+  if (row.is_whole != 0) return Fate::kWhole;
+  if (reason.starts_with("refused")) return Fate::kRefused;
+  if (reason == "engine died" || reason == "error") return Fate::kCut;
+  return row.dur < 0 ? Fate::kOpen : Fate::kEarlier;
+}
+
+void CountFate(Fate fate, ServingSummary& summary) {
+  ++summary.requests;
+  switch (fate) {
+    case Fate::kWhole:
+      ++summary.whole_requests;
+      break;
+    case Fate::kCut:
+      ++summary.cut_requests;
+      break;
+    case Fate::kRefused:
+      ++summary.refused_requests;
+      break;
+    case Fate::kOpen:
+      ++summary.open_requests;
+      break;
+    case Fate::kEarlier:
+      ++summary.earlier_requests;
+      break;
+  }
+}
+
+// Times of requests, by kind.
+struct Times {
+  std::vector<int64_t> ttft, tpot, e2e, queue, loop_lag;
+  static void Keep(int64_t ns, std::vector<int64_t>& list) {
+    if (ns >= 0) list.push_back(ns);
+  }
+};
+
 void AddRequests(std::span<const RequestRow> requests, const store::RowTables& tables,
                  ServingSummary& summary) {
-  std::vector<int64_t> ttft;
-  std::vector<int64_t> tpot;
-  std::vector<int64_t> e2e;
-  std::vector<int64_t> queue;
+  Times times;
   int64_t first_ns = INT64_MAX;
   int64_t last_ns = 0;
   for (const RequestRow& row : requests) {
-    ++summary.requests;
+    const std::string_view reason = NameIn(tables, row.finish_reason);
+    const Fate fate = FateOf(row, reason);
+    CountFate(fate, summary);
     summary.preemptions += row.preemptions;
-    if (row.is_whole == 0) continue;
-    ++summary.whole_requests;
+    if (fate == Fate::kWhole || fate == Fate::kOpen) {
+      Times::Keep(row.ttft_ns, times.ttft);
+      Times::Keep(row.queue_ns, times.queue);
+      Times::Keep(row.loop_lag_ns, times.loop_lag);
+    }
+    if (fate != Fate::kWhole) continue;
     first_ns = std::min(first_ns, row.ts);
     last_ns = std::max(last_ns, row.ts + row.dur);
     summary.prompt_tokens += std::max<int64_t>(row.prompt_tokens, 0);
     summary.cached_tokens += std::max<int64_t>(row.cached_tokens, 0);
     summary.output_tokens += row.output_tokens;
-    const std::string_view reason = NameIn(tables, row.finish_reason);
-    if (reason == "abort" || reason == "error") ++summary.failed_requests;
-    if (row.ttft_ns >= 0) ttft.push_back(row.ttft_ns);
-    if (row.tpot_ns >= 0) tpot.push_back(row.tpot_ns);
-    if (row.queue_ns >= 0) queue.push_back(row.queue_ns);
-    e2e.push_back(row.dur);
+    if (reason == "abort") ++summary.failed_requests;
+    Times::Keep(row.tpot_ns, times.tpot);
+    times.e2e.push_back(row.dur);
   }
   if (last_ns > 0) summary.duration_ns = last_ns - first_ns;
-  summary.latencies = {Describe("TTFT", std::move(ttft)), Describe("TPOT", std::move(tpot)),
+  summary.latencies = {Describe("TTFT", std::move(times.ttft)),
+                       Describe("TPOT", std::move(times.tpot)),
                        Describe("ITL", Pauses(tables.Rows<RequestStepRow>())),
-                       Describe("E2E", std::move(e2e)), Describe("Queue", std::move(queue))};
+                       Describe("E2E", std::move(times.e2e)),
+                       Describe("Queue", std::move(times.queue)),
+                       Describe("Loop lag", std::move(times.loop_lag))};
 }
 
 void AddBatches(const std::vector<EngineStep>& steps, ServingSummary& summary) {
@@ -97,6 +139,8 @@ void AddBatches(const std::vector<EngineStep>& steps, ServingSummary& summary) {
     last_ns = std::max(last_ns, step.end_ns);
     ++summary.engine_steps;
     summary.step_output_tokens += row.output_tokens;
+    summary.drafted_tokens += row.drafted_tokens;
+    summary.accepted_tokens += row.accepted_tokens;
     summary.max_running = std::max<int64_t>(summary.max_running, row.running_requests);
     summary.max_waiting = std::max<int64_t>(summary.max_waiting, row.waiting_requests);
     summary.max_kv_cache_usage = std::max(summary.max_kv_cache_usage, row.kv_cache_usage);
@@ -128,6 +172,9 @@ ServingSummary SummariseServing(const store::RowTables& tables) {
   AddRequests(tables.Rows<RequestRow>(), tables, summary);
   const std::vector<EngineStep> steps = RunningSteps(tables.Rows<EngineStepRow>());
   AddBatches(steps, summary);
+  for (const RequestStepRow& part : tables.Rows<RequestStepRow>()) {
+    summary.drafts += part.drafted_tokens > 0 ? 1 : 0;
+  }
   std::vector<SlowRequest> all = ExplainRequests(tables, steps);
   std::vector<int64_t> interference;
   for (const SlowRequest& request : all) interference.push_back(request.interference_ns);

@@ -2,8 +2,11 @@
 //
 // Definitions are those of `vllm bench serve`, on the server's side: TTFT from the arrival of a
 // request to its first token, TPOT the mean time of its further tokens, ITL the pause between two
-// pieces of output (of all requests together), E2E from arrival to the end. Quantiles interpolate
-// linearly. Only requests whose arrival and end were recorded count, except for ITL and batches.
+// pieces of output (of all requests together; tokens that are sent in one piece have no pause
+// between them), E2E from arrival to the end. Quantiles interpolate linearly. Only whole requests
+// count (arrival and end recorded, not cut), except for ITL and batches, and for TTFT and queue,
+// which requests that still ran at the end have, too. Loop lag is the time before the arrival in
+// which the front-end's event loop was late; it is in none of the others.
 // An engine step runs from its begin, or the end of the step before where that is later (steps are
 // prepared ahead), to its end. Prefill interference of a request: the time that steps with prompts
 // of others took between two of its tokens, less a usual step without prompts where the step gave
@@ -44,6 +47,7 @@ struct BatchKind {
 struct SlowRequest {
   std::string name;
   int64_t e2e_ns = 0;
+  int64_t loop_lag_ns = 0;       // before all of that
   int64_t front_end_ns = 0;      // from arrival until it was tokenized and sent to the engine
   int64_t hand_over_ns = 0;      // until the engine took it, between two of its steps
   int64_t queue_ns = 0;          // to its end where it left the queue only to end
@@ -60,29 +64,42 @@ struct SlowRequest {
 };
 
 struct ServingSummary {
-  int64_t requests = 0;  // that took part in the recording
+  int64_t requests = 0;  // that took part in the recording: the sum of the next five
   int64_t whole_requests = 0;
-  int64_t failed_requests = 0;  // aborted or ended by an error
-  int64_t duration_ns = 0;      // first arrival to last end, of whole requests
-  int64_t prompt_tokens = 0;    // of whole requests
+  int64_t cut_requests = 0;      // by the end of their engine, or an error in it
+  int64_t refused_requests = 0;  // answered with an error, the engine was not asked
+  int64_t open_requests = 0;     // still ran when recording ended
+  int64_t earlier_requests = 0;  // had begun before the recording, and ended in it
+  int64_t failed_requests = 0;   // whole, but aborted
+  int64_t duration_ns = 0;       // first arrival to last end, of whole requests
+  int64_t prompt_tokens = 0;     // of whole requests
   int64_t output_tokens = 0;
   int64_t cached_tokens = 0;
   int64_t preemptions = 0;
+  int64_t drafts = 0;  // proposals of a speculator, of any number of tokens
+  int64_t drafted_tokens = 0;
+  int64_t accepted_tokens = 0;
   int64_t engine_steps = 0;
   int64_t step_output_tokens = 0;  // of all engine steps: also those of requests that went on
   int64_t steps_duration_ns = 0;   // begin of the first one to the end of the last
   int64_t max_running = 0;
   int64_t max_waiting = 0;
   double max_kv_cache_usage = 0;
-  std::vector<Distribution> latencies;  // TTFT, TPOT, ITL, E2E, queue
+  std::vector<Distribution> latencies;  // TTFT, TPOT, ITL, E2E, queue, loop lag
   std::vector<BatchKind> batches;
   Distribution interference;  // by request
   std::vector<SlowRequest> slowest;
 
   double PerSecond(int64_t count) const { return Rate(count, duration_ns); }
   double StepTokensPerSecond() const { return Rate(step_output_tokens, steps_duration_ns); }
+  // vLLM's: tokens that a step with a proposal gives, and the share that was accepted.
+  double AcceptanceLength() const { return drafts > 0 ? 1 + Share(accepted_tokens, drafts) : 0; }
+  double AcceptanceShare() const { return Share(accepted_tokens, drafted_tokens); }
 
  private:
+  static double Share(int64_t part, int64_t all) {
+    return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
+  }
   static double Rate(int64_t count, int64_t ns) {
     return ns > 0 ? static_cast<double>(count) * 1e9 / static_cast<double>(ns) : 0;
   }

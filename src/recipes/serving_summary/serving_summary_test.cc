@@ -116,6 +116,63 @@ TEST_F(ServingSummaryTest, LatenciesInterpolateLinearly) {
   EXPECT_DOUBLE_EQ(itl.p50_ns, 10.0 * kMs);
 }
 
+// The third and fourth token of the first request leave in one piece.
+TEST_F(ServingSummaryTest, TokensOfOnePieceHaveNoPauseBetweenThem) {
+  store::RowTables tables;
+  Add<store::RequestStepRow>(
+      tables, {Part(0, 1, kPrefill, 30), Part(0, 2, kDecode, 40), Part(0, 3, kDecode, 150),
+               Part(0, 4, kDecode, 150), Part(1, 3, kPrefill, 140), Part(1, 4, kDecode, 150)});
+  const ServingSummary summary = SummariseServing(tables);
+  const Distribution& itl = summary.latencies[2];  // 10 and 110, and 10 of the second
+  EXPECT_EQ(itl.count, 3);
+  EXPECT_DOUBLE_EQ(itl.p50_ns, 10.0 * kMs);
+}
+
+// What a session saw of requests that are not whole.
+TEST_F(ServingSummaryTest, EveryRequestHasOneFate) {
+  constexpr int32_t kDied = 2;
+  constexpr int32_t kRefused = 3;
+  store::RowTables tables;
+  Add<store::NameRow>(tables, {{0, "a"}, {1, "length"}, {2, "engine died"}, {3, "refused: 400"}});
+  store::EngineStepRow step = Step(1, 10, 30, 1, 0);
+  step.drafted_tokens = 3;
+  step.accepted_tokens = 1;
+  Add<store::EngineStepRow>(tables, {step});
+  store::RequestStepRow part = Part(0, 1, kDecode, 30);
+  part.drafted_tokens = 3;
+  Add<store::RequestStepRow>(tables, {part});
+  store::RequestRow whole = Request(0, 0, 150, 30, 1, 10, 4);
+  whole.loop_lag_ns = 79 * kMs;
+  store::RequestRow cut = whole;
+  cut.is_whole = 0;
+  cut.finish_reason = kDied;
+  store::RequestRow refused = cut;
+  refused.finish_reason = kRefused;
+  refused.ttft_ns = refused.queue_ns = -1;
+  store::RequestRow open = cut;
+  open.dur = open.finish_reason = -1;
+  open.ttft_ns = 50 * kMs;
+  store::RequestRow earlier = cut;
+  earlier.finish_reason = 1;
+  earlier.ttft_ns = -1;
+  Add<store::RequestRow>(tables, {whole, cut, refused, open, earlier});
+  const ServingSummary summary = SummariseServing(tables);
+  EXPECT_EQ(summary.requests, 5);
+  for (const int64_t count :
+       {summary.whole_requests, summary.cut_requests, summary.refused_requests,
+        summary.open_requests, summary.earlier_requests}) {
+    EXPECT_EQ(count, 1);
+  }
+  EXPECT_EQ(summary.output_tokens, 4);
+  EXPECT_EQ(summary.latencies[0].count, 2);  // of the whole one and of the one that goes on
+  EXPECT_EQ(summary.latencies[3].count, 1);
+  EXPECT_EQ(summary.latencies[5].name, "Loop lag");
+  EXPECT_DOUBLE_EQ(summary.latencies[5].max_ns, 79.0 * kMs);
+  EXPECT_DOUBLE_EQ(summary.AcceptanceLength(), 2);
+  EXPECT_EQ(summary.slowest.at(0).reason,
+            "before it, the front-end's event loop was late by 79.0 ms");
+}
+
 TEST_F(ServingSummaryTest, BatchesByWhatTheyHold) {
   const ServingSummary summary = SummariseServing(tables_);
   ASSERT_EQ(summary.batches.size(), 3U);

@@ -35,6 +35,10 @@ class Rows {
 void AddTotals(const ServingSummary& summary, Rows& rows) {
   rows.AddCount("requests", summary.requests);
   rows.AddCount("whole requests", summary.whole_requests);
+  rows.AddCount("cut requests", summary.cut_requests);
+  rows.AddCount("refused requests", summary.refused_requests);
+  rows.AddCount("requests still running", summary.open_requests);
+  rows.AddCount("requests begun before", summary.earlier_requests);
   rows.AddCount("failed requests", summary.failed_requests);
   rows.AddCount("prompt tokens", summary.prompt_tokens);
   rows.AddCount("cached prompt tokens", summary.cached_tokens);
@@ -42,6 +46,10 @@ void AddTotals(const ServingSummary& summary, Rows& rows) {
   rows.AddCount("preemptions", summary.preemptions);
   rows.AddCount("engine steps", summary.engine_steps);
   rows.AddCount("output tokens of engine steps", summary.step_output_tokens);
+  rows.AddCount("drafted tokens", summary.drafted_tokens);
+  rows.AddCount("accepted draft tokens", summary.accepted_tokens);
+  rows.Add("rate", "accepted draft tokens", "share", 100 * summary.AcceptanceShare(), "%");
+  rows.Add("rate", "tokens of a drafted step", "mean", summary.AcceptanceLength(), "");
   rows.Add("total", "duration", "sum", static_cast<double>(summary.duration_ns) / 1e9, "s");
   rows.Add("rate", "requests", "mean", summary.PerSecond(summary.whole_requests), "1/s");
   rows.Add("rate", "output tokens", "mean", summary.PerSecond(summary.output_tokens), "1/s");

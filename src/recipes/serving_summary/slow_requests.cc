@@ -41,6 +41,7 @@ class Explainer {
     SlowRequest request;
     request.name = NameIn(tables_, row.name);
     request.e2e_ns = row.dur;
+    request.loop_lag_ns = std::max<int64_t>(row.loop_lag_ns, 0);
     const int64_t sent_ts = row.tokenized_ts >= 0 ? row.tokenized_ts : row.queued_ts;
     if (sent_ts >= 0) request.front_end_ns = std::max<int64_t>(sent_ts - row.ts, 0);
     if (row.queued_ts >= 0) {
@@ -173,7 +174,8 @@ class Explainer {
                                          part("interference", request.interference_ns),
                                          part("long_step", request.long_step_ns),
                                          part("communication", request.communication_ns),
-                                         part("host_gap", request.host_gap_ns)};
+                                         part("host_gap", request.host_gap_ns),
+                                         part("loop_lag", request.loop_lag_ns)};
     candidates[3].words.push_back(std::to_string(request.prompt_tokens));
     candidates[5].words.push_back(Ms(usual_ns_));
     candidates[5].ns -= usual_ns_;

@@ -1,0 +1,164 @@
+"""Requests that are not whole, and speculation: what the session says beside what the client and
+vLLM's own counters say."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+import urllib.request
+
+from vllm_server import Server
+
+
+class Stream(threading.Thread):
+    """A streamed completion; `moments` are those of its pieces with a token, on arrival."""
+
+    def __init__(self, server, tokens, prompt="import "):
+        super().__init__(daemon=True)
+        body = {"model": "tiny", "prompt": prompt, "max_tokens": tokens, "temperature": 0,
+                "ignore_eos": True, "stream": True}  # fmt: skip
+        self._request = urllib.request.Request(
+            f"http://127.0.0.1:{server.port}/v1/completions", data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )  # fmt: skip
+        self.moments = []
+        self.start()
+
+    def run(self):
+        with contextlib.suppress(OSError), urllib.request.urlopen(self._request, timeout=120) as f:
+            for line in f:
+                if line.startswith(b'data: {"') and b'"choices":[{' in line:
+                    self.moments.append(time.monotonic())
+
+    def await_pieces(self, count):
+        end = time.monotonic() + 120
+        while len(self.moments) < count:
+            assert time.monotonic() < end and self.is_alive(), "no stream"
+            time.sleep(0.002)
+
+
+def engine_of(server):
+    """The process of the engine."""
+    listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True,
+                            check=True).stdout  # fmt: skip
+    rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
+    parents = {int(pid): int(parent) for pid, parent, _ in rows}
+    for pid, _, words in rows:
+        place = int(pid)
+        while place in parents and place != server.process.pid:
+            place = parents[place]
+        if place == server.process.pid and "EngineCore" in words:
+            return int(pid)
+    raise AssertionError(listed)
+
+
+def text_of(session):
+    return (session / "serving_summary.txt").read_text()
+
+
+def await_served(server, session):
+    end = time.monotonic() + 120
+    while f"served: {session}" not in server.log.read_text(errors="replace"):
+        assert time.monotonic() < end, server.last_lines()
+        time.sleep(0.2)
+
+
+def test_requests_whose_engine_is_killed_are_cut(sonde, vllm_python, model, tmp_path, rows):
+    folder = tmp_path / "profile"
+    launcher = [sonde, "run", "--profile-save-path", folder, "--"]
+    with Server(vllm_python, model, tmp_path / "log", launcher) as server:
+        server.ask("import ", 4)
+        assert server.profile("start")[0] == 200
+        streams = [Stream(server, 400) for _ in range(3)]
+        for stream in streams:
+            stream.await_pieces(40)
+        os.kill(engine_of(server), signal.SIGKILL)
+        for stream in streams:
+            stream.join(60)
+        server.process.wait(120)
+    (session,) = folder.glob("server_*")
+    found = rows(session, "SELECT *, last_token_ts - ts AS served FROM request")
+    assert len(found) == 3
+    for row in found:
+        assert row["is_whole"] == 0 and row["finish_reason"] == "engine died", row
+        assert 40 <= row["output_tokens"] < 400
+        assert row["served"] < row["dur"]
+    told = text_of(session)
+    assert "Served: 3 requests, 0 of them whole, 3 cut by an error of the engine" in told
+    assert "ITL" in told and "E2E" not in told
+    # Those that the client has are no more than those that the session knows.
+    assert sum(len(s.moments) for s in streams) <= sum(row["output_tokens"] for row in found)
+
+
+def test_a_session_shorter_than_its_requests(sonde, vllm_python, model, tmp_path, rows):
+    """Nothing begins or ends in it: its tokens are told all the same, each with the piece in which
+    it was sent."""
+    folder = tmp_path / "profile"
+    launcher = [sonde, "run", "--profile-save-path", folder, "--"]
+    with Server(vllm_python, model, tmp_path / "log", launcher) as server:
+        server.ask("import ", 4)
+        streams = [Stream(server, 480) for _ in range(2)]
+        for stream in streams:
+            stream.await_pieces(20)
+        assert server.profile("start")[0] == 200
+        began = [len(stream.moments) for stream in streams]
+        streams[0].await_pieces(began[0] + 40)
+        assert server.call("/v1/completions", {"model": "none", "prompt": "a"})[0] == 404
+        assert server.profile("stop")[0] == 200
+        (session,) = folder.glob("server_*")
+        await_served(server, session)
+    (steps,) = rows(session, "SELECT sum(output_tokens) AS n FROM engine_step")
+    assert steps["n"] >= 40
+    if any(len(stream.moments) < 480 for stream in streams):
+        told = text_of(session)
+        assert " 0 of them whole" in told and "1 refused" in told
+        assert f"of all, as far as recorded: {steps['n']} output tokens" in told
+    late = "sent_ts < output_ts OR sent_ts - output_ts > 1e9"
+    assert rows(session, f"SELECT count(*) AS n FROM request_step WHERE {late}") == [{"n": 0}]
+    # Each token is sent before the one after next comes out: none is shifted by a step.
+    (shifted,) = rows(session, """
+        SELECT count(*) FILTER (sent_ts > after_next) AS n, count(sent_ts) AS sent FROM (
+            SELECT sent_ts, lead(output_ts, 2) OVER (PARTITION BY request_id ORDER BY output_ts)
+            AS after_next FROM request_step WHERE output_tokens > 0)""")  # fmt: skip
+    assert shifted["sent"] >= 40 and shifted["n"] <= shifted["sent"] / 10, shifted
+
+
+def counters(server):
+    found = {}
+    for line in server.call("/metrics")[1].splitlines():
+        if line.startswith("vllm:spec_decode"):
+            name, value = line.rsplit(" ", 1)
+            found[name.split("{")[0]] = found.get(name.split("{")[0], 0) + float(value)
+    return found
+
+
+def test_speculation_beside_the_counters(sonde, vllm_python, model, tmp_path, rows):
+    folder = tmp_path / "profile"
+    launcher = [sonde, "run", "--profile-save-path", folder, "--profile-wait", "--"]
+    draft = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3}
+    options = ["--speculative-config", json.dumps(draft)]
+    with Server(vllm_python, model, tmp_path / "log", launcher, options=options) as server:
+        server.ask("import ", 4)
+        before = counters(server)
+        assert server.profile("start")[0] == 200
+        server.ask("import os import sys import os ", 64)
+        assert server.profile("stop")[0] == 200
+        after = counters(server)
+    (session,) = folder.glob("server_*")
+    told = {name: after[name] - before.get(name, 0) for name in after}
+    drafted = told["vllm:spec_decode_num_draft_tokens_total"]
+    accepted = told["vllm:spec_decode_num_accepted_tokens_total"]
+    assert drafted > 0
+    for table in ("request", "engine_step"):
+        sql = f"SELECT sum(drafted_tokens) AS d, sum(accepted_tokens) AS a FROM {table}"
+        (row,) = rows(session, sql)
+        assert row["d"] == drafted and accepted - 3 <= row["a"] <= accepted, (row, told)
+    sql = "SELECT count(*) AS n FROM request_step WHERE drafted_tokens > 0"
+    assert rows(session, sql)[0]["n"] == told["vllm:spec_decode_num_drafts_total"]
+    assert f"speculation: {drafted:.0f} tokens drafted" in text_of(session)
+    (row,) = rows(session, "SELECT max_tokens, sampling, lora FROM request")
+    assert row["max_tokens"] == 64 and json.loads(row["sampling"])["temperature"] == 0
+    assert row["lora"] is None
