@@ -90,6 +90,10 @@ test-compat: build ## Compare with the peers: they open what Sonde writes, and m
 test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest, an environment each (KEEP=1 keeps them)
 	@PRESET=$(PRESET) python3 test/torch_versions/run.py
 
+.PHONY: test-vllm-ways
+test-vllm-ways: build ## Start the installed vLLM in every way and with every configuration (half an hour)
+	@SONDE_VLLM_WAYS=all SONDE_VLLM_PYTHON=$$(setup/python.sh vllm) $(PYTHON_TEST) -m pytest -q test/vllm/test_ways.py
+
 .PHONY: test-vllm-versions
 test-vllm-versions: build ## Run the ways to start vLLM with releases from 0.11 on, an environment each (KEEP=1 keeps them)
 	@PRESET=$(PRESET) $$(setup/python.sh test) test/vllm_versions/run_releases.py

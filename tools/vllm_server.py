@@ -35,7 +35,8 @@ def reserve_port():
 
 # How a server is started, by what follows the interpreter.
 WAYS = {
-    "serve": ("{bin}/vllm", "serve", "{model}"),
+    "serve": ("vllm", "serve", "{model}"),
+    "path": ("{bin}/vllm", "serve", "{model}"),
     "api_server": ("-m", "vllm.entrypoints.openai.api_server", "--model", "{model}"),
     "cli": ("-m", "vllm.entrypoints.cli.main", "serve", "{model}"),
 }
@@ -54,7 +55,7 @@ class Server:
         bin_folder = Path(python).parent
         words = [word.format(bin=bin_folder, model=model) for word in WAYS[way]]
         command = [
-            *map(str, launcher), *([] if way == "serve" else [str(python)]), *words,
+            *map(str, launcher), *([str(python)] if words[0] == "-m" else []), *words,
             "--served-model-name", "tiny", "--dtype", "float32", "--max-model-len", "512",
             "--host", "127.0.0.1", "--port", str(self.port), "--enforce-eager", "--seed", "0",
             *map(str, options),

@@ -3,7 +3,6 @@
 The operators come from torch's own database; what is right, from torch's table and from the slices.
 """
 
-import collections
 import csv
 import io
 import json
@@ -13,18 +12,12 @@ import sys
 import pytest
 from conftest import ROOT
 
-PROGRAM = ROOT / "test" / "python" / "programs" / "operator_database.py"
-STRIDE = "12"
+sys.path.insert(0, str(ROOT / "tools"))
+from own_time import check_conservation  # noqa: E402
 
-# Operators whose own ranges are on the tracks of their threads.
-OPERATORS = (
-    "SELECT slice_id, parent_id, thread_id, scope, s.ts, s.dur FROM slice s JOIN track USING "
-    "(track_id) LEFT JOIN framework_op USING (slice_id) WHERE kind = 'thread' ORDER BY slice_id"
-)
-TASKS = (
-    "SELECT slice_id, t.thread_id, d.ts, d.dur FROM device_task d JOIN track t USING (track_id) "
-    "ORDER BY t.thread_id, d.ts, d.dur"
-)
+PROGRAMS = ROOT / "test" / "python" / "programs"
+PROGRAM = PROGRAMS / "operator_database.py"
+STRIDE = "12"
 
 
 def rows_of(run_sonde, path, sql):
@@ -33,38 +26,8 @@ def rows_of(run_sonde, path, sql):
     return list(csv.DictReader(io.StringIO(done.stdout, newline="")))
 
 
-def own_times(slices):
-    """ns of each operator without those that it calls, by slice; of each thread in operators."""
-    by_id = {row["slice_id"]: row for row in slices}
-    own = {}
-    threads = collections.Counter()
-    for row in slices:
-        if row["scope"] != "0" or int(row["dur"]) < 0:
-            continue
-        own[row["slice_id"]] = own.get(row["slice_id"], 0) + int(row["dur"])
-        outer = by_id.get(row["parent_id"])
-        while outer is not None and (outer["scope"] != "0" or int(outer["dur"]) < 0):
-            outer = by_id.get(outer["parent_id"])
-        if outer is None:
-            threads[row["thread_id"]] += int(row["dur"])
-        else:
-            own[outer["slice_id"]] = own.get(outer["slice_id"], 0) - int(row["dur"])
-    return own, threads
-
-
-def check_conservation(run_sonde, path):
-    own, threads = own_times(rows_of(run_sonde, path, OPERATORS))
-    tasks = rows_of(run_sonde, path, TASKS)
-    assert {row["slice_id"]: int(row["dur"]) for row in tasks} == own
-    assert len(tasks) == len(own) > 100
-    sums = collections.Counter()
-    ends = {}
-    for row in tasks:
-        begin, thread = int(row["ts"]), row["thread_id"]
-        assert begin >= ends.get(thread, begin), "tasks of a stream overlap"
-        ends[thread] = begin + int(row["dur"])
-        sums[thread] += int(row["dur"])
-    assert sums == threads
+def check(run_sonde, path):
+    check_conservation(lambda sql: rows_of(run_sonde, path, sql))
 
 
 def test_tasks_of_a_capture_are_the_own_times(run_sonde, tmp_path):
@@ -72,7 +35,7 @@ def test_tasks_of_a_capture_are_the_own_times(run_sonde, tmp_path):
         "run", "--profile-save-path", tmp_path / "out", "--", sys.executable, PROGRAM, STRIDE
     )
     assert done.returncode == 0, done.stderr
-    check_conservation(run_sonde, next((tmp_path / "out").glob("*_ascend_pt")))
+    check(run_sonde, next((tmp_path / "out").glob("*_ascend_pt")))
 
 
 def test_tasks_of_a_kineto_trace_are_torchs_own_times(run_sonde, tmp_path):
@@ -80,8 +43,11 @@ def test_tasks_of_a_kineto_trace_are_torchs_own_times(run_sonde, tmp_path):
         [sys.executable, PROGRAM, STRIDE, tmp_path], check=True, capture_output=True, timeout=120
     )
     trace = tmp_path / "trace.json"
-    check_conservation(run_sonde, trace)
-    table = json.loads((tmp_path / "table.json").read_text())
+    check(run_sonde, trace)
+    check_table(run_sonde, trace, json.loads((tmp_path / "table.json").read_text()))
+
+
+def check_table(run_sonde, trace, table):
     sql = "SELECT name, count(*) AS count, sum(dur) AS ns FROM device_task GROUP BY 1"
     tasks = {row["name"]: row for row in rows_of(run_sonde, trace, sql)}
     operators = {name for name in table if "::" in name and not name.startswith("autograd::")}
@@ -93,3 +59,29 @@ def test_tasks_of_a_kineto_trace_are_torchs_own_times(run_sonde, tmp_path):
         # The table counts an operator that calls itself once.
         assert int(tasks[name]["count"]) >= count
         assert int(tasks[name]["ns"]) == pytest.approx(own_us * 1000, abs=2 * count + 1), name
+
+
+@pytest.fixture(scope="module", name="small")
+def profile_small_programs(tmp_path_factory):
+    """Traces and tables of torch's profiler."""
+    folder = tmp_path_factory.mktemp("small")
+    subprocess.run([sys.executable, PROGRAMS / "small_programs.py", folder], check=True,
+                   capture_output=True, timeout=120)  # fmt: skip
+    return folder
+
+
+@pytest.mark.parametrize("name", [
+    "perceptron", "convolution", "recurrent", "transformer", "embedding_bag", "linear_algebra",
+    "sorting", "second_order", "checkpointed", "spectrum",
+])  # fmt: skip
+def test_tasks_of_small_programs_are_torchs_own_times(run_sonde, small, name):
+    check(run_sonde, small / f"{name}.json")
+    table = json.loads((small / f"{name}.table.json").read_text())
+    check_table(run_sonde, small / f"{name}.json", table)
+
+
+def test_tasks_of_captures_of_small_programs_are_the_own_times(run_sonde, tmp_path):
+    done = run_sonde("run", "--profile-save-path", tmp_path / "out", "--", sys.executable,
+                     PROGRAMS / "small_programs.py")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    check(run_sonde, next((tmp_path / "out").glob("*_ascend_pt")))

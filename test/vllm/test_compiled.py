@@ -4,6 +4,7 @@ compiler made."""
 import time
 
 import pytest
+from own_time import check_conservation
 from vllm_server import Server
 
 PROMPT = "def main():\n    import os\n"
@@ -71,3 +72,4 @@ def test_compiled_regions_are_named(sonde, vllm_python, model, tmp_path, cache, 
         kernels = [name for name in calls if name.startswith("cpp_fused_")]
         assert kernels and all(calls[name] % TOKENS == 0 for name in kernels), calls
         assert not any(name.startswith("model.layers") for name in calls)
+        check_conservation(lambda sql, span=span: rows(span, sql))

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 
 import pytest
+from own_time import check_conservation
 from vllm_server import Server
 
 PROMPT = "def main():\n    import os\n"
@@ -80,6 +81,7 @@ def test_the_same_text_and_the_same_operators(alone, session, server, rows):
     found = rows(spans[0], "SELECT s.name, count(*) AS n FROM framework_op o JOIN slice s USING "
                            "(slice_id) WHERE o.scope IN (0, 1) GROUP BY s.name")  # fmt: skip
     assert {row["name"]: row["n"] for row in found} == dict(alone[2])
+    check_conservation(lambda sql: rows(spans[0], sql))
 
 
 def test_the_same_text_with_a_seed(alone, session, server):

@@ -1,9 +1,10 @@
 """Every way in which a server or a program with ``LLM(...)`` is started, with nothing, with the
-variable of older releases, and with a configuration: the routes answer, one capture a rank, each
-request with its arrival and as many tokens as its client got, and the same texts as without.
+variable of older releases, with either form of a configuration, with a list of plug-ins, and as a
+plug-in without ``sonde run``: the routes answer, one capture a rank, each request with its arrival
+and as many tokens as its client got, and the same texts as without.
 
-Names no release: `make test-vllm-versions` runs all of it with several (SONDE_VLLM_WAYS=all); with
-the one that is installed those ways are tried that other tests do not go.
+Names no release: `make test-vllm-versions` runs all of it with several, `make test-vllm-ways` with
+the one that is installed (SONDE_VLLM_WAYS=all); else a few that stand for the rest.
 """
 
 import json
@@ -19,17 +20,15 @@ from vllm_server import QUIET, Server
 TOKENS = 8
 PROMPT = "def main():"
 
-CELLS = [
-    ("api_server", "nothing"), ("cli", "variable"), ("serve", "nothing"), ("serve", "variable"),
-    ("api_server", "variable"), ("api_server", "configuration"), ("cli", "nothing"),
-]  # fmt: skip
-PROGRAMS = [
-    ("module", "in process"), ("script", "in process"), ("script", "spawned"),
-    ("module", "spawned"),
-]  # fmt: skip
+WAYS = ["serve", "api_server", "cli", "path"]
+CONFIGURATIONS = ["nothing", "variable", "configuration", "dotted", "plug-ins", "SONDE=1"]
+CELLS = [(way, configuration) for way in WAYS for configuration in CONFIGURATIONS]
+PROGRAMS = [(way, engine) for way in ("script", "module") for engine in ("in process", "spawned")]
 FAILING = ["before", "after"]
 if os.environ.get("SONDE_VLLM_WAYS") != "all":
-    CELLS, PROGRAMS, FAILING = CELLS[:2], PROGRAMS[:1], FAILING[:1]
+    CELLS = [("api_server", "nothing"), ("cli", "variable"), ("path", "dotted"),
+             ("api_server", "SONDE=1")]  # fmt: skip
+    PROGRAMS, FAILING = [("module", "in process"), ("script", "spawned")], FAILING[:1]
 
 
 def version_of(python):
@@ -47,12 +46,24 @@ def switches(configuration, folder, version):
     """Options and variables."""
     if configuration == "variable":
         return [], {"VLLM_TORCH_PROFILER_DIR": str(folder)}
-    if configuration == "configuration":
-        if version < (0, 13):
-            pytest.skip("needs vllm: one with --profiler-config")
-        given = {"profiler": "torch", "torch_profiler_dir": str(folder)}
-        return ["--profiler-config", json.dumps(given)], {}
-    return [], {}
+    if configuration == "plug-ins":  # a list in which ours is not
+        return [], {"VLLM_PLUGINS": "lora_filesystem_resolver"}
+    if configuration == "nothing":
+        return [], {}
+    if version < (0, 13):
+        pytest.skip("needs vllm: one with --profiler-config")
+    if configuration == "dotted":
+        directory = f"--profiler-config.torch_profiler_dir={folder}"
+        return ["--profiler-config.profiler=torch", directory], {}
+    given = {"profiler": "torch", "torch_profiler_dir": str(folder)}
+    return ["--profiler-config", json.dumps(given)], {}
+
+
+def started(sonde, configuration, folder, installed):
+    """What stands before the command, and variables beside those of ``switches``."""
+    if configuration == "SONDE=1":
+        return [], {**installed, "SONDE": "1", "SONDE_PROFILE_WAIT": "1", "VLLM_PLUGINS": "sonde"}
+    return [sonde, "run", "--profile-save-path", folder, "--profile-wait", "--"], {}
 
 
 def completion(server):
@@ -71,12 +82,14 @@ def generated(server):
 
 
 @pytest.mark.parametrize(("way", "configuration"), CELLS)
-def test_a_server(sonde, vllm_python, model, tmp_path, rows, version, way, configuration):
+def test_a_server(
+    sonde, vllm_python, model, tmp_path, rows, version, way, configuration, installed
+):
     folder = tmp_path / "traces"
     options, environment = switches(configuration, folder, version)
-    launcher = [sonde, "run", "--profile-save-path", folder, "--profile-wait", "--"]
+    launcher, more = started(sonde, configuration, folder, installed)
     with Server(vllm_python, model, tmp_path / "log", launcher, options=options,
-                environment=environment, way=way) as server:  # fmt: skip
+                environment={**environment, **more}, way=way) as server:  # fmt: skip
         before, _ = completion(server)
         counted = generated(server)
         assert server.profile("start")[0] == 200, server.last_lines()
@@ -90,7 +103,8 @@ def test_a_server(sonde, vllm_python, model, tmp_path, rows, version, way, confi
     assert before == during == after
     said = server.log.read_text(errors="replace")
     assert "not recorded" not in said, said
-    assert ("are open to whoever reaches" in said) == (configuration == "nothing")
+    is_opened = configuration in ("nothing", "plug-ins")
+    assert ("are open to whoever reaches" in said) == is_opened
     (session,) = folder.glob("server_*")
     assert told["folder"] == str(session) and told["state"] == "complete"
     (rank,) = folder.glob("*_ascend_pt")
