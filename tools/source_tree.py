@@ -37,6 +37,7 @@ PYTHON_ORDER = (
     "_analyse",
     "_command",
     "_report",
+    "_step_mark",
     "_seams",
     "_marks",
     "_api_precision_compare",

@@ -51,6 +51,9 @@ void DeclareSelection(CLI::App& app, RunOptions& options) {
   app.add_option("--profile-step-end", options.step_end,
                  "First step not to record; -1: record to the end")
       ->group(group);
+  app.add_option("--profile-step-mark", options.step_mark,
+                 "Steps are the scopes of this name (torch.profiler.record_function)")
+      ->group(group);
   app.add_option("--profile-ranks", options.ranks, "Ranks to record, as 0 1 or 0,1; -1: all")
       ->delimiter(',')
       ->group(group);
@@ -75,7 +78,8 @@ void DeclareDump(CLI::App& app, RunOptions& options) {
 
 void DeclareContent(CLI::App& app, RunOptions& options) {
   const std::string group = "What is recorded";
-  app.add_option("--profile-level", options.level, "level_none, level0 (default), level1, level2")
+  app.add_option("--profile-level", options.level,
+                 "level_none, level0 (default), level1 (default of a server), level2")
       ->group(group);
   AddSwitch(app, options.with_cpu, group, "profile-with-cpu", "Host side of the operators (on)");
   AddSwitch(app, options.record_shapes, group, "profile-record-shapes",

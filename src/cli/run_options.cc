@@ -176,6 +176,7 @@ Status ReadVariables(const VariableGetter& get_variable, RunOptions& options) {
   VariableReader reader(get_variable);
   reader.Read("SONDE_PROFILE_STEP_START", options.step_start);
   reader.Read("SONDE_PROFILE_STEP_END", options.step_end);
+  reader.Read("SONDE_PROFILE_STEP_MARK", options.step_mark);
   reader.Read("SONDE_PROFILE_RANKS", options.ranks);
   reader.Read("SONDE_PROFILE_LEVEL", options.level);
   reader.Read("SONDE_PROFILE_EXPORT_TYPE", options.export_types);
@@ -240,6 +241,7 @@ EnvironmentVariables ToEnvironment(const RunOptions& options) {
     out.emplace_back("SONDE_PROFILE_STEP_START", std::to_string(options.step_start.value_or(0)));
     out.emplace_back("SONDE_PROFILE_STEP_END", std::to_string(options.step_end.value_or(-1)));
   }
+  if (options.step_mark) out.emplace_back("SONDE_PROFILE_STEP_MARK", *options.step_mark);
   if (!options.ranks.empty()) {
     std::vector<std::string> ranks;
     ranks.reserve(options.ranks.size());

@@ -18,6 +18,7 @@ namespace sonde::cli {
 struct RunOptions {
   std::optional<int64_t> step_start;
   std::optional<int64_t> step_end;
+  std::optional<std::string> step_mark;
   std::vector<int64_t> ranks;  // empty: not given; {-1}: all
   std::optional<std::string> level;
   std::vector<std::string> export_types;

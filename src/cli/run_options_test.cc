@@ -113,6 +113,7 @@ TEST(RunOptions, OnlyWhatIsSetReachesTheEnvironment) {
 TEST(RunOptions, EveryOptionHasItsVariable) {
   RunOptions options;
   options.step_end = 8;
+  options.step_mark = "iteration";
   options.ranks = {0, 3};
   options.level = "level1";
   options.export_types = {"text", "db"};
@@ -135,6 +136,7 @@ TEST(RunOptions, EveryOptionHasItsVariable) {
   const EnvironmentVariables all = ToEnvironment(options);
   const EnvironmentVariables wanted = {{"SONDE_PROFILE_STEP_START", "0"},
                                        {"SONDE_PROFILE_STEP_END", "8"},
+                                       {"SONDE_PROFILE_STEP_MARK", "iteration"},
                                        {"SONDE_PROFILE_RANKS", "0,3"},
                                        {"SONDE_PROFILE_LEVEL", "level1"},
                                        {"SONDE_PROFILE_EXPORT_TYPE", "text,db"},

@@ -56,7 +56,7 @@ def make_hooks():
         for seam in hooks._seams:
             seam.parts = tuple(changes.get(part.path, part) for part in seam.parts)
         hooks.install()
-        made.extend(hooks._seams)
+        made.extend([*hooks._seams, hooks._gradients])
         return hooks
 
     yield make

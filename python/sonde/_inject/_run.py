@@ -60,14 +60,22 @@ class Run:
             gc_threshold_ms=options.gc_threshold_ms,
             keep_last_seconds=options.keep_last_s,
             directory=os.path.abspath(options.save_path),
-            config=_requested.standard(options, self._native_schedule),
+            config=_requested.standard(options, self._native_schedule, server is not None),
         )
         self._defaults = self._settings.config  # of sessions that are requested
         self._asked_metadata: dict[str, Any] = {}  # of the session that was requested
         self._recording = Recording(self._settings, self._facts)
-        self._hooks = StepHooks(torch, self._step_begins, self._step_ends, self._loads_data)
+        self._hooks = StepHooks(
+            torch,
+            self._step_begins,
+            self._step_ends,
+            self._loads_data,
+            self._step_pauses,
+            self._step_begins_beside,
+            options.step_mark,
+        )
         self._step = 0
-        self._step_is_open = False
+        self._open: set[int] = set()  # threads that are in a step
         # Before this step nothing begins or ends, and none records: steps are only counted.
         self._next_change = self._native_schedule.skip_first if self._native_schedule else 0
         self._pid = os.getpid()
@@ -158,7 +166,7 @@ class Run:
         """The program's profiler began a capture. On the thread of a server's steps."""
         if self._server is None:
             return
-        if self._step_is_open:
+        if self._open:
             _native.recorder().fast.sonde_step(self._step)  # its rest is marked
         self._server.joins(path)
 
@@ -215,7 +223,7 @@ class Run:
         self._is_helper = self._server is None
         self._helps_rank = self._helps_rank or parent_rank >= 0
         self._pid = os.getpid()
-        self._step_is_open = False
+        self._open.clear()
         self._end_with_child()
         _metadata.set_role("worker")
         recorder = _native.recorder()
@@ -380,20 +388,38 @@ class Run:
         """``number``: where somebody counts for all processes."""
         if self._is_helper:
             self._take_own_steps()
-        if not self._step_is_open and not self._yielded:
-            self._step_is_open = True
+        if not self._open and not self._yielded:
             if number is not None:
                 self._step = number
-            if self._watching:  # which marks the step, too
-                _native.recorder().slow.sonde_dynamic_step(self._step)
-            else:
-                _native.recorder().fast.sonde_step(self._step)
+            self._mark_step(self._step)
+
+    def _step_begins_beside(self) -> None:
+        """While other threads are in steps of their own; their numbers are in order of begin."""
+        if threading.get_ident() not in self._open and not self._yielded:
+            self._mark_step(self._step + len(self._open))
+
+    def _mark_step(self, number: int) -> None:
+        self._open.add(threading.get_ident())
+        if self._watching:  # which marks the step, too
+            _native.recorder().slow.sonde_dynamic_step(number)
+        else:
+            _native.recorder().fast.sonde_step(number)
+
+    def _step_pauses(self) -> None:
+        """The step that runs is none after all: it begins again later, with its number."""
+        if self._open and not self._yielded:
+            self._open.clear()
+            _native.recorder().fast.sonde_step(-2)
 
     def _step_ends(self) -> None:
         if self._yielded:
             return
         _native.recorder().fast.sonde_step(-1)
-        self._step_is_open = False
+        thread = threading.get_ident()
+        if thread in self._open:
+            self._open.remove(thread)
+        else:
+            self._open.clear()  # it began on another one
         self._step += 1
         if self._step < self._next_change:
             return

@@ -1,10 +1,15 @@
 """Finds out where the steps of a training or inference program are, without its help.
 
-A step of training ends when an optimizer has stepped more often than any before (several
-optimizers thus make one step a round); a step that a gradient scaler leaves out counts. Step 0
-begins with the first batch or module call after an optimizer was made. A program that makes no
-optimizer is inference: each outermost call of its root module, which is the first module that it
-calls, is a step.
+A step of training ends when each of its optimizers has stepped (``_rounds``); a step that a
+gradient scaler leaves out counts. Step 0 begins with the first batch or call of a module in
+training after an optimizer was made; the step in which the model is switched to evaluation begins
+again when it is switched back. A program that makes no optimizer: each outermost call of its root
+module, which is the first module that it calls, is a step of inference; where gradients are
+computed behind such calls, a step lasts to the next of them. Calls that overlap, on several
+threads, are steps beside each other. docs/reference/steps.md says it to users.
+
+From the first ``sonde.torch.step()`` on, and where a name of steps was given, none of this ends or
+begins a step.
 
 All hooks are installed right after ``import torch``. Code that Dynamo traces sees them as nothing:
 they ask ``is_compiling`` first. Cost: about a microsecond a step, nothing for other modules but
@@ -16,17 +21,28 @@ import threading
 import weakref
 from typing import Any, Callable, Optional
 
+from sonde import _report, _step_mark
+from sonde._inject import _rounds
 from sonde._seams import Around, Part, Seam, when_imported
 
 _DYNAMO = "torch._dynamo.eval_frame"
 
+_DOUBT = (
+    "where steps are is a guess: {why}; sonde.torch.step() at the end of an iteration or "
+    "--profile-step-mark marks them"
+)
+_RATES = "optimizers step at different rates, a step ends when each has"
+
 
 class StepHooks:
-    """Calls ``begin()`` when a step begins after a pause, ``end()`` when one ends.
+    """Calls ``begin()`` when a step begins after a pause, ``end()`` when one ends, and
+    ``begin_beside()`` when one begins on this thread while another thread is in one.
 
-    ``loads_data()`` is called where this process turns out to be a worker of a data loader.
-    ``begin`` may be called for a step that has begun already. Callbacks run on the thread that
-    does the work, under a lock of this object.
+    ``loads_data()`` is called where this process turns out to be a worker of a data loader,
+    ``pause()`` where the step that runs is none after all: it begins again later. ``mark``: the
+    name of the user scopes (``record_function``) that are the steps. ``begin`` may be called for a
+    step that has begun already. Callbacks run on the thread that does the work, under a lock of
+    this object.
     """
 
     def __init__(
@@ -35,33 +51,61 @@ class StepHooks:
         begin: Callable[[], None],
         end: Callable[[], None],
         loads_data: Callable[[], None] = lambda: None,
+        pause: Callable[[], None] = lambda: None,
+        begin_beside: Optional[Callable[[], None]] = None,
+        mark: str = "",
     ) -> None:
         self._torch = torch
+        self._mark = mark
         # Whatever fails in there ends the steps, and not the program.
         self._steps = Seam(
             "steps of the program",
             "torch.optim.optimizer",
             (Part("Optimizer.profile_hook_step", replace=self._wrapped_step),),
         )
+        self._workers = Seam(
+            "workers of data loaders",
+            "torch.utils.data._utils.worker",
+            (Part("_worker_loop", self._worker_begins),),
+        )
         self._seams = self.seams()
         self._begin = self._steps.guarded(begin)
+        self._begin_beside = self._steps.guarded(begin_beside or begin)
         self._end = self._steps.guarded(end)
+        self._pause = self._steps.guarded(pause)
         self._loads_data = loads_data
         self._take = self._steps.guarded(self._take_first)
         self._lock = threading.RLock()
-        self._optimizer_steps: weakref.WeakKeyDictionary[Any, list[int]] = (
-            weakref.WeakKeyDictionary()
-        )
-        self._rounds = 0
+        self._rounds = _rounds.Rounds()
+        self._doubts: set[str] = set()
+        self._is_marked = False  # the program says where steps are
         self._has_optimizer = False
+        self._trained: Callable[[], Any] = lambda: None  # the module whose calls are training
+        self._calls = 0  # of the root, on all threads
+        self._awaits_backward = False  # a call that may be training has ended
+        self._trains = False  # without an optimizer
+        self._knows_kind = False  # what calls of the root are
+        self._had_backward = False  # since the step began
         self._has_batches = False
         self._first_call: Optional[Any] = None  # the hook that waits for a module call
         self._root: Callable[[], Any] = lambda: None
         self._inside = threading.local()  # a step of the root on this thread
         self._is_compiling = _compiling_test(torch)
+        self._gradients = Seam(
+            "gradients without an optimizer",
+            "torch.autograd",
+            (Part("backward", self._backward), Part("grad", self._backward)),
+            is_extra=True,
+        )
 
     def install(self) -> None:
         """Puts the hooks in place."""
+        if self._mark:
+            self._is_marked = True
+            self._scopes().install()
+            self._workers.install()
+            return
+        _step_mark.listen(self._steps.guarded(self._marked))
         for seam in self._seams:
             seam.install()
         compiler = Seam("optimizers that are compiled", _DYNAMO, (), is_extra=True)
@@ -77,10 +121,12 @@ class StepHooks:
                 "torch.utils.data.dataloader",
                 (Part("DataLoader.__iter__", self._first_batch),),
             ),
+            self._workers,
             Seam(
-                "workers of data loaders",
-                "torch.utils.data._utils.worker",
-                (Part("_worker_loop", self._worker_begins),),
+                "optimizers that have not stepped",
+                "torch.optim.optimizer",
+                (Part("Optimizer._patch_step_function", self._optimizer_made, optional=True),),
+                is_extra=True,
             ),
             Seam(
                 "calls of modules that were compiled in place",
@@ -91,6 +137,11 @@ class StepHooks:
                 "steps that a gradient scaler leaves out",
                 "torch.amp.grad_scaler",
                 (Part("GradScaler.step", replace=self._wrapped_scaler, optional=True),),
+            ),
+            Seam(
+                "evaluation between steps",
+                "torch.nn.modules.module",
+                (Part("Module.train", replace=self._wrapped_mode),),
             ),
             # Of a torch that warns of hooks.
             Seam(
@@ -103,9 +154,10 @@ class StepHooks:
     def renew(self) -> None:
         """In the child of a fork, whose steps are its own; a thread may have held the lock."""
         self._lock = threading.RLock()
-        self._optimizer_steps.clear()
-        self._rounds = 0
-        self._root = lambda: None
+        self._rounds = _rounds.Rounds()
+        self._calls = 0
+        self._awaits_backward = self._trains = self._had_backward = self._knows_kind = False
+        self._root = self._trained = lambda: None
         if self._first_call is None:
             self._hook_first_module()
 
@@ -127,9 +179,9 @@ class StepHooks:
 
         @functools.wraps(original)
         def step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            before = list(self._optimizer_steps.get(optimizer, [0]))
+            before = self._rounds.total(optimizer)
             result = original(scaler, optimizer, *args, **kwargs)
-            if self._optimizer_steps.get(optimizer, [0]) == before and not self._is_compiling():
+            if self._rounds.total(optimizer) == before and not self._is_compiling():
                 self._optimizer_stepped(optimizer)
             return result
 
@@ -160,16 +212,86 @@ class StepHooks:
             skip_code = self._torch._C._dynamo.eval_frame.skip_code
         skip_code(self._counted(lambda: None).__code__)
 
+    def _optimizer_made(self, optimizer: Any, *_: Any, **__: Any) -> None:
+        with self._lock:
+            self._rounds.made(optimizer)
+            if self._root() is not None:  # called before: whatever it was, it is over
+                self._trained = self._root
+                if self._awaits_backward:
+                    self._awaits_backward = False
+                    self._end()
+
     def _optimizer_stepped(self, optimizer: Any) -> None:
         with self._lock:
-            count = self._optimizer_steps.get(optimizer)
-            if count is None:
-                count = self._optimizer_steps[optimizer] = [0]
-            count[0] += 1
-            if count[0] > self._rounds:
-                self._rounds = count[0]
+            if self._is_marked:
+                return
+            is_over = self._rounds.stepped(optimizer) != _rounds.GOES_ON
+            if self._rounds.is_doubtful:
+                self._doubt(_RATES)
+            if is_over:
                 self._end()
                 self._begin()
+
+    def _doubt(self, why: str) -> None:
+        if why not in self._doubts:
+            self._doubts.add(why)
+            _report.say(_DOUBT.format(why=why))
+
+    # Steps that the program marks
+
+    def _marked(self) -> None:
+        with self._lock:
+            self._is_marked = True
+            self._end()
+            self._begin()
+
+    def _scopes(self) -> Seam:
+        return Seam(
+            f"scopes named {self._mark}",
+            "torch.autograd.profiler",
+            (
+                Part("record_function.__enter__", self._scope_begins),
+                Part("record_function.__exit__", self._scope_ends),
+            ),
+        )
+
+    def _scope_begins(self, scope: Any, *_: Any, **__: Any) -> None:
+        if scope.name == self._mark:
+            with self._lock:
+                self._calls_begin()
+
+    def _scope_ends(self, scope: Any, *_: Any, **__: Any) -> Around:
+        yield
+        if scope.name == self._mark:
+            with self._lock:
+                self._calls_end()
+
+    # Evaluation
+
+    def _wrapped_mode(self, original: Any) -> Any:
+        """``Module.train(mode)``, by which ``eval()`` comes, too, for each module inside."""
+        changed = self._steps.guarded(self._mode_changed)
+
+        @functools.wraps(original)
+        def train(module: Any, mode: bool = True) -> Any:
+            if self._is_compiling() or module is not self._trained():
+                return original(module, mode)
+            before = module.training
+            result = original(module, mode)
+            if before != mode:
+                changed(mode)
+            return result
+
+        return train
+
+    def _mode_changed(self, trains: bool) -> None:
+        with self._lock:
+            if self._is_marked or not self._has_optimizer:
+                return
+            if trains:
+                self._begin()
+            else:
+                self._pause()
 
     # First batch
 
@@ -193,7 +315,12 @@ class StepHooks:
                 return
             if self._take(module):
                 with self._lock:
-                    self._first_call = hooks.register_module_forward_hook(after_first_call)
+                    self._calls += 1
+                    register = hooks.register_module_forward_hook
+                    try:  # also where the call raises
+                        self._first_call = register(after_first_call, always_call=True)
+                    except TypeError:  # an older torch
+                        self._first_call = register(after_first_call)
 
         def after_first_call(module: Any, args: Any, output: Any) -> None:
             if self._is_compiling() or module is not self._root():
@@ -213,10 +340,14 @@ class StepHooks:
         with self._lock:
             if self._first_call is None or self._root() is not None:
                 return False
+            if self._has_optimizer and not (module.training or self._torch.is_grad_enabled()):
+                self._pause()  # it evaluates before it trains
+                return False
             self._first_call.remove()
             self._first_call = None
             self._begin()
             if self._has_optimizer:
+                self._trained = weakref.ref(module)
                 return False
             self._hook_root(module)
             return True
@@ -302,11 +433,54 @@ class StepHooks:
 
     def _forward_begins(self) -> None:
         with self._lock:
-            self._begin()
+            if not self._is_marked:
+                self._calls_begin()
 
     def _forward_ended(self) -> None:
         with self._lock:
-            self._end()
+            if not self._is_marked:
+                self._calls_end()
+
+    def _calls_begin(self) -> None:
+        if self._calls == 0 and self._awaits_backward and (self._had_backward or not self._trains):
+            self._awaits_backward = False
+            self._end()  # of training, or of a first call that turned out to be none
+            if not self._trains:
+                self._gradients.undo()
+        self._calls += 1
+        self._had_backward = False
+        if self._calls == 1:
+            self._begin()
+        else:
+            self._begin_beside()
+
+    def _calls_end(self) -> None:
+        self._calls = max(0, self._calls - 1)
+        if self._calls == 0 and self._may_train():
+            self._awaits_backward = True
+            return
+        self._end()
+
+    # Training without an optimizer
+
+    def _may_train(self) -> bool:
+        """Whether what follows a call may be its backward: nobody knows that of the first."""
+        if self._trains or self._mark:
+            return self._trains
+        root = self._root()
+        is_main = threading.current_thread() is threading.main_thread()
+        if self._knows_kind or not is_main or not self._torch.is_grad_enabled():
+            return False
+        if root is None or not root.training:
+            return False
+        self._knows_kind = True
+        self._gradients.install()
+        return True
+
+    def _backward(self, *_: Any, **__: Any) -> None:
+        with self._lock:
+            self._trains = self._trains or self._awaits_backward
+            self._had_backward = True
 
 
 def _compiling_test(torch: Any) -> Callable[[], bool]:

@@ -18,6 +18,7 @@ it come from ``sonde.torch.precision``, which is imported when it is asked for.
 
 from typing import Any
 
+from sonde._step_mark import step
 from sonde.torch._enums import (
     AiCMetrics,
     ExportType,
@@ -63,6 +64,7 @@ __all__ = [
     "profile",
     "schedule",
     "seed_all",
+    "step",
     "supported_activities",
     "supported_ai_core_metrics",
     "supported_export_type",

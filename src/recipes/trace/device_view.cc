@@ -125,30 +125,84 @@ class ViewMaker {
         }
       }
       const std::vector<StepRange> steps = StepsOf(i);
-      device.steps = StepTraceFromTasks({.computing = computing,
-                                         .communication = communication,
-                                         .receives = receives,
-                                         .steps = steps,
-                                         .first_op_start_ns = data_.first_ns});
+      if (device.is_cpu && AreBesideEachOther(steps)) {
+        device.steps = RowsOfOwnTasks(i, steps);
+      } else {
+        device.steps = StepTraceFromTasks({.computing = computing,
+                                           .communication = communication,
+                                           .receives = receives,
+                                           .steps = steps,
+                                           .first_op_start_ns = data_.first_ns});
+      }
       device.overlap = AnalyseOverlap(std::move(computing), std::move(communication));
     }
   }
 
   std::vector<Interval> ComputingOf(size_t device) const {
+    std::vector<Interval> computing;
+    computing.reserve(data_.tasks.size());
+    ForEachComputing(device, [&](const store::DeviceTaskRow&, const Interval& interval) {
+      computing.push_back(interval);
+    });
+    return computing;
+  }
+
+  template <class Take>
+  void ForEachComputing(size_t device, Take&& take) const {
     // Kinds are few: whether a kind counts is found out once.
     std::vector<bool> counts;
     for (const auto& kind : data_.kinds) {
       counts.push_back(kind.core != store::kNone && data_.Name(kind.core) != "COMMUNICATION" &&
                        !IsCommunicationKernel(data_.Name(kind.name)));
     }
-    std::vector<Interval> computing;
-    computing.reserve(data_.tasks.size());
     for (const store::DeviceTaskRow& task : data_.tasks) {
       if (view_.device_of_track[static_cast<size_t>(task.track_id)] != device) continue;
       if (!counts[static_cast<size_t>(task.kind_id)]) continue;
-      computing.push_back({task.ts, task.ts + std::max<int64_t>(task.dur, 0)});
+      take(task, Interval{task.ts, task.ts + std::max<int64_t>(task.dur, 0)});
     }
-    return computing;
+  }
+
+  // Calls of a model on several threads.
+  static bool AreBesideEachOther(const std::vector<StepRange>& steps) {
+    int64_t end_ns = INT64_MIN;
+    for (const StepRange& step : steps) {
+      if (step.start_ns < end_ns) return true;
+      end_ns = std::max(end_ns, step.end_ns);
+    }
+    return false;
+  }
+
+  // Of steps that overlap each has what is said to belong to it, not all that starts in its time.
+  std::vector<StepTraceRow> RowsOfOwnTasks(size_t index,
+                                           const std::vector<StepRange>& steps) const {
+    struct Own {
+      std::vector<Interval> computing, communication, receives;
+    };
+    std::map<int64_t, Own> own;
+    ForEachComputing(index, [&](const store::DeviceTaskRow& task, const Interval& interval) {
+      own[task.step_id].computing.push_back(interval);
+    });
+    for (size_t k = 0; k < data_.communications.size(); ++k) {
+      if (view_.communications[k].device != index) continue;
+      const auto& op = data_.communications[k];
+      Own& step = own[op.step_id];
+      step.communication.push_back({op.ts, view_.EndNs(op)});
+      if (view_.communications[k].name.starts_with("hcom_receive")) {
+        step.receives.push_back(step.communication.back());
+      }
+    }
+    std::vector<StepTraceRow> rows;
+    for (const StepRange& step : steps) {
+      const Own& part = own[step.step_id];
+      for (StepTraceRow& row : StepTraceFromTasks({.computing = part.computing,
+                                                   .communication = part.communication,
+                                                   .receives = part.receives,
+                                                   .steps = {&step, 1},
+                                                   .first_op_start_ns = data_.first_ns})) {
+        rows.push_back(row);
+      }
+    }
+    return rows;
   }
 
   // A step that was open when recording ended would count as a short one: it is left out, unless
