@@ -87,6 +87,14 @@ std::optional<std::vector<int64_t>> ParseList(const std::string& text) {
   return out;
 }
 
+// A comparison whose tables are written, but lack what could not be read, has not succeeded.
+Result<int> UnreadableEnd(uint64_t rows, const std::string& first) {
+  if (rows == 0) return kExitOk;
+  return base::CorruptDataError(Concat("the table has no numbers in ", std::to_string(rows),
+                                       " rows whose tensors could not be read, the first: ", first,
+                                       " (dump again, or give both runs' whole folders)"));
+}
+
 // MindSpore's kernels, which lie under folders of their own.
 Result<int> CompareKernelDumps(const Context& context, const Options& options) {
   const auto ranks = ParseList(options.ranks);
@@ -102,16 +110,20 @@ Result<int> CompareKernelDumps(const Context& context, const Options& options) {
       precision::CompareKernels({compare.target_path, compare.golden_path, compare.output_path,
                                  *ranks, *steps, compare.xlsx}));
   for (const std::string& note : outcome.notes) PrintNotice(note);
+  uint64_t unreadable = 0;
+  std::string first_unreadable;
   for (const precision::KernelOutcome::Table& table : outcome.tables) {
     std::string text =
         Concat("rank ", std::to_string(table.rank), " step ", std::to_string(table.step),
                "\n  kernels    ", std::to_string(table.rows), ": ", std::to_string(table.accurate),
                " accurate, ", std::to_string(table.inaccurate), " not\n");
     if (!table.first_bad.empty()) text += Concat("  first bad  ", table.first_bad, "\n");
+    unreadable += table.unreadable;
+    if (first_unreadable.empty()) first_unreadable = table.first_unreadable;
     text += Concat("  written    ", table.file, "\n");
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
-  return kExitOk;
+  return UnreadableEnd(unreadable, first_unreadable);
 }
 
 Result<int> CompareAtbDumps(const Options& options) {
@@ -123,13 +135,9 @@ Result<int> CompareAtbDumps(const Options& options) {
                             "\nrows       ", std::to_string(outcome.rows), ", ",
                             std::to_string(outcome.target_only), " more only in the target, ",
                             std::to_string(outcome.golden_only), " only in the golden dump\n");
-  if (outcome.unreadable > 0) {
-    text += Concat("unreadable ", std::to_string(outcome.unreadable),
-                   " rows, the first: ", outcome.first_unreadable, "\n");
-  }
   text += Concat("written    ", outcome.file, "\n");
   std::fwrite(text.data(), 1, text.size(), stdout);
-  return kExitOk;
+  return UnreadableEnd(outcome.unreadable, outcome.first_unreadable);
 }
 
 // Modes that call CANN's own tools on the machine with the device.

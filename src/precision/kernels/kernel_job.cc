@@ -48,6 +48,7 @@ struct SideCells {
 struct KernelRow {
   std::vector<std::string> cells;
   std::string verdict;
+  std::string problem;  // a tensor that could not be read
 };
 
 void AddSide(const KernelFolder& folder, bool is_target,
@@ -178,6 +179,7 @@ KernelRow TensorRow(const KernelPair& pair) {
   out.cells = FirstCells(TensorCells(pair.target, t), TensorCells(pair.golden, g));
   std::array<Cell, kMaxCells> cells = UniformCells(Cell::Kind::kNotAvailable);
   bool compared = false;
+  out.problem = message;
   if (message.empty()) message = WhyNotCompared(t, g);
   if (message.empty()) {
     cells = CompareTensors(*t, *g);
@@ -271,6 +273,9 @@ void Count(const std::vector<KernelPair>& pairs, const std::vector<KernelRow>& r
   out->rows = rows.size();
   int64_t first = INT64_MAX;
   for (size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].problem.empty() && out->unreadable++ == 0) {
+      out->first_unreadable = std::string(base::Trim(rows[i].problem));
+    }
     if (rows[i].verdict == "Yes") ++out->accurate;
     if (rows[i].verdict != "No") continue;
     ++out->inaccurate;

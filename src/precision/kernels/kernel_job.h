@@ -28,8 +28,10 @@ struct KernelOutcome {
     int64_t rank = 0;
     int64_t step = 0;
     uint64_t rows = 0;
-    uint64_t accurate = 0;       // Yes
-    uint64_t inaccurate = 0;     // No
+    uint64_t accurate = 0;    // Yes
+    uint64_t inaccurate = 0;  // No
+    uint64_t unreadable = 0;  // neither: a tensor could not be read
+    std::string first_unreadable = {};
     std::string first_bad = {};  // the first in time that is not accurate
     std::string file = {};
   };
