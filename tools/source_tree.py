@@ -39,7 +39,6 @@ PYTHON_ORDER = (
     "_report",
     "_step_mark",
     "_seams",
-    "_marks",
     "_api_precision_compare",
     "mstx",
     "torch",
