@@ -1,5 +1,6 @@
 #include "job/for_each_trace.h"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -74,8 +75,11 @@ class Runner {
       RunUnit(units_[begin], threads_);
       return;
     }
+    // In their order, whichever piece of the loop a thread has: what is handed on in order waits
+    // for few.
+    std::atomic<size_t> next = begin;
     base::ParallelFor(end - begin, {.max_threads = threads_}, [&](size_t first, size_t last) {
-      for (size_t i = first; i < last; ++i) RunUnit(units_[begin + i], 1);
+      for (size_t i = first; i < last; ++i) RunUnit(units_[next++], 1);
     });
   }
 

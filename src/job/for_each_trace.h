@@ -18,10 +18,11 @@
 // refer to the trace, which is gone by then: texts of rows are kept by KeptRows
 // (job/kept_rows.h).
 //
-// Memory: so much of the traces as RunOptions::bytes_at_a_time says, and what was returned. Open
-// files: one a thread. Threads: the function is called from several, never for one trace twice.
-// Errors: a trace that fails is in `failures`, with its path, and the others go on; of a run that
-// was cancelled those that were not begun, too (kCancelled).
+// Memory: so much of the traces as RunOptions::bytes_at_a_time says, and what was returned. Traces
+// are begun in the order of the files. Open files: one a thread. Threads: the function is called
+// from several, never for one trace twice. Errors: a trace that fails is in `failures`, with its
+// path, and the others go on; of a run that was cancelled those that were not begun, too
+// (kCancelled).
 #pragma once
 
 #include <algorithm>
@@ -55,9 +56,9 @@ struct RunOptions {
   int threads = 0;                          // 0: as many as there are processors
   base::ProgressBar* progress = nullptr;    // advanced by each trace
   std::function<bool()> is_cancelled = {};  // no trace is begun once it says so
-  // Of the files of stores that are read together, of which the rows of all their tables take
-  // about five times as much. A larger file is read by itself.
-  uint64_t bytes_at_a_time = uint64_t{128} << 20U;
+  // Of the files of stores that are read together, of which the rows of all their tables take up to
+  // twenty times as much. A larger file is read by itself.
+  uint64_t bytes_at_a_time = uint64_t{64} << 20U;
   // Told that all places before this one are done, failed ones too: for who hands results on in
   // order. One call at a time.
   std::function<void(size_t places)> when_done = {};

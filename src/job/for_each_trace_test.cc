@@ -167,6 +167,21 @@ TEST_F(ForEachTraceTest, WhatExceedsTheBoundIsReadByItself) {
   EXPECT_EQ(most_in_hand(3 * bytes), 0);
 }
 
+// Else results that are handed on in order would wait in memory for half of the traces.
+TEST_F(ForEachTraceTest, TracesAreBegunInOrder) {
+  WriteAll(24);  // each with a store of its own
+  const JobFiles files = Files();
+  ASSERT_EQ(files.files.size(), 24U);
+  std::atomic<size_t> begun = 0;
+  const auto failures = RunOverTraces(files.files, kTasks, {.threads = 2},
+                                      [&](const TraceInHand&, size_t place) -> Status {
+                                        EXPECT_LE(place, begun++ + 1);
+                                        return {};
+                                      });
+  EXPECT_TRUE(failures.empty());
+  EXPECT_EQ(begun, 24U);
+}
+
 TEST_F(ForEachTraceTest, NoTraceIsBegunAfterCancelling) {
   WriteAll(40);
   const JobFiles files = Files();
