@@ -1,8 +1,9 @@
 """Counts how often `sonde probe compare` names the place of a planted fault.
 
-    python test/precision/planted/benchmark.py FOLDER SONDE [EVERY]
+    python test/precision/planted/benchmark.py FOLDER SONDE [EVERY [fresh]]
 
-FOLDER keeps the dumps; of the pairs every EVERY-th is taken (1). Prints each miss, the counts by
+FOLDER keeps the dumps; of the pairs every EVERY-th is taken (1); "fresh": of the other set of
+models, which the rules were not tried on when they were made. Prints each miss, the counts by
 kind of fault, and in the last line those of all as JSON. With PYTHONPATH=python and SONDE_HOME.
 """
 
@@ -37,7 +38,7 @@ def main():
         command = [sonde, "probe", *map(str, arguments)]
         return subprocess.run(command, capture_output=True, text=True, check=True)
 
-    chosen = list(cases())[::every]
+    chosen = list(cases(fresh="fresh" in sys.argv))[::every]
     record_all(root, chosen)
     print("recorded", flush=True)
     verdicts = [judge(probe, root, case, root / "results" / name_of(case)) for case in chosen]

@@ -78,11 +78,15 @@ def faults_of(model):
         yield from (("nan_head", ""), ("nan_head", ""))
 
 
-def cases():
-    """Levels, tasks and passes take turns, so that every fault meets several of them."""
+def cases(fresh=False):
+    """Levels, tasks and passes take turns, so that every fault meets several of them. ``fresh``:
+    of models that the rules have never been tried on."""
+    import fresh_models
+
     turn = 0
-    for model in PLACES:
-        for kind, place in faults_of(model):
+    models, faults = (PLACES, faults_of) if not fresh else (fresh_models.MODELS, None)
+    for model in models:
+        for kind, place in (faults or fresh_models.faults_of)(model):
             level = LEVELS[turn % 3]
             task, summary = SUMMARIES[(turn // 3) % 3]
             training = kind == "backward" or turn % 2 == 0
@@ -90,6 +94,7 @@ def cases():
             yield {
                 "id": turn, "model": model, "kind": kind, "place": place, "level": level,
                 "task": task, "summary": summary, "training": training,
+                "ranks": 2 if model == "sharded" else 1,
             }  # fmt: skip
 
 
@@ -105,22 +110,47 @@ def name_of(case):
     return "-".join(parts)
 
 
-def run(case, folder):
+def make_model(case, plant, rank):
+    """The model and what makes its inputs."""
+    import fresh_models
+    import models
+    import torch
+
+    if case["model"] in models.MODELS:
+        torch.manual_seed(0)
+        make, inputs = models.MODELS[case["model"]]
+        return make(plant), inputs
+    torch.manual_seed(fresh_models.SEED + rank)
+    make, inputs = fresh_models.MODELS[case["model"]]
+    if case["ranks"] == 1:
+        return make(plant), inputs
+    model = make(plant, rank)
+    # What is not split is the same everywhere.
+    torch.manual_seed(fresh_models.SEED)
+    for part in (model.embed, model.norm, model.head):
+        part.reset_parameters()
+    return model, inputs
+
+
+def run(case, folder, rank=0):
     import torch
     from faults import Plant, plant_gradient, plant_inputs, plant_weights, surroundings
-    from models import MODELS
     from sonde.torch import PrecisionDebugger
 
     torch.set_num_threads(1)
-    torch.manual_seed(0)
-    make, inputs = MODELS[case["model"]]
+    if case["ranks"] > 1:
+        os.environ["RANK"] = str(rank)
+        meeting = f"file://{folder.absolute()}/meeting"
+        size = case["ranks"]
+        torch.distributed.init_process_group("gloo", meeting, rank=rank, world_size=size)
     plant = Plant(case["kind"], case["place"])
-    model = plant.model = make(plant)
+    plant.model, inputs = make_model(case, plant, rank)
+    model = plant.model
     if case["kind"] in ("weight", "zero", "scaled", "dtype"):
         plant_weights(model, case["kind"], case["place"])
     if case["kind"] == "backward":
         plant_gradient(model, case["place"])
-    config = folder / "config.json"
+    config = folder / f"config{rank}.json"
     config.write_text(json.dumps({
         "task": case["task"], "level": case["level"], "dump_path": str(folder),
         "risk_level": "ALL", case["task"]: {"summary_mode": case["summary"]},
@@ -151,26 +181,33 @@ def record(case, root):
     if folder.is_dir():
         return folder
     folder.mkdir(parents=True)
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            with open(folder / "log.txt", "w", encoding="utf-8") as log:
-                os.dup2(log.fileno(), 1)
-                os.dup2(log.fileno(), 2)
-                run(case, folder)
-                status = 0
-        except BaseException:
-            import traceback
-
-            (folder / "error.txt").write_text(traceback.format_exc())
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
-    if status != 0:
-        error = folder / "error.txt"
-        raise RuntimeError(f"{name_of(case)}: {error.read_text() if error.is_file() else status}")
+    children = [fork(case, folder, rank) for rank in range(case["ranks"])]
+    for child in children:
+        _, status = os.waitpid(child, 0)
+        if status != 0:
+            error = folder / "error.txt"
+            said = error.read_text() if error.is_file() else status
+            raise RuntimeError(f"{name_of(case)}: {said}")
     return folder
+
+
+def fork(case, folder, rank):
+    child = os.fork()
+    if child != 0:
+        return child
+    status = 1
+    try:
+        with open(folder / f"log{rank}.txt", "w", encoding="utf-8") as log:
+            os.dup2(log.fileno(), 1)
+            os.dup2(log.fileno(), 2)
+            run(case, folder, rank)
+            status = 0
+    except BaseException:
+        import traceback
+
+        (folder / "error.txt").write_text(traceback.format_exc())
+    finally:
+        os._exit(status)
 
 
 def main():
