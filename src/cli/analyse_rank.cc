@@ -41,14 +41,15 @@ std::vector<std::string> ExportTypes(const AnalyseOptions& options,
 class RankExport {
  public:
   RankExport(store::Store& store, const recipes::DeviceView& view, std::string span_folder,
-             const AnalyseOptions& options)
+             const AnalyseOptions& options, bool is_whole)
       : store_(store),
         view_(view),
         span_name_(base::BaseName(span_folder)),
         folder_(options.output_folder.empty() ? std::move(span_folder)
                                               : JoinPath(options.output_folder, span_name_)),
         types_(ExportTypes(options, view.settings)),
-        threads_(options.threads) {}
+        threads_(options.threads),
+        is_whole_(is_whole) {}
 
   // The store's file is for later questions: where nobody asks it now, it is made behind the
   // deliverables, or beside them where they leave processors idle.
@@ -114,8 +115,10 @@ class RankExport {
       written_.push_back(folder_);
       return {};
     }
-    SONDE_RETURN_IF_ERROR(
-        base::WriteFileAtomically(JoinPath(output->temporary_path(), kDoneFile), ""));
+    if (is_whole_) {
+      SONDE_RETURN_IF_ERROR(
+          base::WriteFileAtomically(JoinPath(output->temporary_path(), kDoneFile), ""));
+    }
     written_.push_back(output->path());
     return output->Commit();
   }
@@ -126,6 +129,7 @@ class RankExport {
   std::string folder_;
   std::vector<std::string> types_;
   int threads_;
+  bool is_whole_;  // nothing of the trace is left to be worked on: only then it is done
   std::vector<std::string> written_;
   bool export_failed_ = false;
 };
@@ -202,7 +206,9 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
   }
   const recipes::DeviceView view = recipes::DeviceView::Make(data);
   const std::string span_folder = job::SpanFolder(source.path);
-  RankExport rank_export(*imported.store, view, span_folder, options);
+  const bool is_whole =
+      source.importer->left_out == nullptr || source.importer->left_out(source.path).empty();
+  RankExport rank_export(*imported.store, view, span_folder, options, is_whole);
   const Status done = rank_export.RunAndPublish();
   export_failed = rank_export.export_failed();
   SONDE_RETURN_IF_ERROR(done);

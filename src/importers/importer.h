@@ -61,6 +61,9 @@ struct Importer {
   bool (*holds)(const std::string& path) = nullptr;
   // Absolute paths of other traces whose rows this one holds, too. May be null: there are none.
   Result<std::vector<std::string>> (*parts)(const std::string& path) = nullptr;
+  // A sentence for the user: records that belong to the trace and are not read, since the tool that
+  // wrote them has to work on them first; "" where there are none. May be null: never.
+  std::string (*left_out)(const std::string& path) = nullptr;
   // Writes a sample of a large trace into `folder`, to be shown while the whole is imported, and
   // returns where it is; kNotFound where nothing is gained by one. May be null: never.
   Result<std::string> (*preview)(const std::string& path, const std::string& folder) = nullptr;

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "importers/ascend/raw_records.h"
 #include "importers/ascend_db/ascend_db.h"
 #include "importers/ascend_db/sample.h"
 #include "importers/ascend_text/ascend_text.h"
@@ -68,6 +69,7 @@ constexpr std::array kImporters = {
              .rank = AscendDbRank,
              .stamp = AscendDbStamp,
              .import = ImportAscendDb,
+             .left_out = SayRawRecords,
              .preview = WriteAscendDbPreview},
     Importer{.name = "ascend_text",
              .what = "text deliverables of Ascend's profilers",
@@ -76,6 +78,7 @@ constexpr std::array kImporters = {
              .rank = AscendTextRank,
              .stamp = AscendTextStamp,
              .import = ImportAscendText,
+             .left_out = SayRawRecords,
              .preview = trace_events::WriteTimelinePreview},
     Importer{.name = "mindspore",
              .what = "records of MindSpore's profilers",
@@ -83,7 +86,8 @@ constexpr std::array kImporters = {
              .recognises = IsMindspore,
              .rank = MindsporeRank,
              .stamp = MindsporeStamp,
-             .import = ImportMindspore},
+             .import = ImportMindspore,
+             .left_out = SayRawRecords},
     Importer{.name = "kineto",
              .what = "traces of the PyTorch profiler",
              .version = 10,
@@ -116,7 +120,7 @@ Status Search(const std::string& path, int max_depth, bool is_inside,
     found.push_back({path, importer});
     return {};
   }
-  if (max_depth == 0 || !base::IsDirectory(path)) {
+  if (max_depth == 0 || !base::IsDirectory(path) || HoldsRawRecords(path)) {
     unread.push_back(path);
     return {};
   }
@@ -402,11 +406,14 @@ Status NothingToRead(const std::string& path) {
     return base::NotFoundError(base::Concat("the ", is_folder ? "folder" : "file", " '", path,
                                             "' is empty: there is nothing to read"));
   }
+  if (const std::string raw = SayRawRecords(path); !raw.empty()) return base::NotFoundError(raw);
   std::vector<std::string> known;
   for (const Importer& importer : kImporters) known.emplace_back(importer.what);
   return base::NotFoundError(
       base::Concat("found nothing to read in '", path, "'; known are ", base::Join(known, ", ")));
 }
+
+std::string SayUnfinished(const std::string& path) { return SayRawRecords(path); }
 
 std::string StorePath(const TraceSource& source) {
   const std::string inside = base::JoinPath(source.path, "SONDE");

@@ -40,6 +40,10 @@ Result<std::vector<TraceSource>> WithoutParts(std::vector<TraceSource> sources);
 // The error for a path in which FindTraces found none: what it is, and what can be read.
 Status NothingToRead(const std::string& path);
 
+// A sentence for the user where a folder that no importer reads holds records that the tool which
+// wrote them has to work on first; "" else.
+std::string SayUnfinished(const std::string& path);
+
 // Where the store file of a trace of ours lies: <path>/SONDE/trace.duckdb of a span folder.
 std::string StorePath(const TraceSource& source);
 

@@ -41,14 +41,38 @@ void SayWhatLiesDeeper(const std::string& named, const std::vector<TraceSource>&
   notices.push_back(Concat("found deeper than '", named, "': ", first, more));
 }
 
+// What was left out of traces that were found, and folders that are none yet, each in a sentence.
+void SayWhatIsLeftOut(const std::vector<TraceSource>& traces, Job& job) {
+  for (const TraceSource& trace : traces) {
+    if (trace.importer->left_out == nullptr) continue;
+    std::string text = trace.importer->left_out(trace.path);
+    if (!text.empty()) job.notices.push_back(std::move(text));
+  }
+  std::erase_if(job.unread, [&](const std::string& path) {
+    std::string text = importers::SayUnfinished(path);
+    if (text.empty()) return false;
+    job.notices.push_back(std::move(text));
+    return true;
+  });
+}
+
 struct Found {
   std::vector<TraceSource> whole;
   std::vector<TraceSource> parts;
 };
 
+// A folder whose traces have all to be worked on first says so of the first.
+Status NothingIn(const std::string& path, const Job& job) {
+  for (const std::string& unread : job.unread) {
+    if (!importers::SayUnfinished(unread).empty()) return importers::NothingToRead(unread);
+  }
+  return importers::NothingToRead(path);
+}
+
 Result<Found> FindIn(const std::string& path, int max_depth, Job& job) {
   SONDE_ASSIGN_OR_RETURN(auto sources, importers::FindTraces(path, max_depth, &job.unread));
-  if (sources.empty()) return importers::NothingToRead(path);
+  if (sources.empty()) return NothingIn(path, job);
+  SayWhatIsLeftOut(sources, job);
   SayWhatLiesDeeper(path, sources, job.notices);
   Found found;
   SONDE_ASSIGN_OR_RETURN(found.whole, importers::WithoutParts(sources));

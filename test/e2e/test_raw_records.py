@@ -1,0 +1,94 @@
+"""Folders of Ascend's profilers that were not analysed yet: what is not read is said first.
+
+`analyse` never calls such a folder done, and names what has to be typed where CANN is installed.
+"""
+
+import ascend_reader as reader
+import pytest
+
+FRAMEWORK = "ascend_pt/raw_torch_npu_2_13/vm_9297_20261125162210406_ascend_pt"
+WITH_DEVICE = [
+    "ascend_pt/raw/text_level1_rank0_ascend_pt",
+    "ascend_pt/raw/text_level0_rank1_ascend_pt",
+    "ascend_pt/raw/db_level1_rank1_ascend_pt",
+]
+ANALYSED = "ascend_pt/text/level1/rank0_ascend_pt"
+
+
+def first_line(done):
+    return done.stderr.splitlines()[0]
+
+
+def command_of(folder, package="torch_npu.profiler"):
+    return f"python3 -c \"from {package}.profiler import analyse; analyse('{folder}')\""
+
+
+@pytest.mark.parametrize("words", [("analyse", "-o", "out"), ("query", "SELECT 1")])
+@pytest.mark.parametrize("is_above", [False, True])
+def test_framework_records_alone(shared_data, tmp_path, run_sonde, one_error_line, words, is_above):
+    """Nothing of them is read, whether the folder is named or the one above it."""
+    span = reader.copy_of(shared_data / FRAMEWORK, tmp_path / "given" / "vm_1_2_ascend_pt")
+    done = run_sonde(words[0], span.parent if is_above else span, *words[1:])
+    one_error_line(done, 1, "FRAMEWORK/torch.op_range", "FRAMEWORK/torch.python_tracer_func",
+                   "was not analysed yet", command_of(span))  # fmt: skip
+    assert not list(tmp_path.rglob("analyse.done"))
+
+
+@pytest.mark.parametrize("name", WITH_DEVICE)
+def test_device_tool_has_exported(shared_data, tmp_path, run_sonde, name):
+    """The export is read, the framework's records are not: said each time, and never done."""
+    span = reader.copy_of(shared_data / name, tmp_path / "given" / "span_ascend_pt")
+    for turn in range(2):
+        done = run_sonde("analyse", span, "-o", tmp_path / "out" / str(turn))
+        assert done.returncode == 0, done.stderr
+        for text in ("not read", "FRAMEWORK/torch.op_mark", command_of(span)):
+            assert text in first_line(done), done.stderr
+        asked = run_sonde("query", span, "SELECT count(*) FROM slice")
+        assert command_of(span) in first_line(asked)
+    assert list((tmp_path / "out").rglob("ASCEND_PROFILER_OUTPUT"))
+    assert not list((tmp_path / "out").rglob("analyse.done"))
+
+
+def test_analysed_folders_say_nothing(shared_data, tmp_path, run_sonde):
+    """Records beside their deliverables are no news."""
+    span = reader.copy_of(shared_data / ANALYSED, tmp_path / "given" / "span_ascend_pt")
+    raw = span / "FRAMEWORK"
+    raw.mkdir(exist_ok=True)
+    (raw / "torch.op_range").write_bytes(b"\1\0")
+    done = run_sonde("analyse", span, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "not analysed" not in done.stderr
+    assert list((tmp_path / "out").rglob("analyse.done"))
+
+
+def device_records(folder):
+    for part in ("host", "device_0", "device_1"):
+        data = folder / part / "data"
+        data.mkdir(parents=True)
+        (data / "stars_soc.data.0.slice_0").write_bytes(b"\0" * 64)
+    return folder
+
+
+def test_records_of_the_device(tmp_path, run_sonde, one_error_line):
+    """A PROF_* that nobody exported is named with its parts."""
+    prof = device_records(tmp_path / "PROF_000001_20250109081616713_REBUILT")
+    done = run_sonde("analyse", prof, "-o", tmp_path / "out")
+    one_error_line(done, 1, f"{prof.name} (device_0, device_1, host)",
+                   f"msprof --export=on --output='{prof}'")  # fmt: skip
+    (prof / "mindstudio_profiler_output").mkdir()
+    done = run_sonde("analyse", prof, "-o", tmp_path / "out")
+    one_error_line(done, 1, "was not analysed yet")
+
+
+def test_a_rank_that_is_not_analysed_beside_one_that_is(shared_data, tmp_path, run_sonde):
+    job = tmp_path / "job"
+    reader.copy_of(shared_data / ANALYSED, job / "a_1_20250109081616713_ascend_pt")
+    other = job / "a_2_20250109081616713_ascend_ms"
+    (other / "FRAMEWORK").mkdir(parents=True)
+    prof = device_records(other / "PROF_000001_20250109081616713_REBUILT")
+    done = run_sonde("analyse", job, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert f"{prof.name} (device_0, device_1, host)" in first_line(done)
+    assert command_of(other, "mindspore.profiler") in first_line(done)
+    (finished,) = (tmp_path / "out").rglob("analyse.done")
+    assert "a_1_" in str(finished)
