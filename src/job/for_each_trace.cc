@@ -106,11 +106,11 @@ class Runner {
     if (IsCancelled()) return base::CancelledError("cancelled");
     SONDE_ASSIGN_OR_RETURN(const auto pack,
                            store::JointStore::OpenPack(unit.file->path, {.threads = threads}));
-    int32_t places = 0;
-    for (const auto& label : unit.file->traces) places = std::max(places, label.place + 1);
-    SONDE_ASSIGN_OR_RETURN(auto stores, ReadPack(*pack, static_cast<size_t>(places), needs_));
+    std::vector<int32_t> places;
+    for (const auto& label : unit.file->traces) places.push_back(label.place);
+    SONDE_ASSIGN_OR_RETURN(auto stores, ReadPack(*pack, places, needs_));
     for (size_t i = 0; i < unit.file->traces.size(); ++i) {
-      auto& store = stores[static_cast<size_t>(unit.file->traces[i].place)];
+      auto& store = stores[i];
       statuses_[unit.place + i] =
           IsCancelled() ? base::CancelledError("cancelled") : RunTrace(*store, unit, i, threads);
       store.reset();

@@ -1,7 +1,6 @@
 #include "job/open.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -11,7 +10,6 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
-#include "importers/import_rows.h"
 #include "job/failures.h"
 #include "job/for_each.h"
 #include "job/packs.h"
@@ -20,24 +18,6 @@ namespace sonde::job {
 namespace {
 
 using base::Concat;
-
-// So many stores are attached as fast as they are read; above, small traces are packed.
-constexpr size_t kMostStores = 32;
-constexpr uint64_t kSmallBytes = uint64_t{2} << 20U;
-
-// Whether the files of a trace are small.
-bool IsSmall(const std::string& path) {
-  namespace fs = std::filesystem;
-  if (base::IsRegularFile(path)) return base::FileSize(path).value_or(0) <= kSmallBytes;
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->is_regular_file(error) && !error) bytes += entry->file_size(error);
-    if (error || bytes > kSmallBytes) return false;
-  }
-  return !error;
-}
 
 // Copies of a foreign trace count once; the captures of a program are its own, whatever is in them.
 void LeaveOutCopies(const Say& notify, std::vector<StampedTrace>& traces) {
@@ -59,17 +39,10 @@ class Opener {
   Opener(const Job& job, const OpenOptions& options) : job_(job), options_(options) {}
 
   Result<JobFiles> Run() {
-    std::vector<StampedTrace> small;
     std::vector<Trace> alone = job_.traces;
-    if (alone.size() > kMostStores) {
-      Stamp(alone, small);
-      LeaveOutCopies(options_.notify, small);
-    }
-    if (small.size() > kMostStores) {
-      SONDE_RETURN_IF_ERROR(OpenPacks(small));
-    } else {
-      for (StampedTrace& trace : small) alone.push_back(std::move(trace.trace));
-    }
+    std::vector<StampedTrace> small = TakeSmall(alone, options_.threads);
+    LeaveOutCopies(options_.notify, small);
+    SONDE_RETURN_IF_ERROR(OpenPacks(small));
     OpenAlone(alone);
     opened_.is_whole = failures_.empty();
     if (opened_.files.empty()) {
@@ -86,28 +59,6 @@ class Opener {
   }
 
  private:
-  // Moves small traces from `traces` to `small`.
-  void Stamp(std::vector<Trace>& traces, std::vector<StampedTrace>& small) {
-    std::vector<std::optional<int64_t>> stamps(traces.size());
-    base::ParallelFor(traces.size(), {.max_threads = options_.threads},
-                      [&](size_t begin, size_t end) {
-                        for (size_t i = begin; i < end; ++i) {
-                          if (!IsSmall(traces[i].source.path)) continue;
-                          const auto stamp = importers::StampOf(traces[i].source);
-                          if (stamp.ok()) stamps[i] = *stamp;  // else the import says what is wrong
-                        }
-                      });
-    std::vector<Trace> others;
-    for (size_t i = 0; i < traces.size(); ++i) {
-      if (stamps[i]) {
-        small.push_back({std::move(traces[i]), *stamps[i]});
-      } else {
-        others.push_back(std::move(traces[i]));
-      }
-    }
-    traces = std::move(others);
-  }
-
   Status OpenPacks(const std::vector<StampedTrace>& small) {
     const auto plan = PlanPacks(small);
     std::vector<std::optional<Pack>> packs(plan.size());

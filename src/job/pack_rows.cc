@@ -14,7 +14,7 @@ namespace {
 
 using store::RowTables;
 
-using Traces = std::vector<RowTables*>;  // by place
+using Traces = std::vector<RowTables*>;  // by place, null where nobody wants its rows
 
 // The cells of a chunk, behind the one that tells the trace, as rows.
 template <class Row>
@@ -39,16 +39,12 @@ void TakeCells(const store::Chunk& chunk, std::vector<Row>& block, const Traces&
 }
 
 template <class Row>
-Status ReadTableOfAll(const store::JointStore& pack, const Traces& traces) {
+Status ReadTableOfAll(const store::JointStore& pack, const std::string& where,
+                      const Traces& traces) {
   std::vector<base::LargeVector<Row>> rows(traces.size());
-  const std::string sql = base::Concat("SELECT * FROM ", store::RowTraits<Row>::kTable);
+  const std::string sql = base::Concat("SELECT * FROM ", store::RowTraits<Row>::kTable, where);
   SONDE_RETURN_IF_ERROR(pack.Scan(sql, [&](const store::Chunk& chunk) -> Status {
     const auto places = chunk.Values<int32_t>(0);
-    for (const int32_t place : places) {
-      if (place < 0 || static_cast<size_t>(place) >= traces.size()) {
-        return base::CorruptDataError("the rows of a pack are of traces that it has not");
-      }
-    }
     std::vector<Row> block(chunk.rows());
     if (block.empty()) return {};
     TakeCells(chunk, block, traces);
@@ -58,7 +54,7 @@ Status ReadTableOfAll(const store::JointStore& pack, const Traces& traces) {
     return {};
   }));
   for (size_t place = 0; place < traces.size(); ++place) {
-    traces[place]->Add(std::move(rows[place]));
+    if (traces[place] != nullptr) traces[place]->Add(std::move(rows[place]));
   }
   return {};
 }
@@ -70,39 +66,48 @@ Status ReadNames(const store::JointStore& pack, const Traces& traces) {
       pack.Scan("SELECT name_id, name FROM name_", [&](const store::Chunk& chunk) -> Status {
         const auto ids = chunk.Values<int32_t>(0);
         for (size_t i = 0; i < traces.size(); ++i) {
+          if (traces[i] == nullptr) continue;
           for (size_t row = 0; row < chunk.rows(); ++row) {
             rows[i].push_back({ids[row], traces[i]->KeepText(chunk.Text(1, row))});
           }
         }
         return {};
       }));
-  for (size_t i = 0; i < traces.size(); ++i) traces[i]->Add(std::move(rows[i]));
+  for (size_t i = 0; i < traces.size(); ++i) {
+    if (traces[i] != nullptr) traces[i]->Add(std::move(rows[i]));
+  }
   return {};
 }
 
 template <class Row>
-Status Read(const store::JointStore& pack, const recipes::Needs& needs, const Traces& traces) {
+Status Read(const store::JointStore& pack, const std::string& where, const recipes::Needs& needs,
+            const Traces& traces) {
   if constexpr (std::is_same_v<Row, store::NameRow>) return ReadNames(pack, traces);
   // The bounds of a trace are those of all its tables.
   if (!needs.bounds && !needs.Has<Row>()) return {};
-  return ReadTableOfAll<Row>(pack, traces);
+  return ReadTableOfAll<Row>(pack, where, traces);
 }
 
 }  // namespace
 
 Result<std::vector<std::unique_ptr<store::Store>>> ReadPack(const store::JointStore& pack,
-                                                            size_t places,
+                                                            std::span<const int32_t> places,
                                                             const recipes::Needs& needs) {
   std::vector<std::unique_ptr<store::Store>> stores;
   Traces traces;
-  for (size_t i = 0; i < places; ++i) {
+  std::string where;
+  for (const int32_t place : places) {
     SONDE_ASSIGN_OR_RETURN(stores.emplace_back(), store::Store::Create("", {.rows_in_memory = true,
                                                                             .without_file = true}));
     SONDE_ASSIGN_OR_RETURN(auto transaction, stores.back()->Begin());
-    traces.push_back(transaction.rows());
+    const auto at = static_cast<size_t>(place);
+    if (at >= traces.size()) traces.resize(at + 1);
+    traces[at] = transaction.rows();
+    where += base::Concat(where.empty() ? " WHERE trace IN (" : ", ", std::to_string(place));
   }
+  where += ")";
 #define SONDE_JOB_READ(Row, table, columns, meaning) \
-  SONDE_RETURN_IF_ERROR(Read<store::Row>(pack, needs, traces));
+  SONDE_RETURN_IF_ERROR(Read<store::Row>(pack, where, needs, traces));
   SONDE_TABLES(SONDE_JOB_READ)
 #undef SONDE_JOB_READ
   return stores;

@@ -1,9 +1,11 @@
 // The rows of the traces of a pack in memory, for recipes.
 //
-// Pure, any thread. Memory: the rows of all its traces, of the tables that are needed.
+// Pure, any thread. Memory: the rows of those traces, of the tables that are needed.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -13,9 +15,9 @@
 
 namespace sonde::job {
 
-// A store of rows for each trace, by its place in the pack. `pack`: of JointStore::OpenPack.
+// A store of rows for each of these places, at least one. `pack`: of JointStore::OpenPack.
 Result<std::vector<std::unique_ptr<store::Store>>> ReadPack(const store::JointStore& pack,
-                                                            size_t places,
+                                                            std::span<const int32_t> places,
                                                             const recipes::Needs& needs);
 
 }  // namespace sonde::job

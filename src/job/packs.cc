@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/host/parallel.h"
 #include "base/strings.h"
 #include "importers/cache.h"
 #include "importers/import_rows.h"
@@ -21,6 +23,24 @@ using base::Concat;
 
 // A pack that one thread makes in a second, and that a further trace makes anew.
 constexpr size_t kTracesOfPack = 64;
+// So many stores are attached as fast as they are read; of more, small traces are packed.
+constexpr size_t kMostStores = 32;
+constexpr uint64_t kSmallBytes = uint64_t{2} << 20U;
+
+// Whether the files of a trace are small.
+bool IsSmall(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (base::IsRegularFile(path)) return base::FileSize(path).value_or(0) <= kSmallBytes;
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_regular_file(error) && !error) bytes += entry->file_size(error);
+    if (error || bytes > kSmallBytes) return false;
+  }
+  return !error;
+}
+
 // To be raised when packs are made otherwise.
 constexpr uint64_t kPackVersion = 1;
 
@@ -106,6 +126,32 @@ Status AddTrace(const StampedTrace& trace, int32_t place, const std::string& spa
 }
 
 }  // namespace
+
+std::vector<StampedTrace> TakeSmall(std::vector<Trace>& traces, int threads) {
+  if (traces.size() <= kMostStores) return {};
+  std::vector<std::optional<int64_t>> stamps(traces.size());
+  base::ParallelFor(traces.size(), {.max_threads = threads}, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      if (!IsSmall(traces[i].source.path)) continue;
+      const auto stamp = importers::StampOf(traces[i].source);
+      if (stamp.ok()) stamps[i] = *stamp;  // else the import says what is wrong
+    }
+  });
+  const auto count = std::count_if(stamps.begin(), stamps.end(),
+                                   [](const auto& stamp) { return stamp.has_value(); });
+  if (static_cast<size_t>(count) <= kMostStores) return {};
+  std::vector<StampedTrace> small;
+  std::vector<Trace> others;
+  for (size_t i = 0; i < traces.size(); ++i) {
+    if (stamps[i]) {
+      small.push_back({std::move(traces[i]), *stamps[i]});
+    } else {
+      others.push_back(std::move(traces[i]));
+    }
+  }
+  traces = std::move(others);
+  return small;
+}
 
 Result<std::string> PreparedCacheFolder() {
   constexpr mode_t kOnlyForTheUser = 0700;

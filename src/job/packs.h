@@ -26,6 +26,10 @@ struct StampedTrace {
   int64_t stamp = 0;
 };
 
+// Moves the small traces out of `traces` where they are many, so that they are to be packed; else
+// moves none.
+std::vector<StampedTrace> TakeSmall(std::vector<Trace>& traces, int threads);
+
 struct Pack {
   store::StoreFile file;  // without the traces that failed
   std::vector<TraceFailure> failures;

@@ -121,10 +121,7 @@ class JobResults final : public store::MadeTables {
 
   Status Fill(const store::ResultInfo& table, store::RowSink& rows) const override {
     const recipes::Recipe& recipe = *recipes::FindRecipe(table.name);
-    if (is_single_) {
-      SONDE_ASSIGN_OR_RETURN(const auto store, store::Store::OpenReadOnly(files_[0].path));
-      return recipes::RunRecipe(recipe, *store, rows);
-    }
+    if (is_single_) return FillOwn(recipe, rows);
     const std::scoped_lock lock(mutex_);  // two that want the same make it once
     SONDE_ASSIGN_OR_RETURN(const std::string path, MadeFile(recipe));
     SONDE_ASSIGN_OR_RETURN(const auto file,
@@ -133,6 +130,16 @@ class JobResults final : public store::MadeTables {
   }
 
  private:
+  // Of the only trace.
+  Status FillOwn(const recipes::Recipe& recipe, store::RowSink& rows) const {
+    const auto make = [&](const TraceInHand& trace, size_t /*place*/) -> Status {
+      recipe.run(recipes::DeviceView::Make(trace.data, recipe.needs.device_times), rows);
+      return {};
+    };
+    const auto failures = RunOverTraces(files_, recipe.needs, {.threads = threads_}, make);
+    return failures.empty() ? Status() : failures.front().why;
+  }
+
   static Status HandOn(const store::JointStore& file, const store::ResultInfo& table,
                        store::RowSink& rows) {
     return file.Scan(Concat("SELECT * FROM ", kTable), [&](const store::Chunk& chunk) -> Status {

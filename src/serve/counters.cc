@@ -10,14 +10,14 @@ namespace sonde::serve {
 
 using base::Concat;
 
-Result<std::vector<CounterPoint>> Counters::Curve(const store::Store& store, int32_t track,
+Result<std::vector<CounterPoint>> Counters::Curve(const store::Queryable& store, int32_t track,
                                                   const CounterWindow& window) const {
   SONDE_ASSIGN_OR_RETURN(const auto values, Kept(store, track));
   if (values == nullptr) return Ask(store, track, window);
   return Draw(*values, window);
 }
 
-Result<std::shared_ptr<const Counters::Values>> Counters::Kept(const store::Store& store,
+Result<std::shared_ptr<const Counters::Values>> Counters::Kept(const store::Queryable& store,
                                                                int32_t track) const {
   if (auto known = kept_.Find(track)) return *known;
   const std::string from = Concat("FROM counter WHERE track_id = ", std::to_string(track));
@@ -63,7 +63,7 @@ std::vector<CounterPoint> Counters::Draw(const Values& values, const CounterWind
   return points;
 }
 
-Result<std::vector<CounterPoint>> Counters::Ask(const store::Store& store, int32_t track,
+Result<std::vector<CounterPoint>> Counters::Ask(const store::Queryable& store, int32_t track,
                                                 const CounterWindow& window) {
   const std::string from = Concat(" FROM counter WHERE track_id = ", std::to_string(track));
   const std::string begin = std::to_string(window.begin_ns);

@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "serve/track_cache.h"
-#include "store/store.h"
+#include "store/queryable.h"
 
 namespace sonde::serve {
 
@@ -39,7 +39,7 @@ class Counters {
       : longest_(longest), kept_(most_kept) {}
 
   // In the order of time; before them, where there is one, the value that reaches into the window.
-  Result<std::vector<CounterPoint>> Curve(const store::Store& store, int32_t track,
+  Result<std::vector<CounterPoint>> Curve(const store::Queryable& store, int32_t track,
                                           const CounterWindow& window) const;
   // Values that are in memory now.
   size_t kept() const { return kept_.kept(); }
@@ -50,9 +50,9 @@ class Counters {
     std::vector<double> values;
   };
   // Null for a counter that is too long to be kept.
-  Result<std::shared_ptr<const Values>> Kept(const store::Store& store, int32_t track) const;
+  Result<std::shared_ptr<const Values>> Kept(const store::Queryable& store, int32_t track) const;
   static std::vector<CounterPoint> Draw(const Values& values, const CounterWindow& window);
-  static Result<std::vector<CounterPoint>> Ask(const store::Store& store, int32_t track,
+  static Result<std::vector<CounterPoint>> Ask(const store::Queryable& store, int32_t track,
                                                const CounterWindow& window);
 
   const size_t longest_;

@@ -14,7 +14,7 @@ int32_t Narrow(const ResultTable& table, size_t column, size_t row) {
   return static_cast<int32_t>(table.Int(column, row));
 }
 
-Status AddProcesses(const store::Store& store, TraceMessage& message) {
+Status AddProcesses(const store::Queryable& store, TraceMessage& message) {
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable rows,
       store.Query("SELECT process_id, pid, coalesce(name, ''), coalesce(host, '') FROM process "
@@ -59,7 +59,7 @@ uint64_t Distance(int64_t from, int64_t to) {
 
 // Where the trace begins and ends. Counters may begin long before, and a mark may be far off: they
 // do not stretch the axis unless there is nothing else.
-Status AddExtent(const store::Store& store, const store::ZoomIndex& zoom, const Marks& marks,
+Status AddExtent(const store::Queryable& store, const store::ZoomIndex& zoom, const Marks& marks,
                  TraceMessage& message) {
   message.begin = INT64_MAX;
   message.end = INT64_MIN;
@@ -89,7 +89,8 @@ Status AddExtent(const store::Store& store, const store::ZoomIndex& zoom, const 
   return {};
 }
 
-Status AddTracks(const store::Store& store, const store::ZoomIndex& zoom, TraceMessage& message) {
+Status AddTracks(const store::Queryable& store, const store::ZoomIndex& zoom,
+                 TraceMessage& message) {
   std::map<int32_t, LanesOfTrack> lanes;
   for (const store::ZoomFileLane& lane : zoom.lanes()) {
     LanesOfTrack& of_track = lanes[lane.track_id];
@@ -121,8 +122,8 @@ Status AddTracks(const store::Store& store, const store::ZoomIndex& zoom, TraceM
 
 }  // namespace
 
-Status DescribeTrace(const store::Store& store, const store::ZoomIndex& zoom, const Marks& marks,
-                     TraceMessage& message) {
+Status DescribeTrace(const store::Queryable& store, const store::ZoomIndex& zoom,
+                     const Marks& marks, TraceMessage& message) {
   SONDE_RETURN_IF_ERROR(AddProcesses(store, message));
   SONDE_RETURN_IF_ERROR(AddTracks(store, zoom, message));
   AddMarks(marks, message);

@@ -25,6 +25,7 @@ Result<HttpAnswer> HandleOpen(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleProgress(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleRecipe(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleRecipes(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleResults(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleSchema(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleSearch(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleSession(Session& session, const HttpRequest& request);
@@ -53,6 +54,7 @@ constexpr std::array kHandlers = {
     Handler{"GET", "/api/findings", &HandleFindings},
     Handler{"GET", "/api/recipe", &HandleRecipe},
     Handler{"GET", "/api/recipes", &HandleRecipes},
+    Handler{"GET", "/api/results", &HandleResults},
     Handler{"GET", "/api/schema", &HandleSchema},
     Handler{"GET", "/api/search", &HandleSearch},
     Handler{"GET", "/api/session", &HandleSession},

@@ -350,7 +350,7 @@ TEST_F(HandlersTest, NamesComeInTheOrderAskedFor) {
   ASSERT_TRUE(answer.ok());
   int32_t name = -1;
   std::memcpy(&name, answer->body.data() + 44, sizeof(name));
-  EXPECT_EQ(Body("/api/names", {{"trace", "0"}, {"ids", Concat("999999,", std::to_string(name))}}),
+  EXPECT_EQ(Body("/api/names", {{"ids", Concat("0:999999.", std::to_string(name))}}),
             R"(["","outer"])");
 }
 

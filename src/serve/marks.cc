@@ -9,7 +9,7 @@ namespace sonde::serve {
 
 using base::Concat;
 
-Status Marks::Open(const store::Store& store, const store::ZoomIndex& zoom) {
+Status Marks::Open(const store::Queryable& store, const store::ZoomIndex& zoom) {
   SONDE_ASSIGN_OR_RETURN(const auto rows,
                          store.Query("SELECT track_id, count(*), min(ts), max(ts) FROM mark_ "
                                      "WHERE slice_id < 0 GROUP BY 1"));
@@ -41,7 +41,7 @@ std::string Marks::Condition(int32_t track) const {
   return Concat("slice_id < 0 AND track_id = ", std::to_string(track == no_track_ ? -1 : track));
 }
 
-Result<Marks::List> Marks::Read(const store::Store& store, const std::string& where) const {
+Result<Marks::List> Marks::Read(const store::Queryable& store, const std::string& where) const {
   List list;
   SONDE_RETURN_IF_ERROR(
       store.Scan(Concat("SELECT ts, mark_id, message FROM mark_ WHERE ", where, " ORDER BY ts, 2"),
@@ -56,7 +56,7 @@ Result<Marks::List> Marks::Read(const store::Store& store, const std::string& wh
 }
 
 // Null for a track that has too many.
-Result<std::shared_ptr<const Marks::List>> Marks::Kept(const store::Store& store,
+Result<std::shared_ptr<const Marks::List>> Marks::Kept(const store::Queryable& store,
                                                        int32_t track) const {
   if (static_cast<size_t>(lanes_.at(track).count) > longest_) return std::shared_ptr<const List>();
   if (auto known = kept_.Find(track)) return *known;
@@ -65,7 +65,7 @@ Result<std::shared_ptr<const Marks::List>> Marks::Kept(const store::Store& store
   return kept_.Keep(track, std::make_shared<const List>(std::move(list)), count);
 }
 
-Status Marks::Query(const store::Store& store, int32_t track, const store::ZoomWindow& window,
+Status Marks::Query(const store::Queryable& store, int32_t track, const store::ZoomWindow& window,
                     std::vector<store::ZoomSlice>& out) const {
   if (DepthOf(track) < 0) return {};
   SONDE_ASSIGN_OR_RETURN(auto list, Kept(store, track));

@@ -17,7 +17,7 @@
 
 #include "base/status.h"
 #include "serve/track_cache.h"
-#include "store/store.h"
+#include "store/queryable.h"
 #include "store/zoom_index.h"
 
 namespace sonde::serve {
@@ -41,7 +41,7 @@ class Marks {
       : longest_(longest), kept_(most_kept) {}
 
   // Counts them. Once, before all else.
-  Status Open(const store::Store& store, const store::ZoomIndex& zoom);
+  Status Open(const store::Queryable& store, const store::ZoomIndex& zoom);
 
   // By track.
   const std::map<int32_t, MarkLane>& lanes() const { return lanes_; }
@@ -55,7 +55,7 @@ class Marks {
   std::string Condition(int32_t track) const;
 
   // In the order of time, at most one that begins in each pixel.
-  Status Query(const store::Store& store, int32_t track, const store::ZoomWindow& window,
+  Status Query(const store::Queryable& store, int32_t track, const store::ZoomWindow& window,
                std::vector<store::ZoomSlice>& out) const;
   // Marks that are in memory now.
   size_t kept() const { return kept_.kept(); }
@@ -67,8 +67,8 @@ class Marks {
     int32_t name;
   };
   using List = std::vector<Mark>;
-  Result<std::shared_ptr<const List>> Kept(const store::Store& store, int32_t track) const;
-  Result<List> Read(const store::Store& store, const std::string& where) const;
+  Result<std::shared_ptr<const List>> Kept(const store::Queryable& store, int32_t track) const;
+  Result<List> Read(const store::Queryable& store, const std::string& where) const;
 
   const size_t longest_;
   std::map<int32_t, MarkLane> lanes_;

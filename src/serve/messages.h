@@ -187,6 +187,17 @@
   F(std::string, text, "in the language that was asked for")              \
   F(std::string, evidence, "statement whose rows show it, may be empty")
 
+#define SONDE_FIELDS_RESULT_PART(F)                          \
+  F(int32_t, trace, "id")                                    \
+  F(std::string, error, "why there are no rows, or empty")   \
+  F(bool, complete, "false: it has more rows than are here") \
+  F(JsonCells, rows, "arrays of cells; large integers are texts")
+
+#define SONDE_FIELDS_RESULTS(F)                               \
+  F(std::string, name, "of the recipe")                       \
+  F(std::vector<ResultColumnMessage>, columns, "as declared") \
+  F(std::vector<ResultPartMessage>, parts, "by trace: those asked for, as many as an answer holds")
+
 #define SONDE_FIELDS_SCHEMA_TABLE(F)       \
   F(std::string, name, "of the table")     \
   F(std::string, meaning, "what a row is") \
@@ -218,6 +229,8 @@
   M(TableMessage, SONDE_FIELDS_TABLE)                \
   M(ResultColumnMessage, SONDE_FIELDS_RESULT_COLUMN) \
   M(ResultMessage, SONDE_FIELDS_RESULT)              \
+  M(ResultPartMessage, SONDE_FIELDS_RESULT_PART)     \
+  M(ResultsMessage, SONDE_FIELDS_RESULTS)            \
   M(FindingMessage, SONDE_FIELDS_FINDING)            \
   M(SchemaTableMessage, SONDE_FIELDS_SCHEMA_TABLE)   \
   M(ErrorMessage, SONDE_FIELDS_ERROR)

@@ -11,10 +11,7 @@
 #include "base/strings.h"
 #include "importers/cache.h"
 #include "job/results.h"
-#include "recipes/registry.h"
-#include "serve/describe.h"
 #include "store/duckdb_lazy.h"
-#include "store/zoom_open.h"
 
 namespace sonde::serve {
 namespace {
@@ -28,38 +25,19 @@ constexpr int64_t kBaseStep = int64_t{1} << 50U;
 constexpr auto kTouchEvery = std::chrono::minutes(10);
 constexpr size_t kMaxIgnored = 200;  // that are listed
 
-// Statements leave a processor to the timeline.
-int StatementThreads() { return std::max(1, base::AvailableThreads() - 1); }
-
-store::TraceLabel LabelOf(const TraceMessage& message) {
-  return {.trace = message.id, .run = message.run, .rank = message.rank, .path = message.path};
+// Those of the same content as one before.
+std::set<int32_t> CopiesIn(std::span<const job::StampedTrace> traces) {
+  std::set<int32_t> copies;
+  std::set<std::pair<std::string_view, int64_t>> seen;
+  for (const job::StampedTrace& trace : traces) {
+    const importers::Importer& importer = *trace.trace.source.importer;
+    if (importer.is_ours) continue;  // its own, whatever is in it
+    if (!seen.emplace(importer.name, trace.stamp).second) copies.insert(trace.trace.number);
+  }
+  return copies;
 }
 
 }  // namespace
-
-const std::string& Trace::Name(int32_t name) const {
-  static const std::string none;
-  return name >= 0 && static_cast<size_t>(name) < names.size() ? names[static_cast<size_t>(name)]
-                                                               : none;
-}
-
-Result<const store::UserStatements*> Trace::User() const {
-  const std::scoped_lock lock(user_mutex_);
-  if (user_ == nullptr) {
-    SONDE_ASSIGN_OR_RETURN(
-        auto user, store::UserStatements::Open({{store->path(), {label}}}, StatementThreads()));
-    SONDE_RETURN_IF_ERROR(user->Offer(recipes::MakeResults(*store)));
-    user_ = std::move(user);
-  }
-  return user_.get();
-}
-
-bool Trace::HasTaskLane(int32_t track) const {
-  const auto lanes = zoom.lanes();
-  return std::any_of(lanes.begin(), lanes.end(), [&](const store::ZoomFileLane& lane) {
-    return lane.track_id == track && lane.ids != 0;
-  });
-}
 
 Session::Session(std::string version, std::vector<std::string> paths,
                  std::vector<std::string> roots)
@@ -89,6 +67,11 @@ SessionMessage Session::Describe() const {
 int64_t Session::revision() const {
   const std::scoped_lock lock(mutex_);
   return message_.revision;
+}
+
+size_t Session::size() const {
+  const std::scoped_lock lock(mutex_);
+  return slots_.size();
 }
 
 int64_t Session::WaitForChange(int64_t known) const {
@@ -134,16 +117,25 @@ void Session::Load() {
     }
     if (!paths.empty()) FindAll(paths, /*confined=*/false);
     if (!added.empty()) FindAll(added, /*confined=*/true);
-    std::vector<size_t> waiting;
+    std::vector<job::Trace> alone;
     {
       const std::scoped_lock lock(mutex_);
       for (size_t i = 0; i < slots_.size(); ++i) {
-        if (!std::exchange(slots_[i]->is_begun, true)) waiting.push_back(i);
+        if (!std::exchange(slots_[i]->is_begun, true)) alone.push_back(job_.traces[i]);
       }
     }
+    const auto small = job::TakeSmall(alone, base::AvailableThreads());
+    const auto copies = CopiesIn(small);
+    const auto packs = job::PlanPacks(small);
     // The tasks keep their failures in their traces.
-    base::ParallelFor(waiting.size(), {}, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end && !stopped(); ++i) LoadOne(waiting[i]);
+    base::ParallelFor(packs.size() + alone.size(), {}, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end && !stopped(); ++i) {
+        if (i < packs.size()) {
+          LoadPack(packs[i], copies);
+        } else {
+          LoadOne(static_cast<size_t>(alone[i - packs.size()].number));
+        }
+      }
     });
     Update([&] { message_.loading = !paths_.empty() || !added_.empty(); });
   }
@@ -154,7 +146,7 @@ void Session::TouchStores() const {
   const auto cache = importers::CacheFolder();
   if (!cache.ok()) return;
   for (const auto& trace : Ready()) {
-    if (base::DirName(trace->store->path()) == *cache) importers::TouchStore(trace->store->path());
+    if (base::DirName(trace->file.path) == *cache) importers::TouchStore(trace->file.path);
   }
 }
 
@@ -236,6 +228,55 @@ void Session::LoadOne(size_t index) {
   }
 }
 
+void Session::LoadPack(std::span<const job::StampedTrace> traces, const std::set<int32_t>& copies) {
+  std::map<int32_t, TraceMessage> messages;
+  Update([&] {
+    for (const job::StampedTrace& trace : traces) {
+      TraceMessage& message = message_.traces[static_cast<size_t>(trace.trace.number)];
+      message.state = "reading";
+      messages[trace.trace.number] = message;
+    }
+  });
+  std::map<int32_t, Result<std::shared_ptr<Trace>>> shown;
+  const auto read = [&]() -> Status {
+    auto pack = job::CachedPack(traces);
+    if (!pack) {
+      SONDE_ASSIGN_OR_RETURN(pack, job::MakePack(traces, [](std::string_view) {}, nullptr));
+    }
+    for (const job::StampedTrace& trace : traces) {
+      for (const job::TraceFailure& failure : pack->failures) {
+        if (failure.path == trace.trace.source.path) shown.emplace(trace.trace.number, failure.why);
+      }
+    }
+    if (pack->file.traces.empty()) return {};
+    SONDE_ASSIGN_OR_RETURN(const auto folder, base::PrivateFolder::Make("lanes"));
+    return ShowPack(databases_, pack->file, folder->path(), messages,
+                    [&](int32_t id, Result<std::shared_ptr<Trace>> trace) {
+                      if (trace.ok()) {
+                        PutOnAxis(**trace, messages[id]);
+                        (*trace)->is_copy = copies.contains(id);
+                      }
+                      shown.emplace(id, std::move(trace));
+                    });
+  };
+  const Status all = read();
+  Update([&] {
+    for (auto& [id, message] : messages) {
+      const auto found = shown.find(id);
+      const Status why = found == shown.end() ? all : found->second.status();
+      message.state = why.ok() ? "ready" : "failed";
+      if (!why.ok()) message.message = why.message();
+      const auto index = static_cast<size_t>(id);
+      message.run = message_.traces[index].run;
+      if (why.ok()) {
+        message.version = message_.traces[index].version + 1;
+        slots_[index]->trace = *std::move(found->second);
+      }
+      message_.traces[index] = std::move(message);
+    }
+  });
+}
+
 // That there is none is no failure: the trace appears when it has been read.
 void Session::ShowPreview(size_t index, const Slot& slot) {
   const importers::TraceSource& source = slot.source;
@@ -260,21 +301,16 @@ int64_t Session::BaseFor(int64_t begin_ns) {
   return base_ns_;
 }
 
+void Session::PutOnAxis(Trace& trace, TraceMessage& message) {
+  trace.base_ns = BaseFor(message.begin);
+  message.begin -= trace.base_ns;
+  message.end -= trace.base_ns;
+}
+
 Result<std::shared_ptr<Trace>> Session::Open(std::unique_ptr<store::Store> store,
                                              TraceMessage& message) {
-  auto trace = std::make_shared<Trace>();
-  trace->id = message.id;
-  trace->label = LabelOf(message);
-  trace->store = std::move(store);
-  SONDE_ASSIGN_OR_RETURN(trace->zoom, store::OpenZoomIndex(*trace->store));
-  SONDE_ASSIGN_OR_RETURN(trace->names, trace->store->Names());
-  SONDE_RETURN_IF_ERROR(trace->marks.Open(*trace->store, trace->zoom));
-  message.processes.clear();
-  message.tracks.clear();
-  SONDE_RETURN_IF_ERROR(DescribeTrace(*trace->store, trace->zoom, trace->marks, message));
-  trace->base_ns = BaseFor(message.begin);
-  message.begin -= trace->base_ns;
-  message.end -= trace->base_ns;
+  SONDE_ASSIGN_OR_RETURN(auto trace, ShowStore(databases_, std::move(store), message));
+  PutOnAxis(*trace, message);
   return trace;
 }
 
@@ -379,25 +415,32 @@ std::vector<std::shared_ptr<const Trace>> Session::Ready() const {
 Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
   const auto ready = Ready();
   std::vector<int64_t> ids;
-  for (const auto& trace : ready) ids.push_back(trace->store->store_id());
+  for (const auto& trace : ready) ids.push_back(trace->store_id);
   {
     const std::scoped_lock lock(mutex_);
     if (all_ranks_ != nullptr && all_ranks_of_ == ids) return all_ranks_;
   }
   std::vector<store::StoreFile> files;
-  std::set<std::string> seen;
   const SessionMessage message = Describe();
+  std::map<std::string, size_t> packs;  // where the file of each is
   for (const auto& trace : ready) {
-    const std::string& path = trace->store->path();
-    if (!seen.insert(path).second) continue;  // a copy of another one
-    files.push_back({path, {LabelOf(message.traces[static_cast<size_t>(trace->id)])}});
+    store::TraceLabel label = trace->label();
+    label.run = message.traces[static_cast<size_t>(trace->id)].run;
+    if (trace->is_copy) continue;
+    const auto [place, is_new] = packs.try_emplace(trace->file.path, files.size());
+    if (is_new) {
+      files.push_back({trace->file.path, {label}, trace->file.is_pack});
+    } else if (trace->file.is_pack) {
+      files[place->second].traces.push_back(label);
+    }  // else a copy of another one
   }
   if (files.empty()) return base::UnavailableError("no trace is ready");
   SONDE_ASSIGN_OR_RETURN(auto opened, store::UserStatements::Open(files, StatementThreads()));
   const auto leave_out = [](std::string_view) {
   };  // each trace says by itself what is wrong with it
-  const auto columns =
-      files.size() == 1 ? store::JointStore::Columns::kOwn : store::JointStore::Columns::kLeading;
+  const auto columns = files.size() == 1 && files.front().traces.size() == 1
+                           ? store::JointStore::Columns::kOwn
+                           : store::JointStore::Columns::kLeading;
   SONDE_RETURN_IF_ERROR(
       opened->Offer(job::MakeResults(files, columns, StatementThreads(), leave_out)));
   const std::scoped_lock lock(mutex_);

@@ -2,8 +2,9 @@
 //
 // Traces are found and read in the background, several at a time. While a large one is read, a
 // preview of it is shown, and of a recording that still grows what it holds so far; a Trace itself
-// never changes, it is exchanged for another one, and the version in its message grows. Threads:
-// any. Errors: a trace that cannot be read is `failed` with a message; the session goes on.
+// never changes, it is exchanged for another one, and the version in its message grows. Of many the
+// small ones lie in packs (job/packs.h), and databases are open while they are asked. Threads: any.
+// Errors: a trace that cannot be read is `failed` with a message; the session goes on.
 #pragma once
 
 #include <condition_variable>
@@ -12,6 +13,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,43 +23,16 @@
 #include "importers/import_watch.h"
 #include "importers/registry.h"
 #include "job/job.h"
-#include "serve/counters.h"
-#include "serve/marks.h"
+#include "job/packs.h"
 #include "serve/messages.h"
 #include "serve/preview.h"
+#include "serve/trace.h"
 #include "store/store.h"
 #include "store/user_statements.h"
-#include "store/zoom_index.h"
 
 namespace sonde::serve {
 
 class Live;
-
-// One trace that can be shown.
-struct Trace {
-  int32_t id = 0;
-  store::TraceLabel label;  // for statements
-  int64_t base_ns = 0;
-  std::shared_ptr<base::PrivateFolder> folder;  // of a preview; outlives what lies in it
-  std::unique_ptr<store::Store> store;          // for statements of ours
-  store::ZoomIndex zoom;
-  std::vector<std::string> names;
-
-  const std::string& Name(int32_t name) const;  // "" for none
-
-  // For statements of the user; opened with the first.
-  Result<const store::UserStatements*> User() const;
-
-  // Whether the lane of a stream shows slices of the host: where the CPU is the device.
-  bool HasTaskLane(int32_t track) const;
-
-  Counters counters;
-  Marks marks;
-
- private:
-  mutable std::mutex user_mutex_;  // held while it is opened
-  mutable std::unique_ptr<const store::UserStatements> user_;
-};
 
 class Session {
  public:
@@ -70,6 +46,7 @@ class Session {
   // State of all, a copy.
   SessionMessage Describe() const;
   int64_t revision() const;
+  size_t size() const;  // traces
   // Until the revision differs from `known`, Stop() was called, or a second has passed.
   int64_t WaitForChange(int64_t known) const;
   // Ends streams of events, statements and imports.
@@ -121,14 +98,17 @@ class Session {
   void FindAll(const std::vector<std::string>& paths, bool confined);
   void AddSlots(const char* state);  // of the traces of the job that have none; under the mutex
   void LoadOne(size_t index);
+  void LoadPack(std::span<const job::StampedTrace> traces, const std::set<int32_t>& copies);
   void ShowPreview(size_t index, const Slot& slot);
   Result<std::shared_ptr<Trace>> Open(std::unique_ptr<store::Store> store, TraceMessage& message);
+  void PutOnAxis(Trace& trace, TraceMessage& message);
   void Exchange(size_t index, std::shared_ptr<const Trace> trace, TraceMessage message);
   int64_t BaseFor(int64_t begin_ns);
   template <class Change>
   void Update(Change&& change);
 
   const std::vector<std::string> roots_;
+  const std::shared_ptr<Databases> databases_ = std::make_shared<Databases>();
   mutable std::mutex mutex_;
   std::vector<std::string> paths_;  // of the user, still to be looked at
   std::vector<std::string> added_;  // of the page, likewise

@@ -21,7 +21,7 @@ std::optional<int32_t> ParseId(std::string_view text) {
 
 Result<std::vector<SliceRefMessage>> ReadSlices(const Trace& trace, const std::string& tail) {
   std::vector<SliceRefMessage> slices;
-  SONDE_RETURN_IF_ERROR(trace.store->Scan(
+  SONDE_RETURN_IF_ERROR(trace.tables->Scan(
       Concat("SELECT slice_id, track_id, name, ts, dur, depth::INTEGER FROM slice_ ", tail),
       [&](const store::Chunk& chunk) -> Status {
         for (size_t row = 0; row < chunk.rows(); ++row) {
@@ -41,22 +41,22 @@ Result<std::vector<SliceRefMessage>> ReadSlices(const Trace& trace, const std::s
 Result<std::vector<SliceRefMessage>> ReadMarks(const Trace& trace, const std::string& tail) {
   std::vector<SliceRefMessage> marks;
   SONDE_RETURN_IF_ERROR(
-      trace.store->Scan(Concat("SELECT mark_id, track_id, message, ts FROM mark_ ", tail),
-                        [&](const store::Chunk& chunk) -> Status {
-                          for (size_t row = 0; row < chunk.rows(); ++row) {
-                            const int32_t on = chunk.Values<int32_t>(1)[row];
-                            const int32_t track = on < 0 ? trace.marks.no_track() : on;
-                            const int64_t id = MarkToSliceId(chunk.Values<int32_t>(0)[row]);
-                            marks.push_back({.trace = trace.id,
-                                             .id = static_cast<int32_t>(id),
-                                             .track = track,
-                                             .name = trace.Name(chunk.Values<int32_t>(2)[row]),
-                                             .ts = chunk.Values<int64_t>(3)[row] - trace.base_ns,
-                                             .dur = 0,
-                                             .depth = trace.marks.DepthOf(track)});
-                          }
-                          return {};
-                        }));
+      trace.tables->Scan(Concat("SELECT mark_id, track_id, message, ts FROM mark_ ", tail),
+                         [&](const store::Chunk& chunk) -> Status {
+                           for (size_t row = 0; row < chunk.rows(); ++row) {
+                             const int32_t on = chunk.Values<int32_t>(1)[row];
+                             const int32_t track = on < 0 ? trace.marks.no_track() : on;
+                             const int64_t id = MarkToSliceId(chunk.Values<int32_t>(0)[row]);
+                             marks.push_back({.trace = trace.id,
+                                              .id = static_cast<int32_t>(id),
+                                              .track = track,
+                                              .name = trace.Name(chunk.Values<int32_t>(2)[row]),
+                                              .ts = chunk.Values<int64_t>(3)[row] - trace.base_ns,
+                                              .dur = 0,
+                                              .depth = trace.marks.DepthOf(track)});
+                           }
+                           return {};
+                         }));
   return marks;
 }
 

@@ -9,9 +9,7 @@ Result<std::shared_ptr<const store::UserStatements>> StoreFor(Session& session,
   if (id < 0 && ready.size() == 1) id = ready[0]->id;
   if (id < 0) return session.AllRanks();
   SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(id));
-  SONDE_ASSIGN_OR_RETURN(const store::UserStatements* const user, trace->User());
-  // The trace owns it.
-  return std::shared_ptr<const store::UserStatements>(trace, user);
+  return trace->User();
 }
 
 }  // namespace sonde::serve

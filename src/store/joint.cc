@@ -40,7 +40,7 @@ struct Files {
 };
 
 bool IsSingle(const std::vector<StoreFile>& files) {
-  return files.size() == 1 && !files.front().is_pack;
+  return files.size() == 1 && files.front().traces.size() == 1 && !files.front().is_pack;
 }
 
 // The name under which the file is attached.
@@ -58,6 +58,10 @@ bool HasColumn(const TableInfo& table, std::string_view name) {
 // The rows of one table of a file with the columns in front.
 std::string Arm(const Files& files, size_t place, std::string_view table, bool has_rank) {
   const std::string from = Concat(Alias(files, place), ".\"", table, "\"");
+  if (files.is_single && files.list[place].is_pack && table != "name_") {
+    return Concat("SELECT * EXCLUDE (trace) FROM ", from,
+                  " WHERE trace = ", std::to_string(files.list[place].traces.front().place));
+  }
   if (files.is_single) return Concat("SELECT * FROM ", from);
   if (files.list[place].is_pack) {
     // Texts are those of all its traces.

@@ -42,7 +42,8 @@ Status Prepare(internal::Connection& connection, const std::vector<StoreFile>& f
                                      Concat("temp_directory = ", Quoted(folder))}) {
     SONDE_RETURN_IF_ERROR(connection.Execute(Concat("SET ", setting)));
   }
-  SONDE_RETURN_IF_ERROR(internal::JoinStores(connection, files, files.size() == 1));
+  SONDE_RETURN_IF_ERROR(internal::JoinStores(
+      connection, files, files.size() == 1 && files.front().traces.size() == 1));
   return internal::LimitStatements(connection, 0, /*reads_files=*/false);
 }
 

@@ -30,6 +30,11 @@ export class Opened {
     page.on("pageerror", (error) => this.errors.push(error.message));
   }
 
+  /** As it was printed. */
+  get link() {
+    return this.address + this.token;
+  }
+
   /** Opens the page at this state, and sees that it is ours: a build without the page answers too. */
   async go(hash = "") {
     await this.page.goto("about:blank");

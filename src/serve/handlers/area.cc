@@ -15,7 +15,7 @@ using base::Concat;
 Status AddTotals(const TracksOfTrace& group, const Window& window,
                  std::map<std::string, TotalMessage>& totals) {
   const std::string area = AreaCondition(*group.trace, group.tracks, window);
-  return group.trace->store->Scan(
+  return group.trace->tables->Scan(
       Concat("WITH a AS (SELECT slice_id, name, parent_id, ", ClippedDuration(*group.trace, window),
              " AS dur FROM slice_ WHERE ", area,
              "), c AS (SELECT parent_id AS id, sum(dur)::BIGINT AS children FROM a GROUP BY 1) "

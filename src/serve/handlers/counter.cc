@@ -23,7 +23,7 @@ Result<HttpAnswer> HandleCounter(Session& session, const HttpRequest& request) {
   SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(id));
   const int64_t base = trace->base_ns;
   SONDE_ASSIGN_OR_RETURN(const auto points,
-                         trace->counters.Curve(*trace->store, static_cast<int32_t>(track),
+                         trace->counters.Curve(*trace->tables, static_cast<int32_t>(track),
                                                {window.begin + base, window.end + base, pixel}));
   HttpAnswer answer{.type = "application/octet-stream"};
   answer.body.reserve(points.size() * 4 * sizeof(double));

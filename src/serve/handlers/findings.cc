@@ -31,6 +31,32 @@ int Weight(const FindingMessage& message) {
   return message.severity == "error" ? 0 : message.severity == "warning" ? 1 : 2;
 }
 
+using Found = std::shared_ptr<const recipes::TraceFindings>;
+
+// Of each trace what it has to say, which is looked for once.
+Result<std::vector<Found>> FindingsOf(const std::vector<std::shared_ptr<const Trace>>& traces) {
+  std::vector<Found> found(traces.size());
+  std::vector<std::shared_ptr<const Trace>> missing;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < traces.size(); ++i) {
+    found[i] = traces[i]->findings.load();
+    if (found[i] != nullptr) continue;
+    missing.push_back(traces[i]);
+    places.push_back(i);
+  }
+  const auto find = [&](size_t at, const job::TraceInHand& trace) -> Status {
+    const auto view = recipes::DeviceView::Make(trace.data);
+    found[places[at]] = std::make_shared<const recipes::TraceFindings>(
+        recipes::TraceFindings{recipes::FindingsOf(view), recipes::WorkOf(view)});
+    missing[at]->findings.store(found[places[at]]);
+    return {};
+  };
+  for (const Status& status : OverTraces(missing, recipes::kFindingNeeds.WithDeviceTimes(), find)) {
+    SONDE_RETURN_IF_ERROR(status);
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<HttpAnswer> HandleFindings(Session& session, const HttpRequest& request) {
@@ -38,19 +64,20 @@ Result<HttpAnswer> HandleFindings(Session& session, const HttpRequest& request) 
   const auto language = is_chinese ? recipes::Language::kChinese : recipes::Language::kEnglish;
   const auto ready = session.Ready();
   std::string key = base::Concat("findings/", is_chinese ? "zh" : "en");
-  for (const auto& trace : ready) key += "/" + std::to_string(trace->store->store_id());
+  for (const auto& trace : ready) key += "/" + std::to_string(trace->store_id);
   HttpAnswer answer{.body = session.Remembered(key)};
   if (!answer.body.empty()) return answer;
   std::vector<FindingMessage> messages;
   std::vector<recipes::RankWork> work;
-  for (const auto& trace : ready) {
-    SONDE_ASSIGN_OR_RETURN(const recipes::TraceFindings found, recipes::FindingsOf(*trace->store));
-    for (const Finding& finding : found.findings) {
-      messages.push_back(MessageOf(finding, trace->id, language));
+  SONDE_ASSIGN_OR_RETURN(const auto found, FindingsOf(ready));
+  for (size_t i = 0; i < ready.size(); ++i) {
+    const Trace& trace = *ready[i];
+    for (const Finding& finding : found[i]->findings) {
+      messages.push_back(MessageOf(finding, trace.id, language));
     }
-    work.push_back(found.work);
-    work.back().rank = trace->label.rank;
-    work.back().run = trace->label.run;
+    work.push_back(found[i]->work);
+    work.back().rank = trace.label().rank;
+    work.back().run = trace.label().run;
   }
   for (const Finding& finding : recipes::SlowRanks(work)) {
     messages.push_back(MessageOf(finding, -1, language));

@@ -23,7 +23,7 @@ class FlameBuilder {
   Status Add(const TracksOfTrace& group, const Window& window) {
     node_of_slice_.clear();
     const Trace& trace = *group.trace;
-    return trace.store->Scan(
+    return trace.tables->Scan(
         Concat("SELECT slice_id, parent_id, name, ", ClippedDuration(trace, window),
                " FROM slice_ WHERE ", AreaCondition(trace, group.tracks, window),
                " ORDER BY slice_id LIMIT ", std::to_string(kMaxSlices)),
@@ -42,7 +42,7 @@ class FlameBuilder {
     const Trace& trace = *group.trace;
     const std::string area = AreaCondition(trace, group.tracks, window);
     std::map<int64_t, std::vector<std::string>> stacks;
-    SONDE_RETURN_IF_ERROR(trace.store->Scan(
+    SONDE_RETURN_IF_ERROR(trace.tables->Scan(
         Concat("SELECT stack_id, frame FROM callstack_ WHERE stack_id IN (SELECT stack_id FROM "
                "framework_op_ WHERE slice_id IN (SELECT slice_id FROM slice_ WHERE ",
                area, ")) ORDER BY stack_id, depth DESC"),
@@ -53,7 +53,7 @@ class FlameBuilder {
           }
           return {};
         }));
-    return trace.store->Scan(
+    return trace.tables->Scan(
         Concat(
             "WITH a AS (SELECT slice_id, name, parent_id, ", ClippedDuration(trace, window),
             " AS dur FROM slice_ WHERE ", area,

@@ -23,8 +23,8 @@ Result<HttpAnswer> HandleOccurrences(Session& session, const HttpRequest& reques
     const std::string where = Concat("WHERE ", AreaCondition(*group.trace, group.tracks, window),
                                      " AND name IN (SELECT name_id FROM name_ WHERE name = ",
                                      SqlText(request.Text("name")), ")");
-    SONDE_ASSIGN_OR_RETURN(
-        const auto total, group.trace->store->Query(Concat("SELECT count(*) FROM slice_ ", where)));
+    SONDE_ASSIGN_OR_RETURN(const auto total, group.trace->tables->Query(
+                                                 Concat("SELECT count(*) FROM slice_ ", where)));
     message.total += total.Int(0, 0);
     SONDE_ASSIGN_OR_RETURN(const auto slices,
                            ReadSlices(*group.trace, Concat(where, " ORDER BY ts, slice_id LIMIT ",

@@ -1,7 +1,12 @@
 // GET /api/recipe?trace=&name=&limit=: the first rows of an analysis (src/recipes) with what its
-// columns mean. GET /api/recipes: which there are. Answers are kept while there is room for them.
+// columns mean. GET /api/results?traces=&name=&limit=: those of several traces in one answer;
+// `traces`: "0-15,20". One that fails says why in its part, and where the answer grows too long the
+// others are left out, to be asked for again. GET /api/recipes: which there are. Rows are kept
+// while there is room for them.
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <span>
 
 #include "base/strings.h"
 #include "recipes/registry.h"
@@ -12,6 +17,9 @@ namespace sonde::serve {
 namespace {
 
 constexpr int64_t kMaxRows = 100'000;
+constexpr int64_t kMostTraces = 100'000;
+constexpr size_t kMostBytes = size_t{32} << 20U;  // of an answer, from which on no trace is added
+constexpr size_t kTracesAtOnce = 256;
 
 ResultMessage Described(const store::ResultInfo& result) {
   ResultMessage message;
@@ -31,31 +39,120 @@ ResultMessage Described(const store::ResultInfo& result) {
   return message;
 }
 
+Result<const recipes::Recipe*> RecipeOf(const HttpRequest& request) {
+  const recipes::Recipe* recipe = recipes::FindRecipe(request.Text("name"));
+  if (recipe != nullptr) return recipe;
+  return base::NotFoundError(base::Concat("there is no recipe '", request.Text("name"), "'"));
+}
+
+Result<int64_t> LimitOf(const HttpRequest& request) {
+  SONDE_ASSIGN_OR_RETURN(const int64_t limit, request.Int("limit", kMaxRows));
+  return std::clamp<int64_t>(limit, 1, kMaxRows);
+}
+
+// The rows of one trace; what is remembered of them begins with whether they are all.
+constexpr char kAll = '1';
+
+std::string KeyOfRows(const Trace& trace, const recipes::Recipe& recipe, int64_t limit) {
+  return base::Concat(std::to_string(trace.store_id), "/", recipe.result->name, "/",
+                      std::to_string(limit));
+}
+
+void TakeRows(std::string remembered, ResultPartMessage& part) {
+  part.complete = remembered.front() == kAll;
+  part.rows.text = std::move(remembered.erase(0, 1));
+}
+
+// Fills the rows, or the error, of the parts of these traces.
+void FillParts(Session& session, const recipes::Recipe& recipe, int64_t limit,
+               std::span<const std::shared_ptr<const Trace>> traces,
+               std::span<ResultPartMessage> parts) {
+  std::vector<std::shared_ptr<const Trace>> missing;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < traces.size(); ++i) {
+    std::string known = session.Remembered(KeyOfRows(*traces[i], recipe, limit));
+    if (!known.empty()) {
+      TakeRows(std::move(known), parts[i]);
+    } else {
+      missing.push_back(traces[i]);
+      places.push_back(i);
+    }
+  }
+  const auto fill = [&](size_t at, const job::TraceInHand& trace) -> Status {
+    CellSink rows(limit);
+    recipe.run(recipes::DeviceView::Make(trace.data, recipe.needs.device_times), rows);
+    std::string kept = (rows.is_complete() ? kAll : '0') + rows.Take();
+    session.Remember(KeyOfRows(*missing[at], recipe, limit), kept);
+    TakeRows(std::move(kept), parts[places[at]]);
+    return {};
+  };
+  const auto statuses = OverTraces(missing, recipe.needs, fill);
+  for (size_t at = 0; at < missing.size(); ++at) parts[places[at]].error = statuses[at].message();
+}
+
+// "0-15,20", each once.
+Result<std::vector<int64_t>> ParseNumbers(std::string_view text) {
+  std::set<int64_t> numbers;
+  for (const std::string_view item : base::Split(text, ',')) {
+    const auto ends = base::Split(item, '-');
+    const auto first = base::ParseInt64(ends[0]);
+    const auto last = base::ParseInt64(ends.back());
+    if (!first || !last || ends.size() > 2 || *first < 0 || *last < *first ||
+        *last - *first > kMostTraces || numbers.size() > kMostTraces) {
+      return base::InvalidArgumentError("'traces' must be numbers of traces: 0-15,20");
+    }
+    for (int64_t number = *first; number <= *last; ++number) numbers.insert(number);
+  }
+  return std::vector<int64_t>(numbers.begin(), numbers.end());
+}
+
 }  // namespace
 
 Result<HttpAnswer> HandleRecipe(Session& session, const HttpRequest& request) {
   SONDE_ASSIGN_OR_RETURN(const int64_t id, request.Int("trace"));
   SONDE_ASSIGN_OR_RETURN(const auto trace, session.Find(id));
-  SONDE_ASSIGN_OR_RETURN(int64_t limit, request.Int("limit", kMaxRows));
-  limit = std::clamp<int64_t>(limit, 1, kMaxRows);
-  const recipes::Recipe* recipe = recipes::FindRecipe(request.Text("name"));
-  if (recipe == nullptr) {
-    return base::NotFoundError(base::Concat("there is no recipe '", request.Text("name"), "'"));
-  }
-  const std::string key = base::Concat(std::to_string(trace->store->store_id()), "/",
-                                       recipe->result->name, "/", std::to_string(limit));
-  HttpAnswer answer{.body = session.Remembered(key)};
-  if (!answer.body.empty()) return answer;
+  SONDE_ASSIGN_OR_RETURN(const int64_t limit, LimitOf(request));
+  SONDE_ASSIGN_OR_RETURN(const recipes::Recipe* recipe, RecipeOf(request));
   ResultMessage message = Described(*recipe->result);
-  CellSink rows(limit);
+  ResultPartMessage part;
   const auto started = std::chrono::steady_clock::now();
-  SONDE_RETURN_IF_ERROR(recipes::RunRecipe(*recipe, *trace->store, rows));
+  FillParts(session, *recipe, limit, {&trace, 1}, {&part, 1});
+  if (!part.error.empty()) return base::InternalError(part.error);
   message.elapsed = std::chrono::nanoseconds(std::chrono::steady_clock::now() - started).count();
-  message.complete = rows.is_complete();
-  message.rows.text = rows.Take();
-  answer.body = ToJson(message);
-  session.Remember(key, answer.body);
-  return answer;
+  message.complete = part.complete;
+  message.rows = std::move(part.rows);
+  return HttpAnswer{.body = ToJson(message)};
+}
+
+Result<HttpAnswer> HandleResults(Session& session, const HttpRequest& request) {
+  SONDE_ASSIGN_OR_RETURN(const auto numbers, ParseNumbers(request.Text("traces")));
+  SONDE_ASSIGN_OR_RETURN(const int64_t limit, LimitOf(request));
+  SONDE_ASSIGN_OR_RETURN(const recipes::Recipe* recipe, RecipeOf(request));
+  ResultsMessage message;
+  message.name = recipe->result->name;
+  message.columns = Described(*recipe->result).columns;
+  size_t bytes = 0;
+  for (size_t begin = 0; begin < numbers.size() && bytes < kMostBytes; begin += kTracesAtOnce) {
+    std::vector<std::shared_ptr<const Trace>> traces;
+    std::vector<ResultPartMessage> parts;
+    for (size_t i = begin; i < std::min(numbers.size(), begin + kTracesAtOnce); ++i) {
+      ResultPartMessage part = {.trace = static_cast<int32_t>(numbers[i])};
+      auto trace = session.Find(numbers[i]);
+      if (!trace.ok()) {
+        part.error = trace.status().message();
+        message.parts.push_back(std::move(part));
+        continue;
+      }
+      traces.push_back(*std::move(trace));
+      parts.push_back(std::move(part));
+    }
+    FillParts(session, *recipe, limit, traces, parts);
+    for (ResultPartMessage& part : parts) {
+      bytes += part.rows.text.size();
+      message.parts.push_back(std::move(part));
+    }
+  }
+  return HttpAnswer{.body = ToJson(message)};
 }
 
 Result<HttpAnswer> HandleRecipes(Session& /*session*/, const HttpRequest& /*request*/) {

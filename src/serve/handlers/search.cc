@@ -35,7 +35,7 @@ Status AddMarks(const Trace& trace, const std::string& names, bool args,
            : "";
   const std::string where = Concat("WHERE slice_id < 0 AND (message IN ", names, by_args, ")");
   SONDE_ASSIGN_OR_RETURN(const auto total,
-                         trace.store->Query(Concat("SELECT count(*) FROM mark_ ", where)));
+                         trace.tables->Query(Concat("SELECT count(*) FROM mark_ ", where)));
   message.total += total.Int(0, 0);
   SONDE_ASSIGN_OR_RETURN(
       const auto marks,
@@ -59,7 +59,7 @@ Result<HttpAnswer> HandleSearch(Session& session, const HttpRequest& request) {
   for (const auto& trace : session.Ready()) {
     if (only >= 0 && trace->id != only) continue;
     SONDE_ASSIGN_OR_RETURN(const auto total,
-                           trace->store->Query(Concat("SELECT count(*) FROM slice_ ", where)));
+                           trace->tables->Query(Concat("SELECT count(*) FROM slice_ ", where)));
     message.total += total.Int(0, 0);
     SONDE_ASSIGN_OR_RETURN(const auto slices,
                            ReadSlices(*trace, Concat(where, " ORDER BY ts, slice_id LIMIT ",

@@ -34,7 +34,7 @@ Status AddFacts(const Trace& trace, std::string_view table, const std::string& w
                 SliceMessage& message) {
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable rows,
-      trace.store->Query(Concat("SELECT * FROM ", table, " WHERE ", where, " LIMIT 20")));
+      trace.tables->Query(Concat("SELECT * FROM ", table, " WHERE ", where, " LIMIT 20")));
   for (size_t row = 0; row < rows.rows(); ++row) {
     for (size_t column = 0; column < rows.columns().size(); ++column) {
       const std::string& name = rows.columns()[column].name;
@@ -49,12 +49,12 @@ Status AddFacts(const Trace& trace, std::string_view table, const std::string& w
 Status AddArguments(const Trace& trace, const std::string& owner, SliceMessage& message) {
   // The number by itself: with it the database finds the rows without reading all of them.
   SONDE_ASSIGN_OR_RETURN(const ResultTable set,
-                         trace.store->Query(Concat("SELECT args_id FROM ", owner)));
+                         trace.tables->Query(Concat("SELECT args_id FROM ", owner)));
   if (set.rows() == 0 || set.IsNull(0, 0) || set.Int(0, 0) < 0) return {};
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable rows,
-      trace.store->Query(Concat("SELECT key, value FROM args WHERE args_id = ",
-                                std::to_string(set.Int(0, 0)), " ORDER BY key")));
+      trace.tables->Query(Concat("SELECT key, value FROM args WHERE args_id = ",
+                                 std::to_string(set.Int(0, 0)), " ORDER BY key")));
   for (size_t row = 0; row < rows.rows(); ++row) {
     message.facts.push_back({"args", CellText(rows, 0, row), CellText(rows, 1, row)});
   }
@@ -64,9 +64,9 @@ Status AddArguments(const Trace& trace, const std::string& owner, SliceMessage& 
 Status AddStack(const Trace& trace, int64_t id, SliceMessage& message) {
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable rows,
-      trace.store->Query(Concat("SELECT frame FROM callstack WHERE stack_id = (SELECT stack_id "
-                                "FROM framework_op WHERE slice_id = ",
-                                std::to_string(id), ") ORDER BY depth")));
+      trace.tables->Query(Concat("SELECT frame FROM callstack WHERE stack_id = (SELECT stack_id "
+                                 "FROM framework_op WHERE slice_id = ",
+                                 std::to_string(id), ") ORDER BY depth")));
   for (size_t row = 0; row < rows.rows(); ++row) message.stack.push_back(CellText(rows, 0, row));
   return {};
 }
@@ -77,8 +77,8 @@ Status AddParents(const Trace& trace, int64_t id, SliceMessage& message) {
   for (int64_t at = id; ids.size() < kMaxAncestors;) {
     SONDE_ASSIGN_OR_RETURN(
         const ResultTable rows,
-        trace.store->Query(Concat("SELECT coalesce(parent_id, -1) FROM slice_ WHERE slice_id = ",
-                                  std::to_string(at))));
+        trace.tables->Query(Concat("SELECT coalesce(parent_id, -1) FROM slice_ WHERE slice_id = ",
+                                   std::to_string(at))));
     at = rows.rows() == 0 ? -1 : rows.Int(0, 0);
     if (at < 0) break;
     ids.push_back(std::to_string(at));
@@ -98,7 +98,7 @@ void AddLink(std::string kind, bool out, SliceRefMessage slice, SliceMessage& me
 // Pairs of a kind and the slice at the other end, as a statement gives them; one that an earlier
 // statement told of is not told again.
 Status AddFlows(const Trace& trace, const std::string& sql, bool out, SliceMessage& message) {
-  SONDE_ASSIGN_OR_RETURN(const ResultTable rows, trace.store->Query(sql));
+  SONDE_ASSIGN_OR_RETURN(const ResultTable rows, trace.tables->Query(sql));
   const auto known = message.flows;
   for (size_t row = 0; row < rows.rows(); ++row) {
     const int64_t other = rows.Int(1, row);
@@ -124,7 +124,7 @@ Status NumberFlows(const Trace& trace, SliceMessage& message) {
   if (ids.empty()) return {};
   const std::string these = Concat(" WHERE slice_id IN (", base::Join(ids, ","), ")");
   SONDE_ASSIGN_OR_RETURN(const ResultTable rows,
-                         trace.store->Query(Concat(
+                         trace.tables->Query(Concat(
                              "SELECT slice_id, step_id, rank FROM step", these,
                              " UNION ALL SELECT slice_id, step_id, NULL FROM engine_step", these)));
   for (size_t row = 0; row < rows.rows(); ++row) {
@@ -170,8 +170,8 @@ Status AddAllFlows(const Trace& trace, const std::string& id, SliceMessage& mess
 Status AddTask(const Trace& trace, SliceMessage& message) {
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable rows,
-      trace.store->Query(Concat("SELECT track_id FROM device_task_ WHERE slice_id = ",
-                                std::to_string(message.slice.id), " LIMIT 1")));
+      trace.tables->Query(Concat("SELECT track_id FROM device_task_ WHERE slice_id = ",
+                                 std::to_string(message.slice.id), " LIMIT 1")));
   if (rows.rows() == 0) return {};
   SliceRefMessage task = message.slice;
   task.track = static_cast<int32_t>(rows.Int(0, 0));
@@ -185,7 +185,7 @@ Status AddSelf(const Trace& trace, SliceMessage& message) {
   const std::string begin = std::to_string(slice.ts + trace.base_ns);
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable rows,
-      trace.store->Query(Concat(
+      trace.tables->Query(Concat(
           "SELECT count(*), coalesce(sum(greatest(dur, 0)), 0)::BIGINT FROM slice_ WHERE "
           "track_id = ",
           std::to_string(slice.track), " AND depth = ", std::to_string(slice.depth + 1),
@@ -196,8 +196,8 @@ Status AddSelf(const Trace& trace, SliceMessage& message) {
   message.self = slice.dur < 0 ? -1 : std::max<int64_t>(0, slice.dur - rows.Int(1, 0));
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable category,
-      trace.store->Query(Concat("SELECT coalesce(category, '') FROM slice WHERE slice_id = ",
-                                std::to_string(slice.id))));
+      trace.tables->Query(Concat("SELECT coalesce(category, '') FROM slice WHERE slice_id = ",
+                                 std::to_string(slice.id))));
   message.category = category.Text(0, 0);
   return {};
 }
@@ -211,8 +211,8 @@ Status AddRequest(const Trace& trace, SliceMessage& message) {
                                    " AND name = ", SqlText(slice.name), ")");
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable request,
-      trace.store->Query(Concat("SELECT slice_id, ts - ", std::to_string(trace.base_ns),
-                                ", name FROM request WHERE ", where, " LIMIT 1")));
+      trace.tables->Query(Concat("SELECT slice_id, ts - ", std::to_string(trace.base_ns),
+                                 ", name FROM request WHERE ", where, " LIMIT 1")));
   if (request.rows() == 0) return {};
   SONDE_RETURN_IF_ERROR(AddFacts(trace, "request", where, message));
   const int64_t served = request.IsNull(0, 0) ? -1 : request.Int(0, 0);

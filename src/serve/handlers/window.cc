@@ -58,7 +58,7 @@ Result<HttpAnswer> HandleWindow(Session& session, const HttpRequest& request) {
                                    pixel};
       trace->zoom.Query(lane.track, depth, zoom, slices);
       if (depth == trace->marks.DepthOf(lane.track)) {
-        SONDE_RETURN_IF_ERROR(trace->marks.Query(*trace->store, lane.track, zoom, slices));
+        SONDE_RETURN_IF_ERROR(trace->marks.Query(*trace->tables, lane.track, zoom, slices));
       }
       AppendLane(*trace, lane, depth, slices, answer.body);
       ++count;

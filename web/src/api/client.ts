@@ -8,6 +8,7 @@ import type {
   LiveMessage,
   ProgressMessage,
   ResultMessage,
+  ResultsMessage,
   SchemaTableMessage,
   SessionMessage,
   SliceListMessage,
@@ -64,6 +65,17 @@ export function laneList(lanes: readonly LaneRef[]): string {
   return lanes.map((l) => `${l.trace}:${l.track}:${l.depths ?? 0}`).join(",");
 }
 
+/** "0-15,20" */
+export function ranges(numbers: readonly number[]): string {
+  const parts: [number, number][] = [];
+  for (const number of numbers.toSorted((a, b) => a - b)) {
+    const last = parts.at(-1);
+    if (last && number <= last[1] + 1) last[1] = number;
+    else parts.push([number, number]);
+  }
+  return parts.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join();
+}
+
 const whole = (begin: number, end: number) => ({ begin: Math.floor(begin), end: Math.ceil(end) });
 
 /** How much later each trace is shown than it was. */
@@ -106,7 +118,9 @@ export const api = {
     for (let i = 0; by !== 0 && i < points.length; i += 4) points[i]! += by;
     return points;
   },
-  names: (trace: number, ids: readonly number[]) => json<string[]>("/api/names", { trace, ids: ids.join(",") }),
+  /** Texts in the order asked for; `ids` by trace. */
+  names: (ids: readonly (readonly [trace: number, names: readonly number[]])[]) =>
+    json<string[]>("/api/names", { ids: ids.map(([trace, names]) => `${trace}:${names.join(".")}`).join() }),
   slice: async (trace: number, id: number) =>
     shiftSlice(await json<SliceMessage>("/api/slice", { trace, id }), offsets),
   neighbour: async (trace: number, id: number, step: 1 | -1, same: "name" | "lane") =>
@@ -139,6 +153,9 @@ export const api = {
   },
   recipe: (trace: number, name: string, signal?: AbortSignal) =>
     json<TableMessage>("/api/recipe", { trace, name }, signal),
+  /** The same result of several traces; some may be left out where the answer would grow too long. */
+  results: (traces: readonly number[], name: string, signal?: AbortSignal) =>
+    json<ResultsMessage>("/api/results", { traces: ranges(traces), name }, signal),
   /** All rows of an analysis, however many; an answer holds so many at most. */
   async wholeRecipe(trace: number, name: string, order: string): Promise<TableMessage> {
     const first = await api.recipe(trace, name);

@@ -304,6 +304,26 @@ export interface ResultMessage {
   elapsed: number;
 }
 
+export interface ResultPartMessage {
+  /** id */
+  trace: number;
+  /** why there are no rows, or empty */
+  error: string;
+  /** false: it has more rows than are here */
+  complete: boolean;
+  /** arrays of cells; large integers are texts */
+  rows: Cell[][];
+}
+
+export interface ResultsMessage {
+  /** of the recipe */
+  name: string;
+  /** as declared */
+  columns: ResultColumnMessage[];
+  /** by trace: those asked for, as many as an answer holds */
+  parts: ResultPartMessage[];
+}
+
 export interface FindingMessage {
   /** trace id, -1: of several */
   trace: number;

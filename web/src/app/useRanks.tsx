@@ -1,11 +1,12 @@
-import { useQueries } from "@tanstack/react-query";
+/** Results of recipes over all traces, by one request for all of which they are not here yet. */
+import { type QueryClient, keepPreviousData, skipToken, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 
+import { ApiError, api } from "../api/client";
 import type { TableMessage, TraceMessage } from "../api/messages";
 import { useApp, useAppState } from "./context";
 import type { Answer } from "./Failure";
 import { isReady } from "./traces";
-import { ask } from "./useTable";
 
 export interface OfRank {
   trace: TraceMessage;
@@ -25,37 +26,70 @@ export interface OfRanks {
   failed: Answer<unknown> | undefined;
 }
 
-/** The same question to every trace, the lowest rank first; grows as answers come. */
-export function useRanks(question: { sql: string } | { recipe: string }): OfRanks {
+type Part = { table: TableMessage } | { error: string };
+
+/** What was asked of a trace as it is stays known. */
+const keyOf = (recipe: string, { id, state, version }: TraceMessage) => ["part", recipe, id, state, version];
+
+/** Asks until each trace has its part; an answer that grew too long leaves some out. */
+export async function askParts(
+  client: QueryClient,
+  recipe: string,
+  traces: readonly TraceMessage[],
+  signal?: AbortSignal,
+): Promise<Map<number, Part>> {
+  const known = (trace: TraceMessage) => client.getQueryData<Part>(keyOf(recipe, trace));
+  for (;;) {
+    const missing = traces.filter((trace) => !known(trace));
+    if (missing.length === 0) break;
+    const answer = await api.results(
+      missing.map(({ id }) => id),
+      recipe,
+      signal,
+    );
+    const byId = new Map(answer.parts.map((part) => [part.trace, part]));
+    for (const trace of missing) {
+      const part = byId.get(trace.id);
+      if (!part) continue;
+      const { rows, complete, error } = part;
+      const made: Part = error ? { error } : { table: { columns: answer.columns, rows, complete, elapsed: 0 } };
+      client.setQueryData(keyOf(recipe, trace), made);
+    }
+    if (answer.parts.length === 0) throw new ApiError(`${recipe}: no answer`);
+  }
+  return new Map(traces.map((trace) => [trace.id, known(trace)!]));
+}
+
+/** The same result of every trace, the lowest rank first; grows as traces become ready. */
+export function useRanks(recipe: string): OfRanks {
   const { t } = useApp();
+  const client = useQueryClient();
   const traces = useAppState((s) => s.session!.traces);
   const ready = useMemo(() => traces.filter(isReady).sort((a, b) => a.rank - b.rank || a.id - b.id), [traces]);
-  const queries = useQueries({
-    queries: ready.map((trace) => {
-      const asked = { ...question, trace: trace.id, ...("sql" in question ? { limit: 20_000 } : {}) };
-      return {
-        queryKey: ["table", asked, `${trace.id}${trace.state}${trace.version}`],
-        queryFn: ({ signal }: { signal: AbortSignal }) => ask(asked, signal),
-      };
-    }),
+  const query = useQuery({
+    queryKey: ["results", recipe, ready.map(({ id, state, version }) => `${id}${state}${version}`).join()],
+    queryFn: ready.length > 0 ? ({ signal }) => askParts(client, recipe, ready, signal) : skipToken,
+    placeholderData: keepPreviousData,
   });
-  const stamp = queries.map((query) => query.dataUpdatedAt).join();
+  const parts = query.data;
   const answers = useMemo(
     () =>
-      ready.flatMap((trace, i) => {
-        const table = queries[i]?.data;
-        return table ? [{ trace, label: trace.rank >= 0 ? t("lane.rank", trace.rank) : trace.name, table }] : [];
+      ready.flatMap((trace) => {
+        const part = parts?.get(trace.id);
+        if (!part || "error" in part) return [];
+        return [{ trace, label: trace.rank >= 0 ? t("lane.rank", trace.rank) : trace.name, table: part.table }];
       }),
-    [ready, stamp, t], // eslint-disable-line react-hooks/exhaustive-deps
+    [ready, parts, t],
   );
+  const errors = [...(parts?.values() ?? [])].flatMap((part) => ("error" in part ? [part.error] : []));
   const total = traces.filter((trace) => trace.state !== "failed").length;
   return {
     answers,
-    done: queries.every((query) => !query.isPending),
+    done: ready.length === 0 || (!query.isPending && !query.isPlaceholderData),
     missing: total - answers.length,
     total,
     cut: answers.some(({ table }) => !table.complete),
-    failed: queries.find((query) => query.error !== null),
+    failed: query.error ? query : errors.length > 0 ? { data: undefined, error: new ApiError(errors[0]!) } : undefined,
   };
 }
 

@@ -3,12 +3,13 @@ import { QueryClient, skipToken, useQueries, useQuery } from "@tanstack/react-qu
 import { useMemo, useState } from "react";
 
 import { api } from "../api/client";
-import type { SchemaTableMessage, TableMessage } from "../api/messages";
+import type { SchemaTableMessage, SessionMessage, TableMessage } from "../api/messages";
 import { useAppState } from "./context";
 import type { Answer } from "./Failure";
 import type { Filter } from "./filter";
 import type { LazyRows } from "./Grid";
 import { PAGE, type Sort, countStatement, pageStatement, rowsStatement } from "./pages";
+import { isReady } from "./traces";
 
 export type Question = { sql: string; trace: number; limit?: number } | { recipe: string; trace: number };
 
@@ -21,15 +22,18 @@ export function newQueryClient(): QueryClient {
   });
 }
 
-/** Changes when the traces that answer do: a preview is exchanged for the whole. */
-export function useVersions(trace = -1): string {
-  return useAppState((s) =>
-    (s.session?.traces ?? [])
-      .filter((one) => trace < 0 || one.id === trace)
-      .map((one) => `${one.id}${one.state}${one.version}`)
-      .join(),
-  );
+/** So many may come one by one without a question over all growing dear. */
+const FEW = 16;
+
+/** Changes when the traces that answer do: a preview is exchanged for the whole. Over many that are being read it
+ * changes when they have doubled, and when all are there. */
+export function versionsOf(session: SessionMessage | null, trace = -1): string {
+  const answering = (session?.traces ?? []).filter((one) => (trace < 0 ? isReady(one) : one.id === trace));
+  if (trace < 0 && session?.loading && answering.length > FEW) return `part ${Math.floor(Math.log2(answering.length))}`;
+  return answering.map((one) => `${one.id}${one.state}${one.version}`).join();
 }
+
+export const useVersions = (trace = -1): string => useAppState((s) => versionsOf(s.session, trace));
 
 export function ask(question: Question, signal: AbortSignal): Promise<TableMessage> {
   return "sql" in question
@@ -39,9 +43,11 @@ export function ask(question: Question, signal: AbortSignal): Promise<TableMessa
 
 export function useTable(question: Question | null): Answer<TableMessage> {
   const versions = useVersions(question?.trace);
+  // Nothing answers yet.
+  const isEarly = useAppState((s) => versions === "" && s.session?.loading === true);
   return useQuery({
     queryKey: ["table", question, versions],
-    queryFn: question ? ({ signal }) => ask(question, signal) : skipToken,
+    queryFn: question && !isEarly ? ({ signal }) => ask(question, signal) : skipToken,
   });
 }
 

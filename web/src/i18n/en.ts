@@ -129,7 +129,6 @@ export const en = {
   "table.operators": "Operators",
   "table.kernels": "Device tasks",
   "table.kinds": "Tasks by kind",
-  "table.apis": "Host calls",
   "table.communication": "Communication",
   "table.overlap": "Overlap",
   "table.steps": "Steps",
@@ -296,6 +295,8 @@ export const en = {
   "summary.average": "Average step",
   "summary.top": "Operators that took most time",
   "summary.slower": "Computing above median",
+  "summary.ofranks": "{0} and {1} more",
+  "summary.longest": "the {0} longest of {1}",
   "summary.evidence": "Show rows",
   "serving.none": "No requests were recorded",
   "serving.none.help":

@@ -130,7 +130,6 @@ export const zh: Record<TextKey, string> = {
   "table.operators": "算子",
   "table.kernels": "设备任务",
   "table.kinds": "任务（按类型）",
-  "table.apis": "主机调用",
   "table.communication": "通信",
   "table.overlap": "重叠",
   "table.steps": "步",
@@ -297,6 +296,8 @@ export const zh: Record<TextKey, string> = {
   "summary.average": "平均步长",
   "summary.top": "耗时最多的算子",
   "summary.slower": "计算时间比中位卡长",
+  "summary.ofranks": "{0} 等另外 {1} 个",
+  "summary.longest": "共 {1} 个中最长的 {0} 个",
   "summary.evidence": "查看数据",
   "serving.none": "没有请求数据",
   "serving.none.help":

@@ -11,13 +11,11 @@ import { Partial, useRanks } from "../../app/useRanks";
 import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { formatBytes, formatCount, formatDuration } from "../../base/format";
-import { groupLabels, sumBy } from "./groups";
+import { GROUPS, groupLabels, sumBy } from "./groups";
 import { HeatMap } from "./HeatMap";
 import { matrixOf } from "./matrix";
 
 const KEYS = ["group", "op", "rank"] as const;
-
-const GROUPS = "SELECT name, coalesce(description, '') AS description, rank_list FROM communication_group";
 
 /** Each operation with what it waited, moved and rested, and its bandwidth while it moved. */
 const OPERATIONS =
@@ -30,10 +28,10 @@ function Communication() {
   const [rank, select] = useRank(false);
   const chosen = useAppState((s) => s.detail["communication"] ?? "group");
   const by = KEYS.find((key) => key === chosen) ?? "group";
-  const operations = useRanks({ recipe: "communication" });
-  const links = useRanks({ recipe: "communication_matrix" });
-  const groups = useRanks({ sql: GROUPS });
-  const labels = useMemo(() => groupLabels(groups.answers.map((answer) => answer.table)), [groups.answers]);
+  const operations = useRanks("communication");
+  const links = useRanks("communication_matrix");
+  const groups = useTable(GROUPS);
+  const labels = useMemo(() => groupLabels(groups.data), [groups.data]);
   const table = useTable({ sql: OPERATIONS, trace: rank, limit: 20_000 });
   const matrix = useMemo(() => matrixOf(links.answers.map((answer) => answer.table)), [links.answers]);
   const sums = useMemo(() => sumBy(operations.answers, by), [operations.answers, by]);
@@ -77,7 +75,7 @@ function Communication() {
         </span>
         {select}
       </div>
-      {[operations, links, groups].map(({ failed }, i) => failed && <Failure key={i} of={failed} />)}
+      {[operations.failed, links.failed, groups].map((failed, i) => failed && <Failure key={i} of={failed} />)}
       <div className="columns">
         <div className="column" style={{ flex: 1.3 }}>
           <Bars

@@ -49,7 +49,7 @@ it("calls groups by their purpose and ranks", () => {
     ["g3", "pp", "none"],
     ["g4", "dp", JSON.stringify([...Array(20).keys()])],
   ];
-  expect([...groupLabels([{ columns, rows, complete: true, elapsed: 0 }])]).toEqual([
+  expect([...groupLabels({ columns, rows, complete: true, elapsed: 0 })]).toEqual([
     ["10.0.0.1%eth0", "tp: 0 1"],
     ["g2", "g2: 4 5"],
     ["g3", "pp"],

@@ -54,10 +54,17 @@ export function sumBy(
   return by === "rank" ? list : list.sort((a, b) => b[1].all - a[1].all);
 }
 
+/** The groups of all traces, as each of them knows them. */
+export const GROUPS = {
+  sql: "SELECT DISTINCT name, coalesce(description, '') AS description, rank_list FROM communication_group",
+  trace: -1,
+  limit: 100_000,
+};
+
 /** "tp: 0 1 2 3" for the names of groups whose purpose and ranks were recorded. */
-export function groupLabels(tables: readonly TableMessage[]): Map<string, string> {
+export function groupLabels(table: TableMessage | undefined): Map<string, string> {
   const labels = new Map<string, string>();
-  for (const table of tables) {
+  if (table) {
     const [name, description, ranks] = ["name", "description", "rank_list"].map((column) => columnOf(table, column));
     for (const row of table.rows) {
       const list = /^\[([\d, ]*)\]$/.exec(String(row[ranks!] ?? ""))?.[1] ?? "";

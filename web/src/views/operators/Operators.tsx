@@ -36,7 +36,8 @@ function Operators() {
     return {
       most: Number(top[0]?.[total] ?? 1),
       rows: top.map((row) => ({
-        label: String(row[0]),
+        label: String(row[0]) || "–",
+        title: String(row[0]),
         parts: [{ color: theme.bars[colorIndex(String(row[0]), theme.bars.length)]!, value: Number(row[total]) }],
         text: `${formatDuration(Number(row[total]))}  ${Number(row[percent]).toFixed(2)} %`,
       })),
@@ -59,7 +60,12 @@ function Operators() {
       <div className="columns">
         <div className="column" style={{ flex: 0.8 }}>
           {bars && (
-            <Bars testId="operator-bars" rows={bars.rows} whole={bars.most} onRow={(row) => showTasks(row.label)} />
+            <Bars
+              testId="operator-bars"
+              rows={bars.rows}
+              whole={bars.most}
+              onRow={(row) => showTasks(row.title ?? "")}
+            />
           )}
         </div>
         <div className="column" style={{ flex: 1.4 }}>

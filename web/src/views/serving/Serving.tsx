@@ -6,7 +6,7 @@ import { Chart } from "../../app/Chart";
 import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
 import { Failure } from "../../app/Failure";
-import { useRanks } from "../../app/useRanks";
+import { isReady } from "../../app/traces";
 import { useSchema, useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { formatCount, formatDuration, formatNumber, formatShare } from "../../base/format";
@@ -27,7 +27,7 @@ import {
 } from "./requests";
 import { Waterfall } from "./Waterfall";
 
-const COUNT = "SELECT count(*) FROM request";
+const WITH_REQUESTS = { sql: "SELECT DISTINCT trace FROM request", trace: -1 };
 const MEASURES = ["TTFT", "TPOT", "ITL", "E2E"] as const;
 type Measure = (typeof MEASURES)[number];
 
@@ -57,25 +57,29 @@ function Serving() {
 /** The traces that hold requests. */
 function Servers() {
   const { t } = useApp();
-  const { answers, done, failed } = useRanks({ sql: COUNT });
+  const traces = useAppState((s) => s.session!.traces);
+  // A trace by itself has no column that tells it.
+  const ready = traces.filter(isReady);
+  const found = useTable(ready.length > 1 ? WITH_REQUESTS : null);
   const [chosen, choose] = useDetail("serving");
-  const servers = answers.filter(({ table }) => Number(table.rows[0]?.[0] ?? 0) > 0);
-  const server = servers.find(({ trace }) => String(trace.id) === chosen) ?? servers[0];
+  const ids = new Set(found.data?.rows.map(([id]) => id));
+  const servers = ready.length > 1 ? ready.filter(({ id }) => ids.has(id)) : ready;
+  const server = servers.find(({ id }) => String(id) === chosen) ?? servers[0];
   if (!server) {
-    if (failed) return <Failure of={failed} />;
-    if (!done) return <Empty title="…" help="" />;
+    if (found.error) return <Failure of={found} />;
+    if (!found.data) return <Empty title="…" help="" />;
     return <Empty title={t("serving.none")} help={t("serving.none.help")} />;
   }
   const select = servers.length > 1 && (
-    <select value={server.trace.id} aria-label={t("serving.server")} onChange={(event) => choose(event.target.value)}>
-      {servers.map(({ trace }) => (
+    <select value={server.id} aria-label={t("serving.server")} onChange={(event) => choose(event.target.value)}>
+      {servers.map((trace) => (
         <option key={trace.id} value={trace.id}>
           {trace.name}
         </option>
       ))}
     </select>
   );
-  return <Server key={server.trace.id} trace={server.trace.id} select={select} />;
+  return <Server key={server.id} trace={server.id} select={select} />;
 }
 
 function Server({ trace, select }: { trace: number; select: React.ReactNode }) {

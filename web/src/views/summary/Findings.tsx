@@ -6,6 +6,20 @@ import { useApp, useAppState } from "../../app/context";
 import { Failure } from "../../app/Failure";
 import { useVersions } from "../../app/useTable";
 
+const MOST_NAMED = 4;
+
+/** What is said of several traces in the same words is said once; in the order of the first. */
+export function alike(findings: readonly FindingMessage[]): FindingMessage[][] {
+  const groups = new Map<string, FindingMessage[]>();
+  for (const finding of findings) {
+    const key = `${finding.severity} ${finding.rule} ${finding.text}`;
+    const group = groups.get(key);
+    if (group) group.push(finding);
+    else groups.set(key, [finding]);
+  }
+  return [...groups.values()];
+}
+
 /** What the analyses of all traces have to say, in words; the rows that show it are a click away. */
 export function Findings() {
   const { store, t } = useApp();
@@ -22,7 +36,12 @@ export function Findings() {
   if (shown.length === 0) return null;
   const owner = ({ trace }: FindingMessage) => {
     const found = traces.length > 1 ? traces[trace] : undefined;
-    return found ? `${found.rank >= 0 ? t("lane.rank", found.rank) : found.name}: ` : "";
+    return found ? (found.rank >= 0 ? t("lane.rank", found.rank) : found.name) : "";
+  };
+  const owners = (same: readonly FindingMessage[]) => {
+    const named = same.map(owner).filter(Boolean);
+    if (named.length > MOST_NAMED) return `${t("summary.ofranks", named[0]!, named.length - 1)}: `;
+    return named.length > 0 ? `${named.join(", ")}: ` : "";
   };
   const show = ({ evidence, trace }: FindingMessage) =>
     store.set({
@@ -31,13 +50,20 @@ export function Findings() {
     });
   return (
     <ul className="findings" data-testid="findings">
-      {shown.map((finding, i) => (
-        <li key={i} className={`finding ${finding.severity}`}>
-          {owner(finding)}
-          {finding.text}
-          {finding.evidence !== "" && <button onClick={() => show(finding)}>{t("summary.evidence")}</button>}
-        </li>
-      ))}
+      {alike(shown).map((same) => {
+        const finding = same[0]!;
+        return (
+          <li key={`${finding.trace} ${finding.rule} ${finding.text}`} className={`finding ${finding.severity}`}>
+            {owners(same)}
+            {finding.text}
+            {finding.evidence !== "" && (
+              <button onClick={() => show(same.length > 1 ? { ...finding, trace: -1 } : finding)}>
+                {t("summary.evidence")}
+              </button>
+            )}
+          </li>
+        );
+      })}
     </ul>
   );
 }

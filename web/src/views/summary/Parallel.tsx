@@ -2,17 +2,16 @@ import { useMemo } from "react";
 
 import { useApp } from "../../app/context";
 import { Failure } from "../../app/Failure";
-import { useRanks } from "../../app/useRanks";
+import { useTable } from "../../app/useTable";
+import { GROUPS } from "../communication/groups";
 import { layoutOf } from "./layout";
-
-const GROUPS = "SELECT name, coalesce(description, '') AS description, rank_list FROM communication_group";
 
 /** Which ranks work together. */
 export function Parallel() {
   const { t, theme } = useApp();
-  const { answers, failed } = useRanks({ sql: GROUPS });
-  const kinds = useMemo(() => layoutOf(answers.map((answer) => answer.table)), [answers]);
-  if (failed) return <Failure of={failed} />;
+  const groups = useTable(GROUPS);
+  const kinds = useMemo(() => (groups.data ? layoutOf(groups.data) : []), [groups.data]);
+  if (groups.error) return <Failure of={groups} />;
   if (kinds.length === 0) return null;
   return (
     <>

@@ -14,14 +14,18 @@ import { formatCount, formatDuration, formatShare } from "../../base/format";
 import { Findings } from "./Findings";
 import { Parallel } from "./Parallel";
 import { Top } from "./Top";
-import { type Step, rankTotals, stepsOf, wholeOf, writtenStepsOf } from "./steps";
+import { type Step, longest, rankTotals, stepsOf, wholeOf, writtenStepsOf } from "./steps";
 import { useWritten } from "./useWritten";
+
+/** Beyond it only the longest steps have bars; all are in the table below. */
+const MOST_BARS = 64;
 
 function Steps({ steps }: { steps: readonly Step[] }) {
   const { store, actions, t, theme } = useApp();
   const chosen = useAppState((s) => s.detail["step"] ?? "");
   const names = [...new Set(steps.map((step) => step.step))];
-  const shown = chosen === "" ? steps : steps.filter((step) => step.step === chosen);
+  const wanted = chosen === "" ? steps : steps.filter((step) => step.step === chosen);
+  const shown = useMemo(() => longest(wanted, MOST_BARS), [steps, chosen]); // eslint-disable-line react-hooks/exhaustive-deps
   const whole = Math.max(1, ...shown.map(wholeOf));
   const parts = [
     ["computing", theme.computing],
@@ -40,6 +44,9 @@ function Steps({ steps }: { steps: readonly Step[] }) {
             </span>
           ))}
         </span>
+        {shown.length < wanted.length && (
+          <span className="muted">{t("summary.longest", formatCount(shown.length), formatCount(wanted.length))}</span>
+        )}
         <span className="grow" />
         {names.length > 1 && (
           <label>
@@ -125,7 +132,7 @@ const RANK_COLUMNS = [
 
 function Summary() {
   const { store, t } = useApp();
-  const asked = useRanks({ recipe: "step_trace" });
+  const asked = useRanks("step_trace");
   const { answers, done } = asked;
   const written = useWritten(answers, done);
   const steps = useMemo(

@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 
 import { Bars } from "../../app/Bars";
+import { columnOf } from "../../app/columns";
 import { useApp } from "../../app/context";
 import { Failure } from "../../app/Failure";
 import { Partial, useRanks } from "../../app/useRanks";
@@ -8,19 +9,20 @@ import { colorIndex } from "../../base/color";
 import { filterOf } from "../operators/statements";
 import { formatCount, formatDuration } from "../../base/format";
 
-const TYPES =
-  "SELECT coalesce(op_type, name) AS type, sum(dur)::BIGINT AS total, count(*) AS count FROM device_task WHERE core IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 60";
-
 /** The kinds of device work that took most time, over all ranks. */
 export function Top() {
   const { store, t, theme } = useApp();
-  const asked = useRanks({ sql: TYPES });
+  const asked = useRanks("op_statistic");
   const { answers, failed } = asked;
   const top = useMemo(() => {
     const sums = new Map<string, [number, number]>();
-    for (const row of answers.flatMap((answer) => answer.table.rows)) {
-      const sum = sums.get(String(row[0])) ?? [0, 0];
-      sums.set(String(row[0]), [sum[0] + Number(row[1]), sum[1] + Number(row[2])]);
+    for (const { table } of answers) {
+      const [type, total, count] = ["op_type", "total_ns", "count"].map((name) => columnOf(table, name));
+      for (const row of table.rows) {
+        const name = String(row[type!]);
+        const sum = sums.get(name) ?? [0, 0];
+        sums.set(name, [sum[0] + Number(row[total!]), sum[1] + Number(row[count!])]);
+      }
     }
     return [...sums].sort((a, b) => b[1][0] - a[1][0]).slice(0, 10);
   }, [answers]);

@@ -11,17 +11,15 @@ const table = (rows: string[][]) => ({
 
 it("has each group once, whichever ranks tell of it", () => {
   expect(
-    layoutOf([
+    layoutOf(
       table([
         ["a", "tp", "[0, 1]"],
         ["b", "dp", "[0, 2]"],
         ["c", "dp", "no list"],
-      ]),
-      table([
         ["a", "tp", "[1, 0]"],
         ["d", "dp", "[1, 3]"],
       ]),
-    ]),
+    ),
   ).toEqual([
     {
       name: "dp",

@@ -1,4 +1,4 @@
-/** Which ranks work together: groups by kind of parallelism, from the tables of all ranks. Pure. */
+/** Which ranks work together: groups by kind of parallelism, from what all ranks know of them. Pure. */
 import type { TableMessage } from "../../api/messages";
 import { columnOf } from "../../app/columns";
 
@@ -8,24 +8,22 @@ export interface Kind {
   groups: number[][];
 }
 
-export function layoutOf(tables: readonly TableMessage[]): Kind[] {
+export function layoutOf(table: TableMessage): Kind[] {
   const kinds = new Map<string, Map<string, number[]>>();
-  for (const table of tables) {
-    const [description, ranks] = [columnOf(table, "description"), columnOf(table, "rank_list")];
-    for (const row of table.rows) {
-      const name = String(row[description] ?? "");
-      let list: unknown;
-      try {
-        list = JSON.parse(String(row[ranks] ?? "[]"));
-      } catch {
-        continue; // A list that is none says nothing.
-      }
-      if (!Array.isArray(list) || list.length === 0 || !list.every(Number.isInteger)) continue;
-      const members = (list as number[]).toSorted((a, b) => a - b);
-      const kind = kinds.get(name) ?? new Map<string, number[]>();
-      kind.set(members.join(), members);
-      kinds.set(name, kind);
+  const [description, ranks] = [columnOf(table, "description"), columnOf(table, "rank_list")];
+  for (const row of table.rows) {
+    const name = String(row[description] ?? "");
+    let list: unknown;
+    try {
+      list = JSON.parse(String(row[ranks] ?? "[]"));
+    } catch {
+      continue; // A list that is none says nothing.
     }
+    if (!Array.isArray(list) || list.length === 0 || !list.every(Number.isInteger)) continue;
+    const members = (list as number[]).toSorted((a, b) => a - b);
+    const kind = kinds.get(name) ?? new Map<string, number[]>();
+    kind.set(members.join(), members);
+    kinds.set(name, kind);
   }
   return [...kinds]
     .map(([name, groups]) => ({

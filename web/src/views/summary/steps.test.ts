@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { computes, rankTotals, stepsOf, writtenStepsOf } from "./steps";
+import { computes, longest, rankTotals, stepsOf, writtenStepsOf } from "./steps";
 
 const columns = ["step_id", "computing_ns", "overlapped_ns", "not_overlapped_ns", "free_ns"].map((name) => ({
   name,
@@ -77,4 +77,28 @@ it("reads the breakdown that a profiler wrote, where no computing was kept", () 
       free: 136_819_560,
     },
   ]);
+});
+
+it("keeps the longest of many steps, in their order", () => {
+  const steps = stepsOf(
+    "Rank 0",
+    0,
+    table([
+      [1, 10, 0, 0, 0],
+      [2, 30, 0, 0, 0],
+      [3, 20, 0, 0, 0],
+    ]),
+  );
+  expect(longest(steps, 2).map((step) => step.step)).toEqual(["2", "3"]);
+  expect(longest(steps, 3)).toBe(steps);
+});
+
+it("tells devices of one number in two processes apart", () => {
+  const named = ["process_id", "device_id", "step_id", "computing_ns"].map((name) => ({ name, type: "integer" }));
+  const rows = [
+    [0, 0, 1, 10],
+    [1, 0, 1, 20],
+  ];
+  const steps = stepsOf("Rank 0", 0, { columns: named, rows, complete: true, elapsed: 0 });
+  expect(steps.map((step) => step.device)).toEqual(["0 (0)", "0 (1)"]);
 });

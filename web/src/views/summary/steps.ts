@@ -16,14 +16,26 @@ export interface Step {
 
 export const wholeOf = (step: Step) => step.computing + step.exposed + step.free;
 
+/** The longest of them, in their order. */
+export function longest(steps: readonly Step[], most: number): readonly Step[] {
+  if (steps.length <= most) return steps;
+  const kept = new Set(steps.toSorted((a, b) => wholeOf(b) - wholeOf(a)).slice(0, most));
+  return steps.filter((step) => kept.has(step));
+}
+
 export function stepsOf(rank: string, trace: number, table: TableMessage): Step[] {
   const at = (name: string) => columnOf(table, name);
   const number = (row: readonly unknown[], name: string) => Number(row[at(name)] ?? 0);
-  const several = new Set(table.rows.map((row) => row[at("device_id")])).size > 1;
+  // A device is told by its process and its number.
+  const deviceOf = (row: readonly unknown[]) => String(row[at("device_id")] ?? "");
+  const processOf = (row: readonly unknown[]) => String(row[at("process_id")] ?? "");
+  const processes = new Set(table.rows.map(processOf)).size;
+  const several = processes > 1 || new Set(table.rows.map(deviceOf)).size > 1;
+  const nameOf = (row: readonly unknown[]) => (processes > 1 ? `${deviceOf(row)} (${processOf(row)})` : deviceOf(row));
   return table.rows.map((row) => ({
     rank,
     trace,
-    device: several ? String(row[at("device_id")] ?? "") : "",
+    device: several ? nameOf(row) : "",
     step: row[at("step_id")] === null || Number(row[at("step_id")]) < 0 ? "–" : String(row[at("step_id")]),
     computing: number(row, "computing_ns"),
     overlapped: number(row, "overlapped_ns"),

@@ -32,7 +32,6 @@ export const presets: readonly Preset[] = [
     title: "table.kinds",
     sql: totals("op_type, core, input_shapes", "device_task WHERE core IS NOT NULL"),
   },
-  { name: "apis", title: "table.apis", sql: totals("a.level, s.name", "api_call a JOIN slice s USING (slice_id)") },
   {
     name: "communication",
     title: "table.communication",

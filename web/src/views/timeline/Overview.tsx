@@ -5,6 +5,7 @@ import type { LaneWindow } from "../../api/decode";
 import type { SessionMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
 import { isShown } from "../../app/traces";
+import { useVersions } from "../../app/useTable";
 import { pixelFor } from "./feed";
 import { familyOf, isCounter } from "./lanes";
 import { type TimeWindow, clampWindow, spanOf } from "./viewport";
@@ -61,11 +62,13 @@ export function Overview({ data, window, gutter, onChange }: Properties) {
   const session = useAppState((s) => s.session)!;
   const strip = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [stripes, setStripes] = useState<{ kind: number; shares: Float64Array }[]>([]);
+  const [stripes, setStripes] = useState<{ kind: number; shares: Float64Array; of: TimeWindow }[]>([]);
   const steps = useAppState((s) => s.hits?.slices);
   const colors = useMemo(() => [theme.accent, theme.computing, theme.exposed], [theme]);
   const { begin, end } = data;
 
+  // Over many traces it is asked when they have doubled, and when all are there.
+  const versions = useVersions() + JSON.stringify(useAppState((s) => s.offsets));
   useEffect(() => {
     let isCurrent = true;
     const whole = { begin, end };
@@ -74,28 +77,30 @@ export function Overview({ data, window, gutter, onChange }: Properties) {
         const lanes = lanesOf(session, families);
         if (lanes.length === 0) return null;
         const windows = await api.window(lanes, begin, end, pixelFor(whole, PARTS));
-        return { kind, shares: busy(windows, whole, PARTS) };
+        return { kind, shares: busy(windows, whole, PARTS), of: whole };
       }),
     ).then((found) => isCurrent && setStripes(found.filter((stripe) => stripe !== null)), actions.fail);
     return () => {
       isCurrent = false;
     };
-  }, [session, begin, end, actions]);
+  }, [versions, actions]); // eslint-disable-line react-hooks/exhaustive-deps
 
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!context) return;
     context.clearRect(0, 0, PARTS, 24);
     const height = 24 / Math.max(1, stripes.length);
-    stripes.forEach(({ kind, shares }, row) => {
+    const scale = PARTS / Math.max(1, end - begin);
+    stripes.forEach(({ kind, shares, of }, row) => {
+      const [from, width] = [(of.begin - begin) * scale, ((of.end - of.begin) / PARTS) * scale];
       context.fillStyle = colors[kind]!;
       shares.forEach((share, at) => {
         context.globalAlpha = share === 0 ? 0 : 0.2 + 0.7 * share;
-        context.fillRect(at, row * height, 1, height - 1);
+        context.fillRect(from + at * width, row * height, width, height - 1);
       });
     });
     context.globalAlpha = 1;
-  }, [stripes, colors]);
+  }, [stripes, colors, begin, end]);
 
   const part = (ts: number) => `${Math.min(100, Math.max(0, ((ts - begin) / Math.max(1, end - begin)) * 100))}%`;
   const go = (event: PointerEvent) => {

@@ -53,11 +53,12 @@ export function Timeline() {
   const [band, setBand] = useState<Band | null>(null);
 
   // What was fetched belongs to these slices at these places.
-  const versions = session.traces.map((trace) => trace.version).join() + JSON.stringify(offsets);
   const feed = useMemo(
     () => new Feed(() => setVersion((v) => v + 1), actions.fail, actions.computed),
-    [actions, versions, session.base], // eslint-disable-line react-hooks/exhaustive-deps
+    [actions, session.base], // eslint-disable-line react-hooks/exhaustive-deps
   );
+  const versions = session.traces.map((trace) => `${trace.version}/${offsets[trace.id] ?? 0}`);
+  useMemo(() => feed.keep(versions), [feed, versions.join()]); // eslint-disable-line react-hooks/exhaustive-deps
   const built = useMemo(
     () => buildRows(session, { folded, pinned, hidden, order, offsets }, t),
     [session, folded, pinned, hidden, order, offsets, t],
@@ -326,7 +327,7 @@ export function Timeline() {
   return (
     <div className="timeline">
       <Apart />
-      <Overview key={versions} data={data} window={timeWindow} gutter={GUTTER} onChange={(w) => actions.setWindow(w)} />
+      <Overview data={data} window={timeWindow} gutter={GUTTER} onChange={(w) => actions.setWindow(w)} />
       <div className="canvas-box" ref={box}>
         <canvas
           ref={canvas}

@@ -34,6 +34,27 @@ export function wider(window: TimeWindow): TimeWindow {
   return { begin: window.begin - more, end: window.end + more };
 }
 
+type NamesOfTrace = readonly [trace: number, names: readonly number[]];
+
+/** Numbers of names for several requests, each short enough for an address. */
+export function parted(ids: readonly NamesOfTrace[], most = 800): NamesOfTrace[][] {
+  const parts: NamesOfTrace[][] = [];
+  let room = 0;
+  for (const [trace, names] of ids) {
+    for (let from = 0; from < names.length;) {
+      if (room === 0) {
+        parts.push([]);
+        room = most;
+      }
+      const some = names.slice(from, from + room);
+      parts.at(-1)!.push([trace, some]);
+      from += some.length;
+      room -= some.length;
+    }
+  }
+  return parts;
+}
+
 const key = (trace: number, track: number) => `${trace}:${track}`;
 
 export class Feed {
@@ -43,12 +64,26 @@ export class Feed {
   private names = new Map<number, Map<number, string>>();
   private wanted: { wishes: Wish[]; window: TimeWindow; width: number } | null = null;
   private busy = false;
+  private versions: readonly string[] = [];
 
   constructor(
     private changed: () => void,
     private failed: (error: Error) => void,
     private computed: Computed,
   ) {}
+
+  /** `versions`, by trace: what was fetched of others than these is forgotten. */
+  keep(versions: readonly string[]) {
+    this.versions.forEach((before, trace) => {
+      if (versions[trace] === before) return;
+      for (const data of [this.tracks, this.counters]) {
+        for (const name of data.keys()) if (name.startsWith(`${trace}:`)) data.delete(name);
+      }
+      this.hues.delete(trace);
+      this.names.delete(trace);
+    });
+    this.versions = versions;
+  }
 
   track(trace: number, track: number): TrackData | undefined {
     return this.tracks.get(key(trace, track));
@@ -170,13 +205,12 @@ export class Feed {
         unknown.get(lane.trace)!.add(id);
       }
     }
-    for (const [trace, ids] of unknown) {
-      const list = [...ids];
-      for (let i = 0; i < list.length; i += 800) {
-        const part = list.slice(i, i + 800);
-        const texts = await api.names(trace, part);
+    for (const part of parted([...unknown].map(([trace, ids]) => [trace, [...ids]] as const))) {
+      const texts = await api.names(part);
+      let at = 0;
+      for (const [trace, ids] of part) {
         if (!this.names.has(trace)) this.names.set(trace, new Map());
-        part.forEach((id, at) => this.names.get(trace)!.set(id, texts[at] ?? ""));
+        for (const id of ids) this.names.get(trace)!.set(id, texts[at++] ?? "");
       }
     }
     if (unknown.size > 0) this.changed();
