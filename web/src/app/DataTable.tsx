@@ -1,9 +1,9 @@
 import { useMemo, useState } from "react";
 
 import { api } from "../api/client";
-import type { Cell, ColumnMessage, TableMessage } from "../api/messages";
+import type { Cell, ResultColumnMessage, TableMessage } from "../api/messages";
 import { formatCount } from "../base/format";
-import { type CellKind, isQuiet, kindOf, labelOf } from "./cells";
+import { type CellKind, type Column, barOf, isQuiet, kindOf, labelOf } from "./cells";
 import { useApp, useAppState } from "./context";
 import { type Answer, Failure } from "./Failure";
 import { equals, keeps, parseFilter } from "./filter";
@@ -26,8 +26,8 @@ interface Properties {
   /** What a row leads to, where that is not its slice or moment. */
   onRow?: (row: Row) => void;
   selected?: number;
-  /** What columns mean, by name, and their units. */
-  about?: readonly { name: string; meaning: string; unit: string }[];
+  /** What the result declares of its columns: how cells are written, what leads where, what has a bar. */
+  about?: readonly ResultColumnMessage[];
 }
 
 /** The part of the address that a table keeps: a filter, a group, hidden columns, an order. */
@@ -44,15 +44,21 @@ export function DataTable(properties: Properties) {
   const sortText = useKept("s", name) ?? "";
   const hiddenText = useKept("c", name);
   const table = answer.data;
-  const columns = useMemo(() => table?.columns ?? [], [table]);
+  const columns = useMemo((): Column[] => {
+    const declared = new Map(about?.map((column) => [column.name, column]));
+    return table?.columns.map((column) => ({ ...declared.get(column.name), ...column })) ?? [];
+  }, [table, about]);
   const names = useMemo(() => columns.map((column) => column.name), [columns]);
   const offset = useAppState((s) => s.offsets[trace] ?? 0);
   const zero = BigInt(session.base) + BigInt(Math.round(actions.data().begin - offset));
   const filter = useMemo(() => parseFilter(columns, filterText, zero), [columns, filterText, zero]);
   const by = names.indexOf(groupText);
   const hidden = useMemo(
-    () => new Set(hiddenText !== undefined ? hiddenText.split(",") : plain ? [] : names.filter(isQuiet)),
-    [hiddenText, names, plain],
+    () =>
+      new Set(
+        hiddenText !== undefined ? hiddenText.split(",") : plain ? [] : columns.filter(isQuiet).map(({ name }) => name),
+      ),
+    [hiddenText, columns, plain],
   );
   const sort = useMemo((): Sort | null => {
     const column = names.indexOf(sortText.replace(/^-/, ""));
@@ -88,13 +94,7 @@ export function DataTable(properties: Properties) {
     [by, grouped.data, left, sums, first],
   );
   const rows = by < 0 ? (pages.rows ?? left) : groups;
-  const titles = useMemo(
-    () =>
-      new Map(
-        about?.map(({ name: column, meaning, unit }) => [column, `${column}: ${meaning}${unit && ` (${unit})`}`]),
-      ),
-    [about],
-  );
+  const held = table?.rows;
   const shown = useMemo(
     () =>
       by < 0
@@ -103,7 +103,7 @@ export function DataTable(properties: Properties) {
               c,
               hidden.has(c.name) ? "hidden" : kinds[i]!,
               plain ? c.name : labelOf(language, c.name),
-              titles.get(c.name),
+              barOf(c, i, held ?? []),
             ),
           )
         : [
@@ -113,7 +113,7 @@ export function DataTable(properties: Properties) {
               sums[i] ? [{ name: labelOf(language, c.name), title: c.name, kind: kinds[i]! }] : [],
             ),
           ],
-    [by, columns, names, hidden, kinds, sums, plain, titles, language, t],
+    [by, columns, names, hidden, kinds, sums, plain, held, language, t],
   );
   const lead = (row: Row) => {
     // A group leads to its rows.
@@ -196,10 +196,12 @@ export function DataTable(properties: Properties) {
   );
 }
 
-function columnOf(column: ColumnMessage, kind: CellKind, name: string, title = column.name): GridColumn {
+function columnOf(column: Column, kind: CellKind, name: string, bar: number): GridColumn {
+  const { meaning, unit } = column;
+  const title = [meaning ? `${column.name}: ${meaning}` : column.name, unit && `(${unit})`].filter(Boolean).join(" ");
   const wide = /^(name|advice|value|path|message|module|sql)$/.test(column.name);
   const width = kind === "moment" ? 150 : kind !== "text" ? undefined : wide ? 320 : column.type === "text" ? 130 : 84;
-  return { name, title, kind, ...(width === undefined ? {} : { width }) };
+  return { name, title, kind, ...(width === undefined ? {} : { width }), ...(bar > 0 ? { bar } : {}) };
 }
 
 /** Which columns are shown, by name and label. */

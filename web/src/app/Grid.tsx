@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 
 import { type CellKind, cellText } from "./cells";
 import type { Sort } from "./pages";
@@ -9,6 +9,8 @@ export interface GridColumn {
   kind: CellKind;
   width?: number;
   title?: string;
+  /** The value of a bar as wide as the cell. */
+  bar?: number;
 }
 
 /** Rows that come when they are seen, in an order that somebody else makes. */
@@ -176,12 +178,14 @@ export function Grid(properties: Properties) {
                 {shown.map((column) => {
                   const cell = row?.[column.at] ?? null;
                   const text = row ? cellText(column.kind, cell, zero) : "…";
+                  const part = column.bar && typeof cell === "number" ? Math.min(100, (100 * cell) / column.bar) : 0;
                   return (
                     <span
                       key={column.at}
                       role="gridcell"
                       title={column.kind === "moment" ? String(cell ?? "") : text}
-                      className={isLeft(column.kind) ? "" : "right"}
+                      className={`${isLeft(column.kind) ? "" : "right"}${part > 0 ? " part" : ""}`}
+                      style={part > 0 ? ({ "--part": `${part}%` } as CSSProperties) : undefined}
                     >
                       {text}
                     </span>

@@ -1,36 +1,22 @@
 // @vitest-environment happy-dom
-import { QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { cleanup, fireEvent, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
-import type { SessionMessage } from "../api/messages";
-import { translator } from "../i18n";
-import { themes } from "../theme/themes";
-import { Actions } from "./actions";
-import { AppContext } from "./context";
 import { DataTable, tableOf } from "./DataTable";
-import { Store, startPlace, startState } from "./state";
-import { newQueryClient, useTable } from "./useTable";
+import type { Store } from "./state";
+import { sessionOf, show as showIn, storeOf } from "./testing";
+import { useTable } from "./useTable";
 
-const session = { base: "0", traces: [] } as unknown as SessionMessage;
 let store: Store;
 beforeEach(() => {
-  store = new Store({ ...startState({ ...startPlace, detail: {} }), session });
+  store = storeOf(sessionOf([]));
 });
 afterEach(() => {
   cleanup();
   vi.unstubAllGlobals();
 });
-
-function show(children: ReactNode) {
-  const app = { store, actions: new Actions(store), t: translator("en"), theme: themes.light };
-  return render(
-    <QueryClientProvider client={newQueryClient()}>
-      <AppContext.Provider value={app}>{children}</AppContext.Provider>
-    </QueryClientProvider>,
-  );
-}
+const show = (children: ReactNode) => showIn(store, children);
 
 const answer = tableOf(
   ["name:text", "dur:integer", "size_bytes:integer"],
@@ -106,4 +92,54 @@ it("ends the statement in the server when nobody waits any more", async () => {
   unmount();
   await waitFor(() => expect(fetched).toHaveBeenCalledTimes(2));
   expect(String(fetched.mock.calls[1]![0])).toContain("/api/cancel?id=");
+});
+
+it("writes the columns of a declared result by their units and roles", () => {
+  const about = [
+    { name: "device_id", type: "integer", unit: "", role: "key", better: "", space: "device", meaning: "number" },
+    { name: "alloc_ns", type: "integer", unit: "ns", role: "label", better: "", space: "", meaning: "allocation" },
+    { name: "wait_ns", type: "integer", unit: "ns", role: "measure", better: "less", space: "", meaning: "waited" },
+    { name: "ratio_percent", type: "real", unit: "%", role: "measure", better: "", space: "", meaning: "share" },
+    {
+      name: "doing_slice_id",
+      type: "integer",
+      unit: "",
+      role: "key",
+      better: "",
+      space: "slice",
+      meaning: "its slice",
+    },
+  ];
+  const declared = tableOf(
+    about.map(({ name, type }) => `${name}:${type}`),
+    [
+      [12345, 2_000_000, 500, 25, 7],
+      [1, 3_000_000, 1000, 50, 8],
+    ],
+  );
+  show(<DataTable name="t" answer={declared} trace={0} about={about} />);
+  // Moments are no durations, numbers of devices have no blanks, the number of the slice is not shown.
+  expect(cells()).toEqual([
+    ["12345", "2.000000 ms", "500 ns", "25.00 %"],
+    ["1", "3.000000 ms", "1.000 µs", "50.00 %"],
+  ]);
+  const parts = [...document.querySelectorAll<HTMLElement>(".grid-row span.part")].map((cell) =>
+    cell.style.getPropertyValue("--part"),
+  );
+  expect(parts).toEqual(["50%", "25%", "100%", "50%"]);
+  expect(screen.getByRole("button", { name: "wait" }).title).toBe("wait_ns: waited (ns)");
+  filter("alloc>2.5ms");
+  expect(cells()).toHaveLength(1);
+});
+
+it("leads from a row of a declared result to its slice", () => {
+  const about = [
+    { name: "doing_slice_id", type: "integer", unit: "", role: "key", better: "", space: "slice", meaning: "" },
+  ];
+  const { actions } = show(
+    <DataTable name="t" answer={tableOf(["doing_slice_id:integer", "x:text"], [[7, "a"]])} trace={2} about={about} />,
+  );
+  const select = vi.spyOn(actions, "select").mockResolvedValue();
+  fireEvent.click(document.querySelector(".grid-row")!);
+  expect(select).toHaveBeenCalledWith(2, 7, true);
 });

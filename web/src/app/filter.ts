@@ -4,7 +4,7 @@
  * the table shows. What is not understood is named, not left out in silence. */
 import type { Cell, ColumnMessage } from "../api/messages";
 import type { TextKey } from "../i18n";
-import { type CellKind, kindOf } from "./cells";
+import { type CellKind, type Column, kindOf } from "./cells";
 
 type Operator = ">" | "<" | ">=" | "<=" | "=" | "!=";
 
@@ -30,6 +30,7 @@ const UNITS: Partial<Record<CellKind, Record<string, number>>> = {
   bytes: BYTES,
   share: { "%": 0.01 },
   real: { "%": 1 },
+  percent: { "%": 1 },
 };
 
 /** "dur > 1 ms" is one word. */
@@ -50,11 +51,13 @@ function columnNamed(columns: readonly ColumnMessage[], wanted: string): number 
   const low = wanted.toLowerCase();
   const exact = columns.findIndex((column) => column.name.toLowerCase() === low);
   // As the table heads it: without the unit.
-  return exact >= 0 ? exact : columns.findIndex((c) => c.name.toLowerCase().replace(/_(ns|bytes)$/, "") === low);
+  return exact >= 0
+    ? exact
+    : columns.findIndex((c) => c.name.toLowerCase().replace(/_(ns|bytes|percent)$/, "") === low);
 }
 
 /** `zero`: what moments with a unit are counted from. */
-function valueOf(column: ColumnMessage, text: string, zero: bigint): number | bigint | boolean | string | null {
+function valueOf(column: Column, text: string, zero: bigint): number | bigint | boolean | string | null {
   if (column.type === "text" || text === '""') return unquoted(text);
   if (column.type === "boolean") return /^(true|false)$/i.test(text) ? text.toLowerCase() === "true" : null;
   const match = /^(-?\d*\.?\d+(?:e[+-]?\d+)?)([a-zµ%]*)$/i.exec(unquoted(text));
@@ -67,7 +70,7 @@ function valueOf(column: ColumnMessage, text: string, zero: bigint): number | bi
   return kind === "moment" ? zero + BigInt(Math.round(Number(match[1]) * size)) : Number(match[1]) * size;
 }
 
-export function parseFilter(columns: readonly ColumnMessage[], text: string, zero = 0n): Filter {
+export function parseFilter(columns: readonly Column[], text: string, zero = 0n): Filter {
   const filter: Filter = { tests: [], problems: [] };
   for (const word of wordsOf(text)) {
     const bare = word.includes('"');

@@ -1,8 +1,9 @@
 /** From a row of any table to the timeline, by its slice_id, or its ts. */
-import type { Cell, ColumnMessage, SessionMessage, TraceMessage } from "../api/messages";
+import type { Cell, SessionMessage, TraceMessage } from "../api/messages";
 import { api } from "../api/client";
 import { sliceIdOfMark } from "../api/marks";
 import type { Actions } from "./actions";
+import { type Column, kindOf } from "./cells";
 import type { Store } from "./state";
 import { isReady } from "./traces";
 
@@ -19,7 +20,7 @@ export interface Target {
  * where only one has that.
  */
 export function targetOf(
-  columns: readonly ColumnMessage[],
+  columns: readonly Column[],
   row: readonly Cell[],
   trace: number,
   session: SessionMessage,
@@ -34,11 +35,13 @@ export function targetOf(
   const ready = session.traces.filter(isReady);
   const owner = trace >= 0 ? trace : ready.length === 1 ? ready[0]!.id : ownerOf(cell("trace"), cell("rank"), ready);
   if (owner === undefined) return null;
-  const slice = cell("slice_id", "owner_slice_id", "launch_slice_id");
+  const declared = (is: (column: Column) => boolean) =>
+    columns.filter((column) => column.role !== undefined && is(column)).map(({ name }) => name);
+  const slice = cell("slice_id", "owner_slice_id", "launch_slice_id", ...declared(({ space }) => space === "slice"));
   if (typeof slice === "number" && slice >= 0) return { trace: owner, slice };
   const mark = cell("mark_id");
   if (typeof mark === "number") return { trace: owner, slice: sliceIdOfMark(mark) };
-  const ts = cell("ts", "start_ns", "alloc_ts", "ts_ns");
+  const ts = cell("ts", "start_ns", "alloc_ts", "ts_ns", ...declared((column) => kindOf(column) === "moment"));
   if (ts === null || !/^\d+$/.test(String(ts))) return null;
   return { trace: owner, ts: Number(BigInt(String(ts)) - BigInt(session.base)) + api.offsetOf(owner) };
 }
