@@ -36,14 +36,14 @@ it("opens what is typed, and says what it did not read", async () => {
     await page.getByText("Nothing to show").waitFor();
     const events = [{ ph: "X", name: "typed", pid: 1, tid: 2, ts: 1, dur: 5 }];
     writeFileSync(join(folder, "trace.json"), JSON.stringify({ traceEvents: events }));
-    await page.getByLabel("Path of a trace file or folder").fill(`${folder}/tr`);
+    await page.getByRole("textbox", { name: "Path of a trace file or folder" }).fill(`${folder}/tr`);
     await page.getByTestId("entries").getByText("trace.json").waitFor();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByTestId("timeline").waitFor();
     await page.keyboard.press("o");
     await page.getByRole("dialog").waitFor();
-    await page.getByLabel("Path of a trace file or folder").fill("/etc");
+    await page.getByRole("textbox", { name: "Path of a trace file or folder" }).fill("/etc");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
     expect(await page.getByRole("alert").innerText()).toContain("outside");
