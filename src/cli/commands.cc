@@ -5,6 +5,7 @@ namespace sonde::cli {
 // One line a command: here its maker, below its place in the list.
 Command RunCommand();
 Command AnalyseCommand();
+Command ClusterCommand();
 Command DoctorCommand();
 Command ProbeCommand();
 Command QueryCommand();
@@ -12,7 +13,7 @@ Command ViewCommand();
 
 std::vector<Command> AllCommands() {
   return {
-      RunCommand(),   AnalyseCommand(), DoctorCommand(),
+      RunCommand(),   AnalyseCommand(), ClusterCommand(), DoctorCommand(),
       ProbeCommand(), QueryCommand(),   ViewCommand(),
   };
 }

@@ -1,0 +1,97 @@
+#include "cli/cluster_options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "cluster/frame/mode.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+
+std::string ListOfModes() {
+  std::string text = "Analysis:";
+  for (const cluster::Mode* mode : cluster::Modes()) {
+    text += Concat("\n", mode->name, ": ", mode->summary);
+  }
+  return text;
+}
+
+std::vector<std::string> ModeNames() {
+  std::vector<std::string> names;
+  for (const cluster::Mode* mode : cluster::Modes()) names.emplace_back(mode->name);
+  return names;
+}
+
+// Options that some modes know.
+void AddModeOptions(CLI::App& app, ClusterOptions& options) {
+  const auto note = [&options](CLI::Option* option) {
+    const std::string name = option->get_name();
+    option->each([&options, name](const std::string&) { options.given.push_back(name); });
+  };
+  note(app.add_option("--top_num", options.top_num,
+                      "How many rows of the longest (hccl_sum 15, slow_link 15, "
+                      "communication_bottleneck 10, free_analysis 10)"));
+  app.add_flag_function(
+      "--exclude_op_name",
+      [&options](int64_t) {
+        options.exclude_op_name = true;
+        options.given.emplace_back("--exclude_op_name");
+      },
+      "Leave the table by name out (compute_op_sum)");
+  note(app.add_option("--rank_id", options.rank_id,
+                      "Rank whose operations are looked at (communication_bottleneck)"));
+  note(app.add_option("--bp", options.base_path,
+                      "Folder of the base run (cluster_time_compare_summary)"));
+}
+
+}  // namespace
+
+void AddClusterOptions(CLI::App& app, ClusterOptions& options) {
+  app.add_option("-d,--profiling_path,PATH", options.path,
+                 "Folder with what was recorded of all ranks")
+      ->required();
+  app.add_option("-m,--mode", options.mode, ListOfModes())
+      ->check(CLI::IsMember(ModeNames()))
+      ->option_text("MODE (default: all)");
+  app.add_option("-o,--output_path", options.output,
+                 "Results go to DIR/cluster_analysis_output (default: the folder of -d)");
+  app.add_option("--export_type", options.export_type,
+                 "Form of the results (default db; of the modes all, communication_time and "
+                 "communication_matrix that of the input). notebook is an HTML report with charts")
+      ->check(CLI::IsMember({"db", "text", "excel", "notebook"}));
+  app.add_option("--rank_list", options.rank_list, "Ranks that count, as 0,1,2 (default: all)");
+  app.add_option("--step_id", options.step_id, "Step that counts (default: all)");
+  app.add_option("--parallel_mode", options.parallel_mode,
+                 "Accepted; ranks are always read beside each other")
+      ->check(CLI::IsMember({"concurrent"}));
+  app.add_flag("--force", options.force, "Accepted; owners and sizes of files are not checked");
+  app.add_flag("--agent", options.agent, "Print one line of JSON, for programs");
+  AddModeOptions(app, options);
+}
+
+Result<std::vector<int32_t>> ParseRankList(const std::string& text) {
+  std::vector<int32_t> ranks;
+  if (text == "all") return ranks;
+  for (const std::string_view part : base::Split(text, ',')) {
+    const auto rank = base::ParseInt64(base::Trim(part));
+    if (!rank || *rank < 0 || *rank > INT32_MAX) {
+      return base::InvalidArgumentError(
+          Concat("--rank_list is 'all' or numbers like 0,1,2, not '", text, "'"));
+    }
+    ranks.push_back(static_cast<int32_t>(*rank));
+  }
+  return ranks;
+}
+
+std::string ClusterPath(const std::string& text) {
+  std::string path = text.starts_with('=') ? text.substr(1) : text;
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && (path == "~" || path.starts_with("~/"))) path = home + path.substr(1);
+  return path;
+}
+
+}  // namespace sonde::cli

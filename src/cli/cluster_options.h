@@ -1,0 +1,42 @@
+// Options of `sonde cluster`, under the names of the tool that it stands in for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
+class App;
+}
+
+namespace sonde::cli {
+
+struct ClusterOptions {
+  std::string path;
+  std::string mode = "all";
+  std::string output;
+  std::string export_type;  // "": the mode's own
+  std::string parallel_mode = "concurrent";
+  std::string rank_list = "all";
+  int64_t step_id = -1;
+  bool force = false;  // accepted: owners and sizes of files are not looked at
+  bool agent = false;
+  // Of some modes.
+  std::string top_num;
+  bool exclude_op_name = false;
+  int64_t rank_id = 0;
+  std::string base_path;
+  std::vector<std::string> given;  // those of some modes that were given
+};
+
+void AddClusterOptions(CLI::App& app, ClusterOptions& options);
+
+// "all" is the empty list.
+Result<std::vector<int32_t>> ParseRankList(const std::string& text);
+
+// Without the "=" that the other tool lets stand before a path, "~" resolved.
+std::string ClusterPath(const std::string& text);
+
+}  // namespace sonde::cli

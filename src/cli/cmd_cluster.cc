@@ -1,0 +1,171 @@
+// `sonde cluster`: analyses over all ranks of a folder.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "base/files.h"
+#include "base/host/json_writer.h"
+#include "base/host/parallel.h"
+#include "base/strings.h"
+#include "cli/cluster_options.h"
+#include "cli/command.h"
+#include "cli/job_notices.h"
+#include "cluster/frame/run.h"
+#include "cluster/output/write.h"
+#include "job/job.h"
+
+namespace sonde::cli {
+namespace {
+
+using base::Concat;
+
+struct Done {
+  cluster::RunResult result;
+  cluster::Written written;
+  std::vector<std::string> failures;
+};
+
+std::string Sentences(const cluster::Outcome& outcome, std::string_view between) {
+  std::vector<std::string> lines;
+  for (const recipes::Finding& finding : outcome.findings) {
+    lines.push_back(recipes::TextOf(finding, recipes::Language::kEnglish));
+  }
+  return base::Join(lines, between);
+}
+
+void PrintAgentLine(const Result<Done>& done) {
+  base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);
+  const bool is_whole = done.ok() && done->failures.empty();
+  json.BeginObject();
+  json.Key("status");
+  json.String(is_whole ? "success" : "error");
+  json.Key("code");
+  json.Int(is_whole ? 0 : 1);
+  json.Key("message");
+  json.BeginObject();
+  if (done.ok() && !done->written.db.empty()) {
+    json.Key("db_path");
+    json.String(done->written.db);
+    json.Key("tables");
+    json.BeginArray();
+    for (const std::string& table : done->written.tables) json.String(table);
+    json.EndArray();
+  } else if (done.ok()) {
+    json.Key("csv_path");
+    json.BeginArray();
+    for (const std::string& file : done->written.files) json.String(file);
+    json.EndArray();
+  }
+  if (!is_whole) {
+    json.Key("err");
+    json.String(done.ok() ? base::Join(done->failures, "; ")
+                          : std::string(done.status().message()));
+  }
+  json.EndObject();
+  if (done.ok()) {
+    json.Key("suggestion");
+    json.String(Sentences(done->result.outcome, " "));
+  }
+  json.EndObject();
+  std::fprintf(stdout, "%s\n", json.Take().c_str());
+}
+
+void PrintResult(const Done& done) {
+  const std::string sentences = Sentences(done.result.outcome, "\n");
+  if (!sentences.empty()) std::fprintf(stdout, "%s\n", sentences.c_str());
+  if (!done.written.tables.empty()) {
+    std::fprintf(stdout, "%s: %s\n", done.written.db.c_str(),
+                 base::Join(done.written.tables, ", ").c_str());
+  }
+  for (const std::string& file : done.written.files) std::fprintf(stdout, "%s\n", file.c_str());
+}
+
+void SayOptionsWithoutEffect(const cluster::Mode& mode, const ClusterOptions& options) {
+  for (const std::string& name : options.given) {
+    if (std::find(mode.flags.begin(), mode.flags.end(), name) != mode.flags.end()) continue;
+    PrintNotice(Concat(name, " has no effect on the mode ", mode.name));
+  }
+}
+
+// A number, or -1 for the mode's own where it is none that can be.
+int64_t TopNumber(const std::string& text) {
+  if (text.empty()) return -1;
+  const auto number = base::ParseInt64(text);
+  if (number && *number > 0) return *number;
+  PrintNotice(Concat("--top_num is a number above 0, not '", text, "': the default is taken"));
+  return -1;
+}
+
+cluster::ModeOptions ModeOptionsOf(const ClusterOptions& options, const std::string& folder) {
+  return {.step_id = options.step_id,
+          .top_num = TopNumber(options.top_num),
+          .exclude_op_name = options.exclude_op_name,
+          .rank_id = options.rank_id,
+          .base_path = ClusterPath(options.base_path),
+          .result_folder = folder,
+          .profiling_path = ClusterPath(options.path)};
+}
+
+Result<Done> Analyse(const ClusterOptions& options) {
+  const cluster::Mode& mode = *cluster::FindMode(options.mode);
+  SONDE_ASSIGN_OR_RETURN(const auto wanted, ParseRankList(options.rank_list));
+  const std::string path = ClusterPath(options.path);
+  if (!base::IsDirectory(path)) {
+    return base::NotFoundError(Concat("'", path, "' is no folder"));
+  }
+  const std::string output = options.output.empty() ? path : ClusterPath(options.output);
+  const std::string folder = base::JoinPath(output, "cluster_analysis_output");
+  SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(folder).Annotate(
+      "results cannot be written, name another folder with -o"));
+  SayOptionsWithoutEffect(mode, options);
+  SONDE_ASSIGN_OR_RETURN(
+      const job::Job found,
+      job::FindWholeJob({path}, {.max_depth = cluster::kFolderDepth, .allow = {}}));
+  SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, cluster::ChooseRanks(found, wanted));
+  for (const std::string& notice : choice.notices) PrintNotice(notice);
+  Done done;
+  SONDE_ASSIGN_OR_RETURN(done.result,
+                         cluster::Run(mode, choice.ranks, ModeOptionsOf(options, folder),
+                                      {.threads = base::AvailableThreads(),
+                                       .notify = PrintNotice,
+                                       .shows_progress = !options.agent}));
+  for (const std::string& notice : done.result.outcome.notices) PrintNotice(notice);
+  done.failures = job::SayFailures(done.result.failures);
+  const cluster::Form form = cluster::FormOf(options.export_type, done.result.outcome);
+  SONDE_ASSIGN_OR_RETURN(done.written, cluster::Write(mode, done.result.outcome, form, folder));
+  return done;
+}
+
+Result<int> Cluster(const ClusterOptions& options) {
+  const Result<Done> done = Analyse(options);
+  if (options.agent) {
+    PrintAgentLine(done);
+    return done.ok() && done->failures.empty() ? kExitOk : kExitFailure;
+  }
+  if (!done.ok()) return done.status();
+  PrintResult(*done);
+  for (const std::string& line : done->failures) {
+    PrintError(Concat(line, "; the results are without it"));
+  }
+  return done->failures.empty() ? kExitOk : kExitFailure;
+}
+
+CommandAction Declare(CLI::App& app) {
+  auto options = std::make_shared<ClusterOptions>();
+  AddClusterOptions(app, *options);
+  return [options](const Context&) -> Result<int> { return Cluster(*options); };
+}
+
+}  // namespace
+
+Command ClusterCommand() {
+  return {.name = "cluster",
+          .summary = "Compare all ranks of a job: time, communication, slow ranks and links",
+          .example =
+              "sonde cluster -d ./profile\n"
+              "sonde cluster -m hccl_sum -d ./profile -o ./out --export_type notebook",
+          .declare = &Declare};
+}
+
+}  // namespace sonde::cli

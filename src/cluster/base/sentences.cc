@@ -1,0 +1,136 @@
+// What the base modes have to say: slow ranks, slow links, who waits, and where the time goes.
+#include <algorithm>
+#include <set>
+
+#include "base/strings.h"
+#include "cluster/base/base.h"
+#include "cluster/frame/say.h"
+#include "recipes/finding/slow_rank.h"
+
+namespace sonde::cluster {
+namespace {
+
+using base::Concat;
+
+int64_t StageNumber(const std::vector<std::vector<int32_t>>& stages, int32_t rank) {
+  for (size_t i = 0; i < stages.size(); ++i) {
+    if (std::binary_search(stages[i].begin(), stages[i].end(), rank)) {
+      return static_cast<int64_t>(i);
+    }
+  }
+  return -1;
+}
+
+// The mean step of each rank.
+std::vector<recipes::RankWork> WorkOfRanks(Ranks ranks, const std::vector<KnownGroup>& groups) {
+  const auto stages = StagesOf(groups);
+  std::vector<recipes::RankWork> works;
+  for (const RankPart& rank : ranks) {
+    const auto& steps = rank.part.Rows<DeliveredStep>();
+    if (steps.empty()) continue;
+    double computing_us = 0;
+    double exposed_us = 0;
+    for (const DeliveredStep& step : steps) {
+      computing_us += step.us[kComputing];
+      exposed_us += step.us[kWithoutReceive];
+    }
+    const auto count = static_cast<double>(steps.size());
+    works.push_back({.stage = StageNumber(stages, rank.rank),
+                     .rank = rank.rank,
+                     .computing_ns = static_cast<int64_t>(1e3 * computing_us / count),
+                     .exposed_ns = static_cast<int64_t>(1e3 * exposed_us / count)});
+  }
+  return works;
+}
+
+}  // namespace
+
+void SaySteps(Ranks ranks, const std::vector<KnownGroup>& groups, Outcome& outcome) {
+  double computing = 0;
+  double exposed = 0;
+  double free = 0;
+  size_t with_steps = 0;
+  std::set<std::string> steps;
+  for (const RankPart& rank : ranks) {
+    with_steps += rank.part.Rows<DeliveredStep>().empty() ? 0 : 1;
+    for (const DeliveredStep& step : rank.part.Rows<DeliveredStep>()) {
+      steps.insert(step.step);
+      computing += step.us[kComputing];
+      exposed += step.us[kNotOverlapped];
+      free += step.us[kFree];
+    }
+  }
+  if (with_steps == 0) return;
+  const auto slow = recipes::SlowRanks(WorkOfRanks(ranks, groups));
+  outcome.findings.insert(outcome.findings.end(), slow.begin(), slow.end());
+  if (slow.empty() && with_steps > 1) Say(outcome, "cluster.no_slow_rank", {}, kClusterStep);
+  const double all = computing + exposed + free;
+  Say(outcome, "cluster.steps",
+      {std::to_string(with_steps), std::to_string(steps.size()), Percent(computing, all),
+       Percent(exposed, all), Percent(free, all)},
+      kClusterStep);
+}
+
+void SayWaits(Ranks ranks, Outcome& outcome) {
+  double most = 0;
+  int32_t waiting = -1;
+  for (const RankPart& rank : ranks) {
+    double wait_ms = 0;
+    double all_ms = 0;
+    for (const DeliveredTime& time : rank.part.Rows<DeliveredTime>()) {
+      wait_ms += time.wait_ms;
+      all_ms += time.elapse_ms;
+    }
+    const double share = all_ms > 0 ? wait_ms / all_ms : 0;
+    if (share <= most) continue;
+    most = share;
+    waiting = rank.rank;
+  }
+  if (waiting < 0) return;
+  Say(outcome, "cluster.waited", {std::to_string(waiting), Fixed(100 * most, 1)}, kClusterTime)
+      .rank = waiting;
+}
+
+// Of each kind of link that leads to another rank.
+void SayLinks(const GlobalLinks& links, Outcome& outcome) {
+  struct Sum {
+    double size_mb = 0;
+    double time_ms = 0;
+    double Bandwidth() const { return size_mb / time_ms; }
+  };
+  std::map<std::string, std::map<std::pair<int32_t, int32_t>, Sum>> transports;
+  for (const GlobalLink& link : links.links) {
+    const bool is_sum = link.op.find("total") != std::string::npos;
+    if (!is_sum || link.src == link.dst || link.time_ms <= 0) continue;
+    Sum& sum = transports[link.transport][{link.src, link.dst}];
+    sum.size_mb += link.size_mb;
+    sum.time_ms += link.time_ms;
+  }
+  for (const auto& [transport, ends] : transports) {
+    if (ends.size() < 3) continue;  // of two none is the odd one
+    std::vector<std::pair<double, std::pair<int32_t, int32_t>>> sorted;
+    for (const auto& [ranks, sum] : ends) sorted.emplace_back(sum.Bandwidth(), ranks);
+    std::sort(sorted.begin(), sorted.end());
+    const auto& [slowest, ranks] = sorted.front();
+    const double middle = sorted[sorted.size() / 2].first;
+    if (slowest > (1 - recipes::kSlowLinkShare.value) * middle) continue;
+    Say(outcome, "cluster.slow_transport",
+        {transport, std::to_string(ranks.first), std::to_string(ranks.second), Fixed(slowest, 2),
+         Fixed(middle, 2)},
+        kClusterMatrix);
+  }
+}
+
+void SayGroups(const std::vector<KnownGroup>& groups, Outcome& outcome) {
+  std::map<std::string, int> names;
+  for (const KnownGroup& group : groups) ++names[group.pg_name];
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : names) {
+    parts.push_back(Concat(std::to_string(count), " ", name.empty() ? "(?)" : name));
+  }
+  if (parts.empty()) return;
+  Say(outcome, "cluster.groups", {std::to_string(groups.size()), base::Join(parts, ", ")},
+      kGroupMap);
+}
+
+}  // namespace sonde::cluster

@@ -1,0 +1,53 @@
+#include "cluster/frame/facts.h"
+
+#include <charconv>
+
+#include "base/strings.h"
+#include "recipes/communication/naming.h"
+
+namespace sonde::cluster {
+
+using base::Concat;
+
+std::string CommunicationTypeOf(const recipes::DeviceView& view, size_t index) {
+  const recipes::CommunicationView& shown = view.communications[index];
+  if (view.data->Name(view.data->communications[index].op_type) == "n/a") return "N/A";
+  const size_t end = shown.name.find("__");
+  if (end == std::string::npos || !shown.name.starts_with("hcom_")) return shown.type;
+  return shown.name.substr(0, end + 1);
+}
+
+std::string GroupDigits(std::string_view communicator) {
+  constexpr size_t kDigits = 3;
+  std::string digits = base::ParseUint64(communicator)
+                           ? std::string(communicator)
+                           : std::to_string(recipes::GroupHash(communicator));
+  if (digits.size() < kDigits) digits.insert(0, kDigits - digits.size(), '0');
+  return digits.substr(digits.size() - kDigits);
+}
+
+bool IsComputing(const recipes::TraceData& data, const store::TaskKindRow& kind) {
+  return kind.core != store::kNone && data.Name(kind.core) != "COMMUNICATION";
+}
+
+bool IsCopy(const recipes::TraceData& data, const store::TaskKindRow& kind) {
+  return data.Name(kind.task_type) == "MEMCPY_ASYNC" || data.Name(kind.name).starts_with("Memcpy ");
+}
+
+bool IsSendOrReceive(std::string_view name) {
+  return name.find("send") != std::string_view::npos ||
+         name.find("receive") != std::string_view::npos;
+}
+
+std::string QuotedShapes(const recipes::TraceData& data, int32_t shapes) {
+  return shapes == store::kNone ? "N/A" : Concat("\"", data.Name(shapes), "\"");
+}
+
+std::string Fixed(double value, int decimals) {
+  char buffer[400];
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
+  return {buffer, end.ptr};
+}
+
+}  // namespace sonde::cluster

@@ -1,0 +1,45 @@
+// Facts of a trace that several modes take from it in one way. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "recipes/trace/device_view.h"
+
+namespace sonde::cluster {
+
+// What a rank must hold for a mode, and the switch that records it.
+inline constexpr std::string_view kWantsCommunication =
+    "communication operations (a program with several ranks, recorded with the device or, on a "
+    "CPU, with --profile-with-cpu)";
+inline constexpr std::string_view kWantsKernels =
+    "kernels (recorded with the device or, on a CPU, with --profile-with-cpu)";
+inline constexpr std::string_view kWantsApi =
+    "calls of the device's host interface (--profile-level level1; Ascend alone has them)";
+
+// "hcom_allReduce_": of the name where that is the vendor's, else of the kind; "N/A" where the
+// vendor says so. `index`: of data().communications.
+std::string CommunicationTypeOf(const recipes::DeviceView& view, size_t index);
+
+// The last three digits of the hash of a communicator, as names of operations have them. Where
+// only the hash is known it stands for the name.
+std::string GroupDigits(std::string_view communicator);
+
+// Whether tasks of this kind compute: kernels, but not those that communicate.
+bool IsComputing(const recipes::TraceData& data, const store::TaskKindRow& kind);
+
+// Whether tasks of this kind are copies of memory.
+bool IsCopy(const recipes::TraceData& data, const store::TaskKindRow& kind);
+
+// Names of operations between two ranks, as modes tell them from collectives.
+bool IsSendOrReceive(std::string_view name);
+
+// As the vendor's tables write shapes: in quotes; "N/A" where they are unknown.
+std::string QuotedShapes(const recipes::TraceData& data, int32_t shapes);
+
+// "12.3" of 12.345.
+std::string Fixed(double value, int decimals);
+
+}  // namespace sonde::cluster

@@ -1,0 +1,98 @@
+// What a cluster mode is: a look at each rank by itself (map), and one at what is kept of all
+// (reduce). modes.cc lists them; docs/how-to/add-a-cluster-mode.md tells how one is added.
+//
+//   constexpr Mode kSlowRankMode = {.name = "slow_rank", .folder = "SlowRankAnalysis",
+//                               .summary = "ranks that arrive last", .tables = kTables,
+//                               .needs = recipes::Reads<store::CommunicationOpRow>(),
+//                               .wants = "communication operations (--profile-level level0)",
+//                               .map = &Map, .reduce = &Reduce};
+//
+// Threads: map is called from several, for one rank each; reduce from one. Errors: a failed map is
+// that rank's, the others go on; a failed reduce is the mode's.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "cluster/frame/part.h"
+#include "cluster/frame/table.h"
+#include "recipes/finding/finding.h"
+#include "recipes/trace/device_view.h"
+#include "recipes/trace/needs.h"
+
+namespace sonde::cluster {
+
+// Of the command line, for modes. What a mode does not list in Mode::flags is not given to it.
+struct ModeOptions {
+  int64_t step_id = -1;          // -1: all
+  int64_t top_num = -1;          // -1: the mode's own number
+  bool exclude_op_name = false;  // compute_op_sum
+  int64_t rank_id = 0;           // communication_bottleneck
+  std::string base_path;         // --bp of cluster_time_compare_summary
+  std::string result_folder;     // where results go
+  std::string profiling_path;    // -d
+};
+
+// A moment counts where it lies in a step that was asked for, both ends included.
+struct StepWindow {
+  int64_t begin_ns = std::numeric_limits<int64_t>::min();
+  int64_t end_ns = std::numeric_limits<int64_t>::max();
+  bool Has(int64_t ts) const { return ts >= begin_ns && ts <= end_ns; }
+};
+
+struct RankInput {
+  int32_t rank = 0;
+  std::string path;                 // of the trace
+  const recipes::DeviceView& view;  // with what Mode::needs names
+  StepWindow window;                // of --step_id
+  const ModeOptions& options;
+  const recipes::TraceData& data() const { return *view.data; }
+};
+
+struct RankPart {
+  int32_t rank = 0;
+  std::string path;
+  Part part;
+};
+
+struct TextFile {
+  std::string name;
+  std::string content;
+};
+
+// What a mode has to say.
+struct Outcome {
+  std::vector<Table> tables;
+  std::vector<TextFile> texts;  // of Mode::texts
+  bool prefers_text = false;    // of those modes: the traces are texts, too
+  std::vector<recipes::Finding> findings;
+  std::vector<std::string> notices;  // a line each for who runs it
+};
+
+struct Mode {
+  std::string_view name;
+  std::string_view folder;  // of its text files
+  std::string_view summary;
+  std::span<const TableInfo* const> tables;  // all that it may write
+  recipes::Needs needs;
+  std::string_view wants;  // what a rank must hold, and the switch that records it
+  std::span<const std::string_view> flags = {};  // that it knows beside the common ones
+  // Files that stand for the tables in the text form, beside cluster_analysis.db.
+  std::span<const std::string_view> texts = {};
+  // Takes what it needs from the files of the trace, so that it need not be imported; false where
+  // they do not hold it, and `map` is called. May be null.
+  Result<bool> (*map_files)(const std::string& path, Part& part) = nullptr;
+  Status (*map)(const RankInput& rank, Part& part);
+  Status (*reduce)(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome);
+};
+
+std::span<const Mode* const> Modes();
+// Null where there is none of that name.
+const Mode* FindMode(std::string_view name);
+
+}  // namespace sonde::cluster

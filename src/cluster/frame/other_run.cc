@@ -1,0 +1,29 @@
+#include "cluster/frame/other_run.h"
+
+#include <utility>
+
+#include "base/host/parallel.h"
+#include "base/strings.h"
+#include "cluster/frame/run.h"
+#include "job/job.h"
+
+namespace sonde::cluster {
+
+Result<std::vector<RankPart>> MapFolder(const Mode& mode, const std::string& folder,
+                                        const std::vector<int32_t>& ranks,
+                                        const ModeOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(const job::Job found,
+                         job::FindWholeJob({folder}, {.max_depth = kFolderDepth, .allow = {}}));
+  SONDE_ASSIGN_OR_RETURN(const RankChoice choice, ChooseRanks(found, ranks));
+  RunOptions run;
+  run.threads = base::AvailableThreads();
+  run.notify = [](std::string_view) {};
+  SONDE_ASSIGN_OR_RETURN(MappedRanks mapped, MapRanks(mode, choice.ranks, options, run));
+  if (!mapped.failures.empty()) {
+    Status why = mapped.failures.front().why;
+    return std::move(why).Annotate(mapped.failures.front().path);
+  }
+  return std::move(mapped.parts);
+}
+
+}  // namespace sonde::cluster

@@ -1,0 +1,281 @@
+#include "cluster/frame/run.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/files.h"
+#include "base/host/parallel.h"
+#include "base/strings.h"
+#include "importers/import_rows.h"
+#include "job/for_each_trace.h"
+
+namespace sonde::cluster {
+namespace {
+
+using base::Concat;
+
+std::string Listed(const std::vector<int32_t>& ranks) {
+  constexpr size_t kMost = 10;
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < std::min(kMost, ranks.size()); ++i) {
+    texts.push_back(std::to_string(ranks[i]));
+  }
+  if (ranks.size() > kMost) texts.push_back(Concat("... (", std::to_string(ranks.size()), ")"));
+  return base::Join(texts, ",");
+}
+
+// Numbers for traces that have no rank: those that are free, from 0 on.
+void NumberOthers(const std::vector<const job::Trace*>& others, std::map<int32_t, job::Trace>& by,
+                  std::vector<std::string>& notices) {
+  int32_t next = 0;
+  for (const job::Trace* trace : others) {
+    while (by.contains(next)) ++next;
+    by.emplace(next, *trace);
+    notices.push_back(
+        Concat(trace->source.path, ": has no rank, and counts as rank ", std::to_string(next)));
+  }
+}
+
+// "..._7.json" or "..._7.db" -> 7; -1 where the name has no number.
+int32_t NumberOfName(std::string_view name) {
+  const size_t end = name.rfind('.');
+  const size_t begin = name.rfind('_');
+  if (end == std::string_view::npos || begin == std::string_view::npos || begin > end) return -1;
+  const auto number = base::ParseInt64(name.substr(begin + 1, end - begin - 1));
+  return number && *number >= 0 && *number <= INT32_MAX ? static_cast<int32_t>(*number) : -1;
+}
+
+// As the names of an Ascend profiler's files tell it, which is how the reference numbers ranks: in
+// sets that were put together from copies what stands inside is of the original.
+int32_t RankOf(const job::Trace& trace) {
+  const std::string output = base::JoinPath(trace.source.path, "ASCEND_PROFILER_OUTPUT");
+  const std::pair<std::string, std::string_view> places[] = {{output, "ascend_pytorch_profiler_"},
+                                                             {output, "ascend_mindspore_profiler_"},
+                                                             {trace.source.path, "profiler_info_"}};
+  for (const auto& [folder, prefix] : places) {
+    const auto entries = base::ListDirectory(folder);
+    if (!entries.ok()) continue;
+    for (const base::DirectoryEntry& entry : *entries) {
+      if (!entry.name.starts_with(prefix)) continue;
+      const int32_t rank = NumberOfName(entry.name);
+      if (rank >= 0) return rank;
+    }
+  }
+  return trace.rank;
+}
+
+class Runner {
+ public:
+  Runner(const Mode& mode, const std::vector<Rank>& ranks, const ModeOptions& mode_options,
+         const RunOptions& options)
+      : mode_(mode), ranks_(ranks), mode_options_(mode_options), options_(options) {
+    needs_ = mode.needs;
+    if (mode_options.step_id >= 0) needs_.tables |= recipes::kTableBit<store::StepRow>;
+    for (size_t i = 0; i < ranks.size(); ++i) place_of_trace_[ranks[i].trace.number] = i;
+    parts_.resize(ranks.size());
+  }
+
+  MappedRanks Work() {
+    MapFiles();
+    MapTraces();
+    MappedRanks mapped;
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+      if (!parts_[i]) continue;
+      mapped.parts.push_back(
+          {ranks_[i].number, ranks_[i].trace.source.path, std::move(*parts_[i])});
+    }
+    mapped.failures = std::move(failures_);
+    return mapped;
+  }
+
+ private:
+  // Of the traces that are left.
+  void MapTraces() {
+    job::Job job;
+    FindTwins();
+    for (const auto& [place, twins] : twins_) job.traces.push_back(ranks_[place].trace);
+    if (job.traces.empty()) return;
+    std::optional<base::ProgressBar> progress;
+    if (options_.shows_progress) progress.emplace("Cluster analyzing", job.traces.size());
+    const auto opened =
+        job::OpenFiles(job, {.threads = options_.threads,
+                             .notify = options_.notify,
+                             .complain = [](std::string_view) {},  // failures are said at the end
+                             .shows_progress = options_.shows_progress});
+    if (!opened.ok()) {  // none of them
+      for (const job::Trace& trace : job.traces) Fail(trace.source.path, opened.status());
+      return;
+    }
+    job::RunOptions run;
+    run.threads = options_.threads;
+    run.progress = progress ? &*progress : nullptr;
+    const auto failures = job::RunOverTraces(
+        opened->files, needs_, run,
+        [this](const job::TraceInHand& trace, size_t /*place*/) { return MapTrace(trace); });
+    for (const auto* list : {&opened->failures, &failures}) {
+      failures_.insert(failures_.end(), list->begin(), list->end());
+    }
+    FailTwins();
+    if (progress && failures_.empty()) progress->Finish();
+  }
+
+  // What became of the first became of its copies.
+  void FailTwins() {
+    for (const auto& [place, twins] : twins_) {
+      if (parts_[place]) continue;
+      for (const size_t twin : twins) {
+        if (twin == place) continue;
+        Fail(ranks_[twin].trace.source.path,
+             base::NotFoundError(Concat("is a copy of rank ", std::to_string(ranks_[place].number),
+                                        ", which could not be read")));
+      }
+    }
+  }
+
+  // Ranks of one content, as sets have them that were put together from copies, are read once.
+  void FindTwins() {
+    std::map<std::pair<const void*, int64_t>, size_t> first;
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+      if (parts_[i] || has_failed_[i] != 0) continue;
+      const importers::TraceSource& source = ranks_[i].trace.source;
+      const auto stamp = source.importer->is_ours ? Result<int64_t>(base::NotFoundError("own"))
+                                                  : importers::StampOf(source);
+      size_t place = i;
+      if (stamp.ok()) place = first.try_emplace({source.importer, *stamp}, i).first->second;
+      twins_[place].push_back(i);
+    }
+  }
+
+  // Those of which the files say all that is needed.
+  void MapFiles() {
+    has_failed_.assign(ranks_.size(), 0);
+    if (mode_.map_files == nullptr) return;
+    base::ParallelFor(ranks_.size(), {.max_threads = options_.threads},
+                      [&](size_t begin, size_t end) {
+                        for (size_t i = begin; i < end; ++i) {
+                          Part part;
+                          const std::string& path = ranks_[i].trace.source.path;
+                          const Result<bool> mapped = mode_.map_files(path, part);
+                          if (!mapped.ok()) Fail(path, mapped.status());
+                          has_failed_[i] = !mapped.ok();
+                          if (mapped.ok() && *mapped) parts_[i] = std::move(part);
+                        }
+                      });
+  }
+
+  Status MapTrace(const job::TraceInHand& trace) {
+    const auto view = recipes::DeviceView::Make(trace.data, needs_.device_times);
+    SONDE_ASSIGN_OR_RETURN(const StepWindow window, WindowOf(trace.data));
+    for (const size_t place : twins_.at(place_of_trace_.at(trace.label.trace))) {
+      const RankInput input{.rank = ranks_[place].number,
+                            .path = ranks_[place].trace.source.path,
+                            .view = view,
+                            .window = window,
+                            .options = mode_options_};
+      Part part;
+      SONDE_RETURN_IF_ERROR(mode_.map(input, part));
+      parts_[place] = std::move(part);
+    }
+    return {};
+  }
+
+  Result<StepWindow> WindowOf(const recipes::TraceData& data) const {
+    if (mode_options_.step_id < 0) return StepWindow{};
+    for (const store::StepRow& step : data.steps) {
+      if (step.step_id != mode_options_.step_id) continue;
+      return StepWindow{step.ts, step.dur < 0 ? data.last_ns : step.ts + step.dur};
+    }
+    std::vector<int32_t> ids;
+    for (const store::StepRow& step : data.steps) ids.push_back(static_cast<int32_t>(step.step_id));
+    return base::NotFoundError(Concat("there is no step ", std::to_string(mode_options_.step_id),
+                                      " (steps: ", ids.empty() ? "none" : Listed(ids), ")"));
+  }
+
+  void Fail(const std::string& path, const Status& why) {
+    const std::scoped_lock lock(mutex_);
+    failures_.push_back({path, why});
+  }
+
+  const Mode& mode_;
+  const std::vector<Rank>& ranks_;
+  const ModeOptions& mode_options_;
+  const RunOptions& options_;
+  recipes::Needs needs_;
+  std::map<int32_t, size_t> place_of_trace_;
+  std::vector<std::optional<Part>> parts_;
+  std::vector<char> has_failed_;
+  std::map<size_t, std::vector<size_t>> twins_;  // places of ranks of one content, by the first
+  std::mutex mutex_;
+  std::vector<job::TraceFailure> failures_;
+};
+
+}  // namespace
+
+Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& wanted) {
+  RankChoice choice;
+  std::map<int32_t, job::Trace> by_rank;
+  std::vector<const job::Trace*> others;
+  for (const job::Trace& trace : job.traces) {
+    const int32_t rank = RankOf(trace);
+    if (rank < 0) {
+      others.push_back(&trace);
+      continue;
+    }
+    const auto [found, is_new] = by_rank.try_emplace(rank, trace);
+    if (is_new) continue;
+    const bool is_newer = trace.run >= found->second.run;
+    choice.notices.push_back(Concat(
+        "rank ", std::to_string(rank),
+        " is there twice: ", is_newer ? trace.source.path : found->second.source.path,
+        " is taken, ", is_newer ? found->second.source.path : trace.source.path, " is older"));
+    if (is_newer) found->second = trace;
+  }
+  NumberOthers(others, by_rank, choice.notices);
+  std::vector<int32_t> unknown;
+  for (const int32_t rank : wanted) {
+    if (!by_rank.contains(rank)) unknown.push_back(rank);
+  }
+  if (!unknown.empty()) {
+    return base::InvalidArgumentError(Concat("Invalid Rank id: [", Listed(unknown), "]."));
+  }
+  for (const auto& [number, trace] : by_rank) {
+    const bool is_wanted =
+        wanted.empty() || std::find(wanted.begin(), wanted.end(), number) != wanted.end();
+    if (is_wanted) choice.ranks.push_back({number, trace});
+  }
+  return choice;
+}
+
+Result<MappedRanks> MapRanks(const Mode& mode, const std::vector<Rank>& ranks,
+                             const ModeOptions& mode_options, const RunOptions& options) {
+  MappedRanks mapped = Runner(mode, ranks, mode_options, options).Work();
+  if (!mapped.parts.empty()) return mapped;
+  return mapped.failures.empty() ? base::NotFoundError("there is no rank")
+                                 : mapped.failures.front().why;
+}
+
+Result<RunResult> Run(const Mode& mode, const std::vector<Rank>& ranks,
+                      const ModeOptions& mode_options, const RunOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(MappedRanks mapped, MapRanks(mode, ranks, mode_options, options));
+  RunResult result;
+  result.failures = std::move(mapped.failures);
+  for (const RankPart& part : mapped.parts) {
+    if (part.part.empty()) result.without.push_back(part.rank);
+  }
+  if (result.without.size() == mapped.parts.size()) {
+    return base::NotFoundError(
+        Concat("no rank holds what '", mode.name, "' is made from: ", mode.wants));
+  }
+  std::erase_if(mapped.parts, [](const RankPart& part) { return part.part.empty(); });
+  SONDE_RETURN_IF_ERROR(mode.reduce(mapped.parts, mode_options, result.outcome));
+  if (!result.without.empty()) {
+    result.outcome.notices.push_back(
+        Concat("without rank ", Listed(result.without), ", where this is missing: ", mode.wants));
+  }
+  return result;
+}
+
+}  // namespace sonde::cluster

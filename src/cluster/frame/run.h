@@ -1,0 +1,60 @@
+// Runs a mode over the ranks of a folder: finds them, maps each, reduces what is kept.
+//
+// Ranks are the traces of the job (job/job.h). A rank that is there more than once counts with its
+// newest run, and what is left out is said. Threads: one call at a time; the work is parallel.
+// Errors: where no rank gives anything; a rank that fails is in `failures`, and the others count.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/host/progress.h"
+#include "base/status.h"
+#include "cluster/frame/mode.h"
+#include "job/failures.h"
+#include "job/job.h"
+#include "job/open.h"
+
+namespace sonde::cluster {
+
+struct Rank {
+  int32_t number = 0;
+  job::Trace trace;
+};
+
+struct RankChoice {
+  std::vector<Rank> ranks;           // by number
+  std::vector<std::string> notices;  // what was left out, and numbers that are ours
+};
+
+// `wanted`: empty is all. kInvalidArgument where one of them is not there.
+Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& wanted);
+
+struct RunOptions {
+  int threads = 1;
+  job::Say notify;
+  bool shows_progress = false;
+};
+
+// Folders below the one that is named, as deep as the reference looks.
+inline constexpr int kFolderDepth = 5;
+
+struct MappedRanks {
+  std::vector<RankPart> parts;  // empty ones among them
+  std::vector<job::TraceFailure> failures;
+};
+Result<MappedRanks> MapRanks(const Mode& mode, const std::vector<Rank>& ranks,
+                             const ModeOptions& mode_options, const RunOptions& options);
+
+struct RunResult {
+  Outcome outcome;
+  std::vector<job::TraceFailure> failures;
+  std::vector<int32_t> without;  // ranks in which there is nothing for the mode
+};
+
+Result<RunResult> Run(const Mode& mode, const std::vector<Rank>& ranks,
+                      const ModeOptions& mode_options, const RunOptions& options);
+
+}  // namespace sonde::cluster

@@ -1,0 +1,48 @@
+// The list of modes, one line each.
+#include <array>
+
+#include "cluster/frame/mode.h"
+
+namespace sonde::cluster {
+
+#define SONDE_CLUSTER_MODES(M)  \
+  M(kAll)                       \
+  M(kCommunicationTime)         \
+  M(kCommunicationMatrix)       \
+  M(kCannApiSum)                \
+  M(kClusterTimeCompareSummary) \
+  M(kClusterTimeSummary)        \
+  M(kCommunicationBottleneck)   \
+  M(kCommunicationGroupMap)     \
+  M(kCommunicationMatrixSum)    \
+  M(kCommunicationTimeSum)      \
+  M(kComputeOpSum)              \
+  M(kEpLoadBalance)             \
+  M(kFreqAnalysis)              \
+  M(kHcclSum)                   \
+  M(kMstxSum)                   \
+  M(kSlowLink)                  \
+  M(kSlowRank)
+
+#define SONDE_CLUSTER_MODE(name) extern const Mode name##Mode;
+SONDE_CLUSTER_MODES(SONDE_CLUSTER_MODE)
+#undef SONDE_CLUSTER_MODE
+
+namespace {
+
+#define SONDE_CLUSTER_MODE(name) &name##Mode,
+constexpr auto kModes = std::to_array<const Mode*>({SONDE_CLUSTER_MODES(SONDE_CLUSTER_MODE)});
+#undef SONDE_CLUSTER_MODE
+
+}  // namespace
+
+std::span<const Mode* const> Modes() { return kModes; }
+
+const Mode* FindMode(std::string_view name) {
+  for (const Mode* mode : kModes) {
+    if (mode->name == name) return mode;
+  }
+  return nullptr;
+}
+
+}  // namespace sonde::cluster

@@ -1,0 +1,243 @@
+#include "cluster/output/write.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+
+#include "base/files.h"
+#include "base/host/csv_writer.h"
+#include "base/strings.h"
+#include "base/temporaries.h"
+#include "cluster/output/report.h"
+#include "exporters/ascend_db/sqlite_file.h"
+#include "precision/output/xlsx_result.h"
+
+namespace sonde::cluster {
+namespace {
+
+using base::Concat;
+using store::ResultType;
+
+constexpr std::string_view kDatabase = "cluster_analysis.db";
+
+std::string_view SqliteType(ResultType type) {
+  if (type == ResultType::kInt || type == ResultType::kOpt) return "INTEGER";
+  return type == ResultType::kDouble ? "REAL" : "TEXT";
+}
+
+std::string Quoted(std::string_view name) {
+  return Concat("\"", base::ReplaceAll(name, "\"", "\"\""), "\"");
+}
+
+Status WriteTable(const Table& table, exporters::SqliteFile& file) {
+  const TableInfo& info = table.info();
+  std::vector<std::string> columns;
+  for (size_t i = 0; i < info.names.size(); ++i) {
+    columns.push_back(
+        Concat(Quoted(info.names[i].db), " ", SqliteType(info.result.columns[i].type)));
+  }
+  SONDE_RETURN_IF_ERROR(file.Execute(
+      Concat("CREATE TABLE ", Quoted(info.reference_name), " (", base::Join(columns, ", "), ")")));
+  SONDE_ASSIGN_OR_RETURN(auto rows,
+                         exporters::SqliteTable::Open(file, info.reference_name, table.columns()));
+  for (size_t row = 0; row < table.rows(); ++row) {
+    for (size_t column = 0; column < table.columns(); ++column) {
+      const Cell& cell = table.At(row, column);
+      if (const auto* integer = std::get_if<int64_t>(&cell)) {
+        rows.Int(*integer);
+      } else if (const auto* real = std::get_if<double>(&cell)) {
+        rows.Double(*real);
+      } else if (const auto* text = std::get_if<std::string>(&cell)) {
+        rows.Text(*text);
+      } else {
+        rows.Null();
+      }
+    }
+    rows.End();
+  }
+  return rows.Close();
+}
+
+Status FillDatabase(const Mode& mode, const Outcome& outcome, const std::string& path,
+                    Written& written) {
+  SONDE_ASSIGN_OR_RETURN(auto file, exporters::SqliteFile::Create(path));
+  for (const TableInfo* info : mode.tables) {
+    SONDE_RETURN_IF_ERROR(
+        file.Execute(Concat("DROP TABLE IF EXISTS ", Quoted(info->reference_name))));
+  }
+  for (const Table& table : outcome.tables) {
+    if (table.rows() == 0) continue;
+    SONDE_RETURN_IF_ERROR(WriteTable(table, file));
+    written.tables.emplace_back(table.info().reference_name);
+  }
+  return file.Close();
+}
+
+Status WriteDatabase(const Mode& mode, const Outcome& outcome, const std::string& folder,
+                     Written& written) {
+  written.db = base::JoinPath(folder, kDatabase);
+  const std::string temporary = base::TemporaryBeside(written.db);
+  std::string before;  // the tables of other modes
+  if (base::IsRegularFile(written.db)) {
+    SONDE_ASSIGN_OR_RETURN(before, base::ReadFile(written.db));
+  }
+  Status done = base::WriteFileAtomically(temporary, before);
+  if (done.ok()) done = FillDatabase(mode, outcome, temporary, written);
+  if (done.ok() && std::rename(temporary.c_str(), written.db.c_str()) != 0) {
+    done = base::ErrnoStatus(errno, "make", written.db);
+  }
+  if (!done.ok()) base::RemoveTree(temporary).IgnoreError();  // the failure is said
+  return done;
+}
+
+// The columns of text forms.
+struct Shown {
+  size_t column;
+  TextColumn text;
+};
+std::vector<Shown> ShownColumns(const TableInfo& info) {
+  std::vector<Shown> shown;
+  for (size_t i = 0; i < info.names.size(); ++i) {
+    if (info.names[i].text != "-") shown.push_back({i, TextHeading(info.names[i])});
+  }
+  return shown;
+}
+
+std::string FileName(const TableInfo& info) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32];
+  const size_t size = std::strftime(text, sizeof(text), "%Y%m%d%H%M%S", &utc);
+  return base::ReplaceAll(info.file, "{time}", std::string_view(text, size));
+}
+
+// A number as the reference's text files have it: a quotient of nanoseconds is a fraction.
+std::string NumberText(const Cell& cell, double divisor) {
+  if (const auto* integer = std::get_if<int64_t>(&cell)) {
+    return divisor == 1 ? std::to_string(*integer)
+                        : base::PythonDoubleText(static_cast<double>(*integer) / divisor);
+  }
+  return base::PythonDoubleText(std::get<double>(cell) / divisor);
+}
+
+std::string CellText(const Cell& cell, double divisor) {
+  if (std::holds_alternative<std::monostate>(cell)) return {};
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  return NumberText(cell, divisor);
+}
+
+Status WriteCsv(const Table& table, const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(auto file, base::AtomicFile::Create(path));
+  base::CsvWriter csv(&file);
+  const std::vector<Shown> columns = ShownColumns(table.info());
+  for (const Shown& shown : columns) csv.Text(shown.text.heading);
+  csv.EndRow();
+  for (size_t row = 0; row < table.rows(); ++row) {
+    for (const Shown& shown : columns) {
+      csv.ForeignText(CellText(table.At(row, shown.column), shown.text.divisor));
+    }
+    csv.EndRow();
+  }
+  SONDE_RETURN_IF_ERROR(csv.Finish());
+  return file.Commit();
+}
+
+// Those that this run does not make are of an earlier one.
+Status WriteTexts(const Mode& mode, const Outcome& outcome, const std::string& folder,
+                  Written& written) {
+  for (const std::string_view name : mode.texts) {
+    SONDE_RETURN_IF_ERROR(base::RemoveTree(base::JoinPath(folder, name)));
+  }
+  for (const TextFile& text : outcome.texts) {
+    written.files.push_back(base::JoinPath(folder, text.name));
+    SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(written.files.back(), text.content));
+  }
+  return {};
+}
+
+Status WriteText(const Mode& mode, const Outcome& outcome, const std::string& folder,
+                 Written& written) {
+  if (!mode.texts.empty()) return WriteTexts(mode, outcome, folder, written);
+  const std::string own = base::JoinPath(folder, mode.folder);
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(own, 0750));
+  for (const TableInfo* info : mode.tables) {
+    SONDE_RETURN_IF_ERROR(base::RemoveTree(base::JoinPath(own, Concat(info->file, ".csv"))));
+  }
+  for (const Table& table : outcome.tables) {
+    if (table.rows() == 0) continue;
+    written.files.push_back(base::JoinPath(own, Concat(FileName(table.info()), ".csv")));
+    SONDE_RETURN_IF_ERROR(WriteCsv(table, written.files.back()));
+  }
+  return {};
+}
+
+precision::XlsxSheet SheetOf(const Table& table) {
+  constexpr size_t kLongestName = 31;
+  precision::XlsxSheet sheet{.name = std::string(table.info().result.name.substr(0, kLongestName)),
+                             .rows = {{}}};
+  const std::vector<Shown> columns = ShownColumns(table.info());
+  for (const Shown& shown : columns) sheet.rows[0].push_back(shown.text.heading);
+  for (size_t row = 0; row < table.rows(); ++row) {
+    std::vector<std::string>& cells = sheet.rows.emplace_back();
+    for (const Shown& shown : columns) {
+      cells.push_back(CellText(table.At(row, shown.column), shown.text.divisor));
+    }
+  }
+  return sheet;
+}
+
+Status WriteExcel(const Mode& mode, const Outcome& outcome, const std::string& folder,
+                  Written& written) {
+  std::vector<precision::XlsxSheet> sheets;
+  for (const Table& table : outcome.tables) {
+    if (table.rows() == 0) continue;
+    if (table.rows() >= precision::kMaxSheetRows) {
+      return base::OutOfRangeError(Concat(table.info().reference_name, " has ",
+                                          std::to_string(table.rows()),
+                                          " rows, more than a sheet holds: use --export_type db"));
+    }
+    sheets.push_back(SheetOf(table));
+  }
+  const std::string own = base::JoinPath(folder, mode.folder);
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(own, 0750));
+  const std::string path = base::JoinPath(own, Concat(mode.name, ".xlsx"));
+  written.files.push_back(path);
+  return precision::WriteXlsxSheets(sheets, path);
+}
+
+}  // namespace
+
+Form FormOf(std::string_view name, const Outcome& outcome) {
+  if (name.empty() && outcome.prefers_text) return Form::kText;
+  if (name == "text") return Form::kText;
+  if (name == "excel") return Form::kExcel;
+  return name == "notebook" ? Form::kNotebook : Form::kDb;
+}
+
+Result<Written> Write(const Mode& mode, const Outcome& outcome, Form form,
+                      const std::string& folder) {
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder, 0750));
+  Written written;
+  Status done;
+  switch (form) {
+    case Form::kDb:
+      done = WriteDatabase(mode, outcome, folder, written);
+      break;
+    case Form::kExcel:
+      done = WriteExcel(mode, outcome, folder, written);
+      break;
+    case Form::kNotebook:
+      done = WriteText(mode, outcome, folder, written);
+      if (done.ok()) done = WriteReport(mode, outcome, folder, written);
+      break;
+    case Form::kText:
+      done = WriteText(mode, outcome, folder, written);
+      break;
+  }
+  if (!done.ok()) return done;
+  return written;
+}
+
+}  // namespace sonde::cluster

@@ -1,0 +1,173 @@
+#include "cluster/slow_rank/slow_rank.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/strings.h"
+#include "cluster/frame/facts.h"
+#include "cluster/frame/host_calls.h"
+#include "cluster/frame/say.h"
+
+namespace sonde::cluster {
+namespace {
+
+struct OpRow {
+  std::string group;
+  std::string name;
+  int64_t ts = 0;
+  double dur_us = 0;
+};
+
+Status Map(const RankInput& rank, Part& part) {
+  const recipes::TraceData& data = rank.data();
+  const HostCalls calls(data);
+  for (size_t i = 0; i < data.communications.size(); ++i) {
+    const recipes::CommunicationView& shown = rank.view.communications[i];
+    if (IsSendOrReceive(shown.name)) continue;
+    const store::CommunicationOpRow& op = data.communications[i];
+    calls.ForEach(op, [&](int64_t ts) {
+      if (!rank.window.Has(ts)) return;
+      part.Rows<OpRow>().push_back({shown.group_name, shown.name, op.ts,
+                                    static_cast<double>(rank.view.EndNs(op) - op.ts) / 1e3});
+    });
+  }
+  return {};
+}
+
+// Critical values of Dixon's test for 3 to 100 values, one-sided, 99.5 %.
+constexpr std::array kDixon = {
+    0.994, 0.920, 0.823, 0.744, 0.680, 0.723, 0.676, 0.638, 0.707, 0.675, 0.649, 0.672, 0.649,
+    0.629, 0.611, 0.595, 0.580, 0.568, 0.556, 0.545, 0.536, 0.526, 0.519, 0.510, 0.503, 0.496,
+    0.489, 0.484, 0.478, 0.473, 0.468, 0.463, 0.458, 0.454, 0.450, 0.446, 0.442, 0.439, 0.435,
+    0.432, 0.429, 0.425, 0.423, 0.420, 0.417, 0.414, 0.412, 0.409, 0.407, 0.405, 0.402, 0.400,
+    0.398, 0.396, 0.394, 0.392, 0.391, 0.388, 0.387, 0.385, 0.383, 0.382, 0.380, 0.379, 0.377,
+    0.376, 0.374, 0.372, 0.371, 0.370, 0.368, 0.368, 0.366, 0.365, 0.364, 0.363, 0.361, 0.360,
+    0.359, 0.358, 0.356, 0.356, 0.355, 0.353, 0.352, 0.352, 0.351, 0.350, 0.349, 0.348, 0.347,
+    0.346, 0.345, 0.344, 0.344, 0.343, 0.341, 0.341};
+constexpr size_t kLeastValues = 3;
+constexpr size_t kMostValues = 100;
+
+// How far the least of the values in ascending order lies from the others.
+double DixonRatio(const std::vector<double>& s) {
+  const size_t n = s.size();
+  const size_t low = n <= 10 ? 1 : 2;
+  const size_t high = n <= 7 ? n - 1 : n <= 13 ? n - 2 : n - 3;
+  const double span = s[high] - s[0];
+  return span == 0 ? 0 : (s[low] - s[0]) / span;
+}
+
+std::vector<size_t> ByDeviation(const std::vector<double>& values) {
+  const double mean = Mean(values);
+  const double limit = 3 * PopulationDeviation(values);
+  std::vector<size_t> slow;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < mean - limit) slow.push_back(i);
+  }
+  const auto least = std::min_element(values.begin(), values.end());
+  const auto place = static_cast<size_t>(least - values.begin());
+  const bool has_high = *std::max_element(values.begin(), values.end()) > mean + limit;
+  if (has_high && std::find(slow.begin(), slow.end(), place) == slow.end()) slow.push_back(place);
+  return slow;
+}
+
+struct OpOfRank {
+  int32_t rank = 0;
+  const OpRow* op = nullptr;
+};
+using OpsByName = std::map<std::string, std::vector<OpOfRank>>;
+
+bool IsComplete(const OpsByName& ops) {
+  return std::all_of(ops.begin(), ops.end(), [&](const auto& entry) {
+    return entry.second.size() == ops.begin()->second.size();
+  });
+}
+
+struct Found {
+  std::map<int32_t, int64_t> votes;
+  std::vector<SlowOpRow> ops;
+};
+
+void Judge(const std::string& group, const std::string& name, const std::vector<OpOfRank>& ops,
+           Found& found) {
+  std::vector<double> durations;
+  for (const OpOfRank& one : ops) durations.push_back(one.op->dur_us);
+  const std::vector<size_t> slow = SlowPlaces(durations);
+  if (slow.empty()) return;
+  SlowOpRow row{.op_name = name, .group_name = group, .ts = INT64_MAX};
+  std::vector<std::string> ranks;
+  for (const size_t place : slow) {
+    ++found.votes[ops[place].rank];
+    ranks.push_back(std::to_string(ops[place].rank));
+    row.ts = std::min(row.ts, ops[place].op->ts);
+  }
+  row.ranks = base::Join(ranks, ",");
+  Set(Describe(durations), row);
+  found.ops.push_back(std::move(row));
+}
+
+Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+  std::map<std::string, OpsByName> groups;
+  for (const RankPart& rank : ranks) {
+    for (const OpRow& op : rank.part.Rows<OpRow>()) {
+      groups[op.group][op.name].push_back({rank.rank, &op});
+    }
+  }
+  Found found;
+  for (const auto& [group, ops] : groups) {
+    if (!IsComplete(ops)) continue;
+    for (const auto& [name, list] : ops) Judge(group, name, list, found);
+  }
+  std::vector<SlowRankRow> rows;
+  for (const auto& [rank, votes] : found.votes) rows.push_back({.rank = rank, .votes = votes});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.votes > b.votes; });
+  std::stable_sort(found.ops.begin(), found.ops.end(),
+                   [](const auto& a, const auto& b) { return a.ts < b.ts; });
+  outcome.tables = {TableOf(kSlowRank, rows), TableOf(kSlowOp, found.ops)};
+  if (rows.empty()) Say(outcome, "cluster.no_last_rank", {}, kSlowRank);
+  for (const SlowRankRow& row : rows) {
+    const std::string rank = std::to_string(row.rank);
+    const auto first = std::find_if(found.ops.begin(), found.ops.end(), [&](const auto& op) {
+      const auto list = base::Split(op.ranks, ',');
+      return std::find(list.begin(), list.end(), rank) != list.end();
+    });
+    recipes::Finding& finding = Say(outcome, "cluster.last_rank",
+                                    {rank, std::to_string(row.votes), first->op_name}, kSlowRank);
+    finding.severity = "warning";
+    finding.rank = row.rank;
+    finding.value = static_cast<double>(row.votes);
+  }
+  return {};
+}
+
+constexpr std::array kTables = {&kSlowRank, &kSlowOp};
+
+}  // namespace
+
+std::vector<size_t> SlowPlaces(const std::vector<double>& durations) {
+  const size_t n = durations.size();
+  if (n > kMostValues) return ByDeviation(durations);
+  const std::set<double> distinct(durations.begin(), durations.end());
+  if (n < kLeastValues || distinct.size() <= kLeastValues) return {};
+  std::vector<double> sorted = durations;
+  std::sort(sorted.begin(), sorted.end());
+  if (DixonRatio(sorted) <= kDixon[n - kLeastValues]) return {};
+  const auto least = std::min_element(durations.begin(), durations.end());
+  return {static_cast<size_t>(least - durations.begin())};
+}
+
+extern const Mode kSlowRankMode;
+constexpr Mode kSlowRankMode = {
+    .name = "slow_rank",
+    .folder = "SlowRankAnalysis",
+    .summary = "Ranks that arrive last at collectives, so that others wait for them",
+    .tables = kTables,
+    .needs = recipes::Reads<store::CommunicationOpRow>() | HostCallNeeds(),
+    .wants = kWantsCommunication,
+    .map = &Map,
+    .reduce = &Reduce};
+
+}  // namespace sonde::cluster

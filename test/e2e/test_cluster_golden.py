@@ -1,0 +1,231 @@
+"""`sonde cluster` against what the reference tool made of the same ranks, cell by cell.
+
+Every recorded run of a mode that Sonde has is repeated: its folder names the input and the options.
+Rows are compared without their order, numbers to a relative 1e-9, integers and fractions alike.
+"""
+
+import csv
+import json
+import math
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+GOLDEN = Path(os.environ.get("SONDE_SHARED_DATA", SHARED)) / "golden" / "msprof-analyze"
+INPUTS = {
+    "db/level0": "ascend_pt/db/level0",
+    "db/level1": "ascend_pt/db/level1",
+    "text/level0": "ascend_pt/text/level0",
+    "text/level1": "ascend_pt/text/level1",
+    "synth8": "ascend_pt/synth8_tp_pp_dp",
+}
+# The order in which the reference walks the folders decides how it lists ranks.
+LISTS = {"Ranks": ";", "minRank": ", ", "maxRank": ", "}
+# Paths of the machine.
+LEFT_OUT = {"profilePath"}
+
+
+def golden_runs():
+    """(mode, folder of the run) of every recorded run."""
+    if not GOLDEN.is_dir():
+        return []
+    return sorted(
+        path.parent
+        for path in GOLDEN.glob("*/*/command.txt")
+        if "cluster_analysis_output" in {p.name for p in path.parent.iterdir()}
+        and path.parent.parent.name not in ("advisor", "compare")
+        # Where text is asked for the reference writes a database into the folder of the texts.
+        and str(path.parent.relative_to(GOLDEN)) != "communication_group_map/db_level1_text"
+    )
+
+
+def words_of(run):
+    """Input and options of the recorded command."""
+    command = (run / "command.txt").read_text(encoding="utf-8").strip()
+    name = re.search(r"<input: ([^>]+)>", command)[1]
+    rest = re.sub(r"-d <[^>]+>|-o <[^>]+>", "", command).split()
+    return name, rest[rest.index("cluster") + 1 :]
+
+
+def copied_ranks(source, target, ranks):
+    """A folder with some of the ranks."""
+    target.mkdir()
+    for facts in sorted(source.glob("*/profiler_info_*.json")):
+        if int(facts.stem.rpartition("_")[2]) in ranks:
+            shutil.copytree(facts.parent, target / facts.parent.name)
+    return target
+
+
+def on_each_db(folder, pattern, statements):
+    databases = sorted(folder.glob(f"*/ASCEND_PROFILER_OUTPUT/{pattern}"))
+    assert databases
+    for path in databases:
+        database = sqlite3.connect(path)
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+        database.close()
+
+
+def derived_input(name, synth, target):
+    """The inputs that input.txt of the recorded runs describe."""
+    if found := re.fullmatch(r"synth8_r(\d+)(_no\w+)?", name):
+        copied_ranks(synth, target, {int(digit) for digit in found[1]})
+        if found[2]:
+            table = {"_nobw": "CommAnalyzerBandwidth", "_notime": "CommAnalyzerTime"}[found[2]]
+            on_each_db(target, "analysis.db", [f"DROP TABLE {table}"])
+        return target
+    if name == "synth8_2steps":
+        copied_ranks(synth, target, set(range(8)))
+        border = 1736410576460000000
+        on_each_db(
+            target,
+            "ascend_pytorch_profiler_*.db",
+            [
+                f"INSERT INTO STEP_TIME SELECT 51, {border}, endNs FROM STEP_TIME",
+                f"UPDATE STEP_TIME SET endNs = {border} WHERE id = 50",
+            ],
+        )
+        return target
+    raise AssertionError(f"no input {name}")
+
+
+@pytest.fixture(name="input_of")
+def make_input(shared_data, tmp_path):
+    def find(name):
+        if name in INPUTS:
+            return shared_data / INPUTS[name]
+        return derived_input(name, shared_data / INPUTS["synth8"], tmp_path / "input")
+
+    return find
+
+
+@pytest.fixture(scope="session", name="modes")
+def known_modes(sonde):
+    text = subprocess.run([sonde, "cluster", "--help"], capture_output=True, text=True, check=True)
+    return set(re.findall(r"^ +(\w+): ", text.stdout, re.MULTILINE))
+
+
+def csv_rows(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def db_tables(path):
+    database = sqlite3.connect(path)
+    database.row_factory = sqlite3.Row
+    names = [
+        row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type='table'")
+    ]
+    tables = {}
+    for name in names:
+        rows = database.execute(f'SELECT * FROM "{name}"')
+        tables[name] = [
+            {key: "" if row[key] is None else row[key] for key in row.keys()}  # noqa: SIM118
+            for row in rows
+        ]
+    database.close()
+    return tables
+
+
+def number(cell):
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return None
+
+
+def sort_key(row):
+    texts = tuple(str(cell) if number(cell) is None else "" for cell in row)
+    numbers = tuple(float(f"{number(cell):.7g}") if number(cell) is not None else 0 for cell in row)
+    return texts, numbers
+
+
+def comparable(rows, columns):
+    cells = []
+    for row in rows:
+        cells.append(
+            [
+                ",".join(sorted(str(row[c]).split(LISTS[c]))) if c in LISTS else row[c]
+                for c in columns
+            ]
+        )
+    return sorted(cells, key=sort_key)
+
+
+def equal_cells(ours, theirs):
+    a, b = number(ours), number(theirs)
+    if a is None or b is None:
+        return str(ours) == str(theirs)
+    return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def check_table(name, ours, theirs, has_ties):
+    assert theirs, f"{name} of the reference has no rows"
+    # Of several ranks that are equal it names the first that it walks by.
+    names = {"MinRank", "MaxRank", "maxRank", "minRank"} if has_ties else set()
+    ties = {c for c in names if c in theirs[0] and number(theirs[0][c]) is not None}
+    if name == "MSTXMarkStats":
+        ties.add("index")
+    columns = [c for c in theirs[0] if c not in LEFT_OUT | ties]
+    assert set(theirs[0]) <= set(ours[0]), f"{name}: columns"
+    assert len(ours) == len(theirs), f"{name}: rows"
+    for mine, their in zip(comparable(ours, columns), comparable(theirs, columns), strict=True):
+        for column, a, b in zip(columns, mine, their, strict=True):
+            assert equal_cells(a, b), f"{name}.{column}: {a!r} and not {b!r} in {their}"
+
+
+def check_json(ours, theirs, where):
+    if isinstance(theirs, dict):
+        assert set(ours) == set(theirs), where
+        for key, value in theirs.items():
+            check_json(ours[key], value, f"{where}/{key}")
+    elif isinstance(theirs, list):
+        assert len(ours) == len(theirs), where
+        for mine, their in zip(ours, theirs, strict=True):
+            check_json(mine, their, where)
+    else:
+        assert equal_cells(ours, theirs), f"{where}: {ours!r} and not {theirs!r}"
+
+
+def check_files(output, golden, has_ties):
+    """Every csv of a recorded text run; a time in the name of one does not count."""
+    for path in golden.glob("*.json"):
+        ours = json.loads((output / path.name).read_text(encoding="utf-8"))
+        check_json(ours, json.loads(path.read_text(encoding="utf-8")), path.name)
+    files = sorted(path for path in golden.rglob("*.csv") if path.parent.name != "tables")
+    assert files
+    for path in files:
+        pattern = re.sub(r"\d{14}", "*", str(path.relative_to(golden)))
+        found = list(output.glob(pattern))
+        assert len(found) == 1, f"{pattern}: {found}"
+        check_table(path.stem, csv_rows(found[0]), csv_rows(path), has_ties)
+
+
+@pytest.mark.parametrize("run", golden_runs(), ids=lambda run: f"{run.parent.name}-{run.name}")
+def test_a_mode_gives_what_the_reference_gave(run, run_sonde, input_of, modes, tmp_path):
+    name, options = words_of(run)
+    mode = run.parent.name
+    if mode not in modes:
+        pytest.skip(f"no mode {mode} yet")
+    out = tmp_path / "out"
+    done = run_sonde("cluster", "-d", input_of(name), "-o", out, *options)
+    assert done.returncode == 0, done.stderr
+    output = out / "cluster_analysis_output"
+    golden = run / "cluster_analysis_output"
+    has_ties = name.startswith("synth8")
+    if (golden / "tables").is_dir():
+        tables = db_tables(output / "cluster_analysis.db")
+        theirs = {path.stem: csv_rows(path) for path in golden.glob("tables/*.csv")}
+        assert set(tables) == {name for name, rows in theirs.items() if rows}
+        for table, rows in theirs.items():
+            if rows:
+                check_table(table, tables[table], rows, has_ties)
+    else:
+        check_files(output, golden, has_ties)
