@@ -105,7 +105,7 @@ Result<std::vector<std::unique_ptr<store::Store>>> ReadPack(const store::JointSt
     traces[at] = transaction.rows();
     where += base::Concat(where.empty() ? " WHERE trace IN (" : ", ", std::to_string(place));
   }
-  where += ")";
+  where += ')';
 #define SONDE_JOB_READ(Row, table, columns, meaning) \
   SONDE_RETURN_IF_ERROR(Read<store::Row>(pack, where, needs, traces));
   SONDE_TABLES(SONDE_JOB_READ)
