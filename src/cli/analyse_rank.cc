@@ -83,6 +83,9 @@ class RankExport {
   }
 
   std::vector<std::string> TakeWritten() { return std::move(written_); }
+  const std::vector<std::string>& types() const { return types_; }
+  const std::string& folder() const { return folder_; }
+  std::vector<std::string> LeftOutSentences() const { return left_out_.Sentences(); }
 
   // Whether RunAndPublish failed, and not for the sake of the store.
   bool export_failed() const { return export_failed_; }
@@ -105,7 +108,8 @@ class RankExport {
         .output_folder = output ? output->temporary_path() : std::string(),
         .span_name = span_name_,
         .threads = threads_,
-        .store = store};
+        .store = store,
+        .left_out = &left_out_};
     for (const std::string& type : types_) {
       SONDE_RETURN_IF_ERROR(exporters::FindExporter(type)->run(context).Annotate(
           Concat("while writing ", type, " deliverables")));
@@ -131,6 +135,7 @@ class RankExport {
   int threads_;
   bool is_whole_;  // nothing of the trace is left to be worked on: only then it is done
   std::vector<std::string> written_;
+  exporters::LeftOut left_out_;
   bool export_failed_ = false;
 };
 
@@ -166,7 +171,9 @@ Result<AnalysedRank> SummariseOnly(const importers::TraceSource& source,
                          importers::OpenOrImport(source, {.threads = threads}, ignore_notices));
   SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data, recipes::TraceData::Load(*store, threads));
   AnalysedRank result;
-  result.summary = recipes::Summarise(recipes::DeviceView::Make(data));
+  const recipes::DeviceView view = recipes::DeviceView::Make(data);
+  result.summary = recipes::Summarise(view);
+  result.arrivals = recipes::ArrivalsOf(view);
   result.span_name = base::BaseName(span_folder);
   result.written.push_back(JoinPath(span_folder, kOutputFolder));
   return result;
@@ -218,9 +225,20 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
   } else {
     result.notices.push_back(imported.kept_finished);
   }
+  for (std::string& sentence : rank_export.LeftOutSentences()) {
+    result.notices.push_back(Concat(span_folder, ": ", sentence));
+  }
   result.summary = recipes::Summarise(view);
   result.span_name = base::BaseName(span_folder);
   result.written = rank_export.TakeWritten();
+  result.arrivals = recipes::ArrivalsOf(view);
+  // What other tools said of waits stands.
+  if (source.importer->is_ours) {
+    result.types = rank_export.types();
+    result.folder = rank_export.folder();
+    result.output_folder = JoinPath(result.folder, kOutputFolder);
+    result.store_path = imported.store->path();
+  }
   return result;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "importers/registry.h"
+#include "recipes/communication/arrivals.h"
 #include "recipes/summary/summary.h"
 
 namespace sonde::cli {
@@ -35,6 +36,13 @@ struct AnalysedRank {
   std::string span_name;
   std::vector<std::string> written;  // folders and files that hold the deliverables
   std::vector<std::string> notices;  // a line each, which the user should know
+  // For what is told when all ranks are there (analyse_waits.h).
+  recipes::RankArrivals arrivals;
+  recipes::RankWaits waits;
+  std::vector<std::string> types;  // forms that were written
+  std::string folder;              // that holds SONDE and the deliverables
+  std::string output_folder;       // ASCEND_PROFILER_OUTPUT; "" where files stay as they are
+  std::string store_path;
 };
 
 // Whether the deliverables of a capture lie beside it, whole.

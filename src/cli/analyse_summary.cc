@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "cli/analyse_waits.h"
 
 namespace sonde::cli {
 namespace {
@@ -130,17 +131,32 @@ std::string Top(std::string_view title, std::span<const NamedTime> items, int64_
   return Concat("\n", title, "\n", table.Render());
 }
 
+std::string Bytes(int64_t bytes) { return base::FormatBytes(static_cast<uint64_t>(bytes)); }
+
 std::string Memory(std::span<const AnalysedRank> ranks) {
   const std::vector<std::string> names = RankNames(ranks);
   std::vector<std::string> peaks;
+  std::string since;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    const AnalysedRank& rank = ranks[i];
-    if (rank.summary.peak_memory_bytes < 0) continue;
-    peaks.push_back(Concat(
-        names[i], " ", base::FormatBytes(static_cast<uint64_t>(rank.summary.peak_memory_bytes))));
+    const RankSummary& summary = ranks[i].summary;
+    if (summary.peak_memory_bytes < 0) continue;
+    std::vector<std::string> beside;
+    if (summary.peak_reserved_bytes >= 0) {
+      beside.push_back(Concat("reserved ", Bytes(summary.peak_reserved_bytes)));
+    }
+    if (summary.peak_process_bytes >= 0) {
+      beside.push_back(Concat("process ", Bytes(summary.peak_process_bytes)));
+    }
+    peaks.push_back(Concat(names[i], " ", Bytes(summary.peak_memory_bytes),
+                           beside.empty() ? "" : Concat(" (", base::Join(beside, ", "), ")")));
+    if (!summary.memory_since_recording || !since.empty()) continue;
+    since = " since recording began";
+    if (summary.first_step) {
+      since += Concat(" (step ", std::to_string(*summary.first_step), ")");
+    }
   }
   if (peaks.empty()) return {};
-  return Concat("\nMemory at its peak: ", base::Join(peaks, ", "), "\n");
+  return Concat("\nMemory at its peak", since, ": ", base::Join(peaks, ", "), "\n");
 }
 
 // What the summary speaks for, of all ranks together: first of all.
@@ -226,7 +242,8 @@ std::string Issues(std::span<const AnalysedRank> ranks) {
 
 std::string RenderSummary(std::span<const AnalysedRank> ranks) {
   if (ranks.empty()) return {};
-  std::string out = Concat(Covered(ranks), Findings(ranks), Steps(ranks));
+  std::string out =
+      Concat(Covered(ranks), Findings(ranks), Steps(ranks), RenderWaits(ranks, RankNames(ranks)));
   const std::vector<NamedTime> operators = Sum(ranks, &RankSummary::operators);
   int64_t all_ns = 0;
   for (const NamedTime& item : operators) all_ns += item.total_ns;

@@ -15,6 +15,7 @@
 #include "cli/analyse_rank.h"
 #include "cli/analyse_server.h"
 #include "cli/analyse_summary.h"
+#include "cli/analyse_waits.h"
 #include "cli/command.h"
 #include "cli/job_notices.h"
 #include "exporters/registry.h"
@@ -104,7 +105,9 @@ size_t AnalyseServers(const std::vector<TraceSource>& servers, const AnalyseOpti
 
 // Prints what is to be said of each; returns those of which there are numbers.
 std::vector<AnalysedRank> TakeRanks(const std::vector<job::Trace>& captures,
-                                    std::vector<AnalysedRank> results) {
+                                    std::vector<AnalysedRank> results, int threads) {
+  for (size_t i = 0; i < results.size(); ++i) results[i].run = captures[i].run;
+  TellWaits(results, threads);
   std::vector<AnalysedRank> ranks;
   for (size_t i = 0; i < results.size(); ++i) {
     for (const std::string& notice : results[i].notices) PrintNotice(notice);
@@ -113,7 +116,6 @@ std::vector<AnalysedRank> TakeRanks(const std::vector<job::Trace>& captures,
                          ": nothing to analyse, the process did nothing that is recorded"));
     } else if (!results[i].span_name.empty()) {  // else it failed
       ranks.push_back(std::move(results[i]));
-      ranks.back().run = captures[i].run;
     }
   }
   SortByRank(ranks);
@@ -146,7 +148,7 @@ size_t AnalyseCaptures(const std::vector<job::Trace>& captures, const Options& o
   const auto failures =
       job::ForEach(captures, {.at_a_time = at_a_time, .progress = &progress}, analyse);
   if (failures.empty()) progress.Finish();
-  const std::vector<AnalysedRank> ranks = TakeRanks(captures, std::move(results));
+  const std::vector<AnalysedRank> ranks = TakeRanks(captures, std::move(results), cores);
   for (const std::string& line : job::SayFailures(failures)) PrintError(line);
   const std::string summary = RenderSummary(ranks);
   std::fwrite(summary.data(), 1, summary.size(), stdout);

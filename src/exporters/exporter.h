@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "exporters/format/left_out.h"
 #include "recipes/trace/device_view.h"
 #include "store/store.h"
 
@@ -23,6 +24,7 @@ struct ExportContext {
   // Of the rank, for what was imported and is kept as it was; null where its file is made
   // later: a capture holds nothing that `view` lacks.
   const store::Store* store = nullptr;
+  LeftOut* left_out = nullptr;  // gets what the form has no place for; may be null
 
   const recipes::TraceData& data() const { return *view.data; }
 };
@@ -32,6 +34,9 @@ struct Exporter {
   std::string_view summary;  // one line for people
   bool in_output_folder;     // its files belong into ASCEND_PROFILER_OUTPUT
   Status (*run)(const ExportContext& context);
+  // Writes anew the files that tell what DeviceView::waits_ns says, where they are in
+  // `output_folder`, which is the finished one. May be null: none do.
+  Status (*write_waits)(const ExportContext& context) = nullptr;
   bool queries_store = false;  // cannot do without ExportContext::store
   bool is_serial = false;      // uses one thread, however many there are
 };

@@ -13,13 +13,26 @@ namespace {
 
 // One line each.
 constexpr std::array kExporters = {
-    Exporter{"text", "CSV and JSON files of ASCEND_PROFILER_OUTPUT", true, &ExportAscendText},
-    Exporter{"db", "SQLite databases of ASCEND_PROFILER_OUTPUT", true, &ExportAscendDb,
-             /*queries_store=*/false, /*is_serial=*/true},
-    Exporter{"kineto", "Kineto trace for TensorBoard and HolisticTraceAnalysis", false,
-             &ExportKineto},
-    Exporter{"parquet", "a Parquet file for each table of the store", false, &ExportParquet,
-             /*queries_store=*/true},
+    Exporter{.name = "text",
+             .summary = "CSV and JSON files of ASCEND_PROFILER_OUTPUT",
+             .in_output_folder = true,
+             .run = &ExportAscendText,
+             .write_waits = &WriteTextWaits},
+    Exporter{.name = "db",
+             .summary = "SQLite databases of ASCEND_PROFILER_OUTPUT",
+             .in_output_folder = true,
+             .run = &ExportAscendDb,
+             .write_waits = &WriteDbWaits,
+             .is_serial = true},
+    Exporter{.name = "kineto",
+             .summary = "Kineto trace for TensorBoard and HolisticTraceAnalysis",
+             .in_output_folder = false,
+             .run = &ExportKineto},
+    Exporter{.name = "parquet",
+             .summary = "a Parquet file for each table of the store",
+             .in_output_folder = false,
+             .run = &ExportParquet,
+             .queries_store = true},
 };
 
 }  // namespace

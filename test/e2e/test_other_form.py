@@ -106,16 +106,24 @@ def test_communication_of_texts(shared_data, tmp_path, run_sonde, rank):
                 assert found[path] == pytest.approx(value, abs=5e-5), path
     db = profile_of(database)
     links = dict(db.execute("SELECT id, name FROM ENUM_HCCL_LINK_TYPE"))
+    texts = reader.strings_of(db)
     found = [
-        (links[link], size)
-        for link, size in reader.rows_of(db, "COMMUNICATION_TASK_INFO", "linkType", "size")
+        (texts[kind], links[link], size, sender)
+        for kind, link, size, sender in reader.rows_of(
+            db, "COMMUNICATION_TASK_INFO", "taskType", "linkType", "size", "srcRank"
+        )
     ]
     expected = [
-        (event["args"]["link type"], event["args"]["size(Byte)"])
+        (event["name"], args["link type"].replace("INVALID_TYPE", links[65535]),
+         args["size(Byte)"], args["src rank"])
         for event in reader.read_json(given / "trace_view.json")
-        if event["ph"] == "X" and event["name"] in ("Memcpy", "Reduce_Inline")
-    ]
-    assert len(expected) > 50
+        if event["ph"] == "X" and "notify_id" in (args := event.get("args", {}))
+    ]  # fmt: skip
+    assert len(expected) > 250
+    # A task each, which is one of the stream that the timeline names.
+    tasks = {row[0] for row in reader.rows_of(db, "TASK", "globalTaskId")}
+    joined = [row[0] for row in reader.rows_of(db, "COMMUNICATION_TASK_INFO", "globalTaskId")]
+    assert len(set(joined)) == len(joined) == len(expected) and set(joined) <= tasks
     assert sorted(found) == sorted(expected)
 
 

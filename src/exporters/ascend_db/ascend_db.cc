@@ -1,5 +1,7 @@
 #include "exporters/ascend_db/ascend_db.h"
 
+#include <cerrno>
+#include <cstdio>
 #include <string>
 
 #include "base/files.h"
@@ -13,15 +15,22 @@ namespace {
 
 using recipes::CaptureSettings;
 
+constexpr std::string_view kAnalysis = "analysis.db";
+
 std::string ProfilerDbName(const CaptureSettings& settings) {
   return settings.rank ? "ascend_pytorch_profiler_" + std::to_string(*settings.rank) + ".db"
                        : std::string("ascend_pytorch_profiler.db");
 }
 
-Status WriteProfilerDb(const recipes::DeviceView& view, const std::string& path) {
+Status WriteProfilerDb(const ExportContext& whole, const std::string& path) {
+  const recipes::DeviceView& view = whole.view;
   SONDE_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::Create(path));
   StringIds ids;
-  DbContext context{.view = view, .file = file, .ids = ids};
+  DbContext context{
+      .view = view, .file = file, .ids = ids, .left_out = whole.left_out, .store = whole.store};
+  SONDE_ASSIGN_OR_RETURN(context.arguments,
+                         SliceArguments::Load(whole.store, {"communication_plane"}));
+  context.planes = PlaneSlices(view, context.arguments);
   SONDE_RETURN_IF_ERROR(WriteSessionTables(context));
   SONDE_RETURN_IF_ERROR(WriteEnumTables(file));
   if (view.settings.level != recipes::ProfilerLevel::kNone) {
@@ -30,20 +39,32 @@ Status WriteProfilerDb(const recipes::DeviceView& view, const std::string& path)
   }
   SONDE_RETURN_IF_ERROR(WriteFrameworkTables(context));
   if (view.settings.profile_memory) SONDE_RETURN_IF_ERROR(WriteMemoryTables(context));
+  SONDE_RETURN_IF_ERROR(WriteSampledTables(context));
   SONDE_RETURN_IF_ERROR(ids.Write(file));
   return file.Close();
 }
 
 }  // namespace
 
+Status WriteDbWaits(const ExportContext& context) {
+  const std::string path = base::JoinPath(context.output_folder, kAnalysis);
+  if (!base::PathExists(path)) return {};
+  const std::string made = path + ".new";
+  const Status written = WriteAnalysisDb(context.view, made);
+  if (written.ok() && std::rename(made.c_str(), path.c_str()) == 0) return {};
+  const Status status = written.ok() ? base::ErrnoStatus(errno, "replace", path) : written;
+  std::remove(made.c_str());
+  return status;
+}
+
 Status ExportAscendDb(const ExportContext& context) {
   SONDE_ASSIGN_OR_RETURN(const bool is_done, WriteSourceDatabases(context));
   if (is_done) return {};
   SONDE_RETURN_IF_ERROR(WriteProfilerDb(
-      context.view, base::JoinPath(context.output_folder, ProfilerDbName(context.view.settings))));
+      context, base::JoinPath(context.output_folder, ProfilerDbName(context.view.settings))));
   SONDE_ASSIGN_OR_RETURN(const bool has_analysis, WriteSourceAnalysis(context));
   if (has_analysis) return {};
-  return WriteAnalysisDb(context.view, base::JoinPath(context.output_folder, "analysis.db"));
+  return WriteAnalysisDb(context.view, base::JoinPath(context.output_folder, kAnalysis));
 }
 
 }  // namespace sonde::exporters

@@ -14,4 +14,7 @@ namespace sonde::exporters {
 
 Status ExportAscendDb(const ExportContext& context);
 
+// analysis.db anew, where it is (Exporter::write_waits).
+Status WriteDbWaits(const ExportContext& context);
+
 }  // namespace sonde::exporters

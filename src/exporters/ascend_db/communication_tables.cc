@@ -106,14 +106,46 @@ int64_t TransportCode(recipes::Transport transport) {
       recipes::TransportName(is_other ? transport : recipes::Transport::kSdma));
 }
 
+// As the device told it.
+void AddPlane(DbContext& context, const PlaneSlice& plane, SqliteTable& table) {
+  const TraceData& data = context.data();
+  const auto id = [&](std::string_view text) { return context.ids.Id(StringRange::kDevice, text); };
+  const auto text = [&](std::string_view key) {
+    return context.arguments.Text(plane.slice_id, key);
+  };
+  const auto number = [&](std::string_view key, int64_t none) {
+    return context.arguments.Int(plane.slice_id, key).value_or(none);
+  };
+  const auto code = [](int64_t found, std::string_view name) {
+    return name.empty() ? kNoLinkType : found;
+  };
+  const bool has_operation = plane.operation != SIZE_MAX;
+  const auto* shown = has_operation ? &context.view.communications[plane.operation] : nullptr;
+  const std::string_view kind = data.Name(data.Slice(plane.slice_id).name);
+  table.Int(id(has_operation ? std::string_view(shown->name) : "N/A"));
+  table.Int(PlaneTaskId(context, plane)).Int(id(kind)).Int(plane.plane);
+  table.Int(id(has_operation ? std::string_view(shown->group_name) : "N/A"));
+  table.Int(number("notify_id", kNoNotify)).Int(number("rdma type", kNoRdma));
+  table.Int(number("src rank", kNone32)).Int(number("dst rank", kNone32));
+  table.Int(code(HcclTransportCode(text("transport type")), text("transport type")));
+  table.Int(number("size(Byte)", 0));
+  table.Int(code(HcclDataTypeCode(text("data type")), text("data type")));
+  table.Int(code(HcclLinkCode(text("link type")), text("link type")));
+  table.KnownInt(has_operation ? data.communications[plane.operation].communication_id : -1);
+  table.Int(plane.plane == 0 ? 1 : 0);
+  table.Double(base::ParseDouble(text("bandwidth(GB/s)")).value_or(0)).End();
+}
+
 // One row a transfer, or a link where none were measured: the nominal ones of traffic.h.
 Status WriteLinks(DbContext& context) {
   const TraceData& data = context.data();
   SONDE_ASSIGN_OR_RETURN(
       SqliteTable table,
       SqliteTable::Create(context.file, "COMMUNICATION_TASK_INFO", kTaskColumns));
+  for (const PlaneSlice& plane : context.planes) AddPlane(context, plane, table);
   const auto transfers = TransferTasks(context.view);
-  for (size_t i = 0; i < data.communications.size(); ++i) {
+  const size_t without_planes = context.planes.empty() ? data.communications.size() : 0;
+  for (size_t i = 0; i < without_planes; ++i) {
     for (const TransferTask& task : transfers[i]) {
       const store::CommunicationTransitRow& row = *task.transfer;
       AddLink(context, i,
@@ -176,7 +208,7 @@ std::vector<std::vector<TransferTask>> TransferTasks(const recipes::DeviceView& 
 }
 
 Status WriteCommunicationTables(DbContext& context) {
-  if (context.data().communications.empty()) return {};
+  if (context.data().communications.empty() && context.planes.empty()) return {};
   SONDE_RETURN_IF_ERROR(WriteOperations(context));
   if (context.view.settings.level == recipes::ProfilerLevel::kLevel0) return {};
   return WriteLinks(context);

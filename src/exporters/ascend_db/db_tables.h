@@ -9,7 +9,10 @@
 #include "base/status.h"
 #include "exporters/ascend_db/sqlite_file.h"
 #include "exporters/ascend_db/string_ids.h"
+#include "exporters/format/left_out.h"
+#include "exporters/format/plane_slices.h"
 #include "recipes/trace/device_view.h"
+#include "store/store.h"
 
 namespace sonde::exporters {
 
@@ -17,18 +20,30 @@ struct DbContext {
   const recipes::DeviceView& view;
   SqliteFile& file;
   StringIds& ids;
+  LeftOut* left_out = nullptr;          // may be null
+  const store::Store* store = nullptr;  // as in ExportContext
+  SliceArguments arguments = {};        // of what lies on planes
+  std::vector<PlaneSlice> planes = {};  // what devices told of operations of communication
 
   const recipes::TraceData& data() const { return *view.data; }
+  void LeaveOut(std::string_view what, int64_t count) {
+    if (left_out != nullptr) left_out->Add("db", what, count);
+  }
 };
 
 // SESSION_TIME_INFO, NPU_INFO, HOST_INFO, META_DATA, RANK_DEVICE_MAP.
 Status WriteSessionTables(DbContext& context);
-// TASK, COMPUTE_TASK_INFO, OVERLAP_ANALYSIS, and what the vendor's host interface said: CANN_API.
+// TASK, COMPUTE_TASK_INFO, OVERLAP_ANALYSIS, CANN_API.
 Status WriteDeviceTables(DbContext& context);
-// COMMUNICATION_OP, COMMUNICATION_TASK_INFO. Their tasks are in TASK.
+// CANN_API: calls of the vendor's interface on the host, or what stands for them.
+Status WriteHostCalls(DbContext& context);
+// COMMUNICATION_OP, COMMUNICATION_TASK_INFO. Their tasks are in TASK: those that the device told
+// of, else one for each operation and transfer.
 Status WriteCommunicationTables(DbContext& context);
 // PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, STEP_TIME, GC_RECORD, MSTX_EVENTS.
 Status WriteFrameworkTables(DbContext& context);
+// AICORE_FREQ, HBM and the like, ENUM_MODULE. Values of counters that have no table are left out.
+Status WriteSampledTables(DbContext& context);
 // MEMORY_RECORD, OP_MEMORY.
 Status WriteMemoryTables(DbContext& context);
 
@@ -53,6 +68,14 @@ struct TransferTask {
 // All, by operation, behind the tasks of the operations. None at level 0, which has no table that
 // tells what they are.
 std::vector<std::vector<TransferTask>> TransferTasks(const recipes::DeviceView& view);
+
+// TASK.globalTaskId of a slice of a plane: that of its task where it is one, else a number of its
+// own behind those of tasks and operations.
+inline int64_t PlaneTaskId(const DbContext& context, const PlaneSlice& plane) {
+  if (plane.task >= 0) return plane.task;
+  const auto first = static_cast<int64_t>(context.data().communications.size());
+  return CommunicationTaskId(context.data(), first + plane.slice_id);
+}
 
 inline constexpr int64_t kNone32 = 4294967295;  // "none" in columns of the device
 // Connections made by the framework are counted from here, apart from those of the device.

@@ -1,7 +1,5 @@
 // What ran on the device.
 #include <algorithm>
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +79,24 @@ void AddCommunicationTasks(DbContext& context, SqliteTable& table) {
   }
 }
 
+// What lies on a plane of communication and is no task of a stream in the trace.
+void AddPlaneTasks(DbContext& context, SqliteTable& table) {
+  const TraceData& data = context.data();
+  for (const PlaneSlice& plane : context.planes) {
+    if (plane.task >= 0) continue;
+    const store::SliceRow& slice = data.Slice(plane.slice_id);
+    const recipes::Device& device = context.view.devices[plane.device];
+    const int64_t id = PlaneTaskId(context, plane);
+    table.Int(slice.ts).Int(data.EndNs(slice)).Int(device.device_id);
+    table.Int(plane.operation == SIZE_MAX
+                  ? kNone32
+                  : context.view.ConnectionOf(data.communications[plane.operation]));
+    table.Int(id).Int(device.pid).Int(TextId(context, slice.name)).Int(kNone32);
+    table.Int(context.arguments.Int(plane.slice_id, "stream id").value_or(0)).Int(id).Int(kNone32);
+    table.End();
+  }
+}
+
 Status WriteTasks(DbContext& context) {
   const TraceData& data = context.data();
   if (data.tasks.empty() && data.communications.empty()) return {};
@@ -90,7 +106,11 @@ Status WriteTasks(DbContext& context) {
     const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(data.tasks[i].kind_id)];
     AddTask(data, context.view, i, TextId(context, kind.task_type), table);
   }
-  AddCommunicationTasks(context, table);
+  if (context.planes.empty()) {
+    AddCommunicationTasks(context, table);
+  } else {
+    AddPlaneTasks(context, table);
+  }
   SONDE_RETURN_IF_ERROR(table.Close());
   return context.file.Execute("CREATE INDEX TaskIndex ON TASK (startNs,globalTaskId)");
 }
@@ -163,59 +183,6 @@ Status WriteOverlap(DbContext& context) {
   return table.Close();
 }
 
-std::optional<ApiType> ApiTypeOf(std::string_view level) {
-  if (level == "acl") return ApiType::kAcl;
-  if (level == "runtime") return ApiType::kRuntime;
-  if (level == "node") return ApiType::kNode;
-  if (level == "model") return ApiType::kModel;
-  if (level == "communication") return ApiType::kCommunication;
-  return std::nullopt;
-}
-
-void AddApiCall(DbContext& context, const store::ApiCallRow& call, ApiType type, bool has_key,
-                SqliteTable& table) {
-  const TraceData& data = context.data();
-  const store::SliceRow& slice = data.Slice(call.slice_id);
-  const store::TrackRow& track = data.TrackOf(slice);
-  table.Int(slice.ts).Int(data.EndNs(slice)).Int(static_cast<int64_t>(type));
-  table.Int(GlobalTid(data.PidOf(track.process_id), data.TidOf(track.thread_id)));
-  table.KnownInt(has_key ? call.connection_id : -1);
-  // Timelines put the layer before the name: "AscendCL@aclrtMemcpyAsync".
-  const std::string_view name = data.Name(slice.name);
-  const size_t at = name.find('@');
-  if (at == std::string_view::npos) {
-    table.Int(TextId(context, slice.name)).End();
-  } else {
-    table.Int(context.ids.Id(StringRange::kDevice, name.substr(at + 1))).End();
-  }
-}
-
-Status WriteApiCalls(DbContext& context) {
-  const TraceData& data = context.data();
-  if (data.api_calls.empty()) return {};
-  SONDE_ASSIGN_OR_RETURN(
-      SqliteTable table,
-      SqliteTable::Create(context.file, "CANN_API",
-                          "startNs INTEGER,endNs INTEGER,type INTEGER,globalTid INTEGER,"
-                          "connectionId INTEGER PRIMARY KEY,name INTEGER"));
-  // The key must be unique; SQLite numbers rows without one, after all that have one.
-  std::set<int64_t> used;
-  std::vector<std::pair<const store::ApiCallRow*, ApiType>> without_key;
-  for (const store::ApiCallRow& call : data.api_calls) {
-    const std::optional<ApiType> type = ApiTypeOf(data.Name(call.level));
-    if (!type) continue;
-    if (call.connection_id >= 0 && used.insert(call.connection_id).second) {
-      AddApiCall(context, call, *type, /*has_key=*/true, table);
-    } else {
-      without_key.emplace_back(&call, *type);
-    }
-  }
-  for (const auto& [call, type] : without_key) {
-    AddApiCall(context, *call, type, /*has_key=*/false, table);
-  }
-  return table.Close();
-}
-
 }  // namespace
 
 Status WriteDeviceTables(DbContext& context) {
@@ -223,7 +190,7 @@ Status WriteDeviceTables(DbContext& context) {
   SONDE_RETURN_IF_ERROR(WriteComputeTasks(context));
   SONDE_RETURN_IF_ERROR(WriteCounters(context));
   SONDE_RETURN_IF_ERROR(WriteOverlap(context));
-  return WriteApiCalls(context);
+  return WriteHostCalls(context);
 }
 
 }  // namespace sonde::exporters

@@ -10,6 +10,7 @@
 #include "exporters/ascend_db/enum_tables.h"
 #include "exporters/ascend_text/operator_fragments.h"
 #include "exporters/format/module_events.h"
+#include "exporters/format/rest_slices.h"
 #include "recipes/trace/op_order.h"
 
 namespace sonde::exporters {
@@ -43,11 +44,15 @@ class Connections {
       Add(op.launch_slice_id, context.view.ConnectionOf(op));
     }
     for (const store::FlowRow& flow : data.flows) {
-      if (data.Name(flow.kind) != "forward_backward") continue;
+      const std::string_view kind = data.Name(flow.kind);
+      if (kind != "forward_backward" && kind != "enqueue_dequeue") continue;
       Add(flow.slice_out, kFrameworkConnections + flow.flow_id);
       Add(flow.slice_in, kFrameworkConnections + flow.flow_id);
     }
+    // A kernel may be an operation of communication, too: one work of one call.
     std::ranges::sort(pairs_);
+    const auto repeated = std::ranges::unique(pairs_);
+    pairs_.erase(repeated.begin(), repeated.end());
   }
 
   // Writes the set of a slice and returns its number; -1 where it has none.
@@ -98,6 +103,15 @@ class ApiWriter {
     api_.KnownInt(op.stack_id).Int(static_cast<int64_t>(ApiType::kOp)).End();
   }
 
+  // Hand-over from one thread of the host to another.
+  void Queue(const store::SliceRow& slice) {
+    Times(slice);
+    api_.KnownInt(connections_.Write(slice.slice_id, connection_table_));
+    api_.Int(context_.ids.NameId(StringRange::kFramework, slice.name, data_.Name(slice.name)));
+    api_.Null().Null().Null().Null().Null();
+    api_.Int(static_cast<int64_t>(ApiType::kQueue)).End();
+  }
+
   void Python(const PythonEvent& event, std::string_view name) {
     Times(data_.Slice(event.slice_id));
     api_.Null().Int(FrameworkId(name)).Null().Null().Null().Null().Null();
@@ -134,6 +148,16 @@ Status WriteApi(DbContext& context) {
   for (const uint32_t index : recipes::OperatorsByStart(data, /*with_steps=*/true)) {
     writer.Operator(data.ops[index]);
   }
+  std::vector<int32_t> rest;
+  for (const int32_t id : RestSlices(context.view)) {
+    const store::SliceRow& slice = data.Slice(id);
+    if (IsQueueSlice(data, slice)) {
+      writer.Queue(slice);
+    } else if (!IsRuntimeCall(data, slice) && !data.HasTrackKind(slice, "communication_plane")) {
+      rest.push_back(id);
+    }
+  }
+  LeaveOutSlices(data, rest, "db", context.left_out);
   const PythonEventList python = PythonEvents(data);
   for (const PythonEvent& event : python.events) writer.Python(event, python.names[event.name]);
   SONDE_RETURN_IF_ERROR(api.Close());

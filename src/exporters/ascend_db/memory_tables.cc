@@ -1,4 +1,6 @@
 // Memory curve and blocks.
+#include <optional>
+
 #include "exporters/ascend_db/db_tables.h"
 #include "recipes/memory_record/memory_record.h"
 #include "recipes/operator_memory/operator_memory.h"
@@ -19,15 +21,20 @@ constexpr std::string_view kBlockColumns =
     "releaseTotalActive INTEGER, streamPtr INTEGER, deviceId INTEGER";
 constexpr int16_t kCpuDevice = 0;
 
-// "CPU" in the text form; the database has only numbers.
-int64_t DeviceNumber(int16_t type, int16_t index) { return type == kCpuDevice ? -1 : index; }
+// "CPU" in the text form; the database has only numbers. None where the device is not known.
+std::optional<int64_t> DeviceNumber(int16_t type, int16_t index) {
+  if (type == kCpuDevice) return -1;
+  return index < 0 ? std::nullopt : std::optional<int64_t>(index);
+}
 
 void AddLine(DbContext& context, const recipes::MemoryRecordRow& row,
              const recipes::MemoryLine& line, SqliteTable& table) {
   const store::MemoryEventRow& event = context.data().memory_events[row.event];
   table.Int(context.ids.Id(StringRange::kMemory, line.component)).Int(event.ts);
   table.KnownInt(line.total_allocated).KnownInt(line.total_reserved).KnownInt(line.total_active);
-  table.OptionalInt(line.stream).Int(DeviceNumber(event.device_type, event.device_index)).End();
+  table.OptionalInt(line.stream)
+      .OptionalInt(DeviceNumber(event.device_type, event.device_index))
+      .End();
 }
 
 // Text files put the layer before the operators of the graph engine, databases do not.
@@ -62,7 +69,7 @@ Status WriteMemoryTables(DbContext& context) {
     blocks.KnownInt(block.alloc_total_active).KnownInt(block.free_total_allocated);
     blocks.KnownInt(block.free_total_reserved).KnownInt(block.free_total_active);
     blocks.OptionalInt(row.is_graph_engine ? std::nullopt : std::optional(block.stream));
-    blocks.Int(DeviceNumber(block.device_type, block.device_index)).End();
+    blocks.OptionalInt(DeviceNumber(block.device_type, block.device_index)).End();
   }
   return blocks.Close();
 }

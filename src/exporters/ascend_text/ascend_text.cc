@@ -1,5 +1,6 @@
 #include "exporters/ascend_text/ascend_text.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,10 +19,19 @@ namespace {
 using recipes::CaptureSettings;
 using recipes::ProfilerLevel;
 
-void AddTraceView(const ExportContext& context, FileSet& files) {
-  const auto pieces = std::make_shared<const TracePieces>(TraceViewPieces(context));
+void AddTraceView(const ExportContext& context, const ImportedSlices& imported, FileSet& files) {
+  const auto pieces = std::make_shared<const TracePieces>(TraceViewPieces(context, imported));
   files.Add("trace_view.json", pieces->size(),
             [pieces](size_t piece, LineBuffer& out) { pieces->Run(piece, out); });
+}
+
+// Marks lie on the row of their thread.
+void CountMarksWithoutRow(const ExportContext& context) {
+  if (context.left_out == nullptr) return;
+  const auto& marks = context.data().marks;
+  context.left_out->Add(
+      "text", "marks without a row",
+      std::ranges::count_if(marks, [](const store::MarkRow& mark) { return mark.track_id < 0; }));
 }
 
 void AddText(FileSet& files, std::string name, std::string text) {
@@ -64,20 +74,29 @@ FileSet TableFiles(const ExportContext& context) {
 
 }  // namespace
 
+Status WriteTextWaits(const ExportContext& context) {
+  FileSet files(context.output_folder);
+  if (!base::PathExists(base::JoinPath(context.output_folder, "communication.json"))) return {};
+  AddCommunicationFiles(context, files);
+  return files.Write(context.threads);
+}
+
 Status ExportAscendText(const ExportContext& context) {
   FileSet files(context.output_folder);
   SONDE_ASSIGN_OR_RETURN(const bool is_kept, WriteSourceTexts(context));
   if (is_kept && !HasTimeline(context)) return {};
+  SONDE_ASSIGN_OR_RETURN(const ImportedSlices imported, ImportedSlices::Load(context));
   if (is_kept) {
     if (!base::PathExists(base::JoinPath(context.output_folder, kTimeline))) {
-      AddTraceView(context, files);
+      AddTraceView(context, imported, files);
     }
     return files.Write(context.threads);
   }
+  CountMarksWithoutRow(context);
   FileSet tables(context.output_folder);
   base::TaskGroup preparing(context.threads);
   preparing.Run([&] { tables = TableFiles(context); });
-  AddTraceView(context, files);
+  AddTraceView(context, imported, files);
   preparing.Wait();
   files.Append(std::move(tables));
   return files.Write(context.threads);

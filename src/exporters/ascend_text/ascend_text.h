@@ -11,4 +11,7 @@ namespace sonde::exporters {
 
 Status ExportAscendText(const ExportContext& context);
 
+// communication.json and communication_matrix.json anew, where they are (Exporter::write_waits).
+Status WriteTextWaits(const ExportContext& context);
+
 }  // namespace sonde::exporters

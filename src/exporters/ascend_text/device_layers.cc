@@ -30,10 +30,11 @@ void AppendLayer(const Device& device, Layer layer, std::string_view name, LineB
       {DevicePid(device, layer), name, DeviceLabel(device), static_cast<int64_t>(layer)}, out);
 }
 
-void AppendDeviceNames(const DeviceView& view, LineBuffer& out) {
+void AppendDeviceNames(const DeviceView& view, const CommunicationRows& rows,
+                       const std::vector<PlaneSlice>& planes, LineBuffer& out) {
   for (const Device& device : view.devices) {
     AppendLayer(device, Layer::kHardware, "Ascend Hardware", out);
-    if (!view.communications.empty()) {
+    if (!view.communications.empty() || !planes.empty()) {
       AppendLayer(device, Layer::kCommunication, "Communication", out);
     }
     AppendLayer(device, Layer::kOverlap, "Overlap Analysis", out);
@@ -50,12 +51,18 @@ void AppendDeviceNames(const DeviceView& view, LineBuffer& out) {
     AppendThreadNames(DevicePid(device, Layer::kHardware), stream,
                       "Stream " + std::to_string(stream), stream, out);
   }
-  std::set<std::pair<size_t, int64_t>> rows;
+  std::set<std::pair<size_t, int64_t>> named;
   for (const CommunicationView& op : view.communications) {
-    const int64_t tid = GroupTid(view, op);
-    if (!rows.insert({op.device, tid}).second) continue;
+    const int64_t tid = rows.OfOperation(op);
+    if (!named.insert({op.device, tid}).second) continue;
     AppendThreadNames(DevicePid(view.devices[op.device], Layer::kCommunication), tid,
                       base::Concat("Group ", op.group_name, " Communication"), tid, out);
+  }
+  for (const PlaneSlice& plane : planes) {
+    const int64_t tid = rows.OfPlane(plane);
+    if (!named.insert({plane.device, tid}).second) continue;
+    AppendThreadNames(DevicePid(view.devices[plane.device], Layer::kCommunication), tid,
+                      base::Concat("Plane ", std::to_string(plane.plane)), tid, out);
   }
 }
 
@@ -172,21 +179,21 @@ void AppendTaskFlows(const DeviceView& view, const TaskFragments& fragments, siz
 }
 
 // ,"pid":1,"tid":2,"ts":"    of the row of an operation
-std::string CommunicationRow(const DeviceView& view, const CommunicationView& op) {
+std::string CommunicationRow(const DeviceView& view, size_t device, int64_t tid) {
   return base::Concat(R"(,"pid":)",
-                      std::to_string(DevicePid(view.devices[op.device], Layer::kCommunication)),
-                      R"(,"tid":)", std::to_string(GroupTid(view, op)), R"(,"ts":")");
+                      std::to_string(DevicePid(view.devices[device], Layer::kCommunication)),
+                      R"(,"tid":)", std::to_string(tid), R"(,"ts":")");
 }
 
 // Durations as viewers need them; operations of a row do not overlap.
-std::vector<int64_t> FitCommunications(const DeviceView& view) {
+std::vector<int64_t> FitCommunications(const DeviceView& view, const CommunicationRows& rows) {
   const auto& ops = view.data->communications;
   std::vector<int64_t> durs_ns(ops.size());
   std::map<std::pair<size_t, int64_t>, int64_t> next_ns;  // by device and row
   for (size_t i = ops.size(); i-- > 0;) {
     const CommunicationView& shown = view.communications[i];
     const auto [next, is_last] =
-        next_ns.try_emplace({shown.device, GroupTid(view, shown)}, INT64_MAX);
+        next_ns.try_emplace({shown.device, rows.OfOperation(shown)}, INT64_MAX);
     const int64_t start_ns = ViewerNs(ops[i].ts);
     durs_ns[i] =
         std::min(std::max<int64_t>(view.EndNs(ops[i]) - ops[i].ts, 1), next->second - start_ns);
@@ -195,15 +202,15 @@ std::vector<int64_t> FitCommunications(const DeviceView& view) {
   return durs_ns;
 }
 
-void AppendCommunications(const DeviceView& view, LineBuffer& out) {
+void AppendCommunications(const DeviceView& view, const CommunicationRows& rows, LineBuffer& out) {
   const TraceData& data = *view.data;
-  const std::vector<int64_t> durs_ns = FitCommunications(view);
+  const std::vector<int64_t> durs_ns = FitCommunications(view, rows);
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
     const CommunicationView& shown = view.communications[i];
     out.Append(R"(,{"name":)");
     out.Append(base::JsonQuote(shown.name));
-    out.Append(CommunicationRow(view, shown));
+    out.Append(CommunicationRow(view, shown.device, rows.OfOperation(shown)));
     out.Microseconds(op.ts);
     out.Append(R"(","dur":)");
     out.MicrosecondsShort(durs_ns[i]);
@@ -221,8 +228,27 @@ void AppendCommunications(const DeviceView& view, LineBuffer& out) {
   }
 }
 
+// Waits and transfers, with all that the device told of them.
+void AppendPlanes(const DeviceView& view, const CommunicationRows& rows,
+                  const std::vector<PlaneSlice>& planes, const SliceArguments& arguments,
+                  LineBuffer& out) {
+  const TraceData& data = *view.data;
+  for (const PlaneSlice& plane : planes) {
+    const store::SliceRow& slice = data.Slice(plane.slice_id);
+    out.Append(R"(,{"name":)");
+    out.Append(base::JsonQuote(data.Name(slice.name)));
+    out.Append(CommunicationRow(view, plane.device, rows.OfPlane(plane)));
+    out.Microseconds(slice.ts);
+    out.Append(R"(","dur":)");
+    out.MicrosecondsShort(data.DurationNs(slice));
+    out.Append(R"(,"args":)");
+    out.Append(arguments.Json(plane.slice_id));
+    out.Append(R"(,"ph":"X"})");
+  }
+}
+
 void AppendCommunicationFlows(const DeviceView& view, const TaskFragments& fragments,
-                              LineBuffer& out) {
+                              const CommunicationRows& rows, LineBuffer& out) {
   const TraceData& data = *view.data;
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
@@ -230,8 +256,9 @@ void AppendCommunicationFlows(const DeviceView& view, const TaskFragments& fragm
     const store::SliceRow& launch = data.Slice(op.launch_slice_id);
     AppendTaskFlow('s', view.communication_flow_ns[i],
                    fragments.flow_row[static_cast<size_t>(launch.track_id)], launch.ts, out);
+    const CommunicationView& shown = view.communications[i];
     AppendTaskFlow('f', view.communication_flow_ns[i],
-                   CommunicationRow(view, view.communications[i]), op.ts, out);
+                   CommunicationRow(view, shown.device, rows.OfOperation(shown)), op.ts, out);
   }
 }
 
@@ -260,24 +287,32 @@ void AddIntervals(std::string_view name, int64_t pid, int64_t tid,
 
 }  // namespace
 
-void AddDeviceLayers(const ExportContext& context, TracePieces& pieces) {
+void AddDeviceLayers(const ExportContext& context, const ImportedSlices& imported,
+                     TracePieces& pieces) {
   const DeviceView& view = context.view;
   if (view.devices.empty()) return;
   const TraceData& data = *view.data;
-  pieces.Add([&view](LineBuffer& out) { AppendDeviceNames(view, out); });
+  const auto rows = std::make_shared<const CommunicationRows>(view, imported.planes);
+  pieces.Add([&view, rows, &imported](LineBuffer& out) {
+    AppendDeviceNames(view, *rows, imported.planes, out);
+  });
   const auto fragments = std::make_shared<const TaskFragments>(view);
   const auto durs_ns = std::make_shared<const std::vector<int64_t>>(FitTasks(data));
   pieces.AddRanges(data.tasks.size(), kTasksPerPiece,
                    [&view, fragments, durs_ns](size_t begin, size_t end, LineBuffer& out) {
                      AppendTasks(view, *fragments, *durs_ns, begin, end, out);
                    });
-  pieces.Add([&view](LineBuffer& out) { AppendCommunications(view, out); });
+  pieces.Add([&view, rows](LineBuffer& out) { AppendCommunications(view, *rows, out); });
+  pieces.Add([&view, rows, &imported](LineBuffer& out) {
+    AppendPlanes(view, *rows, imported.planes, imported.arguments, out);
+  });
   pieces.AddRanges(data.tasks.size(), kTasksPerPiece,
                    [&view, fragments](size_t begin, size_t end, LineBuffer& out) {
                      AppendTaskFlows(view, *fragments, begin, end, out);
                    });
-  pieces.Add(
-      [&view, fragments](LineBuffer& out) { AppendCommunicationFlows(view, *fragments, out); });
+  pieces.Add([&view, fragments, rows](LineBuffer& out) {
+    AppendCommunicationFlows(view, *fragments, *rows, out);
+  });
   for (const Device& device : view.devices) {
     const int64_t pid = DevicePid(device, Layer::kOverlap);
     AddIntervals("Computing", pid, 0, device.overlap.computing, pieces);

@@ -11,10 +11,11 @@ namespace {
 
 using recipes::TraceData;
 
-// Whether the slice is drawn as an operator: markers have a layer of their own.
-bool IsDrawn(const TraceData& data, int32_t slice_id, bool is_work) {
+// Whether the slice is drawn as an operator: markers have a layer of their own. What is no operator
+// (works of collectives, entries of queues between threads) lies among them.
+bool IsDrawn(const TraceData& data, int32_t slice_id) {
   const int32_t op = data.OpOf(slice_id);
-  if (op < 0) return is_work;
+  if (op < 0) return true;
   return recipes::IsOperator(data.ops[static_cast<size_t>(op)].scope);
 }
 
@@ -25,13 +26,12 @@ class Collector {
   void AddTracks() {
     for (const store::TrackRow& track : data_.tracks) {
       const std::string_view kind = data_.Name(track.kind);
-      const bool is_work = kind == "collective_work";
-      if (kind != "thread" && !is_work) continue;
+      if (kind != "thread" && kind != "collective_work") continue;
       const auto id = static_cast<size_t>(track.track_id);
       std::vector<FrameworkEvent>& row = RowOf(track.process_id, rows_.OfTrack(track.track_id));
       row.reserve(row.size() + data_.track_begin[id + 1] - data_.track_begin[id]);
       for (size_t i = data_.track_begin[id]; i < data_.track_begin[id + 1]; ++i) {
-        if (IsDrawn(data_, data_.preorder[i], is_work)) row.push_back({data_.preorder[i], -1, 0});
+        if (IsDrawn(data_, data_.preorder[i])) row.push_back({data_.preorder[i], -1, 0});
       }
     }
   }

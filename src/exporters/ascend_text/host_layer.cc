@@ -109,8 +109,8 @@ void AppendHostToDevice(char phase, int64_t connection, int64_t pid, int64_t tid
   out.Append(R"("})");
 }
 
-void AppendHostFlow(const DeviceView& view, const FrameworkRows& rows, const HostCall& call,
-                    LineBuffer& out) {
+void AppendHostFlow(const DeviceView& view, const FrameworkRows& rows,
+                    const CommunicationRows& groups, const HostCall& call, LineBuffer& out) {
   const TraceData& data = *view.data;
   const store::SliceRow& launch = data.Slice(call.launch_slice);
   const int64_t pid =
@@ -122,7 +122,7 @@ void AppendHostFlow(const DeviceView& view, const FrameworkRows& rows, const Hos
     AppendHostToDevice('s', view.ConnectionOf(op), pid, tid, launch.ts, out);
     AppendHostToDevice('f', view.ConnectionOf(op),
                        DevicePid(view.devices[shown.device], Layer::kCommunication),
-                       GroupTid(view, shown), op.ts, out);
+                       groups.OfOperation(shown), op.ts, out);
   } else {
     const store::DeviceTaskRow& task = data.tasks[call.index];
     AppendHostToDevice('s', view.ConnectionOf(task), pid, tid, launch.ts, out);
@@ -158,21 +158,28 @@ void AppendHostApiNames(const DeviceView& view, const FrameworkRows& rows, LineB
 
 }  // namespace
 
-void AddHostLayer(const ExportContext& context, TracePieces& pieces) {
+void AddHostLayer(const ExportContext& context, const ImportedSlices& imported,
+                  TracePieces& pieces) {
   const DeviceView& view = context.view;
+  if (!view.data->api_calls.empty()) return AddRecordedCalls(context, imported, pieces);
   const ProfilerLevel level = view.settings.level;
   if (level != ProfilerLevel::kLevel1 && level != ProfilerLevel::kLevel2) return;
   const auto rows = std::make_shared<const FrameworkRows>(*view.data);
+  const auto groups = std::make_shared<const CommunicationRows>(view, imported.planes);
   const auto calls = std::make_shared<const std::vector<HostCall>>(HostCalls(*view.data));
   pieces.Add([&view, rows](LineBuffer& out) { AppendHostApiNames(view, *rows, out); });
   const auto add = [&](auto append) {
     pieces.AddRanges(calls->size(), kCallsPerPiece,
-                     [&view, rows, calls, append](size_t begin, size_t end, LineBuffer& out) {
-                       for (size_t i = begin; i < end; ++i) append(view, *rows, (*calls)[i], out);
+                     [calls, append](size_t begin, size_t end, LineBuffer& out) {
+                       for (size_t i = begin; i < end; ++i) append((*calls)[i], out);
                      });
   };
-  add(&AppendHostCall);
-  add(&AppendHostFlow);
+  add([&view, rows](const HostCall& call, LineBuffer& out) {
+    AppendHostCall(view, *rows, call, out);
+  });
+  add([&view, rows, groups](const HostCall& call, LineBuffer& out) {
+    AppendHostFlow(view, *rows, *groups, call, out);
+  });
 }
 
 }  // namespace sonde::exporters

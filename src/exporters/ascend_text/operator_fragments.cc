@@ -27,7 +27,9 @@ OperatorFragments::OperatorFragments(const recipes::TraceData& data, const Frame
       begin = base::Concat(R"(,{"ph":"X","name":)", base::JsonQuote(data.Name(name)));
     }
   };
-  for (const int32_t work : data.SlicesOfKinds({"collective_work"})) need(work);
+  for (const int32_t slice : data.SlicesOfKinds({"collective_work", "thread"})) {
+    if (data.OpOf(slice) < 0) need(slice);
+  }
   for (const store::FrameworkOpRow& op : data.ops) {
     need(op.slice_id);
     if (op.module < 0) continue;

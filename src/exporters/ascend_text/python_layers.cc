@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/host/json_writer.h"
+#include "base/strings.h"
 #include "exporters/ascend_text/framework_events.h"
 #include "exporters/ascend_text/operator_fragments.h"
 #include "exporters/ascend_text/trace_view.h"
@@ -54,8 +55,27 @@ void AppendArguments(const TraceData& data, const OperatorFragments& fragments,
   out.Append(fragments.Module(op.module));
 }
 
+// What is no operator keeps its own category and arguments.
+void AppendOther(const TraceData& data, const ImportedSlices& imported,
+                 const store::SliceRow& slice, LineBuffer& out) {
+  std::string_view category = data.Name(slice.category);
+  if (category == "task_queue") {
+    category = data.Name(slice.name).starts_with("Enqueue") ? "enqueue" : "dequeue";
+  }
+  out.Append(R"(,"cat":)");
+  out.Append(base::JsonQuote(category));
+  out.Append(R"(,"args":)");
+  std::string arguments = imported.arguments.Json(slice.slice_id);
+  const auto number = imported.queue_numbers.find(slice.slice_id);
+  if (arguments == "{}" && number != imported.queue_numbers.end()) {
+    arguments = base::Concat(R"({"correlation_id":)", std::to_string(number->second), "}");
+  }
+  out.Append(arguments);
+  out.Append("}");
+}
+
 void AppendOperator(const TraceData& data, const OperatorFragments& fragments,
-                    const FrameworkEvent& event, LineBuffer& out) {
+                    const ImportedSlices& imported, const FrameworkEvent& event, LineBuffer& out) {
   const store::SliceRow& slice = data.Slice(event.slice_id);
   const int32_t op_index = data.OpOf(event.slice_id);
   out.Append(fragments.Begin(slice.name));
@@ -63,6 +83,9 @@ void AppendOperator(const TraceData& data, const OperatorFragments& fragments,
   out.Microseconds(slice.ts);
   out.Append(R"(","dur":)");
   out.MicrosecondsShort(event.dur_ns);
+  if (op_index < 0 && data.HasTrackKind(slice, "thread")) {
+    return AppendOther(data, imported, slice, out);
+  }
   out.Append(R"(,"cat":"cpu_op","args":)");
   // Every argument brings its comma; that of the first becomes the brace.
   const size_t args_begin = out.size();
@@ -109,6 +132,7 @@ struct FlowNames {
 };
 constexpr FlowNames kForwardBackward{"forward_backward", "fwdbwd", "fwdbwd"};
 constexpr FlowNames kUserFlow{"user", "flow", "user"};
+constexpr FlowNames kQueueFlow{"enqueue_dequeue", "enqueue_to_dequeue", "async_task_queue"};
 
 void AppendFlow(const TraceData& data, const FrameworkRows& rows, const FlowNames& names,
                 int64_t id, const store::FlowRow& flow, LineBuffer& out) {
@@ -123,7 +147,7 @@ void AppendFlow(const TraceData& data, const FrameworkRows& rows, const FlowName
   append_end('f', flow.slice_in);
 }
 
-// One pair a sequence number, the latest, as the peer has it; flows of the user all.
+// One pair a sequence number, the latest, as the peer has it; the others all.
 void AppendFrameworkFlows(const TraceData& data, const FrameworkRows& rows, LineBuffer& out) {
   std::map<int64_t, const store::FlowRow*> forward_backward;
   for (const store::FlowRow& flow : data.flows) {
@@ -131,6 +155,9 @@ void AppendFrameworkFlows(const TraceData& data, const FrameworkRows& rows, Line
     if (data.Name(flow.kind) == kForwardBackward.kind) forward_backward[flow.key] = &flow;
     if (data.Name(flow.kind) == kUserFlow.kind) {
       AppendFlow(data, rows, kUserFlow, flow.flow_id, flow, out);
+    }
+    if (data.Name(flow.kind) == kQueueFlow.kind) {
+      AppendFlow(data, rows, kQueueFlow, flow.key, flow, out);
     }
   }
   for (const auto& [key, flow] : forward_backward) {
@@ -140,7 +167,8 @@ void AppendFrameworkFlows(const TraceData& data, const FrameworkRows& rows, Line
 
 }  // namespace
 
-void AddPythonLayers(const ExportContext& context, TracePieces& pieces) {
+void AddPythonLayers(const ExportContext& context, const ImportedSlices& imported,
+                     TracePieces& pieces) {
   const TraceData& data = context.data();
   const auto rows = std::make_shared<const FrameworkRows>(data);
   const auto fragments = std::make_shared<const OperatorFragments>(data, *rows);
@@ -149,19 +177,20 @@ void AddPythonLayers(const ExportContext& context, TracePieces& pieces) {
       [&data, rows, events](LineBuffer& out) { AppendFrameworkNames(data, *rows, *events, out); });
   const auto quoted = std::make_shared<std::vector<std::string>>();
   for (const std::string& name : events->python.names) quoted->push_back(base::JsonQuote(name));
-  pieces.AddRanges(
-      events->events.size(), kEventsPerPiece,
-      [&data, rows, fragments, events, quoted](size_t begin, size_t end, LineBuffer& out) {
-        for (size_t i = begin; i < end; ++i) {
-          const FrameworkEvent& event = events->events[i];
-          if (event.python < 0) {
-            AppendOperator(data, *fragments, event, out);
-          } else {
-            const PythonEvent& python = events->python.events[static_cast<size_t>(event.python)];
-            AppendPythonEvent(data, *rows, python, *quoted, event.dur_ns, out);
-          }
-        }
-      });
+  pieces.AddRanges(events->events.size(), kEventsPerPiece,
+                   [&data, &imported, rows, fragments, events, quoted](size_t begin, size_t end,
+                                                                       LineBuffer& out) {
+                     for (size_t i = begin; i < end; ++i) {
+                       const FrameworkEvent& event = events->events[i];
+                       if (event.python < 0) {
+                         AppendOperator(data, *fragments, imported, event, out);
+                       } else {
+                         const PythonEvent& python =
+                             events->python.events[static_cast<size_t>(event.python)];
+                         AppendPythonEvent(data, *rows, python, *quoted, event.dur_ns, out);
+                       }
+                     }
+                   });
   pieces.Add([&data, rows](LineBuffer& out) { AppendFrameworkFlows(data, *rows, out); });
   pieces.Add([&data](LineBuffer& out) { AppendGarbageCollections(data, out); });
   pieces.Add([&data](LineBuffer& out) { AppendMarkers(data, out); });

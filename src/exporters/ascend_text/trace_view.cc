@@ -5,6 +5,7 @@
 
 #include "base/host/json_writer.h"
 #include "base/host/parallel.h"
+#include "exporters/format/rest_slices.h"
 
 namespace sonde::exporters {
 namespace {
@@ -68,17 +69,39 @@ void AppendFlowEnd(const FlowEnd& end, int64_t id, LineBuffer& out) {
   out.Append(R"("})");
 }
 
-TracePieces TraceViewPieces(const ExportContext& context) {
+Result<ImportedSlices> ImportedSlices::Load(const ExportContext& context) {
+  const recipes::TraceData& data = context.data();
+  ImportedSlices imported;
+  imported.rest = RestSlices(context.view);
+  if (imported.rest.empty()) return imported;
+  SONDE_ASSIGN_OR_RETURN(
+      imported.arguments,
+      SliceArguments::Load(context.store, {"communication_plane", "thread", "device_layer",
+                                           "os_runtime", "stream", "communication_group"}));
+  imported.planes = PlaneSlices(context.view, imported.arguments);
+  std::erase_if(imported.rest, [&](int32_t id) {
+    return data.HasTrackKind(data.Slice(id), "communication_plane");
+  });
+  for (const store::FlowRow& flow : data.flows) {
+    if (data.Name(flow.kind) != "enqueue_dequeue") continue;
+    imported.queue_numbers.emplace(flow.slice_out, flow.key);
+    imported.queue_numbers.emplace(flow.slice_in, flow.key);
+  }
+  return imported;
+}
+
+TracePieces TraceViewPieces(const ExportContext& context, const ImportedSlices& imported) {
   const auto layers = std::make_shared<TracePieces>();
   TracePieces device;
   TracePieces host;
   base::TaskGroup preparing(context.threads);
-  preparing.Run([&] { AddDeviceLayers(context, device); });
-  preparing.Run([&] { AddHostLayer(context, host); });
-  AddPythonLayers(context, *layers);
+  preparing.Run([&] { AddDeviceLayers(context, imported, device); });
+  preparing.Run([&] { AddHostLayer(context, imported, host); });
+  AddPythonLayers(context, imported, *layers);
   preparing.Wait();
   layers->Append(std::move(device));
   layers->Append(std::move(host));
+  AddRestLayer(context, imported, *layers);
   TracePieces pieces;
   // The first event of the file stands without the separator before it.
   pieces.Add([layers](LineBuffer& out) {

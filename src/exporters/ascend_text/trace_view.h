@@ -11,21 +11,45 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "exporters/exporter.h"
+#include "exporters/format/plane_slices.h"
+#include "exporters/format/slice_arguments.h"
 #include "exporters/format/trace_pieces.h"
 
 namespace sonde::exporters {
 
-// The pieces refer to `context`, which must outlive them.
-TracePieces TraceViewPieces(const ExportContext& context);
+// What imported traces have beside the tables of captures.
+struct ImportedSlices {
+  SliceArguments arguments;
+  std::vector<PlaneSlice> planes;
+  std::vector<int32_t> rest;                           // rest_slices.h, without those of planes
+  std::unordered_map<int32_t, int64_t> queue_numbers;  // of entries of a host queue, by slice
 
-// The framework's layers: operators, modules and Python functions, garbage collection, markers.
-void AddPythonLayers(const ExportContext& context, TracePieces& pieces);
-// Host calls and the flows from them to device work.
-void AddHostLayer(const ExportContext& context, TracePieces& pieces);
+  static Result<ImportedSlices> Load(const ExportContext& context);
+};
+
+// The pieces refer to what is given, which must outlive them.
+TracePieces TraceViewPieces(const ExportContext& context, const ImportedSlices& imported);
+
+// The framework's layers: operators, modules and Python functions, garbage collection, markers,
+// queues between host threads; counters.
+void AddPythonLayers(const ExportContext& context, const ImportedSlices& imported,
+                     TracePieces& pieces);
+// Host calls and the flows from them to device work: those of the vendor's interface, else what
+// launched device work.
+void AddHostLayer(const ExportContext& context, const ImportedSlices& imported,
+                  TracePieces& pieces);
+void AddRecordedCalls(const ExportContext& context, const ImportedSlices& imported,
+                      TracePieces& pieces);
 // Device work, communication, overlap, and the flows from operators to device work.
-void AddDeviceLayers(const ExportContext& context, TracePieces& pieces);
+void AddDeviceLayers(const ExportContext& context, const ImportedSlices& imported,
+                     TracePieces& pieces);
+// Slices that no other layer has and that lie on no thread, each track a row.
+void AddRestLayer(const ExportContext& context, const ImportedSlices& imported,
+                  TracePieces& pieces);
 
 // Single layers of AddPythonLayers.
 void AppendGarbageCollections(const recipes::TraceData& data, LineBuffer& out);

@@ -14,8 +14,10 @@ enum class Layer : int64_t {
   kGarbageCollection = 1,
   kMarkers = 6,
   kHostApi = 7,
+  kOtherHost = 8,
   kHardware = 14,
   kCommunication = 16,
+  kOtherDevice = 30,
   kOverlap = 31,
 };
 

@@ -22,12 +22,14 @@ std::string FileName(const ExportContext& context) {
 Status ExportKineto(const ExportContext& context) {
   const int64_t base_ns = KinetoBaseNs(context.data().first_ns);
   const std::string name = FileName(context);
+  SONDE_ASSIGN_OR_RETURN(const KinetoImported imported, KinetoImported::Load(context));
   TracePieces pieces;
   const auto head = std::make_shared<const std::string>(KinetoHead(context, base_ns));
   pieces.Add([head](LineBuffer& out) { out.Append(*head); });
   AddKinetoNames(context, base_ns, pieces);
   AddKinetoHost(context, base_ns, pieces);
-  AddKinetoDevice(context, base_ns, pieces);
+  AddKinetoDevice(context, imported, base_ns, pieces);
+  AddKinetoRest(context, imported, base_ns, pieces);
   AddKinetoInstants(context, base_ns, pieces);
   pieces.Add([name](LineBuffer& out) { out.Append(KinetoTail(name)); });
   FileSet files(context.span_folder);

@@ -1,5 +1,9 @@
 // Device side of a Kineto trace: launches, kernels, flows between them.
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "base/host/json_writer.h"
 #include "base/strings.h"
@@ -14,6 +18,7 @@ using recipes::DeviceView;
 using recipes::TraceData;
 
 constexpr size_t kTasksPerPiece = 2048;
+constexpr std::string_view kWait = "cuda_sync";
 // The host waits for nothing: its launch takes the shortest time that can be written.
 constexpr int64_t kLaunchNs = 1;
 
@@ -21,8 +26,9 @@ constexpr int64_t kLaunchNs = 1;
 // wide as the greatest correlation, and fails where 16 bits do for these and not for those.
 constexpr int64_t kFirstCorrelation = int64_t{1} << 20;
 
-// What one kernel and its launch are made of.
+// What one kernel, copy or wait and its launch are made of.
 struct Kernel {
+  std::string_view category = "kernel";
   std::string_view name;  // JSON text
   int64_t device = 0;
   int64_t stream = 0;
@@ -35,29 +41,42 @@ struct Kernel {
 
 class KernelWriter {
  public:
-  KernelWriter(const TraceData& data, const FrameworkRows& rows, int64_t base_ns)
-      : data_(data), rows_(rows), base_ns_(base_ns) {}
+  // `has_launches`: the calls that launched the work are written by another.
+  KernelWriter(const TraceData& data, const FrameworkRows& rows, int64_t base_ns, bool has_launches)
+      : data_(data), rows_(rows), base_ns_(base_ns), has_launches_(has_launches) {}
 
   void Append(const Kernel& kernel, LineBuffer& out) const {
-    const int64_t external_id = int64_t{kernel.launch_slice} + 1;
+    AppendWork(kernel, out);
+    if (kernel.launch_slice >= 0 && !has_launches_) AppendLaunch(kernel, out);
+  }
+
+ private:
+  void AppendWork(const Kernel& kernel, LineBuffer& out) const {
     out.Append(
         ",\n"
-        R"({"ph":"X","cat":"kernel","name":)");
+        R"({"ph":"X","cat":")");
+    out.Append(kernel.category);
+    out.Append(R"(","name":)");
     out.Append(kernel.name);
     AppendRow(kernel.device, kernel.stream, kernel.ts_ns, out);
     out.Append(R"(,"dur":)");
     out.Microseconds(kernel.dur_ns);
     out.Append(R"(,"args":{"External id":)");
-    out.Int(external_id);
+    out.Int(int64_t{kernel.launch_slice} + 1);
     out.Append(R"(,"queued":0,"device":)");
     out.Int(kernel.device);
-    out.Append(R"(,"context":1,"stream":)");
-    out.Int(kernel.stream);
+    // What is no work has its row only: readers take whatever names a stream for work.
+    if (kernel.category != kWait) {
+      out.Append(R"(,"context":1,"stream":)");
+      out.Int(kernel.stream);
+    }
     out.Append(R"(,"correlation":)");
     out.Int(kernel.correlation);
     out.Append(kernel.more_args);
     out.Append("}}");
-    if (kernel.launch_slice < 0) return;
+  }
+
+  void AppendLaunch(const Kernel& kernel, LineBuffer& out) const {
     const store::SliceRow& launch = data_.Slice(kernel.launch_slice);
     const int64_t pid = data_.PidOf(data_.TrackOf(launch).process_id);
     const int64_t tid = rows_.OfTrack(launch.track_id);
@@ -68,7 +87,7 @@ class KernelWriter {
     out.Append(R"(,"dur":)");
     out.Microseconds(std::min(kLaunchNs, data_.DurationNs(launch)));
     out.Append(R"(,"args":{"External id":)");
-    out.Int(external_id);
+    out.Int(int64_t{kernel.launch_slice} + 1);
     out.Append(R"(,"cbid":211,"correlation":)");
     out.Int(kernel.correlation);
     out.Append("}}");
@@ -76,7 +95,6 @@ class KernelWriter {
     AppendFlow('f', kernel.correlation, kernel.device, kernel.stream, kernel.ts_ns, out);
   }
 
- private:
   void AppendRow(int64_t pid, int64_t tid, int64_t ts_ns, LineBuffer& out) const {
     out.Append(R"(,"pid":)");
     out.Int(pid);
@@ -101,6 +119,7 @@ class KernelWriter {
   const TraceData& data_;
   const FrameworkRows& rows_;
   int64_t base_ns_;
+  bool has_launches_;
 };
 
 // "allReduce" -> "AllReduce"
@@ -144,11 +163,29 @@ int64_t StreamCount(const DeviceView& view) {
   return count;
 }
 
-void AppendCommunications(const DeviceView& view, const KernelWriter& writer, LineBuffer& out) {
+// Operations by the slice of the task that they are, where a device told them as kernels.
+std::unordered_map<int32_t, size_t> OperationsOfTasks(const TraceData& data) {
+  std::unordered_map<int32_t, size_t> operations;
+  for (size_t i = 0; i < data.communications.size(); ++i) {
+    if (data.communications[i].slice_id >= 0)
+      operations.emplace(data.communications[i].slice_id, i);
+  }
+  std::unordered_map<int32_t, size_t> told;
+  if (operations.empty()) return told;
+  for (const store::DeviceTaskRow& task : data.tasks) {
+    const auto found = operations.find(task.slice_id);
+    if (found != operations.end()) told.insert(*found);
+  }
+  return told;
+}
+
+void AppendCommunications(const DeviceView& view, const KernelWriter& writer,
+                          const std::unordered_map<int32_t, size_t>& told, LineBuffer& out) {
   const TraceData& data = *view.data;
   const int64_t first_stream = StreamCount(view) + 1;
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
+    if (told.contains(op.slice_id)) continue;
     const recipes::CommunicationView& shown = view.communications[i];
     int64_t stream = first_stream + static_cast<int64_t>(shown.lane);
     for (size_t group = 0; group < shown.group; ++group) {
@@ -170,34 +207,101 @@ void AppendCommunications(const DeviceView& view, const KernelWriter& writer, Li
   }
 }
 
+// By the kind of a task: what Kineto's readers make of it.
+struct TaskForm {
+  std::string_view category;
+  std::string name;  // JSON text
+};
+std::vector<TaskForm> TaskForms(const TraceData& data) {
+  std::vector<TaskForm> forms;
+  for (const store::TaskKindRow& kind : data.kinds) {
+    const std::string_view name = data.Name(kind.name);
+    const std::string type = base::ToLower(data.Name(kind.task_type));
+    const auto copy = [&](std::string_view category, std::string_view word) {
+      const bool is_named = name.starts_with(word);
+      forms.push_back({category, base::JsonQuote(is_named ? std::string(name)
+                                                          : base::Concat(word, " (", name, ")"))});
+    };
+    if (kind.core != store::kNone) {
+      forms.push_back({"kernel", base::JsonQuote(name)});
+    } else if (type.find("memcpy") != std::string::npos) {
+      copy("gpu_memcpy", "Memcpy");
+    } else if (type.find("memset") != std::string::npos) {
+      copy("gpu_memset", "Memset");
+    } else {
+      forms.push_back({kWait, base::JsonQuote(name)});
+    }
+  }
+  return forms;
+}
+
+// Hardware counters, which are in the order of their tasks.
+std::string CounterArguments(const TraceData& data, int32_t task_id) {
+  std::string text;
+  base::NumberBuffer number;
+  auto row = std::ranges::lower_bound(data.pmu, task_id, {}, &store::DeviceTaskPmuRow::task_id);
+  for (; row != data.pmu.end() && row->task_id == task_id; ++row) {
+    if (row->value - row->value != 0) continue;  // not finite
+    text += base::Concat(",", base::JsonQuote(data.Name(row->metric)), ":",
+                         base::FormatPythonDouble(row->value, number));
+  }
+  return text;
+}
+
+class TaskWriter {
+ public:
+  TaskWriter(const DeviceView& view, const KinetoImported& imported)
+      : view_(view),
+        imported_(imported),
+        forms_(TaskForms(*view.data)),
+        operations_(OperationsOfTasks(*view.data)),
+        first_correlation_(imported.has_runtime ? 0 : kFirstCorrelation) {}
+
+  void Append(const store::DeviceTaskRow& task, const KernelWriter& writer, LineBuffer& out) const {
+    if (imported_.on_planes.contains(task.slice_id)) return;
+    std::string more = CounterArguments(*view_.data, task.task_id);
+    const auto operation = operations_.find(task.slice_id);
+    if (operation != operations_.end()) more += CollectiveArguments(view_, operation->second);
+    const TaskForm& form = forms_[static_cast<size_t>(task.kind_id)];
+    writer.Append({.category = form.category,
+                   .name = form.name,
+                   .device = view_.DeviceOfTask(task).device_id,
+                   .stream = view_.StreamOf(task) + 1,
+                   .ts_ns = task.ts,
+                   .dur_ns = std::max<int64_t>(task.dur, 0),
+                   .correlation = first_correlation_ + view_.ConnectionOf(task),
+                   .launch_slice = task.launch_slice_id,
+                   .more_args = more},
+                  out);
+  }
+  const std::unordered_map<int32_t, size_t>& operations() const { return operations_; }
+
+ private:
+  const DeviceView& view_;
+  const KinetoImported& imported_;
+  std::vector<TaskForm> forms_;
+  std::unordered_map<int32_t, size_t> operations_;
+  int64_t first_correlation_;
+};
+
 }  // namespace
 
-void AddKinetoDevice(const ExportContext& context, int64_t base_ns, TracePieces& pieces) {
+void AddKinetoDevice(const ExportContext& context, const KinetoImported& imported, int64_t base_ns,
+                     TracePieces& pieces) {
   const DeviceView& view = context.view;
   const TraceData& data = *view.data;
+  const bool has_launches = imported.has_runtime;
   const auto rows = std::make_shared<const FrameworkRows>(data);
-  auto quoted = std::make_shared<std::vector<std::string>>();
-  for (const store::TaskKindRow& kind : data.kinds) {
-    quoted->push_back(base::JsonQuote(data.Name(kind.name)));
-  }
-  pieces.AddRanges(data.tasks.size(), kTasksPerPiece,
-                   [&view, rows, quoted, base_ns](size_t begin, size_t end, LineBuffer& out) {
-                     const KernelWriter writer(*view.data, *rows, base_ns);
-                     for (size_t i = begin; i < end; ++i) {
-                       const store::DeviceTaskRow& task = view.data->tasks[i];
-                       writer.Append({.name = (*quoted)[static_cast<size_t>(task.kind_id)],
-                                      .device = view.DeviceOfTask(task).device_id,
-                                      .stream = view.StreamOf(task) + 1,
-                                      .ts_ns = task.ts,
-                                      .dur_ns = std::max<int64_t>(task.dur, 0),
-                                      .correlation = kFirstCorrelation + view.ConnectionOf(task),
-                                      .launch_slice = task.launch_slice_id,
-                                      .more_args = ""},
-                                     out);
-                     }
-                   });
-  pieces.Add([&view, rows, base_ns](LineBuffer& out) {
-    AppendCommunications(view, KernelWriter(*view.data, *rows, base_ns), out);
+  const auto tasks = std::make_shared<const TaskWriter>(view, imported);
+  pieces.AddRanges(
+      data.tasks.size(), kTasksPerPiece,
+      [&data, rows, tasks, base_ns, has_launches](size_t begin, size_t end, LineBuffer& out) {
+        const KernelWriter writer(data, *rows, base_ns, has_launches);
+        for (size_t i = begin; i < end; ++i) tasks->Append(data.tasks[i], writer, out);
+      });
+  pieces.Add([&view, rows, tasks, base_ns](LineBuffer& out) {
+    AppendCommunications(view, KernelWriter(*view.data, *rows, base_ns, /*has_launches=*/false),
+                         tasks->operations(), out);
   });
 }
 

@@ -6,8 +6,11 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "exporters/exporter.h"
+#include "exporters/format/slice_arguments.h"
 #include "exporters/format/trace_pieces.h"
 
 namespace sonde::exporters {
@@ -23,8 +26,22 @@ std::string KinetoTail(const std::string& file_name);
 void AddKinetoNames(const ExportContext& context, int64_t base_ns, TracePieces& pieces);
 // Operators, annotations, modules, Python functions, fwdbwd flows.
 void AddKinetoHost(const ExportContext& context, int64_t base_ns, TracePieces& pieces);
-// Launches, kernels and their flows.
-void AddKinetoDevice(const ExportContext& context, int64_t base_ns, TracePieces& pieces);
+// What imported traces have beside the tables of captures.
+struct KinetoImported {
+  SliceArguments arguments;
+  std::vector<int32_t> rest;  // slices that only AddKinetoRest writes
+  std::unordered_set<int32_t> on_planes;
+  bool has_runtime = false;  // the calls that launched work are among them
+
+  static Result<KinetoImported> Load(const ExportContext& context);
+};
+
+// Kernels, copies and waits; launches, where no calls of a runtime were recorded, and their flows.
+void AddKinetoDevice(const ExportContext& context, const KinetoImported& imported, int64_t base_ns,
+                     TracePieces& pieces);
+// What has no other place; counters.
+void AddKinetoRest(const ExportContext& context, const KinetoImported& imported, int64_t base_ns,
+                   TracePieces& pieces);
 // Allocator events and the closing marks of the recording.
 void AddKinetoInstants(const ExportContext& context, int64_t base_ns, TracePieces& pieces);
 

@@ -20,7 +20,23 @@ void WriteFlag(base::JsonWriter& json, std::string_view key, bool value) {
   json.Int(value ? 1 : 0);
 }
 
-void WriteGroups(const TraceData& data, base::JsonWriter& json) {
+// As torch names what carries collectives; `device`: "cpu".
+struct BackEnd {
+  std::string_view device;
+  std::string_view name;
+};
+BackEnd BackEndOf(const recipes::DeviceView& view) {
+  const TraceData& data = *view.data;
+  for (const recipes::Device& device : view.devices) {
+    if (device.is_cpu) return {"cpu", "gloo"};
+  }
+  for (const store::TaskKindRow& kind : data.kinds) {
+    if (data.Name(kind.core) == "GPU") return {"cuda", "nccl"};
+  }
+  return view.devices.empty() ? BackEnd{"cpu", "gloo"} : BackEnd{"npu", "hccl"};
+}
+
+void WriteGroups(const TraceData& data, const BackEnd& back_end, base::JsonWriter& json) {
   json.Key("pg_count");
   json.Int(static_cast<int64_t>(data.groups.size()));
   json.Key("pg_config");
@@ -32,7 +48,7 @@ void WriteGroups(const TraceData& data, base::JsonWriter& json) {
     json.Key("pg_desc");
     json.String(data.Name(group.description));
     json.Key("backend_config");
-    json.String("cpu:gloo");
+    json.String(base::Concat(back_end.device, ":", back_end.name));
     json.Key("ranks");
     json.Raw(group.rank_list.empty() ? "[]" : group.rank_list);
     json.EndObject();
@@ -152,12 +168,13 @@ std::string KinetoHead(const ExportContext& context, int64_t base_ns) {
   json.Key("distributedInfo");
   json.BeginObject();
   json.Key("backend");
-  json.String("gloo");
+  const BackEnd back_end = BackEndOf(context.view);
+  json.String(back_end.name);
   json.Key("rank");
   json.Int(settings.rank.value_or(0));
   json.Key("world_size");
   json.Int(std::max<int64_t>(settings.world_size, 1));
-  WriteGroups(context.data(), json);
+  WriteGroups(context.data(), back_end, json);
   json.EndObject();
   json.Key("displayTimeUnit");
   json.String("ms");

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <limits>
 #include <map>
@@ -115,6 +116,10 @@ Status FillTable(const store::Store& store, const SourceTable& source, SqliteFil
 
 Status WriteDatabase(const store::Store& store, const std::vector<SourceTable>& tables,
                      const std::string& path) {
+  // One of an earlier export lies there where the output is not replaced as a whole.
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return base::ErrnoStatus(errno, "replace", path);
+  }
   SONDE_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::Create(path));
   const SourceTable* sequence = nullptr;
   for (const SourceTable& table : tables) {

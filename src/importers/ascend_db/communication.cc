@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "base/strings.h"
+#include "importers/ascend/delivered.h"
 #include "importers/ascend/device_model.h"
 #include "importers/ascend_db/db_trace.h"
 #include "importers/ascend_db/issues.h"
@@ -184,7 +185,25 @@ using Places = std::map<std::string, std::vector<size_t>, std::less<>>;
 
 // Names are unique but for those of other groups. Where a database names its groups otherwise than
 // by communicator, as files do that number them, the hash of analysis.db is the group's.
+namespace {
+
+void ReadDeliveredSteps(const SqliteReader& reader, const std::string& file, TraceRows& rows) {
+  if (!reader.HasTable("StepTraceTime")) return;
+  std::vector<DeliveredStep> steps;
+  const Status status =
+      reader.Read("StepTraceTime", {"deviceId", "step", "computing", "communication"},
+                  [&](const SqliteRow& row) {
+                    steps.push_back({std::string(row.Text(1)), row.Int(0).value_or(-1),
+                                     row.Double(2).value_or(0), row.Double(3).value_or(0)});
+                  });
+  if (!status.ok()) rows.issues.Add(kDbDamaged, Concat(file, ": StepTraceTime"));
+  if (!steps.empty()) rows.AddJson(kDeliveredSteps, DeliveredStepsJson(file, steps));
+}
+
+}  // namespace
+
 void ReadAnalysis(const SqliteReader& reader, const std::string& file, TraceRows& rows) {
+  ReadDeliveredSteps(reader, file, rows);
   std::vector<OperationTimes> all;
   const Status status =
       reader.Read("CommAnalyzerTime",

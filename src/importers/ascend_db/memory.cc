@@ -13,8 +13,9 @@ using base::Concat;
 constexpr int16_t kNpu = 20;
 constexpr int16_t kCpu = 0;
 
+// An unknown device is none, not the first; the host has one.
 int16_t DeviceIndex(std::optional<int64_t> device) {
-  return static_cast<int16_t>(std::clamp<int64_t>(device.value_or(0), 0, INT16_MAX));
+  return device ? static_cast<int16_t>(std::clamp<int64_t>(*device, 0, INT16_MAX)) : int16_t{-1};
 }
 
 int16_t DeviceType(std::optional<int64_t> device) { return device.value_or(0) < 0 ? kCpu : kNpu; }

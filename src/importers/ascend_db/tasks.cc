@@ -1,5 +1,7 @@
 // What ran on the device, with shapes and hardware counters, and the arrows from the host.
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "base/hash.h"
 #include "base/strings.h"
@@ -58,7 +60,18 @@ class TaskReader {
   struct CommunicationTask {
     int32_t name = store::kNone;
     int64_t plane = 0;
+    int32_t facts = store::kNone;  // in facts_
   };
+  // What the slice of such a task has as arguments, under the names that timelines have for them.
+  struct TransferFacts {
+    std::array<int64_t, 4> numbers;  // kNumberKeys
+    std::array<int32_t, 3> texts;    // kTextKeys
+    std::optional<double> bandwidth;
+  };
+  static constexpr std::array<std::string_view, 4> kNumberKeys = {"notify_id", "src rank",
+                                                                  "dst rank", "size(Byte)"};
+  static constexpr std::array<std::string_view, 3> kTextKeys = {"transport type", "data type",
+                                                                "link type"};
 
   void ReadKernels() {
     if (!trace_.Has("COMPUTE_TASK_INFO", {"name", "globalTaskId"})) return;
@@ -133,12 +146,58 @@ class TaskReader {
 
   void ReadCommunicationTasks() {
     if (!trace_.Has("COMMUNICATION_TASK_INFO", {"globalTaskId", "taskType"})) return;
-    trace_.Read("COMMUNICATION_TASK_INFO", {"globalTaskId", "taskType", "planeId"},
+    constexpr const char* kTable = "COMMUNICATION_TASK_INFO";
+    const auto more = [this](std::string_view column) {
+      return trace_.reader.HasColumn(kTable, column) ? column : std::string_view();
+    };
+    trace_.Read(kTable,
+                {"globalTaskId", "taskType", "planeId", more("notifyId"), more("srcRank"),
+                 more("dstRank"), more("size"), more("transportType"), more("dataType"),
+                 more("linkType"), more("bandwidth")},
                 [this](const SqliteRow& row) {
                   const auto id = row.Int(0);
                   if (!id) return trace_.WrongType("COMMUNICATION_TASK_INFO");
-                  communication_tasks_.Insert(*id, {trace_.Text(row, 1), row.Int(2).value_or(0)});
+                  const auto facts = static_cast<int32_t>(facts_.size());
+                  facts_.push_back(FactsOf(row));
+                  communication_tasks_.Insert(*id,
+                                              {trace_.Text(row, 1), row.Int(2).value_or(0), facts});
                 });
+  }
+
+  TransferFacts FactsOf(const SqliteRow& row) {
+    constexpr int kFirstNumber = 3;
+    TransferFacts facts;
+    for (size_t i = 0; i < kNumberKeys.size(); ++i) {
+      facts.numbers[i] = row.Int(kFirstNumber + static_cast<int>(i)).value_or(-1);
+    }
+    facts.texts = {trace_.Enum("ENUM_HCCL_TRANSPORT_TYPE", row.Int(7)),
+                   trace_.Enum("ENUM_HCCL_DATA_TYPE", row.Int(8)),
+                   trace_.Enum("ENUM_HCCL_LINK_TYPE", row.Int(9))};
+    facts.bandwidth = row.Double(10);
+    return facts;
+  }
+
+  void AddFacts(int32_t slice, int32_t task_type, const TransferFacts& facts) {
+    int32_t& args = rows_.slices[static_cast<size_t>(slice)].args_id;
+    if (args == store::kNone) args = rows_.next_args_id++;
+    const auto key = [this](std::string_view name) { return rows_.names.Intern(name); };
+    for (size_t i = 0; i < kNumberKeys.size(); ++i) {
+      if (facts.numbers[i] < 0) continue;
+      rows_.args_int.push_back(
+          {.args_id = args, .key = key(kNumberKeys[i]), .value = facts.numbers[i]});
+    }
+    for (size_t i = 0; i < kTextKeys.size(); ++i) {
+      if (facts.texts[i] == store::kNone) continue;
+      rows_.args_text.push_back(
+          {.args_id = args, .key = key(kTextKeys[i]), .form = 0, .value = facts.texts[i]});
+    }
+    if (task_type != store::kNone) {
+      rows_.args_text.push_back(
+          {.args_id = args, .key = key("task type"), .form = 0, .value = task_type});
+    }
+    if (!facts.bandwidth) return;
+    rows_.args_double.push_back(
+        {.args_id = args, .key = key("bandwidth(GB/s)"), .value = *facts.bandwidth});
   }
 
   void ReadMarkTexts() {
@@ -185,6 +244,8 @@ class TaskReader {
     store::DeviceTaskRow& added = rows_.tasks[static_cast<size_t>(index)];
     Connect(added, task.place.device_id);
     if (task.plane) added.launch_slice_id = store::kNone;
+    if (part == nullptr || kernel != nullptr) return;
+    AddFacts(added.slice_id, part->name, facts_[static_cast<size_t>(part->facts)]);
   }
 
   int32_t ProcessOf(const SqliteRow& row) {
@@ -237,6 +298,7 @@ class TaskReader {
   std::vector<store::TaskKindRow> kernel_kinds_;
   std::unordered_multimap<uint64_t, int32_t> kind_of_hash_;
   NumberTable<CommunicationTask> communication_tasks_;
+  std::vector<TransferFacts> facts_;
   NumberTable<int32_t> mark_texts_;
 };
 

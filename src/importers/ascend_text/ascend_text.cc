@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "importers/ascend/delivered.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend/keep_files.h"
 #include "importers/ascend/span.h"
@@ -57,6 +58,10 @@ class SideFiles {
     if (!content) return {};
     std::string source = std::exchange(trace_.rows.source, file.relative);  // for issues
     text_import::RowsOfCsv(file, content->text(), trace_);
+    if (base::BaseName(file.path) == "step_trace_time.csv") {
+      trace_.rows.AddJson(kDeliveredSteps,
+                          DeliveredStepsJson(file.relative, StepsOfCsv(content->text())));
+    }
     trace_.rows.source = std::move(source);
     return CopyCsv(file, content->text(), names_, trace_.rows.issues, transaction_);
   }

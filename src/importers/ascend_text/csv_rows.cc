@@ -314,7 +314,9 @@ constexpr double kMb = 1024 * 1024;
 
 void SetDevice(std::string_view cell, int16_t& type, int16_t& index) {
   type = cell == "CPU" ? kCpu : kNpu;
-  index = static_cast<int16_t>(std::max(DeviceOf(cell), 0));
+  // An unknown device is none: not the first.
+  index =
+      static_cast<int16_t>(type == kCpu ? 0 : std::clamp<int32_t>(DeviceOf(cell), -1, INT16_MAX));
 }
 
 // Columns of what was allocated, reserved and active behind an allocation, then behind its release.

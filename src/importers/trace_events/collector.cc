@@ -321,17 +321,47 @@ size_t Collector::PlaceOf(CounterSeries& series, const TraceEvent& event, std::s
   return tracks.size() - 1;
 }
 
-void Collector::TakeCounter(const TraceEvent& event) {
-  if (event.args.empty()) {
-    Count(kBadCounter, event);
+namespace {
+
+bool IsIdentifier(std::string_view key) {
+  return key == "id" || key.ends_with("_id") || key.ends_with("Id");
+}
+
+// Members that say which of several counters this is, as a text; "" where there are none, or
+// nothing else.
+std::string IdentifiersOf(std::string_view args) {
+  std::string text;
+  if (args.find("id\"") == std::string_view::npos && args.find("Id\"") == std::string_view::npos) {
+    return text;
+  }
+  bool is_measured = false;
+  ForEachMember(args, [&](std::string_view key, bool, const JsonValue& value) {
+    if (!IsIdentifier(key)) {
+      is_measured = true;
+      return;
+    }
+    text += base::Concat(text.empty() ? "" : ", ", key, " ", value.text);
+  });
+  return is_measured ? text : std::string();
+}
+
+}  // namespace
+
+void Collector::TakeCounter(const TraceEvent& whole) {
+  if (whole.args.empty()) {
+    Count(kBadCounter, whole);
     return;
   }
+  const std::string identifiers = IdentifiersOf(whole.args);
+  TraceEvent event = whole;
+  if (event.id.empty()) event.id = identifiers;
   CounterSeries& series = SeriesOf(event);
   auto& tracks = series.tracks;
   size_t place = 0;
   bool fine = true;
   bool rounded = false;
   ForEachMember(event.args, [&](std::string_view key, bool, const JsonValue& value) {
+    if (!identifiers.empty() && IsIdentifier(key)) return;
     double number = 0;
     if (!ParseDouble(value.text, event.args, number, rounded)) {
       fine = false;

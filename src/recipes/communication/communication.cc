@@ -25,6 +25,9 @@ CommunicationTimes TimesOf(const DeviceView& view, size_t index) {
     times.transit_ns = std::max<int64_t>(op.transit_ns, 0);
     times.wait_ns = std::max<int64_t>(op.wait_ns, 0);
     times.synchronization_ns = std::max<int64_t>(op.synchronization_ns, 0);
+  } else if (index < view.waits_ns.size() && view.waits_ns[index] >= 0) {
+    times.wait_ns = times.synchronization_ns = std::min(view.waits_ns[index], times.elapse_ns);
+    times.transit_ns = times.elapse_ns - times.wait_ns;
   } else if (HcomKind(view.data->Name(op.op_type)) == "barrier") {
     times.wait_ns = times.synchronization_ns = times.elapse_ns;
   } else {

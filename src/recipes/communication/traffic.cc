@@ -58,7 +58,7 @@ struct Share {
 Share ShareOf(std::string_view kind, int64_t size_bytes, int64_t rank_count) {
   if (kind == "allReduce") return {2 * size_bytes / rank_count, size_bytes / rank_count};
   if (kind == "allGather") return {size_bytes, size_bytes};
-  if (kind == "reduceScatter" || kind == "alltoall" || kind == "alltoallv") {
+  if (kind == "reduceScatter" || kind == "alltoall" || kind == "alltoallv" || kind == "broadcast") {
     return {size_bytes / rank_count, size_bytes / rank_count};
   }
   return {};
@@ -71,7 +71,8 @@ std::vector<Link> NominalLinks(const DeviceView& view, size_t index) {
   if (!members.own) return {};
   const int64_t own = *members.own;
   const int64_t own_global = members.ranks[static_cast<size_t>(own)];
-  const int64_t time_ns = view.EndNs(op) - op.ts;
+  const int64_t wait_ns = index < view.waits_ns.size() ? view.waits_ns[index] : 0;
+  const int64_t time_ns = view.EndNs(op) - op.ts - std::max<int64_t>(wait_ns, 0);
   const int64_t size_bytes = std::max<int64_t>(op.size_bytes, 0);
   const std::string_view kind = HcomKind(view.data->Name(op.op_type));
   if (kind == "send" || kind == "receive") {

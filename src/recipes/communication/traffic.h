@@ -4,7 +4,7 @@
 // group of n ranks and a payload of S bytes of this rank:
 //   all-reduce 2 S / n to each      reduce-scatter, all-to-all S / n to each     all-gather S to
 //   each send S to its peer              receive S from its peer                      others
-//   nothing
+//   nothing; broadcast S / n to each: the root's parts, passed on by those that have them
 // A link from a rank to itself stands for the part that stays (S / n, for all-gather S). It tells
 // readers which rank of the group this is, so it is there for every collective.
 // Transport: SDMA inside a machine, RDMA between machines, LOCAL for a rank itself; where the CPU

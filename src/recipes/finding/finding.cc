@@ -9,6 +9,7 @@
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "recipes/coverage/coverage.h"
+#include "recipes/finding/rules.h"
 #include "recipes/finding/slow_rank.h"
 #include "recipes/recipe.h"
 #include "recipes/serving_summary/serving_summary.h"
@@ -183,6 +184,7 @@ std::vector<Finding> FindingsOf(const DeviceView& view) {
   std::vector<Finding> findings;
   AddCoverage(view, findings);
   AddIssues(*view.data, findings);
+  AddDelivered(view, findings);
   AddSlowRequests(view, findings);
   for (Finding& finding : findings) finding.rank = view.settings.rank.value_or(-1);
   return findings;

@@ -32,6 +32,29 @@ std::vector<int64_t> WaitTimesNs(std::span<const Interval> sorted) {
   return waits;
 }
 
+namespace {
+
+// Tasks that are operations of communication, which have rows of their own: kernels of NCCL.
+std::vector<bool> ToldAsOperations(const TraceData& data) {
+  std::vector<bool> told(data.slices.size());
+  for (const store::CommunicationOpRow& op : data.communications) {
+    if (op.slice_id >= 0 && static_cast<size_t>(op.slice_id) < told.size()) {
+      told[static_cast<size_t>(op.slice_id)] = true;
+    }
+  }
+  return told;
+}
+
+bool IsTold(const TraceData& data, const std::vector<bool>& told,
+            const store::DeviceTaskRow& task) {
+  if (data.Name(data.kinds[static_cast<size_t>(task.kind_id)].core) != "COMMUNICATION")
+    return false;
+  return task.slice_id >= 0 && static_cast<size_t>(task.slice_id) < told.size() &&
+         told[static_cast<size_t>(task.slice_id)];
+}
+
+}  // namespace
+
 std::vector<KernelRow> KernelDetails(const DeviceView& view) {
   const auto& tasks = view.data->tasks;
   const auto& ops = view.data->communications;
@@ -41,10 +64,12 @@ std::vector<KernelRow> KernelDetails(const DeviceView& view) {
   uint32_t task = 0;
   uint32_t op = 0;
   const auto& kinds = view.data->kinds;
+  const std::vector<bool> told = ToldAsOperations(*view.data);
   while (task < tasks.size() || op < ops.size()) {
     // Copies, waits and events of a device's queues are tasks, but no kernels.
     if (task < tasks.size() &&
-        kinds[static_cast<size_t>(tasks[task].kind_id)].core == store::kNone) {
+        (kinds[static_cast<size_t>(tasks[task].kind_id)].core == store::kNone ||
+         IsTold(*view.data, told, tasks[task]))) {
       ++task;
       continue;
     }

@@ -10,7 +10,6 @@
 namespace sonde::recipes {
 namespace {
 
-constexpr std::string_view kProcessMemory = "APP";
 constexpr std::string_view kWorkspace = "WORKSPACE";
 
 enum class Part { kProcess, kCurve, kOther };

@@ -20,6 +20,7 @@ namespace sonde::recipes {
 inline constexpr std::string_view kFrameworkMemory = "PTA";
 inline constexpr std::string_view kGraphEngineMemory = "GE";
 inline constexpr std::string_view kAllMemory = "PTA+GE";
+inline constexpr std::string_view kProcessMemory = "APP";
 
 struct MemoryRecordRow {
   static constexpr uint32_t kNoEvent = std::numeric_limits<uint32_t>::max();

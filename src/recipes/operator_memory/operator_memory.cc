@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "recipes/recipe.h"
 
 namespace sonde::recipes {
@@ -10,7 +11,8 @@ std::string DeviceTypeText(int16_t device_type, int16_t device_index) {
   constexpr int16_t kCpu = 0;
   constexpr int16_t kCuda = 1;
   if (device_type == kCpu) return "CPU";
-  return (device_type == kCuda ? "CUDA:" : "NPU:") + std::to_string(device_index);
+  const std::string type = device_type == kCuda ? "CUDA" : "NPU";
+  return device_index < 0 ? type : base::Concat(type, ":", std::to_string(device_index));
 }
 
 int32_t OwnerName(const TraceData& data, int32_t slice_id) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "recipes/memory_record/memory_record.h"
+#include "recipes/memory_summary/memory_summary.h"
 #include "recipes/op_statistic/op_statistic.h"
 #include "recipes/top_modules/top_modules.h"
 
@@ -31,13 +32,21 @@ StepTraceRow MeanStep(const DeviceView& view, int64_t& count) {
   return mean;
 }
 
-int64_t PeakMemory(const TraceData& data) {
-  int64_t peak_bytes = -1;
-  for (const MemoryRecordRow& row : MemoryRecord(data)) {
-    const MemoryLine line = row.has_sum ? SumLine(data, row) : EventLine(data, row);
-    peak_bytes = std::max(peak_bytes, line.total_allocated);
+// Of the device that needed most.
+void TakeMemory(const TraceData& data, RankSummary& summary) {
+  for (const MemorySummaryRow& row : MemorySummary(data)) {
+    if (row.component == kProcessMemory) {
+      summary.peak_process_bytes = std::max(summary.peak_process_bytes, row.peak_reserved_bytes);
+      continue;
+    }
+    if (row.peak_allocated_bytes <= summary.peak_memory_bytes) continue;
+    summary.peak_memory_bytes = row.peak_allocated_bytes;
+    summary.peak_reserved_bytes = row.peak_reserved_bytes;
+    summary.memory_since_recording = row.device_type == 0;
   }
-  return peak_bytes;
+  // What keeps nothing back tells 0.
+  if (summary.peak_reserved_bytes < summary.peak_memory_bytes) summary.peak_reserved_bytes = -1;
+  if (!data.steps.empty()) summary.first_step = data.steps.front().step_id;
 }
 
 }  // namespace
@@ -62,7 +71,7 @@ RankSummary Summarise(const DeviceView& view) {
     if (!row.module_class.empty()) name.append(" (").append(row.module_class).append(")");
     summary.modules.push_back({std::move(name), row.calls, row.device_total_ns});
   }
-  summary.peak_memory_bytes = PeakMemory(data);
+  TakeMemory(data, summary);
   summary.coverage = Coverage(view);
   summary.findings = FindingsOf(view);
   summary.work = WorkOf(view);

@@ -52,6 +52,9 @@ struct DeviceView {
   // together. Parallel to data.tasks and data.communications.
   std::vector<int64_t> task_flow_ns;
   std::vector<int64_t> communication_flow_ns;
+  // How long each operation waited for the last rank of its group, where a job told it
+  // (communication/arrivals.h); -1: not known. Parallel to data.communications, or empty.
+  std::vector<int64_t> waits_ns;
 
   // `with_times`: overlap and steps of the devices, too.
   static DeviceView Make(const TraceData& data, bool with_times = true);

@@ -13,6 +13,20 @@ namespace {
 
 using ReadFunction = Status (*)(const store::Store&, store::RowTables&);
 
+// Of the texts that are kept whole only those that a recipe reads: timelines are among them.
+Status ReadMatrices(const store::Store& store, store::RowTables& tables) {
+  SONDE_ASSIGN_OR_RETURN(const store::ResultTable found,
+                         store.Query("SELECT file, content FROM source_text WHERE file LIKE "
+                                     "'%communication_matrix.json' ORDER BY file"));
+  base::LargeVector<store::SourceTextRow> rows;
+  for (size_t row = 0; row < found.rows(); ++row) {
+    rows.push_back({.file = tables.KeepText(found.Text(0, row)),
+                    .content = tables.KeepText(found.Text(1, row))});
+  }
+  tables.Add(std::move(rows));
+  return {};
+}
+
 struct ReadStep {
   uint64_t table;
   ReadFunction read;
@@ -50,6 +64,7 @@ constexpr ReadStep kReadSteps[] = {
     kRead<store::RequestRow>,
     kRead<store::EngineStepRow>,
     kRead<store::RequestStepRow>,
+    {kTableBit<store::SourceTextRow>, &ReadMatrices},
 };
 
 Result<std::shared_ptr<const store::RowTables>> ReadTables(const store::Store& store, int threads,

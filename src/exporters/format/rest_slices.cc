@@ -1,0 +1,69 @@
+#include "exporters/format/rest_slices.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/strings.h"
+
+namespace sonde::exporters {
+namespace {
+
+using recipes::TraceData;
+
+bool IsOfOtherLayer(std::string_view track_kind) {
+  constexpr std::string_view kKinds[] = {"module",  "python", "gc",
+                                         "overlap", "span",   "collective_work"};
+  return std::ranges::find(kKinds, track_kind) != std::end(kKinds);
+}
+
+}  // namespace
+
+std::vector<int32_t> RestSlices(const recipes::DeviceView& view) {
+  const TraceData& data = *view.data;
+  std::vector<bool> is_told(data.slices.size());
+  const auto tell = [&](int32_t slice) {
+    if (slice >= 0) is_told[static_cast<size_t>(slice)] = true;
+  };
+  for (const store::FrameworkOpRow& op : data.ops) tell(op.slice_id);
+  for (const store::DeviceTaskRow& task : data.tasks) tell(task.slice_id);
+  for (const store::CommunicationOpRow& op : data.communications) tell(op.slice_id);
+  for (const store::MarkRow& mark : data.marks) tell(mark.slice_id);
+  for (const store::ApiCallRow& call : data.api_calls) tell(call.slice_id);
+  std::vector<bool> is_other(data.tracks.size());
+  for (size_t i = 0; i < is_other.size(); ++i) {
+    is_other[i] = IsOfOtherLayer(data.Name(data.tracks[i].kind));
+  }
+  std::vector<int32_t> rest;
+  for (const store::SliceRow& slice : data.slices) {
+    if (is_told[static_cast<size_t>(slice.slice_id)]) continue;
+    if (!is_other[static_cast<size_t>(slice.track_id)]) rest.push_back(slice.slice_id);
+  }
+  return rest;
+}
+
+bool IsQueueSlice(const TraceData& data, const store::SliceRow& slice) {
+  const std::string_view category = data.Name(slice.category);
+  return category == "task_queue" || category == "enqueue" || category == "dequeue";
+}
+
+bool IsRuntimeCall(const TraceData& data, const store::SliceRow& slice) {
+  const std::string_view category = data.Name(slice.category);
+  return category.ends_with("_runtime") || category.ends_with("_driver") || category == "Runtime" ||
+         category == "Driver";
+}
+
+void LeaveOutSlices(const TraceData& data, std::span<const int32_t> slices, std::string_view form,
+                    LeftOut* left_out) {
+  if (left_out == nullptr) return;
+  std::map<std::string_view, int64_t> by_category;
+  for (const int32_t id : slices) {
+    const store::SliceRow& slice = data.Slice(id);
+    const std::string_view category = data.Name(slice.category);
+    ++by_category[category.empty() ? data.Name(data.TrackOf(slice).kind) : category];
+  }
+  for (const auto& [category, count] : by_category) {
+    left_out->Add(form, base::Concat("slices of the category '", category, "'"), count);
+  }
+}
+
+}  // namespace sonde::exporters

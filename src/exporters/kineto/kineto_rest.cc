@@ -1,0 +1,204 @@
+// What a Kineto trace of ours has beside operators and kernels: calls of the host's interface,
+// queues between threads, marks, collections of garbage, planes of communication, counters.
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/host/json_writer.h"
+#include "base/strings.h"
+#include "exporters/format/framework_rows.h"
+#include "exporters/format/rest_slices.h"
+#include "exporters/kineto/kineto_events.h"
+
+namespace sonde::exporters {
+namespace {
+
+using base::Concat;
+using recipes::DeviceView;
+using recipes::TraceData;
+
+constexpr size_t kCountersPerPiece = 4096;
+// Rows of devices that are no streams come behind those.
+constexpr int64_t kFirstOtherRow = 1'000'000;
+
+struct Row {
+  int64_t pid = 0;
+  int64_t tid = 0;
+};
+
+class RestWriter {
+ public:
+  RestWriter(const DeviceView& view, const KinetoImported& imported, int64_t base_ns,
+             LineBuffer& out)
+      : view_(view),
+        data_(*view.data),
+        imported_(imported),
+        rows_(data_),
+        base_ns_(base_ns),
+        out_(out) {}
+
+  void Slices() {
+    FindWork();
+    for (const int32_t id : imported_.rest) {
+      const store::SliceRow& slice = data_.Slice(id);
+      Append(slice, data_.Name(slice.category), Arguments(slice));
+      const auto work = work_.find(id);
+      if (work == work_.end()) continue;
+      AppendEnd('s', work->second.correlation, RowOf(slice), slice.ts);
+      AppendEnd('f', work->second.correlation, work->second.row, work->second.ts_ns);
+    }
+    for (const store::ApiCallRow& call : data_.api_calls) {
+      Append(data_.Slice(call.slice_id), "privateuse1_runtime",
+             Concat(R"({"level":)", base::JsonQuote(data_.Name(call.level)), R"(,"connection_id":)",
+                    std::to_string(call.connection_id), "}"));
+    }
+    for (const int32_t id : data_.SlicesOfKinds({"gc"})) Append(data_.Slice(id), "gc", "{}");
+    for (const store::MarkRow& mark : data_.marks) {
+      // Those of captures are annotations already.
+      if (mark.slice_id < 0 || data_.OpOf(mark.slice_id) >= 0) continue;
+      Append(data_.Slice(mark.slice_id), "user_annotation",
+             Concat(R"({"domain":)", base::JsonQuote(data_.Name(mark.domain)), "}"));
+    }
+  }
+
+ private:
+  struct Work {
+    int64_t correlation = 0;
+    int32_t launch = store::kNone;  // slice of the operator
+    Row row;
+    int64_t ts_ns = 0;
+  };
+
+  // What the calls of a runtime started.
+  void FindWork() {
+    if (!imported_.has_runtime) return;
+    std::unordered_map<int32_t, Work> of_slice;
+    for (const store::DeviceTaskRow& task : data_.tasks) {
+      of_slice.emplace(task.slice_id,
+                       Work{view_.ConnectionOf(task),
+                            task.launch_slice_id,
+                            {view_.DeviceOfTask(task).device_id, view_.StreamOf(task) + 1},
+                            task.ts});
+    }
+    for (const store::FlowRow& flow : data_.flows) {
+      if (data_.Name(flow.kind) != "host_to_device") continue;
+      const auto work = of_slice.find(flow.slice_in);
+      if (work != of_slice.end()) work_.emplace(flow.slice_out, work->second);
+    }
+  }
+
+  std::string Arguments(const store::SliceRow& slice) {
+    const auto work = work_.find(slice.slice_id);
+    if (work == work_.end()) return imported_.arguments.Json(slice.slice_id);
+    std::string text = Concat(R"({"correlation":)", std::to_string(work->second.correlation));
+    if (work->second.launch >= 0) {
+      text += Concat(R"(,"External id":)", std::to_string(int64_t{work->second.launch} + 1));
+    }
+    return text + "}";
+  }
+
+  // On the row of the thread, or one of its own.
+  Row RowOf(const store::SliceRow& slice) {
+    const store::TrackRow& track = data_.TrackOf(slice);
+    if (track.thread_id >= 0) {
+      return {data_.PidOf(track.process_id), rows_.OfTrack(track.track_id)};
+    }
+    const Row row{track.device_id >= 0 ? track.device_id : data_.PidOf(track.process_id),
+                  kFirstOtherRow + track.track_id};
+    if (named_.insert(row.tid).second) {
+      out_.Append(Concat(",\n", R"({"ph":"M","name":"thread_name","pid":)", std::to_string(row.pid),
+                         R"(,"tid":)", std::to_string(row.tid), R"(,"args":{"name":)",
+                         base::JsonQuote(data_.Name(track.name)), "}}"));
+    }
+    return row;
+  }
+
+  void Append(const store::SliceRow& slice, std::string_view category,
+              const std::string& arguments) {
+    const Row row = RowOf(slice);
+    out_.Append(
+        Concat(",\n", R"({"ph":"X","cat":)", base::JsonQuote(category.empty() ? "other" : category),
+               R"(,"name":)", base::JsonQuote(data_.Name(slice.name)), R"(,"pid":)",
+               std::to_string(row.pid), R"(,"tid":)", std::to_string(row.tid), R"(,"ts":)"));
+    out_.Microseconds(slice.ts - base_ns_);
+    out_.Append(R"(,"dur":)");
+    out_.Microseconds(data_.DurationNs(slice));
+    out_.Append(R"(,"args":)");
+    out_.Append(arguments);
+    out_.Append("}");
+  }
+
+  void AppendEnd(char phase, int64_t id, const Row& row, int64_t ts_ns) {
+    out_.Append(Concat(",\n", R"({"ph":")", std::string(1, phase), R"(","id":)", std::to_string(id),
+                       R"(,"pid":)", std::to_string(row.pid), R"(,"tid":)", std::to_string(row.tid),
+                       R"(,"ts":)"));
+    out_.Microseconds(ts_ns - base_ns_);
+    out_.Append(phase == 's' ? R"(,"cat":"ac2g","name":"ac2g"})"
+                             : R"(,"cat":"ac2g","name":"ac2g","bp":"e"})");
+  }
+
+  const DeviceView& view_;
+  const TraceData& data_;
+  const KinetoImported& imported_;
+  FrameworkRows rows_;
+  int64_t base_ns_;
+  LineBuffer& out_;
+  std::unordered_map<int32_t, Work> work_;  // by the slice of the call
+  std::set<int64_t> named_;
+};
+
+void AppendCounters(const TraceData& data, int64_t base_ns, size_t begin, size_t end,
+                    LineBuffer& out) {
+  base::NumberBuffer number;
+  for (size_t i = begin; i < end; ++i) {
+    const store::CounterRow& counter = data.counters[i];
+    const store::TrackRow& track = data.tracks[static_cast<size_t>(counter.track_id)];
+    out.Append(Concat(",\n", R"({"ph":"C","name":)", base::JsonQuote(data.Name(track.name)),
+                      R"(,"pid":)", std::to_string(data.PidOf(track.process_id)), R"(,"ts":)"));
+    out.Microseconds(counter.ts - base_ns);
+    out.Append(R"(,"args":{"value":)");
+    const bool is_finite = counter.value - counter.value == 0;
+    out.Append(is_finite ? base::FormatPythonDouble(counter.value, number) : "0");
+    out.Append("}}");
+  }
+}
+
+}  // namespace
+
+Result<KinetoImported> KinetoImported::Load(const ExportContext& context) {
+  const TraceData& data = context.data();
+  KinetoImported imported;
+  imported.rest = RestSlices(context.view);
+  // What lies on a plane is told there, not as a task of its stream.
+  for (const int32_t id : data.SlicesOfKinds({"communication_plane"})) {
+    imported.on_planes.insert(id);
+  }
+  for (const store::DeviceTaskRow& task : data.tasks) {
+    if (imported.on_planes.contains(task.slice_id)) imported.rest.push_back(task.slice_id);
+  }
+  if (imported.rest.empty()) return imported;
+  SONDE_ASSIGN_OR_RETURN(
+      imported.arguments,
+      SliceArguments::Load(context.store, {"communication_plane", "thread", "device_layer",
+                                           "os_runtime", "stream", "communication_group"}));
+  for (const int32_t id : imported.rest) {
+    imported.has_runtime |= IsRuntimeCall(data, data.Slice(id));
+  }
+  return imported;
+}
+
+void AddKinetoRest(const ExportContext& context, const KinetoImported& imported, int64_t base_ns,
+                   TracePieces& pieces) {
+  const DeviceView& view = context.view;
+  const TraceData& data = *view.data;
+  pieces.Add([&view, &imported, base_ns](LineBuffer& out) {
+    RestWriter(view, imported, base_ns, out).Slices();
+  });
+  pieces.AddRanges(data.counters.size(), kCountersPerPiece,
+                   [&data, base_ns](size_t begin, size_t end, LineBuffer& out) {
+                     AppendCounters(data, base_ns, begin, end, out);
+                   });
+}
+
+}  // namespace sonde::exporters

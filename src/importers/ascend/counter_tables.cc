@@ -1,0 +1,250 @@
+#include "importers/ascend/counter_tables.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace sonde::importers {
+namespace {
+
+// What a network port counts.
+constexpr std::array<CounterSeries, 21> kPortSeries = {{{"bandwidth", "bandwidth"},
+                                                        {"rxPacketRate", "rxPacketRate"},
+                                                        {"rxByteRate", "rxByteRate"},
+                                                        {"rxPackets", "rxPackets"},
+                                                        {"rxBytes", "rxBytes"},
+                                                        {"rxErrors", "rxErrors"},
+                                                        {"rxDropped", "rxDropped"},
+                                                        {"txPacketRate", "txPacketRate"},
+                                                        {"txByteRate", "txByteRate"},
+                                                        {"txPackets", "txPackets"},
+                                                        {"txBytes", "txBytes"},
+                                                        {"txErrors", "txErrors"},
+                                                        {"txDropped", "txDropped"}}};
+
+constexpr std::array kSources = std::to_array<CounterTable>({
+    {"AICORE_FREQ", "AI Core Freq", "dieId", "", {{{"freq", "MHz"}}}},
+    {"HBM", "HBM", "hbmId", "type", {{{"bandwidth", "B/s"}}}},
+    {"DDR", "DDR", "", "", {{{"read", "Read B/s"}, {"write", "Write B/s"}}}},
+    {"LLC",
+     "LLC",
+     "llcId",
+     "mode",
+     {{{"hitRate", "Hit Rate %"}, {"throughput", "Throughput B/s"}}}},
+    {"NPU_MEM", "NPU MEM", "", "type", {{{"ddr", "DDR B"}, {"hbm", "HBM B"}}}},
+    {"NPU_MODULE_MEM", "NPU Module", "", "", {{{"totalReserved", "B"}}}, "moduleId"},
+    {"ACC_PMU",
+     "Acc PMU",
+     "accId",
+     "",
+     {{{"readBwLevel", "read_bandwidth"},
+       {"writeBwLevel", "write_bandwidth"},
+       {"readOstLevel", "read_ost"},
+       {"writeOstLevel", "write_ost"}}}},
+    {"SOC_BANDWIDTH_LEVEL",
+     "Stars Soc Info",
+     "",
+     "",
+     {{{"l2BufferBwLevel", "L2 Buffer Bw Level"}, {"mataBwLevel", "Mata Bw Level"}}}},
+    {"QOS", "QoS", "dieId", "eventName", {{{"bandwidth", "B/s"}}}},
+    {"NIC", "NIC Port", "funcId", "", kPortSeries},
+    {"ROCE", "RoCE Port", "funcId", "", kPortSeries},
+    {"PCIE",
+     "PCIe",
+     "",
+     "",
+     {{{"txPostAvg", "Tx post B/s"},
+       {"txNonpostAvg", "Tx nonpost B/s"},
+       {"txCplAvg", "Tx cpl B/s"},
+       {"txNonpostLatencyAvg", "Tx nonpost latency ns"},
+       {"rxPostAvg", "Rx post B/s"},
+       {"rxNonpostAvg", "Rx nonpost B/s"},
+       {"rxCplAvg", "Rx cpl B/s"},
+       {"txPostMin", "Tx post min B/s"},
+       {"txPostMax", "Tx post max B/s"},
+       {"txNonpostMin", "Tx nonpost min B/s"},
+       {"txNonpostMax", "Tx nonpost max B/s"},
+       {"txCplMin", "Tx cpl min B/s"},
+       {"txCplMax", "Tx cpl max B/s"},
+       {"txNonpostLatencyMin", "Tx nonpost latency min ns"},
+       {"txNonpostLatencyMax", "Tx nonpost latency max ns"},
+       {"rxPostMin", "Rx post min B/s"},
+       {"rxPostMax", "Rx post max B/s"},
+       {"rxNonpostMin", "Rx nonpost min B/s"},
+       {"rxNonpostMax", "Rx nonpost max B/s"},
+       {"rxCplMin", "Rx cpl min B/s"},
+       {"rxCplMax", "Rx cpl max B/s"}}}},
+    {"HCCS", "HCCS", "", "", {{{"txThroughput", "Tx B/s"}, {"rxThroughput", "Rx B/s"}}}},
+    {"UB", "UB Port", "portId", "", {{{"rxUdmaBind", "rx"}, {"txUdmaBind", "tx"}}}},
+    {"SIO",
+     "SIO",
+     "",
+     "name",
+     {{{"rxReq", "req_rx"},
+       {"rxRsp", "rsp_rx"},
+       {"rxSnp", "snp_rx"},
+       {"rxDat", "dat_rx"},
+       {"txReq", "req_tx"},
+       {"txRsp", "rsp_tx"},
+       {"txSnp", "snp_tx"},
+       {"txDat", "dat_tx"}}}},
+    {"NETDEV_STATS",
+     "Network device",
+     "",
+     "",
+     {{{"macTxBandwidth", "mac tx"},
+       {"macRxBandwidth", "mac rx"},
+       {"nicTxBandwidth", "nic tx"},
+       {"nicRxBandwidth", "nic rx"},
+       {"roceTxPkt", "roce tx packets"},
+       {"roceRxPkt", "roce rx packets"},
+       {"macTxPfcPkt", "mac tx pfc packets"},
+       {"macRxPfcPkt", "mac rx pfc packets"},
+       {"macTxByte", "mac tx bytes"},
+       {"macRxByte", "mac rx bytes"},
+       {"macTxBadByte", "mac tx bad bytes"},
+       {"macRxBadByte", "mac rx bad bytes"},
+       {"roceTxErrPkt", "roce tx error packets"},
+       {"roceRxErrPkt", "roce rx error packets"},
+       {"roceTxCnpPkt", "roce tx cnp packets"},
+       {"roceRxCnpPkt", "roce rx cnp packets"},
+       {"roceNewPktRty", "roce retried packets"},
+       {"nicTxByte", "nic tx bytes"},
+       {"nicRxByte", "nic rx bytes"}}}},
+    {"CPU_USAGE", "CPU", "cpuId", "", {{{"usage", "Usage %"}}}},
+    {"HOST_MEM_USAGE", "Memory Usage", "", "", {{{"usage", "%"}}}},
+    {"HOST_DISK_USAGE",
+     "Disk Usage",
+     "",
+     "",
+     {{{"usage", "%"}, {"readRate", "read B/s"}, {"writeRate", "write B/s"}}}},
+    {"HOST_NETWORK_USAGE", "Network Usage", "", "", {{{"usage", "%"}, {"speed", "speed B/s"}}}},
+    {"SAMPLE_PMU_TIMELINE",
+     "AI Core",
+     "coreId",
+     "coreType",
+     {{{"totalCycle", "total_cycles"}, {"usage", "usage %"}, {"freq", "MHz"}}}},
+});
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Takes `text` off the front, with the blank behind it.
+bool TakeFront(std::string_view& name, std::string_view text) {
+  if (!name.starts_with(text)) return false;
+  if (name.size() > text.size() && name[text.size()] != ' ') return false;
+  name.remove_prefix(std::min(name.size(), text.size() + 1));
+  return true;
+}
+
+// "0 read", "SLOG", "": the key columns of a row.
+bool TakeKeys(std::string_view keys, const CounterTable& table, CounterPlace& place) {
+  place.number.clear();
+  place.text.clear();
+  place.module.clear();
+  if (!table.number_key.empty()) {
+    const std::string_view first = keys.substr(0, keys.find(' '));
+    if (IsNumber(first)) {
+      place.number = first;
+      TakeFront(keys, first);
+    }
+  }
+  if (!table.text_key.empty()) {
+    place.text = keys;
+  } else if (!table.module_key.empty()) {
+    place.module = keys;
+  } else if (!keys.empty()) {
+    return false;
+  }
+  return table.module_key.empty() || !keys.empty();
+}
+
+bool FindIn(const CounterTable& table, std::string_view name, CounterPlace& place) {
+  if (!TakeFront(name, table.label)) return false;
+  for (size_t i = 0; i < table.series.size() && !table.series[i].column.empty(); ++i) {
+    const std::string_view series = table.series[i].name;
+    const bool is_all = name == series;
+    if (!is_all && !(name.ends_with(series) && name.size() > series.size() &&
+                     name[name.size() - series.size() - 1] == ' ')) {
+      continue;
+    }
+    const std::string_view keys =
+        is_all ? std::string_view() : name.substr(0, name.size() - series.size() - 1);
+    if (!TakeKeys(keys, table, place)) continue;
+    place.table = &table;
+    place.series = i;
+    place.factor = 1;
+    return true;
+  }
+  return false;
+}
+
+// A name of a timeline as that of a database; "" where it is none that databases have.
+struct Renamed {
+  std::string name;
+  double factor = 1;
+};
+Renamed OfTimeline(std::string_view name) {
+  using base::Concat;
+  constexpr double kKilo = 1024;
+  constexpr double kMega = kKilo * kKilo;
+  // "HBM 0/Read Read(MB/s)", "LLC 1 Write/Hit Rate Hit Rate(%)", "APP/DDR KB"
+  const size_t slash = name.find('/');
+  const std::string_view front = name.substr(0, slash);
+  const std::string_view back = slash == std::string_view::npos ? "" : name.substr(slash + 1);
+  const auto lower = [](std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return result;
+  };
+  if (name.starts_with("HBM ") && back.ends_with("(MB/s)")) {
+    return {Concat(front, " ", lower(back.substr(0, back.find(' '))), " B/s"), kMega};
+  }
+  if (front == "DDR" && back.ends_with("(MB/s)")) {
+    return {Concat("DDR ", back.substr(0, back.find(' ')), " B/s"), kMega};
+  }
+  if (name.starts_with("LLC ")) {
+    const size_t mode = front.rfind(' ');
+    const std::string begin = Concat(front.substr(0, mode + 1), lower(front.substr(mode + 1)));
+    if (back.ends_with("Hit Rate(%)")) return {Concat(begin, " Hit Rate %"), 100};
+    if (back.ends_with("Throughput(MB/s)")) return {Concat(begin, " Throughput B/s"), kMega};
+  }
+  if ((front == "APP" || front == "Device") && back.ends_with(" KB")) {
+    return {Concat("NPU MEM ", lower(front), " ", back.substr(0, back.find(' ')), " B"), kKilo};
+  }
+  if (name.starts_with("QoS ") && name.ends_with(" value")) {
+    return {Concat(name.substr(0, name.size() - 6), " B/s"), kMega};
+  }
+  for (const std::string_view level : {"L2 Buffer Bw Level", "Mata Bw Level"}) {
+    if (name == Concat(level, " ", level)) return {Concat("Stars Soc Info ", level), 1};
+  }
+  for (const std::string_view series :
+       {"read_bandwidth", "write_bandwidth", "read_ost", "write_ost"}) {
+    // "read_bandwidth[acc_id 3] value"
+    constexpr std::string_view kEnd = "] value";
+    const std::string begin = Concat(series, "[acc_id ");
+    if (!name.starts_with(begin) || !name.ends_with(kEnd)) continue;
+    const std::string_view number =
+        name.substr(begin.size(), name.size() - begin.size() - kEnd.size());
+    return {Concat("Acc PMU ", number, " ", series), 1};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const CounterTable> CounterTables() { return kSources; }
+
+bool FindCounterPlace(std::string_view track_name, CounterPlace& place) {
+  const Renamed renamed = OfTimeline(track_name);
+  const std::string_view name = renamed.name.empty() ? track_name : renamed.name;
+  const bool is_found = std::ranges::any_of(
+      kSources, [&](const CounterTable& table) { return FindIn(table, name, place); });
+  place.factor = renamed.factor;
+  return is_found;
+}
+
+}  // namespace sonde::importers

@@ -1,0 +1,29 @@
+// Figures of steps as the profiler's own files give them: kept beside what recipes compute from the
+// tables, so that both can be compared (metadata key "delivered_steps").
+//
+// Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sonde::importers {
+
+struct DeliveredStep {
+  std::string step;  // "" where the file has no steps
+  int64_t device_id = -1;
+  double computing_us = 0;
+  double communication_us = 0;
+};
+
+// [{"file": ..., "step": "13", "device": 0, "computing_us": ..., "communication_us": ...}, ...]
+std::string DeliveredStepsJson(std::string_view file, const std::vector<DeliveredStep>& steps);
+
+// Those of step_trace_time.csv; empty where it lacks a column.
+std::vector<DeliveredStep> StepsOfCsv(std::string_view text);
+
+inline constexpr std::string_view kDeliveredSteps = "delivered_steps";
+
+}  // namespace sonde::importers

@@ -1,0 +1,91 @@
+"""Wait and transit of collectives come from when each of the ranks analysed together arrived."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import ascend_reader as reader
+import pytest
+
+PROGRAM = Path(__file__).parent / "programs" / "late_rank.py"
+LATE_MS = 60
+COUNT = 8
+
+
+@pytest.fixture(scope="module", name="capture")
+def record(tmp_path_factory, sonde, cache_home):
+    """The folder of two ranks, of which the second comes late to each all-reduce."""
+    folder = tmp_path_factory.mktemp("late")
+    words = [sonde, "run", "--profile-save-path", folder, "--profile-level", "level1",
+             "--profile-export-type", "text,db", "--",
+             sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2",
+             PROGRAM]  # fmt: skip
+    done = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, check=False,
+        env={**os.environ, "XDG_CACHE_HOME": str(cache_home)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list(folder.glob("*_ascend_pt"))) == 2
+    return folder
+
+
+def times_of(span):
+    """Waits and transits of the all-reduces of the common group, in ms."""
+    (path,) = span.rglob("communication.json")
+    (step,) = reader.read_json(path).values()
+    times = [
+        tuple(float(info["Communication Time Info"][f"{part} Time(ms)"])
+              for part in ("Wait", "Transit", "Elapse"))
+        for name, info in step["collective"].items() if name.startswith("hcom_allReduce")
+    ]  # fmt: skip
+    return sorted(times, reverse=True)[:COUNT]
+
+
+def test_the_early_one_waits(capture):
+    first, second = (times_of(span) for span in ranks_in_order(capture))
+    for wait, transit, elapse in first:
+        assert wait + transit == pytest.approx(elapse, abs=1e-3)
+        assert 0.8 * LATE_MS < wait < LATE_MS + 40
+        assert transit < 0.5 * LATE_MS
+    assert sum(wait for wait, _, _ in second) < 0.2 * sum(wait for wait, _, _ in first)
+
+
+def ranks_in_order(folder):
+    spans = {}
+    for span in folder.glob("*_ascend_pt"):
+        (info,) = span.glob("profiler_info_*.json")
+        spans[int(re.search(r"_(\d+)\.json", info.name)[1])] = span
+    return [spans[0], spans[1]]
+
+
+def test_both_forms_say_the_same(capture):
+    for span in ranks_in_order(capture):
+        db = reader.open_db(span / "ASCEND_PROFILER_OUTPUT" / "analysis.db")
+        found = sorted(
+            (row[0] for row in db.execute(
+                "SELECT wait_time FROM CommAnalyzerTime WHERE hccl_op_name LIKE 'hcom_allReduce%'"
+            )), reverse=True,
+        )  # fmt: skip
+        assert found[:COUNT] == pytest.approx([wait for wait, _, _ in times_of(span)], abs=1e-3)
+
+
+def test_the_summary_tells_it(capture, run_sonde, tmp_path):
+    done = run_sonde("analyse", capture, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if "waited for the last one" in line)
+    waits = [float(wait) for wait in re.findall(r"rank \d (\d+\.\d) of", line)]
+    assert waits[0] > 0.8 * COUNT * LATE_MS > waits[1]
+
+
+def test_one_rank_alone_cannot_tell(capture, run_sonde, tmp_path):
+    span = tmp_path / "one" / ranks_in_order(capture)[0].name
+    shutil.copytree(ranks_in_order(capture)[0], span)
+    done = run_sonde("analyse", span)
+    assert done.returncode == 0, done.stderr
+    assert "cannot tell wait from transit" in done.stdout
+    assert all(wait == 0 for wait, _, _ in times_of(span))
+    assert json.loads((span / "profiler_info_0.json").read_text())
