@@ -18,6 +18,8 @@ FRAMEWORK = {
     "STRING_IDS": DAMAGED["STRING_IDS"],
     "TASK": DAMAGED["TASK"],
     "ENUM_HCCL_DATA_TYPE": ("id, name", [(4, "FP32")]),
+    "ENUM_HCCL_TRANSPORT_TYPE": ("id, name", [(0, "SDMA")]),
+    "ENUM_HCCL_LINK_TYPE": ("id, name", [(1, "HCCS")]),
     "ENUM_API_TYPE": ("id, name", [(10000, "node")]),
     "CANN_API": (
         "startNs, endNs, type, globalTid, connectionId, name",

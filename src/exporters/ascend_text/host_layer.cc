@@ -168,7 +168,7 @@ void AddHostLayer(const ExportContext& context, const ImportedSlices& imported,
   const auto groups = std::make_shared<const CommunicationRows>(view, imported.planes);
   const auto calls = std::make_shared<const std::vector<HostCall>>(HostCalls(*view.data));
   pieces.Add([&view, rows](LineBuffer& out) { AppendHostApiNames(view, *rows, out); });
-  const auto add = [&](auto append) {
+  const auto add = [&](const auto& append) {
     pieces.AddRanges(calls->size(), kCallsPerPiece,
                      [calls, append](size_t begin, size_t end, LineBuffer& out) {
                        for (size_t i = begin; i < end; ++i) append((*calls)[i], out);

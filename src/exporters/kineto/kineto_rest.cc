@@ -57,7 +57,9 @@ class RestWriter {
     for (const store::MarkRow& mark : data_.marks) {
       // Those of captures are annotations already.
       if (mark.slice_id < 0 || data_.OpOf(mark.slice_id) >= 0) continue;
-      Append(data_.Slice(mark.slice_id), "user_annotation",
+      // What the recorder says of an operator is no annotation of the program.
+      const bool is_flops = data_.Name(mark.domain) == "mfu_flops";
+      Append(data_.Slice(mark.slice_id), is_flops ? "flops" : "user_annotation",
              Concat(R"({"domain":)", base::JsonQuote(data_.Name(mark.domain)), "}"));
     }
   }
