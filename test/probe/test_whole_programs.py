@@ -125,7 +125,7 @@ def test_what_never_came_is_said(run_program):
         step=[0, 7],
         statistics={"list": ["ReLU"]},
     )
-    assert "never recorded: step 7; the program came to step 1" in done.stderr
+    assert "never recorded: step 7; the program came to step 0" in done.stderr
     assert "no call matched 'ReLU'" in done.stderr
 
 

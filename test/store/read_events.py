@@ -45,8 +45,14 @@ class Events:
         if phase == "X":
             self.take_slice(event)
         elif phase == "C":
+            # Identifiers tell series apart, and are no measurement.
+            named = {key: value for key, value in event["args"].items() if key.endswith("_id")}
+            name = event["name"]
+            if named and len(named) < len(event["args"]):
+                name += "[" + ", ".join(f"{key} {value}" for key, value in named.items()) + "]"
             for key, value in event["args"].items():
-                self.series[f"{event['name']} {key}"].append(float(value))
+                if key not in named or len(named) == len(event["args"]):
+                    self.series[f"{name} {key}"].append(float(value))
         elif phase == "i":
             self.instants[event["name"]] += 1
         elif phase in ("s", "t", "f"):

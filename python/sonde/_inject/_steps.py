@@ -409,9 +409,16 @@ class StepHooks:
         Both ways into a module are wrapped: who keeps its bound ``__call__`` over many calls, as
         generation loops do, passes by the class.
         """
-        self._root = weakref.ref(root)
+        self._root = weakref.ref(root, self._root_died)
         for name in ("__call__", "_call_impl"):
             self._hook_method(type(root), name)
+
+    def _root_died(self, _: Any) -> None:
+        """Nothing of it will be called any more: without a backward, its last call was a step."""
+        with self._lock:
+            if self._awaits_backward and not self._had_backward:
+                self._awaits_backward = False
+                self._end()
 
     def _hook_method(self, root_class: Any, name: str) -> None:
         own = root_class.__dict__.get(name)
