@@ -135,6 +135,17 @@ def test_what_is_missing_is_named_with_its_switch(shared_data, run_sonde, tmp_pa
     assert not (tmp_path / "cluster_analysis_output").exists()
 
 
+def test_a_timeline_that_ends_early_is_said(shared_data, run_sonde, tmp_path):
+    ranks = shutil.copytree(shared_data / TEXT, tmp_path / "ranks")
+    (timeline,) = (ranks / "rank1_ascend_pt").rglob("trace_view.json")
+    whole = timeline.read_bytes()
+    timeline.write_bytes(whole[: len(whole) * 6 // 10])
+    done = run_sonde("cluster", "-m", "hccl_sum", "-d", ranks, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if "trace_truncated (1)" in line]
+    assert len(said) == 1 and "rank 1: not all is as it should be" in said[0], done.stderr
+
+
 def test_an_option_of_another_mode_has_no_effect(shared_data, run_sonde, tmp_path):
     done = run_sonde(
         "cluster", "-m", "slow_rank", "-d", shared_data / DB, "-o", tmp_path, "--top_num", "3"

@@ -178,8 +178,23 @@ class Runner {
       Part part;
       SONDE_RETURN_IF_ERROR(mode_.map(input, part));
       parts_[place] = std::move(part);
+      SayIssues(ranks_[place], trace.data);
     }
     return {};
+  }
+
+  // Who reads the table should know what of a rank it does not speak for.
+  void SayIssues(const Rank& rank, const recipes::TraceData& data) {
+    std::vector<std::string> wrong;
+    for (const recipes::ImportIssue& issue : data.issues) {
+      if (issue.severity == "info") continue;
+      wrong.push_back(Concat(issue.code, " (", std::to_string(issue.count), ")"));
+    }
+    if (wrong.empty() || !options_.notify) return;
+    const std::scoped_lock lock(mutex_);
+    options_.notify(Concat("rank ", std::to_string(rank.number),
+                           ": not all is as it should be: ", base::Join(wrong, ", "),
+                           "; 'sonde analyse ", rank.trace.source.path, "' says what that means"));
   }
 
   Result<StepWindow> WindowOf(const recipes::TraceData& data) const {
