@@ -208,11 +208,19 @@ def check_files(output, golden, has_ties):
         check_table(path.stem, csv_rows(found[0]), csv_rows(path), has_ties)
 
 
+# Modes of the reference that are not there yet; one that is built leaves this list.
+MISSING = {
+    "calibrate_npu_gpu", "computational_op_masking", "export_summary", "free_analysis",
+    "module_statistic", "mstx2commop", "operator_mfu", "p2p_pairing", "pp_chart",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("run", golden_runs(), ids=lambda run: f"{run.parent.name}-{run.name}")
 def test_a_mode_gives_what_the_reference_gave(run, run_sonde, input_of, modes, tmp_path):
     name, options = words_of(run)
     mode = run.parent.name
-    if mode not in modes:
+    if mode in MISSING:
+        assert mode not in modes
         pytest.skip(f"no mode {mode} yet")
     out = tmp_path / "out"
     done = run_sonde("cluster", "-d", input_of(name), "-o", out, *options)
