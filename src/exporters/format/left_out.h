@@ -19,18 +19,23 @@ class LeftOut {
     if (count > 0) rows_.push_back({std::string(form), std::string(what), count});
   }
 
-  // A sentence for each form that left something out.
+  // A sentence for each form that left something out. Of many things of one kind, which differ only
+  // by a name in quotes, the first is named and their sum told.
   std::vector<std::string> Sentences() const {
     std::vector<std::string> sentences;
-    std::string form;
-    for (const Row& row : rows_) {
-      const std::string text = base::Concat(std::to_string(row.count), " ", row.what);
-      if (row.form == form) {
+    for (size_t begin = 0, end = 0; begin < rows_.size(); begin = end) {
+      int64_t count = 0;
+      const Row& first = rows_[begin];
+      for (end = begin; end < rows_.size() && IsAlike(first, rows_[end]); ++end) {
+        count += rows_[end].count;
+      }
+      std::string text = base::Concat(std::to_string(count), " ", first.what);
+      if (end - begin > 1) text += base::Concat(" and ", std::to_string(end - begin - 1), " more");
+      if (begin > 0 && rows_[begin - 1].form == first.form) {
         sentences.back() += base::Concat(", ", text);
       } else {
-        form = row.form;
         sentences.push_back(
-            base::Concat("the form '", form, "' has no place for all of the trace: ", text));
+            base::Concat("the form '", first.form, "' has no place for all of the trace: ", text));
       }
     }
     return sentences;
@@ -42,6 +47,12 @@ class LeftOut {
     std::string what;
     int64_t count;
   };
+  static bool IsAlike(const Row& one, const Row& other) {
+    const auto kind = [](const Row& row) {
+      return std::string_view(row.what).substr(0, row.what.find('\''));
+    };
+    return one.form == other.form && kind(one) == kind(other);
+  }
   std::vector<Row> rows_;
 };
 
