@@ -46,6 +46,10 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
                       "Rank whose operations are looked at (communication_bottleneck)"));
   note(app.add_option("--bp", options.base_path,
                       "Folder of the base run (cluster_time_compare_summary)"));
+  note(app.add_option("--parallel_types", options.parallel_types,
+                      "Kinds of groups, ';' between, ',' between those that count together "
+                      "(computational_op_masking)")
+           ->option_text("TEXT (default: dp,edp;edp;dp;ep;pp;mp;tp)"));
 }
 
 }  // namespace
@@ -85,6 +89,21 @@ Result<std::vector<int32_t>> ParseRankList(const std::string& text) {
     ranks.push_back(static_cast<int32_t>(*rank));
   }
   return ranks;
+}
+
+Result<std::vector<std::vector<std::string>>> ParseParallelTypes(const std::string& text) {
+  std::vector<std::vector<std::string>> groups;
+  for (const std::string_view group : base::Split(text, ';')) {
+    std::vector<std::string>& names = groups.emplace_back();
+    for (const std::string_view name : base::Split(group, ',')) {
+      names.emplace_back(base::Trim(name));
+      if (!names.back().empty()) continue;
+      return base::InvalidArgumentError(
+          Concat("--parallel_types is names of groups like 'tp;dp,edp', none of them empty, not '",
+                 text, "'"));
+    }
+  }
+  return groups;
 }
 
 std::string ClusterPath(const std::string& text) {

@@ -28,6 +28,7 @@ struct ClusterOptions {
   bool exclude_op_name = false;
   int64_t rank_id = 0;
   std::string base_path;
+  std::string parallel_types = "dp,edp;edp;dp;ep;pp;mp;tp";
   std::vector<std::string> given;  // those of some modes that were given
 };
 
@@ -35,6 +36,9 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& options);
 
 // "all" is the empty list.
 Result<std::vector<int32_t>> ParseRankList(const std::string& text);
+
+// "tp;dp,edp" is tp, and dp and edp together.
+Result<std::vector<std::vector<std::string>>> ParseParallelTypes(const std::string& text);
 
 // Without the "=" that the other tool lets stand before a path, "~" resolved.
 std::string ClusterPath(const std::string& text);

@@ -97,14 +97,17 @@ int64_t TopNumber(const std::string& text) {
   return -1;
 }
 
-cluster::ModeOptions ModeOptionsOf(const ClusterOptions& options, const std::string& folder) {
-  return {.step_id = options.step_id,
-          .top_num = TopNumber(options.top_num),
-          .exclude_op_name = options.exclude_op_name,
-          .rank_id = options.rank_id,
-          .base_path = ClusterPath(options.base_path),
-          .result_folder = folder,
-          .profiling_path = ClusterPath(options.path)};
+Result<cluster::ModeOptions> ModeOptionsOf(const ClusterOptions& options,
+                                           const std::string& folder) {
+  SONDE_ASSIGN_OR_RETURN(auto parallel_types, ParseParallelTypes(options.parallel_types));
+  return cluster::ModeOptions{.step_id = options.step_id,
+                              .top_num = TopNumber(options.top_num),
+                              .exclude_op_name = options.exclude_op_name,
+                              .rank_id = options.rank_id,
+                              .parallel_types = std::move(parallel_types),
+                              .base_path = ClusterPath(options.base_path),
+                              .result_folder = folder,
+                              .profiling_path = ClusterPath(options.path)};
 }
 
 Result<Done> Analyse(const ClusterOptions& options) {
@@ -125,11 +128,11 @@ Result<Done> Analyse(const ClusterOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, cluster::ChooseRanks(found, wanted));
   for (const std::string& notice : choice.notices) PrintNotice(notice);
   Done done;
-  SONDE_ASSIGN_OR_RETURN(done.result,
-                         cluster::Run(mode, choice.ranks, ModeOptionsOf(options, folder),
-                                      {.threads = base::AvailableThreads(),
-                                       .notify = PrintNotice,
-                                       .shows_progress = !options.agent}));
+  SONDE_ASSIGN_OR_RETURN(const auto mode_options, ModeOptionsOf(options, folder));
+  SONDE_ASSIGN_OR_RETURN(done.result, cluster::Run(mode, choice.ranks, mode_options,
+                                                   {.threads = base::AvailableThreads(),
+                                                    .notify = PrintNotice,
+                                                    .shows_progress = !options.agent}));
   for (const std::string& notice : done.result.outcome.notices) PrintNotice(notice);
   done.failures = job::SayFailures(done.result.failures);
   const cluster::Form form = cluster::FormOf(options.export_type, done.result.outcome);

@@ -16,8 +16,10 @@ namespace sonde::cluster {
   M(kCommunicationGroupMap)     \
   M(kCommunicationMatrixSum)    \
   M(kCommunicationTimeSum)      \
+  M(kComputationalOpMasking)    \
   M(kComputeOpSum)              \
   M(kEpLoadBalance)             \
+  M(kFreeAnalysis)              \
   M(kFreqAnalysis)              \
   M(kHcclSum)                   \
   M(kMstxSum)                   \

@@ -50,6 +50,8 @@ def make_two_ranks(shared_data, tmp_path):
         ("communication_group_map", "9 groups communicate"),
         ("mstx_sum", "differs most between ranks"),
         ("cluster_time_summary", "waited most for other ranks"),
+        ("free_analysis", "the longest stretch without work of its device, 1.25 ms"),
+        ("computational_op_masking", "tp: rank 7 communicates longest without computing in step"),
         ("all", "of 8 ranks and 1 steps"),
     ],
 )
@@ -189,6 +191,34 @@ def test_tables_of_other_modes_stay_and_old_ones_of_its_own_go(shared_data, run_
     words = ("cluster", "-m", "compute_op_sum", "-d", shared_data / DB, "-o", tmp_path)
     run_sonde(*words, "--exclude_op_name")
     assert "ComputeOpPerRankStatsByOpName" not in tables_of(tmp_path)
+
+
+def test_kinds_of_groups_are_as_they_were_asked_for(shared_data, run_sonde, tmp_path):
+    words = ("cluster", "-m", "computational_op_masking", "-d", shared_data / SYNTH, "-o", tmp_path)
+    done = run_sonde(*words, "--parallel_types", "tp,;pp")
+    assert done.returncode == 1
+    assert "--parallel_types is names of groups" in done.stderr
+    done = run_sonde(*words, "--parallel_types", "cp")
+    assert done.returncode == 0, done.stderr
+    assert "there are: " in done.stdout and "tp" in done.stdout
+    assert "ComputationalOperatorMaskingLinearity" not in tables_of(tmp_path)
+    run_sonde(*words)
+    rows = tables_of(tmp_path)["ComputationalOperatorMaskingLinearity"]
+    assert {row[0] for row in rows} == set(range(8))
+
+
+def test_an_idle_device_is_explained_without_calls_of_an_interface(
+    shared_data, run_sonde, tmp_path
+):
+    folder = shared_data / "kineto/timeline_analysis"
+    words = ("cluster", "-m", "free_analysis", "-d", folder, "-o", tmp_path, "--top_num", "4")
+    done = run_sonde(*words)
+    assert done.returncode == 0, done.stderr
+    rows = tables_of(tmp_path)["FreeAnalysis"]
+    assert len(rows) == 4
+    # None is said to have been dispatched late by a time below 0.
+    assert [row for row in rows if re.search(r"-\d", row[-1])] == []
+    assert rows[0][3] == max(row[3] for row in rows)
 
 
 def test_two_runs_are_compared(shared_data, run_sonde, tmp_path):

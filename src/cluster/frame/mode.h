@@ -33,9 +33,11 @@ struct ModeOptions {
   int64_t top_num = -1;          // -1: the mode's own number
   bool exclude_op_name = false;  // compute_op_sum
   int64_t rank_id = 0;           // communication_bottleneck
-  std::string base_path;         // --bp of cluster_time_compare_summary
-  std::string result_folder;     // where results go
-  std::string profiling_path;    // -d
+  // computational_op_masking: names of groups that count together
+  std::vector<std::vector<std::string>> parallel_types;
+  std::string base_path;       // --bp of cluster_time_compare_summary
+  std::string result_folder;   // where results go
+  std::string profiling_path;  // -d
 };
 
 // A moment counts where it lies in a step that was asked for, both ends included.
