@@ -87,7 +87,8 @@ def test_a_hundred_at_once(view):
 def ask_raw(address, target, method="GET", body=None, headers=None):
     target = with_token(address, target)
     connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=60)
-    # A server that refuses may close before it has read everything: its answer is there all the same.
+    # A server that refuses may close before it has read everything: its answer is there all the
+    # same.
     with suppress(BrokenPipeError, ConnectionResetError):
         connection.request(method, target, body=body, headers=headers or {})
     answer = connection.getresponse()

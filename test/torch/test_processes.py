@@ -33,7 +33,8 @@ def test_forked_children_record_on_their_own(tmp_path):
 harness.start(everything, sys.argv[1], {"gc_threshold_ms": 0})
 net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
 net(torch.ones(2, 3))
-# The children's own: torch locks each tensor for a moment, and a lock that another thread held at the fork stays locked.
+# The children's own: torch locks each tensor for a moment, and a lock that another thread held at
+# the fork stays locked.
 mine = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
 stop = threading.Event()
 def work():
