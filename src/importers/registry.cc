@@ -15,6 +15,7 @@
 #include "importers/ascend/raw_records.h"
 #include "importers/ascend_db/ascend_db.h"
 #include "importers/ascend_db/sample.h"
+#include "importers/ascend_raw/import.h"
 #include "importers/ascend_text/ascend_text.h"
 #include "importers/cache.h"
 #include "importers/capture/import.h"
@@ -62,6 +63,14 @@ constexpr std::array kImporters = {
              .stamp = StoredStamp,
              .import = nullptr,
              .is_ours = true},
+    Importer{.name = "ascend_raw",
+             .what = "raw records of Ascend's profilers",
+             .version = 1,
+             .recognises = IsAscendRaw,
+             .rank = AscendRawRank,
+             .stamp = AscendRawStamp,
+             .import = ImportAscendRaw,
+             .left_out = SayRawDevices},
     Importer{.name = "ascend_db",
              .what = "databases of Ascend's profilers",
              .version = 11,

@@ -6,7 +6,6 @@
 import ascend_reader as reader
 import pytest
 
-FRAMEWORK = "ascend_pt/raw_torch_npu_2_13/vm_9297_20261125162210406_ascend_pt"
 WITH_DEVICE = [
     "ascend_pt/raw/text_level1_rank0_ascend_pt",
     "ascend_pt/raw/text_level0_rank1_ascend_pt",
@@ -21,17 +20,6 @@ def first_line(done):
 
 def command_of(folder, package="torch_npu.profiler"):
     return f"python3 -c \"from {package}.profiler import analyse; analyse('{folder}')\""
-
-
-@pytest.mark.parametrize("words", [("analyse", "-o", "out"), ("query", "SELECT 1")])
-@pytest.mark.parametrize("is_above", [False, True])
-def test_framework_records_alone(shared_data, tmp_path, run_sonde, one_error_line, words, is_above):
-    """Nothing of them is read, whether the folder is named or the one above it."""
-    span = reader.copy_of(shared_data / FRAMEWORK, tmp_path / "given" / "vm_1_2_ascend_pt")
-    done = run_sonde(words[0], span.parent if is_above else span, *words[1:])
-    one_error_line(done, 1, "FRAMEWORK/torch.op_range", "FRAMEWORK/torch.python_tracer_func",
-                   "was not analysed yet", command_of(span))  # fmt: skip
-    assert not list(tmp_path.rglob("analyse.done"))
 
 
 @pytest.mark.parametrize("name", WITH_DEVICE)

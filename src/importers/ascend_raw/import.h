@@ -1,0 +1,19 @@
+// Raw records of Ascend's profilers, read without the vendor's software: FRAMEWORK/torch.* of a
+// span folder. See importers/importer.h. Finished results beside them are taken in their stead,
+// unless SONDE_ASCEND_RAW=1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "importers/importer.h"
+
+namespace sonde::importers {
+
+bool IsAscendRaw(const std::string& path);
+Result<int32_t> AscendRawRank(const std::string& path);
+Result<int64_t> AscendRawStamp(const std::string& path);
+Result<ImportSummary> ImportAscendRaw(const std::string& path, store::Store& store,
+                                      const ImportOptions& options);
+
+}  // namespace sonde::importers
