@@ -21,6 +21,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "capture/kinds.h"
+
 namespace sonde::capture {
 
 inline constexpr uint32_t kFormatVersion = 1;
@@ -63,35 +65,6 @@ struct ChunkHeader {
   uint32_t header_crc;  // CRC-32C of the 60 bytes before
 };
 static_assert(sizeof(ChunkHeader) == 64);
-
-// What a record says. Values are part of the format: append only.
-enum class RecordKind : uint8_t {
-  kNone = 0,
-  // Ranges (start ticks and duration; nested by time on their thread).
-  kRange = 1,           // user or mstx push/pop range
-  kOp = 2,              // operator with a schema (ATen, custom); link = stack id
-  kFrameworkRange = 3,  // named scope of the framework without a schema (scope 0)
-  kBackwardNode = 4,    // autograd node; link = forward thread number, sequence = forward's number
-  kUserScope = 5,       // record_function and the like; link = stack id
-  kModule = 6,          // one nn.Module call; name = path in the model, args: class
-  kPythonFunction = 7,
-  kStep = 8,             // one step; sequence = step number
-  kCollective = 9,       // collective as the caller sees it; args: group, bytes, dtype, ranks
-  kCollectiveWork = 10,  // the work itself, on the thread that did it; same args
-  kGarbageCollection = 11,
-  kOptimizer = 12,
-  kDataLoader = 13,
-  kCompiledRegion = 14,
-  kIdle = 15,
-  // Instants.
-  kMark = 32,
-  kCounter = 33,  // value: double in the 8 bytes of args and link
-  kFlowOut = 34,  // flow id: 8 bytes of args and link; leaves the enclosing range
-  kFlowIn = 35,
-  kSpanBegin = 36,  // start/end pair across threads: id in the 8 bytes of link and sequence
-  kSpanEnd = 37,
-  kMemory = 38,  // two slots: Record with MemoryHead fields, then MemoryTail
-};
 
 // One slot of 32 bytes. Fields that a kind does not use are zero (sequence: -1).
 struct Record {

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "capture/kinds.h"
+
 namespace sonde::serve {
 namespace {
 
@@ -38,7 +40,7 @@ struct LanesOfTrack {
 void AddMarks(const Marks& marks, TraceMessage& message) {
   if (marks.DepthOf(marks.no_track()) >= 0) {
     message.tracks.push_back({.id = marks.no_track(),
-                              .kind = "mark",
+                              .kind = std::string(capture::TextOf(capture::TrackKind::kMark)),
                               .process = -1,
                               .thread = -1,
                               .device = -1,

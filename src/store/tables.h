@@ -35,17 +35,14 @@
   C(name, Name, "", "name of the thread", "always")                       \
   C(framework_number, Int32, "", "the framework's own thread number, 0 none", "cpu activity")
 
-#define SONDE_COLUMNS_TRACK(C)                                                         \
-  C(track_id, Int32, "", "a row of the timeline with its lanes", "always")             \
-  C(kind, Name, "",                                                                    \
-    "thread, module, python, gc, span, collective_work, stream, communication_group, " \
-    "communication_plane, overlap, counter, memory, api (vendor host calls) or mark",  \
-    "always")                                                                          \
-  C(name, Name, "", "label", "always")                                                 \
-  C(process_id, Ref, "", "its process", "always")                                      \
-  C(thread_id, Ref, "", "its thread, where it has one", "always")                      \
-  C(device_id, Ref, "", "its device, where it has one", "always")                      \
-  C(stream_id, Ref, "", "its stream, where it has one", "always")                      \
+#define SONDE_COLUMNS_TRACK(C)                                              \
+  C(track_id, Int32, "", "a row of the timeline with its lanes", "always")  \
+  C(kind, Name, "", "thread, stream, counter, ...: see kinds.md", "always") \
+  C(name, Name, "", "label", "always")                                      \
+  C(process_id, Ref, "", "its process", "always")                           \
+  C(thread_id, Ref, "", "its thread, where it has one", "always")           \
+  C(device_id, Ref, "", "its device, where it has one", "always")           \
+  C(stream_id, Ref, "", "its stream, where it has one", "always")           \
   C(sort_index, Int32, "", "order among the tracks of a process", "always")
 
 #define SONDE_COLUMNS_SLICE(C)                                                        \
@@ -82,16 +79,13 @@
   C(args_id, Int32, "", "argument set", "always") \
   C(shared_id, Int32, "", "number, below 0, of the part that it shares", "always")
 
-#define SONDE_COLUMNS_FRAMEWORK_OP(C)                                                             \
-  C(slice_id, Int32, "", "its slice", "always")                                                   \
-  C(scope, Int16, "",                                                                             \
-    "0 op, 1 backward, 2 framework range without a schema, 3 user scope, 4 module, 5 optimizer, " \
-    "6 data loader, 7 compiled region, 8 step, 9 range of the user (mstx), 10 collective",        \
-    "cpu activity")                                                                               \
-  C(sequence_number, Opt, "", "autograd's number, equal forward and backward", "cpu activity")    \
-  C(forward_thread_id, Ref, "", "thread of the forward op (backward only)", "cpu activity")       \
-  C(stack_id, Ref, "", "call stack, table callstack", "with_stack")                               \
-  C(module, Name, "", "path of the innermost module open on the thread", "with_modules")          \
+#define SONDE_COLUMNS_FRAMEWORK_OP(C)                                                          \
+  C(slice_id, Int32, "", "its slice", "always")                                                \
+  C(scope, Int16, "", "0 op, 1 backward, 4 module, 8 step, ...: see kinds.md", "cpu activity") \
+  C(sequence_number, Opt, "", "autograd's number, equal forward and backward", "cpu activity") \
+  C(forward_thread_id, Ref, "", "thread of the forward op (backward only)", "cpu activity")    \
+  C(stack_id, Ref, "", "call stack, table callstack", "with_stack")                            \
+  C(module, Name, "", "path of the innermost module open on the thread", "with_modules")       \
   C(signature_id, Lookup, "op_signature(*)", "shapes and types of the inputs", "record_shapes")
 
 #define SONDE_COLUMNS_OP_SIGNATURE(C)                                                           \

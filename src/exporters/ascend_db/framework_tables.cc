@@ -153,7 +153,8 @@ Status WriteApi(DbContext& context) {
     const store::SliceRow& slice = data.Slice(id);
     if (IsQueueSlice(data, slice)) {
       writer.Queue(slice);
-    } else if (!IsRuntimeCall(data, slice) && !data.HasTrackKind(slice, "communication_plane")) {
+    } else if (!IsRuntimeCall(data, slice) &&
+               !data.HasTrackKind(slice, recipes::TrackKind::kCommunicationPlane)) {
       rest.push_back(id);
     }
   }
@@ -193,7 +194,7 @@ Status WriteSteps(DbContext& context) {
 
 Status WriteGarbageCollections(DbContext& context) {
   const TraceData& data = context.data();
-  const std::vector<int32_t> slices = data.SlicesOfKinds({"gc"});
+  const std::vector<int32_t> slices = data.SlicesOfKinds({recipes::TrackKind::kGarbageCollection});
   if (slices.empty()) return {};
   SONDE_ASSIGN_OR_RETURN(SqliteTable table,
                          SqliteTable::Create(context.file, "GC_RECORD",

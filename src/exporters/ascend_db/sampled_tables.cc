@@ -106,7 +106,7 @@ std::vector<Track> PlacesOf(const DbContext& context) {
   std::vector<Track> places(data.tracks.size());
   for (size_t i = 0; i < places.size(); ++i) {
     const store::TrackRow& track = data.tracks[i];
-    if (data.Name(track.kind) != "counter") continue;
+    if (!data.IsOfKind(track, recipes::TrackKind::kCounter)) continue;
     CounterPlace place;
     if (importers::FindCounterPlace(data.Name(track.name), place)) places[i].place = place;
     places[i].device = track.device_id >= 0 ? track.device_id : only;

@@ -25,8 +25,8 @@ class Collector {
 
   void AddTracks() {
     for (const store::TrackRow& track : data_.tracks) {
-      const std::string_view kind = data_.Name(track.kind);
-      if (kind != "thread" && kind != "collective_work") continue;
+      const bool is_work = data_.IsOfKind(track, recipes::TrackKind::kCollectiveWork);
+      if (!data_.IsOfKind(track, recipes::TrackKind::kThread) && !is_work) continue;
       const auto id = static_cast<size_t>(track.track_id);
       std::vector<FrameworkEvent>& row = RowOf(track.process_id, rows_.OfTrack(track.track_id));
       row.reserve(row.size() + data_.track_begin[id + 1] - data_.track_begin[id]);

@@ -103,7 +103,7 @@ void AppendMark(const TraceData& data, const PlacedMark& mark, LineBuffer& out) 
 
 void AppendGarbageCollections(const TraceData& data, LineBuffer& out) {
   std::set<std::pair<int64_t, int64_t>> rows;
-  for (const int32_t id : data.SlicesOfKinds({"gc"})) {
+  for (const int32_t id : data.SlicesOfKinds({recipes::TrackKind::kGarbageCollection})) {
     const store::SliceRow& slice = data.Slice(id);
     const store::TrackRow& track = data.TrackOf(slice);
     const int64_t pid = LayerPid(data.PidOf(track.process_id), Layer::kGarbageCollection, 0);

@@ -27,7 +27,8 @@ OperatorFragments::OperatorFragments(const recipes::TraceData& data, const Frame
       begin = base::Concat(R"(,{"ph":"X","name":)", base::JsonQuote(data.Name(name)));
     }
   };
-  for (const int32_t slice : data.SlicesOfKinds({"collective_work", "thread"})) {
+  for (const int32_t slice :
+       data.SlicesOfKinds({recipes::TrackKind::kCollectiveWork, recipes::TrackKind::kThread})) {
     if (data.OpOf(slice) < 0) need(slice);
   }
   for (const store::FrameworkOpRow& op : data.ops) {

@@ -83,7 +83,7 @@ void AppendOperator(const TraceData& data, const OperatorFragments& fragments,
   out.Microseconds(slice.ts);
   out.Append(R"(","dur":)");
   out.MicrosecondsShort(event.dur_ns);
-  if (op_index < 0 && data.HasTrackKind(slice, "thread")) {
+  if (op_index < 0 && data.HasTrackKind(slice, recipes::TrackKind::kThread)) {
     return AppendOther(data, imported, slice, out);
   }
   out.Append(R"(,"cat":"cpu_op","args":)");

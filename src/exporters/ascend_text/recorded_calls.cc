@@ -131,7 +131,8 @@ std::unordered_map<int32_t, Row> WorkRows(const DeviceView& view, const Communic
   const TraceData& data = *view.data;
   std::unordered_map<int32_t, Row> rows;
   for (const store::DeviceTaskRow& task : data.tasks) {
-    if (task.slice_id < 0 || data.HasTrackKind(data.Slice(task.slice_id), "communication_plane")) {
+    if (task.slice_id < 0 ||
+        data.HasTrackKind(data.Slice(task.slice_id), recipes::TrackKind::kCommunicationPlane)) {
       continue;
     }
     rows.emplace(task.slice_id,
@@ -155,7 +156,7 @@ void AppendFlows(const DeviceView& view, const CommunicationRows& groups, LineBu
     }
     const auto work = rows.find(flow.slice_in);
     const store::SliceRow& call = data.Slice(flow.slice_out);
-    if (work == rows.end() || !data.HasTrackKind(call, "api")) continue;
+    if (work == rows.end() || !data.HasTrackKind(call, recipes::TrackKind::kApi)) continue;
     // Several works of one call have numbers of their own.
     const int64_t id = (flow.key << 32) + flow.flow_id;
     AppendEnd('s', id, RowOf(data, data.TrackOf(call)), call.ts, out);

@@ -21,12 +21,14 @@ struct Place {
 };
 
 Place PlaceOf(const TraceData& data, const store::TrackRow& track) {
-  const std::string_view kind = data.Name(track.kind);
-  const bool is_device = track.device_id >= 0 || kind == "device_layer" || kind == "stream";
+  const bool is_device = track.device_id >= 0 ||
+                         data.IsOfKind(track, recipes::TrackKind::kDeviceLayer) ||
+                         data.IsOfKind(track, recipes::TrackKind::kStream);
   const Layer layer = is_device ? Layer::kOtherDevice : Layer::kOtherHost;
   const int64_t device = is_device && track.device_id >= 0 ? track.device_id : kHostDevice;
   return {LayerPid(data.PidOf(track.process_id), layer, device),
-          kind == "os_runtime" ? "OS Runtime API" : "Other", is_device};
+          data.IsOfKind(track, recipes::TrackKind::kOsRuntime) ? "OS Runtime API" : "Other",
+          is_device};
 }
 
 void AppendPlace(const TraceData& data, const store::TrackRow& track,
@@ -50,7 +52,7 @@ void AddRestLayer(const ExportContext& context, const ImportedSlices& imported,
     for (const int32_t id : imported.rest) {
       const store::SliceRow& slice = data.Slice(id);
       const store::TrackRow& track = data.TrackOf(slice);
-      if (data.Name(track.kind) == "thread") continue;  // lies among the operators
+      if (data.IsOfKind(track, recipes::TrackKind::kThread)) continue;  // lies among the operators
       AppendPlace(data, track, named, out);
       out.Append(R"(,{"ph":"X","name":)");
       out.Append(base::JsonQuote(data.Name(slice.name)));

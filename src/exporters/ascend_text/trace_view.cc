@@ -80,7 +80,7 @@ Result<ImportedSlices> ImportedSlices::Load(const ExportContext& context) {
                                            "os_runtime", "stream", "communication_group"}));
   imported.planes = PlaneSlices(context.view, imported.arguments);
   std::erase_if(imported.rest, [&](int32_t id) {
-    return data.HasTrackKind(data.Slice(id), "communication_plane");
+    return data.HasTrackKind(data.Slice(id), recipes::TrackKind::kCommunicationPlane);
   });
   for (const store::FlowRow& flow : data.flows) {
     if (data.Name(flow.kind) != "enqueue_dequeue") continue;

@@ -16,8 +16,10 @@ namespace {
 using recipes::TraceData;
 using store::SliceRow;
 
-bool SharesRow(std::string_view kind) {
-  return kind == "thread" || kind == "module" || kind == "python";
+bool SharesRow(std::string_view text) {
+  const auto kind = capture::TrackKindOf(text);
+  return kind == capture::TrackKind::kThread || kind == capture::TrackKind::kModule ||
+         kind == capture::TrackKind::kPython;
 }
 
 // The depths of a track: slices of one depth are disjoint and sorted by start.
@@ -119,11 +121,12 @@ void FrameworkRows::MoveCrossing(const TraceData& data,
   std::map<int32_t, Operators> operators;            // by thread
   for (const store::TrackRow& track : data.tracks) {
     const int64_t tid = data.TidOf(track.thread_id);
-    if (data.Name(track.kind) == "thread" && OfTrack(track.track_id) == tid) {
+    if (data.IsOfKind(track, recipes::TrackKind::kThread) && OfTrack(track.track_id) == tid) {
       operators.try_emplace(track.thread_id, data, track.track_id);
     }
   }
-  for (const int32_t id : data.SlicesOfKinds({"module", "python"})) {
+  for (const int32_t id :
+       data.SlicesOfKinds({recipes::TrackKind::kModule, recipes::TrackKind::kPython})) {
     const SliceRow& slice = data.Slice(id);
     const int32_t thread = data.TrackOf(slice).thread_id;
     const auto own = operators.find(thread);

@@ -81,7 +81,7 @@ TEST(FrameworkRows, CallsThatCrossAnOperatorLeaveTheRow) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     const Thread thread(seed);
     const FrameworkRows rows(thread.data());
-    for (const int32_t id : thread.data().SlicesOfKinds({"module"})) {
+    for (const int32_t id : thread.data().SlicesOfKinds({recipes::TrackKind::kModule})) {
       const SliceRow& call = thread.data().Slice(id);
       const bool crosses = thread.Crosses(call);
       EXPECT_EQ(rows.OfSlice(call) != kTid, crosses)

@@ -65,7 +65,8 @@ class Names {
 };
 
 std::vector<int32_t> SlicesByThread(const TraceData& data) {
-  std::vector<int32_t> slices = data.SlicesOfKinds({"module", "python"});
+  std::vector<int32_t> slices =
+      data.SlicesOfKinds({recipes::TrackKind::kModule, recipes::TrackKind::kPython});
   std::stable_sort(slices.begin(), slices.end(), [&](int32_t a, int32_t b) {
     const store::SliceRow& x = data.Slice(a);
     const store::SliceRow& y = data.Slice(b);
@@ -97,8 +98,9 @@ PythonEventList PythonEvents(const TraceData& data) {
     while (!open.empty() && data.EndNs(data.Slice(events[open.back()].slice_id)) <= slice.ts) {
       open.pop_back();
     }
-    const Names::Known known =
-        data.HasTrackKind(slice, "module") ? names.OfModuleCall(slice) : names.OfFunction(slice);
+    const Names::Known known = data.HasTrackKind(slice, recipes::TrackKind::kModule)
+                                   ? names.OfModuleCall(slice)
+                                   : names.OfFunction(slice);
     PythonEvent event;
     event.slice_id = id;
     event.name = known.name;

@@ -87,7 +87,7 @@ size_t DeviceOf(const DeviceView& view, const store::TrackRow& track) {
 std::vector<PlaneSlice> PlaneSlices(const DeviceView& view, const SliceArguments& arguments) {
   const TraceData& data = *view.data;
   std::vector<PlaneSlice> planes;
-  const std::vector<int32_t> slices = data.SlicesOfKinds({"communication_plane"});
+  const std::vector<int32_t> slices = data.SlicesOfKinds({recipes::TrackKind::kCommunicationPlane});
   if (slices.empty() || view.devices.empty()) return planes;
   Tasks tasks(data);
   const Operations operations(view);

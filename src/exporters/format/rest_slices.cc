@@ -10,10 +10,11 @@ namespace {
 
 using recipes::TraceData;
 
-bool IsOfOtherLayer(std::string_view track_kind) {
-  constexpr std::string_view kKinds[] = {"module",  "python", "gc",
-                                         "overlap", "span",   "collective_work"};
-  return std::ranges::find(kKinds, track_kind) != std::end(kKinds);
+bool IsOfOtherLayer(const TraceData& data, const store::TrackRow& track) {
+  using enum recipes::TrackKind;
+  constexpr recipes::TrackKind kKinds[] = {kModule,  kPython, kGarbageCollection,
+                                           kOverlap, kSpan,   kCollectiveWork};
+  return std::ranges::any_of(kKinds, [&](auto kind) { return data.IsOfKind(track, kind); });
 }
 
 }  // namespace
@@ -31,7 +32,7 @@ std::vector<int32_t> RestSlices(const recipes::DeviceView& view) {
   for (const store::ApiCallRow& call : data.api_calls) tell(call.slice_id);
   std::vector<bool> is_other(data.tracks.size());
   for (size_t i = 0; i < is_other.size(); ++i) {
-    is_other[i] = IsOfOtherLayer(data.Name(data.tracks[i].kind));
+    is_other[i] = IsOfOtherLayer(data, data.tracks[i]);
   }
   std::vector<int32_t> rest;
   for (const store::SliceRow& slice : data.slices) {

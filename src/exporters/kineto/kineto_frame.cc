@@ -109,7 +109,7 @@ void AppendNames(const recipes::DeviceView& view, int64_t base_ns, LineBuffer& o
         base::Concat("thread ", std::to_string(data.TidOf(track.thread_id)), " (", name, ")"));
   };
   for (const store::TrackRow& track : data.tracks) {
-    if (track.thread_id < 0 || data.Name(track.kind) == "stream") continue;
+    if (track.thread_id < 0 || data.IsOfKind(track, recipes::TrackKind::kStream)) continue;
     name_row(track, rows.OfTrack(track.track_id));
   }
   for (const auto& [track, row] : rows.extra_rows()) {

@@ -73,19 +73,6 @@ struct Fragments {
   }
 };
 
-std::string_view Category(int16_t scope) {
-  switch (static_cast<Scope>(scope)) {
-    case Scope::kUserScope:
-    case Scope::kOptimizer:
-    case Scope::kDataLoader:
-    case Scope::kStep:
-    case Scope::kMarker:
-      return "user_annotation";
-    default:
-      return "cpu_op";
-  }
-}
-
 void AppendOperators(const TraceData& data, const Fragments& fragments, int64_t base_ns,
                      size_t begin, size_t end, LineBuffer& out) {
   for (size_t i = begin; i < end; ++i) {
@@ -95,7 +82,7 @@ void AppendOperators(const TraceData& data, const Fragments& fragments, int64_t 
     out.Append(
         ",\n"
         R"({"ph":"X","cat":")");
-    out.Append(Category(op.scope));
+    out.Append(capture::InfoOf(static_cast<Scope>(op.scope)).kineto_category);
     out.Append(R"(","name":)");
     out.Append(fragments.name[Place(slice.name)]);
     out.Append(fragments.row[static_cast<size_t>(slice.track_id)]);

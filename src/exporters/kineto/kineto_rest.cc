@@ -53,7 +53,8 @@ class RestWriter {
              Concat(R"({"level":)", base::JsonQuote(data_.Name(call.level)), R"(,"connection_id":)",
                     std::to_string(call.connection_id), "}"));
     }
-    for (const int32_t id : data_.SlicesOfKinds({"gc"})) Append(data_.Slice(id), "gc", "{}");
+    for (const int32_t id : data_.SlicesOfKinds({recipes::TrackKind::kGarbageCollection}))
+      Append(data_.Slice(id), "gc", "{}");
     for (const store::MarkRow& mark : data_.marks) {
       // Those of captures are annotations already.
       if (mark.slice_id < 0 || data_.OpOf(mark.slice_id) >= 0) continue;
@@ -173,7 +174,7 @@ Result<KinetoImported> KinetoImported::Load(const ExportContext& context) {
   KinetoImported imported;
   imported.rest = RestSlices(context.view);
   // What lies on a plane is told there, not as a task of its stream.
-  for (const int32_t id : data.SlicesOfKinds({"communication_plane"})) {
+  for (const int32_t id : data.SlicesOfKinds({recipes::TrackKind::kCommunicationPlane})) {
     imported.on_planes.insert(id);
   }
   for (const store::DeviceTaskRow& task : data.tasks) {

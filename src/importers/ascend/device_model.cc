@@ -54,7 +54,7 @@ int32_t DeviceRows::Known(std::string_view cell) {
 int32_t DeviceRows::StreamTrack(const Place& place) {
   const std::string name =
       place.stream_id < 0 ? "Stream" : Concat("Stream ", std::to_string(place.stream_id));
-  return rows_.Track({.kind = "stream",
+  return rows_.Track({.kind = capture::TrackKind::kStream,
                       .name = name,
                       .process_id = place.process_id,
                       .device_id = place.device_id,
@@ -63,7 +63,7 @@ int32_t DeviceRows::StreamTrack(const Place& place) {
 
 int32_t DeviceRows::PlaneTrack(const DeviceTask& task) {
   const std::string plane = Concat("Plane ", std::to_string(*task.plane));
-  return rows_.Track({.kind = "communication_plane",
+  return rows_.Track({.kind = capture::TrackKind::kCommunicationPlane,
                       .name = plane,
                       .process_id = task.place.process_id,
                       .device_id = task.place.device_id});
@@ -120,7 +120,7 @@ int32_t DeviceRows::AddOperation(const CommunicationOp& op, bool& has_size) {
   if (op.slice_id == store::kNone && op.is_shown) {
     const std::string label =
         op.group ? Concat("Group ", *op.group, " Communication") : "Communication";
-    const int32_t track = rows_.Track({.kind = "communication_group",
+    const int32_t track = rows_.Track({.kind = capture::TrackKind::kCommunicationGroup,
                                        .name = label,
                                        .process_id = op.process_id,
                                        .device_id = op.device_id});
@@ -142,7 +142,7 @@ int32_t DeviceRows::AddCall(const ApiCall& call) {
   if (slice == store::kNone) {
     const store::ThreadRow& thread = rows_.threads[static_cast<size_t>(call.thread_id)];
     const std::string name = Concat("Thread ", std::to_string(thread.tid));
-    const int32_t track = rows_.Track({.kind = "api",
+    const int32_t track = rows_.Track({.kind = capture::TrackKind::kApi,
                                        .name = name,
                                        .process_id = thread.process_id,
                                        .thread_id = call.thread_id});

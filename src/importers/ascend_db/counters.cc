@@ -64,7 +64,7 @@ void ReadSource(DbTrace& trace, const CounterTable& source) {
       if (!value) continue;
       const CounterSeries& series = source.series[static_cast<size_t>(i - kFirstSeries)];
       const int32_t track = trace.rows.Track(
-          {.kind = "counter",
+          {.kind = capture::TrackKind::kCounter,
            .name = Concat(label, " ", series.name),
            .process_id = trace.MainProcess(),
            .device_id = device >= 0 && device <= INT32_MAX ? static_cast<int32_t>(device) : -1});

@@ -44,7 +44,7 @@ void ReadCommunicationUnits(DbTrace& trace) {
     const auto begin = row.Int(1);
     const auto end = row.Int(2);
     if (!begin || !end) return trace.WrongType("CCU");
-    const int32_t track = trace.rows.Track({.kind = "device_layer",
+    const int32_t track = trace.rows.Track({.kind = capture::TrackKind::kDeviceLayer,
                                             .name = "CCU",
                                             .process_id = trace.MainProcess(),
                                             .device_id = DeviceOf(row, 3)});
@@ -70,7 +70,7 @@ void ReadDpuTasks(DbTrace& trace) {
         std::string name = Concat("DPU ", row.Text(3));
         if (!row.IsNull(6)) name += Concat(" Stream ", row.Text(6));
         const int32_t track = trace.rows.Track(
-            {.kind = "device_layer",
+            {.kind = capture::TrackKind::kDeviceLayer,
              .name = name,
              .process_id = pid > 0 ? trace.rows.Process(pid) : trace.MainProcess()});
         const int32_t slice =

@@ -12,21 +12,19 @@ namespace sonde::importers::db_import {
 namespace {
 
 using base::Concat;
+using capture::NumberOf;
+using capture::Scope;
+using capture::TrackKind;
 
 // PYTORCH_API.type
 constexpr int64_t kQueueType = 50002;
 constexpr int64_t kTraceType = 50003;
 
-constexpr int16_t kScopeOp = 0;
-constexpr int16_t kScopeBackward = 1;
-constexpr int16_t kScopeModule = 4;
-constexpr int16_t kScopeStep = 8;
-
 std::string ThreadName(const TraceRows& rows, int32_t thread) {
   return Concat("Thread ", std::to_string(rows.threads[static_cast<size_t>(thread)].tid));
 }
 
-int32_t ThreadTrack(TraceRows& rows, std::string_view kind, int32_t thread) {
+int32_t ThreadTrack(TraceRows& rows, TrackKind kind, int32_t thread) {
   return rows.Track({.kind = kind,
                      .name = ThreadName(rows, thread),
                      .process_id = rows.threads[static_cast<size_t>(thread)].process_id,
@@ -138,8 +136,8 @@ class FrameworkReader {
   }
 
   void TakeQueue(const SqliteRow& row, int32_t thread, int64_t ts, int64_t dur, int32_t name) {
-    const int32_t slice =
-        rows_.AddSlice(ThreadTrack(rows_, "thread", thread), ts, dur, name, queue_category_);
+    const int32_t slice = rows_.AddSlice(ThreadTrack(rows_, TrackKind::kThread, thread), ts, dur,
+                                         name, queue_category_);
     const std::string_view text = name == store::kNone ? "" : rows_.names.Text(name);
     ForEachConnection(row, [&](int64_t connection) {
       QueueEnds& ends = *queue_of_connection_.Insert(connection, {}).first;
@@ -150,21 +148,23 @@ class FrameworkReader {
   void TakePython(int32_t thread, int64_t ts, int64_t dur, int32_t name) {
     const std::string_view text = name == store::kNone ? "" : rows_.names.Text(name);
     const bool is_module = text.starts_with("nn.Module: ");
-    const int32_t slice =
-        rows_.AddSlice(ThreadTrack(rows_, is_module ? "module" : "python", thread), ts, dur, name,
-                       is_module ? module_category_ : python_category_);
-    if (is_module) rows_.ops.push_back({.slice_id = slice, .scope = kScopeModule});
+    const int32_t slice = rows_.AddSlice(
+        ThreadTrack(rows_, is_module ? TrackKind::kModule : TrackKind::kPython, thread), ts, dur,
+        name, is_module ? module_category_ : python_category_);
+    if (is_module) rows_.ops.push_back({.slice_id = slice, .scope = NumberOf(Scope::kModule)});
   }
 
   void TakeOp(const SqliteRow& row, int32_t thread, int64_t ts, int64_t dur, int32_t name) {
     const std::string_view text = name == store::kNone ? "" : rows_.names.Text(name);
     const bool is_step = text.starts_with("ProfilerStep#");
-    const int32_t slice = rows_.AddSlice(ThreadTrack(rows_, "thread", thread), ts, dur, name,
-                                         is_step ? step_category_ : op_category_);
+    const int32_t slice = rows_.AddSlice(ThreadTrack(rows_, TrackKind::kThread, thread), ts, dur,
+                                         name, is_step ? step_category_ : op_category_);
     store::FrameworkOpRow op;
     op.slice_id = slice;
     const int64_t forward_thread = row.Int(6).value_or(0);
-    op.scope = is_step ? kScopeStep : forward_thread > 0 ? kScopeBackward : kScopeOp;
+    op.scope = NumberOf(is_step              ? Scope::kStep
+                        : forward_thread > 0 ? Scope::kBackward
+                                             : Scope::kOp);
     op.sequence_number = std::max<int64_t>(row.Int(5).value_or(-1), -1);
     op.signature_id = SignatureOf(row);
     const auto stack = stacks_.find(row.Int(9).value_or(-1));
@@ -276,7 +276,8 @@ void ReadFramework(DbTrace& trace) {
     const auto end = row.Int(1);
     const auto tid = row.Int(2);
     if (!begin || !end || !tid) return trace.WrongType("GC_RECORD");
-    const int32_t track = ThreadTrack(trace.rows, "gc", trace.Thread(*tid));
+    const int32_t track =
+        ThreadTrack(trace.rows, TrackKind::kGarbageCollection, trace.Thread(*tid));
     trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end), name, category);
   });
 }
@@ -309,7 +310,7 @@ void ReadHostCalls(DbTrace& trace) {
     const auto begin = row.Int(2);
     const auto end = row.Int(3);
     if (!begin || !end || !tid) return trace.WrongType("OSRT_API");
-    const int32_t track = ThreadTrack(trace.rows, "os_runtime", trace.Thread(*tid));
+    const int32_t track = ThreadTrack(trace.rows, TrackKind::kOsRuntime, trace.Thread(*tid));
     trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end), trace.Text(row, 0), category);
   });
 }

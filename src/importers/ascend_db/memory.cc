@@ -215,7 +215,7 @@ void ReadMarks(DbTrace& trace) {
                store::MarkRow mark;
                mark.ts = *begin;
                mark.track_id =
-                   rows.Track({.kind = "mark",
+                   rows.Track({.kind = capture::TrackKind::kMark,
                                .name = Concat("Thread ", std::to_string(number)),
                                .process_id = rows.threads[static_cast<size_t>(thread)].process_id,
                                .thread_id = thread});

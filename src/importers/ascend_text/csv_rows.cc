@@ -431,7 +431,7 @@ void ModuleMemoryRows(const SpanFile& file, std::string_view text, TextTrace& tr
     const auto ts = Ns(row, time);
     const auto value = base::ParseDouble(Cell(row, reserved));
     if (!ts || !value || !(*value >= 0) || !std::isfinite(*value)) return columns.BadCell();
-    const int32_t track = rows.Track({.kind = "counter",
+    const int32_t track = rows.Track({.kind = capture::TrackKind::kCounter,
                                       .name = Concat("NPU Module ", Cell(row, component), " B"),
                                       .process_id = trace.process_id,
                                       .device_id = DeviceOf(Cell(row, device))});

@@ -6,6 +6,7 @@
 namespace sonde::importers::text_import {
 namespace {
 
+using capture::TrackKind;
 using trace_events::ThreadFacts;
 using trace_events::TrackLabel;
 
@@ -25,20 +26,21 @@ int32_t DeviceOf(const ThreadFacts& facts) {
   return pid && *pid >= 0 ? static_cast<int32_t>(*pid & 31) : store::kNone;
 }
 
-std::string KindOf(const ThreadFacts& facts) {
+TrackKind KindOf(const ThreadFacts& facts) {
   const std::string_view layer = facts.process_name;
-  if (layer == "CANN") return "api";
-  if (layer == "Ascend Hardware") return "stream";
-  if (layer == "CPU OP") return "thread";
-  if (layer == "Scope Layer") return "module";
-  if (layer == "Python GC") return "gc";
-  if (layer == "OS Runtime API") return "os_runtime";
-  if (layer == "Overlap Analysis") return "overlap";
+  if (layer == "CANN") return TrackKind::kApi;
+  if (layer == "Ascend Hardware") return TrackKind::kStream;
+  if (layer == "CPU OP") return TrackKind::kThread;
+  if (layer == "Scope Layer") return TrackKind::kModule;
+  if (layer == "Python GC") return TrackKind::kGarbageCollection;
+  if (layer == "OS Runtime API") return TrackKind::kOsRuntime;
+  if (layer == "Overlap Analysis") return TrackKind::kOverlap;
   if (layer == "Communication" || layer == "HCCL") {
-    return facts.thread_name.starts_with("Plane ") ? "communication_plane" : "communication_group";
+    return facts.thread_name.starts_with("Plane ") ? TrackKind::kCommunicationPlane
+                                                   : TrackKind::kCommunicationGroup;
   }
-  if (facts.process_labels.starts_with("NPU")) return "device_layer";
-  return facts.process_labels == "CPU" ? "mark" : "thread";
+  if (facts.process_labels.starts_with("NPU")) return TrackKind::kDeviceLayer;
+  return facts.process_labels == "CPU" ? TrackKind::kMark : TrackKind::kThread;
 }
 
 }  // namespace
@@ -63,12 +65,14 @@ const char* AscendDialect::FlowKind(std::string_view category) const {
 TrackLabel AscendDialect::LabelTrack(const ThreadFacts& facts, uint8_t lane) const {
   TrackLabel label;
   if (IsFramework(facts.process_name)) {
-    label.kind = lane == kPythonLane ? "python" : lane == kModuleLane ? "module" : "thread";
+    label.kind = lane == kPythonLane   ? TrackKind::kPython
+                 : lane == kModuleLane ? TrackKind::kModule
+                                       : TrackKind::kThread;
     return label;
   }
   label.kind = KindOf(facts);
   if (facts.process_labels.starts_with("NPU")) label.device_id = DeviceOf(facts);
-  if (label.kind == "stream") {
+  if (label.kind == TrackKind::kStream) {
     const auto stream = base::ParseInt64(facts.tid);
     if (stream && *stream >= 0 && *stream <= INT32_MAX) {
       label.stream_id = static_cast<int32_t>(*stream);

@@ -19,15 +19,13 @@
 namespace sonde::importers::text_import {
 namespace {
 
+using capture::NumberOf;
+using capture::Scope;
+using capture::TrackKind;
 using trace_events::EventStage;
 using trace_events::FlowEnd;
 using trace_events::StagedSlice;
 using trace_events::TrackEntry;
-
-constexpr int16_t kScopeOp = 0;
-constexpr int16_t kScopeBackward = 1;
-constexpr int16_t kScopeModule = 4;
-constexpr int16_t kScopeStep = 8;
 
 // Task types of the hardware that run kernels; all others move data or wait.
 bool IsKernelType(std::string_view type) {
@@ -38,19 +36,6 @@ bool IsKernelType(std::string_view type) {
     if (type == kernel) return true;
   }
   return false;
-}
-
-// Kinds of tracks whose slices mean something.
-enum class TrackKind : uint8_t { kOther, kThread, kModule, kCall, kStream, kGroup, kPlane, kMark };
-
-TrackKind TrackKindOf(std::string_view kind) {
-  if (kind == "thread") return TrackKind::kThread;
-  if (kind == "module") return TrackKind::kModule;
-  if (kind == "api") return TrackKind::kCall;
-  if (kind == "stream") return TrackKind::kStream;
-  if (kind == "communication_group") return TrackKind::kGroup;
-  if (kind == "communication_plane") return TrackKind::kPlane;
-  return kind == "mark" ? TrackKind::kMark : TrackKind::kOther;
 }
 
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
@@ -74,8 +59,9 @@ class TimelineRows {
   void Run() {
     FindProcesses();
     for (const TrackEntry& track : stage_.tracks().tracks) {
-      kinds_.push_back(track.kind < 0 ? TrackKind::kOther
-                                      : TrackKindOf(rows_.names.Text(track.kind)));
+      const auto kind =
+          track.kind < 0 ? std::nullopt : capture::TrackKindOf(rows_.names.Text(track.kind));
+      kinds_.push_back(kind.value_or(TrackKind::kSpan));  // whose slices mean no more
     }
     rows_.first_mark = static_cast<int32_t>(stage_.instants().size());
     Reserve();
@@ -126,7 +112,7 @@ class TimelineRows {
 
   // Rows of the kinds that grow with the trace: growing by and by would copy them.
   void Reserve() {
-    std::array<size_t, static_cast<size_t>(TrackKind::kMark) + 1> counts = {};
+    std::array<size_t, capture::kTrackKinds.size()> counts = {};
     base::SpillSteps steps(stage_.pool());
     for (int32_t id = 0; id < static_cast<int32_t>(stage_.slice_count()); ++id) {
       steps.Next();
@@ -136,7 +122,7 @@ class TimelineRows {
     }
     const auto count = [&](TrackKind kind) { return counts[static_cast<size_t>(kind)]; };
     rows_.ops.reserve(count(TrackKind::kThread) + count(TrackKind::kModule));
-    rows_.api_calls.reserve(count(TrackKind::kCall));
+    rows_.api_calls.reserve(count(TrackKind::kApi));
     rows_.tasks.reserve(count(TrackKind::kStream));
     trace_.tasks.Reserve(count(TrackKind::kStream));
   }
@@ -153,20 +139,20 @@ class TimelineRows {
       case TrackKind::kThread:
         return track.process == cpu_process_ ? TakeCpuOp(id, slice) : TakeThread(id, slice);
       case TrackKind::kModule:
-        rows_.ops.push_back({.slice_id = id, .scope = kScopeModule});
+        rows_.ops.push_back({.slice_id = id, .scope = NumberOf(Scope::kModule)});
         break;
-      case TrackKind::kCall:
+      case TrackKind::kApi:
         return TakeCall(id);
       case TrackKind::kStream:
         return TakeTask(id, slice, track);
-      case TrackKind::kGroup:
+      case TrackKind::kCommunicationGroup:
         return TakeOperation(id, slice, track);
-      case TrackKind::kPlane:
+      case TrackKind::kCommunicationPlane:
         planes_.push_back(id);
         break;
       case TrackKind::kMark:
         return TakeMark(id, slice);
-      case TrackKind::kOther:
+      default:
         break;
     }
   }
@@ -178,7 +164,7 @@ class TimelineRows {
     op.slice_id = id;
     const bool is_step = name.starts_with(kStepPrefix);
     const bool is_backward = Number(id, kForwardThread, 0) > 0;
-    op.scope = is_step ? kScopeStep : is_backward ? kScopeBackward : kScopeOp;
+    op.scope = NumberOf(is_step ? Scope::kStep : is_backward ? Scope::kBackward : Scope::kOp);
     op.sequence_number = std::max<int64_t>(Number(id, kSequenceNumber), -1);
     op.signature_id = SignatureOf(id);
     op.stack_id = StackOf(Text(id, kCallStack));
@@ -218,7 +204,7 @@ class TimelineRows {
     const std::string_view name = slice.name < 0 ? "" : rows_.names.Text(slice.name);
     store::FrameworkOpRow op;
     op.slice_id = id;
-    op.scope = kScopeOp;
+    op.scope = NumberOf(Scope::kOp);
     const std::string_view module = mindspore::ScopePath(name);
     if (!module.empty()) op.module = rows_.names.Intern(module);
     rows_.ops.push_back(op);

@@ -141,20 +141,7 @@ class Decoder {
 
 }  // namespace
 
-TrackKind TrackOf(RecordKind kind) {
-  switch (kind) {
-    case RecordKind::kModule:
-      return TrackKind::kModule;
-    case RecordKind::kPythonFunction:
-      return TrackKind::kPython;
-    case RecordKind::kGarbageCollection:
-      return TrackKind::kGarbageCollection;
-    case RecordKind::kCollectiveWork:
-      return TrackKind::kCollectiveWork;
-    default:
-      return TrackKind::kThread;
-  }
-}
+TrackKind TrackOf(RecordKind kind) { return capture::InfoOf(kind).track; }
 
 ThreadStage Decode(const ThreadSlots& slots, const TickClock& clock, const KnownIds& known,
                    store::ImportIssues& issues) {

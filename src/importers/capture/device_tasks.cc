@@ -146,7 +146,7 @@ class Collector {
 
   Status WriteTracks(store::Transaction& transaction) {
     SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::TrackRow>::Open(transaction));
-    const int32_t kind = trace_.names.Intern("stream");
+    const int32_t kind = trace_.names.Intern(capture::TextOf(TrackKind::kStream));
     for (int32_t i = 0; i < track_; ++i) {
       store::TrackRow row;
       row.track_id = trace_.tracks + i;

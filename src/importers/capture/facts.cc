@@ -16,42 +16,6 @@ using base::Concat;
 using capture::RecordKind;
 using store::TableWriter;
 
-std::string_view KindName(TrackKind kind) {
-  switch (kind) {
-    case TrackKind::kThread:
-      return "thread";
-    case TrackKind::kModule:
-      return "module";
-    case TrackKind::kPython:
-      return "python";
-    case TrackKind::kGarbageCollection:
-      return "gc";
-    case TrackKind::kCollectiveWork:
-      return "collective_work";
-    case TrackKind::kSpan:
-      return "span";
-  }
-  return "";
-}
-
-std::string_view KindLabel(TrackKind kind) {
-  switch (kind) {
-    case TrackKind::kThread:
-      return "";
-    case TrackKind::kModule:
-      return " Module";
-    case TrackKind::kPython:
-      return " Python";
-    case TrackKind::kGarbageCollection:
-      return " GC";
-    case TrackKind::kCollectiveWork:
-      return " Communication";
-    case TrackKind::kSpan:
-      return " Spans";
-  }
-  return "";
-}
-
 std::string ThreadLabel(const ThreadEntry* entry, uint32_t index) {
   if (entry == nullptr) return Concat("Thread #", std::to_string(index));
   return Concat("Thread ", std::to_string(entry->tid));
@@ -102,7 +66,7 @@ Status WriteCounters(CaptureTrace& trace, TableWriter<store::TrackRow>& tracks,
                      store::Transaction& transaction) {
   std::map<uint32_t, int32_t> track_of;  // by name
   std::vector<store::CounterRow> rows;
-  const int32_t kind = trace.names.Intern("counter");
+  const int32_t kind = trace.names.Intern(capture::TextOf(TrackKind::kCounter));
   for (const ThreadStage& stage : trace.stages) {
     for (const CounterInstant& counter : stage.counters) {
       const auto [place, is_new] = track_of.try_emplace(counter.name, trace.tracks);
@@ -259,11 +223,12 @@ Status WriteThreads(CaptureTrace& trace, store::Transaction& transaction) {
     std::sort(by_number.begin(), by_number.end(),
               [](const TrackStage& a, const TrackStage& b) { return a.track_id < b.track_id; });
     for (const TrackStage& track : by_number) {
-      std::string label = Concat(ThreadLabel(entry, stage.thread_index), KindLabel(track.kind));
+      std::string label =
+          Concat(ThreadLabel(entry, stage.thread_index), capture::InfoOf(track.kind).label);
       if (track.overflow > 0) label += Concat(" (", std::to_string(track.overflow + 1), ")");
       store::TrackRow row;
       row.track_id = track.track_id;
-      row.kind = trace.names.Intern(KindName(track.kind));
+      row.kind = trace.names.Intern(capture::TextOf(track.kind));
       row.name = trace.names.Intern(label);
       row.process_id = kProcessId;
       row.thread_id = stage.thread_id;

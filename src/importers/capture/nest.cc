@@ -15,7 +15,7 @@ namespace {
 
 using capture::RecordKind;
 
-constexpr size_t kNestedKinds = 4;  // kThread .. kGarbageCollection
+constexpr auto kNestedKinds = static_cast<size_t>(TrackKind::kCollectiveWork);
 
 bool Before(const Node& a, const Node& b) { return BeginsBefore(a.ts, a.end, b.ts, b.end); }
 

@@ -78,14 +78,7 @@ struct SpanEnd {
   bool begin;
 };
 
-enum class TrackKind : uint8_t {
-  kThread,
-  kModule,
-  kPython,
-  kGarbageCollection,
-  kCollectiveWork,
-  kSpan,
-};
+using capture::TrackKind;
 
 struct TrackStage {
   TrackKind kind = TrackKind::kThread;

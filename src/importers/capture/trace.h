@@ -102,7 +102,7 @@ class StepCursor {
 // Texts of categories, by kind of record; interned before the slices are written.
 struct Categories {
   explicit Categories(store::NamePool& names);
-  std::array<int32_t, 64> ids;
+  std::array<int32_t, capture::kMostRecordKinds> ids;
 };
 
 Status WriteSlices(const CaptureTrace& trace, const ArgumentTable& arguments,

@@ -1,91 +1,16 @@
 // Slices and what the framework says about them: the two tables with a row for every range.
-#include <array>
-
 #include "importers/capture/forward_index.h"
 #include "importers/capture/trace.h"
 #include "store/table_writer.h"
 
 namespace sonde::importers::capture_import {
-namespace {
-
 using capture::RecordKind;
 using store::FrameworkOpRow;
 using store::SliceRow;
 
-std::string_view CategoryOf(RecordKind kind) {
-  switch (kind) {
-    case RecordKind::kRange:
-      return "range";
-    case RecordKind::kOp:
-    case RecordKind::kFrameworkRange:
-    case RecordKind::kBackwardNode:
-    case RecordKind::kCompiledRegion:
-      return "cpu_op";
-    case RecordKind::kUserScope:
-    case RecordKind::kStep:
-    case RecordKind::kOptimizer:
-    case RecordKind::kDataLoader:
-      return "user_annotation";
-    case RecordKind::kModule:
-      return "module";
-    case RecordKind::kPythonFunction:
-      return "python_function";
-    case RecordKind::kCollective:
-      return "collective";
-    case RecordKind::kCollectiveWork:
-      return "collective_work";
-    case RecordKind::kGarbageCollection:
-      return "gc";
-    case RecordKind::kIdle:
-      return "idle";
-    case RecordKind::kSpanBegin:
-      return "span";
-    default:
-      return "";
-  }
-}
-
-// framework_op.scope; -1: no row.
-int16_t ScopeOf(RecordKind kind) {
-  switch (kind) {
-    case RecordKind::kOp:
-      return 0;
-    case RecordKind::kBackwardNode:
-      return 1;
-    case RecordKind::kFrameworkRange:
-      return 2;
-    case RecordKind::kUserScope:
-      return 3;
-    case RecordKind::kModule:
-      return 4;
-    case RecordKind::kOptimizer:
-      return 5;
-    case RecordKind::kDataLoader:
-      return 6;
-    case RecordKind::kCompiledRegion:
-      return 7;
-    case RecordKind::kStep:
-      return 8;
-    case RecordKind::kRange:
-      return 9;
-    case RecordKind::kCollective:
-      return 10;
-    default:
-      return -1;
-  }
-}
-
-std::array<int16_t, 64> Scopes() {
-  std::array<int16_t, 64> scopes{};
-  for (size_t i = 0; i < scopes.size(); ++i) scopes[i] = ScopeOf(static_cast<RecordKind>(i));
-  return scopes;
-}
-
-}  // namespace
-
 Categories::Categories(store::NamePool& names) {
   for (size_t i = 0; i < ids.size(); ++i) {
-    const std::string_view category = CategoryOf(static_cast<RecordKind>(i));
+    const std::string_view category = capture::kRecordKindByNumber[i].category;
     ids[i] = category.empty() ? store::kNone : names.Intern(category);
   }
 }
@@ -118,16 +43,15 @@ Status WriteFrameworkOps(const CaptureTrace& trace, const ArgumentTable& argumen
                          store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<FrameworkOpRow>::Open(transaction));
   writer.Reserve(static_cast<size_t>(trace.slices));
-  const std::array<int16_t, 64> scopes = Scopes();
   const ForwardIndex forwards(trace);
   for (const ThreadStage& stage : trace.stages) {
     for (const uint32_t index : stage.by_slice) {
       const Node& node = stage.nodes[index];
-      const int16_t scope = scopes[static_cast<size_t>(node.kind)];
-      if (scope < 0) continue;
+      const capture::Scope scope = capture::InfoOf(node.kind).scope;
+      if (scope == capture::Scope::kNone) continue;
       FrameworkOpRow row;
       row.slice_id = node.slice_id;
-      row.scope = scope;
+      row.scope = static_cast<int16_t>(scope);
       row.sequence_number = node.sequence;
       if (node.kind == RecordKind::kBackwardNode) {
         row.forward_thread_id = forwards.ThreadOf(node);

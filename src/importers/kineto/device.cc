@@ -184,7 +184,7 @@ class CpuTasks {
 
   bool IsOp(int32_t id) const {
     return trace_.ClassAt(id) == SliceClass::kOp &&
-           ScopeOf(trace_.NameAt(id), SliceClass::kOp) == 0;
+           ScopeOf(trace_.NameAt(id), SliceClass::kOp) == capture::Scope::kOp;
   }
 
   void Add(int64_t ts, int64_t dur, int32_t id) {
@@ -197,7 +197,7 @@ class CpuTasks {
 
   Status WriteStreams(store::Transaction& transaction) {
     SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::TrackRow>::Open(transaction));
-    const int32_t kind = trace_.names().Intern("stream");
+    const int32_t kind = trace_.names().Intern(capture::TextOf(capture::TrackKind::kStream));
     for (size_t i = 0; i < stream_threads_.size(); ++i) {
       const auto thread = static_cast<size_t>(stream_threads_[i]);
       const auto process = static_cast<size_t>(stage_.tracks().threads[thread].process);

@@ -10,6 +10,7 @@
 namespace sonde::importers::kineto {
 namespace {
 
+using capture::TrackKind;
 using trace_events::CapturedKey;
 using trace_events::CapturedSet;
 using trace_events::ThreadFacts;
@@ -170,20 +171,20 @@ TrackLabel KinetoDialect::LabelTrack(const ThreadFacts& facts, uint8_t lane) con
   TrackLabel label;
   switch (lane) {
     case kPythonLane:
-      label.kind = "python";
+      label.kind = TrackKind::kPython;
       return label;
     case kModuleLane:
-      label.kind = "module";
+      label.kind = TrackKind::kModule;
       return label;
     default:
       break;
   }
   if (IsDeviceWork(ClassOf(facts.category)) || IsDevice(facts)) {
-    label.kind = lane == kMainLane ? "stream" : "span";
+    label.kind = lane == kMainLane ? TrackKind::kStream : TrackKind::kSpan;
     label.device_id = DeviceOf(facts);
     label.stream_id = StreamOf(facts);
   } else if (facts.pid == "Spans") {
-    label.kind = "span";
+    label.kind = TrackKind::kSpan;
   }
   return label;
 }

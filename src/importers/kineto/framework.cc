@@ -228,7 +228,7 @@ Status WriteFrameworkOps(const KinetoTrace& trace, store::Transaction& transacti
     const CapturedSet arguments = stage.CapturedOf(id);
     store::FrameworkOpRow row;
     row.slice_id = id;
-    row.scope = ScopeOf(trace.NameAt(id), slice_class);
+    row.scope = capture::NumberOf(ScopeOf(trace.NameAt(id), slice_class));
     row.sequence_number = arguments.Get(kSequence).value_or(store::kNone);
     row.stack_id = facts.Stack(arguments);
     row.module = modules.Of(id);

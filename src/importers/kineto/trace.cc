@@ -18,17 +18,17 @@ bool EndsWithBackward(std::string_view name) {
 
 }  // namespace
 
-int16_t ScopeOf(std::string_view name, SliceClass slice_class) {
-  if (slice_class == SliceClass::kPython) return 4;
-  if (name.starts_with(kStepPrefix)) return 8;
-  if (name.starts_with("Optimizer.")) return 5;
-  if (name.starts_with("enumerate(DataLoader)")) return 6;
-  if (name.starts_with("Torch-Compiled Region")) return 7;
-  if (name == "record_param_comms") return 10;
-  if (slice_class == SliceClass::kUserAnnotation) return 3;
-  if (name.starts_with("autograd::engine::")) return 2;
-  if (name.find("::") != std::string_view::npos) return 0;
-  return EndsWithBackward(name) ? 1 : 2;
+capture::Scope ScopeOf(std::string_view name, SliceClass slice_class) {
+  if (slice_class == SliceClass::kPython) return capture::Scope::kModule;
+  if (name.starts_with(kStepPrefix)) return capture::Scope::kStep;
+  if (name.starts_with("Optimizer.")) return capture::Scope::kOptimizer;
+  if (name.starts_with("enumerate(DataLoader)")) return capture::Scope::kDataLoader;
+  if (name.starts_with("Torch-Compiled Region")) return capture::Scope::kCompiledRegion;
+  if (name == "record_param_comms") return capture::Scope::kCollective;
+  if (slice_class == SliceClass::kUserAnnotation) return capture::Scope::kUserScope;
+  if (name.starts_with("autograd::engine::")) return capture::Scope::kFrameworkRange;
+  if (name.find("::") != std::string_view::npos) return capture::Scope::kOp;
+  return EndsWithBackward(name) ? capture::Scope::kBackward : capture::Scope::kFrameworkRange;
 }
 
 KinetoTrace::KinetoTrace(trace_events::EventStage& stage)

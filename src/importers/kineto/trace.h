@@ -84,8 +84,8 @@ class KinetoTrace {
   std::deque<Scope> scopes_;
 };
 
-// What the name says about an op: values of framework_op.scope.
-int16_t ScopeOf(std::string_view name, SliceClass slice_class);
+// What the name says about an op.
+capture::Scope ScopeOf(std::string_view name, SliceClass slice_class);
 
 // Whether work of a device carries out a collective, or sends or receives.
 bool IsDeviceCollective(const KinetoTrace& trace, int32_t slice_id);

@@ -10,8 +10,6 @@
 namespace sonde::importers::mindspore {
 namespace {
 
-constexpr int16_t kScopeOp = 0;
-
 // Calls take(line, position) for every line that is not empty.
 template <class Take>
 void ForEachLine(std::string_view text, Take&& take) {
@@ -121,13 +119,15 @@ void ReadOperators(const SpanFile& file, std::string_view text, std::string_view
   for (size_t i = 0; i < launches.size(); ++i) {
     const Launch& launch = launches[i];
     const int32_t thread = rows.Thread(process, launch.thread);
-    const int32_t track = rows.Track(
-        {.kind = "thread", .name = "CPU OP", .process_id = process, .thread_id = thread});
+    const int32_t track = rows.Track({.kind = capture::TrackKind::kThread,
+                                      .name = "CPU OP",
+                                      .process_id = process,
+                                      .thread_id = thread});
     const int32_t slice =
         rows.AddSlice(track, launch.ts, launch.dur, rows.names.Intern(launch.name), category);
     store::FrameworkOpRow op;
     op.slice_id = slice;
-    op.scope = kScopeOp;
+    op.scope = capture::NumberOf(capture::Scope::kOp);
     const std::string_view module = ScopePath(launch.name);
     if (!module.empty()) op.module = rows.names.Intern(module);
     const std::string shape = shapes.empty() ? "" : shapes[i];

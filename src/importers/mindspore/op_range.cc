@@ -20,8 +20,6 @@
 namespace sonde::importers::mindspore {
 namespace {
 
-constexpr int16_t kScopeRange = 2;
-constexpr int16_t kScopeStep = 8;
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
 constexpr std::array<std::string_view, 8> kModules = {
@@ -209,7 +207,8 @@ class OpRangeReader {
       return;
     }
     const bool is_step = name.starts_with(kStepPrefix);
-    const int32_t slice = ranges_.Add(range, is_step ? kScopeStep : kScopeRange);
+    const int32_t slice =
+        ranges_.Add(range, is_step ? capture::Scope::kStep : capture::Scope::kFrameworkRange);
     if (is_step) AddStep(slice, name);
     if (record.event == kLaunchEvent && !record.is_stage) {
       ranges_.AddLaunch(slice, record.full_name);

@@ -10,10 +10,10 @@
 
 namespace sonde::importers::mindspore {
 
-int32_t RangeRows::Add(const Range& range, int16_t scope) {
+int32_t RangeRows::Add(const Range& range, capture::Scope scope) {
   const int32_t thread = Thread(range);
   const store::ThreadRow& row = rows_.threads[static_cast<size_t>(thread)];
-  const int32_t track = rows_.Track({.kind = "thread",
+  const int32_t track = rows_.Track({.kind = capture::TrackKind::kThread,
                                      .name = base::Concat("Thread ", std::to_string(row.tid)),
                                      .process_id = row.process_id,
                                      .thread_id = thread});
@@ -24,7 +24,7 @@ int32_t RangeRows::Add(const Range& range, int16_t scope) {
   threads_[static_cast<size_t>(slice)] = thread;
   store::FrameworkOpRow op;
   op.slice_id = slice;
-  op.scope = scope;
+  op.scope = capture::NumberOf(scope);
   rows_.ops.push_back(op);
   if (range.flow != kNoFlow) ends_.push_back({range.flow, range.begin, thread, slice});
   return slice;

@@ -11,8 +11,6 @@
 namespace sonde::importers::mindspore {
 namespace {
 
-constexpr int16_t kScopeRange = 2;
-
 // module:M, event:E, op:O, start_time:1, end_time:2, dur_time:,1,ns, tid:3, pid:4
 // Stages begin with stage:S instead of module:M. Only the value of op may hold anything.
 struct Line {
@@ -169,7 +167,7 @@ void ReadRuntimeProfile(const SpanFile& file, std::string_view text, std::string
       ranges.AddHandOver(range);
       continue;
     }
-    const int32_t slice = ranges.Add(range, kScopeRange);
+    const int32_t slice = ranges.Add(range, capture::Scope::kFrameworkRange);
     if (line.event == "KernelLaunch") ranges.AddLaunch(slice, line.op);
   }
 }

@@ -35,7 +35,7 @@ class RangeRows {
   explicit RangeRows(TraceRows& rows) : rows_(rows) {}
 
   // Index of the slice.
-  int32_t Add(const Range& range, int16_t scope);
+  int32_t Add(const Range& range, capture::Scope scope);
   // A launch of `kernel` on the CPU, whose slice is known.
   void AddLaunch(int32_t slice, std::string_view kernel);
   void AddHandOver(const Range& range);

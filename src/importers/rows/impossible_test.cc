@@ -13,8 +13,10 @@ class ImpossibleRows : public ::testing::Test {
   void SetUp() override {
     rows_.source = "a.db";
     const int32_t process = rows_.Process(1);
-    thread_ = rows_.Track({.kind = "thread", .name = "Thread 1", .process_id = process});
-    stream_ = rows_.Track({.kind = "stream", .name = "Stream 7", .process_id = process});
+    thread_ = rows_.Track(
+        {.kind = capture::TrackKind::kThread, .name = "Thread 1", .process_id = process});
+    stream_ = rows_.Track(
+        {.kind = capture::TrackKind::kStream, .name = "Stream 7", .process_id = process});
     store::TaskKindRow kind;
     kind.name = rows_.names.Intern("MatMul");
     kind_ = rows_.Kind(kind);

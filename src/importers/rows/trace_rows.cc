@@ -46,7 +46,7 @@ int32_t TraceRows::Thread(int32_t process_id, int64_t tid) {
 }
 
 int32_t TraceRows::Track(const TrackKey& key) {
-  const int32_t kind = names.Intern(key.kind);
+  const int32_t kind = names.Intern(capture::TextOf(key.kind));
   const int32_t name = names.Intern(key.name);
   const TrackId id(kind, name, key.process_id, key.thread_id, key.device_id, key.stream_id);
   const auto [found, is_new] =
@@ -68,7 +68,7 @@ int32_t TraceRows::CpuStream(int32_t process_id, int32_t thread_id) {
   const auto count = static_cast<int32_t>(cpu_stream_of_thread_.size());
   const int32_t stream = cpu_stream_of_thread_.try_emplace(thread_id, count).first->second;
   const std::string name = base::Concat("Stream ", std::to_string(stream));
-  return Track({.kind = "stream",
+  return Track({.kind = capture::TrackKind::kStream,
                 .name = name,
                 .process_id = process_id,
                 .thread_id = thread_id,

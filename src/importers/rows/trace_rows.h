@@ -22,6 +22,7 @@
 
 #include "base/host/spill.h"
 #include "base/status.h"
+#include "capture/kinds.h"
 #include "importers/importer.h"
 #include "importers/rows/number_table.h"
 #include "store/import_issues.h"
@@ -52,7 +53,7 @@ inline bool IsTime(int64_t ts, int64_t dur) {
 
 // A row of `track` to be found or made.
 struct TrackKey {
-  std::string_view kind;
+  capture::TrackKind kind = capture::TrackKind::kThread;
   std::string_view name;
   int32_t process_id = store::kNone;
   int32_t thread_id = store::kNone;

@@ -16,6 +16,8 @@
 namespace sonde::importers::trace_events {
 namespace {
 
+using capture::TrackKind;
+
 constexpr int64_t kOpenEnd = std::numeric_limits<int64_t>::max();
 static_assert(kMostDepth <= std::numeric_limits<uint16_t>::max());
 
@@ -334,7 +336,8 @@ void Arranger::LabelTracks() {
   const auto text = [&](int32_t id) { return id < 0 ? std::string_view() : names.Text(id); };
   for (TrackEntry& track : table.tracks) {
     if (track.is_counter || track.is_span) {
-      track.kind = names.Intern(track.is_counter ? "counter" : "span");
+      track.kind =
+          names.Intern(capture::TextOf(track.is_counter ? TrackKind::kCounter : TrackKind::kSpan));
       if (track.is_span) track.name = names.Intern("Asynchronous");
       continue;
     }
@@ -350,7 +353,7 @@ void Arranger::LabelTracks() {
          .pid = process.pid,
          .tid = thread.tid},
         track.lane);
-    track.kind = names.Intern(label.kind);
+    track.kind = names.Intern(capture::TextOf(label.kind));
     track.device_id = label.device_id;
     track.stream_id = label.stream_id;
     if (!label.name.empty()) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capture/kinds.h"
 #include "importers/trace_events/captured_set.h"
 #include "importers/trace_events/event.h"
 #include "store/rows.h"
@@ -24,8 +25,8 @@ struct CapturedKey {
 inline constexpr uint8_t kMaxLanes = 8;
 
 struct TrackLabel {
-  std::string kind = "thread";  // see the table track
-  std::string name = {};        // "": that of the thread
+  capture::TrackKind kind = capture::TrackKind::kThread;
+  std::string name = {};  // "": that of the thread
   int32_t device_id = store::kNone;
   int32_t stream_id = store::kNone;
 };

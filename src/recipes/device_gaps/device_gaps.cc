@@ -63,7 +63,7 @@ Doing DoingOf(const TraceData& data, int32_t thread_id, const Interval& gap) {
   Doing doing;
   for (const store::TrackRow& track : data.tracks) {
     // The lane of a stream shows the work itself.
-    if (track.thread_id != thread_id || data.Name(track.kind) == "stream") continue;
+    if (track.thread_id != thread_id || data.IsOfKind(track, TrackKind::kStream)) continue;
     const auto begin =
         std::partition_point(data.slices.begin(), data.slices.end(),
                              [&](const auto& slice) { return slice.track_id < track.track_id; });

@@ -15,7 +15,9 @@ using LaneKey = std::tuple<std::string_view, int32_t, int32_t, int32_t, int32_t,
 
 LaneKey KeyOf(const TraceData& data, const store::TrackRow& track, int32_t level) {
   std::string_view kind = data.Name(track.kind);
-  if (kind == "module" || kind == "python") kind = "thread";
+  if (data.IsOfKind(track, TrackKind::kModule) || data.IsOfKind(track, TrackKind::kPython)) {
+    kind = capture::TextOf(TrackKind::kThread);
+  }
   // Planes of a group have no numbers of their own.
   const int32_t own = track.thread_id < 0 && track.stream_id < 0 ? track.track_id : level;
   return {kind, track.process_id, track.thread_id, track.device_id, track.stream_id, own};

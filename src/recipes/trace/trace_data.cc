@@ -337,12 +337,13 @@ std::vector<const store::ProcessRow*> TraceData::ProcessesWithTracks() const {
   return found;
 }
 
-std::vector<int32_t> TraceData::SlicesOfKinds(
-    std::initializer_list<std::string_view> track_kinds) const {
+std::vector<int32_t> TraceData::SlicesOfKinds(std::initializer_list<TrackKind> track_kinds) const {
   std::vector<int32_t> ids;
   for (size_t track = 0; track < tracks.size(); ++track) {
-    const std::string_view kind = Name(tracks[track].kind);
-    if (std::find(track_kinds.begin(), track_kinds.end(), kind) == track_kinds.end()) continue;
+    const auto kind = capture::TrackKindOf(Name(tracks[track].kind));
+    if (!kind || std::find(track_kinds.begin(), track_kinds.end(), *kind) == track_kinds.end()) {
+      continue;
+    }
     for (size_t i = track_begin[track]; i < track_begin[track + 1]; ++i) {
       ids.push_back(static_cast<int32_t>(i));
     }

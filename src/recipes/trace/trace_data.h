@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "capture/kinds.h"
 #include "recipes/trace/needs.h"
 #include "store/row_tables.h"
 #include "store/rows.h"
@@ -25,22 +26,10 @@
 
 namespace sonde::recipes {
 
-// Values of framework_op.scope; declared in store/tables.h. What is not of the framework (garbage
-// collection, Python functions, works of collectives) has no row there: see
-// TraceData::HasTrackKind.
-enum class Scope : int16_t {
-  kOp = 0,
-  kBackward = 1,
-  kFrameworkRange = 2,
-  kUserScope = 3,
-  kModule = 4,
-  kOptimizer = 5,
-  kDataLoader = 6,
-  kCompiledRegion = 7,
-  kStep = 8,
-  kMarker = 9,
-  kCollective = 10,
-};
+// Values of framework_op.scope. What is not of the framework (garbage collection, Python functions,
+// works of collectives) has no row there: see TraceData::HasTrackKind.
+using capture::Scope;
+using capture::TrackKind;
 
 // Rows of the table framework_op that the ecosystem calls operators ("cpu_op").
 inline bool IsOperator(int16_t scope) {
@@ -103,12 +92,14 @@ struct TraceData {
   const store::TrackRow& TrackOf(const store::SliceRow& slice) const {
     return tracks[static_cast<size_t>(slice.track_id)];
   }
-  // Whether the slice lies on a track of this kind ("gc", "python", ...; see store/tables.h).
-  bool HasTrackKind(const store::SliceRow& slice, std::string_view kind) const {
-    return Name(TrackOf(slice).kind) == kind;
+  bool IsOfKind(const store::TrackRow& track, TrackKind kind) const {
+    return Name(track.kind) == capture::TextOf(kind);
+  }
+  bool HasTrackKind(const store::SliceRow& slice, TrackKind kind) const {
+    return IsOfKind(TrackOf(slice), kind);
   }
   // All slices on tracks of these kinds, in the order of slice_id.
-  std::vector<int32_t> SlicesOfKinds(std::initializer_list<std::string_view> track_kinds) const;
+  std::vector<int32_t> SlicesOfKinds(std::initializer_list<TrackKind> track_kinds) const;
   // The end of a slice; that of the whole trace where it had not ended.
   int64_t EndNs(const store::SliceRow& slice) const {
     return slice.dur < 0 ? last_ns : slice.ts + slice.dur;

@@ -1,4 +1,5 @@
 /** The rows of the timeline from top to bottom, from the tracks of the traces and the user's choice. */
+import { FAMILY_OF_KIND } from "../../api/kinds";
 import type { SessionMessage, TraceMessage, TrackMessage } from "../../api/messages";
 import { isFilled, isPart, isReady, isShown } from "../../app/traces";
 import { formatDuration } from "../../base/format";
@@ -59,23 +60,6 @@ export function inOrder<T>(things: readonly T[], keyOf: (thing: T) => string, or
     .sort((a, b) => at(a.thing) - at(b.thing) || a.i - b.i)
     .map(({ thing }) => thing);
 }
-
-const FAMILY_OF_KIND: Record<string, string> = {
-  thread: "host",
-  python: "host",
-  module: "host",
-  span: "host",
-  gc: "host",
-  mark: "host",
-  api: "api",
-  stream: "device",
-  communication_group: "communication",
-  communication_plane: "communication",
-  collective_work: "communication",
-  overlap: "overlap",
-  counter: "counter",
-  memory: "counter",
-};
 
 /** Order of the ecosystem's viewer: Python, CANN, device, communication, overlap, counters. */
 export const FAMILIES = ["host", "api", "device", "communication", "overlap", "counter"] as const;

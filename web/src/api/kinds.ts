@@ -1,0 +1,20 @@
+// Made from src/capture/kinds.h: `make golden` writes it anew.
+
+/** Under which family a track is shown, by its kind. */
+export const FAMILY_OF_KIND: Readonly<Record<string, string>> = {
+  thread: "host",
+  module: "host",
+  python: "host",
+  gc: "host",
+  collective_work: "communication",
+  span: "host",
+  stream: "device",
+  communication_group: "communication",
+  communication_plane: "communication",
+  overlap: "overlap",
+  counter: "counter",
+  api: "api",
+  os_runtime: "host",
+  device_layer: "host",
+  mark: "host",
+};
