@@ -22,7 +22,9 @@ namespace sonde::cluster {
   M(kFreeAnalysis)              \
   M(kFreqAnalysis)              \
   M(kHcclSum)                   \
+  M(kModuleStatistic)           \
   M(kMstxSum)                   \
+  M(kOperatorMfu)               \
   M(kSlowLink)                  \
   M(kSlowRank)
 

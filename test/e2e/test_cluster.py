@@ -52,6 +52,8 @@ def make_two_ranks(shared_data, tmp_path):
         ("cluster_time_summary", "waited most for other ranks"),
         ("free_analysis", "the longest stretch without work of its device, 1.25 ms"),
         ("computational_op_masking", "tp: rank 7 communicates longest without computing in step"),
+        ("module_statistic", "takes most of the device time of modules"),
+        ("operator_mfu", "and reaches 3.7 % of the peak"),
         ("all", "of 8 ranks and 1 steps"),
     ],
 )
@@ -260,6 +262,45 @@ def test_a_capture_of_a_program_without_ranks(sonde, run_sonde, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "has no rank, and counts as rank 0" in done.stderr or "rank" in done.stdout
     assert tables_of(tmp_path / "profile")["ComputeOpAllRankStats"]
+
+
+def test_modules_of_a_capture_have_their_operators_forward_and_backward(sonde, run_sonde, tmp_path):
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import torch\n"
+        "net = torch.nn.Sequential(torch.nn.Linear(9, 9), torch.nn.ReLU(), torch.nn.Linear(9, 9))\n"
+        "for _ in range(3):\n"
+        "    net(torch.ones(9, 9)).sum().backward()\n"
+    )
+    done = run_sonde(
+        "run", "--profile-save-path", "profile", "--profile-with-modules", "--", sys.executable,
+        program,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = run_sonde("cluster", "-m", "module_statistic", "-d", tmp_path / "profile")
+    assert done.returncode == 0, done.stderr
+    rows = tables_of(tmp_path / "profile")["ModuleStatistic"]
+    calls = {}
+    for parent, module, op, _, _, _, count, _ in rows:
+        calls[(parent, module, op)] = calls.get((parent, module, op), 0) + count
+    assert calls[("Sequential", "Linear", "aten::addmm")] == 6
+    assert calls[("Sequential", "ReLU", "aten::clamp_min")] == 3
+    backward = {module for _, module, _ in calls if module.startswith("[Backward]")}
+    assert any(module.startswith("[Backward]Linear") for module in backward), calls
+
+
+def test_a_rank_whose_chip_is_not_known_has_no_share_of_its_peak(shared_data, run_sonde, tmp_path):
+    source = shared_data / SYNTH / "node0_1000_20250109081616713_ascend_pt"
+    rank = shutil.copytree(source, tmp_path / "ranks" / source.name)
+    for info in rank.rglob("info.json.*"):
+        info.unlink()
+    words = ("cluster", "-m", "operator_mfu", "-d", tmp_path / "ranks", "-o", tmp_path / "out")
+    done = run_sonde(*words)
+    assert done.returncode == 0, done.stderr
+    assert "rank 0: its chip is not known" in done.stderr
+    tables = tables_of(tmp_path / "out")
+    assert "OperatorMFU" not in tables
+    assert {row[-1] for row in tables["ModuleMFU"]} == {None}
 
 
 def test_the_document_names_every_mode(run_sonde):

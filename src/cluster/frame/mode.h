@@ -76,6 +76,17 @@ struct Outcome {
   std::vector<std::string> notices;  // a line each for who runs it
 };
 
+// A table as one workbook for each rank, which stands for it in the text form.
+struct BookInfo {
+  const TableInfo* table = nullptr;
+  std::string_view file;                // without ".xlsx"; "{rank}" is the rank
+  size_t rank_column = 0;               // of the table
+  bool shows_rank = true;               // whether the workbook has it, too
+  std::span<const double> widths;       // of its columns from the first on, in characters
+  std::span<const size_t> merged = {};  // columns of it in which equal neighbours are merged
+  bool is_header_high = false;
+};
+
 struct Mode {
   std::string_view name;
   std::string_view folder;  // of its text files
@@ -86,6 +97,7 @@ struct Mode {
   std::span<const std::string_view> flags = {};  // that it knows beside the common ones
   // Files that stand for the tables in the text form, beside cluster_analysis.db.
   std::span<const std::string_view> texts = {};
+  std::span<const BookInfo> books = {};  // instead of csv files, in the text form
   // Takes what it needs from the files of the trace, so that it need not be imported; false where
   // they do not hold it, and `map` is called. May be null.
   Result<bool> (*map_files)(const std::string& path, Part& part) = nullptr;

@@ -9,6 +9,8 @@
 #include "base/host/csv_writer.h"
 #include "base/strings.h"
 #include "base/temporaries.h"
+#include "cluster/output/books.h"
+#include "cluster/output/cells.h"
 #include "cluster/output/report.h"
 #include "exporters/ascend_db/sqlite_file.h"
 #include "precision/output/xlsx_result.h"
@@ -91,19 +93,6 @@ Status WriteDatabase(const Mode& mode, const Outcome& outcome, const std::string
   return done;
 }
 
-// The columns of text forms.
-struct Shown {
-  size_t column;
-  TextColumn text;
-};
-std::vector<Shown> ShownColumns(const TableInfo& info) {
-  std::vector<Shown> shown;
-  for (size_t i = 0; i < info.names.size(); ++i) {
-    if (info.names[i].text != "-") shown.push_back({i, TextHeading(info.names[i])});
-  }
-  return shown;
-}
-
 std::string FileName(const TableInfo& info) {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
@@ -111,21 +100,6 @@ std::string FileName(const TableInfo& info) {
   char text[32];
   const size_t size = std::strftime(text, sizeof(text), "%Y%m%d%H%M%S", &utc);
   return base::ReplaceAll(info.file, "{time}", std::string_view(text, size));
-}
-
-// A number as the reference's text files have it: a quotient of nanoseconds is a fraction.
-std::string NumberText(const Cell& cell, double divisor) {
-  if (const auto* integer = std::get_if<int64_t>(&cell)) {
-    return divisor == 1 ? std::to_string(*integer)
-                        : base::PythonDoubleText(static_cast<double>(*integer) / divisor);
-  }
-  return base::PythonDoubleText(std::get<double>(cell) / divisor);
-}
-
-std::string CellText(const Cell& cell, double divisor) {
-  if (std::holds_alternative<std::monostate>(cell)) return {};
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  return NumberText(cell, divisor);
 }
 
 Status WriteCsv(const Table& table, const std::string& path) {
@@ -171,6 +145,13 @@ Status WriteText(const Mode& mode, const Outcome& outcome, const std::string& fo
     SONDE_RETURN_IF_ERROR(WriteCsv(table, written.files.back()));
   }
   return {};
+}
+
+Status WriteBooksOf(const Mode& mode, const Outcome& outcome, const std::string& folder,
+                    Written& written) {
+  const std::string own = base::JoinPath(folder, mode.folder);
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(own, 0750));
+  return WriteBooks(mode, outcome, own, written.files);
 }
 
 precision::XlsxSheet SheetOf(const Table& table) {
@@ -233,7 +214,8 @@ Result<Written> Write(const Mode& mode, const Outcome& outcome, Form form,
       if (done.ok()) done = WriteReport(mode, outcome, folder, written);
       break;
     case Form::kText:
-      done = WriteText(mode, outcome, folder, written);
+      done = mode.books.empty() ? WriteText(mode, outcome, folder, written)
+                                : WriteBooksOf(mode, outcome, folder, written);
       break;
   }
   if (!done.ok()) return done;

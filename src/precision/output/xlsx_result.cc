@@ -28,7 +28,8 @@ constexpr lxw_color_t kYellow = 0xFFFF00;
 class Workbook {
  public:
   // In a folder of its own: the library would follow a link of the file's name.
-  explicit Workbook(std::string path)
+  // `in_memory`: cells may be written in any order.
+  explicit Workbook(std::string path, bool in_memory = false)
       : path_(std::move(path)),
         folder_(base::TemporaryBeside(path_)),
         temporary_(base::JoinPath(folder_, "table.xlsx")) {
@@ -39,7 +40,7 @@ class Workbook {
       return;
     }
     lxw_workbook_options options = {};
-    options.constant_memory = LXW_TRUE;
+    options.constant_memory = in_memory ? LXW_FALSE : LXW_TRUE;
     book_ = workbook_new_opt(temporary_.c_str(), &options);
   }
   Workbook(const Workbook&) = delete;
@@ -56,6 +57,16 @@ class Workbook {
   lxw_format* AddFill(lxw_color_t colour) {
     lxw_format* format = workbook_add_format(book_);
     format_set_bg_color(format, colour);
+    return format;
+  }
+  lxw_format* AddFrame(bool is_header) {
+    constexpr lxw_color_t kTurquoise = 0xAFEEEE;
+    lxw_format* format = workbook_add_format(book_);
+    format_set_font_name(format, "Times New Roman");
+    format_set_border(format, LXW_BORDER_THIN);
+    format_set_align(format, LXW_ALIGN_VERTICAL_CENTER);
+    if (is_header) format_set_bold(format);
+    if (is_header) format_set_bg_color(format, kTurquoise);
     return format;
   }
   Status Close() {
@@ -159,30 +170,85 @@ Status WriteXlsx(const ResultTable& table, const std::string& path, size_t max_r
   return book.Close();
 }
 
+namespace {
+
 // Longer integers, moments in nanoseconds among them, a double does not hold.
 constexpr size_t kExactDigits = 15;
 
+struct CellLook {
+  bool may_be_number = false;
+  lxw_format* format = nullptr;
+};
+
+void WriteCell(lxw_worksheet* out, size_t row, size_t column, const std::string& text,
+               const CellLook& look) {
+  const std::string cell = text.substr(0, kMaxCellCharacters);
+  const auto at = static_cast<lxw_row_t>(row);
+  const auto in = static_cast<lxw_col_t>(column);
+  double number = 0;
+  const bool is_exact =
+      cell.size() <= kExactDigits || cell.find_first_of(".eE") != std::string::npos;
+  if (look.may_be_number && is_exact && IsPlainNumber(cell, &number)) {
+    worksheet_write_number(out, at, in, number, look.format);
+  } else if (cell.empty() && look.format != nullptr) {
+    worksheet_write_blank(out, at, in, look.format);
+  } else {
+    worksheet_write_string(out, at, in, cell.c_str(), look.format);
+  }
+}
+
+void WritePlain(const XlsxSheet& sheet, lxw_worksheet* out) {
+  for (size_t r = 0; r < sheet.rows.size(); ++r) {
+    for (size_t c = 0; c < sheet.rows[r].size(); ++c) {
+      WriteCell(out, r, c, sheet.rows[r][c], {.may_be_number = r > 0 && c > 0});
+    }
+  }
+}
+
+// Equal neighbours of a column; what the library merges it writes again.
+void MergeColumn(const XlsxSheet& sheet, size_t column, lxw_format* format, lxw_worksheet* out) {
+  for (size_t begin = 1; begin < sheet.rows.size();) {
+    const std::string& text = sheet.rows[begin][column];
+    size_t end = begin + 1;
+    while (end < sheet.rows.size() && sheet.rows[end][column] == text) ++end;
+    if (end > begin + 1) {
+      worksheet_merge_range(out, static_cast<lxw_row_t>(begin), static_cast<lxw_col_t>(column),
+                            static_cast<lxw_row_t>(end - 1), static_cast<lxw_col_t>(column),
+                            text.substr(0, kMaxCellCharacters).c_str(), format);
+    }
+    begin = end;
+  }
+}
+
+void WriteFramed(const XlsxSheet& sheet, Workbook& book, lxw_worksheet* out) {
+  const XlsxFrame& frame = *sheet.frame;
+  lxw_format* const header = book.AddFrame(true);
+  lxw_format* const body = book.AddFrame(false);
+  for (size_t r = 0; r < sheet.rows.size(); ++r) {
+    for (size_t c = 0; c < sheet.rows[r].size(); ++c) {
+      WriteCell(out, r, c, sheet.rows[r][c],
+                {.may_be_number = r > 0, .format = r == 0 ? header : body});
+    }
+  }
+  for (const size_t column : frame.merged) MergeColumn(sheet, column, body, out);
+  for (size_t c = 0; c < frame.widths.size(); ++c) {
+    const auto column = static_cast<lxw_col_t>(c);
+    worksheet_set_column(out, column, column, frame.widths[c], nullptr);
+  }
+  if (frame.header_height > 0) worksheet_set_row(out, 0, frame.header_height, nullptr);
+}
+
+}  // namespace
+
 Status WriteXlsxSheets(const std::vector<XlsxSheet>& sheets, const std::string& path) {
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
-  Workbook book(path);
+  const bool is_framed = std::any_of(
+      sheets.begin(), sheets.end(), [](const XlsxSheet& sheet) { return sheet.frame.has_value(); });
+  Workbook book(path, is_framed);
   SONDE_RETURN_IF_ERROR(book.made());
   for (const XlsxSheet& sheet : sheets) {
     lxw_worksheet* const out = book.AddSheet(sheet.name);
-    for (size_t r = 0; r < sheet.rows.size(); ++r) {
-      for (size_t c = 0; c < sheet.rows[r].size(); ++c) {
-        const std::string cell = sheet.rows[r][c].substr(0, kMaxCellCharacters);
-        const auto row = static_cast<lxw_row_t>(r);
-        const auto column = static_cast<lxw_col_t>(c);
-        double number = 0;
-        const bool is_exact =
-            cell.size() <= kExactDigits || cell.find_first_of(".eE") != std::string::npos;
-        if (r > 0 && c > 0 && is_exact && IsPlainNumber(cell, &number)) {
-          worksheet_write_number(out, row, column, number, nullptr);
-        } else {
-          worksheet_write_string(out, row, column, cell.c_str(), nullptr);
-        }
-      }
-    }
+    sheet.frame ? WriteFramed(sheet, book, out) : WritePlain(sheet, out);
   }
   return book.Close();
 }
