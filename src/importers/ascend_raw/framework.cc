@@ -78,8 +78,9 @@ bool FrameworkLayer::Read(const RecordFile& file, const Clock& clock) {
     ReadStructs<GcRecord>(file, [&](const GcRecord& gc) {
       const int32_t thread = Thread(gc.pid, gc.pid);
       const int64_t begin = clock.FromTicks(gc.begin);
-      rows_.AddSlice(ThreadTrack("gc", thread), begin, SpanNs(begin, clock.FromTicks(gc.end)),
-                     rows_.names.Intern("GC"), rows_.names.Intern("gc"));
+      rows_.AddSlice(ThreadTrack(capture::TrackKind::kGarbageCollection, thread), begin,
+                     SpanNs(begin, clock.FromTicks(gc.end)), rows_.names.Intern("GC"),
+                     rows_.names.Intern("gc"));
     });
   } else {
     return false;
@@ -114,7 +115,7 @@ int32_t FrameworkLayer::OperatorAt(int64_t tid, int64_t at) const {
   return asked ? ops_.Innermost(asked->first, asked->second) : store::kNone;
 }
 
-int32_t FrameworkLayer::ThreadTrack(std::string_view kind, int32_t thread) {
+int32_t FrameworkLayer::ThreadTrack(capture::TrackKind kind, int32_t thread) {
   const store::ThreadRow& row = rows_.threads[static_cast<size_t>(thread)];
   return rows_.Track({.kind = kind,
                       .name = Concat("Thread ", std::to_string(row.tid)),
@@ -132,9 +133,9 @@ void FrameworkLayer::TakeOp(const OpRange& op, const Clock& clock) {
   const int64_t begin = clock.FromTicks(op.begin);
   const int64_t dur = SpanNs(begin, clock.FromTicks(op.end));
   const int32_t thread = Thread(op.pid, op.tid);
-  const int32_t slice =
-      rows_.AddSlice(ThreadTrack("thread", thread), begin, dur, rows_.names.Intern(op.name),
-                     rows_.names.Intern(is_step ? "user_annotation" : "cpu_op"));
+  const int32_t slice = rows_.AddSlice(ThreadTrack(capture::TrackKind::kThread, thread), begin, dur,
+                                       rows_.names.Intern(op.name),
+                                       rows_.names.Intern(is_step ? "user_annotation" : "cpu_op"));
   store::FrameworkOpRow row;
   row.slice_id = slice;
   const bool is_backward = op.forward_thread > 0 || op.scope == kRecordedBackward;
@@ -244,8 +245,9 @@ void FrameworkLayer::AddQueueEntry(const Mark& begin, const Mark& end, bool is_p
   const std::string name = Concat(is_put ? "Enqueue@" : "Dequeue@", rows_.names.Text(end.name));
   QueueEntry entry{begin.ts, end.ts, static_cast<int64_t>(end.mark.tid),
                    static_cast<int64_t>(end.mark.correlation)};
-  entry.slice = rows_.AddSlice(ThreadTrack("thread", thread), begin.ts, SpanNs(begin.ts, end.ts),
-                               rows_.names.Intern(name), rows_.names.Intern("task_queue"));
+  entry.slice = rows_.AddSlice(ThreadTrack(capture::TrackKind::kThread, thread), begin.ts,
+                               SpanNs(begin.ts, end.ts), rows_.names.Intern(name),
+                               rows_.names.Intern("task_queue"));
   if (is_put) {
     enqueued_.insert_or_assign(entry.correlation, entry);
   } else {
