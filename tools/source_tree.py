@@ -22,6 +22,7 @@ FOLDER_ORDER = (
     "exporters",
     "precision",
     "cluster",
+    "compare",
     "serve",
     "cli",
 )

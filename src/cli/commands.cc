@@ -6,6 +6,7 @@ namespace sonde::cli {
 Command RunCommand();
 Command AnalyseCommand();
 Command ClusterCommand();
+Command CompareCommand();
 Command DoctorCommand();
 Command ProbeCommand();
 Command QueryCommand();
@@ -13,8 +14,8 @@ Command ViewCommand();
 
 std::vector<Command> AllCommands() {
   return {
-      RunCommand(),   AnalyseCommand(), ClusterCommand(), DoctorCommand(),
-      ProbeCommand(), QueryCommand(),   ViewCommand(),
+      RunCommand(),    AnalyseCommand(), ClusterCommand(), CompareCommand(),
+      DoctorCommand(), ProbeCommand(),   QueryCommand(),   ViewCommand(),
   };
 }
 

@@ -1,0 +1,149 @@
+#include "compare/compare.h"
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/host/parallel.h"
+#include "base/strings.h"
+#include "compare/api/api_sheet.h"
+#include "compare/communication/communication_sheet.h"
+#include "compare/frame/load.h"
+#include "compare/kernels/kernel_sheets.h"
+#include "compare/overall/overall.h"
+
+namespace sonde::compare {
+namespace {
+
+using base::Concat;
+
+struct Sides {
+  Side base;
+  Side comparison;
+};
+
+Result<Sides> Load(const Request& request, const job::Say& notify) {
+  std::optional<Result<Side>> loaded[2];
+  std::mutex mutex;
+  const auto say = [&](std::string_view line) {
+    const std::scoped_lock lock(mutex);
+    notify(line);
+  };
+  // What is read twice is imported once, and then opened.
+  const int at_once = request.base_path == request.comparison_path ? 1 : request.threads;
+  base::ParallelFor(2, {.max_threads = at_once}, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const bool is_base = i == 0;
+      loaded[i].emplace(LoadSide(is_base ? request.base_path : request.comparison_path,
+                                 is_base ? request.base_step : request.comparison_step,
+                                 request.threads, say));
+    }
+  });
+  for (const auto& side : loaded) {
+    if (!side->ok()) return side->status();
+  }
+  return Sides{.base = *std::move(*loaded[0]), .comparison = *std::move(*loaded[1])};
+}
+
+Status CheckNotEmpty(const Side& side) {
+  if (!side.ops.empty() || !side.kernels.empty() || !side.communications.empty()) return {};
+  return base::NotFoundError(
+      Concat("'", side.path, "' holds neither operators nor work of a device: there is nothing to ",
+             "compare", side.issues.empty() ? "" : ", and not all of it could be read: ",
+             base::Join(side.issues, ", ")));
+}
+
+class Comparer {
+ public:
+  Comparer(const Request& request, const Sides& sides)
+      : options_(request.options), base_(sides.base), comparison_(sides.comparison) {
+    report_.base_path = request.base_path;
+    report_.comparison_path = request.comparison_path;
+  }
+
+  Report Run() {
+    const bool all = options_.WantsAll();
+    for (const Side* side : {&base_, &comparison_}) {
+      if (side->issues.empty()) continue;
+      Notice(Concat("'", side->path, "': not all is as it should be: ",
+                    base::Join(side->issues, ", "), "; 'sonde analyse' says what that means"));
+    }
+    if (all || options_.profiling) AddOverall();
+    if (all || options_.communication) AddCommunication();
+    if (all || options_.api) AddApi();
+    if (all || options_.kernels) AddKernels();
+    return std::move(report_);
+  }
+
+ private:
+  void Notice(std::string line) { report_.notices.push_back(std::move(line)); }
+
+  // What is missing is named with the side that lacks it.
+  void Add(Sheet sheet, std::string_view wanted, bool base_has, bool comparison_has) {
+    if (!sheet.rows.empty()) {
+      report_.sheets.push_back(std::move(sheet));
+      return;
+    }
+    const std::string_view who = !base_has && !comparison_has ? "both sides lack "
+                                 : base_has                   ? "the comparison side lacks "
+                                                              : "the base side lacks ";
+    Notice(Concat("no sheet ", sheet.info->name, ": ", who, wanted));
+  }
+
+  void AddOverall() {
+    const Overall base = MeasureOverall(base_);
+    const Overall comparison = MeasureOverall(comparison_);
+    Add(OverallSheet(base, comparison), "work of a device", base.e2e_ms > 0, comparison.e2e_ms > 0);
+    if (base.e2e_ms > 0 && comparison.e2e_ms > 0) {
+      report_.table = OverallTable(base_, base, comparison_, comparison);
+    }
+  }
+
+  void AddCommunication() {
+    const auto has = [](const Side& side) {
+      for (const Kernel& kernel : side.kernels) {
+        if (side.Name(kernel.name).starts_with("nccl")) return true;
+      }
+      return !side.communications.empty();
+    };
+    Add(CommunicationSheet(base_, comparison_), "communication operations", has(base_),
+        has(comparison_));
+  }
+
+  void AddApi() {
+    Add(ApiSheet(base_, comparison_), "operators", !base_.ops.empty(), !comparison_.ops.empty());
+  }
+
+  void AddKernels() {
+    const auto has = [](const Side& side) {
+      for (const Kernel& kernel : side.kernels) {
+        if (kernel.core != kNone && kernel.type != kNone) return true;
+      }
+      return false;
+    };
+    Add(options_.use_kernel_type ? KernelTypeSheet(base_, comparison_)
+                                 : KernelSheet(base_, comparison_),
+        "kernels with a type", has(base_), has(comparison_));
+  }
+
+  const Options& options_;
+  const Side& base_;
+  const Side& comparison_;
+  Report report_;
+};
+
+}  // namespace
+
+Result<Report> Compare(const Request& request, const job::Say& notify) {
+  SONDE_ASSIGN_OR_RETURN(const Sides sides, Load(request, notify));
+  SONDE_RETURN_IF_ERROR(CheckNotEmpty(sides.base));
+  SONDE_RETURN_IF_ERROR(CheckNotEmpty(sides.comparison));
+  Report report = Comparer(request, sides).Run();
+  if (report.sheets.empty()) {
+    return base::NotFoundError(
+        Concat("there is nothing that both sides hold: ", base::Join(report.notices, "; ")));
+  }
+  return report;
+}
+
+}  // namespace sonde::compare

@@ -1,0 +1,32 @@
+// `sonde compare`: two traces, side by side.
+//
+//   SONDE_ASSIGN_OR_RETURN(const Report report, Compare(request, notify));
+//   SONDE_ASSIGN_OR_RETURN(const auto files, Write(report, Form::kExcel, folder));
+//
+// One call at a time; both sides are read at once. Errors: a side that cannot be read; nothing that
+// both sides hold.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "compare/frame/options.h"
+#include "compare/frame/side.h"
+#include "compare/output/report.h"
+#include "job/open.h"
+
+namespace sonde::compare {
+
+struct Request {
+  std::string base_path;
+  std::string comparison_path;
+  int64_t base_step = kNone;  // kNone: all
+  int64_t comparison_step = kNone;
+  int threads = 1;
+  Options options;
+};
+
+Result<Report> Compare(const Request& request, const job::Say& notify);
+
+}  // namespace sonde::compare

@@ -1,0 +1,86 @@
+#include "compare/frame/load.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "job/for_each_trace.h"
+#include "job/job.h"
+
+namespace sonde::compare {
+namespace {
+
+using base::Concat;
+
+constexpr recipes::Needs kNeeds =
+    recipes::Reads<store::SliceRow, store::FrameworkOpRow, store::OpSignatureRow,
+                   store::CallstackRow, store::FlowRow, store::DeviceTaskRow,
+                   store::DeviceTaskPmuRow, store::CommunicationOpRow,
+                   store::CommunicationTransitRow, store::CommunicationGroupRow,
+                   store::MemoryEventRow, store::MemoryBlockRow, store::StepRow>()
+        .WithOrder()
+        .WithBounds();
+
+Status SeveralTraces(const std::string& path, const job::Job& job) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> paths;
+  for (const job::Trace& trace : job.traces) {
+    if (paths.size() == kShown) break;
+    paths.push_back(trace.source.path);
+  }
+  return base::InvalidArgumentError(Concat("'", path, "' holds ", std::to_string(job.traces.size()),
+                                           " traces, and one is compared with one: name it, as ",
+                                           base::Join(paths, " or "),
+                                           job.traces.size() > kShown ? " ..." : ""));
+}
+
+// Transfers over all operations, in GB/s.
+void SetBandwidths(const recipes::TraceData& data, Side& side) {
+  std::map<std::string_view, std::pair<int64_t, int64_t>> sums;  // bytes and nanoseconds
+  for (const store::CommunicationTransitRow& row : data.transits) {
+    const std::string_view transport = data.Name(row.transport);
+    const bool is_remote = transport == "RDMA";
+    if (transport == "LOCAL") continue;
+    auto& [bytes, ns] = sums[is_remote ? "RDMA" : "SDMA"];
+    bytes += row.size_bytes;
+    ns += row.duration_ns;
+  }
+  for (const auto& [transport, sum] : sums) {
+    if (sum.second <= 0) continue;
+    const double gbps = static_cast<double>(sum.first) / static_cast<double>(sum.second);
+    (transport == "RDMA" ? side.rdma_gbps : side.sdma_gbps) = gbps;
+  }
+}
+
+}  // namespace
+
+Result<Side> LoadSide(const std::string& path, int64_t step_id, int threads,
+                      const job::Say& notify) {
+  SONDE_ASSIGN_OR_RETURN(const job::Job job, job::FindWholeJob({path}));
+  if (job.traces.size() != 1) return SeveralTraces(path, job);
+  std::optional<Side> side;
+  SONDE_ASSIGN_OR_RETURN(
+      const job::JobFiles files,
+      job::OpenFiles(job, {.threads = threads,
+                           .notify = notify,
+                           .complain = [](std::string_view) {},  // the failure is returned
+                           .shows_progress = false}));
+  job::RunOptions run;
+  run.threads = threads;
+  const auto failures = job::RunOverTraces(
+      files.files, kNeeds, run, [&](const job::TraceInHand& trace, size_t /*place*/) -> Status {
+        SONDE_ASSIGN_OR_RETURN(Side made, MakeSide(trace.data, path, step_id));
+        SetBandwidths(trace.data, made);
+        side = std::move(made);
+        return {};
+      });
+  for (const auto* list : {&files.failures, &failures}) {
+    if (!list->empty()) return list->front().why;
+  }
+  if (!side) return base::NotFoundError(Concat("'", path, "' could not be read"));
+  return *std::move(side);
+}
+
+}  // namespace sonde::compare

@@ -1,0 +1,20 @@
+// From a path to a side: the one trace that lies there, of whichever profiler.
+//
+// Several calls may run at once. Errors: nothing is there, several traces are (they are named), the
+// step is not in the trace, the trace cannot be read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "compare/frame/side.h"
+#include "job/open.h"
+
+namespace sonde::compare {
+
+// `step_id`: kNone for all.
+Result<Side> LoadSide(const std::string& path, int64_t step_id, int threads,
+                      const job::Say& notify);
+
+}  // namespace sonde::compare

@@ -1,0 +1,19 @@
+// A comparison as a whole: its sheets and what they are of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compare/frame/sheet.h"
+
+namespace sonde::compare {
+
+struct Report {
+  std::string base_path;
+  std::string comparison_path;
+  std::vector<Sheet> sheets;  // those with rows
+  std::string table;          // of the terminal
+  std::vector<std::string> notices;
+};
+
+}  // namespace sonde::compare

@@ -1,0 +1,120 @@
+#include "compare/output/write.h"
+
+#include <cmath>
+#include <ctime>
+
+#include "base/files.h"
+#include "base/host/csv_writer.h"
+#include "base/strings.h"
+#include "base/temporaries.h"
+#include "exporters/ascend_db/sqlite_file.h"
+
+namespace sonde::compare {
+namespace {
+
+using base::Concat;
+
+std::string TimeStamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32];
+  return {text, std::strftime(text, sizeof(text), "%Y%m%d%H%M%S", &utc)};
+}
+
+std::string CellText(const Cell& cell) {
+  if (const auto* integer = std::get_if<int64_t>(&cell)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&cell)) {
+    return std::isinf(*real) ? "INF" : NumberText(*real);
+  }
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  return {};
+}
+
+// A column is a number where no row has a text in it.
+std::string_view SqliteType(const Sheet& sheet, size_t column) {
+  std::string_view type = "INTEGER";
+  for (const Row& row : sheet.rows) {
+    if (std::holds_alternative<std::string>(row.cells[column])) return "TEXT";
+    if (std::holds_alternative<double>(row.cells[column])) type = "REAL";
+  }
+  return type;
+}
+
+Status WriteTable(const Sheet& sheet, exporters::SqliteFile& file) {
+  std::vector<std::string> columns;
+  for (size_t i = 0; i < sheet.info->columns.size(); ++i) {
+    columns.push_back(Concat(FullName(sheet.info->columns[i]), " ", SqliteType(sheet, i)));
+  }
+  SONDE_ASSIGN_OR_RETURN(auto table, exporters::SqliteTable::Create(file, sheet.info->name,
+                                                                    base::Join(columns, ", ")));
+  for (const Row& row : sheet.rows) {
+    for (const Cell& cell : row.cells) {
+      if (const auto* integer = std::get_if<int64_t>(&cell)) {
+        table.Int(*integer);
+      } else if (const auto* real = std::get_if<double>(&cell)) {
+        table.Double(*real);
+      } else if (const auto* text = std::get_if<std::string>(&cell)) {
+        table.Text(*text);
+      } else {
+        table.Null();
+      }
+    }
+    table.End();
+  }
+  return table.Close();
+}
+
+Status FillDatabase(const Report& report, const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(auto file, exporters::SqliteFile::Create(path));
+  for (const Sheet& sheet : report.sheets) SONDE_RETURN_IF_ERROR(WriteTable(sheet, file));
+  return file.Close();
+}
+
+}  // namespace
+
+Status WriteDatabase(const Report& report, const std::string& path) {
+  const std::string temporary = base::TemporaryBeside(path);
+  Status done = FillDatabase(report, temporary);
+  if (done.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    done = base::ErrnoStatus(errno, "make", path);
+  }
+  if (!done.ok()) base::RemoveTree(temporary).IgnoreError();  // the failure is said
+  return done;
+}
+
+Status WriteCsvFiles(const Report& report, const std::string& path,
+                     std::vector<std::string>& files) {
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(path, 0750));
+  for (const Sheet& sheet : report.sheets) {
+    files.push_back(base::JoinPath(path, Concat(sheet.info->name, ".csv")));
+    SONDE_ASSIGN_OR_RETURN(auto file, base::AtomicFile::Create(files.back()));
+    base::CsvWriter csv(&file);
+    for (const Column& column : sheet.info->columns) csv.Text(FullName(column));
+    csv.EndRow();
+    for (const Row& row : sheet.rows) {
+      for (const Cell& cell : row.cells) csv.ForeignText(CellText(cell));
+      csv.EndRow();
+    }
+    SONDE_RETURN_IF_ERROR(csv.Finish());
+    SONDE_RETURN_IF_ERROR(file.Commit());
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> Write(const Report& report, Form form, const std::string& folder) {
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder, 0750));
+  std::vector<std::string> files;
+  const std::string name =
+      base::JoinPath(folder, Concat("performance_comparison_result_", TimeStamp()));
+  if (form == Form::kCsv) {
+    SONDE_RETURN_IF_ERROR(WriteCsvFiles(report, name, files));
+    return files;
+  }
+  files.push_back(Concat(name, form == Form::kDb ? ".db" : ".xlsx"));
+  SONDE_RETURN_IF_ERROR(form == Form::kDb ? WriteDatabase(report, files.front())
+                                          : WriteWorkbook(report, files.front()));
+  return files;
+}
+
+}  // namespace sonde::compare

@@ -1,0 +1,146 @@
+"""`sonde compare`: forms of its results, pairings of profilers, and what it says of bad input."""
+
+import csv
+import re
+import shutil
+import sqlite3
+
+import pytest
+from workbook import sheets_of
+
+TEXT = "ascend_pt/text/level1/rank0_ascend_pt"
+DB = "ascend_pt/db/level1/rank0_ascend_pt"
+GPU = "kineto/ns_resolution_trace"
+HOST = "vllm_cpu/kineto/tp1_stack_on/rank0.pt.trace.json.gz"
+
+
+def only(folder, pattern):
+    (path,) = folder.glob(pattern)
+    return path
+
+
+@pytest.fixture(name="compare")
+def make_compare(run_sonde, shared_data, tmp_path):
+    """compare(new, old, ...): the finished process; results lie in tmp_path / "out"."""
+
+    def run(new, old, *words):
+        paths = [shared_data / side if isinstance(side, str) else side for side in (new, old)]
+        return run_sonde(
+            "compare", "-d", paths[0], "-bp", paths[1], "-o", tmp_path / "out", *words, timeout=300
+        )
+
+    return run
+
+
+def test_workbook_csv_and_database_hold_the_same(compare, tmp_path):
+    for form in ("excel", "csv", "db"):
+        assert compare(DB, DB, "--export_type", form).returncode == 0
+    book = sheets_of(only(tmp_path / "out", "*.xlsx"))
+    database = sqlite3.connect(only(tmp_path / "out", "*.db"))
+    folder = next(path for path in (tmp_path / "out").iterdir() if path.is_dir())
+    assert len(book) >= 4
+    for name, cells in book.items():
+        headings, *rows = cells[2:]
+        assert database.execute(f"SELECT count(*) FROM {name}").fetchone() == (len(rows),)
+        with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+            texts = list(csv.reader(file))
+        assert len(texts) == len(rows) + 1
+        assert len(texts[0]) == len(headings) == len(set(texts[0]))
+
+
+def test_the_same_trace_twice_differs_nowhere(compare, tmp_path):
+    assert compare(TEXT, TEXT, "--export_type", "db").returncode == 0
+    database = sqlite3.connect(only(tmp_path / "out", "*.db"))
+    for (name,) in database.execute("SELECT name FROM sqlite_master").fetchall():
+        columns = [row[1] for row in database.execute(f"PRAGMA table_info({name})")]
+        for column in columns:
+            if column.startswith("base_") and "call_stack" not in column:
+                other = column.replace("base_", "comparison_")
+                differ = f"SELECT count(*) FROM {name} WHERE {column} IS NOT {other}"
+                assert database.execute(differ).fetchone() == (0,), (name, column)
+            if column.endswith("ratio") and not column.startswith("base_duration"):
+                values = {row[0] for row in database.execute(f"SELECT {column} FROM {name}")}
+                assert values <= {1, None} or "duration_ratio" in column, (name, column, values)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "devices"),
+    [
+        (TEXT, GPU, "GPU +NPU"),
+        (GPU, DB, "NPU +GPU"),
+        (HOST, TEXT, "NPU +CPU"),
+        (GPU, GPU, "GPU +GPU"),
+    ],
+)
+def test_any_pairing(new, old, devices, compare, tmp_path):
+    done = compare(new, old)
+    assert done.returncode == 0, done.stderr
+    assert re.search(devices, done.stdout), done.stdout
+    sheets = sheets_of(only(tmp_path / "out", "*.xlsx"))
+    assert {"OverallMetrics", "ApiCompare", "KernelCompare"} <= set(sheets)
+
+
+def test_only_the_sheets_that_are_asked_for(compare, tmp_path):
+    assert compare(TEXT, TEXT, "--enable_api_compare").returncode == 0
+    assert set(sheets_of(only(tmp_path / "out", "*.xlsx"))) == {"ApiCompare"}
+
+
+def test_what_is_missing_is_named(compare, one_error_line):
+    done = compare(HOST, GPU, "--enable_communication_compare")
+    one_error_line(done, 1, "no sheet CommunicationCompare: both sides lack communication")
+
+
+def test_a_step_that_is_not_there(compare, one_error_line):
+    done = compare(TEXT, DB, "--comparison_step", "7", "--base_step", "50")
+    one_error_line(done, 1, "has no step 7", "it has: 50")
+
+
+def test_a_folder_of_several_traces(compare, one_error_line):
+    done = compare("ascend_pt/text/level1", DB)
+    one_error_line(done, 1, "holds 2 traces", "rank0_ascend_pt")
+
+
+@pytest.mark.parametrize("kind", ["missing", "empty", "cut", "other"])
+def test_a_side_that_cannot_be_read(kind, compare, shared_data, tmp_path):
+    path = tmp_path / "trace.json"
+    if kind == "empty":
+        path.write_text("")
+    if kind == "other":
+        path.write_text("[1, 2")
+    if kind == "cut":
+        whole = (shared_data / TEXT / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_bytes()
+        path.write_bytes(whole[:20])
+    done = compare(path, DB)
+    *before, last = done.stderr.splitlines()
+    assert done.returncode == 1 and last.startswith("sonde: error: ") and "trace.json" in last
+    assert all("error" not in line for line in before)
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_results_that_cannot_be_written(run_sonde, shared_data, tmp_path, one_error_line):
+    (tmp_path / "file").write_text("")
+    done = run_sonde(
+        "compare", "-d", shared_data / DB, "-bp", shared_data / DB, "-o", tmp_path / "file" / "out"
+    )
+    one_error_line(done, 1, "name another folder with -o")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--max_kernel_num", "3"], "has to be greater than 3"),
+        (["--base_step", "50"], "go together"),
+        (["--op_name_map", "{a:b}"], "--op_name_map is a dictionary"),
+    ],
+)
+def test_wrong_usage(words, said, compare):
+    done = compare(DB, DB, *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_inputs_stay_as_they_are(compare, shared_data, tmp_path):
+    copy = shutil.copytree(shared_data / TEXT, tmp_path / "rank0_ascend_pt")
+    before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
+    assert compare(copy, copy).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
