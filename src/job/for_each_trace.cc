@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "job/pack_rows.h"
+#include "recipes/communication/arrivals.h"
 #include "store/store.h"
 
 namespace sonde::job {
@@ -39,6 +40,7 @@ class Runner {
   }
 
   std::vector<TraceFailure> Run() {
+    if (needs_.waits && statuses_.size() > 1) FindWaits();
     for (size_t begin = 0; begin < units_.size();) {
       const size_t end = EndOfWave(begin);
       RunWave(begin, end);
@@ -55,6 +57,24 @@ class Runner {
   }
 
  private:
+  // A trace that fails here fails later, too, and is named then.
+  void FindWaits() {
+    constexpr recipes::Needs kNeeds =
+        recipes::Reads<store::CommunicationOpRow, store::CommunicationGroupRow>();
+    std::vector<store::StoreFile> files;
+    for (const Unit& unit : units_) files.push_back(*unit.file);
+    std::vector<recipes::RankArrivals> arrivals(statuses_.size());
+    RunOptions options = options_;
+    options.progress = nullptr;
+    options.when_done = nullptr;
+    RunOverTraces(files, kNeeds, options, [&](const TraceInHand& trace, size_t place) -> Status {
+      arrivals[place] = recipes::ArrivalsOf(trace.View(kNeeds));
+      arrivals[place].run = trace.label.run;
+      return {};
+    });
+    waits_ = recipes::WaitsOf(arrivals);
+  }
+
   // Units that may be handed out together: any so many of them as there are threads are within the
   // bound. A thread that waited for its turn instead could wait for itself, since one that waits
   // for a loop of its own begins other units meanwhile.
@@ -124,8 +144,13 @@ class Runner {
     return function_({.label = unit.file->traces[number],
                       .data = data,
                       .threads = threads,
-                      .is_alone = is_alone_},
+                      .is_alone = is_alone_,
+                      .waits_ns = WaitsAt(place)},
                      place);
+  }
+
+  std::span<const int64_t> WaitsAt(size_t place) const {
+    return place < waits_.size() ? waits_[place].waits_ns : std::span<const int64_t>();
   }
 
   bool IsCancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
@@ -135,13 +160,20 @@ class Runner {
   const Function& function_;
   const int threads_;
   std::vector<Unit> units_;
-  std::vector<Status> statuses_;  // by place
+  std::vector<Status> statuses_;           // by place
+  std::vector<recipes::RankWaits> waits_;  // by place; empty where nobody asked
   bool is_alone_ = false;
   std::mutex mutex_;
   size_t done_ = 0;  // units, from the first on
 };
 
 }  // namespace
+
+recipes::DeviceView TraceInHand::View(const recipes::Needs& needs) const {
+  recipes::DeviceView view = recipes::DeviceView::Make(data, needs.device_times);
+  view.waits_ns.assign(waits_ns.begin(), waits_ns.end());
+  return view;
+}
 
 std::vector<TraceFailure> RunOverTraces(
     std::span<const store::StoreFile> files, const recipes::Needs& needs, const RunOptions& options,

@@ -18,6 +18,9 @@
 // refer to the trace, which is gone by then: texts of rows are kept by KeptRows
 // (job/kept_rows.h).
 //
+// What needs the waits of collectives (Needs::waits) has them from a round over the collectives of
+// all traces before its own.
+//
 // Memory: so much of the traces as RunOptions::bytes_at_a_time says, and what was returned. Traces
 // are begun in the order of the files. Open files: one a thread. Threads: the function is called
 // from several, never for one trace twice. Errors: a trace that fails is in `failures`, with its
@@ -39,6 +42,7 @@
 #include "job/failures.h"
 #include "job/job.h"
 #include "job/open.h"
+#include "recipes/trace/device_view.h"
 #include "recipes/trace/trace_data.h"
 #include "store/joint.h"
 
@@ -50,6 +54,12 @@ struct TraceInHand {
   const recipes::TraceData& data;
   int threads = 1;        // that the function may use
   bool is_alone = false;  // no other is in hand, and all that lie before it are done
+  // Of its collectives for the last rank of their group: Needs::waits; empty where nothing is known
+  // (recipes/communication/arrivals.h).
+  std::span<const int64_t> waits_ns = {};
+
+  // The trace as recipes take it.
+  recipes::DeviceView View(const recipes::Needs& needs) const;
 };
 
 struct RunOptions {

@@ -133,7 +133,7 @@ class JobResults final : public store::MadeTables {
   // Of the only trace.
   Status FillOwn(const recipes::Recipe& recipe, store::RowSink& rows) const {
     const auto make = [&](const TraceInHand& trace, size_t /*place*/) -> Status {
-      recipe.run(recipes::DeviceView::Make(trace.data, recipe.needs.device_times), rows);
+      recipe.run(trace.View(recipe.needs), rows);
       return {};
     };
     const auto failures = RunOverTraces(files_, recipe.needs, {.threads = threads_}, make);
@@ -207,7 +207,7 @@ class JobResults final : public store::MadeTables {
       }
     };
     const auto make = [&](const TraceInHand& trace, size_t place) -> Status {
-      const auto view = recipes::DeviceView::Make(trace.data, needs.device_times);
+      const auto view = trace.View(needs);
       RowBuffer buffer;
       store::PrefixSink prefixed(trace.is_alone ? rows : buffer, [&](store::RowSink& sink) {
         PutLabel(trace.label, leading, sink);

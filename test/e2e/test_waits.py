@@ -89,3 +89,51 @@ def test_one_rank_alone_cannot_tell(capture, run_sonde, tmp_path):
     assert "cannot tell wait from transit" in done.stdout
     assert all(wait == 0 for wait, _, _ in times_of(span))
     assert json.loads((span / "profiler_info_0.json").read_text())
+
+
+@pytest.fixture(name="undelivered")
+def without_deliverables(capture, tmp_path):
+    """The same as it was recorded, so that every reader has to compute for itself."""
+    folder = tmp_path / "captures"
+    shutil.copytree(capture, folder, ignore=shutil.ignore_patterns("ASCEND_PROFILER_OUTPUT"))
+    return folder
+
+
+def test_statements_say_the_same(capture, undelivered, run_sonde):
+    sql = (
+        "SELECT rank, wait_ns, transit_ns, elapse_ns FROM communication "
+        "WHERE name LIKE 'hcom_allReduce%' ORDER BY rank, wait_ns DESC"
+    )
+    done = run_sonde("query", undelivered, sql, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    for number, span in enumerate(ranks_in_order(capture)):
+        rows = [row for row in found if row["rank"] == number]
+        assert all(row["wait_ns"] + row["transit_ns"] == row["elapse_ns"] for row in rows)
+        waits = [row["wait_ns"] / 1e6 for row in rows][:COUNT]
+        assert waits == pytest.approx([wait for wait, _, _ in times_of(span)], abs=1e-3)
+
+
+def test_traffic_says_what_it_is(undelivered, run_sonde):
+    for table in ("communication", "communication_matrix"):
+        sql = f"SELECT DISTINCT basis FROM {table}"
+        done = run_sonde("query", undelivered, sql, "--format", "json")
+        assert [row["basis"] for row in json.loads(done.stdout)] == ["nominal"], done.stderr
+
+
+def test_cluster_says_the_same(capture, undelivered, run_sonde, tmp_path):
+    out = tmp_path / "out"
+    done = run_sonde(
+        "cluster", "-m", "communication_time", "-d", undelivered, "-o", out, "--export_type", "db"
+    )
+    assert done.returncode == 0, done.stderr
+    (path,) = out.rglob("cluster_analysis.db")
+    db = reader.open_db(path)
+    for number, span in enumerate(ranks_in_order(capture)):
+        found = sorted(
+            (row[0] for row in db.execute(
+                "SELECT wait_time FROM ClusterCommunicationTime "
+                "WHERE rank_id = ? AND hccl_op_name LIKE 'hcom_allReduce%'", (number,)
+            )), reverse=True,
+        )  # fmt: skip
+        assert found[:COUNT] == pytest.approx([wait for wait, _, _ in times_of(span)], abs=1e-3)

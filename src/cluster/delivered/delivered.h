@@ -115,7 +115,8 @@ constexpr recipes::Needs DeliveredNeeds() {
   return recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow,
                         store::CommunicationTransitRow, store::CommunicationGroupRow,
                         store::StepRow, store::SliceRow, store::FrameworkOpRow>()
-      .WithDeviceTimes();
+      .WithDeviceTimes()
+      .WithWaits();
 }
 
 // Text of a group's hash: of the name of its communicator.

@@ -167,7 +167,7 @@ class Runner {
   }
 
   Status MapTrace(const job::TraceInHand& trace) {
-    const auto view = recipes::DeviceView::Make(trace.data, needs_.device_times);
+    const auto view = trace.View(needs_);
     SONDE_ASSIGN_OR_RETURN(const StepWindow window, WindowOf(trace.data));
     for (const size_t place : twins_.at(place_of_trace_.at(trace.label.trace))) {
       const RankInput input{.rank = ranks_[place].number,

@@ -151,7 +151,8 @@ std::vector<CommunicationStep> Communication(const DeviceView& view) {
     row.times = TimesOf(view, i);
     row.links = LinksOf(view, i);
     const auto transfers = TransfersOf(view, i);
-    row.traffic = transfers.empty() ? TrafficOf(row.links) : MeasuredTraffic(data, transfers);
+    row.is_nominal = transfers.empty();
+    row.traffic = row.is_nominal ? TrafficOf(row.links) : MeasuredTraffic(data, transfers);
     steps[*step].rows.push_back(std::move(row));
   }
   std::erase_if(steps, [](const CommunicationStep& step) { return step.rows.empty(); });
@@ -168,9 +169,8 @@ namespace {
   C(transit_ns, Int, "ns", kLess, "transferring; all of it where the parts are not known")      \
   C(wait_ns, Int, "ns", kLess, "waiting for other ranks")                                       \
   C(idle_ns, Int, "ns", kLess, "rest of the duration")                                          \
-  C(size_bytes, Int, "bytes", kNeither,                                                         \
-    "sent to other ranks; computed from the payload where "                                     \
-    "transfers were not measured")
+  C(size_bytes, Int, "bytes", kNeither, "sent to other ranks")                                  \
+  C(basis, Text, "", kLabel, "of size_bytes: measured; nominal: computed from the payload")
 SONDE_RESULT(CommunicationRecord, kCommunication, "communication", SONDE_COLUMNS_COMMUNICATION,
              "a communication operation with its times")
 
@@ -178,9 +178,10 @@ void Run(const DeviceView& view, store::RowSink& rows) {
   for (const CommunicationStep& step : Communication(view)) {
     for (const CommunicationRow& row : step.rows) {
       const CommunicationView& shown = view.communications[row.index];
-      CommunicationRecord{step.step_id.value_or(-1), shown.name,           shown.group_name,
-                          row.times.elapse_ns,       row.times.transit_ns, row.times.wait_ns,
-                          row.times.idle_ns,         row.SizeBytes()}
+      CommunicationRecord{
+          step.step_id.value_or(-1), shown.name,           shown.group_name,
+          row.times.elapse_ns,       row.times.transit_ns, row.times.wait_ns,
+          row.times.idle_ns,         row.SizeBytes(),      row.is_nominal ? "nominal" : "measured"}
           .Write(rows);
     }
   }
@@ -193,7 +194,9 @@ constexpr Recipe kCommunicationRecipe = {
     &kCommunication,
     Reads<store::CommunicationOpRow, store::CommunicationTransitRow, store::StepRow,
           store::CommunicationGroupRow>()
-        .WithBounds(),
-    &Run};
+        .WithBounds()
+        .WithWaits(),
+    &Run,
+    /*version=*/2};
 
 }  // namespace sonde::recipes

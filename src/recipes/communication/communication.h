@@ -55,6 +55,7 @@ struct CommunicationRow {
   CommunicationTimes times;
   std::map<Transport, TransportTraffic> traffic;  // that of HCCS, PCIE and SIO under SDMA too
   std::vector<Link> links;
+  bool is_nominal = false;  // sizes come from the payload: no transfer was measured
 
   // Sent to other ranks: over RDMA and SDMA.
   int64_t SizeBytes() const;

@@ -23,6 +23,7 @@ struct Part {
   int64_t size_bytes;
   int64_t time_ns;
   Transport transport;
+  bool is_nominal;
   uint32_t operation;  // index in view.communications
 };
 
@@ -60,6 +61,7 @@ Part Total(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     total.size_bytes += part.size_bytes;
     total.time_ns += part.time_ns;
+    total.is_nominal |= part.is_nominal;
   }
   return total;
 }
@@ -78,7 +80,8 @@ void AddEntries(const DeviceView& view, const Group& group, std::vector<MatrixEn
     const auto add = [&, &link_ranks = ranks](size_t place, const Part& part) {
       by_place[place].cells.push_back(
           {{link_ranks.first, link_ranks.second, part.transport, part.size_bytes, part.time_ns},
-           view.communications[part.operation].name});
+           view.communications[part.operation].name,
+           part.is_nominal});
     };
     const size_t n = parts.size();
     add(0, parts.front());
@@ -124,7 +127,8 @@ std::vector<MatrixEntry> CommunicationMatrix(const DeviceView& view,
       group = groups.insert(groups.end(), Group(kind, shown.group_hash, shown.is_p2p));
     }
     for (const Link& link : row.links) {
-      group->PartsOf(link).push_back({link.size_bytes, link.time_ns, link.transport, row.index});
+      group->PartsOf(link).push_back(
+          {link.size_bytes, link.time_ns, link.transport, row.is_nominal, row.index});
     }
   }
   std::vector<MatrixEntry> entries;
@@ -148,7 +152,9 @@ namespace {
   C(transport, Text, "", KeyOf("transport"), "HCCS, RDMA, PCIE, SDMA, SIO, LOCAL")                \
   C(size_bytes, Int, "bytes", kNeither, "transferred")                                            \
   C(time_ns, Int, "ns", kLess, "of the transfers")                                                \
-  C(op_name, Text, "", kLabel, "operation; empty for a total")
+  C(op_name, Text, "", kLabel, "operation; empty for a total")                                    \
+  C(basis, Text, "", kLabel,                                                                      \
+    "measured; nominal: computed from payloads; delivered: from communication_matrix.json")
 SONDE_RESULT(MatrixRecord, kCommunicationMatrix, "communication_matrix", SONDE_COLUMNS_MATRIX,
              "traffic over a link between two ranks by kind of operation")
 
@@ -200,7 +206,8 @@ class Delivered {
                      transport,
                      Scaled(link["Transit Size(MB)"]),
                      Scaled(link["Transit Time(ms)"]),
-                     op_name}
+                     op_name,
+                     "delivered"}
             .Write(rows_);
         is_found_ = true;
       }
@@ -223,7 +230,8 @@ void Run(const DeviceView& view, store::RowSink& rows) {
                      TransportName(cell.link.transport),
                      cell.link.size_bytes,
                      cell.link.time_ns,
-                     cell.op_name}
+                     cell.op_name,
+                     cell.is_nominal ? "nominal" : "measured"}
             .Write(rows);
       }
     }
@@ -237,7 +245,9 @@ constexpr Recipe kCommunicationMatrixRecipe = {
     &kCommunicationMatrix,
     Reads<store::CommunicationOpRow, store::CommunicationTransitRow, store::StepRow,
           store::CommunicationGroupRow, store::SourceTextRow>()
-        .WithBounds(),
-    &Run};
+        .WithBounds()
+        .WithWaits(),
+    &Run,
+    /*version=*/2};
 
 }  // namespace sonde::recipes

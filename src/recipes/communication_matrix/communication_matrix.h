@@ -20,7 +20,8 @@ namespace sonde::recipes {
 
 struct MatrixCell {
   Link link;
-  std::string op_name;  // empty for the total
+  std::string op_name;      // empty for the total
+  bool is_nominal = false;  // CommunicationRow::is_nominal of any that is in it
 };
 
 struct MatrixEntry {

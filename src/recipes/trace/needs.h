@@ -30,6 +30,7 @@ struct Needs {
   bool order = true;         // TraceData::preorder, op_of_slice, track_begin, stack_begin
   bool bounds = true;        // TraceData::first_ns, last_ns; also ends of what is unfinished
   bool device_times = true;  // Device::overlap, steps
+  bool waits = false;        // DeviceView::waits_ns, where the traces of a job tell them
 
   template <class Row>
   constexpr bool Has() const {
@@ -40,7 +41,8 @@ struct Needs {
     return {.tables = tables | other.tables,
             .order = order || other.order,
             .bounds = bounds || other.bounds,
-            .device_times = device_times || other.device_times};
+            .device_times = device_times || other.device_times,
+            .waits = waits || other.waits};
   }
   constexpr Needs WithOrder() const {
     Needs needs = *this;
@@ -55,6 +57,11 @@ struct Needs {
   constexpr Needs WithDeviceTimes() const {
     Needs needs = WithBounds();
     needs.device_times = true;
+    return needs;
+  }
+  constexpr Needs WithWaits() const {
+    Needs needs = *this;
+    needs.waits = true;
     return needs;
   }
 };

@@ -53,9 +53,11 @@ Result<int64_t> LimitOf(const HttpRequest& request) {
 // The rows of one trace; what is remembered of them begins with whether they are all.
 constexpr char kAll = '1';
 
-std::string KeyOfRows(const Trace& trace, const recipes::Recipe& recipe, int64_t limit) {
+// `among`: of how many traces the rows depend beside their own.
+std::string KeyOfRows(const Trace& trace, const recipes::Recipe& recipe, int64_t limit,
+                      size_t among) {
   return base::Concat(std::to_string(trace.store_id), "/", recipe.result->name, "/",
-                      std::to_string(limit));
+                      std::to_string(limit), "/", std::to_string(among));
 }
 
 void TakeRows(std::string remembered, ResultPartMessage& part) {
@@ -63,31 +65,38 @@ void TakeRows(std::string remembered, ResultPartMessage& part) {
   part.rows.text = std::move(remembered.erase(0, 1));
 }
 
-// Fills the rows, or the error, of the parts of these traces.
+// Fills the rows, or the error, of the parts of these traces. Where rows depend on the other traces
+// (Needs::waits), on all that are ready, whichever were asked for.
 void FillParts(Session& session, const recipes::Recipe& recipe, int64_t limit,
                std::span<const std::shared_ptr<const Trace>> traces,
                std::span<ResultPartMessage> parts) {
-  std::vector<std::shared_ptr<const Trace>> missing;
+  const auto all = recipe.needs.waits ? session.Ready() : decltype(session.Ready()){};
+  std::vector<std::shared_ptr<const Trace>> in_hand;  // first those whose part is missing
   std::vector<size_t> places;
   for (size_t i = 0; i < traces.size(); ++i) {
-    std::string known = session.Remembered(KeyOfRows(*traces[i], recipe, limit));
+    std::string known = session.Remembered(KeyOfRows(*traces[i], recipe, limit, all.size()));
     if (!known.empty()) {
       TakeRows(std::move(known), parts[i]);
     } else {
-      missing.push_back(traces[i]);
+      in_hand.push_back(traces[i]);
       places.push_back(i);
     }
   }
+  if (in_hand.empty()) return;
+  for (const auto& trace : all) {
+    const auto missing = in_hand.begin() + static_cast<std::ptrdiff_t>(places.size());
+    if (std::find(in_hand.begin(), missing, trace) == missing) in_hand.push_back(trace);
+  }
   const auto fill = [&](size_t at, const job::TraceInHand& trace) -> Status {
     CellSink rows(limit);
-    recipe.run(recipes::DeviceView::Make(trace.data, recipe.needs.device_times), rows);
+    recipe.run(trace.View(recipe.needs), rows);
     std::string kept = (rows.is_complete() ? kAll : '0') + rows.Take();
-    session.Remember(KeyOfRows(*missing[at], recipe, limit), kept);
-    TakeRows(std::move(kept), parts[places[at]]);
+    session.Remember(KeyOfRows(*in_hand[at], recipe, limit, all.size()), kept);
+    if (at < places.size()) TakeRows(std::move(kept), parts[places[at]]);
     return {};
   };
-  const auto statuses = OverTraces(missing, recipe.needs, fill);
-  for (size_t at = 0; at < missing.size(); ++at) parts[places[at]].error = statuses[at].message();
+  const auto statuses = OverTraces(in_hand, recipe.needs, fill);
+  for (size_t at = 0; at < places.size(); ++at) parts[places[at]].error = statuses[at].message();
 }
 
 // "0-15,20", each once.

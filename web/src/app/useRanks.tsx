@@ -28,17 +28,25 @@ export interface OfRanks {
 
 type Part = { table: TableMessage } | { error: string };
 
-/** What was asked of a trace as it is stays known. */
-const keyOf = (recipe: string, { id, state, version }: TraceMessage) => ["part", recipe, id, state, version];
+/** What was asked of a trace as it is stays known; `whole`: among all others. */
+const keyOf = (recipe: string, { id, state, version }: TraceMessage, whole: boolean) => [
+  "part",
+  recipe,
+  id,
+  state,
+  version,
+  whole,
+];
 
 /** Asks until each trace has its part; an answer that grew too long leaves some out. */
 export async function askParts(
   client: QueryClient,
   recipe: string,
   traces: readonly TraceMessage[],
+  whole: boolean,
   signal?: AbortSignal,
 ): Promise<Map<number, Part>> {
-  const known = (trace: TraceMessage) => client.getQueryData<Part>(keyOf(recipe, trace));
+  const known = (trace: TraceMessage) => client.getQueryData<Part>(keyOf(recipe, trace, whole));
   for (;;) {
     const missing = traces.filter((trace) => !known(trace));
     if (missing.length === 0) break;
@@ -53,22 +61,26 @@ export async function askParts(
       if (!part) continue;
       const { rows, complete, error } = part;
       const made: Part = error ? { error } : { table: { columns: answer.columns, rows, complete, elapsed: 0 } };
-      client.setQueryData(keyOf(recipe, trace), made);
+      client.setQueryData(keyOf(recipe, trace, whole), made);
     }
     if (answer.parts.length === 0) throw new ApiError(`${recipe}: no answer`);
   }
   return new Map(traces.map((trace) => [trace.id, known(trace)!]));
 }
 
-/** The same result of every trace, the lowest rank first; grows as traces become ready. */
-export function useRanks(recipe: string): OfRanks {
+/**
+ * The same result of every trace, the lowest rank first; grows as traces become ready.
+ * `together`: the rows of one depend on the others, and are asked for anew once all are there.
+ */
+export function useRanks(recipe: string, together = false): OfRanks {
   const { t } = useApp();
   const client = useQueryClient();
   const traces = useAppState((s) => s.session!.traces);
   const ready = useMemo(() => traces.filter(isReady).sort((a, b) => a.rank - b.rank || a.id - b.id), [traces]);
+  const whole = together && traces.every((trace) => isReady(trace) || trace.state === "failed");
   const query = useQuery({
-    queryKey: ["results", recipe, ready.map(({ id, state, version }) => `${id}${state}${version}`).join()],
-    queryFn: ready.length > 0 ? ({ signal }) => askParts(client, recipe, ready, signal) : skipToken,
+    queryKey: ["results", recipe, whole, ready.map(({ id, state, version }) => `${id}${state}${version}`).join()],
+    queryFn: ready.length > 0 ? ({ signal }) => askParts(client, recipe, ready, whole, signal) : skipToken,
     placeholderData: keepPreviousData,
   });
   const parts = query.data;

@@ -164,6 +164,9 @@ export const en = {
   "communication.none": "No communication was recorded",
   "communication.none.help": "Single-rank programs have none; of the others it is recorded with level1 and higher.",
   "communication.matrix": "Traffic between ranks",
+  "communication.nominal": "nominal",
+  "communication.nominal.help":
+    "Computed from the payload of each operation: nobody measured the transfers. Real bytes depend on the algorithm.",
   "communication.operations": "Operations",
   "communication.from": "from",
   "communication.to": "to",

@@ -165,6 +165,8 @@ export const zh: Record<TextKey, string> = {
   "communication.none": "没有通信数据",
   "communication.none.help": "单卡程序没有通信；其余情况在 level1 及以上采集。",
   "communication.matrix": "rank 间流量",
+  "communication.nominal": "标称值",
+  "communication.nominal.help": "由每个操作的数据量推算，并未实测传输；实际字节数取决于通信算法。",
   "communication.operations": "通信操作",
   "communication.from": "源",
   "communication.to": "目的",

@@ -28,8 +28,8 @@ function Communication() {
   const [rank, select] = useRank(false);
   const chosen = useAppState((s) => s.detail["communication"] ?? "group");
   const by = KEYS.find((key) => key === chosen) ?? "group";
-  const operations = useRanks("communication");
-  const links = useRanks("communication_matrix");
+  const operations = useRanks("communication", true);
+  const links = useRanks("communication_matrix", true);
   const groups = useTable(GROUPS);
   const labels = useMemo(() => groupLabels(groups.data), [groups.data]);
   const table = useTable({ sql: OPERATIONS, trace: rank, limit: 20_000 });
