@@ -4,6 +4,7 @@
 """
 
 import ascend_reader as reader
+import prof_writer
 import pytest
 
 WITH_DEVICE = [
@@ -12,6 +13,7 @@ WITH_DEVICE = [
     "ascend_pt/raw/db_level1_rank1_ascend_pt",
 ]
 ANALYSED = "ascend_pt/text/level1/rank0_ascend_pt"
+RUN = prof_writer.Run([prof_writer.Task(15_000, 7, 3, "KERNEL_AICORE", (40_000, 65_000))])
 
 
 def first_line(done):
@@ -49,34 +51,13 @@ def test_analysed_folders_say_nothing(shared_data, tmp_path, run_sonde):
     assert list((tmp_path / "out").rglob("analyse.done"))
 
 
-def device_records(folder):
-    for part in ("host", "device_0", "device_1"):
-        data = folder / part / "data"
-        data.mkdir(parents=True)
-        (data / "stars_soc.data.0.slice_0").write_bytes(b"\0" * 64)
-    return folder
-
-
-def test_records_of_the_device(tmp_path, run_sonde, one_error_line):
-    """A PROF_* that nobody exported is named with its parts."""
-    prof = device_records(tmp_path / "PROF_000001_20250109081616713_REBUILT")
-    done = run_sonde("analyse", prof, "-o", tmp_path / "out")
-    one_error_line(done, 1, f"{prof.name} (device_0, device_1, host)",
-                   f"msprof --export=on --output='{prof}'")  # fmt: skip
-    (prof / "mindstudio_profiler_output").mkdir()
-    done = run_sonde("analyse", prof, "-o", tmp_path / "out")
-    one_error_line(done, 1, "was not analysed yet")
-
-
-def test_a_rank_that_is_not_analysed_beside_one_that_is(shared_data, tmp_path, run_sonde):
-    job = tmp_path / "job"
-    reader.copy_of(shared_data / ANALYSED, job / "a_1_20250109081616713_ascend_pt")
-    other = job / "a_2_20250109081616713_ascend_ms"
-    (other / "FRAMEWORK").mkdir(parents=True)
-    prof = device_records(other / "PROF_000001_20250109081616713_REBUILT")
-    done = run_sonde("analyse", job, "-o", tmp_path / "out")
+def test_records_of_the_device_beside_those_of_mindspore(tmp_path, run_sonde):
+    """MindSpore's records are read, those of the device beside them are not."""
+    span = tmp_path / "a_2_20250109081616713_ascend_ms"
+    (span / "FRAMEWORK").mkdir(parents=True)
+    (span / "FRAMEWORK/mindspore.op_range").write_bytes(b"\1")
+    prof = prof_writer.write(RUN, span / "PROF_000001_20250109081616713_REBUILT")
+    done = run_sonde("query", span, "SELECT count(*) FROM device_task")
     assert done.returncode == 0, done.stderr
-    assert f"{prof.name} (device_0, device_1, host)" in first_line(done)
-    assert command_of(other, "mindspore.profiler") in first_line(done)
-    (finished,) = (tmp_path / "out").rglob("analyse.done")
-    assert "a_1_" in str(finished)
+    assert f"{prof.name} (device_0, host)" in first_line(done)
+    assert command_of(span, "mindspore.profiler") in first_line(done)

@@ -159,6 +159,79 @@ void DeviceRows::AddCounter(const HardwareCounter& counter) {
       {.task_id = counter.task, .metric = metric.name, .value = counter.value / metric.unit});
 }
 
+void DeviceRows::AddFacts(int32_t slice, int32_t name, const TransferFacts& facts) {
+  int32_t& args = rows_.slices[static_cast<size_t>(slice)].args_id;
+  if (args == store::kNone) args = rows_.next_args_id++;
+  const auto key = [this](std::string_view text) { return rows_.names.Intern(text); };
+  for (size_t i = 0; i < TransferFacts::kNumberKeys.size(); ++i) {
+    if (facts.numbers[i] < 0) continue;
+    rows_.args_int.push_back(
+        {.args_id = args, .key = key(TransferFacts::kNumberKeys[i]), .value = facts.numbers[i]});
+  }
+  const auto add_text = [&](std::string_view text, int32_t value) {
+    if (value == store::kNone) return;
+    rows_.args_text.push_back({.args_id = args, .key = key(text), .form = 0, .value = value});
+  };
+  for (size_t i = 0; i < TransferFacts::kTextKeys.size(); ++i) {
+    add_text(TransferFacts::kTextKeys[i], facts.texts[i]);
+  }
+  add_text("task type", name);
+  if (!facts.bandwidth) return;
+  rows_.args_double.push_back(
+      {.args_id = args, .key = key("bandwidth(GB/s)"), .value = *facts.bandwidth});
+}
+
+bool TransferSums::MovesData(std::string_view name) {
+  return name == "Memcpy" || name == "Reduce_Inline" || name.starts_with("RDMA");
+}
+
+int32_t TransferSums::TransportOf(store::NamePool& names, std::string_view link,
+                                  int32_t transport) {
+  if (link == "ON_CHIP") return names.Intern("LOCAL");
+  if (link == "HCCS" || link == "HCCS_SW") return names.Intern("HCCS");
+  if (link == "PCIE" || link == "SIO") return names.Intern(link);
+  if (link == "ROCE" || link == "STANDARD_ROCE") return names.Intern("RDMA");
+  return transport;
+}
+
+void TransferSums::Add(const Transfer& transfer) {
+  Sum& sum = sums_[{transfer.operation, transfer.transport, transfer.link, transfer.src_rank,
+                    transfer.dst_rank, transfer.size}];
+  ++sum.count;
+  sum.dur_ns += transfer.dur_ns;
+}
+
+void TransferSums::Write(TraceRows& rows) const {
+  for (const auto& [key, sum] : sums_) {
+    const auto& [operation, transport, link, src, dst, size] = key;
+    rows.transits.push_back({.communication_id = operation,
+                             .transport = transport,
+                             .src_rank = src,
+                             .dst_rank = dst,
+                             .size_bytes = size * sum.count,
+                             .duration_ns = sum.dur_ns,
+                             .packet_count = sum.count,
+                             .link_type = link});
+  }
+}
+
+void LeaveLaunches(TraceRows& rows) {
+  const auto is_kernel = [&](const store::DeviceTaskRow& task) {
+    return rows.kinds[static_cast<size_t>(task.kind_id)].core != store::kNone;
+  };
+  NumberTable<bool> counted(rows.pool());  // connections
+  for (const store::DeviceTaskRow& task : rows.tasks) {
+    if (task.launch_slice_id >= 0 && is_kernel(task)) counted.Insert(task.connection_id, true);
+  }
+  for (const store::CommunicationOpRow& op : rows.communications) {
+    if (op.launch_slice_id >= 0) counted.Insert(op.connection_id, true);
+  }
+  for (store::DeviceTaskRow& task : rows.tasks) {
+    if (task.launch_slice_id < 0 || is_kernel(task)) continue;
+    if (counted.Find(task.connection_id) != nullptr) task.launch_slice_id = store::kNone;
+  }
+}
+
 // Metrics as text files name them, whose times are microseconds.
 DeviceRows::Metric DeviceRows::MetricOf(int32_t name) {
   if (name == store::kNone) return {name, 1};

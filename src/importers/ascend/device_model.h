@@ -6,9 +6,12 @@
 // thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "importers/rows/trace_rows.h"
@@ -92,6 +95,52 @@ struct HardwareCounter {
   bool is_of_database = false;  // times are nanoseconds, and have the names of databases
 };
 
+// What the slice of a communication's task has as arguments, under the names that timelines have
+// for them.
+struct TransferFacts {
+  std::array<int64_t, 4> numbers = {-1, -1, -1, -1};                          // kNumberKeys
+  std::array<int32_t, 3> texts = {store::kNone, store::kNone, store::kNone};  // kTextKeys
+  std::optional<double> bandwidth = {};                                       // GB/s
+  static constexpr std::array<std::string_view, 4> kNumberKeys = {"notify_id", "src rank",
+                                                                  "dst rank", "size(Byte)"};
+  static constexpr std::array<std::string_view, 3> kTextKeys = {"transport type", "data type",
+                                                                "link type"};
+};
+
+// Transfers between the same ranks, of one size, over one link, as one row.
+class TransferSums {
+ public:
+  struct Transfer {
+    int32_t operation = store::kNone;  // index of rows.communications
+    int32_t transport = store::kNone;
+    int32_t link = store::kNone;
+    int32_t src_rank = store::kNone;
+    int32_t dst_rank = store::kNone;
+    int64_t size = 0;
+    int64_t dur_ns = 0;
+  };
+  // Whether a task of this name moves data.
+  static bool MovesData(std::string_view name);
+  // Names of communication.json: the link decides, since SDMA is what all links inside a machine
+  // have in common.
+  static int32_t TransportOf(store::NamePool& names, std::string_view link, int32_t transport);
+
+  void Add(const Transfer& transfer);
+  void Write(TraceRows& rows) const;
+
+ private:
+  struct Sum {
+    int64_t count = 0;
+    int64_t dur_ns = 0;
+  };
+  using Key = std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t, int64_t>;
+  std::map<Key, Sum> sums_;
+};
+
+// Launches are taken from tasks whose time is that of a kernel or operation of the same connection:
+// the transfers and waits of an operation, and the hardware's tasks around either.
+void LeaveLaunches(TraceRows& rows);
+
 class DeviceRows {
  public:
   explicit DeviceRows(TraceRows& rows) : rows_(rows) {}
@@ -108,6 +157,8 @@ class DeviceRows {
   int32_t AddOperation(const CommunicationOp& op, bool& has_size);
   int32_t AddCall(const ApiCall& call);
   void AddCounter(const HardwareCounter& counter);
+  // Arguments of a slice; `name`: of the task.
+  void AddFacts(int32_t slice, int32_t name, const TransferFacts& facts);
 
   int32_t StreamTrack(const Place& place);
 

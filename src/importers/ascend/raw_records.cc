@@ -92,7 +92,12 @@ RawRecords Find(const std::string& path) {
   return raw;
 }
 
-std::string Say(const std::string& path, const RawRecords& raw) {
+}  // namespace
+
+bool HoldsRawRecords(const std::string& path) { return !Find(path).empty(); }
+
+std::string SayRawRecords(const std::string& path) {
+  const RawRecords raw = Find(path);
   if (raw.empty()) return {};
   std::vector<std::string> what = raw.framework;
   what.insert(what.end(), raw.profs.begin(), raw.profs.end());
@@ -106,18 +111,6 @@ std::string Say(const std::string& path, const RawRecords& raw) {
                                            ".profiler import analyse; analyse('", absolute, "')\"");
   return Concat("'", path, "' was not analysed yet, and its raw records are not read: ",
                 base::Join(what, ", "), "; where CANN is installed, type: ", command);
-}
-
-}  // namespace
-
-bool HoldsRawRecords(const std::string& path) { return !Find(path).empty(); }
-
-std::string SayRawRecords(const std::string& path) { return Say(path, Find(path)); }
-
-std::string SayRawDevices(const std::string& path) {
-  RawRecords raw = Find(path);
-  raw.framework.clear();
-  return Say(path, raw);
 }
 
 }  // namespace sonde::importers

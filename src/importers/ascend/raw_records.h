@@ -13,9 +13,6 @@ namespace sonde::importers {
 // One sentence; "" where nothing raw lies in `path`, a span folder or a PROF_*.
 std::string SayRawRecords(const std::string& path);
 
-// The same of the device's records only: those of the framework's layer are read.
-std::string SayRawDevices(const std::string& path);
-
 // Whether `path` is such a folder: what lies in it belongs together, and is no trace by itself.
 bool HoldsRawRecords(const std::string& path);
 

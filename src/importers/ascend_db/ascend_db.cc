@@ -2,6 +2,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "importers/ascend/device_model.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend/keep_files.h"
 #include "importers/ascend/span.h"
@@ -36,7 +37,7 @@ void ReadTrace(const SqliteReader& reader, const std::string& file, TraceRows& r
   ReadTasks(trace);
   ReadDeviceLayers(trace);
   ReadCommunication(trace);
-  LeaveLaunches(trace);
+  ascend::LeaveLaunches(rows);
   ReadMarks(trace);
   ReadMemory(trace);
   ReadCounters(trace);

@@ -76,7 +76,6 @@ class CommunicationReader {
     rows_.flows.push_back(flow);
   }
 
-  // Transfers between the same ranks, of one size, over one link, as one row.
   void ReadTransfers() {
     if (!trace_.Has("COMMUNICATION_TASK_INFO", {"globalTaskId", "opId", "srcRank", "dstRank",
                                                 "transportType", "size", "linkType"})) {
@@ -86,23 +85,11 @@ class CommunicationReader {
                 {"globalTaskId", "opId", "taskType", "srcRank", "dstRank", "transportType", "size",
                  "linkType", "rdmaType"},
                 [this](const SqliteRow& row) { TakeTransfer(row); });
-    for (const auto& [key, sum] : transfers_) {
-      const auto& [op, transport, link, src, dst, size] = key;
-      rows_.transits.push_back({.communication_id = op,
-                                .transport = transport,
-                                .src_rank = src,
-                                .dst_rank = dst,
-                                .size_bytes = size * sum.count,
-                                .duration_ns = sum.dur_ns,
-                                .packet_count = sum.count,
-                                .link_type = link});
-    }
+    transfers_.Write(rows_);
   }
 
   void TakeTransfer(const SqliteRow& row) {
-    const std::string_view type = trace_.TextView(row, 2);
-    const bool moves_data = type == "Memcpy" || type == "Reduce_Inline" || type.starts_with("RDMA");
-    if (!moves_data) return;
+    if (!ascend::TransferSums::MovesData(trace_.TextView(row, 2))) return;
     const int32_t* op = trace_.op_of_id.Find(row.Int(1).value_or(-1));
     const int32_t* task = trace_.task_of_global.Find(row.Int(0).value_or(-1));
     const auto size = row.Int(6);
@@ -114,36 +101,25 @@ class CommunicationReader {
     if (!size || *size < 0 || *size > kLargest) return trace_.WrongType("COMMUNICATION_TASK_INFO");
     const int32_t link = trace_.Enum("ENUM_HCCL_LINK_TYPE", row.Int(7));
     const std::string_view link_name = link == store::kNone ? "" : rows_.names.Text(link);
-    const int32_t transport = TransportOf(link_name, row.Int(5));
-    Sum& sum = transfers_[{*op, transport, link, RankOf(row.Int(3)), RankOf(row.Int(4)), *size}];
-    ++sum.count;
-    sum.dur_ns += rows_.tasks[static_cast<size_t>(*task)].dur;
-  }
-
-  // Names of communication.json: the link decides, since SDMA is what all links inside a machine
-  // have in common.
-  int32_t TransportOf(std::string_view link, std::optional<int64_t> transport) {
-    if (link == "ON_CHIP") return rows_.names.Intern("LOCAL");
-    if (link == "HCCS" || link == "HCCS_SW") return rows_.names.Intern("HCCS");
-    if (link == "PCIE" || link == "SIO") return rows_.names.Intern(link);
-    if (link == "ROCE" || link == "STANDARD_ROCE") return rows_.names.Intern("RDMA");
-    return trace_.Enum("ENUM_HCCL_TRANSPORT_TYPE", transport);
+    const int32_t transport = ascend::TransferSums::TransportOf(
+        rows_.names, link_name, trace_.Enum("ENUM_HCCL_TRANSPORT_TYPE", row.Int(5)));
+    transfers_.Add({.operation = *op,
+                    .transport = transport,
+                    .link = link,
+                    .src_rank = RankOf(row.Int(3)),
+                    .dst_rank = RankOf(row.Int(4)),
+                    .size = *size,
+                    .dur_ns = rows_.tasks[static_cast<size_t>(*task)].dur});
   }
 
   static int32_t RankOf(std::optional<int64_t> rank) {
     return rank && *rank >= 0 && *rank <= INT32_MAX ? static_cast<int32_t>(*rank) : store::kNone;
   }
 
-  struct Sum {
-    int64_t count = 0;
-    int64_t dur_ns = 0;
-  };
-  using Key = std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t, int64_t>;
-
   DbTrace& trace_;
   TraceRows& rows_;
   ascend::DeviceRows device_;
-  std::map<Key, Sum> transfers_;
+  ascend::TransferSums transfers_;
 };
 
 // Milliseconds of a cell as nanoseconds. The cell is a double; its shortest text is exact enough.

@@ -79,12 +79,9 @@ void ReadHostCalls(DbTrace& trace);  // CANN_API, OSRT_API
 void ReadTasks(DbTrace& trace);  // TASK, COMPUTE_TASK_INFO, COMMUNICATION_SCHEDULE_TASK_INFO, ...
 void ReadDeviceLayers(DbTrace& trace);   // CCU, DPU_TASK, MEMCPY_INFO
 void ReadCommunication(DbTrace& trace);  // COMMUNICATION_OP, COMMUNICATION_TASK_INFO
-// Takes the launch from tasks whose time is that of a kernel or operation of the same connection:
-// the transfers and waits of an operation, and the hardware's tasks around either.
-void LeaveLaunches(DbTrace& trace);
-void ReadMarks(DbTrace& trace);     // MSTX_EVENTS
-void ReadMemory(DbTrace& trace);    // OP_MEMORY, MEMORY_RECORD, NPU_OP_MEM
-void ReadCounters(DbTrace& trace);  // HBM, LLC, NPU_MEM, AICORE_FREQ, ...
+void ReadMarks(DbTrace& trace);          // MSTX_EVENTS
+void ReadMemory(DbTrace& trace);         // OP_MEMORY, MEMORY_RECORD, NPU_OP_MEM
+void ReadCounters(DbTrace& trace);       // HBM, LLC, NPU_MEM, AICORE_FREQ, ...
 
 // Times of communication operations from analysis.db, by name and group.
 void ReadAnalysis(const SqliteReader& reader, const std::string& file, TraceRows& rows);

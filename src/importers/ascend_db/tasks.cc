@@ -62,16 +62,7 @@ class TaskReader {
     int64_t plane = 0;
     int32_t facts = store::kNone;  // in facts_
   };
-  // What the slice of such a task has as arguments, under the names that timelines have for them.
-  struct TransferFacts {
-    std::array<int64_t, 4> numbers;  // kNumberKeys
-    std::array<int32_t, 3> texts;    // kTextKeys
-    std::optional<double> bandwidth;
-  };
-  static constexpr std::array<std::string_view, 4> kNumberKeys = {"notify_id", "src rank",
-                                                                  "dst rank", "size(Byte)"};
-  static constexpr std::array<std::string_view, 3> kTextKeys = {"transport type", "data type",
-                                                                "link type"};
+  using TransferFacts = ascend::TransferFacts;
 
   void ReadKernels() {
     if (!trace_.Has("COMPUTE_TASK_INFO", {"name", "globalTaskId"})) return;
@@ -167,7 +158,7 @@ class TaskReader {
   TransferFacts FactsOf(const SqliteRow& row) {
     constexpr int kFirstNumber = 3;
     TransferFacts facts;
-    for (size_t i = 0; i < kNumberKeys.size(); ++i) {
+    for (size_t i = 0; i < TransferFacts::kNumberKeys.size(); ++i) {
       facts.numbers[i] = row.Int(kFirstNumber + static_cast<int>(i)).value_or(-1);
     }
     facts.texts = {trace_.Enum("ENUM_HCCL_TRANSPORT_TYPE", row.Int(7)),
@@ -175,29 +166,6 @@ class TaskReader {
                    trace_.Enum("ENUM_HCCL_LINK_TYPE", row.Int(9))};
     facts.bandwidth = row.Double(10);
     return facts;
-  }
-
-  void AddFacts(int32_t slice, int32_t task_type, const TransferFacts& facts) {
-    int32_t& args = rows_.slices[static_cast<size_t>(slice)].args_id;
-    if (args == store::kNone) args = rows_.next_args_id++;
-    const auto key = [this](std::string_view name) { return rows_.names.Intern(name); };
-    for (size_t i = 0; i < kNumberKeys.size(); ++i) {
-      if (facts.numbers[i] < 0) continue;
-      rows_.args_int.push_back(
-          {.args_id = args, .key = key(kNumberKeys[i]), .value = facts.numbers[i]});
-    }
-    for (size_t i = 0; i < kTextKeys.size(); ++i) {
-      if (facts.texts[i] == store::kNone) continue;
-      rows_.args_text.push_back(
-          {.args_id = args, .key = key(kTextKeys[i]), .form = 0, .value = facts.texts[i]});
-    }
-    if (task_type != store::kNone) {
-      rows_.args_text.push_back(
-          {.args_id = args, .key = key("task type"), .form = 0, .value = task_type});
-    }
-    if (!facts.bandwidth) return;
-    rows_.args_double.push_back(
-        {.args_id = args, .key = key("bandwidth(GB/s)"), .value = *facts.bandwidth});
   }
 
   void ReadMarkTexts() {
@@ -245,7 +213,7 @@ class TaskReader {
     Connect(added, task.place.device_id);
     if (task.plane) added.launch_slice_id = store::kNone;
     if (part == nullptr || kernel != nullptr) return;
-    AddFacts(added.slice_id, part->name, facts_[static_cast<size_t>(part->facts)]);
+    device_.AddFacts(added.slice_id, part->name, facts_[static_cast<size_t>(part->facts)]);
   }
 
   int32_t ProcessOf(const SqliteRow& row) {
@@ -307,24 +275,6 @@ class TaskReader {
 void ReadTasks(DbTrace& trace) {
   TaskReader(trace).Run();
   for (store::DeviceTaskRow& task : trace.rows.tasks) task.step_id = trace.DeviceStepAt(task.ts);
-}
-
-void LeaveLaunches(DbTrace& trace) {
-  TraceRows& rows = trace.rows;
-  const auto is_kernel = [&](const store::DeviceTaskRow& task) {
-    return rows.kinds[static_cast<size_t>(task.kind_id)].core != store::kNone;
-  };
-  NumberTable<bool> counted(rows.pool());  // connections
-  for (const store::DeviceTaskRow& task : rows.tasks) {
-    if (task.launch_slice_id >= 0 && is_kernel(task)) counted.Insert(task.connection_id, true);
-  }
-  for (const store::CommunicationOpRow& op : rows.communications) {
-    if (op.launch_slice_id >= 0) counted.Insert(op.connection_id, true);
-  }
-  for (store::DeviceTaskRow& task : rows.tasks) {
-    if (task.launch_slice_id < 0 || is_kernel(task)) continue;
-    if (counted.Find(task.connection_id) != nullptr) task.launch_slice_id = store::kNone;
-  }
 }
 
 }  // namespace sonde::importers::db_import

@@ -1,5 +1,6 @@
 #include "importers/ascend_raw/clock.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/files.h"
@@ -30,12 +31,29 @@ std::optional<int64_t> Difference(std::optional<int64_t> a, std::optional<int64_
   return difference;
 }
 
-std::optional<int64_t> WallOfStartInfo(const std::string& path) {
+void TakeStartInfo(const std::string& path, Clock& clock) {
   const auto info = base::JsonDocument::ReadFile(path);
-  if (!info.ok()) return std::nullopt;
+  if (!info.ok()) return;
   const auto wall_us = NumberOf(info->root()["collectionTimeBegin"]);
-  if (!wall_us || *wall_us <= 0 || *wall_us > INT64_MAX / 1000) return std::nullopt;
-  return Difference(*wall_us * 1000, NumberOf(info->root()["clockMonotonicRaw"]));
+  if (!wall_us || *wall_us <= 0 || *wall_us > INT64_MAX / 1000) return;
+  clock.wall = Difference(*wall_us * 1000, NumberOf(info->root()["clockMonotonicRaw"]));
+  if (clock.wall) clock.began_ns = *wall_us * 1000;
+}
+
+// "<name>.<device>", or as it was called before devices had a folder each.
+std::string SettingOf(const std::string& folder, std::string_view name, int32_t device) {
+  const std::string numbered = JoinPath(folder, base::Concat(name, ".", std::to_string(device)));
+  return base::IsRegularFile(numbered) ? numbered : JoinPath(folder, name);
+}
+
+// The monotonic time of the host at which the counters were read.
+std::optional<int64_t> HostInstant(std::string_view log, int64_t kilohertz) {
+  const auto monotonic = LogValue(log, "clock_monotonic_raw");
+  if (!monotonic || kilohertz <= 0) return monotonic;
+  const int64_t more = LogValue(log, "cntvct_diff").value_or(0);
+  const __int128 shifted = static_cast<__int128>(more) * 1'000'000 / kilohertz + *monotonic;
+  if (shifted < 0 || shifted > INT64_MAX) return std::nullopt;
+  return static_cast<int64_t>(shifted);
 }
 
 // The clock of profiler_info*.json in the folder.
@@ -99,20 +117,55 @@ std::optional<Clock> HostClockOf(const std::string& prof_folder) {
   const bool is_ns = base::Trim(frequency).empty() || KilohertzOf(frequency) == 1'000'000;
   clock.kilohertz = is_ns ? 0 : KilohertzOf(frequency);
   const auto ticks = LogValue(*log, "cntvct");
-  const auto monotonic = LogValue(*log, "clock_monotonic_raw");
-  if (!is_ns && (clock.kilohertz == 0 || !ticks || *ticks < 0 || !monotonic)) return std::nullopt;
+  const auto instant = HostInstant(*log, clock.kilohertz);
+  if (!is_ns && (clock.kilohertz == 0 || !ticks || *ticks < 0 || !instant)) return std::nullopt;
   clock.start_ticks = static_cast<uint64_t>(ticks.value_or(0));
-  clock.start_ns = monotonic.value_or(0);
-  if (!is_ns) {
-    const int64_t more = LogValue(*log, "cntvct_diff").value_or(0);
-    const __int128 shifted =
-        static_cast<__int128>(more) * 1'000'000 / clock.kilohertz + clock.start_ns;
-    if (shifted < 0 || shifted > INT64_MAX) return std::nullopt;
-    clock.start_ns = static_cast<int64_t>(shifted);
-  }
-  clock.wall = WallOfStartInfo(JoinPath(host, "start_info"));
+  clock.start_ns = instant.value_or(0);
+  TakeStartInfo(JoinPath(host, "start_info"), clock);
   clock.is_known = true;
   return clock;
+}
+
+std::optional<Clock> DeviceClockOf(const std::string& device_folder, int32_t device,
+                                   const Clock& host) {
+  const auto info = base::JsonDocument::ReadFile(SettingOf(device_folder, "info.json", device));
+  const auto host_log =
+      base::ReadFile(SettingOf(device_folder, "host_start.log", device), kMostBytes);
+  const auto device_log =
+      base::ReadFile(SettingOf(device_folder, "dev_start.log", device), kMostBytes);
+  if (!info.ok() || !host_log.ok() || !device_log.ok()) return std::nullopt;
+  Clock clock;
+  clock.kilohertz = KilohertzOf(TextOf(info->root()["DeviceInfo"][size_t{0}]["hwts_frequency"]));
+  const auto instant = HostInstant(*host_log, host.kilohertz);
+  const auto ticks = LogValue(*device_log, "cntvct");
+  if (clock.kilohertz <= 0 || !instant || !ticks || *ticks < 0) return std::nullopt;
+  clock.start_ticks = static_cast<uint64_t>(*ticks);
+  clock.start_ns = *instant;
+  TakeStartInfo(SettingOf(device_folder, "start_info", device), clock);
+  if (!clock.wall) {
+    clock.wall = host.wall;
+    clock.began_ns = host.began_ns;
+  }
+  clock.is_known = true;
+  return clock;
+}
+
+DeviceInfo DeviceInfoOf(const std::string& device_folder, int32_t device) {
+  DeviceInfo result;
+  const auto info = base::JsonDocument::ReadFile(SettingOf(device_folder, "info.json", device));
+  if (!info.ok()) return result;
+  result.chip = NumberOf(info->root()["platform_version"]).value_or(-1);
+  const base::JsonValue first = info->root()["DeviceInfo"][size_t{0}];
+  result.aic_mhz = static_cast<double>(KilohertzOf(TextOf(first["aic_frequency"]))) / 1000;
+  result.aic_count = NumberOf(first["ai_core_num"]).value_or(0);
+  result.aiv_count = NumberOf(first["aiv_num"]).value_or(0);
+  return result;
+}
+
+int64_t PidOf(const std::string& prof_folder) {
+  const auto info = base::JsonDocument::ReadFile(JoinPath(prof_folder, "host/info.json"));
+  if (!info.ok()) return 0;
+  return std::max<int64_t>(NumberOf(info->root()["pid"]).value_or(0), 0);
 }
 
 Clock FrameworkClockOf(const std::string& span_folder) {

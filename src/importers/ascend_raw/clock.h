@@ -17,6 +17,7 @@ struct Clock {
   int64_t start_ns = 0;              // monotonic, at start_ticks
   int64_t kilohertz = 0;             // 0: ticks are nanoseconds of the monotonic clock
   std::optional<int64_t> wall = {};  // wall clock - monotonic
+  int64_t began_ns = 0;              // when recording began, by the wall clock; 0 unknown
   bool is_known = false;             // false: times stay as they are
 
   int64_t FromTicks(uint64_t ticks) const;
@@ -28,6 +29,23 @@ int64_t KilohertzOf(std::string_view megahertz);
 
 // The value of "key: value" lines; nothing where the key is not there or its value is no number.
 std::optional<int64_t> LogValue(std::string_view text, std::string_view key);
+
+// Of a folder PROF_*/device_<N>, whose ticks are those of the device; nothing where one of its
+// parts is missing. The time of day comes from the host's folder where the device's has none.
+std::optional<Clock> DeviceClockOf(const std::string& device_folder, int32_t device,
+                                   const Clock& host);
+
+// What info.json of a device tells of it.
+struct DeviceInfo {
+  int64_t chip = -1;
+  double aic_mhz = 0;  // configured
+  int64_t aic_count = 0;
+  int64_t aiv_count = 0;
+};
+DeviceInfo DeviceInfoOf(const std::string& device_folder, int32_t device);
+
+// The process that PROF_*/host is about, 0 where it does not say.
+int64_t PidOf(const std::string& prof_folder);
 
 // Of the folder PROF_*/host, nothing where it lacks one of its parts.
 std::optional<Clock> HostClockOf(const std::string& prof_folder);

@@ -5,13 +5,18 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/strings.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend/keep_files.h"
 #include "importers/ascend_raw/clock.h"
+#include "importers/ascend_raw/device_layer.h"
+#include "importers/ascend_raw/device_rows.h"
 #include "importers/ascend_raw/files.h"
 #include "importers/ascend_raw/framework.h"
+#include "importers/ascend_raw/host_layer.h"
 #include "importers/ascend_raw/issues.h"
 #include "importers/common/part_file.h"
+#include "importers/mindspore/files.h"
 
 namespace sonde::importers {
 namespace {
@@ -27,31 +32,102 @@ bool HasFinished(const std::string& path) {
   return !span.databases.empty() || !span.analysis.empty() || span.has_texts();
 }
 
-void ReadFrameworkFiles(const raw::Files& files, TraceRows& rows) {
-  const raw::Clock clock = raw::FrameworkClockOf(files.folder);
-  if (!clock.is_known) rows.issues.Add(raw::kNoClock, "FRAMEWORK");
-  if (clock.is_known && !clock.wall) rows.issues.Add(raw::kNoWallClock, "FRAMEWORK");
-  raw::FrameworkLayer layer(rows);
-  std::vector<std::string> unread;
-  for (const SpanFile& file : files.framework) {
-    const auto content = OpenPart(file.path, file.relative, rows.issues, /*is_binary=*/true);
-    if (!content) continue;
-    if (!layer.Read({file.relative, content->text(), rows.issues}, clock)) {
-      unread.push_back(file.relative);
+class RawImport {
+ public:
+  RawImport(const raw::Files& files, TraceRows& rows)
+      : files_(files), rows_(rows), framework_(rows) {}
+
+  void Run() {
+    ReadFramework();
+    for (const raw::Prof& prof : files_.profs) {
+      if (prof.HasData()) ReadProf(prof);
+    }
+    AscendSpan others;
+    others.folder = files_.folder;
+    others.unread = std::move(unread_);
+    CountUnread(others, rows_.issues);
+  }
+
+ private:
+  void ReadFramework() {
+    const raw::Clock clock = raw::FrameworkClockOf(files_.folder);
+    if (!files_.framework.empty()) CheckClock(clock, "FRAMEWORK");
+    for (const SpanFile& file : files_.framework) {
+      const auto content = OpenPart(file.path, file.relative, rows_.issues, /*is_binary=*/true);
+      if (!content) continue;
+      if (!framework_.Read({file.relative, content->text(), rows_.issues}, clock)) {
+        unread_.push_back(file.relative);
+      }
+    }
+    framework_.Finish();
+  }
+
+  void CheckClock(const raw::Clock& clock, std::string_view where) {
+    if (!clock.is_known) rows_.issues.Add(raw::kNoClock, where);
+    if (clock.is_known && !clock.wall) rows_.issues.Add(raw::kNoWallClock, where);
+  }
+
+  void ReadProf(const raw::Prof& prof) {
+    const raw::Clock clock = raw::HostClockOf(prof.folder).value_or(raw::Clock());
+    bool is_v6 = false;
+    for (const raw::ProfPart& part : prof.parts) {
+      is_v6 |= raw::Chip{raw::DeviceInfoOf(part.folder, part.device).chip}.is_v6();
+    }
+    raw::HostLayer host(rows_, clock, is_v6);
+    for (const raw::ProfPart& part : prof.parts) {
+      if (part.device < 0) ReadHost(part, clock, host);
+    }
+    const int64_t pid = framework_.is_empty() ? raw::PidOf(prof.folder) : framework_.pid();
+    host.Build(pid);
+    raw::DeviceTables tables(rows_, host, framework_, pid);
+    for (const raw::ProfPart& part : prof.parts) {
+      if (part.device >= 0) ReadDevice(part, clock, host, tables);
+    }
+    tables.Finish();
+  }
+
+  void ReadHost(const raw::ProfPart& part, const raw::Clock& clock, raw::HostLayer& host) {
+    CheckClock(clock, part.relative);
+    for (const raw::Stream& stream : part.streams) {
+      if (!host.Read(stream)) LeaveUnread(part, stream);
     }
   }
-  layer.Finish();
-  AscendSpan others;
-  others.folder = files.folder;
-  others.unread = std::move(unread);
-  CountUnread(others, rows.issues);
-}
+
+  void ReadDevice(const raw::ProfPart& part, const raw::Clock& host_clock, raw::HostLayer& host,
+                  raw::DeviceTables& tables) {
+    const raw::Chip chip{raw::DeviceInfoOf(part.folder, part.device).chip};
+    const auto clock = raw::DeviceClockOf(part.folder, part.device, host_clock);
+    if (!clock || !chip.is_stars()) {
+      rows_.issues.Add(clock ? raw::kOldChip : raw::kNoDeviceClock, part.relative);
+      return;
+    }
+    raw::DeviceLayer layer(rows_, *clock, chip, part.device);
+    for (const raw::Stream& stream : part.streams) {
+      if (!layer.Read(stream, host.expands_streams())) LeaveUnread(part, stream);
+    }
+    tables.Add(layer, layer.Join(host));
+  }
+
+  void LeaveUnread(const raw::ProfPart& part, const raw::Stream& stream) {
+    unread_.push_back(base::Concat(part.relative, "/data/", stream.name));
+  }
+
+  const raw::Files& files_;
+  TraceRows& rows_;
+  raw::FrameworkLayer framework_;
+  std::vector<std::string> unread_;
+};
 
 }  // namespace
 
 bool IsAscendRaw(const std::string& path) {
   const raw::Files files = raw::FindFiles(path);
-  return HasContent(files.framework) && (raw::PrefersRaw() || !HasFinished(path));
+  const bool has_data = HasContent(files.framework) ||
+                        std::any_of(files.profs.begin(), files.profs.end(),
+                                    [](const raw::Prof& prof) { return prof.HasData(); });
+  if (!has_data || (HasFinished(path) && !raw::PrefersRaw())) return false;
+  // MindSpore's records have a reader of their own.
+  return !files.framework.empty() || !mindspore::FindFiles(path).HasTrace();
 }
 
 Result<int32_t> AscendRawRank(const std::string& path) { return SpanRank(FindSpan(path)); }
@@ -70,9 +146,9 @@ Result<ImportSummary> ImportAscendRaw(const std::string& path, store::Store& sto
   const raw::Files files = raw::FindFiles(path);
   TraceRows rows(std::string(base::DirName(store.path())));
   rows.rank = SpanRank(FindSpan(path));
-  rows.source = files.framework.empty() ? "" : files.framework.front().relative;
+  rows.source = files.framework.empty() ? "PROF" : files.framework.front().relative;
   ReadSpanMetadata(files.folder, rows);
-  ReadFrameworkFiles(files, rows);
+  RawImport(files, rows).Run();
   ComputeWaits(rows);
   for (store::ProcessRow& process : rows.processes) process.rank = rows.rank;
   if (rows.rank >= 0) rows.AddJson("rank", std::to_string(rows.rank));

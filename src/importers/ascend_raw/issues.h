@@ -29,5 +29,46 @@ inline constexpr store::IssueKind kReturnWithoutCall{
 inline constexpr store::IssueKind kUnknownHash{
     "raw_unknown_hash", store::Severity::kWarning,
     "a record names a text that no dictionary holds; its number stands in its place"};
+inline constexpr store::IssueKind kPartOfRecord{
+    "raw_part_of_record", store::Severity::kWarning,
+    "a stream of raw records begins or ends within a record, since its head was deleted or its "
+    "writer was stopped; these bytes were left out"};
+inline constexpr store::IssueKind kSliceMissing{
+    "raw_slice_missing", store::Severity::kWarning,
+    "files of a stream of raw records are missing before this one; what they held is lost"};
+inline constexpr store::IssueKind kNotClosed{"raw_not_closed", store::Severity::kInfo,
+                                             "the writer of a file of raw records did not finish "
+                                             "it (its .done is missing); what it holds was "
+                                             "read"};
+inline constexpr store::IssueKind kHashCollision{
+    "raw_hash_collision", store::Severity::kWarning,
+    "two texts of a dictionary have the same number; the later one was taken"};
+inline constexpr store::IssueKind kNoInterface{
+    "raw_no_interface", store::Severity::kInfo,
+    "a record of the host belongs to no call of the vendor's library and was left out"};
+inline constexpr store::IssueKind kEventUnpaired{
+    "raw_event_unpaired", store::Severity::kInfo,
+    "an event of the host has no end and was left out"};
+inline constexpr store::IssueKind kTaskUnpaired{
+    "raw_task_unpaired", store::Severity::kWarning,
+    "a task of the device has only one of its begin and end and was left out"};
+inline constexpr store::IssueKind kTaskAmbiguous{
+    "raw_task_ambiguous", store::Severity::kWarning,
+    "several tasks of host and device have the same number, so that none can be told which it is; "
+    "they have no description"};
+inline constexpr store::IssueKind kNoDeviceClock{
+    "raw_no_device_clock", store::Severity::kError,
+    "the folder of a device lacks what tells how its ticks become time (info.json, host_start.log, "
+    "dev_start.log, start_info); its records were left out"};
+inline constexpr store::IssueKind kBeforeStart{
+    "raw_before_start", store::Severity::kInfo,
+    "tasks that ended before recording began were left out"};
+inline constexpr store::IssueKind kNoMaster{
+    "raw_no_master_task", store::Severity::kWarning,
+    "a communication operation has no task that tells its begin and end and was left out"};
+inline constexpr store::IssueKind kOldChip{
+    "raw_old_chip", store::Severity::kError,
+    "the device has a scheduler whose records are not read (chips before STARS); what its host "
+    "recorded is there"};
 
 }  // namespace sonde::importers::raw

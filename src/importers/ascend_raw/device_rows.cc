@@ -1,0 +1,234 @@
+#include "importers/ascend_raw/device_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+#include "importers/ascend_raw/ge_names.h"
+#include "importers/ascend_raw/issues.h"
+
+namespace sonde::importers::raw {
+namespace {
+
+int64_t Known(uint64_t number) { return number < kNoContext ? static_cast<int64_t>(number) : -1; }
+
+int32_t KnownRank(uint32_t rank) {
+  return rank <= INT32_MAX ? static_cast<int32_t>(rank) : store::kNone;
+}
+
+}  // namespace
+
+std::vector<int32_t> DeviceTables::Add(const DeviceLayer& layer, const std::vector<RanTask>& ran) {
+  std::vector<int32_t> rows;
+  rows.reserve(ran.size());
+  int64_t before = 0;
+  for (const RanTask& task : ran) {
+    const bool is_before = layer.clock().FromTicks(task.end) < layer.clock().began_ns;
+    before += is_before ? 1 : 0;
+    rows.push_back(is_before ? store::kNone : AddTask(layer, task));
+  }
+  if (before > 0) rows_.issues.Add(kBeforeStart, "stars_soc", -1, before);
+  return rows;
+}
+
+int32_t DeviceTables::AddTask(const DeviceLayer& layer, const RanTask& ran) {
+  ascend::DeviceTask task;
+  task.ts = layer.clock().FromTicks(ran.begin);
+  task.dur = SpanNs(task.ts, layer.clock().FromTicks(ran.end));
+  task.place = {.process_id = rows_.Process(pid_),
+                .device_id = layer.device(),
+                .stream_id = ran.place.stream};
+  task.queue_number = static_cast<int64_t>(ran.place.task);
+  SetKind(layer, ran, task);
+  const HostTask* host = ran.host;
+  const bool is_part = host != nullptr && host->parent >= 0;
+  if (host != nullptr && host->transfer >= 0) {
+    task.plane = host_.transfers()[static_cast<size_t>(host->transfer)].plane;
+  }
+  if (host != nullptr && host->caller >= 0) {
+    task.connection_id = host_.apis()[static_cast<size_t>(host->caller)].id;
+  }
+  const int32_t index = device_.AddTask(task);
+  if (host == nullptr) return index;
+  Connect(*host, rows_.tasks[static_cast<size_t>(index)], is_part);
+  if (host->transfer >= 0) AddTransfer(*host, index, task.kind.name);
+  if (is_part) TakePart(layer, *host, index);
+  AddCopy(*host, rows_.tasks[static_cast<size_t>(index)].slice_id);
+  return index;
+}
+
+// The type that the host knows says more than that of the device's queue, but for parts of FFTS+.
+void DeviceTables::SetKind(const DeviceLayer& layer, const RanTask& ran, ascend::DeviceTask& task) {
+  const HostTask* host = ran.host;
+  const bool by_host = host != nullptr && rows_.names.Text(host->type) != "FFTS_PLUS";
+  const int32_t type =
+      by_host ? host->type
+              : rows_.names.Intern(ran.is_sub_task ? SubTaskName(ran.type)
+                                                   : SqeTypeName(ran.type, layer.chip().is_v6()));
+  if (host != nullptr && host->kernel >= 0) {
+    task.kind = device_.KindOf(host_.kernels()[static_cast<size_t>(host->kernel)]);
+  } else if (host != nullptr && host->transfer >= 0) {
+    const HcclTask& transfer = host_.transfers()[static_cast<size_t>(host->transfer)];
+    task.kind.name = host_.dictionary().Text(transfer.item);
+  }
+  if (task.kind.name == store::kNone) task.kind.name = type;
+  task.kind.task_type = type;
+  task.kind.context_id = Known(ran.context);
+  if (host != nullptr) task.kind.model_id = host->model_id;
+}
+
+void DeviceTables::Connect(const HostTask& host, store::DeviceTaskRow& row, bool is_part) {
+  if (host.caller < 0) return;
+  AddFlow(host.caller, row.slice_id);
+  const Api& api = host_.apis()[static_cast<size_t>(host.caller)];
+  row.step_id = StepAt(host_.clock().FromTicks(api.begin));
+  if (!is_part || host.kernel >= 0) row.launch_slice_id = OperatorOf(host.caller);
+}
+
+void DeviceTables::AddFlow(int32_t caller, int32_t slice) {
+  const Api& api = host_.apis()[static_cast<size_t>(caller)];
+  store::FlowRow flow;
+  flow.kind = rows_.names.Intern("host_to_device");
+  flow.key = api.id;
+  flow.slice_out = api.slice;
+  flow.slice_in = slice;
+  rows_.flows.push_back(flow);
+}
+
+int32_t DeviceTables::OperatorOf(int32_t caller) {
+  const Api& api = host_.apis()[static_cast<size_t>(caller)];
+  return framework_.OperatorAt(api.record.head.tid, host_.clock().FromTicks(api.begin));
+}
+
+int64_t DeviceTables::StepAt(int64_t host_time) const {
+  for (const store::StepRow& step : rows_.steps) {
+    if (host_time >= step.ts && host_time <= step.ts + step.dur) return step.step_id;
+  }
+  return -1;
+}
+
+void DeviceTables::AddTransfer(const HostTask& host, int32_t task, int32_t name) {
+  const HcclTask& transfer = host_.transfers()[static_cast<size_t>(host.transfer)];
+  const store::DeviceTaskRow& row = rows_.tasks[static_cast<size_t>(task)];
+  ascend::TransferFacts facts;
+  facts.numbers = {transfer.notify <= INT64_MAX ? static_cast<int64_t>(transfer.notify) : -1,
+                   Known(transfer.local_rank), Known(transfer.remote_rank),
+                   transfer.size <= INT64_MAX ? static_cast<int64_t>(transfer.size) : -1};
+  facts.texts = {rows_.names.Intern(TransportName(transfer.transport)),
+                 rows_.names.Intern(HcclTypeName(transfer.data_type)),
+                 rows_.names.Intern(LinkName(transfer.link))};
+  facts.bandwidth =
+      row.dur > 0 ? static_cast<double>(transfer.size) / static_cast<double>(row.dur) : 0;
+  device_.AddFacts(row.slice_id, name, facts);
+}
+
+// Under the names that timelines have for them.
+void DeviceTables::AddCopy(const HostTask& host, int32_t slice) {
+  if (rows_.names.Text(host.type) != "MEMCPY_ASYNC") return;
+  const CopyInfo* copy = host_.CopyOf(*host.track);
+  if (copy == nullptr || copy->size > INT64_MAX) return;
+  int32_t& args = rows_.slices[static_cast<size_t>(slice)].args_id;
+  if (args == store::kNone) args = rows_.next_args_id++;
+  rows_.args_int.push_back({.args_id = args,
+                            .key = rows_.names.Intern("size(B)"),
+                            .value = static_cast<int64_t>(copy->size)});
+  rows_.args_text.push_back({.args_id = args,
+                             .key = rows_.names.Intern("operation"),
+                             .form = 0,
+                             .value = rows_.names.Intern(CopyName(copy->direction))});
+}
+
+// Begin and end of an operation are those of the tasks on its main stream.
+void DeviceTables::TakePart(const DeviceLayer& layer, const HostTask& host, int32_t task) {
+  Operation& op = operations_[{host.caller, layer.device()}];
+  op.device = layer.device();
+  const store::DeviceTaskRow& row = rows_.tasks[static_cast<size_t>(task)];
+  const int64_t host_time = host_.clock().FromTicks(host.track->head.time);
+  op.host_time = std::min(op.host_time, host_time);
+  if (host.transfer >= 0) {
+    const HcclTask& transfer = host_.transfers()[static_cast<size_t>(host.transfer)];
+    op.rank_size = Known(transfer.rank_size);
+    if (op.group == store::kNone) op.group = host_.dictionary().Text(transfer.group);
+    op.transfers.emplace_back(task, host.transfer);
+  }
+  const ApiRecord& call = host_.apis()[static_cast<size_t>(host.parent)].record;
+  const int32_t role = host_.dictionary().Type(call.head.level, call.head.type);
+  if (host_.dictionary().View(role) != "master") return;
+  op.begin = std::min(op.begin, row.ts);
+  op.end = std::max(op.end, row.ts + row.dur);
+  op.is_warm_up = op.begin < layer.clock().began_ns;
+}
+
+// Operations of a communicator are numbered from 0 in the order of their launch.
+void DeviceTables::Finish() {
+  std::vector<std::pair<std::pair<int32_t, int32_t>, Operation*>> in_order;
+  for (auto& [key, op] : operations_) {
+    if (const HcclOp* info = host_.OperationOf(key.first)) {
+      op.group = host_.dictionary().Text(info->group);
+    }
+    if (op.end < 0 || key.first < 0) {
+      rows_.issues.Add(kNoMaster, "hccl_info");
+    } else {
+      in_order.emplace_back(key, &op);
+    }
+  }
+  std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
+    return a.second->host_time < b.second->host_time;
+  });
+  std::map<std::pair<int32_t, int32_t>, int64_t> numbers;  // group, device
+  for (const auto& [key, op] : in_order) {
+    int64_t& next = numbers[{op->group, op->device}];
+    AddOperation(key.first, *op, op->is_warm_up ? -1 : next++);
+  }
+  transfers_.Write(rows_);
+  ascend::LeaveLaunches(rows_);
+}
+
+void DeviceTables::AddOperation(int32_t caller, const Operation& op, int64_t number) {
+  Dictionary& dictionary = host_.dictionary();
+  const Api& api = host_.apis()[static_cast<size_t>(caller)];
+  const std::string_view group = dictionary.View(op.group);
+  const std::string_view mark = group.substr(group.size() - std::min<size_t>(3, group.size()));
+  const std::string name = base::Concat(dictionary.View(dictionary.Text(api.record.item)), "_",
+                                        mark, "_", std::to_string(number), "_1");
+  ascend::CommunicationOp row{.ts = op.begin, .dur = op.end - op.begin};
+  row.process_id = rows_.Process(pid_);
+  row.device_id = op.device;
+  row.name = rows_.names.Intern(name);
+  if (op.group != store::kNone) row.group = group;
+  if (const NodeBasic* basic = host_.BasicOf(caller)) {
+    row.type = dictionary.View(dictionary.Text(basic->op_type));
+  }
+  if (const HcclOp* info = host_.OperationOf(caller)) {
+    row.data_type = rows_.names.Intern(HcclTypeName(info->data_type));
+    row.algorithm = dictionary.Text(info->algorithm);
+    row.count = info->count <= INT64_MAX ? static_cast<int64_t>(info->count) : -1;
+  }
+  row.rank_size = op.rank_size;
+  row.connection_id = api.id;
+  row.step_id = StepAt(host_.clock().FromTicks(api.begin));
+  row.launch_slice_id = OperatorOf(caller);
+  bool has_size = true;
+  const int32_t index = device_.AddOperation(row, has_size);
+  if (!has_size) rows_.issues.Add(kBadRecord, "hccl_op_info");
+  AddFlow(caller, rows_.communications[static_cast<size_t>(index)].slice_id);
+  for (const auto& [task, number_of] : op.transfers) {
+    const HcclTask& transfer = host_.transfers()[static_cast<size_t>(number_of)];
+    const int32_t item = dictionary.Text(transfer.item);
+    constexpr uint64_t kLargest = uint64_t{1} << 50U;
+    if (!ascend::TransferSums::MovesData(dictionary.View(item)) || transfer.size > kLargest) {
+      continue;
+    }
+    const std::string link = LinkName(transfer.link);
+    transfers_.Add({.operation = index,
+                    .transport = ascend::TransferSums::TransportOf(
+                        rows_.names, link, rows_.names.Intern(TransportName(transfer.transport))),
+                    .link = rows_.names.Intern(link),
+                    .src_rank = KnownRank(transfer.local_rank),
+                    .dst_rank = KnownRank(transfer.remote_rank),
+                    .size = static_cast<int64_t>(transfer.size),
+                    .dur_ns = rows_.tasks[static_cast<size_t>(task)].dur});
+  }
+}
+
+}  // namespace sonde::importers::raw

@@ -1,0 +1,61 @@
+// Tasks and communication of devices as rows, joined to the calls and operators that launched them.
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "importers/ascend/device_model.h"
+#include "importers/ascend_raw/device_layer.h"
+#include "importers/ascend_raw/framework.h"
+#include "importers/ascend_raw/host_layer.h"
+
+namespace sonde::importers::raw {
+
+class DeviceTables {
+ public:
+  // `framework` may be empty. `pid`: of the process that the devices worked for.
+  DeviceTables(TraceRows& rows, HostLayer& host, const FrameworkLayer& framework, int64_t pid)
+      : rows_(rows), device_(rows), host_(host), framework_(framework), pid_(pid) {}
+
+  // Returns for each task the index of its row, store::kNone where it has none.
+  std::vector<int32_t> Add(const DeviceLayer& layer, const std::vector<RanTask>& ran);
+  // When the tasks of all devices are there.
+  void Finish();
+
+ private:
+  struct Operation {
+    int64_t begin = INT64_MAX;  // of its master tasks
+    int64_t end = -1;
+    int64_t host_time = INT64_MAX;
+    int32_t device = store::kNone;
+    int64_t rank_size = -1;
+    int32_t group = store::kNone;
+    std::vector<std::pair<int32_t, int32_t>> transfers;  // index of rows.tasks, of the transfer
+    bool is_warm_up = false;
+  };
+
+  int32_t AddTask(const DeviceLayer& layer, const RanTask& ran);
+  void SetKind(const DeviceLayer& layer, const RanTask& ran, ascend::DeviceTask& task);
+  void Connect(const HostTask& host, store::DeviceTaskRow& row, bool is_part);
+  void AddTransfer(const HostTask& host, int32_t task, int32_t name);
+  void AddCopy(const HostTask& host, int32_t slice);
+  void TakePart(const DeviceLayer& layer, const HostTask& host, int32_t task);
+  void AddOperation(int32_t caller, const Operation& op, int64_t number);
+  void AddFlow(int32_t caller, int32_t slice);
+  int32_t OperatorOf(int32_t caller);
+  int64_t StepAt(int64_t host_time) const;
+
+  TraceRows& rows_;
+  ascend::DeviceRows device_;
+  HostLayer& host_;
+  const FrameworkLayer& framework_;
+  int64_t pid_;
+  std::map<std::pair<int32_t, int32_t>, Operation> operations_;  // by call and device
+  ascend::TransferSums transfers_;
+};
+
+}  // namespace sonde::importers::raw

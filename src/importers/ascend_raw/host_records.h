@@ -1,0 +1,120 @@
+// Records of the host: what the vendor's library did and launched. Pure but for the issues.
+//
+// Every record begins with magic 0x5A5A, level, type, thread; times are ticks of the host. A record
+// of 40 bytes is a call, or one end of one; of 64 a compact record; of 256 an additional one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "importers/ascend_raw/record_stream.h"
+
+namespace sonde::importers::raw {
+
+inline constexpr RecordForm kApiForm{40, 0, 0x5A5A};
+inline constexpr RecordForm kCompactForm{64, 0, 0x5A5A};
+inline constexpr RecordForm kAdditionalForm{256, 0, 0x5A5A};
+
+inline constexpr uint32_t kNoContext = 0xFFFFFFFF;
+
+struct Head {
+  uint16_t level = 0;
+  uint32_t type = 0;
+  uint32_t tid = 0;
+  uint32_t data_size = 0;  // of calls: number of the request
+  uint64_t time = 0;
+};
+
+struct ApiRecord {
+  Head head = {};
+  uint64_t end = 0;  // all ones: one end of a call
+  uint64_t item = 0;
+  bool is_event() const { return end == UINT64_MAX; }
+};
+
+struct TaskTrack {
+  Head head = {};
+  uint16_t device = 0;
+  bool is_dpu = false;
+  uint16_t stream = 0;
+  uint32_t task = 0;  // as it stands there: a flip number in the high half, or a unique number
+  uint64_t type = 0;  // of the type dictionary
+  uint64_t kernel = 0;
+  bool has_blocks = false;
+  uint16_t blocks = 0;
+  uint32_t mix_blocks = 0;
+};
+
+struct NodeBasic {
+  Head head = {};
+  uint64_t name = 0;
+  uint32_t task_type = 0;
+  uint64_t op_type = 0;
+  uint16_t blocks = 0;
+  uint32_t mix_blocks = 0;
+  bool is_hf32 = false;
+  bool is_dynamic = false;
+};
+
+struct Tensor {
+  bool is_output = false;
+  uint32_t format = 0;
+  uint32_t type = 0;
+  std::array<uint32_t, 8> shape = {};  // 0 ends it
+};
+
+struct TensorInfo {
+  Head head = {};
+  uint64_t name = 0;
+  std::vector<Tensor> tensors = {};
+};
+
+struct ContextIds {
+  Head head = {};
+  std::vector<uint32_t> ids = {};
+};
+
+struct HcclOp {
+  Head head = {};
+  uint8_t data_type = 0;
+  uint64_t algorithm = 0;
+  uint64_t count = 0;
+  uint64_t group = 0;
+};
+
+struct HcclTask {
+  Head head = {};
+  uint64_t item = 0;
+  uint64_t group = 0;
+  uint32_t local_rank = 0;
+  uint32_t remote_rank = 0;
+  uint32_t rank_size = 0;
+  uint32_t plane = 0;
+  uint32_t context = 0;
+  uint64_t notify = 0;
+  uint64_t size = 0;
+  uint32_t data_type = 0;
+  uint32_t link = 0;
+  uint32_t transport = 0;
+};
+
+struct CopyInfo {
+  Head head = {};
+  uint64_t size = 0;
+  uint64_t largest = 0;
+  uint16_t direction = 0;
+};
+
+ApiRecord ReadApi(std::string_view record);
+TaskTrack ReadTaskTrack(std::string_view record);
+NodeBasic ReadNodeBasic(std::string_view record, bool is_dynamic);
+std::optional<TensorInfo> ReadTensorInfo(std::string_view record);
+std::optional<ContextIds> ReadContextIds(std::string_view record);
+HcclOp ReadHcclOp(std::string_view record);
+HcclTask ReadHcclTask(std::string_view record);
+CopyInfo ReadCopyInfo(std::string_view record);
+
+}  // namespace sonde::importers::raw

@@ -1,0 +1,38 @@
+// Records of one size in a stream that was cut into slices.
+//
+// Slices that follow each other are one run of bytes: a record may straddle them. Of a run that is
+// no whole number of records the rest is at its begin, where the head was deleted, or at its end,
+// where the writer was killed: the records' mark tells which, the begin where they have none.
+// Counted: what is left out, slices that are missing, slices that were never closed. Memory: one
+// slice is mapped at a time. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "importers/ascend_raw/files.h"
+#include "store/import_issues.h"
+
+namespace sonde::importers::raw {
+
+template <class T>
+T At(std::string_view record, size_t offset) {
+  return base::LoadLe<T>(record.data() + offset);
+}
+
+struct RecordForm {
+  size_t size = 0;
+  int mark_offset = -1;  // of a u16 that all records have; -1: none
+  uint16_t mark = 0;
+};
+
+// Records without the mark are counted and left out. The view lives during the call.
+void ReadRecords(const Stream& stream, const RecordForm& form, store::ImportIssues& issues,
+                 const std::function<void(std::string_view record)>& take);
+
+// Files of text: all slices as one.
+std::string ReadTexts(const Stream& stream, store::ImportIssues& issues);
+
+}  // namespace sonde::importers::raw

@@ -1,0 +1,295 @@
+"""Writes PROF_* folders in the layout of the collector of Ascend's profilers, from a description.
+
+The description is a `Run`: what the host called and launched, and when the device ran it, in
+nanoseconds from the start. `write` gives the folder; what a reader must find in it are the values
+of the description themselves. Shares no code with the reader. All numbers are little-endian.
+"""
+
+import json
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+WALL_US = 1_700_000_000_000_000  # when recording began
+MONO_NS = 5_000_000_000_000
+HOST_TICKS = 70_000_000
+DEVICE_TICKS = 900_000_000
+HOST_MHZ = 100
+DEVICE_MHZ = 50
+NONE = 0xFFFFFFFF
+
+NODE, MODEL, ACL, COMMUNICATION, RUNTIME = 10000, 15000, 20000, 5500, 5000
+LEVELS = {NODE: "node", MODEL: "model", ACL: "acl", COMMUNICATION: "communication"}
+RUNTIME_TYPES = {
+    "MAINTENANCE": 6,
+    "FLIP_TASK": 98,
+    "KERNEL_AICORE": 200,
+    "KERNEL_AIVEC": 201,
+    "KERNEL_AICPU": 202,
+    "FFTS_PLUS": 203,
+    "MEMCPY_ASYNC": 204,
+    "NOTIFY_WAIT": 205,
+    "EVENT_RECORD": 206,
+    "KERNEL_MIX_AIC": 207,
+}
+OTHER_TYPES = {
+    (NODE, "launch"): 5,
+    (MODEL, "ModelExecute"): 1,
+    (COMMUNICATION, "master"): 0x10001,
+    (COMMUNICATION, "slave"): 0x10002,
+    (ACL, "aclnnMatmul"): 0x50001,
+    (ACL, "aclrtMemcpyAsync"): 0x30002,
+}
+
+
+def utc_ns(offset):
+    """The moment of the Unix epoch that the reader must find."""
+    return WALL_US * 1000 + offset
+
+
+@dataclass
+class Task:
+    """A launch at `at` on the host; `ran`: begin and end on the device, None: its log is lost."""
+
+    at: int
+    stream: int
+    number: int
+    type: str
+    ran: tuple | None = None
+    queue_type: int = 0
+    kernel: str = ""
+    blocks: tuple | None = None  # (number, ratio of the secondary kind)
+    sub_tasks: dict = field(default_factory=dict)  # context -> (sub-task type, begin, end)
+    flip: int = 0
+    pmu: tuple | None = None  # (cycles, eight counters)
+    device: int = 0
+
+
+@dataclass
+class Call:
+    """A call of the vendor's library [begin, end] with what lies in it."""
+
+    begin: int
+    end: int
+    level: int
+    type: str
+    item: str = ""
+    calls: list = field(default_factory=list)
+    tasks: list = field(default_factory=list)
+    basic: tuple | None = None  # (name, task type, op type, blocks, ratio, hf32)
+    is_dynamic: bool = False
+    inputs: list = field(default_factory=list)  # (format, type, shape)
+    outputs: list = field(default_factory=list)
+    operation: tuple | None = None  # (data type, algorithm, count, group)
+    transfer: dict | None = None  # of hccl_info
+    contexts: list | None = None
+    copy: tuple | None = None  # (bytes, largest, direction) of the first task
+
+
+@dataclass
+class Run:
+    """What was recorded."""
+
+    calls: list
+    tid: int = 4242
+    pid: int = 4200
+    chip: int = 5
+    flips: list = field(default_factory=list)  # (at, stream, flip, task) on the device
+    extra: dict = field(default_factory=dict)  # more files: (part, name) -> bytes
+    slice_bytes: int = 100  # a slice is cut there, within a record
+    events: bool = False  # calls as two ends
+
+
+def text_hash(text):
+    """The collector's number of a text."""
+    high = low = 0
+    for byte in text.encode():
+        value = byte - 256 if byte > 127 else byte
+        high = (high * 29 + value) & NONE
+        low = (low * 131 + value) & NONE
+    return (high << 32) | low if text else 2**64 - 1
+
+
+def host_ticks(offset):
+    """Ticks of the host's counter."""
+    return HOST_TICKS + offset * HOST_MHZ // 1000
+
+
+def device_ticks(offset):
+    """Ticks of the device's counter."""
+    return DEVICE_TICKS + offset * DEVICE_MHZ // 1000
+
+
+def stars_record(run, task, function, at, counter=0):
+    """Begin (0) or end (1) of a task in the device's log."""
+    header = function | (counter & 15) << 6 | task.queue_type << 10
+    if run.chip == 5:
+        record = struct.pack("<HHHHQ", header, 0x6BD3, task.stream, task.number, device_ticks(at))
+        return record.ljust(64, b"\0")
+    return struct.pack("<HHIQ", header, 0x6BD3, task.number, device_ticks(at)).ljust(32, b"\0")
+
+
+class Writer:
+    """Collects the bytes of all streams of a run."""
+
+    def __init__(self, run):
+        self.run = run
+        self.streams = {}
+        self.texts = set()
+        self.types = {(RUNTIME, name): number for name, number in RUNTIME_TYPES.items()}
+        self.counter = 0
+
+    def add(self, part, name, record):
+        self.streams.setdefault((part, name), bytearray()).extend(record)
+
+    def hash(self, text):
+        if not text:
+            return 0
+        self.texts.add(text)
+        return text_hash(text)
+
+    def head(self, level, number, at, size):
+        return struct.pack("<HHIIIQ", 0x5A5A, level, number, self.run.tid, size, host_ticks(at))
+
+    def compact(self, name, level, at, data, size=0):
+        record = self.head(level, 0, at, size or len(data)) + data.ljust(40, b"\0")
+        self.add("host", f"unaging.compact.{name}", record)
+
+    def additional(self, name, level, at, data):
+        record = self.head(level, 0, at, len(data)) + data.ljust(232, b"\0")
+        self.add("host", f"unaging.additional.{name}", record)
+
+    def call(self, call):
+        number = OTHER_TYPES.setdefault((call.level, call.type), 900 + len(OTHER_TYPES))
+        self.types[call.level, call.type] = number
+        ends = (
+            [(call.begin, None), (call.end, None)] if self.run.events else [(call.begin, call.end)]
+        )
+        for at, end in ends:
+            last = 2**64 - 1 if end is None else host_ticks(end)
+            record = self.head(call.level, number, at, 0) + struct.pack(
+                "<QQ", last, self.hash(call.item)
+            )
+            self.add("host", "unaging.api_event.data", record)
+        inside = call.begin + 10
+        if call.basic:
+            self.basic(call, inside)
+        if call.operation:
+            kind, algorithm, count, group = call.operation
+            data = struct.pack("<BBQQQ", 0, kind, self.hash(algorithm), count, self.hash(group))
+            self.compact("hccl_op_info", NODE, inside, data)
+        if call.transfer:
+            self.transfer(call.transfer, inside)
+        if call.contexts:
+            data = struct.pack("<QI", self.hash(call.item), len(call.contexts))
+            data += struct.pack(f"<{len(call.contexts)}I", *call.contexts)
+            self.additional("context_id_info", call.level, inside, data)
+        for task in call.tasks:
+            self.task(task)
+        if call.copy:
+            data = struct.pack("<QQH", *call.copy)
+            self.compact("memcpy_info", RUNTIME, call.tasks[0].at, data)
+        for child in call.calls:
+            self.call(child)
+
+    def basic(self, call, at):
+        name, task_type, op_type, blocks, ratio, hf32 = call.basic
+        data = struct.pack("<QIQII", self.hash(name), task_type, self.hash(op_type),
+                           blocks | ratio << 16, hf32)  # fmt: skip
+        record = self.head(NODE, 0, at, len(data)) + data.ljust(40, b"\0")
+        age = "aging" if call.is_dynamic else "unaging"
+        self.add("host", f"{age}.compact.node_basic_info", record)
+        tensors = [(0, *t) for t in call.inputs] + [(1, *t) for t in call.outputs]
+        for i in range(0, len(tensors), 5):
+            part = tensors[i : i + 5]
+            data = struct.pack("<QI", self.hash(name), len(part))
+            for kind, layout, data_type, shape in part:
+                data += struct.pack("<III8I", kind, layout, data_type, *shape,
+                                    *[0] * (8 - len(shape)))  # fmt: skip
+            self.additional("tensor_info", NODE, at, data)
+
+    def transfer(self, facts, at):
+        data = struct.pack(
+            "<QQQIIIIIIQIIdQQQIIIIII",
+            self.hash(facts["item"]), 0, self.hash(facts["group"]), facts["src"], facts["dst"],
+            facts["ranks"], 0, facts["plane"], facts.get("context", NONE), facts["notify"], 0, 0,
+            0.0, 0, 0, facts["size"], 0, facts["type"], facts["link"], facts["transport"], 0, 0,
+        )  # fmt: skip
+        self.additional("hccl_info", COMMUNICATION, at, data)
+
+    def task(self, task):
+        number = task.number | task.flip << 16 if self.run.chip == 5 else task.number
+        data = struct.pack("<HHIQQ", task.device, task.stream, number, RUNTIME_TYPES[task.type],
+                           self.hash(task.kernel))  # fmt: skip
+        if task.blocks:
+            data += struct.pack("<HHB", task.blocks[0], 0, task.blocks[1])
+        self.compact("task_track", RUNTIME, task.at, data, 40 if task.blocks else len(data))
+        part = f"device_{task.device}"
+        if task.ran:
+            for function, at in enumerate(task.ran):
+                self.stars(part, task, function, at)
+        for context, (kind, begin, end) in task.sub_tasks.items():
+            for function, at in ((0b100010, begin), (0b100011, end)):
+                header = function | (self.counter & 15) << 6
+                self.counter += 1
+                record = struct.pack("<HHHHQHHHH", header, 0x6BD3, task.stream, task.number,
+                                     device_ticks(at), kind, context, 4 << 13, 0)  # fmt: skip
+                self.add(part, f"stars_soc.data.{task.device}", record.ljust(64, b"\0"))
+
+    def stars(self, part, task, function, at):
+        record = stars_record(self.run, task, function, at, self.counter)
+        self.counter += 1
+        self.add(part, f"stars_soc.data.{task.device}", record)
+
+    def finish(self):
+        for call in self.run.calls:
+            self.call(call) if isinstance(call, Call) else self.task(call)
+        for at, stream, flip, task in self.run.flips:
+            record = struct.pack("<BBHIQHHHH", 0, 14, 0, 0, device_ticks(at), stream, flip, 0, task)
+            self.add("device_0", "ts_track.data.0", record.ljust(40, b"\0"))
+        hashes = "".join(f"{text_hash(text)}:{text}\n" for text in sorted(self.texts))
+        types = "".join(f"{level}_{n}:{name}\n" for (level, name), n in self.types.items())
+        self.add("host", "unaging.additional.hash_dic", hashes.encode())
+        self.add("host", "unaging.additional.type_info_dic", types.encode())
+        for (part, name), content in self.run.extra.items():
+            self.add(part, name, content)
+        return self.streams
+
+
+def settings(run, folder):
+    """info.json and what tells the clocks."""
+    host = folder / "host"
+    info = {"platform_version": str(run.chip), "devices": "", "pid": str(run.pid),
+            "CPU": [{"Id": 0, "Frequency": f"{HOST_MHZ}.000000"}], "hostname": "h"}  # fmt: skip
+    start = {"collectionTimeBegin": str(WALL_US), "clockMonotonicRaw": str(MONO_NS)}
+    log = f"[Host]\nclock_monotonic_raw: {MONO_NS}\ncntvct: {HOST_TICKS}\ncntvct_diff: 0\n"
+    (host / "info.json").write_text(json.dumps(info))
+    (host / "start_info").write_text(json.dumps(start))
+    (host / "host_start.log").write_text(log)
+    for device in folder.glob("device_*"):
+        number = device.name.removeprefix("device_")
+        chip = {"hwts_frequency": f"{DEVICE_MHZ}.000000", "aic_frequency": "1650",
+                "aiv_frequency": "1650", "ai_core_num": 24, "aiv_num": 48}  # fmt: skip
+        (device / f"info.json.{number}").write_text(json.dumps(info | {"DeviceInfo": [chip]}))
+        (device / f"start_info.{number}").write_text(json.dumps(start))
+        (device / f"host_start.log.{number}").write_text(log)
+        (device / f"dev_start.log.{number}").write_text(
+            f"clock_monotonic_raw: 77\ncntvct: {DEVICE_TICKS}\n"
+        )
+
+
+def write(run, folder):
+    """Fills `folder` (a PROF_*), and returns it."""
+    folder = Path(folder)
+    streams = Writer(run).finish()
+    for part in {"host", "device_0", *(part for part, _ in streams)}:
+        (folder / part / "data").mkdir(parents=True)
+    settings(run, folder)
+    for (part, name), content in streams.items():
+        is_text = name.endswith("_dic")
+        size = max(1, len(content)) if is_text else run.slice_bytes
+        for k in range(0, max(1, -(-len(content) // size))):
+            path = folder / part / "data" / f"{name}.slice_{k}"
+            path.write_bytes(content[k * size : (k + 1) * size])
+            path.with_name(path.name + ".done").write_text(f"filesize:{path.stat().st_size}\n")
+    return folder
