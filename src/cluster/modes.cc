@@ -25,6 +25,8 @@ namespace sonde::cluster {
   M(kModuleStatistic)           \
   M(kMstxSum)                   \
   M(kOperatorMfu)               \
+  M(kP2pPairing)                \
+  M(kPpChart)                   \
   M(kSlowLink)                  \
   M(kSlowRank)
 

@@ -54,6 +54,8 @@ def make_two_ranks(shared_data, tmp_path):
         ("computational_op_masking", "tp: rank 7 communicates longest without computing in step"),
         ("module_statistic", "takes most of the device time of modules"),
         ("operator_mfu", "and reaches 3.7 % of the peak"),
+        ("p2p_pairing", "have both send and receive"),
+        ("pp_chart", "from the first part of the pipeline to the last, rank"),
         ("all", "of 8 ranks and 1 steps"),
     ],
 )
@@ -301,6 +303,78 @@ def test_a_rank_whose_chip_is_not_known_has_no_share_of_its_peak(shared_data, ru
     tables = tables_of(tmp_path / "out")
     assert "OperatorMFU" not in tables
     assert {row[-1] for row in tables["ModuleMFU"]} == {None}
+
+
+def profiler_of(ranks, rank):
+    (path,) = ranks.glob(f"*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_{rank}.db")
+    return sqlite3.connect(path)
+
+
+def test_a_sender_that_comes_late_is_named(shared_data, run_sonde, tmp_path):
+    ranks = shutil.copytree(shared_data / SYNTH, tmp_path / "ranks")
+    database = profiler_of(ranks, 4)  # it receives from rank 0
+    database.execute(
+        "UPDATE COMMUNICATION_OP SET startNs = startNs - 500000 WHERE opName IN "
+        "(SELECT id FROM STRING_IDS WHERE value LIKE 'hcom_receive%')"
+    )
+    database.commit()
+    database.close()
+    done = run_sonde("cluster", "-m", "p2p_pairing", "-d", ranks, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "rank 0 comes last: rank 4 begins 500.00 us earlier on average of 3" in done.stdout
+    rows = tables_of(tmp_path / "out")["P2PPairs"]
+    assert len(rows) == 24
+    assert sorted({row[-1] for row in rows if (row[2], row[3]) == (0, 4)}) == [-500000]
+    # A rank that is not there leaves halves.
+    words = ("cluster", "-m", "p2p_pairing", "-d", ranks, "-o", tmp_path / "out")
+    done = run_sonde(*words, "--rank_list", "0,1,5")
+    assert "of 12 transfers between two ranks 6 have both send and receive, 6 only" in done.stdout
+
+
+def set_schedule(database, parts):
+    """A first stage of two of DualPipeV with four micro batches, and as many parts."""
+    info = '{"pp_type": "dualpipev", "microbatch_num": 4}'
+    database.execute("UPDATE META_DATA SET value = ? WHERE name = 'pp_info'", (info,))
+    select = (
+        "FROM MSTX_EVENTS m JOIN TASK t USING (connectionId) JOIN STRING_IDS s ON s.id = m.message "
+        "WHERE s.value LIKE '%backward%' ORDER BY t.startNs DESC LIMIT 1"
+    )
+    (connection,) = database.execute(f"SELECT connectionId {select}").fetchone()
+    for table, keys in [("MSTX_EVENTS", ()), ("TASK", ("globalTaskId",))]:
+        cursor = database.execute(f"SELECT * FROM {table} WHERE connectionId = ?", (connection,))
+        names = [column[0] for column in cursor.description]
+        row = dict(zip(names, cursor.fetchone(), strict=True))
+        for i in range(1, parts - 7):
+            new = dict(row, connectionId=connection + 1000 + i)
+            for key in keys:
+                new[key] += 100000 + i
+            for key in ("startNs", "endNs"):
+                new[key] += 2000000 * i
+            places = ", ".join("?" * len(names))
+            database.execute(f"INSERT INTO {table} VALUES ({places})", list(new.values()))
+    database.commit()
+
+
+def test_a_pipeline_of_two_chunks_has_the_names_of_its_schedule(shared_data, run_sonde, tmp_path):
+    source = shared_data / SYNTH / "node0_1000_20250109081616713_ascend_pt"
+    for parts in (18, 17):
+        ranks = tmp_path / str(parts)
+        shutil.copytree(source, ranks / source.name)
+        database = profiler_of(ranks, 0)
+        set_schedule(database, parts)
+        database.close()
+        out = tmp_path / f"out{parts}"
+        done = run_sonde("cluster", "-m", "pp_chart", "-d", ranks, "-o", out)
+        assert done.returncode == 0, done.stderr
+        rows = tables_of(out)["StepTaskInfo"]
+        assert len(rows) == parts
+        if parts == 18:
+            assert [(row[1], row[4]) for row in rows[8:12]] == [
+                ("logits", 3), ("3F+5B", 3), ("6F+0B", 3), ("logits", 4)
+            ]  # fmt: skip
+        else:
+            assert "17 parts of the pipeline, and the schedule has 18" in done.stderr
+            assert {row[1] for row in rows} == {""}
 
 
 def test_the_document_names_every_mode(run_sonde):

@@ -249,7 +249,7 @@ def check_files(output, golden, has_ties):
 
 # Modes of the reference that are not there yet; one that is built leaves this list.
 MISSING = {
-    "calibrate_npu_gpu", "export_summary", "mstx2commop", "p2p_pairing", "pp_chart",
+    "calibrate_npu_gpu", "export_summary", "mstx2commop",
 }  # fmt: skip
 
 
@@ -275,6 +275,28 @@ def test_a_mode_gives_what_the_reference_gave(run, run_sonde, input_of, modes, t
                 check_table(table, tables[table], rows, has_ties)
     else:
         check_files(output, golden, has_ties)
+
+
+# Modes of which the reference writes the result into the traces: table, and where it has it.
+IN_TRACES = {"p2p_pairing": ("P2PPairing", "COMMUNICATION_OP"),
+             "pp_chart": ("StepTaskInfo", "StepTaskInfo")}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", IN_TRACES)
+def test_what_the_reference_writes_into_traces_is_a_table(mode, shared_data, run_sonde, tmp_path):
+    run = GOLDEN / mode / "synth8_db"
+    if not run.is_dir():
+        pytest.skip("no recorded run")
+    folder = shared_data / INPUTS["synth8"]
+    done = run_sonde("cluster", "-m", mode, "-d", folder, "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    table, theirs = IN_TRACES[mode]
+    rows = db_tables(tmp_path / "cluster_analysis_output" / "cluster_analysis.db")[table]
+    for rank in range(8):
+        expected = csv_rows(run / "inplace" / f"{theirs}_{rank}.csv")
+        expected = [row for row in expected if row.get("opConnectionId", "all")]
+        assert expected
+        check_table(table, [row for row in rows if row["rankId"] == rank], expected, False)
 
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
