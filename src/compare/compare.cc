@@ -10,6 +10,9 @@
 #include "compare/communication/communication_sheet.h"
 #include "compare/frame/load.h"
 #include "compare/kernels/kernel_sheets.h"
+#include "compare/memory/memory_sheets.h"
+#include "compare/modules/module_sheets.h"
+#include "compare/operators/operator_sheets.h"
 #include "compare/overall/overall.h"
 
 namespace sonde::compare {
@@ -70,6 +73,12 @@ class Comparer {
     }
     if (all || options_.profiling) AddOverall();
     if (all || options_.communication) AddCommunication();
+    const bool needs_pairs = AddModules(all || options_.operators);
+    if (needs_pairs || all || options_.memory) {
+      pairs_ = MatchOps(base_, comparison_, options_);
+    }
+    if (needs_pairs) AddOperators();
+    if (all || options_.memory) AddMemory();
     if (all || options_.api) AddApi();
     if (all || options_.kernels) AddKernels();
     return std::move(report_);
@@ -110,6 +119,46 @@ class Comparer {
         has(comparison_));
   }
 
+  // Whether operators are to be compared instead: one side has no modules, or nobody asked for
+  // them.
+  bool AddModules(bool is_wanted) {
+    if (!is_wanted) return false;
+    if (options_.disable_module || base_.modules.empty() || comparison_.modules.empty()) {
+      return true;
+    }
+    const ModuleTrees base = MakeModuleTrees(base_);
+    const ModuleTrees comparison = MakeModuleTrees(comparison_);
+    const std::vector<ModulePair> pairs = MatchModules(base, comparison, options_);
+    Add(ModuleStatisticSheet(base_, comparison_, pairs), "calls of modules", true, true);
+    if (!options_.disable_details) {
+      Add(ModuleSheet(base_, comparison_, pairs), "calls of modules", true, true);
+    }
+    return false;
+  }
+
+  void AddOperators() {
+    const bool base_has = !base_.ops.empty();
+    const bool comparison_has = !comparison_.ops.empty();
+    Add(OperatorStatisticSheet(base_, comparison_, pairs_), "operators", base_has, comparison_has);
+    if (options_.disable_details) return;
+    Add(OperatorSheet(base_, comparison_, pairs_), "operators", base_has, comparison_has);
+  }
+
+  void AddMemory() {
+    const bool base_has = !base_.blocks.empty();
+    const bool comparison_has = !comparison_.blocks.empty();
+    if (!base_has || !comparison_has) {
+      Notice(Concat(base_has         ? "the comparison side lacks"
+                    : comparison_has ? "the base side lacks"
+                                     : "both sides lack",
+                    " allocations of operators (recorded with profile_memory)"));
+    }
+    if (!base_has && !comparison_has) return;
+    Add(MemoryStatisticSheet(base_, comparison_, pairs_), "operators", base_has, comparison_has);
+    if (options_.disable_details) return;
+    Add(MemorySheet(base_, comparison_, pairs_), "operators", base_has, comparison_has);
+  }
+
   void AddApi() {
     Add(ApiSheet(base_, comparison_), "operators", !base_.ops.empty(), !comparison_.ops.empty());
   }
@@ -129,6 +178,7 @@ class Comparer {
   const Options& options_;
   const Side& base_;
   const Side& comparison_;
+  std::vector<OpPair> pairs_;
   Report report_;
 };
 

@@ -106,6 +106,7 @@ struct MemoryBlock {
   int32_t owner = kNone;  // name that a file gives, where it is no operator of the framework
   int32_t op = kNone;     // index of Side::ops
   int64_t size_bytes = 0;
+  int64_t asked_ns = 0;  // when the host asked for it
   int64_t alloc_ns = 0;
   int64_t free_ns = kNone;  // kNone: not while recording
 };
@@ -139,7 +140,8 @@ struct Side {
   std::vector<PythonRange> functions;
   std::vector<std::pair<int64_t, int64_t>> backward;  // begin of forward and backward operator
   int32_t backward_thread = kNone;
-  bool has_counters = false;  // of the device's units
+  bool has_counters = false;       // of the device's units
+  bool has_kernel_shapes = false;  // of any kernel
   bool has_overlap_lane = false;
   recipes::Overlap overlap;  // of the lane, else of kernels and communications
   int64_t first_ns = 0;      // of the device's work

@@ -71,6 +71,7 @@ class KernelTaker {
       kernel.op = kNone;
     }
     if (!side_.window.Has(kernel.launch_ns != kNone ? kernel.launch_ns : kernel.begin_ns)) return;
+    side_.has_kernel_shapes = side_.has_kernel_shapes || kernel.shapes != store::kNone;
     place_of_task_.emplace(task.task_id, side_.kernels.size());
     side_.kernels.push_back(kernel);
   }

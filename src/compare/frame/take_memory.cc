@@ -70,9 +70,17 @@ void TakeMemory(const TraceData& data, Side& side) {
       if (moment == kNone) continue;
       if (side.kind == SideKind::kNpuText) block.owner = row.name;
     }
+    block.asked_ns = moment;
     block.op = OpAtMoment(side, moment);
     side.blocks.push_back(block);
   }
+  // Databases list blocks by their release.
+  if (side.kind == SideKind::kNpuDb) {
+    std::stable_sort(side.blocks.begin(), side.blocks.end(),
+                     [](const auto& a, const auto& b) { return a.free_ns < b.free_ns; });
+  }
+  std::stable_sort(side.blocks.begin(), side.blocks.end(),
+                   [](const auto& a, const auto& b) { return a.asked_ns < b.asked_ns; });
   Index(side);
   for (const store::MemoryEventRow& event : data.memory_events) {
     if ((event.device_type == 0) != (side.kind == SideKind::kCpu)) continue;

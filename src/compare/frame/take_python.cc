@@ -22,8 +22,10 @@ bool Before(const PythonRange& a, const PythonRange& b) {
 void TakeRanges(const TraceData& data, Side& side) {
   for (const int32_t id : data.SlicesOfKinds({TrackKind::kModule, TrackKind::kPython})) {
     const store::SliceRow& slice = data.Slice(id);
-    if (!side.window.Has(slice.ts)) continue;
-    auto& list = IsModule(data.Name(slice.name)) ? side.modules : side.functions;
+    const bool is_module = IsModule(data.Name(slice.name));
+    // The functions that a step was called from began before it.
+    if (is_module && !side.window.Has(slice.ts)) continue;
+    auto& list = is_module ? side.modules : side.functions;
     list.push_back({slice.name, slice.ts, data.EndNs(slice)});
   }
   std::stable_sort(side.modules.begin(), side.modules.end(), Before);
