@@ -48,6 +48,18 @@ def utc_ns(offset):
 
 
 @dataclass
+class Counters:
+    """Hardware counters of a task, or of a block of its other kind of cores."""
+
+    end: int
+    cycles: int
+    slots: list
+    context: int | None = None  # of a sub-task of FFTS+
+    kind: int = 0  # of sub-task: 0 cube, 1 vector, 6 and 7 mixed
+    is_block: bool = False
+
+
+@dataclass
 class Task:
     """A launch at `at` on the host; `ran`: begin and end on the device, None: its log is lost."""
 
@@ -61,7 +73,7 @@ class Task:
     blocks: tuple | None = None  # (number, ratio of the secondary kind)
     sub_tasks: dict = field(default_factory=dict)  # context -> (sub-task type, begin, end)
     flip: int = 0
-    pmu: tuple | None = None  # (cycles, eight counters)
+    pmu: list = field(default_factory=list)  # Counters
     device: int = 0
 
 
@@ -96,6 +108,7 @@ class Run:
     chip: int = 5
     flips: list = field(default_factory=list)  # (at, stream, flip, task) on the device
     extra: dict = field(default_factory=dict)  # more files: (part, name) -> bytes
+    sample: dict = field(default_factory=dict)  # sample.json of the devices
     slice_bytes: int = 100  # a slice is cut there, within a record
     events: bool = False  # calls as two ends
 
@@ -225,6 +238,8 @@ class Writer:
             data += struct.pack("<HHB", task.blocks[0], 0, task.blocks[1])
         self.compact("task_track", RUNTIME, task.at, data, 40 if task.blocks else len(data))
         part = f"device_{task.device}"
+        for pmu in task.pmu:
+            self.counters(part, task, pmu)
         if task.ran:
             for function, at in enumerate(task.ran):
                 self.stars(part, task, function, at)
@@ -235,6 +250,21 @@ class Writer:
                 record = struct.pack("<HHHHQHHHH", header, 0x6BD3, task.stream, task.number,
                                      device_ticks(at), kind, context, 4 << 13, 0)  # fmt: skip
                 self.add(part, f"stars_soc.data.{task.device}", record.ljust(64, b"\0"))
+
+    def counters(self, part, task, pmu):
+        function = 0b101001 if pmu.is_block else 0b101000
+        is_part = pmu.context is not None
+        record = struct.pack("<HHHHQHH", function, 0, task.stream, task.number, 0, pmu.kind,
+                             pmu.context or 0)  # fmt: skip
+        ffts = 4 if is_part else 0
+        record += (
+            struct.pack("<BBHQ", 0, ffts << 5, 0, 0)
+            if pmu.is_block
+            else struct.pack("<HHQ", ffts << 13, 0, 0)
+        )
+        slots = [*pmu.slots, *[0] * 8][:8]
+        record += struct.pack("<QQ8QQQ", pmu.cycles, 0, *slots, 0, device_ticks(pmu.end))
+        self.add(part, f"ffts_profile.data.{task.device}", record)
 
     def stars(self, part, task, function, at):
         record = stars_record(self.run, task, function, at, self.counter)
@@ -271,6 +301,7 @@ def settings(run, folder):
         chip = {"hwts_frequency": f"{DEVICE_MHZ}.000000", "aic_frequency": "1650",
                 "aiv_frequency": "1650", "ai_core_num": 24, "aiv_num": 48}  # fmt: skip
         (device / f"info.json.{number}").write_text(json.dumps(info | {"DeviceInfo": [chip]}))
+        (device / "sample.json").write_text(json.dumps(run.sample))
         (device / f"start_info.{number}").write_text(json.dumps(start))
         (device / f"host_start.log.{number}").write_text(log)
         (device / f"dev_start.log.{number}").write_text(

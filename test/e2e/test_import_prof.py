@@ -3,10 +3,11 @@
 import csv
 import io
 import shutil
+import struct
 
 import prof_writer as prof
 import pytest
-from prof_writer import ACL, COMMUNICATION, NODE, Call, Run, Task, utc_ns
+from prof_writer import ACL, COMMUNICATION, NODE, Call, Counters, Run, Task, utc_ns
 
 MATMUL = Call(
     10_000,
@@ -317,3 +318,103 @@ def test_deliverables(write, run_sonde, tmp_path):
     matmul = next(row for row in rows if row["Name"] == "MatMulV2_1")
     assert matmul["Duration(us)"] == "25.000"
     assert matmul["Input Shapes"] == '"32,64;64,16;"'
+
+
+PIPES = {
+    "ai_core_metrics": "PipeUtilizationExct",
+    "ai_core_profiling_events": "0x416,0x417,0x9,0x302,0xc,0x303,0x54,0x55",
+    "aiv_metrics": "PipeUtilization",
+    "aiv_profiling_events": "0x8,0xa,0x9,0xb,0xc,0xd,0x54,0x55",
+    "ai_core_profiling_mode": "task-based",
+}
+
+
+def kernel(name, number, blocks, begin, pmu, **more):
+    launch = Task(
+        begin - 1000, 7, number, "KERNEL_AICORE", (begin, begin + 10_000), pmu=pmu, **more
+    )
+    return Call(begin - 3000, begin - 500, NODE, "launch", name,
+                basic=(name, 0, name, *blocks, 0), tasks=[launch])  # fmt: skip
+
+
+def metrics(ask, folder, name):
+    found = ask(folder, "SELECT metric, value FROM device_task_pmu JOIN device_task USING (task_id)"
+                f" WHERE name = '{name}'")  # fmt: skip
+    return {metric: float(value) for metric, value in found}
+
+
+def test_counters_of_pipes(write, ask):
+    """1 650 cycles are a microsecond; 48 blocks on 24 cores run in two rounds."""
+    cube = kernel(
+        "Cube",
+        3,
+        (48, 0),
+        40_000,
+        [Counters(45_000, 79_200, [792, 792, 3960, 7920, 19_800, 396, 1000, 25])],
+    )
+    folder = write(Run([cube], sample=PIPES))
+    assert issues(ask, folder) == {}
+    found = metrics(ask, folder, "Cube")
+    expected = {
+        "aicore_time(us)": 2.0, "aic_total_cycles": 79_200, "aic_mac_ratio": 0.02,
+        "aic_mac_time(us)": 0.04, "aic_scalar_ratio": 0.05, "aic_mte1_ratio": 0.1,
+        "aic_mte2_ratio": 0.25, "aic_mte2_time(us)": 0.5, "aic_fixpipe_ratio": 0.005,
+        "aic_icache_miss_rate": 0.025, "aiv_time(us)": 0, "aiv_vec_ratio": 0,
+        "cube_utilization(%)": 79_200 * 100 / (1650 * 24 * 10),
+    }  # fmt: skip
+    assert {key: found[key] for key in expected} == pytest.approx(expected, rel=1e-12)
+    assert "aic_vec_ratio" not in found
+    assert "aiv_mac_ratio" not in found
+
+
+def test_counters_of_mixed_cores(write, ask):
+    """The task's own cores have one record, the others one a block."""
+    blocks = [Counters(44_000 + k, 1650, [165, 0, 330], 0, 6, True) for k in range(4)]
+    mixed = Call(
+        30_000, 36_000, NODE, "launch", "Mixed", basic=("Mixed", 4, "Mixed", 2, 2, 0), contexts=[0],
+        tasks=[Task(32_000, 7, 6, "FFTS_PLUS", (40_000, 50_000),
+                    sub_tasks={0: (6, 40_000, 50_000)},
+                    pmu=[Counters(46_000, 3300, [330], 0, 6), *blocks])])  # fmt: skip
+    folder = write(Run([mixed], sample=PIPES))
+    assert issues(ask, folder) == {}
+    found = metrics(ask, folder, "Mixed")
+    assert found["aic_total_cycles"] == 3300
+    assert found["aic_mac_ratio"] == pytest.approx(0.1)
+    assert found["aiv_total_cycles"] == 4 * 1650
+    assert found["aiv_vec_ratio"] == pytest.approx(0.1)
+    assert found["aiv_scalar_ratio"] == pytest.approx(0.2)
+    assert found["aiv_time(us)"] == pytest.approx(4 * 1650 / 1650 / 4)
+
+
+def test_bandwidths_and_frequency(write, ask):
+    """Times follow the frequency in force, bandwidths the configured one."""
+    sample = PIPES | {
+        "ai_core_metrics": "Memory",
+        "ai_core_profiling_events": "0x15,0x16,0x31,0x32,0xf,0x10,0x12,0x13",
+    }
+    entries = [(prof.DEVICE_TICKS - 5, 1000), (prof.device_ticks(60_000), 800)]
+    change = struct.pack("<II", 2, 0)
+    for ticks, mhz in entries:
+        change += struct.pack("<QII", ticks, mhz, 0)
+    lpm = {("device_0", "lpmFreqConv.data.0"): change.ljust(888, b"\0")}
+    early = kernel(
+        "Early", 3, (1, 0), 40_000, [Counters(45_000, 1650, [0, 0, 10, 20, 30, 40, 50, 60])]
+    )
+    late = kernel("Late", 4, (1, 0), 70_000, [Counters(75_000, 1650, [])])
+    folder = write(Run([early, late], sample=sample, extra=lpm))
+    found = metrics(ask, folder, "Early")
+    assert found["aicore_time(us)"] == pytest.approx(1.65)
+    assert found["aic_l1_read_bw(GB/s)"] == pytest.approx(10 * 256 * 16 / 1e-6 / 2**33)
+    assert found["aic_l1_write_bw(GB/s)"] == pytest.approx(20 * 128 * 8 / 1e-6 / 2**33)
+    assert found["aic_main_mem_write_bw(GB/s)"] == pytest.approx(60 * 64 / 1e-6 / 2**33)
+    assert metrics(ask, folder, "Late")["aicore_time(us)"] == pytest.approx(1650 / 800)
+    curve = ask(folder, "SELECT ts, value::INTEGER FROM counter JOIN track USING (track_id) "
+                "WHERE name = 'AI Core Freq MHz' ORDER BY ts")  # fmt: skip
+    assert curve == [[str(utc_ns(0)), "1000"], [str(utc_ns(60_000)), "800"]]
+
+
+def test_counters_without_a_task_are_counted(write, ask):
+    stray = kernel("K", 3, (1, 0), 40_000, [Counters(99_000, 1650, [1])])
+    folder = write(Run([stray], sample=PIPES))
+    assert issues(ask, folder) == {"raw_counter_without_task": "1"}
+    assert metrics(ask, folder, "K") == {}

@@ -15,6 +15,7 @@
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/host_layer.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/ascend_raw/pmu_layer.h"
 #include "importers/common/part_file.h"
 #include "importers/mindspore/files.h"
 
@@ -81,7 +82,7 @@ class RawImport {
     host.Build(pid);
     raw::DeviceTables tables(rows_, host, framework_, pid);
     for (const raw::ProfPart& part : prof.parts) {
-      if (part.device >= 0) ReadDevice(part, clock, host, tables);
+      if (part.device >= 0) ReadDevice(part, clock, host, tables, pid);
     }
     tables.Finish();
   }
@@ -94,7 +95,7 @@ class RawImport {
   }
 
   void ReadDevice(const raw::ProfPart& part, const raw::Clock& host_clock, raw::HostLayer& host,
-                  raw::DeviceTables& tables) {
+                  raw::DeviceTables& tables, int64_t pid) {
     const raw::Chip chip{raw::DeviceInfoOf(part.folder, part.device).chip};
     const auto clock = raw::DeviceClockOf(part.folder, part.device, host_clock);
     if (!clock || !chip.is_stars()) {
@@ -102,10 +103,14 @@ class RawImport {
       return;
     }
     raw::DeviceLayer layer(rows_, *clock, chip, part.device);
+    raw::PmuLayer pmu(rows_, layer, part.folder);
     for (const raw::Stream& stream : part.streams) {
-      if (!layer.Read(stream, host.expands_streams())) LeaveUnread(part, stream);
+      const bool expands = host.expands_streams();
+      if (!layer.Read(stream, expands) && !pmu.Read(stream, expands)) LeaveUnread(part, stream);
     }
-    tables.Add(layer, layer.Join(host));
+    const std::vector<raw::RanTask> ran = layer.Join(host);
+    pmu.AddMetrics(ran, tables.Add(layer, ran), host);
+    pmu.AddFrequency(pid);
   }
 
   void LeaveUnread(const raw::ProfPart& part, const raw::Stream& stream) {

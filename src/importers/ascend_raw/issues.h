@@ -66,6 +66,9 @@ inline constexpr store::IssueKind kBeforeStart{
 inline constexpr store::IssueKind kNoMaster{
     "raw_no_master_task", store::Severity::kWarning,
     "a communication operation has no task that tells its begin and end and was left out"};
+inline constexpr store::IssueKind kCounterWithoutTask{
+    "raw_counter_without_task", store::Severity::kInfo,
+    "hardware counters were recorded that belong to no task and were left out"};
 inline constexpr store::IssueKind kOldChip{
     "raw_old_chip", store::Severity::kError,
     "the device has a scheduler whose records are not read (chips before STARS); what its host "

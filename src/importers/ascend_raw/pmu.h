@@ -1,0 +1,64 @@
+// Hardware counters of tasks (ffts_profile.data): records, and what they mean.
+//
+// A record has the cycles of a task and eight counters (newer chips ten); which they are stands in
+// sample.json, and the group of metrics that is made of them too. A task on both kinds of cores has
+// a record for one of them, and one for each block of the other. Times in microseconds,
+// bandwidths in units of 2^30 bytes a second, as the vendor's tables have them. Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "importers/ascend_raw/device_records.h"
+
+namespace sonde::importers::raw {
+
+inline constexpr RecordForm kPmuForm{128};
+
+struct PmuRecord {
+  TaskPlace place = {};
+  uint32_t context = kNoContext;
+  uint64_t end = 0;  // ticks of the device
+  uint64_t cycles = 0;
+  std::array<uint64_t, 10> counters = {};
+  bool is_mix = false;
+  bool is_vector = false;  // counted on vector cores, else on cube cores
+  bool is_block = false;   // of the other kind of cores than the task's own
+};
+std::optional<PmuRecord> ReadPmu(std::string_view record, const Chip& chip, bool expands_streams);
+
+// One kind of cores: what was counted on it.
+struct CoreCounters {
+  std::string group;             // "PipeUtilization"; "": nothing
+  std::vector<uint32_t> events;  // of the slots
+  int64_t cores = 0;
+};
+
+// What sample.json and info.json of a device say of its counters.
+struct PmuSettings {
+  CoreCounters cube;
+  CoreCounters vector;
+  bool is_of_tasks = false;  // else records are samples of cores
+};
+PmuSettings PmuSettingsOf(const std::string& device_folder, int64_t cube_cores,
+                          int64_t vector_cores);
+
+struct Counted {
+  uint64_t cycles = 0;
+  std::array<uint64_t, 10> counters = {};
+  int64_t blocks = 0;
+  double time_mhz = 0;       // in force when the task ended
+  double bandwidth_mhz = 0;  // configured
+};
+// Calls take(column, value) for each metric of the group whose counters are all there; columns have
+// the names of kernel_details.csv.
+void ForEachMetric(const Chip& chip, const CoreCounters& core, bool is_vector,
+                   const Counted& counted,
+                   const std::function<void(std::string_view column, double value)>& take);
+
+}  // namespace sonde::importers::raw
