@@ -9,6 +9,7 @@
 #include "base/host/parallel.h"
 #include "base/host/private_folder.h"
 #include "base/status.h"
+#include "store/database_path.h"
 
 // DuckDB's own names: duckdb_database and duckdb_connection point to them.
 struct _duckdb_database;    // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
@@ -20,6 +21,7 @@ namespace sonde::store::internal {
 struct Database {
   _duckdb_database* handle = nullptr;
   bool is_attached = false;  // the store lies in a database called "store" beside an empty one
+  DatabasePath written;      // the file that it writes, where it is attached
   std::unique_ptr<base::PrivateFolder> spill;  // null: what does not fit into memory fails
   std::unique_ptr<base::TaskGroup> opening;
   Status opened;

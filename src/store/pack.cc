@@ -65,8 +65,10 @@ Result<std::unique_ptr<PackWriter>> PackWriter::Attach(const std::string& path) 
   SONDE_ASSIGN_OR_RETURN(pack->database_,
                          internal::OpenDatabase(":memory:", internal::Use::kFilling, options));
   SONDE_ASSIGN_OR_RETURN(pack->connection_, internal::Connect(*pack->database_));
+  SONDE_ASSIGN_OR_RETURN(pack->database_->written,
+                         internal::DatabasePath::For(pack->temporary_path_));
   SONDE_RETURN_IF_ERROR(pack->connection_->Execute(
-      Concat("ATTACH ", Quoted(pack->temporary_path_), " AS store (BLOCK_SIZE 16384, ",
+      Concat("ATTACH ", Quoted(pack->database_->written.name()), " AS store (BLOCK_SIZE 16384, ",
              "STORAGE_VERSION 'v1.2.0', RECOVERY_MODE no_wal_writes); USE store; BEGIN")));
   return pack;
 }
@@ -171,6 +173,7 @@ Status PackWriter::Publish() {
   appenders_.clear();
   SONDE_RETURN_IF_ERROR(connection_->Execute("COMMIT; CHECKPOINT store; USE memory; DETACH store")
                             .Annotate("while writing a pack"));
+  SONDE_RETURN_IF_ERROR(database_->written.BringToPlace());
   if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
     return base::ErrnoStatus(errno, "make the trace store", path_);
   }

@@ -139,10 +139,12 @@ int64_t NewStoreId(int64_t source_stamp) {
 // A new store without rows becomes part of the database. What is written goes to the file with the
 // checkpoint, not to a log before: until then the file has no name that anybody knows.
 Status AttachNewFile(const std::string& file, Database& database) {
-  SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(file, SchemaTemplate()));
+  SONDE_ASSIGN_OR_RETURN(database.written, internal::DatabasePath::For(file));
+  SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(database.written.name(), SchemaTemplate()));
   SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
-  SONDE_RETURN_IF_ERROR(connection->Execute(Concat("ATTACH '", base::ReplaceAll(file, "'", "''"),
-                                                   "' AS store (RECOVERY_MODE no_wal_writes)")));
+  SONDE_RETURN_IF_ERROR(
+      connection->Execute(Concat("ATTACH '", base::ReplaceAll(database.written.name(), "'", "''"),
+                                 "' AS store (RECOVERY_MODE no_wal_writes)")));
   database.is_attached = true;
   return {};
 }
@@ -151,7 +153,8 @@ Status AttachNewFile(const std::string& file, Database& database) {
 Status DetachFile(Database& database) {
   database.is_attached = false;
   SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));
-  return connection->Execute("DETACH store");
+  SONDE_RETURN_IF_ERROR(connection->Execute("DETACH store"));
+  return database.written.BringToPlace();
 }
 
 Status AttachFinishedFile(const std::string& file, Database& database) {

@@ -85,6 +85,26 @@ TEST_F(StoreTest, RowsInMemoryUntilTheFileIsMade) {
   EXPECT_EQ(rows->Rows<SliceRow>().size(), 5000U);  // still there for who holds them
 }
 
+TEST_F(StoreTest, LiesInAFolderOfAnyName) {
+  for (const std::string name : {"a?b", "?", "what? 100%20 #1; 'x' \"y\" & z=1", "a:b", "\xff"}) {
+    const std::string folder = folder_ + "/" + name;
+    ASSERT_TRUE(base::MakeDirectories(folder).ok());
+    const std::string path = folder + "/trace.duckdb";
+    auto created = Store::Create(path);
+    ASSERT_TRUE(created.ok()) << created.status().message();
+    Fill(**created, 5000);
+    const Status published = (*created)->Publish();
+    ASSERT_TRUE(published.ok()) << name << ": " << published.message();
+    created->reset();
+    const auto opened = Store::OpenReadOnly(path);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    const auto count = (*opened)->Query("SELECT count(*) FROM slice");
+    ASSERT_TRUE(count.ok()) << count.status().message();
+    EXPECT_EQ(count->Int(0, 0), 5000);
+  }
+  EXPECT_EQ(base::ListDirectory(folder_)->size(), 5U);  // and nothing beside them
+}
+
 TEST_F(StoreTest, WritesPublishesAndReopens) {
   auto created = Store::Create(path_);
   ASSERT_TRUE(created.ok()) << created.status().message();
