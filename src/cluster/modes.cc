@@ -12,6 +12,7 @@ namespace sonde::cluster {
   M(kCannApiSum)                \
   M(kClusterTimeCompareSummary) \
   M(kClusterTimeSummary)        \
+  M(kCollectiveSkew)            \
   M(kCommunicationBottleneck)   \
   M(kCommunicationGroupMap)     \
   M(kCommunicationMatrixSum)    \
@@ -22,6 +23,8 @@ namespace sonde::cluster {
   M(kFreeAnalysis)              \
   M(kFreqAnalysis)              \
   M(kHcclSum)                   \
+  M(kIdleTime)                  \
+  M(kKernelTime)                \
   M(kModuleStatistic)           \
   M(kMstxSum)                   \
   M(kOperatorMfu)               \

@@ -56,6 +56,9 @@ def make_two_ranks(shared_data, tmp_path):
         ("operator_mfu", "and reaches 3.7 % of the peak"),
         ("p2p_pairing", "have both send and receive"),
         ("pp_chart", "from the first part of the pipeline to the last, rank"),
+        ("collective_skew", "the longest wait was in hcom_allReduce_ number 0"),
+        ("idle_time", "of that the host launched late in"),
+        ("kernel_time", "rank 4 hides least of its communication behind computing"),
         ("all", "of 8 ranks and 1 steps"),
     ],
 )
@@ -329,6 +332,87 @@ def test_a_sender_that_comes_late_is_named(shared_data, run_sonde, tmp_path):
     words = ("cluster", "-m", "p2p_pairing", "-d", ranks, "-o", tmp_path / "out")
     done = run_sonde(*words, "--rank_list", "0,1,5")
     assert "of 12 transfers between two ranks 6 have both send and receive, 6 only" in done.stdout
+
+
+def test_skew_of_collectives_is_that_of_their_operations(shared_data, run_sonde, tmp_path):
+    begins, ends = {}, {}  # of a collective, whose name is unique, by rank
+    for rank in range(8):
+        (path,) = (shared_data / SYNTH).glob(f"*/*/ascend_pytorch_profiler_{rank}.db")
+        database = sqlite3.connect(f"file:{path}?immutable=1", uri=True)
+        rows = database.execute(
+            "SELECT g.value, n.value, startNs, endNs FROM COMMUNICATION_OP "
+            "JOIN STRING_IDS g ON g.id = groupName JOIN STRING_IDS n ON n.id = opName "
+            "WHERE n.value NOT LIKE '%send%' AND n.value NOT LIKE '%receive%'"
+        )
+        for group, name, begin, end in rows:
+            begins.setdefault((group, name), {})[rank] = begin
+            ends.setdefault((group, name), {})[rank] = end
+        database.close()
+    expected = [
+        (
+            len(begin),
+            max(begin.values()) - min(begin.values()),
+            max(ends[key].values()) - min(ends[key].values()),
+            max(ends[key].values()) - max(begin.values()),
+        )
+        for key, begin in begins.items()
+        if len(begin) > 1
+    ]
+    words = ("cluster", "-m", "collective_skew", "-d", shared_data / SYNTH, "-o", tmp_path)
+    done = run_sonde(*words)
+    assert done.returncode == 0, done.stderr
+    tables = tables_of(tmp_path)
+    rows = tables["CollectiveSkew"]
+    assert sorted((row[3], row[7], row[8], row[9]) for row in rows) == sorted(expected)
+    assert sum(row[2] for row in tables["CollectiveSkewSum"]) == len(rows)
+
+
+def test_collectives_that_cannot_be_told_apart_are_left_out(shared_data, run_sonde, tmp_path):
+    ranks = shutil.copytree(shared_data / SYNTH, tmp_path / "ranks")
+    database = profiler_of(ranks, 3)
+    database.execute(
+        "DELETE FROM COMMUNICATION_OP WHERE opName IN "
+        "(SELECT id FROM STRING_IDS WHERE value = 'hcom_allReduce__210_0_1')"
+    )
+    database.commit()
+    database.close()
+    done = run_sonde("cluster", "-m", "collective_skew", "-d", ranks, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    left_out = [line for line in done.stderr.splitlines() if "is left out" in line]
+    assert len(left_out) == 1 and "hcom_allReduce_" in left_out[0], done.stderr
+
+
+def test_time_of_kernels_and_of_idle_streams_are_those_of_hta(shared_data, run_sonde, tmp_path):
+    """As HolisticTraceAnalysis gives them, all steps counted; it has the times in us."""
+    folder = shared_data / "kineto/timeline_analysis"
+    for mode in ("kernel_time", "idle_time"):
+        done = run_sonde("cluster", "-m", mode, "-d", folder, "-o", tmp_path)
+        assert done.returncode == 0, done.stderr
+    tables = tables_of(tmp_path)
+    assert {row[1]: row[2] // 1000 for row in tables["KernelTypeTime"]} == {
+        "COMMUNICATION": 336033,
+        "COMPUTATION": 151094,
+        "COMPUTATION overlapping COMMUNICATION": 59204,
+        "COMMUNICATION overlapping MEMORY": 950,
+        "MEMORY": 353,
+        "COMPUTATION overlapping COMMUNICATION overlapping MEMORY": 12,
+        "COMPUTATION overlapping MEMORY": 10,
+    }
+    ((_, _, _, _, percent),) = tables["CommunicationOverlap"]
+    assert percent == pytest.approx(14.95, abs=0.005)
+    # Host, kernel and other; the trace ties no call to work but by the operator around it, which
+    # begins a little earlier.
+    hta = {
+        7: (397917, 3765, 598335),
+        23: (1214793, 160, 34),
+        25: (560120, 35, 100413),
+        84: (794901, 6, 3142),
+        203: (558073, 0, 0),
+    }
+    assert {row[2] for row in tables["IdleTime"]} == set(hta)
+    for _, _, stream, _, idle, host, kernel, other in tables["IdleTime"]:
+        assert host + kernel + other == idle == sum(hta[stream]) * 1000
+        assert host == pytest.approx(hta[stream][0] * 1000, rel=0.01), stream
 
 
 def set_schedule(database, parts):

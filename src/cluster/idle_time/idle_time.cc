@@ -1,0 +1,165 @@
+// idle_time: why the streams of each device did nothing between two pieces of work.
+//
+//   work         kernels, communication kernels, copies and memsets of a stream, in the order of
+//   time idle         begin - latest end before, where that is above 0 host wait    the call that
+//   launched the work began after that end: the host was late kernel wait  else, idle below 30 ns:
+//   one kernel right after the other other wait   else: the launch was in time, or is not known;
+//   the stream waited for an event, for
+//                another stream or for resources
+// The categories, and the 30 us, are those of HolisticTraceAnalysis. The call is the runtime's
+// where an arrow leads from it to the work, else that of the vendor's interface or the operator.
+// With
+// --step_id work counts that begins in the step. Table IdleTime. Units: nanoseconds. Pure, any
+// thread.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/strings.h"
+#include "cluster/frame/facts.h"
+#include "cluster/frame/host_calls.h"
+#include "cluster/frame/say.h"
+
+namespace sonde::cluster {
+namespace {
+
+#define SONDE_COLUMNS_IDLE(C)                                                                     \
+  C(rank, Int, "rankId", "", "", KeyOf("rank"), "global rank")                                    \
+  C(device_id, Int, "deviceId", "", "", KeyOf("device"), "number of the device")                  \
+  C(stream_id, Int, "streamId", "", "", KeyOf("stream"), "its stream; of a CPU the thread")       \
+  C(busy_ns, Int, "BusyNs", "", "ns", kNeither, "time with work")                                 \
+  C(idle_ns, Int, "IdleNs", "", "ns", kLess, "time without, between the first work and the last") \
+  C(host_ns, Int, "HostWaitNs", "", "ns", kLess, "of it: the host launched late")                 \
+  C(kernel_ns, Int, "KernelWaitNs", "", "ns", kLess, "of it: below 30 us between kernels")        \
+  C(other_ns, Int, "OtherWaitNs", "", "ns", kLess, "of it: the rest")
+SONDE_CLUSTER_TABLE(IdleRow, kIdle, "idle_time", "IdleTime", "idle_time", SONDE_COLUMNS_IDLE,
+                    "idle time of streams by cause")
+
+constexpr int64_t kKernelDelayNs = 30'000;
+
+bool IsWork(const recipes::TraceData& data, const store::TaskKindRow& kind) {
+  return kind.core != store::kNone || IsCopy(data, kind) ||
+         data.Name(kind.name).starts_with("Memset");
+}
+
+// Begin of the call that launched a task; what is not known is long before.
+class LaunchTimes {
+ public:
+  explicit LaunchTimes(const recipes::TraceData& data) : calls_(data) {
+    for (const store::FlowRow& flow : data.flows) {
+      if (flow.slice_in >= 0 && flow.slice_out >= 0 && data.Name(flow.kind) == "host_to_device") {
+        arrows_.try_emplace(flow.slice_in, data.Slice(flow.slice_out).ts);
+      }
+    }
+  }
+  int64_t Of(const store::DeviceTaskRow& task) const {
+    const auto arrow = arrows_.find(task.slice_id);
+    if (arrow != arrows_.end()) return arrow->second;
+    int64_t found = INT64_MIN;
+    calls_.ForEach(task, [&](int64_t ts) { found = std::max(found, ts); });
+    return found;
+  }
+
+ private:
+  HostCalls calls_;
+  std::unordered_map<int32_t, int64_t> arrows_;
+};
+
+struct Stream {
+  IdleRow row;
+  int64_t end = 0;  // latest so far
+  bool has_work = false;
+};
+
+void Add(const store::DeviceTaskRow& task, const LaunchTimes& launches, Stream& stream) {
+  const int64_t end = task.ts + std::max<int64_t>(task.dur, 0);
+  const int64_t idle = stream.has_work ? task.ts - stream.end : 0;
+  stream.row.busy_ns += std::max<int64_t>(end - std::max(task.ts, stream.end), 0);
+  if (idle > 0) {
+    stream.row.idle_ns += idle;
+    const bool is_late = launches.Of(task) > stream.end;
+    int64_t& part = is_late                 ? stream.row.host_ns
+                    : idle < kKernelDelayNs ? stream.row.kernel_ns
+                                            : stream.row.other_ns;
+    part += idle;
+  }
+  stream.end = std::max(stream.end, end);
+  stream.has_work = true;
+}
+
+Status Map(const RankInput& rank, Part& part) {
+  const recipes::TraceData& data = rank.data();
+  const LaunchTimes launches(data);
+  std::map<int32_t, Stream> streams;  // by track
+  for (const store::DeviceTaskRow& task : data.tasks) {
+    const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(task.kind_id)];
+    if (!IsWork(data, kind) || !rank.window.Has(task.ts)) continue;
+    Stream& stream = streams[task.track_id];
+    if (!stream.has_work) {
+      stream.row.rank = rank.rank;
+      stream.row.device_id = rank.view.DeviceOfTask(task).device_id;
+      stream.row.stream_id = rank.view.StreamOf(task);
+      stream.end = task.ts;
+    }
+    Add(task, launches, stream);
+  }
+  for (const auto& [track, stream] : streams) part.Rows<IdleRow>().push_back(stream.row);
+  return {};
+}
+
+// The stream of a rank with most work says what the rank waited for.
+void SayIdle(const std::vector<IdleRow>& rows, Outcome& outcome) {
+  std::map<int64_t, const IdleRow*> main;
+  for (const IdleRow& row : rows) {
+    const IdleRow*& found = main[row.rank];
+    if (found == nullptr || row.busy_ns > found->busy_ns) found = &row;
+  }
+  const auto share = [](const IdleRow& row) {
+    const auto all = static_cast<double>(row.busy_ns + row.idle_ns);
+    return all > 0 ? static_cast<double>(row.idle_ns) / all : 0;
+  };
+  const auto worst = std::max_element(main.begin(), main.end(), [&](const auto& a, const auto& b) {
+    return share(*a.second) < share(*b.second);
+  });
+  const IdleRow& row = *worst->second;
+  const auto of_idle = [&](int64_t ns) {
+    return Percent(static_cast<double>(ns), static_cast<double>(row.idle_ns));
+  };
+  recipes::Finding& finding =
+      Say(outcome, "cluster.idle",
+          {std::to_string(row.rank), Percent(share(row), 1), std::to_string(row.stream_id),
+           of_idle(row.host_ns), of_idle(row.kernel_ns), of_idle(row.other_ns)},
+          kIdle);
+  finding.rank = row.rank;
+  finding.value = share(row);
+}
+
+Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+  std::vector<IdleRow> rows;
+  for (const RankPart& rank : ranks) {
+    const auto& own = rank.part.Rows<IdleRow>();
+    rows.insert(rows.end(), own.begin(), own.end());
+  }
+  outcome.tables = {TableOf(kIdle, rows)};
+  SayIdle(rows, outcome);
+  return {};
+}
+
+constexpr std::array kTables = {&kIdle};
+
+}  // namespace
+
+extern const Mode kIdleTimeMode;
+constexpr Mode kIdleTimeMode = {
+    .name = "idle_time",
+    .folder = "IdleTime",
+    .summary = "Idle time of the streams of each device by cause",
+    .tables = kTables,
+    .needs = recipes::Reads<store::DeviceTaskRow, store::FlowRow>() | HostCallNeeds(),
+    .wants = kWantsKernels,
+    .map = &Map,
+    .reduce = &Reduce};
+
+}  // namespace sonde::cluster
