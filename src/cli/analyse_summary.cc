@@ -125,8 +125,9 @@ std::string Top(std::string_view title, std::span<const NamedTime> items, int64_
   TextTable table;
   table.Add({"", "calls", "ms", whole_ns > 0 ? "share" : ""});
   for (const NamedTime& item : items.first(std::min(kTop, items.size()))) {
-    table.Add({item.name, std::to_string(item.count), Ms(item.total_ns),
-               Percent(item.total_ns, whole_ns)});
+    const std::string name = item.name.empty() ? "(type not recorded: level0)" : item.name;
+    table.Add(
+        {name, std::to_string(item.count), Ms(item.total_ns), Percent(item.total_ns, whole_ns)});
   }
   return Concat("\n", title, "\n", table.Render());
 }

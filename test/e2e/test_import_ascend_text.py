@@ -456,3 +456,11 @@ def test_the_form_that_was_taken_is_said(shared_data, tmp_path, run_sonde):
     done = run_sonde("query", span, "SELECT 1")
     assert done.returncode == 0
     assert "the database was taken, since" in done.stderr
+
+
+def test_a_level_without_types_says_so(shared_data, run_sonde, tmp_path):
+    """Kernels of level0 have no type: their line of the summary has a name all the same."""
+    folder = shared_data / "ascend_pt/text/level0/rank0_ascend_pt"
+    done = run_sonde("analyse", folder, "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "  (type not recorded: level0)  " in done.stdout

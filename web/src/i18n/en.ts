@@ -297,6 +297,7 @@ export const en = {
   "summary.count": "Steps",
   "summary.average": "Average step",
   "summary.top": "Operators that took most time",
+  "summary.notype": "(type not recorded: level0)",
   "summary.slower": "Computing above median",
   "summary.ofranks": "{0} and {1} more",
   "summary.longest": "the {0} longest of {1}",

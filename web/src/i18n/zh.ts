@@ -297,6 +297,7 @@ export const zh: Record<TextKey, string> = {
   "summary.count": "步数",
   "summary.average": "平均步长",
   "summary.top": "耗时最多的算子",
+  "summary.notype": "（未记录类型：level0）",
   "summary.slower": "计算时间比中位卡长",
   "summary.ofranks": "{0} 等另外 {1} 个",
   "summary.longest": "共 {1} 个中最长的 {0} 个",

@@ -40,14 +40,19 @@ export function Top() {
       <Bars
         testId="top-operators"
         whole={top[0]![1][0]}
-        onRow={({ label }) =>
+        onRow={({ title }) =>
           store.set({
             view: "operators",
-            detail: { ...store.get().detail, operators: "type", "f.kernels": filterOf("type", label) },
+            detail: {
+              ...store.get().detail,
+              operators: "type",
+              "f.kernels": title ? filterOf("type", title) : "",
+            },
           })
         }
         rows={top.map(([label, [total, count]]) => ({
-          label,
+          label: label || t("summary.notype"),
+          title: label,
           parts: [{ color: theme.bars[colorIndex(label, theme.bars.length)]!, value: total }],
           text: `${formatDuration(total)} · ${formatCount(count)} ×`,
         }))}
