@@ -26,6 +26,7 @@ namespace sonde::cluster {
   M(kIdleTime)                  \
   M(kKernelTime)                \
   M(kModuleStatistic)           \
+  M(kMstx2Commop)               \
   M(kMstxSum)                   \
   M(kOperatorMfu)               \
   M(kP2pPairing)                \
