@@ -418,3 +418,56 @@ def test_counters_without_a_task_are_counted(write, ask):
     folder = write(Run([stray], sample=PIPES))
     assert issues(ask, folder) == {"raw_counter_without_task": "1"}
     assert metrics(ask, folder, "K") == {}
+
+
+def curve(ask, folder, name):
+    """(nanoseconds since the start, value) of a counter."""
+    found = ask(folder, "SELECT ts, value FROM counter JOIN track USING (track_id) "
+                f"WHERE name = '{name}' ORDER BY ts")  # fmt: skip
+    return [(int(ts) - utc_ns(0), float(value)) for ts, value in found]
+
+
+def test_sampled_memory(write, ask):
+    """Microseconds since the start, and ticks of the host."""
+    hbm = b"".join(struct.pack("<QQII", us, 1_000_000 * us // 1000, event, memory)
+                   for us in (1000, 2000, 4000)
+                   for event in (0, 1) for memory in range(4))  # fmt: skip
+    memory = struct.pack("<IIQQQ", 500, 0, 0, 64, 128) + struct.pack("<IIQQQ", 500, 1, 0, 0, 256)
+    modules = struct.pack("<IIQQ", 3, 0, prof.host_ticks(50_000), 1 << 20)
+    extra = {("device_0", "hbm.data.0"): hbm, ("device_0", "npu_mem.app.0"): memory,
+             ("device_0", "npu_module_mem.data.0"): modules}  # fmt: skip
+    folder = write(Run([MATMUL], extra=extra))
+    assert issues(ask, folder) == {}
+    rate = 2_000_000 * 32 * 1000
+    assert curve(ask, folder, "HBM 2 read B/s") == [(2_000_000, rate), (4_000_000, rate)]
+    assert len(curve(ask, folder, "HBM 3 write B/s")) == 2
+    assert curve(ask, folder, "NPU MEM app DDR B") == [(500_000, 64)]
+    assert curve(ask, folder, "NPU MEM device HBM B") == [(500_000, 256)]
+    assert curve(ask, folder, "NPU Module HCCL B") == [(50_000, 1 << 20)]
+
+
+def test_sampled_links(write, ask):
+    """Nanoseconds of the device's own clock, which begins at 77."""
+    pcie = struct.pack("<QI21I", 77 + 3000, 0, *range(1, 22))
+    hccs = b"timestamp tx rx\n0:1000077 0 0\n0:2000077 1048576 2097152\n0:3000077 5 5\n"
+    port = b"timestamp bandwidth rxPacket/s ...\n1077 100000 1 2 3 4 5 6 7 8 9 10 11 12 4\n"
+    extra = {("device_0", "pcie.data.0"): pcie, ("device_0", "hccs.data.0"): hccs,
+             ("device_0", "roce.data.0"): port}  # fmt: skip
+    folder = write(Run([MATMUL], extra=extra, slice_bytes=1 << 20))
+    assert issues(ask, folder) == {}
+    assert curve(ask, folder, "PCIe Tx post B/s") == [(3000, 3e6)]
+    assert curve(ask, folder, "PCIe Tx nonpost latency min ns") == [(3000, 10)]
+    assert curve(ask, folder, "PCIe Rx cpl max B/s") == [(3000, 20e6)]
+    assert curve(ask, folder, "HCCS Tx B/s") == [(2_000_000, 1048576e3)]
+    assert curve(ask, folder, "HCCS Rx B/s") == [(2_000_000, 2097152e3)]
+    assert curve(ask, folder, "RoCE Port 4 rxByteRate") == [(1000, 2)]
+    assert curve(ask, folder, "RoCE Port 4 txDropped") == [(1000, 12)]
+
+
+def test_what_is_not_read_is_named(write, ask):
+    extra = {("device_0", "llc.data.0"): b"0" * 24, ("host", "unaging.additional.new_kind"): b"1"}
+    folder = write(Run([MATMUL], extra=extra))
+    ((code, advice),) = ask(folder, "SELECT code, advice FROM import_issue")
+    assert code == "files_not_read"
+    assert "device_0/data/llc.data" in advice
+    assert "host/data/unaging.additional.new_kind" in advice

@@ -150,6 +150,24 @@ std::optional<Clock> DeviceClockOf(const std::string& device_folder, int32_t dev
   return clock;
 }
 
+SampleClocks SampleClocksOf(const std::string& device_folder, int32_t device, const Clock& host,
+                            const Clock& device_clock) {
+  SampleClocks clocks;
+  const auto host_log =
+      base::ReadFile(SettingOf(device_folder, "host_start.log", device), kMostBytes);
+  const auto device_log =
+      base::ReadFile(SettingOf(device_folder, "dev_start.log", device), kMostBytes);
+  const auto info = base::JsonDocument::ReadFile(SettingOf(device_folder, "info.json", device));
+  if (device_log.ok()) clocks.device_start_ns = LogValue(*device_log, "clock_monotonic_raw");
+  if (info.ok()) clocks.is_version_2 = info->root().GetString("version", "").value_or("") == "2.0";
+  const auto ticks = host_log.ok() ? LogValue(*host_log, "cntvct") : std::nullopt;
+  if (!ticks || *ticks < 0 || !host.is_known) return clocks;
+  clocks.driver = device_clock;
+  clocks.driver->kilohertz = host.kilohertz;
+  clocks.driver->start_ticks = static_cast<uint64_t>(*ticks);
+  return clocks;
+}
+
 DeviceInfo DeviceInfoOf(const std::string& device_folder, int32_t device) {
   DeviceInfo result;
   const auto info = base::JsonDocument::ReadFile(SettingOf(device_folder, "info.json", device));

@@ -35,6 +35,15 @@ std::optional<int64_t> LogValue(std::string_view text, std::string_view key);
 std::optional<Clock> DeviceClockOf(const std::string& device_folder, int32_t device,
                                    const Clock& host);
 
+// Of what a device samples by time.
+struct SampleClocks {
+  std::optional<int64_t> device_start_ns;  // of its own monotonic clock, at the clock's start
+  std::optional<Clock> driver;             // of ticks that the driver takes on the host
+  bool is_version_2 = false;               // of the layouts
+};
+SampleClocks SampleClocksOf(const std::string& device_folder, int32_t device, const Clock& host,
+                            const Clock& device_clock);
+
 // What info.json of a device tells of it.
 struct DeviceInfo {
   int64_t chip = -1;

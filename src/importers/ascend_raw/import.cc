@@ -16,6 +16,7 @@
 #include "importers/ascend_raw/host_layer.h"
 #include "importers/ascend_raw/issues.h"
 #include "importers/ascend_raw/pmu_layer.h"
+#include "importers/ascend_raw/sampled.h"
 #include "importers/common/part_file.h"
 #include "importers/mindspore/files.h"
 
@@ -104,9 +105,12 @@ class RawImport {
     }
     raw::DeviceLayer layer(rows_, *clock, chip, part.device);
     raw::PmuLayer pmu(rows_, layer, part.folder);
+    raw::SampledValues sampled(rows_, layer, part.folder, host_clock, pid);
     for (const raw::Stream& stream : part.streams) {
       const bool expands = host.expands_streams();
-      if (!layer.Read(stream, expands) && !pmu.Read(stream, expands)) LeaveUnread(part, stream);
+      if (!layer.Read(stream, expands) && !pmu.Read(stream, expands) && !sampled.Read(stream)) {
+        LeaveUnread(part, stream);
+      }
     }
     const std::vector<raw::RanTask> ran = layer.Join(host);
     pmu.AddMetrics(ran, tables.Add(layer, ran), host);

@@ -1,0 +1,230 @@
+#include "importers/ascend_raw/sampled.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "base/strings.h"
+#include "importers/ascend_raw/ge_names.h"
+#include "importers/ascend_raw/issues.h"
+
+namespace sonde::importers::raw {
+namespace {
+
+using base::Concat;
+
+constexpr int64_t kNsPerUs = 1000;
+constexpr double kNsPerSecond = 1e9;
+
+// Words of a line that are divided by blanks.
+std::vector<std::string_view> Words(std::string_view line) {
+  std::vector<std::string_view> words = base::Split(line, ' ');
+  std::erase_if(words, [](std::string_view word) { return base::Trim(word).empty(); });
+  for (std::string_view& word : words) word = base::Trim(word);
+  return words;
+}
+
+// "seconds:nanoseconds", or one number.
+std::optional<int64_t> MomentOf(std::string_view text) {
+  return base::ParseInt64(base::ReplaceAll(text, ":", ""));
+}
+
+// Lines of numbers; a first one that is a header is none.
+template <class Take>
+void ForEachRow(const Stream& stream, size_t least, store::ImportIssues& issues, Take&& take) {
+  bool is_first = true;
+  const std::string text = ReadTexts(stream, issues);
+  for (const std::string_view line : base::Split(text, '\n')) {
+    const std::vector<std::string_view> words = Words(line);
+    if (words.empty()) continue;
+    const auto moment = MomentOf(words[0]);
+    if (moment && words.size() >= least) {
+      take(*moment, words);
+    } else if (!is_first) {
+      issues.Add(kBadRecord, stream.name);
+    }
+    is_first = false;
+  }
+}
+
+}  // namespace
+
+SampledValues::SampledValues(TraceRows& rows, const DeviceLayer& device,
+                             const std::string& device_folder, const Clock& host_clock, int64_t pid)
+    : rows_(rows),
+      device_(device),
+      clocks_(SampleClocksOf(device_folder, device.device(), host_clock, device.clock())),
+      pid_(pid) {}
+
+bool SampledValues::Read(const Stream& stream) {
+  if (stream.name == "hbm.data") {
+    ReadHbm(stream);
+  } else if (stream.name == "npu_mem.data" || stream.name == "npu_mem.app") {
+    ReadNpuMemory(stream);
+  } else if (stream.name == "npu_module_mem.data" && clocks_.driver) {
+    ReadModules(stream);
+  } else if (stream.name == "pcie.data" && clocks_.device_start_ns) {
+    ReadPcie(stream);
+  } else if (stream.name == "hccs.data" && clocks_.device_start_ns) {
+    ReadHccs(stream);
+  } else if (stream.name == "nic.data" && clocks_.device_start_ns) {
+    ReadPorts(stream, "NIC Port");
+  } else if (stream.name == "roce.data" && clocks_.device_start_ns) {
+    ReadPorts(stream, "RoCE Port");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void SampledValues::Add(std::string_view name, int64_t ts, double value) {
+  const int32_t track = rows_.Track({.kind = capture::TrackKind::kCounter,
+                                     .name = name,
+                                     .process_id = rows_.Process(pid_),
+                                     .device_id = device_.device()});
+  rows_.counters.push_back({.ts = ts, .track_id = track, .value = value});
+}
+
+int64_t SampledValues::SinceStart(uint64_t microseconds) const {
+  constexpr uint64_t kMost = uint64_t{1} << 50U;
+  int64_t ns = 0;
+  if (microseconds > kMost || __builtin_add_overflow(static_cast<int64_t>(microseconds) * kNsPerUs,
+                                                     device_.clock().start_ns, &ns)) {
+    return -1;
+  }
+  return device_.clock().FromMonotonic(ns);
+}
+
+int64_t SampledValues::OfDevice(std::optional<int64_t> monotonic) const {
+  int64_t since = 0;
+  int64_t ns = 0;
+  if (!monotonic || !clocks_.device_start_ns ||
+      __builtin_sub_overflow(*monotonic, *clocks_.device_start_ns, &since) ||
+      __builtin_add_overflow(since, device_.clock().start_ns, &ns)) {
+    return -1;
+  }
+  return device_.clock().FromMonotonic(ns);
+}
+
+// A count stands for 32 bytes since the sample before of the same memory and direction.
+void SampledValues::ReadHbm(const Stream& stream) {
+  constexpr double kBytes = 32;
+  struct Sample {
+    int64_t ts;
+    uint64_t count;
+  };
+  std::map<std::pair<uint32_t, bool>, std::vector<Sample>> samples;
+  const bool is_new = clocks_.is_version_2;
+  const RecordForm form{is_new ? size_t{32} : size_t{24}};
+  ReadRecords(stream, form, rows_.issues, [&](std::string_view r) {
+    const auto event = At<uint32_t>(r, is_new ? 8 : 16);
+    const auto memory = At<uint32_t>(r, is_new ? 12 : 20);
+    const auto time = At<uint64_t>(r, is_new ? 24 : 0);
+    const int64_t ts = !is_new            ? SinceStart(time)
+                       : time > INT64_MAX ? -1
+                                          : static_cast<int64_t>(time);
+    samples[{memory, event != 0}].push_back({ts, At<uint64_t>(r, is_new ? 16 : 8)});
+  });
+  for (auto& [key, list] : samples) {
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Sample& a, const Sample& b) { return a.ts < b.ts; });
+    const std::string name =
+        Concat("HBM ", std::to_string(key.first), key.second ? " write B/s" : " read B/s");
+    for (size_t i = 1; i < list.size(); ++i) {
+      const int64_t dt = list[i].ts - list[i - 1].ts;
+      if (dt <= 0) continue;
+      Add(name, list[i].ts,
+          static_cast<double>(list[i].count) * kBytes * kNsPerSecond / static_cast<double>(dt));
+    }
+  }
+}
+
+void SampledValues::ReadNpuMemory(const Stream& stream) {
+  constexpr RecordForm kForm{32};
+  ReadRecords(stream, kForm, rows_.issues, [&](std::string_view r) {
+    const int64_t ts = SinceStart(clocks_.is_version_2 ? At<uint64_t>(r, 8) : At<uint32_t>(r, 0));
+    const std::string_view owner = At<uint32_t>(r, 4) == 0 ? "app" : "device";
+    Add(Concat("NPU MEM ", owner, " DDR B"), ts, static_cast<double>(At<uint64_t>(r, 16)));
+    Add(Concat("NPU MEM ", owner, " HBM B"), ts, static_cast<double>(At<uint64_t>(r, 24)));
+  });
+}
+
+void SampledValues::ReadModules(const Stream& stream) {
+  constexpr RecordForm kForm{24};
+  ReadRecords(stream, kForm, rows_.issues, [&](std::string_view r) {
+    Add(Concat("NPU Module ", ModuleName(At<uint32_t>(r, 0)), " B"),
+        clocks_.driver->FromTicks(At<uint64_t>(r, 8)), static_cast<double>(At<uint64_t>(r, 16)));
+  });
+}
+
+// Of each kind of traffic min, max, average in bytes a microsecond, of a latency in nanoseconds.
+void SampledValues::ReadPcie(const Stream& stream) {
+  constexpr RecordForm kForm{96};
+  constexpr size_t kValues = 12;
+  constexpr size_t kLatency = 3;
+  constexpr std::array<std::string_view, 7> kKinds = {
+      "Tx post", "Tx nonpost", "Tx cpl", "Tx nonpost latency", "Rx post", "Rx nonpost", "Rx cpl"};
+  ReadRecords(stream, kForm, rows_.issues, [&](std::string_view r) {
+    const auto time = At<uint64_t>(r, 0);
+    const int64_t ts = time > INT64_MAX ? -1 : OfDevice(static_cast<int64_t>(time));
+    if (At<uint32_t>(r, kValues + 4) < At<uint32_t>(r, kValues)) {
+      rows_.issues.Add(kBadRecord, stream.name);
+      return;
+    }
+    for (size_t i = 0; i < kKinds.size(); ++i) {
+      const bool is_latency = i == kLatency;
+      const double unit = is_latency ? 1 : 1e6;
+      const std::string_view end = is_latency ? " ns" : " B/s";
+      const size_t at = kValues + i * 12;
+      const auto value = [&](size_t k) { return At<uint32_t>(r, at + k * 4) * unit; };
+      Add(Concat("PCIe ", kKinds.at(i), " min", end), ts, value(0));
+      Add(Concat("PCIe ", kKinds.at(i), " max", end), ts, value(1));
+      Add(Concat("PCIe ", kKinds.at(i), end), ts, value(2));
+    }
+  });
+}
+
+// Running counters of bytes: what came since the line before; where one went back there is none.
+void SampledValues::ReadHccs(const Stream& stream) {
+  std::optional<std::tuple<int64_t, int64_t, int64_t>> before;
+  ForEachRow(stream, 3, rows_.issues, [&](int64_t moment, const auto& words) {
+    const auto sent = base::ParseInt64(words[1]);
+    const auto received = base::ParseInt64(words[2]);
+    if (!sent || !received) return rows_.issues.Add(kBadRecord, stream.name);
+    if (before) {
+      const auto& [then, sent_then, received_then] = *before;
+      const int64_t dt = Change(moment, then);
+      const int64_t tx = Change(*sent, sent_then);
+      const int64_t rx = Change(*received, received_then);
+      if (dt > 0 && tx >= 0 && rx >= 0) {
+        const double rate = kNsPerSecond / static_cast<double>(dt);
+        Add("HCCS Tx B/s", OfDevice(moment), static_cast<double>(tx) * rate);
+        Add("HCCS Rx B/s", OfDevice(moment), static_cast<double>(rx) * rate);
+      }
+    }
+    before = {moment, *sent, *received};
+  });
+}
+
+void SampledValues::ReadPorts(const Stream& stream, std::string_view label) {
+  constexpr std::array<std::string_view, 13> kColumns = {
+      "bandwidth", "rxPacketRate", "rxByteRate",   "rxPackets",  "rxBytes",
+      "rxErrors",  "rxDropped",    "txPacketRate", "txByteRate", "txPackets",
+      "txBytes",   "txErrors",     "txDropped"};
+  constexpr size_t kPort = kColumns.size() + 1;
+  ForEachRow(stream, kPort, rows_.issues, [&](int64_t moment, const auto& words) {
+    const std::string port = words.size() > kPort ? std::string(words[kPort]) : "0";
+    for (size_t i = 0; i < kColumns.size(); ++i) {
+      const auto value = base::ParseDouble(words[i + 1]);
+      if (value) {
+        Add(Concat(label, " ", port, " ", kColumns.at(i)), OfDevice(moment), *value);
+      } else {
+        rows_.issues.Add(kBadRecord, stream.name);
+      }
+    }
+  });
+}
+
+}  // namespace sonde::importers::raw
