@@ -5,7 +5,7 @@ import copy
 import dataclasses
 
 import pytest
-from sonde._inject import _steps
+from sonde._inject import _dynamo, _steps
 from sonde._seams import APPLIED, FAILED
 from sonde.torch import _metadata
 
@@ -154,5 +154,5 @@ def test_a_torch_without_frame_evaluation():
         class _C:
             pass
 
-    assert _steps._frame_evaluation(Without)(None) is None
-    assert _steps._frame_evaluation(torch) is torch._C._dynamo.eval_frame.set_eval_frame
+    assert _dynamo.frame_evaluation(Without)(None) is None
+    assert _dynamo.frame_evaluation(torch) is torch._C._dynamo.eval_frame.set_eval_frame

@@ -22,10 +22,8 @@ import weakref
 from typing import Any, Callable, Optional
 
 from sonde import _report, _step_mark
-from sonde._inject import _rounds
+from sonde._inject import _dynamo, _rounds
 from sonde._seams import Around, Part, Seam, when_imported
-
-_DYNAMO = "torch._dynamo.eval_frame"
 
 _DOUBT = (
     "where steps are is a guess: {why}; sonde.torch.step() at the end of an iteration or "
@@ -90,7 +88,7 @@ class StepHooks:
         self._first_call: Optional[Any] = None  # the hook that waits for a module call
         self._root: Callable[[], Any] = lambda: None
         self._inside = threading.local()  # a step of the root on this thread
-        self._is_compiling = _compiling_test(torch)
+        self._is_compiling = _dynamo.compiling_test(torch)
         self._gradients = Seam(
             "gradients without an optimizer",
             "torch.autograd",
@@ -108,8 +106,8 @@ class StepHooks:
         _step_mark.listen(self._steps.guarded(self._marked))
         for seam in self._seams:
             seam.install()
-        compiler = Seam("optimizers that are compiled", _DYNAMO, (), is_extra=True)
-        when_imported(_DYNAMO, compiler.guarded(self._hide_from_dynamo))
+        compiler = Seam("optimizers that are compiled", _dynamo.EVAL_FRAME, (), is_extra=True)
+        when_imported(_dynamo.EVAL_FRAME, compiler.guarded(self._hide_from_dynamo))
         self._hook_first_module()
 
     def seams(self) -> tuple[Seam, ...]:
@@ -146,7 +144,7 @@ class StepHooks:
             # Of a torch that warns of hooks.
             Seam(
                 "calls of compiled modules",
-                _DYNAMO,
+                _dynamo.EVAL_FRAME,
                 (Part("OptimizedModule.__call__", replace=self._compiled_wrapper, optional=True),),
             ),
         )
@@ -189,7 +187,7 @@ class StepHooks:
 
     def _counted(self, inner: Any) -> Any:
         """A ``step`` after which the step is over."""
-        set_eval_frame = _frame_evaluation(self._torch)
+        set_eval_frame = _dynamo.frame_evaluation(self._torch)
 
         @functools.wraps(inner)
         def step(*args: Any, **kwargs: Any) -> Any:
@@ -488,17 +486,3 @@ class StepHooks:
         with self._lock:
             self._trains = self._trains or self._awaits_backward
             self._had_backward = True
-
-
-def _compiling_test(torch: Any) -> Callable[[], bool]:
-    """``torch.compiler.is_compiling``, which Dynamo takes for a constant."""
-    compiler = getattr(torch, "compiler", None)
-    return getattr(compiler, "is_compiling", None) or (lambda: False)
-
-
-def _frame_evaluation(torch: Any) -> Callable[[Any], Any]:
-    """Sets the compiler of this thread and returns the last one; nothing where torch has none."""
-    found = torch._C
-    for name in ("_dynamo", "eval_frame", "set_eval_frame"):
-        found = getattr(found, name, None)
-    return found if found is not None else lambda compiler: None
