@@ -2,8 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "base/files.h"
+#include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "cli/cluster_options.h"
 #include "cli/command.h"
@@ -18,7 +20,76 @@ compare::Form FormOf(const std::string& name) {
   return name == "db" ? compare::Form::kDb : compare::Form::kExcel;
 }
 
-Result<int> Compare(const CompareOptions& options, const compare::Request& request) {
+constexpr int kExitFailIf = 3;
+
+void WriteStages(const compare::Judgement& judgement, base::JsonWriter& json) {
+  json.Key("stages");
+  json.BeginArray();
+  for (const compare::Stage& stage : judgement.stages) {
+    json.BeginObject();
+    json.Key("stage");
+    json.String(stage.name);
+    for (const auto& [name, value] :
+         {std::pair("base_ms", stage.base.mean_ms),
+          std::pair("comparison_ms", stage.comparison.mean_ms), std::pair("diff_ms", stage.diff_ms),
+          std::pair("low_ms", stage.low_ms), std::pair("high_ms", stage.high_ms)}) {
+      json.Key(name);
+      json.Double(value);
+    }
+    json.Key("base_steps");
+    json.Int(stage.base.steps);
+    json.Key("comparison_steps");
+    json.Int(stage.comparison.steps);
+    json.Key("verdict");
+    json.String(compare::TextOf(stage.verdict));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void PrintJson(const compare::Report& report, const std::vector<std::string>& files,
+               const std::vector<std::string>& failed) {
+  base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);
+  json.BeginObject();
+  WriteStages(report.judgement, json);
+  json.Key("aligned_share");
+  json.Double(report.judgement.aligned_share);
+  json.Key("causes");
+  json.BeginArray();
+  for (const compare::Cause& cause : report.judgement.causes) {
+    json.BeginObject();
+    json.Key("cause");
+    json.String(cause.kind);
+    json.Key("subject");
+    json.String(cause.subject);
+    json.Key("base_ms");
+    json.Double(cause.base_ms);
+    json.Key("comparison_ms");
+    json.Double(cause.comparison_ms);
+    json.Key("diff_ms");
+    json.Double(cause.DiffMs());
+    json.EndObject();
+  }
+  json.EndArray();
+  for (const auto& [name, list] : {std::pair("notices", &report.notices),
+                                   std::pair("files", &files), std::pair("failed", &failed)}) {
+    json.Key(name);
+    json.BeginArray();
+    for (const std::string& text : *list) json.String(text);
+    json.EndArray();
+  }
+  json.EndObject();
+  std::fprintf(stdout, "%s\n", json.Take().c_str());
+}
+
+void PrintTable(const compare::Report& report, const std::vector<std::string>& files) {
+  std::string text = compare::SentencesOf(report.judgement) + report.table;
+  for (const std::string& file : files) text += file + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+Result<int> Compare(const CompareOptions& options, const compare::Request& request,
+                    const std::vector<compare::FailCondition>& conditions) {
   const std::string folder = ClusterPath(options.output);
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(folder).Annotate(
       "results cannot be written, name another folder with -o"));
@@ -26,10 +97,21 @@ Result<int> Compare(const CompareOptions& options, const compare::Request& reque
   for (const std::string& notice : report.notices) PrintNotice(notice);
   SONDE_ASSIGN_OR_RETURN(const auto files,
                          compare::Write(report, FormOf(options.export_type), folder));
-  std::string text = report.table;
-  for (const std::string& file : files) text += file + "\n";
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return kExitOk;
+  std::vector<std::string> failed;
+  Status untold;
+  for (const compare::FailCondition& condition : conditions) {
+    const auto line = compare::CheckFail(condition, report.judgement);
+    if (!line.ok()) untold = line.status();
+    if (line.ok() && !line->empty()) failed.push_back(*line);
+  }
+  if (options.format == "json") {
+    PrintJson(report, files, failed);
+  } else {
+    PrintTable(report, files);
+  }
+  SONDE_RETURN_IF_ERROR(untold);
+  for (const std::string& line : failed) PrintError(line);
+  return failed.empty() ? kExitOk : kExitFailIf;
 }
 
 CommandAction Declare(CLI::App& app) {
@@ -38,7 +120,13 @@ CommandAction Declare(CLI::App& app) {
   return [options](const Context& context) -> Result<int> {
     const auto request = RequestOf(*options);
     if (!request.ok()) return WrongUsage(context, request.status().message());
-    return Compare(*options, *request);
+    std::vector<compare::FailCondition> conditions;
+    for (const std::string& text : options->fail_if) {
+      const auto condition = compare::ParseFailCondition(text);
+      if (!condition.ok()) return WrongUsage(context, condition.status().message());
+      conditions.push_back(*condition);
+    }
+    return Compare(*options, *request, conditions);
   };
 }
 
@@ -50,7 +138,8 @@ Command CompareCommand() {
           .example =
               "sonde compare -d ./new -bp ./old -o ./result\n"
               "sonde compare -d ./npu/rank0_ascend_pt -bp ./gpu/trace.json "
-              "--enable_operator_compare",
+              "--enable_operator_compare\n"
+              "sonde compare -d ./new -bp ./old --fail-if 'step > 3%' --format json",
           .declare = &Declare};
 }
 

@@ -98,6 +98,12 @@ void AddCompareOptions(CLI::App& app, CompareOptions& options) {
   app.add_option("--export_type", options.export_type, "Form of the results")
       ->check(CLI::IsMember({"excel", "csv", "db"}))
       ->capture_default_str();
+  app.add_option("--format", options.format, "What is printed: for people, or for programs")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  app.add_option("--fail-if", options.fail_if,
+                 "Exit status 3 where this holds beyond noise, as 'step > 3%' or 'free > 1.5ms'; "
+                 "stages: step, computing, communication, free");
   AddSheetOptions(app, options.compare);
   app.add_option("--op_name_map", options.name_map, "Other names of operators, like {'a':'b'}");
   app.add_option("--base_step", options.base_step, "Step of -bp that counts (default: all)");

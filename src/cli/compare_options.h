@@ -1,7 +1,9 @@
 // Options of `sonde compare`, under the names of the tool that it stands in for.
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "compare/compare.h"
@@ -18,6 +20,8 @@ struct CompareOptions {
   std::string base_path;
   std::string output = ".";
   std::string export_type = "excel";
+  std::string format = "table";
+  std::vector<std::string> fail_if;
   std::string name_map = "{}";
   std::string base_step;
   std::string comparison_step;

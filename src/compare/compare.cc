@@ -81,11 +81,31 @@ class Comparer {
     if (all || options_.memory) AddMemory();
     if (all || options_.api) AddApi();
     if (all || options_.kernels) AddKernels();
+    report_.judgement = Judge(base_, comparison_);
+    SayDoubts();
+    report_.more = {StageSheet(report_.judgement), CauseSheet(report_.judgement)};
     return std::move(report_);
   }
 
  private:
   void Notice(std::string line) { report_.notices.push_back(std::move(line)); }
+
+  // What makes the comparison say less than it seems to.
+  void SayDoubts() {
+    if (base_.path == comparison_.path) Notice("both sides are the same trace");
+    for (const Side* side : {&base_, &comparison_}) {
+      if (!side->steps.empty()) continue;
+      Notice(Concat(side == &base_ ? "the base side" : "the comparison side",
+                    " has no steps: the whole trace counts as one"));
+    }
+    constexpr double kFewAligned = 0.5;
+    const double share = report_.judgement.aligned_share;
+    if (share < kFewAligned) {
+      Notice(Concat("only ", NumberText(Round(100 * share, 1)),
+                    " % of the time of kernels is of operators that both sides have: these may be "
+                    "runs of other models"));
+    }
+  }
 
   // What is missing is named with the side that lacks it.
   void Add(Sheet sheet, std::string_view wanted, bool base_has, bool comparison_has) {

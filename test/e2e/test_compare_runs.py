@@ -85,9 +85,19 @@ def test_only_the_sheets_that_are_asked_for(compare, tmp_path):
     assert set(sheets_of(only(tmp_path / "out", "*.xlsx"))) == {"ApiCompare"}
 
 
-def test_what_is_missing_is_named(compare, one_error_line):
+def test_what_is_missing_is_named(compare):
     done = compare(HOST, GPU, "--enable_communication_compare")
-    one_error_line(done, 1, "no sheet CommunicationCompare: both sides lack communication")
+    assert done.returncode == 1
+    assert "no sheet CommunicationCompare: both sides lack communication" in done.stderr
+
+
+def test_doubts_are_said(compare):
+    same = compare(DB, DB)
+    assert "both sides are the same trace" in same.stderr
+    assert "other models" not in same.stderr
+    other = compare(HOST, DB)
+    assert "may be runs of other models" in other.stderr
+    assert "the comparison side has no steps" in other.stderr
 
 
 def test_a_step_that_is_not_there(compare, one_error_line):

@@ -67,8 +67,23 @@ Status WriteTable(const Sheet& sheet, exporters::SqliteFile& file) {
 
 Status FillDatabase(const Report& report, const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(auto file, exporters::SqliteFile::Create(path));
-  for (const Sheet& sheet : report.sheets) SONDE_RETURN_IF_ERROR(WriteTable(sheet, file));
+  for (const auto* sheets : {&report.more, &report.sheets}) {
+    for (const Sheet& sheet : *sheets) SONDE_RETURN_IF_ERROR(WriteTable(sheet, file));
+  }
   return file.Close();
+}
+
+Status WriteCsv(const Sheet& sheet, const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(auto file, base::AtomicFile::Create(path));
+  base::CsvWriter csv(&file);
+  for (const Column& column : sheet.info->columns) csv.Text(FullName(column));
+  csv.EndRow();
+  for (const Row& row : sheet.rows) {
+    for (const Cell& cell : row.cells) csv.ForeignText(CellText(cell));
+    csv.EndRow();
+  }
+  SONDE_RETURN_IF_ERROR(csv.Finish());
+  return file.Commit();
 }
 
 }  // namespace
@@ -86,18 +101,11 @@ Status WriteDatabase(const Report& report, const std::string& path) {
 Status WriteCsvFiles(const Report& report, const std::string& path,
                      std::vector<std::string>& files) {
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(path, 0750));
-  for (const Sheet& sheet : report.sheets) {
-    files.push_back(base::JoinPath(path, Concat(sheet.info->name, ".csv")));
-    SONDE_ASSIGN_OR_RETURN(auto file, base::AtomicFile::Create(files.back()));
-    base::CsvWriter csv(&file);
-    for (const Column& column : sheet.info->columns) csv.Text(FullName(column));
-    csv.EndRow();
-    for (const Row& row : sheet.rows) {
-      for (const Cell& cell : row.cells) csv.ForeignText(CellText(cell));
-      csv.EndRow();
+  for (const auto* sheets : {&report.more, &report.sheets}) {
+    for (const Sheet& sheet : *sheets) {
+      files.push_back(base::JoinPath(path, Concat(sheet.info->name, ".csv")));
+      SONDE_RETURN_IF_ERROR(WriteCsv(sheet, files.back()));
     }
-    SONDE_RETURN_IF_ERROR(csv.Finish());
-    SONDE_RETURN_IF_ERROR(file.Commit());
   }
   return {};
 }

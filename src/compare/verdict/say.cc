@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/strings.h"
+#include "compare/verdict/verdict.h"
+#include "recipes/finding/finding.h"
+
+namespace sonde::compare {
+namespace {
+
+using base::Concat;
+
+constexpr Column kStageColumns[] = {{"Stage", "stage", Format::kPlain, 20},
+                                    {"Mean(ms)", "mean_ms", Format::kFloat, 15, Of::kBase},
+                                    {"Steps", "steps", Format::kPlain, 10, Of::kBase},
+                                    {"Mean(ms)", "mean_ms", Format::kFloat, 15, Of::kComparison},
+                                    {"Steps", "steps", Format::kPlain, 10, Of::kComparison},
+                                    {"Diff(ms)", "diff_ms", Format::kFloat, 15},
+                                    {"From(ms)", "low_ms", Format::kFloat, 15},
+                                    {"To(ms)", "high_ms", Format::kFloat, 15},
+                                    {"Verdict", "verdict", Format::kPlain, 20}};
+constexpr SheetInfo kStages = {"Verdict", "a stage of a step, its mean over the steps",
+                               kStageColumns};
+
+constexpr Column kCauseColumns[] = {{"Order Id", "order_id", Format::kPlain, 10},
+                                    {"Cause", "cause", Format::kPlain, 30},
+                                    {"Subject", "subject", Format::kPlain, 60},
+                                    {"Step(ms)", "step_ms", Format::kFloat, 15, Of::kBase},
+                                    {"Step(ms)", "step_ms", Format::kFloat, 15, Of::kComparison},
+                                    {"Diff(ms)", "diff_ms", Format::kFloat, 15}};
+constexpr SheetInfo kCauses = {"Causes", "a part of the difference of a step", kCauseColumns};
+
+std::string Fixed(double value, int digits) {
+  constexpr size_t kLongest = 64;
+  char text[kLongest];
+  std::snprintf(text, sizeof(text), "%.*f", digits, value);
+  return text;
+}
+
+std::string Signed(double value, int digits) {
+  return Concat(value < 0 ? "" : "+", Fixed(value, digits));
+}
+
+std::string Say(std::string_view key, const std::vector<std::string>& arguments) {
+  return recipes::FilledText(key, arguments, recipes::Language::kEnglish);
+}
+
+}  // namespace
+
+std::string SentencesOf(const Judgement& judgement) {
+  const Stage& step = judgement.stages.front();
+  const std::string key = step.verdict == Verdict::kChanged     ? "compare.changed"
+                          : step.verdict == Verdict::kUnchanged ? "compare.unchanged"
+                          : step.verdict == Verdict::kTooNoisy  ? "compare.too_noisy"
+                                                                : "compare.one_step";
+  std::string text =
+      Concat(Say(key, {Fixed(step.comparison.mean_ms, 3), Fixed(step.base.mean_ms, 3),
+                       Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
+                       std::to_string(step.base.steps)}),
+             "\n");
+  constexpr size_t kShown = 3;
+  std::vector<std::string> causes;
+  for (const Cause& cause : judgement.causes) {
+    if (causes.size() == kShown) break;
+    causes.push_back(Concat(cause.subject, cause.subject.empty() ? "" : ": ", cause.kind, " ",
+                            Signed(cause.DiffMs(), 3), " ms"));
+  }
+  if (step.verdict != Verdict::kUnchanged && !causes.empty()) {
+    text += Concat(Say("compare.causes", {base::Join(causes, "; ")}), "\n");
+  }
+  if (judgement.aligned_share > 0) {
+    text += Concat(Say("compare.aligned", {Fixed(100 * judgement.aligned_share, 1)}), "\n");
+  }
+  return text;
+}
+
+Sheet StageSheet(const Judgement& judgement) {
+  Sheet sheet{.info = &kStages, .rows = {}};
+  for (const Stage& stage : judgement.stages) {
+    Row& row = sheet.rows.emplace_back();
+    row.cells = {Cell(std::string(stage.name)), Cell(stage.base.mean_ms),
+                 Cell(stage.base.steps),        Cell(stage.comparison.mean_ms),
+                 Cell(stage.comparison.steps),  Cell(stage.diff_ms)};
+    const bool has_interval = stage.verdict != Verdict::kOneStep;
+    row.cells.push_back(has_interval ? Cell(stage.low_ms) : Cell());
+    row.cells.push_back(has_interval ? Cell(stage.high_ms) : Cell());
+    row.cells.emplace_back(std::string(TextOf(stage.verdict)));
+  }
+  return sheet;
+}
+
+Sheet CauseSheet(const Judgement& judgement) {
+  Sheet sheet{.info = &kCauses, .rows = {}};
+  for (const Cause& cause : judgement.causes) {
+    sheet.rows.push_back({{Cell(), Cell(cause.kind), Cell(cause.subject), Cell(cause.base_ms),
+                           Cell(cause.comparison_ms), Cell(cause.DiffMs())},
+                          Fill::kPlainFill});
+  }
+  NumberRows(sheet);
+  return sheet;
+}
+
+Result<FailCondition> ParseFailCondition(const std::string& text) {
+  FailCondition condition;
+  const Status wrong = base::InvalidArgumentError(
+      Concat("--fail-if is STAGE > LIMIT, as 'step > 3%' or 'computing > 1.5ms' (stages: step, "
+             "computing, communication, free), not '",
+             text, "'"));
+  const size_t sign = text.find('>');
+  if (sign == std::string::npos) return wrong;
+  condition.stage = std::string(base::Trim(std::string_view(text).substr(0, sign)));
+  std::string_view limit = base::Trim(std::string_view(text).substr(sign + 1));
+  condition.is_percent = limit.ends_with('%');
+  if (!condition.is_percent && !limit.ends_with("ms")) return wrong;
+  limit.remove_suffix(condition.is_percent ? 1 : 2);
+  const auto number = base::ParseDouble(base::Trim(limit));
+  const bool is_known = condition.stage == "step" || condition.stage == "computing" ||
+                        condition.stage == "communication" || condition.stage == "free";
+  if (!number || !std::isfinite(*number) || *number < 0 || !is_known) return wrong;
+  condition.limit = *number;
+  return condition;
+}
+
+Result<std::string> CheckFail(const FailCondition& condition, const Judgement& judgement) {
+  const auto stage = std::find_if(judgement.stages.begin(), judgement.stages.end(),
+                                  [&](const Stage& one) { return one.name == condition.stage; });
+  if (stage->verdict == Verdict::kOneStep) {
+    return base::FailedPreconditionError(
+        Concat("--fail-if needs two steps or more on each side to tell a change from noise: there ",
+               "are ", std::to_string(stage->comparison.steps), " and ",
+               std::to_string(stage->base.steps)));
+  }
+  const double limit_ms =
+      condition.is_percent ? condition.limit / 100 * stage->base.mean_ms : condition.limit;
+  if (stage->low_ms <= limit_ms) return std::string();
+  return Concat("the stage ", stage->name, " takes ", Signed(stage->diff_ms, 3), " ms a step (",
+                Signed(stage->DiffPercent(), 1), " %), at least ", Signed(stage->low_ms, 3),
+                " ms beyond noise: more than the limit of ", Fixed(limit_ms, 3), " ms");
+}
+
+}  // namespace sonde::compare

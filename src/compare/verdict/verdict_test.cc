@@ -1,0 +1,114 @@
+#include "compare/verdict/verdict.h"
+
+#include <gtest/gtest.h>
+
+namespace sonde::compare {
+namespace {
+
+TEST(VerdictTest, StagesOfSeveralSteps) {
+  EXPECT_EQ(JudgeStage("step", {10, 10.1, 9.9, 10}, {12, 12.1, 11.9, 12}).verdict,
+            Verdict::kChanged);
+  EXPECT_EQ(JudgeStage("step", {10, 10.01, 9.99, 10}, {10, 10.01, 9.99, 10}).verdict,
+            Verdict::kUnchanged);
+  EXPECT_EQ(JudgeStage("step", {10, 14, 7, 12}, {11, 15, 8, 13}).verdict, Verdict::kTooNoisy);
+  EXPECT_EQ(JudgeStage("step", {10}, {12, 12}).verdict, Verdict::kOneStep);
+}
+
+TEST(VerdictTest, ADifferenceSmallerThanTheLimitIsNone) {
+  EXPECT_EQ(JudgeStage("step", {10, 10.001, 9.999, 10}, {10.1, 10.101, 10.099, 10.1}).verdict,
+            Verdict::kUnchanged);
+}
+
+// By hand: means 10 and 12, variances 0.02/3, error 0.0577, Welch's freedom 6, t 3.707.
+TEST(VerdictTest, TheIntervalIsWelchs) {
+  const Stage stage = JudgeStage("step", {10, 10.1, 9.9, 10}, {12, 12.1, 11.9, 12});
+  EXPECT_NEAR(stage.diff_ms, 2, 1e-9);
+  EXPECT_NEAR(stage.high_ms - stage.low_ms, 2 * 3.707 * 0.057735, 1e-3);
+}
+
+TEST(VerdictTest, FailConditions) {
+  EXPECT_EQ(ParseFailCondition("step > 3%")->limit, 3);
+  EXPECT_FALSE(ParseFailCondition("free>1.5 ms")->is_percent);
+  for (const char* text :
+       {"", "step", "step < 3%", "steps > 3%", "step > x%", "step > 3", "> 3%"}) {
+    EXPECT_FALSE(ParseFailCondition(text).ok()) << text;
+  }
+  Judgement judgement;
+  judgement.stages = {JudgeStage("step", {10, 10.1, 9.9, 10}, {12, 12.1, 11.9, 12})};
+  EXPECT_NE(*CheckFail(*ParseFailCondition("step > 3%"), judgement), "");
+  EXPECT_NE(*CheckFail(*ParseFailCondition("step > 1.5ms"), judgement), "");
+  EXPECT_EQ(*CheckFail(*ParseFailCondition("step > 19%"), judgement), "");  // within the noise
+  judgement.stages = {JudgeStage("step", {10}, {12})};
+  EXPECT_FALSE(CheckFail(*ParseFailCondition("step > 3%"), judgement).ok());
+}
+
+// A side with one kernel of each (operator, kernel, shapes, nanoseconds) in a step.
+struct Planted {
+  const char* op;
+  const char* kernel;
+  const char* shapes;
+  int64_t dur_ns;
+  int64_t calls;
+};
+
+Side SideWith(const std::vector<Planted>& planted) {
+  Side side;
+  side.kind = SideKind::kNpuDb;
+  side.steps = {{.step_id = 1, .begin_ns = 0, .end_ns = 1'000'000'000}};
+  const auto name = [&side](const char* text) {
+    side.names.emplace_back(text);
+    return static_cast<int32_t>(side.names.size()) - 1;
+  };
+  for (const Planted& one : planted) {
+    for (int64_t i = 0; i < one.calls; ++i) {
+      Kernel kernel{.name = name(one.kernel), .type = name(one.op), .core = name("AI_CORE")};
+      kernel.shapes = name(one.shapes);
+      kernel.begin_ns = static_cast<int64_t>(side.kernels.size());
+      kernel.dur_ns = one.dur_ns;
+      side.kernels.push_back(kernel);
+    }
+  }
+  return side;
+}
+
+std::string FirstCause(const std::vector<Planted>& base, const std::vector<Planted>& comparison) {
+  const Judgement judgement = Judge(SideWith(base), SideWith(comparison));
+  for (const Cause& cause : judgement.causes) {
+    if (!cause.subject.empty()) return cause.kind + " | " + cause.subject;
+  }
+  return "";
+}
+
+TEST(VerdictTest, PlantedCausesAreFound) {
+  const std::vector<Planted> usual = {{"MatMul", "mm", "8;8", 1'000'000, 4},
+                                      {"Add", "add", "8", 200'000, 10}};
+  auto changed = usual;
+  EXPECT_EQ(FirstCause(usual, usual), "");
+  changed.push_back({"Cast", "cast", "8", 500'000, 1});
+  EXPECT_EQ(FirstCause(usual, changed), "appeared | Cast");
+  EXPECT_EQ(FirstCause(changed, usual), "vanished | Cast");
+  changed = usual;
+  changed[0].kernel = "mm_slow";
+  changed[0].dur_ns = 1'400'000;
+  EXPECT_EQ(FirstCause(usual, changed), "other kernels | MatMul");
+  changed = usual;
+  changed[0].shapes = "16;8";
+  changed[0].dur_ns = 1'900'000;
+  EXPECT_EQ(FirstCause(usual, changed), "other shapes | MatMul (mm)");
+  changed = usual;
+  changed[0].dur_ns = 1'100'000;
+  EXPECT_EQ(FirstCause(usual, changed), "other time at the same shapes | MatMul (mm)");
+  changed = usual;
+  changed[1].calls = 12;
+  EXPECT_EQ(FirstCause(usual, changed), "more or fewer calls | Add (add)");
+}
+
+TEST(VerdictTest, WhatBothSidesHaveIsAligned) {
+  const std::vector<Planted> base = {{"MatMul", "mm", "8", 900'000, 1}};
+  const std::vector<Planted> other = {{"MatMul", "mm", "8", 900'000, 1},
+                                      {"Cast", "c", "8", 200'000, 1}};
+  EXPECT_NEAR(Judge(SideWith(base), SideWith(other)).aligned_share, 0.9, 1e-9);
+}
+
+}  // namespace
+}  // namespace sonde::compare

@@ -1,0 +1,125 @@
+"""`sonde compare` over several steps: verdicts, causes, and what a CI does with them."""
+
+import json
+
+import pytest
+
+KERNELS = ["ampere_sgemm_128", "vectorized_elementwise_kernel", "reduce_kernel"]
+
+
+def write_trace(path, durations, jitter=(0, 3, 1, 2, 0, 1), gap=20):
+    """A trace of the PyTorch profiler: steps of one launch for each kernel, in microseconds."""
+    events = []
+    ts = 1000
+    for step, more in enumerate(jitter):
+        begin = ts
+        for number, (name, duration) in enumerate(durations.items()):
+            correlation = 100 * step + number + 1
+            ids = {"External id": correlation, "correlation": correlation}
+            spot = {"ph": "X", "ts": ts, "pid": 1, "tid": 1}
+            events += [
+                {**spot, "cat": "cpu_op", "name": f"aten::op{number}", "dur": 8, "args": ids},
+                {
+                    **{**spot, "ts": ts + 2, "dur": 4},
+                    "cat": "cuda_runtime",
+                    "name": "cudaLaunchKernel",
+                    "args": ids,
+                },
+                {
+                    **{**spot, "ts": ts + 10, "dur": duration + more, "pid": 0, "tid": 7},
+                    "cat": "kernel",
+                    "name": name,
+                    "args": {**ids, "stream": 7, "device": 0},
+                },
+                {"ph": "s", "cat": "ac2g", "id": correlation, "pid": 1, "tid": 1, "ts": ts + 2},
+                {
+                    **{"ph": "f", "bp": "e", "cat": "ac2g", "id": correlation},
+                    **{"pid": 0, "tid": 7, "ts": ts + 10},
+                },
+            ]
+            events[-1]["name"] = events[-2]["name"] = "ac2g"
+            ts += duration + more + gap
+        events.append(
+            {
+                **{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}"},
+                **{"pid": 1, "tid": 1, "ts": begin, "dur": ts - begin - 1},
+            }
+        )
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    return path
+
+
+@pytest.fixture(name="judged")
+def make_judged(run_sonde, tmp_path):
+    """judged(new, old, ...): the finished process that compares traces of such durations."""
+
+    def run(new, old, *words, **options):
+        paths = [
+            write_trace(
+                tmp_path / f"{name}.json", dict(zip(KERNELS, times, strict=True)), **options
+            )
+            for name, times in (("new", new), ("old", old))
+        ]
+        return run_sonde("compare", "-d", paths[0], "-bp", paths[1], "-o", tmp_path / "out", *words)
+
+    return run
+
+
+USUAL = (900, 200, 100)
+
+
+def test_a_slower_kernel_is_named_first(judged):
+    done = judged((1000, 200, 100), USUAL, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    verdicts = {stage["stage"]: stage["verdict"] for stage in said["stages"]}
+    assert verdicts["step"] == verdicts["computing"] == "changed"
+    first = said["causes"][0]
+    assert first["cause"] == "other time at the same shapes"
+    assert KERNELS[0] in first["subject"]
+    assert first["diff_ms"] == pytest.approx(0.1, rel=0.02)
+    assert said["aligned_share"] == pytest.approx(1)
+    assert said["files"] and not said["failed"]
+
+
+def test_nothing_changed(judged):
+    done = judged(USUAL, USUAL)
+    assert "unchanged" in done.stdout.splitlines()[0]
+    assert "largest parts" not in done.stdout
+
+
+def test_sentences_stand_at_the_top(judged):
+    lines = judged((1000, 200, 100), USUAL).stdout.splitlines()
+    assert lines[0].startswith("a step takes 1.36")
+    assert "+7.9 %" in lines[0] and "more than noise" in lines[0]
+    assert lines[1].startswith("largest parts of the difference of a step: ")
+    assert lines[2].startswith("100.0 % of the time of kernels")
+
+
+def test_fail_if(judged):
+    done = judged((1000, 200, 100), USUAL, "--fail-if", "step > 3%")
+    assert done.returncode == 3
+    (line,) = [line for line in done.stderr.splitlines() if "error" in line]
+    assert "the stage step takes +0.1" in line
+    assert judged((1000, 200, 100), USUAL, "--fail-if", "step > 9%").returncode == 0
+    assert judged(USUAL, USUAL, "--fail-if", "step > 0%").returncode == 0
+    assert judged((1000, 200, 100), USUAL, "--fail-if", "free > 1ms").returncode == 0
+
+
+def test_fail_if_is_silent_about_noise(judged):
+    noisy = judged((950, 200, 100), USUAL, "--fail-if", "step > 3%", jitter=(0, 900, 20, 500))
+    assert noisy.returncode == 0
+    assert "too much to tell" in noisy.stdout
+
+
+def test_one_step_allows_no_verdict(judged):
+    assert "takes two steps or more" in judged((1000, 200, 100), USUAL, jitter=(0,)).stdout
+    done = judged((1000, 200, 100), USUAL, "--fail-if", "step > 3%", jitter=(0,))
+    assert done.returncode == 1
+    assert "needs two steps or more" in done.stderr.splitlines()[-1]
+
+
+def test_a_condition_that_is_none(judged):
+    done = judged(USUAL, USUAL, "--fail-if", "speed > 3%")
+    assert done.returncode == 2
+    assert "--fail-if is STAGE > LIMIT" in done.stderr
