@@ -367,6 +367,24 @@ def test_skew_of_collectives_is_that_of_their_operations(shared_data, run_sonde,
     assert sum(row[2] for row in tables["CollectiveSkewSum"]) == len(rows)
 
 
+def test_collectives_have_a_type_where_the_level_recorded_none(shared_data, run_sonde, tmp_path):
+    for mode, table, place in [
+        ("collective_skew", "CollectiveSkewSum", 1), ("kernel_time", "KernelTime", 2)
+    ]:  # fmt: skip
+        folder = shared_data / "ascend_pt/db/level0"
+        done = run_sonde("cluster", "-m", mode, "-d", folder, "-o", tmp_path)
+        assert done.returncode == 0, done.stderr
+        names = {row[place] for row in tables_of(tmp_path)[table]}
+        assert "hcom_allReduce_" in names and "N/A" not in names
+
+
+def test_a_device_that_never_idles(shared_data, run_sonde, tmp_path):
+    folder = shared_data / "kineto/triton_example"  # one kernel
+    done = run_sonde("cluster", "-m", "idle_time", "-d", folder, "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "no stream with most of its rank's work is idle" in done.stdout
+
+
 def test_collectives_that_cannot_be_told_apart_are_left_out(shared_data, run_sonde, tmp_path):
     ranks = shutil.copytree(shared_data / SYNTH, tmp_path / "ranks")
     database = profiler_of(ranks, 3)

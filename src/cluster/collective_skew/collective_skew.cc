@@ -72,7 +72,7 @@ Status Map(const RankInput& rank, Part& part) {
     const bool is_p2p = op.is_p2p != 0 || IsSendOrReceive(base::ToLower(shown.name));
     if (is_p2p || op.dur < 0 || !rank.window.Has(op.ts)) continue;
     part.Rows<Operation>().push_back(
-        {shown.group_name, CommunicationTypeOf(rank.view, i), op.ts, op.ts + op.dur});
+        {shown.group_name, NamedCommunicationType(shown), op.ts, op.ts + op.dur});
   }
   return {};
 }

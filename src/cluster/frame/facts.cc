@@ -10,8 +10,11 @@ namespace sonde::cluster {
 using base::Concat;
 
 std::string CommunicationTypeOf(const recipes::DeviceView& view, size_t index) {
-  const recipes::CommunicationView& shown = view.communications[index];
   if (view.data->Name(view.data->communications[index].op_type) == "n/a") return "N/A";
+  return NamedCommunicationType(view.communications[index]);
+}
+
+std::string NamedCommunicationType(const recipes::CommunicationView& shown) {
   const size_t end = shown.name.find("__");
   if (end == std::string::npos || !shown.name.starts_with("hcom_")) return shown.type;
   return shown.name.substr(0, end + 1);

@@ -23,6 +23,9 @@ inline constexpr std::string_view kWantsApi =
 // vendor says so. `index`: of data().communications.
 std::string CommunicationTypeOf(const recipes::DeviceView& view, size_t index);
 
+// The same of the name, where the vendor says "N/A", too.
+std::string NamedCommunicationType(const recipes::CommunicationView& shown);
+
 // The last three digits of the hash of a communicator, as names of operations have them. Where
 // only the hash is known it stands for the name.
 std::string GroupDigits(std::string_view communicator);

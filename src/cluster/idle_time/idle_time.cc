@@ -124,6 +124,10 @@ void SayIdle(const std::vector<IdleRow>& rows, Outcome& outcome) {
     return share(*a.second) < share(*b.second);
   });
   const IdleRow& row = *worst->second;
+  if (row.idle_ns == 0) {
+    Say(outcome, "cluster.no_idle", {}, kIdle);
+    return;
+  }
   const auto of_idle = [&](int64_t ns) {
     return Percent(static_cast<double>(ns), static_cast<double>(row.idle_ns));
   };

@@ -81,7 +81,8 @@ Work WorkOf(const RankInput& rank) {
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
     if (!rank.window.Has(op.ts)) continue;
-    work.Add(kCommunication, CommunicationTypeOf(rank.view, i), op.ts, rank.view.EndNs(op));
+    work.Add(kCommunication, NamedCommunicationType(rank.view.communications[i]), op.ts,
+             rank.view.EndNs(op));
   }
   return work;
 }
