@@ -6,15 +6,19 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/files.h"
 #include "importers/ascend_raw/device_layer.h"
 #include "importers/ascend_raw/device_rows.h"
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/host_layer.h"
+#include "importers/ascend_raw/pmu_layer.h"
+#include "importers/ascend_raw/sampled.h"
 
 namespace {
 
@@ -43,7 +47,7 @@ class MemoryStream {
   int descriptor_;
 };
 
-constexpr std::array<std::string_view, 19> kFiles = {
+constexpr std::array<std::string_view, 29> kFiles = {
     "torch.op_range",
     "torch.op_mark",
     "torch.memory_usage",
@@ -63,7 +67,38 @@ constexpr std::array<std::string_view, 19> kFiles = {
     "unaging.additional.context_id_info",
     "unaging.additional.hccl_info",
     "stars_soc.data",
+    "ts_track.data",
+    "ffts_profile.data",
+    "lpmFreqConv.data",
+    "hbm.data",
+    "npu_mem.app",
+    "npu_module_mem.data",
+    "pcie.data",
+    "hccs.data",
+    "nic.data",
+    "roce.data",
 };
+
+// A folder of a device whose clocks and counters are known, made once.
+const std::string& DeviceFolder() {
+  static const std::string folder = [] {
+    std::string path = "/tmp/ascend_raw_fuzz_XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) std::abort();
+    const auto write = [&](std::string_view name, std::string_view text) {
+      if (!base::WriteFileAtomically(base::JoinPath(path, name), text).ok()) std::abort();
+    };
+    write("info.json.0",
+          R"({"platform_version":"5","DeviceInfo":[{"hwts_frequency":"50","aic_frequency":"1650",)"
+          R"("ai_core_num":24,"aiv_num":48}]})");
+    write("host_start.log.0", "clock_monotonic_raw: 5000\ncntvct: 100\n");
+    write("dev_start.log.0", "clock_monotonic_raw: 77\ncntvct: 900\n");
+    write("sample.json",
+          R"({"ai_core_metrics":"PipeUtilization","ai_core_profiling_events":"0x8,0xa,0x9,0xb",)"
+          R"("aiv_metrics":"Memory","aiv_profiling_events":"0x15,0x16"})");
+    return path;
+  }();
+  return folder;
+}
 
 }  // namespace
 
@@ -79,19 +114,24 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   raw::FrameworkLayer framework(rows);
   raw::HostLayer host(rows, clock, chip.is_v6());
   raw::DeviceLayer device(rows, clock, chip, 0);
+  raw::PmuLayer pmu(rows, device, DeviceFolder());
+  raw::SampledValues sampled(rows, device, DeviceFolder(), clock, 7);
   while (reader.ok() && reader.remaining() > 0) {
-    const size_t kind = reader.Read<uint8_t>() % (kFiles.size() + 1);
+    const std::string_view name = kFiles.at(reader.Read<uint8_t>() % kFiles.size());
     const auto length = reader.Read<uint16_t>();
     const std::string_view bytes = reader.ReadText(std::min<size_t>(length, reader.remaining()));
-    const std::string_view name = kind < kFiles.size() ? kFiles.at(kind) : "ts_track.data";
     if (framework.Read({name, bytes, rows.issues}, clock)) continue;
     const MemoryStream file(name, bytes);
-    if (!host.Read(file.stream)) device.Read(file.stream, host.expands_streams());
+    const bool expands = host.expands_streams();
+    if (host.Read(file.stream) || device.Read(file.stream, expands)) continue;
+    if (!pmu.Read(file.stream, expands)) sampled.Read(file.stream);
   }
   framework.Finish();
   host.Build(7);
   raw::DeviceTables tables(rows, host, framework, 7);
-  tables.Add(device, device.Join(host));
+  const std::vector<raw::RanTask> ran = device.Join(host);
+  pmu.AddMetrics(ran, tables.Add(device, ran), host);
+  pmu.AddFrequency(7);
   tables.Finish();
   rows.Arrange();
   return 0;
