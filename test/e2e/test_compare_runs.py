@@ -4,6 +4,7 @@ import csv
 import re
 import shutil
 import sqlite3
+import sys
 
 import pytest
 from workbook import sheets_of
@@ -78,6 +79,28 @@ def test_any_pairing(new, old, devices, compare, tmp_path):
     assert re.search(devices, done.stdout), done.stdout
     sheets = sheets_of(only(tmp_path / "out", "*.xlsx"))
     assert {"OverallMetrics", "ApiCompare", "KernelCompare"} <= set(sheets)
+
+
+PROGRAM = """
+import torch
+
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+for step in range(3):
+    model(torch.ones(4, 8)).sum().backward()
+"""
+
+
+def test_captures_are_compared_by_module(run_sonde, tmp_path):
+    (tmp_path / "train.py").write_text(PROGRAM)
+    assert run_sonde("run", "--quiet", "--", sys.executable, "train.py").returncode == 0
+    done = run_sonde("compare", "-d", "profile", "-bp", "profile", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    sheets = sheets_of(only(tmp_path / "out", "*.xlsx"))
+    rows = sheets["ModuleCompareStatistic"][3:]
+    names = {row[3] for row in rows if row[4] == "[ TOTAL ]"}
+    assert {"/Sequential", "/Sequential/0", "/Sequential/2"} <= names
+    linear = next(row for row in rows if row[3] == "/Sequential/0" and "linear" in row[4])
+    assert linear[7] == linear[11] >= 3
 
 
 def test_only_the_sheets_that_are_asked_for(compare, tmp_path):

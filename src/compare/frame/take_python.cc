@@ -22,7 +22,9 @@ bool Before(const PythonRange& a, const PythonRange& b) {
 void TakeRanges(const TraceData& data, Side& side) {
   for (const int32_t id : data.SlicesOfKinds({TrackKind::kModule, TrackKind::kPython})) {
     const store::SliceRow& slice = data.Slice(id);
-    const bool is_module = IsModule(data.Name(slice.name));
+    // Captures of Sonde name a module by its path.
+    const bool is_module =
+        data.HasTrackKind(slice, TrackKind::kModule) || IsModule(data.Name(slice.name));
     // The functions that a step was called from began before it.
     if (is_module && !side.window.Has(slice.ts)) continue;
     auto& list = is_module ? side.modules : side.functions;
