@@ -221,6 +221,15 @@ def test_numbers_of_tasks_begin_anew(write, ask):
     ]
 
 
+def test_what_else_the_scheduler_recorded_is_counted(write, ask):
+    folder = write(Run([MATMUL, ADD, COPY]))
+    step = struct.pack("<BBHIQ", 0, 10, 0, 0, 1).ljust(40, b"\0")
+    (folder / "device_0/data").mkdir(exist_ok=True)
+    (folder / "device_0/data/ts_track.data.0.slice_0").write_bytes(2 * step)
+    (folder / "device_0/data/ts_track.data.0.slice_0.done").write_bytes(b"")
+    assert issues(ask, folder) == {"raw_track_record": "2"}
+
+
 def test_newer_chips_number_tasks_throughout(write, ask):
     """Their log holds no stream: that of the host."""
     folder = write(Run([MATMUL, ADD, COPY], chip=15))

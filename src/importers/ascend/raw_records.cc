@@ -110,7 +110,9 @@ std::string SayRawRecords(const std::string& path) {
                                   : Concat("python3 -c \"from ", package,
                                            ".profiler import analyse; analyse('", absolute, "')\"");
   return Concat("'", path, "' was not analysed yet, and its raw records are not read: ",
-                base::Join(what, ", "), "; where CANN is installed, type: ", command);
+                base::Join(what, ", "),
+                raw.framework.empty() ? "" : "; SONDE_ASCEND_RAW=1 reads them",
+                "; where CANN is installed, type: ", command);
 }
 
 }  // namespace sonde::importers

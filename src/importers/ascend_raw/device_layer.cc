@@ -19,7 +19,8 @@ bool DeviceLayer::Read(const Stream& stream, bool expands_streams) {
   if (stream.name == "ts_track.data") {
     ReadRecords(stream, kTrackForm, rows_.issues, [&](std::string_view record) {
       const auto flip = ReadFlip(record);
-      if (flip) flips_.push_back(*flip);
+      if (!flip) return rows_.issues.Add(kTrackRecord, stream.name);
+      flips_.push_back(*flip);
     });
     return true;
   }

@@ -69,6 +69,10 @@ inline constexpr store::IssueKind kNoMaster{
 inline constexpr store::IssueKind kCounterWithoutTask{
     "raw_counter_without_task", store::Severity::kInfo,
     "hardware counters were recorded that belong to no task and were left out"};
+inline constexpr store::IssueKind kTrackRecord{
+    "raw_track_record", store::Severity::kInfo,
+    "records of the task scheduler other than flips (steps, models) are not read and were left "
+    "out"};
 inline constexpr store::IssueKind kOldChip{
     "raw_old_chip", store::Severity::kError,
     "the device has a scheduler whose records are not read (chips before STARS); what its host "
