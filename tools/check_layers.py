@@ -23,6 +23,9 @@ THIRD_PARTY = re.compile(
     HEAVY.pattern[:-1] + r"|fmt/|yaml-cpp/|sqlite3\.h|zstd\.h|zlib\.h|hwy/|torch/|ATen/|c10/)"
 )
 
+# What all adapters share knows none of them.
+SHARED_BY_ADAPTERS = Path("src/adapt/python")
+
 # Product code never imports what is made for its development.
 DEVELOPMENT_FOLDERS = ("bench", "examples", "test", "tools")
 
@@ -47,6 +50,9 @@ def check_include(path, name, line, heavy_users, problems):
     used = source_tree.folder_of(target) if target else None
     if used in FOLDER_ORDER and user in FOLDER_ORDER and not may_use(user, used):
         problems.append(f"{where}: {user} may not use {used} ({name})")
+    if path.is_relative_to(SHARED_BY_ADAPTERS) and used == "adapt":
+        if not target.is_relative_to(SHARED_BY_ADAPTERS):
+            problems.append(f"{where}: adapt/python may not use other adapters ({name})")
     if path.parts[0] == "include" and (used or THIRD_PARTY.match(name)):
         problems.append(
             f"{where}: a public header may include only the standard library and sonde/ ({name})"

@@ -58,6 +58,11 @@ def test_clean_tree_passes(tree, script):
     "path, text, complaint",
     [
         ("src/base/a.cc", '#include "cli/x.h"\n', "base may not use cli"),
+        (
+            "src/adapt/python/a.cc",
+            '#include "adapt/torch/x.h"\n',
+            "adapt/python may not use other adapters",
+        ),
         ("src/record/b.cc", "#include <fmt/core.h>\n", "record is loaded into user processes"),
         (
             "src/base/a.h",
@@ -91,7 +96,9 @@ def test_clean_tree_passes(tree, script):
     ],
 )
 def test_layers_are_kept(tree, path, text, complaint):
-    (tree / "src" / "cli" / "x.h").write_text("#pragma once\n")
+    for folder in ("cli", "adapt/torch"):
+        (tree / "src" / folder).mkdir(parents=True, exist_ok=True)
+        (tree / "src" / folder / "x.h").write_text("#pragma once\n")
     (tree / path).parent.mkdir(parents=True, exist_ok=True)
     (tree / path).write_text(text)
     done = lint(tree, "check_layers.py")

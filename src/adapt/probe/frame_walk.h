@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "adapt/probe/python_calls.h"
-#include "adapt/torch/python_frames.h"
+#include "adapt/python/python_frames.h"
 
 namespace sonde::adapt {
 

@@ -10,7 +10,7 @@
 #include "adapt/probe/api_functions.h"
 #include "adapt/probe/python_method.h"
 #include "adapt/probe/recorder.h"
-#include "adapt/torch/python_frames.h"
+#include "adapt/python/python_frames.h"
 #include "adapt/torch/self_test.h"
 
 namespace sonde::adapt {

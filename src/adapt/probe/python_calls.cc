@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "adapt/torch/symbol_lookup.h"
+#include "adapt/python/symbol_lookup.h"
 
 namespace sonde::adapt {
 namespace {

@@ -1,4 +1,4 @@
-// What the probe calls of CPython beyond adapt/torch/python_api.h, and the few objects of the
+// What the probe calls of CPython beyond adapt/python/python_api.h, and the few objects of the
 // interpreter that it compares with. Resolved in the running process.
 //
 // Threads: everything needs the GIL.
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "adapt/torch/python_api.h"
+#include "adapt/python/python_api.h"
 
 namespace sonde::adapt {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "adapt/probe/read_tensor.h"
-#include "adapt/torch/python_api.h"
+#include "adapt/python/python_api.h"
 
 namespace sonde::adapt {
 

@@ -9,18 +9,18 @@
 #include <string>
 #include <string_view>
 
+#include "adapt/python/garbage_collection.h"
+#include "adapt/python/python_api.h"
+#include "adapt/python/python_frames.h"
+#include "adapt/python/python_functions.h"
+#include "adapt/python/stacks.h"
 #include "adapt/torch/collectives.h"
-#include "adapt/torch/garbage_collection.h"
 #include "adapt/torch/layout.h"
 #include "adapt/torch/memory.h"
 #include "adapt/torch/modules.h"
 #include "adapt/torch/observer.h"
 #include "adapt/torch/options.h"
-#include "adapt/torch/python_api.h"
-#include "adapt/torch/python_frames.h"
-#include "adapt/torch/python_functions.h"
 #include "adapt/torch/self_test.h"
-#include "adapt/torch/stacks.h"
 #include "adapt/torch/torch_symbols.h"
 
 namespace sonde::adapt {

@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "adapt/python/python_api.h"
 #include "adapt/torch/inputs.h"
-#include "adapt/torch/python_api.h"
 #include "adapt/torch/self_test.h"
 
 namespace sonde::adapt {

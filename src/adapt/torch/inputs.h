@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "adapt/torch/id_cache.h"
+#include "adapt/python/id_cache.h"
 #include "adapt/torch/layout.h"
 #include "adapt/torch/torch_symbols.h"
 #include "sonde/sonde.h"

@@ -9,8 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
+#include "adapt/python/read_at.h"
 #include "adapt/torch/torch_symbols.h"
 
 namespace sonde::adapt {
@@ -60,13 +60,6 @@ struct Layout {
   uint32_t tensor_keys = 0;   // u64 dispatch key set
   uint64_t opaque_keys = 0;   // key bits of tensors whose sizes field says nothing
 };
-
-template <typename T>
-T ReadAt(const void* base, size_t offset) {
-  T value;
-  std::memcpy(static_cast<void*>(&value), static_cast<const char*>(base) + offset, sizeof(T));
-  return value;
-}
 
 inline constexpr size_t kInlineSizes = 5;
 

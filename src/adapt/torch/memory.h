@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "adapt/torch/python_api.h"
+#include "adapt/python/python_api.h"
 #include "adapt/torch/self_test.h"
 
 namespace sonde::adapt {

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "adapt/python/python_api.h"
 #include "adapt/torch/layout.h"
-#include "adapt/torch/python_api.h"
 
 namespace sonde::adapt {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "adapt/torch/python_api.h"
+#include "adapt/python/python_api.h"
 
 namespace sonde::adapt {
 

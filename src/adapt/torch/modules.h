@@ -15,7 +15,7 @@
 #ifndef SONDE_ADAPT_TORCH_MODULES_H_
 #define SONDE_ADAPT_TORCH_MODULES_H_
 
-#include "adapt/torch/python_api.h"
+#include "adapt/python/python_api.h"
 #include "adapt/torch/self_test.h"
 
 namespace sonde::adapt {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "adapt/torch/python_api.h"
+#include "adapt/python/python_api.h"
 
 namespace sonde::adapt {
 

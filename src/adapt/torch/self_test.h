@@ -9,29 +9,12 @@
 #ifndef SONDE_ADAPT_TORCH_SELF_TEST_H_
 #define SONDE_ADAPT_TORCH_SELF_TEST_H_
 
-#include <cstdint>
-
+#include "adapt/python/python_api.h"
+#include "adapt/python/self_test_report.h"
 #include "adapt/torch/layout.h"
-#include "adapt/torch/python_api.h"
 #include "adapt/torch/torch_symbols.h"
 
 namespace sonde::adapt {
-
-struct Check {
-  const char* name;  // "operator names"
-  bool passed;
-  char detail[160];  // what was found, or what is not recorded because of the failure
-};
-
-struct SelfTestReport {
-  static constexpr int kMaxChecks = 32;
-  char torch_version[32] = "";
-  int check_count = 0;
-  Check checks[kMaxChecks];
-
-  void Add(const char* name, bool passed, const char* detail);
-  bool AllPassed() const;
-};
 
 // Returns the layout in which every found offset is proven; notes each part in `report`. `given`:
 // tried instead of the known ones; nullptr: none. It must live as long as the layout is used.

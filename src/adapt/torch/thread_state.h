@@ -7,9 +7,9 @@
 
 #include <cstdint>
 
+#include "adapt/python/stacks.h"
 #include "adapt/torch/inputs.h"
 #include "adapt/torch/names.h"
-#include "adapt/torch/stacks.h"
 #include "adapt/torch/torch_symbols.h"
 
 namespace sonde::adapt {

@@ -1,4 +1,4 @@
-#include "adapt/torch/garbage_collection.h"
+#include "adapt/python/garbage_collection.h"
 
 #include <time.h>
 

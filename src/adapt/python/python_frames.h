@@ -6,14 +6,14 @@
 // the walk, frame by frame, with the public API on a stack with plain, recursive and generator
 // frames. Where there is no row the public API is used, under the GIL.
 // Cost at depth 30: 40 ns raw, 200 to 300 ns by the public API.
-#ifndef SONDE_ADAPT_TORCH_PYTHON_FRAMES_H_
-#define SONDE_ADAPT_TORCH_PYTHON_FRAMES_H_
+#ifndef SONDE_ADAPT_PYTHON_PYTHON_FRAMES_H_
+#define SONDE_ADAPT_PYTHON_PYTHON_FRAMES_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "adapt/torch/python_api.h"
-#include "adapt/torch/self_test.h"
+#include "adapt/python/python_api.h"
+#include "adapt/python/self_test_report.h"
 
 namespace sonde::adapt {
 
@@ -57,4 +57,4 @@ int LineOf(const PythonFrame& frame);
 
 }  // namespace sonde::adapt
 
-#endif  // SONDE_ADAPT_TORCH_PYTHON_FRAMES_H_
+#endif  // SONDE_ADAPT_PYTHON_PYTHON_FRAMES_H_

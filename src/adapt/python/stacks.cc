@@ -1,4 +1,4 @@
-#include "adapt/torch/stacks.h"
+#include "adapt/python/stacks.h"
 
 #include <cstring>
 #include <unordered_map>

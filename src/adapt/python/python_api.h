@@ -4,8 +4,8 @@
 // Objects are opaque; only the first two words of every object (reference count, type) and a few
 // fields of PyTypeObject that have not moved since Python 3.8 are read.
 // Threads: Find() once at attach; all calls except gil_* need the GIL.
-#ifndef SONDE_ADAPT_TORCH_PYTHON_API_H_
-#define SONDE_ADAPT_TORCH_PYTHON_API_H_
+#ifndef SONDE_ADAPT_PYTHON_PYTHON_API_H_
+#define SONDE_ADAPT_PYTHON_PYTHON_API_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -139,4 +139,4 @@ void TakeError(const PythonApi& api, char* text, size_t size);
 
 }  // namespace sonde::adapt
 
-#endif  // SONDE_ADAPT_TORCH_PYTHON_API_H_
+#endif  // SONDE_ADAPT_PYTHON_PYTHON_API_H_

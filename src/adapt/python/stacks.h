@@ -4,15 +4,15 @@
 // each code object is referenced for good (its address then names nothing else), and names, file
 // and line of each position are entered into the dictionary.
 // Threads: one cache per thread; the table of positions is shared and used under the GIL.
-#ifndef SONDE_ADAPT_TORCH_STACKS_H_
-#define SONDE_ADAPT_TORCH_STACKS_H_
+#ifndef SONDE_ADAPT_PYTHON_STACKS_H_
+#define SONDE_ADAPT_PYTHON_STACKS_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "adapt/torch/id_cache.h"
-#include "adapt/torch/python_api.h"
-#include "adapt/torch/python_frames.h"
+#include "adapt/python/id_cache.h"
+#include "adapt/python/python_api.h"
+#include "adapt/python/python_frames.h"
 
 namespace sonde::adapt {
 
@@ -30,4 +30,4 @@ class StackCache {
 
 }  // namespace sonde::adapt
 
-#endif  // SONDE_ADAPT_TORCH_STACKS_H_
+#endif  // SONDE_ADAPT_PYTHON_STACKS_H_

@@ -1,4 +1,4 @@
-#include "adapt/torch/python_functions.h"
+#include "adapt/python/python_functions.h"
 
 #include <dlfcn.h>
 

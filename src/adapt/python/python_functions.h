@@ -6,11 +6,11 @@
 // that is set during the session (torch.profiler with stacks) ends ours and is cleared by our stop.
 // Threads started later are followed through threading.setprofile. C functions are not recorded.
 // Threads: everything happens under the GIL.
-#ifndef SONDE_ADAPT_TORCH_PYTHON_FUNCTIONS_H_
-#define SONDE_ADAPT_TORCH_PYTHON_FUNCTIONS_H_
+#ifndef SONDE_ADAPT_PYTHON_PYTHON_FUNCTIONS_H_
+#define SONDE_ADAPT_PYTHON_PYTHON_FUNCTIONS_H_
 
-#include "adapt/torch/python_api.h"
-#include "adapt/torch/self_test.h"
+#include "adapt/python/python_api.h"
+#include "adapt/python/self_test_report.h"
 
 namespace sonde::adapt {
 
@@ -22,4 +22,4 @@ void PythonFunctionsStop();
 
 }  // namespace sonde::adapt
 
-#endif  // SONDE_ADAPT_TORCH_PYTHON_FUNCTIONS_H_
+#endif  // SONDE_ADAPT_PYTHON_PYTHON_FUNCTIONS_H_

@@ -2,11 +2,11 @@
 //
 // A collection that takes at least the threshold becomes one record of its thread, with the
 // generation and the number of objects collected. Threads: callbacks come under the GIL.
-#ifndef SONDE_ADAPT_TORCH_GARBAGE_COLLECTION_H_
-#define SONDE_ADAPT_TORCH_GARBAGE_COLLECTION_H_
+#ifndef SONDE_ADAPT_PYTHON_GARBAGE_COLLECTION_H_
+#define SONDE_ADAPT_PYTHON_GARBAGE_COLLECTION_H_
 
-#include "adapt/torch/python_api.h"
-#include "adapt/torch/self_test.h"
+#include "adapt/python/python_api.h"
+#include "adapt/python/self_test_report.h"
 
 namespace sonde::adapt {
 
@@ -18,4 +18,4 @@ void GarbageCollectionStop();
 
 }  // namespace sonde::adapt
 
-#endif  // SONDE_ADAPT_TORCH_GARBAGE_COLLECTION_H_
+#endif  // SONDE_ADAPT_PYTHON_GARBAGE_COLLECTION_H_

@@ -1,4 +1,4 @@
-#include "adapt/torch/python_api.h"
+#include "adapt/python/python_api.h"
 
 #include <dlfcn.h>
 
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "adapt/torch/layout.h"
-#include "adapt/torch/symbol_lookup.h"
+#include "adapt/python/read_at.h"
+#include "adapt/python/symbol_lookup.h"
 
 namespace sonde::adapt {
 namespace {

@@ -1,4 +1,4 @@
-#include "adapt/torch/python_frames.h"
+#include "adapt/python/python_frames.h"
 
 #include <dlfcn.h>
 
@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "adapt/torch/layout.h"
+#include "adapt/python/read_at.h"
 
 namespace sonde::adapt {
 namespace {

@@ -6,8 +6,8 @@
 // after this one is fetched ahead the next time. The 64 bits of the hash decide: two of 10 000
 // share one once in 10^11 programs. Where a line is full, the entry that came first gives way.
 // Threads: one cache per thread. No allocation.
-#ifndef SONDE_ADAPT_TORCH_ID_CACHE_H_
-#define SONDE_ADAPT_TORCH_ID_CACHE_H_
+#ifndef SONDE_ADAPT_PYTHON_ID_CACHE_H_
+#define SONDE_ADAPT_PYTHON_ID_CACHE_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -65,4 +65,4 @@ class IdCache {
 
 }  // namespace sonde::adapt
 
-#endif  // SONDE_ADAPT_TORCH_ID_CACHE_H_
+#endif  // SONDE_ADAPT_PYTHON_ID_CACHE_H_

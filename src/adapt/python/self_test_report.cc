@@ -1,6 +1,6 @@
-#include <cstdio>
+#include "adapt/python/self_test_report.h"
 
-#include "adapt/torch/self_test.h"
+#include <cstdio>
 
 namespace sonde::adapt {
 

@@ -1,0 +1,26 @@
+// What a self-test at attach found: each part by itself, with what is not recorded where one
+// failed. Plain data that goes to Python as it is. Threads: with the GIL held.
+#ifndef SONDE_ADAPT_PYTHON_SELF_TEST_REPORT_H_
+#define SONDE_ADAPT_PYTHON_SELF_TEST_REPORT_H_
+
+namespace sonde::adapt {
+
+struct Check {
+  const char* name;  // "operator names"
+  bool passed;
+  char detail[160];  // what was found, or what is not recorded because of the failure
+};
+
+struct SelfTestReport {
+  static constexpr int kMaxChecks = 32;
+  char torch_version[32] = "";
+  int check_count = 0;
+  Check checks[kMaxChecks];
+
+  void Add(const char* name, bool passed, const char* detail);
+  bool AllPassed() const;
+};
+
+}  // namespace sonde::adapt
+
+#endif  // SONDE_ADAPT_PYTHON_SELF_TEST_REPORT_H_
