@@ -197,3 +197,34 @@ def test_a_unit_that_hangs_is_ended(tmp_path, monkeypatch):
     command = ["sh", "-c", "echo '[ RUN      ] A.B'; sleep 1000 & wait"]
     done = units.run_unit(units.Unit("program", command, "C++", report="gtest"))
     assert done.failed[-1] == "program (ended after 1 s)"
+
+
+FAILS_ONCE = """
+import pathlib
+root = pathlib.Path(__file__).parents[2]
+def test_fails_once():
+    seen = (root / "runs").exists()
+    (root / "runs").open("a").write("x")
+    assert seen
+"""
+FAILS_ALWAYS = "def test_fails(): assert False\n"
+REPEATING_DRIVER = DRIVER.replace("print(", "print(total.unstable); print(total.failed); print(")
+
+
+def test_what_fails_beside_others_is_tried_once_more_alone(tree):
+    (tree / "test/some/test_once.py").write_text(FAILS_ONCE)
+    (tree / "test/some/test_reader.py").write_text(FAILS_ALWAYS)
+    subprocess.run(["git", "-C", tree, "add", "."], check=True)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tree / "build" / "cache")}
+    done = subprocess.run([sys.executable, "-c", REPEATING_DRIVER], cwd=tree, env=environment,
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    unstable, failed, counts = done.stdout.splitlines()[-3:]
+    assert "test_fails_once" in unstable and "test_fails_once" not in failed
+    assert "test_fails" in failed and "test_fails'" not in unstable
+    assert json.loads(counts) == [1, 1, 0, 0]
+    # It is not taken for known.
+    assert (tree / "runs").read_text() == "xx"
+    assert "known" not in subprocess.run(
+        [sys.executable, "-c", REPEATING_DRIVER], cwd=tree, env=environment, capture_output=True,
+        text=True, check=True,
+    ).stdout  # fmt: skip
