@@ -400,39 +400,6 @@ def test_collectives_that_cannot_be_told_apart_are_left_out(shared_data, run_son
     assert len(left_out) == 1 and "hcom_allReduce_" in left_out[0], done.stderr
 
 
-def test_time_of_kernels_and_of_idle_streams_are_those_of_hta(shared_data, run_sonde, tmp_path):
-    """As HolisticTraceAnalysis gives them, all steps counted; it has the times in us."""
-    folder = shared_data / "kineto/timeline_analysis"
-    for mode in ("kernel_time", "idle_time"):
-        done = run_sonde("cluster", "-m", mode, "-d", folder, "-o", tmp_path)
-        assert done.returncode == 0, done.stderr
-    tables = tables_of(tmp_path)
-    assert {row[1]: row[2] // 1000 for row in tables["KernelTypeTime"]} == {
-        "COMMUNICATION": 336033,
-        "COMPUTATION": 151094,
-        "COMPUTATION overlapping COMMUNICATION": 59204,
-        "COMMUNICATION overlapping MEMORY": 950,
-        "MEMORY": 353,
-        "COMPUTATION overlapping COMMUNICATION overlapping MEMORY": 12,
-        "COMPUTATION overlapping MEMORY": 10,
-    }
-    ((_, _, _, _, percent),) = tables["CommunicationOverlap"]
-    assert percent == pytest.approx(14.95, abs=0.005)
-    # Host, kernel and other; the trace ties no call to work but by the operator around it, which
-    # begins a little earlier.
-    hta = {
-        7: (397917, 3765, 598335),
-        23: (1214793, 160, 34),
-        25: (560120, 35, 100413),
-        84: (794901, 6, 3142),
-        203: (558073, 0, 0),
-    }
-    assert {row[2] for row in tables["IdleTime"]} == set(hta)
-    for _, _, stream, _, idle, host, kernel, other in tables["IdleTime"]:
-        assert host + kernel + other == idle == sum(hta[stream]) * 1000
-        assert host == pytest.approx(hta[stream][0] * 1000, rel=0.01), stream
-
-
 def test_marks_around_collectives_are_communication_operations(shared_data, run_sonde, tmp_path):
     source = shared_data / SYNTH / "node0_1000_20250109081616713_ascend_pt"
     ranks = tmp_path / "ranks"

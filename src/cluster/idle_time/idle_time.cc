@@ -1,15 +1,14 @@
 // idle_time: why the streams of each device did nothing between two pieces of work.
 //
-//   work         kernels, communication kernels, copies and memsets of a stream, in the order of
-//   time idle         begin - latest end before, where that is above 0 host wait    the call that
-//   launched the work began after that end: the host was late kernel wait  else, idle below 30 ns:
-//   one kernel right after the other other wait   else: the launch was in time, or is not known;
-//   the stream waited for an event, for
-//                another stream or for resources
+// Work is kernels, communication kernels, copies and memsets of a stream, in the order of time; it
+// is idle for begin - latest end before, where that is above 0. Of that is
+//   host wait    the call that launched the work began after that end: the host was late;
+//   kernel wait  else, below 30 us: one kernel right after the other;
+//   other wait   else: the launch was in time, or is not known; the stream waited for an event, for
+//                another stream or for resources.
 // The categories, and the 30 us, are those of HolisticTraceAnalysis. The call is the runtime's
 // where an arrow leads from it to the work, else that of the vendor's interface or the operator.
-// With
-// --step_id work counts that begins in the step. Table IdleTime. Units: nanoseconds. Pure, any
+// With --step_id work counts that begins in the step. Table IdleTime. Units: nanoseconds. Pure, any
 // thread.
 #include <algorithm>
 #include <array>
