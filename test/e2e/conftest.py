@@ -9,6 +9,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import prof_writer
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +80,30 @@ def make_query(run_sonde, span):
         return [tuple(row) for row in csv.reader(io.StringIO(done.stdout, newline=""))][1:]
 
     return query
+
+
+@pytest.fixture(name="write_prof")
+def make_writer(tmp_path):
+    """write_prof(run) returns a PROF_* folder of what is described (prof_writer)."""
+
+    def write(run):
+        return prof_writer.write(
+            run, tmp_path / "given" / "PROF_000001_20250109081616713_0004200ABCDEFGHA"
+        )
+
+    return write
+
+
+@pytest.fixture(name="ask")
+def make_asker(run_sonde):
+    """ask(folder, sql) returns rows of texts."""
+
+    def ask(folder, statement):
+        done = run_sonde("query", folder, statement, "--format", "csv")
+        assert done.returncode == 0, done.stderr
+        return list(csv.reader(io.StringIO(done.stdout)))[1:]
+
+    return ask
 
 
 @pytest.fixture(scope="session", name="shared_data")

@@ -57,6 +57,11 @@ class Counters:
     context: int | None = None  # of a sub-task of FFTS+
     kind: int = 0  # of sub-task: 0 cube, 1 vector, 6 and 7 mixed
     is_block: bool = False
+    # Of chips 15 and 16:
+    begin: int = 0
+    is_vector: bool = False
+    is_other: bool = False  # of the other kind of cores than the task's own
+    is_overflown: bool = False
 
 
 @dataclass
@@ -252,6 +257,9 @@ class Writer:
                 self.add(part, f"stars_soc.data.{task.device}", record.ljust(64, b"\0"))
 
     def counters(self, part, task, pmu):
+        if self.run.chip != 5:
+            self.counters_v6(part, task, pmu)
+            return
         function = 0b101001 if pmu.is_block else 0b101000
         is_part = pmu.context is not None
         record = struct.pack("<HHHHQHH", function, 0, task.stream, task.number, 0, pmu.kind,
@@ -264,6 +272,14 @@ class Writer:
         )
         slots = [*pmu.slots, *[0] * 8][:8]
         record += struct.pack("<QQ8QQQ", pmu.cycles, 0, *slots, 0, device_ticks(pmu.end))
+        self.add(part, f"ffts_profile.data.{task.device}", record)
+
+    def counters_v6(self, part, task, pmu):
+        slots = [*pmu.slots, *[0] * 10][:10]
+        flags = (not pmu.is_other) | (pmu.kind in (6, 7)) << 1 | pmu.is_overflown << 2
+        record = struct.pack("<HHIQBBHBBHHHI10QQQ", 0b101010, 0, task.number, pmu.cycles, 0, flags,
+                             0, pmu.is_vector, 0, 0, 0, 0, 0, *slots, device_ticks(pmu.begin),
+                             device_ticks(pmu.end))  # fmt: skip
         self.add(part, f"ffts_profile.data.{task.device}", record)
 
     def stars(self, part, task, function, at):
@@ -289,23 +305,39 @@ class Writer:
 def settings(run, folder):
     """info.json and what tells the clocks."""
     host = folder / "host"
+    cpu = {"Id": 0, "Name": "x", "Frequency": f"{HOST_MHZ}.000000", "Logical_CPU_Count": 4,
+           "Type": "x"}  # fmt: skip
     info = {"platform_version": str(run.chip), "devices": "", "pid": str(run.pid),
-            "CPU": [{"Id": 0, "Frequency": f"{HOST_MHZ}.000000"}], "hostname": "h"}  # fmt: skip
-    start = {"collectionTimeBegin": str(WALL_US), "clockMonotonicRaw": str(MONO_NS)}
+            "pid_name": "python3", "drvVersion": 467732, "version": "1.0", "CPU": [cpu],
+            "hostname": "h", "hostUid": "0", "memoryTotal": 1 << 20, "netCard": [],
+            "netCardNums": 0, "cpuNums": 4, "sysClockFreq": 100, "rank_id": -1}  # fmt: skip
+    start = {"collectionDateBegin": "2023-11-14 22:13:20.000000",
+             "collectionTimeBegin": str(WALL_US), "clockMonotonicRaw": str(MONO_NS),
+             "collectionDateEnd": "", "collectionTimeEnd": ""}  # fmt: skip
+    end = {"collectionDateEnd": "2023-11-14 22:13:21.000000",
+           "collectionTimeEnd": str(WALL_US + 1_000_000),
+           "clockMonotonicRaw": str(MONO_NS + 1_000_000_000)}  # fmt: skip
+    sample = {"llc_profiling": "", "hbm_profiling_events": "read,write"} | run.sample
     log = f"[Host]\nclock_monotonic_raw: {MONO_NS}\ncntvct: {HOST_TICKS}\ncntvct_diff: 0\n"
     (host / "info.json").write_text(json.dumps(info))
+    (host / "sample.json").write_text(json.dumps(sample | {"devices": "64"}))
     (host / "start_info").write_text(json.dumps(start))
+    (host / "end_info").write_text(json.dumps(end))
     (host / "host_start.log").write_text(log)
     for device in folder.glob("device_*"):
         number = device.name.removeprefix("device_")
-        chip = {"hwts_frequency": f"{DEVICE_MHZ}.000000", "aic_frequency": "1650",
-                "aiv_frequency": "1650", "ai_core_num": 24, "aiv_num": 48}  # fmt: skip
-        (device / f"info.json.{number}").write_text(json.dumps(info | {"DeviceInfo": [chip]}))
-        (device / "sample.json").write_text(json.dumps(run.sample))
+        chip = {"id": int(number), "hwts_frequency": f"{DEVICE_MHZ}.000000",
+                "aic_frequency": "1650", "aiv_frequency": "1650", "ai_core_num": 24,
+                "aiv_num": 48, "ctrl_cpu": "0", "ai_cpu": "1,2", "ctrl_cpu_core_num": 1,
+                "ai_cpu_core_num": 2}  # fmt: skip
+        own = info | {"devices": number, "DeviceInfo": [chip]}
+        (device / f"info.json.{number}").write_text(json.dumps(own))
+        (device / "sample.json").write_text(json.dumps(sample | {"devices": number}))
         (device / f"start_info.{number}").write_text(json.dumps(start))
+        (device / f"end_info.{number}").write_text(json.dumps(end))
         (device / f"host_start.log.{number}").write_text(log)
         (device / f"dev_start.log.{number}").write_text(
-            f"clock_monotonic_raw: 77\ncntvct: {DEVICE_TICKS}\n"
+            f"[Device]\nclock_monotonic_raw: 77\ncntvct: {DEVICE_TICKS}\n"
         )
 
 

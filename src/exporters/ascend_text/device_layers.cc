@@ -69,6 +69,7 @@ void AppendDeviceNames(const DeviceView& view, const CommunicationRows& rows,
 // Constant parts of the events of a task: by kind and by stream.
 struct TaskFragments {
   std::vector<std::string> begin;     // ,{"name":"aten::add"
+  std::vector<std::string> by_type;   // the same, for what has its name elsewhere
   std::vector<std::string> type;      // ,"args":{"Task Type":"CPU","Physic Stream Id":
   std::vector<std::string> end;       // ,"connection_id":    after the number of the task
   std::vector<std::string> hardware;  // ,"pid":1,"tid":2,"ts":"    by track
@@ -79,6 +80,7 @@ struct TaskFragments {
     const FrameworkRows rows(data);
     for (const store::TaskKindRow& kind : data.kinds) {
       begin.push_back(base::Concat(R"(,{"name":)", base::JsonQuote(data.Name(kind.name))));
+      by_type.push_back(base::Concat(R"(,{"name":)", base::JsonQuote(TaskType(data, kind))));
       const std::string task_type = base::Concat(
           R"("Task Type":)", base::JsonQuote(TaskType(data, kind)), R"(,"Physic Stream Id":)");
       // A CPU has no graphs, batches and subtasks.
@@ -89,7 +91,9 @@ struct TaskFragments {
         const int64_t model = kind.model_id < 0 ? kNone32 : kind.model_id;
         type.push_back(
             base::Concat(R"(,"args":{"Model Id":)", std::to_string(model), ",", task_type));
-        end.emplace_back(R"(,"Batch Id":0,"Subtask Id":4294967295,"connection_id":)");
+        const int64_t part = kind.context_id < 0 ? kNone32 : kind.context_id;
+        end.push_back(base::Concat(R"(,"Batch Id":0,"Subtask Id":)", std::to_string(part),
+                                   R"(,"connection_id":)"));
       }
     }
     for (size_t i = 0; i < data.tracks.size(); ++i) {
@@ -125,18 +129,20 @@ void AppendTaskFlow(char phase, int64_t id, std::string_view row, int64_t ts_ns,
   out.Append(R"(","cat":"async_npu"})");
 }
 
-// Durations of the tasks as viewers need them, parallel to data.tasks. Tasks of a stream do not
-// overlap, so that only the next one matters.
+// Durations of the tasks as viewers need them, parallel to data.tasks. Only what is over before the
+// next one of its stream begins is fitted: parts of a task run within it, and beside each other.
 std::vector<int64_t> FitTasks(const TraceData& data) {
   std::vector<int64_t> durs_ns(data.tasks.size());
-  std::vector<int64_t> next_ns(data.tracks.size(), INT64_MAX);  // by stream, in the viewer's time
+  std::vector<int64_t> next_ns(data.tracks.size(), INT64_MAX);  // by stream
   for (size_t i = data.tasks.size(); i-- > 0;) {
     const store::DeviceTaskRow& task = data.tasks[i];
     int64_t& next = next_ns[static_cast<size_t>(task.track_id)];
-    const int64_t start_ns = ViewerNs(task.ts);
-    const int64_t dur_ns = std::max<int64_t>(task.dur < 0 ? data.last_ns - task.ts : task.dur, 1);
-    durs_ns[i] = std::min(dur_ns, next - start_ns);
-    next = start_ns;
+    const int64_t dur_ns = task.dur < 0 ? data.last_ns - task.ts : task.dur;
+    durs_ns[i] = std::max<int64_t>(dur_ns, 1);
+    if (next != INT64_MAX && dur_ns <= next - task.ts) {
+      durs_ns[i] = std::min(durs_ns[i], ViewerNs(next) - ViewerNs(task.ts));
+    }
+    next = task.ts;
   }
   return durs_ns;
 }
@@ -148,7 +154,10 @@ void AppendTasks(const DeviceView& view, const TaskFragments& fragments,
     const store::DeviceTaskRow& task = data.tasks[i];
     const auto kind = static_cast<size_t>(task.kind_id);
     const auto track = static_cast<size_t>(task.track_id);
-    out.Append(fragments.begin[kind]);
+    const bool is_on_plane =
+        task.slice_id >= 0 &&
+        data.HasTrackKind(data.Slice(task.slice_id), recipes::TrackKind::kCommunicationPlane);
+    out.Append(is_on_plane ? fragments.by_type[kind] : fragments.begin[kind]);
     out.Append(fragments.hardware[track]);
     out.Microseconds(task.ts);
     out.Append(R"(","dur":)");
@@ -156,7 +165,7 @@ void AppendTasks(const DeviceView& view, const TaskFragments& fragments,
     out.Append(fragments.type[kind]);
     out.Int(data.tracks[track].stream_id);
     out.Append(R"(,"Task Id":)");
-    out.Int(task.task_id);
+    out.Int(task.queue_number >= 0 ? task.queue_number : task.task_id);
     out.Append(fragments.end[kind]);
     out.Int(view.ConnectionOf(task));
     out.Append(R"(},"ph":"X"})");

@@ -93,7 +93,8 @@ std::vector<DrawnCall> DrawnCalls(const TraceData& data) {
   return drawn;
 }
 
-void AppendCall(const TraceData& data, const DrawnCall& drawn, LineBuffer& out) {
+void AppendCall(const TraceData& data, const CallArguments& arguments, const DrawnCall& drawn,
+                LineBuffer& out) {
   const store::ApiCallRow& call = *drawn.call;
   const store::SliceRow& slice = data.Slice(call.slice_id);
   const Row row = RowOf(data, data.TrackOf(slice));
@@ -106,11 +107,15 @@ void AppendCall(const TraceData& data, const DrawnCall& drawn, LineBuffer& out) 
   out.MicrosecondsShort(drawn.dur_ns);
   out.Append(R"(,"args":{"Thread Id":)");
   out.Int(row.tid);
-  out.Append(R"(,"Mode":"launch","level":)");
+  out.Append(R"(,"Mode":)");
+  out.Append(base::JsonQuote(arguments.Text(slice, CallArguments::kMode, "launch")));
+  out.Append(R"(,"level":)");
   out.Append(base::JsonQuote(level));
   out.Append(R"(,"id":)");
-  out.Append(base::JsonQuote(std::string_view(name).substr(name.find('@') + 1)));
-  out.Append(R"(,"item_id":"0")");
+  const std::string_view own = std::string_view(name).substr(name.find('@') + 1);
+  out.Append(base::JsonQuote(arguments.Text(slice, CallArguments::kId, own)));
+  out.Append(R"(,"item_id":)");
+  out.Append(base::JsonQuote(arguments.Text(slice, CallArguments::kItem, "0")));
   if (call.connection_id >= 0) {
     out.Append(R"(,"connection_id":)");
     out.Int(call.connection_id);
@@ -175,8 +180,10 @@ void AddRecordedCalls(const ExportContext& context, const ImportedSlices& import
   const auto calls = std::make_shared<const std::vector<DrawnCall>>(DrawnCalls(data));
   pieces.Add([&data](LineBuffer& out) { AppendNames(data, out); });
   pieces.AddRanges(calls->size(), kCallsPerPiece,
-                   [&data, calls](size_t begin, size_t end, LineBuffer& out) {
-                     for (size_t i = begin; i < end; ++i) AppendCall(data, (*calls)[i], out);
+                   [&data, &imported, calls](size_t begin, size_t end, LineBuffer& out) {
+                     for (size_t i = begin; i < end; ++i) {
+                       AppendCall(data, imported.calls, (*calls)[i], out);
+                     }
                    });
   pieces.Add([&view, groups](LineBuffer& out) { AppendFlows(view, *groups, out); });
 }

@@ -72,8 +72,11 @@ void AppendFlowEnd(const FlowEnd& end, int64_t id, LineBuffer& out) {
 Result<ImportedSlices> ImportedSlices::Load(const ExportContext& context) {
   const recipes::TraceData& data = context.data();
   ImportedSlices imported;
+  SONDE_ASSIGN_OR_RETURN(imported.calls, CallArguments::Load(context.store, data));
   imported.rest = RestSlices(context.view);
-  if (imported.rest.empty()) return imported;
+  // What lies on planes is told as tasks, too, and so is no rest.
+  const bool has_planes = !data.SlicesOfKinds({recipes::TrackKind::kCommunicationPlane}).empty();
+  if (imported.rest.empty() && !has_planes) return imported;
   SONDE_ASSIGN_OR_RETURN(
       imported.arguments,
       SliceArguments::Load(context.store, {"communication_plane", "thread", "device_layer",

@@ -5,7 +5,8 @@
 // user, from level 1 the host calls with HostToDevice flows, Ascend Hardware (streams with device
 // tasks), Communication (groups), Overlap Analysis; async_npu flows from operators to device work.
 // Times are exact: `ts` is a text of microseconds with three decimals, `dur` a number. Within a row
-// (pid, tid) events nest or are disjoint; each flow has exactly one start and one end.
+// (pid, tid) events nest or are disjoint, but for parts of one device task that ran beside each
+// other; each flow has exactly one start and one end.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "exporters/exporter.h"
+#include "exporters/format/call_arguments.h"
 #include "exporters/format/plane_slices.h"
 #include "exporters/format/slice_arguments.h"
 #include "exporters/format/trace_pieces.h"
@@ -24,6 +26,7 @@ namespace sonde::exporters {
 // What imported traces have beside the tables of captures.
 struct ImportedSlices {
   SliceArguments arguments;
+  CallArguments calls;
   std::vector<PlaneSlice> planes;
   std::vector<int32_t> rest;                           // rest_slices.h, without those of planes
   std::unordered_map<int32_t, int64_t> queue_numbers;  // of entries of a host queue, by slice

@@ -57,8 +57,10 @@ std::vector<RanTask> DeviceLayer::Join(HostLayer& host) {
     }
     for (RanTask* task : tasks) task->host = found->second.front();
   }
-  std::stable_sort(ran.begin(), ran.end(),
-                   [](const RanTask& a, const RanTask& b) { return a.begin < b.begin; });
+  // A task before its parts.
+  std::stable_sort(ran.begin(), ran.end(), [](const RanTask& a, const RanTask& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+  });
   return ran;
 }
 

@@ -1,12 +1,22 @@
 #include "importers/ascend_raw/host_layer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/strings.h"
 #include "importers/ascend_raw/issues.h"
 
 namespace sonde::importers::raw {
 namespace {
+
+// Of a call of level acl: what part of the interface it belongs to.
+std::string_view GroupName(uint32_t type) {
+  constexpr std::array<std::string_view, 12> kNames = {
+      "",          "ACL_OP", "ACL_MODEL", "ACL_RTS",   "ACL_OTHERS", "ACL_NN", "ACL_ASCENDC",
+      "HOST_HCCL", "",       "ACL_DVPP",  "ACL_GRAPH", "ACL_ATB"};
+  const uint32_t group = type >> 16U;
+  return group < kNames.size() ? kNames.at(group) : std::string_view();
+}
 
 // As databases name the levels of calls.
 std::string_view LevelName(uint16_t level) {
@@ -142,7 +152,37 @@ void HostLayer::AddCalls(int64_t pid) {
                                 .name = dictionary_.Type(head.level, head.type),
                                 .level = rows_.names.Intern(LevelName(head.level)),
                                 .connection_id = api.id});
+    rows_.slices[static_cast<size_t>(api.slice)].args_id = ArgumentsOf(api.record);
   }
+}
+
+// Under the names that timelines have for them. Calls of one kind about one thing share theirs.
+int32_t HostLayer::ArgumentsOf(const ApiRecord& record) {
+  const Head& head = record.head;
+  const bool is_acl = head.level == kLevelAcl;
+  const int32_t type = dictionary_.Type(head.level, head.type);
+  const std::string_view group = GroupName(head.type);
+  const int32_t mode = !is_acl         ? type
+                       : group.empty() ? rows_.names.Intern(std::to_string(head.type >> 16U))
+                                       : rows_.names.Intern(group);
+  const int32_t none = rows_.names.Intern("0");
+  // Models and steps have numbers in place of names.
+  const bool is_number = head.level == kLevelModel || dictionary_.View(type) == "step_info";
+  const int32_t item = record.item == 0 ? none
+                       : is_number      ? rows_.names.Intern(std::to_string(record.item))
+                                        : dictionary_.Text(record.item);
+  const int32_t id = is_acl ? type : none;
+  const auto [known, is_new] = arguments_.try_emplace({mode, id, item}, rows_.next_args_id);
+  if (!is_new) return known->second;
+  const int32_t args = rows_.next_args_id++;
+  const auto add = [&](std::string_view key, int32_t value) {
+    rows_.args_text.push_back(
+        {.args_id = args, .key = rows_.names.Intern(key), .form = 0, .value = value});
+  };
+  add("Mode", mode);
+  add("id", id);
+  add("item_id", item);
+  return args;
 }
 
 const HcclOp* HostLayer::OperationOf(int32_t api) const {

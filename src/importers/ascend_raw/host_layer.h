@@ -87,6 +87,7 @@ class HostLayer {
   bool ReadAdditional(std::string_view tag, const Stream& stream);
   void TakeApi(const ApiRecord& record);
   void AddCalls(int64_t pid);
+  int32_t ArgumentsOf(const ApiRecord& record);
   void BuildTree();
   // Calls that contain the moment, innermost first: begin < at <= end.
   void ForEachOpen(uint32_t tid, uint64_t at, const std::function<void(int32_t api)>& take) const;
@@ -117,7 +118,8 @@ class HostLayer {
   std::vector<HcclOp> operations_;
   std::vector<HcclTask> transfers_;
   std::vector<CopyInfo> copies_;
-  std::map<uint32_t, std::vector<Node>> trees_;  // by thread
+  std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> arguments_;  // by kind, number, item
+  std::map<uint32_t, std::vector<Node>> trees_;                         // by thread
   std::unordered_map<int32_t, NodeFacts> node_facts_;
   std::unordered_map<int32_t, CallFacts> call_facts_;
   std::unordered_map<int32_t, int32_t> kernel_of_node_;

@@ -69,6 +69,12 @@ inline constexpr store::IssueKind kNoMaster{
 inline constexpr store::IssueKind kCounterWithoutTask{
     "raw_counter_without_task", store::Severity::kInfo,
     "hardware counters were recorded that belong to no task and were left out"};
+inline constexpr store::IssueKind kBlockCounters{
+    "raw_block_counters", store::Severity::kInfo,
+    "counters of single blocks of a task are not read; those of the whole task are"};
+inline constexpr store::IssueKind kOverflow{
+    "raw_counter_overflow", store::Severity::kWarning,
+    "hardware counters of a task ran over and were left out"};
 inline constexpr store::IssueKind kTrackRecord{
     "raw_track_record", store::Severity::kInfo,
     "records of the task scheduler other than flips (steps, models) are not read and were left "

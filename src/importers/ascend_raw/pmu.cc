@@ -93,6 +93,7 @@ std::optional<double> ValueOf(const Metric& metric, const CoreCounters& core,
 
 // All blocks run in as many rounds as the cores need.
 double TotalTimeUs(const CoreCounters& core, const Counted& counted) {
+  if (counted.time_us) return *counted.time_us;
   if (counted.blocks <= 0 || core.cores <= 0 || counted.time_mhz <= 0) return 0;
   const auto rounds = (counted.blocks + core.cores - 1) / core.cores;
   return static_cast<double>(counted.cycles) / counted.time_mhz /
@@ -129,21 +130,29 @@ CoreCounters CountersOf(const base::JsonValue& sample, std::string_view core, in
 
 }  // namespace
 
-std::optional<PmuRecord> ReadPmu(std::string_view record, const Chip& chip, bool expands_streams) {
-  enum : uint8_t { kContext = 0b101000, kBlock = 0b101001 };
+PmuKind KindOfPmu(std::string_view record, const Chip& chip) {
+  enum : uint8_t { kTask = 0b101000, kBlock = 0b101001, kTaskV6 = 0b101010 };
+  const auto function = static_cast<uint8_t>(At<uint16_t>(record, 0) & 0x3FU);
+  if (function == kBlock) return PmuKind::kBlock;
+  if (function != (chip.is_v6() ? kTaskV6 : kTask)) return PmuKind::kUnknown;
+  const bool is_overflown = chip.is_v6() && (At<uint8_t>(record, 17) & 4U) != 0;
+  return is_overflown ? PmuKind::kOverflown : PmuKind::kTask;
+}
+
+PmuRecord ReadPmu(std::string_view record, const Chip& chip, bool expands_streams) {
   PmuRecord pmu;
   pmu.end = At<uint64_t>(record, 120);
   if (chip.is_v6()) {
     pmu.place.task = At<uint32_t>(record, 4);
+    pmu.begin = At<uint64_t>(record, 112);
     pmu.cycles = At<uint64_t>(record, 8);
+    pmu.is_main = (At<uint8_t>(record, 17) & 1U) != 0;
     pmu.is_mix = (At<uint8_t>(record, 17) & 2U) != 0;
     pmu.is_vector = (At<uint8_t>(record, 20) & 1U) != 0;
     pmu.counters = At<std::array<uint64_t, 10>>(record, 32);
     return pmu;
   }
-  const auto function = static_cast<uint8_t>(At<uint16_t>(record, 0) & 0x3FU);
-  if (function != kContext && function != kBlock) return std::nullopt;
-  pmu.is_block = function == kBlock;
+  pmu.is_block = KindOfPmu(record, chip) == PmuKind::kBlock;
   pmu.place = DecodePlace(At<uint16_t>(record, 4), At<uint16_t>(record, 6), 0, expands_streams);
   constexpr uint32_t kFftsPlus = 4;
   const auto sub = At<uint8_t>(record, 16);

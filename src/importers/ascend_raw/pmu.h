@@ -2,7 +2,9 @@
 //
 // A record has the cycles of a task and eight counters (newer chips ten); which they are stands in
 // sample.json, and the group of metrics that is made of them too. A task on both kinds of cores has
-// a record for one of them, and one for each block of the other. Times in microseconds,
+// a record for one of them, and one for each block of the other; on newer chips one for the other.
+// Those tell the time of the cores themselves, of older chips it follows from the cycles. Records
+// that ran over their counters are left out, as the vendor does. Times in microseconds,
 // bandwidths in units of 2^30 bytes a second, as the vendor's tables have them. Pure.
 #pragma once
 
@@ -23,14 +25,19 @@ inline constexpr RecordForm kPmuForm{128};
 struct PmuRecord {
   TaskPlace place = {};
   uint32_t context = kNoContext;
-  uint64_t end = 0;  // ticks of the device
+  uint64_t begin = 0;  // ticks of the device; of newer chips only
+  uint64_t end = 0;
   uint64_t cycles = 0;
   std::array<uint64_t, 10> counters = {};
   bool is_mix = false;
+  bool is_main = true;     // of the task's own kind of cores
   bool is_vector = false;  // counted on vector cores, else on cube cores
   bool is_block = false;   // of the other kind of cores than the task's own
 };
-std::optional<PmuRecord> ReadPmu(std::string_view record, const Chip& chip, bool expands_streams);
+// Blocks of newer chips, and what ran over or is unknown, are not for ReadPmu.
+enum class PmuKind : uint8_t { kTask, kBlock, kOverflown, kUnknown };
+PmuKind KindOfPmu(std::string_view record, const Chip& chip);
+PmuRecord ReadPmu(std::string_view record, const Chip& chip, bool expands_streams);
 
 // One kind of cores: what was counted on it.
 struct CoreCounters {
@@ -52,8 +59,9 @@ struct Counted {
   uint64_t cycles = 0;
   std::array<uint64_t, 10> counters = {};
   int64_t blocks = 0;
-  double time_mhz = 0;       // in force when the task ended
-  double bandwidth_mhz = 0;  // configured
+  std::optional<double> time_us = {};  // as it was measured
+  double time_mhz = 0;                 // in force when the task ended
+  double bandwidth_mhz = 0;            // configured
 };
 // Calls take(column, value) for each metric of the group whose counters are all there; columns have
 // the names of kernel_details.csv.

@@ -16,10 +16,8 @@ PmuLayer::PmuLayer(TraceRows& rows, const DeviceLayer& device, const std::string
 
 bool PmuLayer::Read(const Stream& stream, bool expands_streams) {
   if (stream.name == "ffts_profile.data" && settings_.is_of_tasks) {
-    ReadRecords(stream, kPmuForm, rows_.issues, [&](std::string_view record) {
-      const auto pmu = ReadPmu(record, device_.chip(), expands_streams);
-      if (pmu) records_.push_back(*pmu);
-    });
+    ReadRecords(stream, kPmuForm, rows_.issues,
+                [&](std::string_view record) { Keep(record, expands_streams); });
     return true;
   }
   if (stream.name != "lpmFreqConv.data") return false;
@@ -27,6 +25,19 @@ bool PmuLayer::Read(const Stream& stream, bool expands_streams) {
   ReadRecords(stream, kForm, rows_.issues,
               [this](std::string_view record) { ReadFrequency(record); });
   return true;
+}
+
+void PmuLayer::Keep(std::string_view record, bool expands_streams) {
+  const PmuKind kind = KindOfPmu(record, device_.chip());
+  const bool is_v6 = device_.chip().is_v6();
+  if (kind == PmuKind::kTask || (kind == PmuKind::kBlock && !is_v6)) {
+    records_.push_back(ReadPmu(record, device_.chip(), expands_streams));
+    return;
+  }
+  rows_.issues.Add(kind == PmuKind::kUnknown ? kBadRecord
+                   : kind == PmuKind::kBlock ? kBlockCounters
+                                             : kOverflow,
+                   "ffts_profile");
 }
 
 // A change before the start only says what was in force then.
@@ -79,9 +90,10 @@ void PmuLayer::AddMetrics(const std::vector<RanTask>& ran, const std::vector<int
 
 // Takes the first record that ends while the task runs.
 const PmuRecord* PmuLayer::Take(std::vector<const PmuRecord*>& of_place, const RanTask& ran,
-                                bool is_block) {
+                                Part part) {
   const auto found = std::find_if(of_place.begin(), of_place.end(), [&](const PmuRecord* record) {
-    return record->is_block == is_block && ran.begin <= record->end && record->end <= ran.end;
+    const Part is = record->is_block ? Part::kBlock : record->is_main ? Part::kMain : Part::kOther;
+    return is == part && ran.begin <= record->end && record->end <= ran.end;
   });
   if (found == of_place.end()) return nullptr;
   const PmuRecord* record = *found;
@@ -89,11 +101,19 @@ const PmuRecord* PmuLayer::Take(std::vector<const PmuRecord*>& of_place, const R
   return record;
 }
 
+std::optional<double> PmuLayer::TimeOf(const PmuRecord& record) const {
+  if (!device_.chip().is_v6()) return std::nullopt;
+  const Clock& clock = device_.clock();
+  constexpr double kNsPerUs = 1000;
+  return static_cast<double>(SpanNs(clock.FromTicks(record.begin), clock.FromTicks(record.end))) /
+         kNsPerUs;
+}
+
 void PmuLayer::AddOf(const RanTask& ran, int32_t task, const HostLayer& host) {
   const uint16_t stream = device_.chip().is_v6() ? uint16_t{0} : ran.place.stream;
   const auto place = of_place_.find({stream, ran.place.task, ran.context});
   if (place == of_place_.end()) return;
-  const PmuRecord* record = Take(place->second, ran, /*is_block=*/false);
+  const PmuRecord* record = Take(place->second, ran, Part::kMain);
   if (record == nullptr) return;
   const bool has_kernel = ran.host != nullptr && ran.host->kernel >= 0;
   const ascend::Kernel kernel =
@@ -101,26 +121,12 @@ void PmuLayer::AddOf(const RanTask& ran, int32_t task, const HostLayer& host) {
   Counted counted{.cycles = record->cycles,
                   .counters = record->counters,
                   .blocks = kernel.block_num,
+                  .time_us = TimeOf(*record),
                   .time_mhz = FrequencyAt(record->end),
                   .bandwidth_mhz = info_.aic_mhz};
   Counted other{
       .blocks = kernel.mix_block_num, .time_mhz = counted.time_mhz, .bandwidth_mhz = info_.aic_mhz};
-  // Newer chips have a record for each kind of cores.
-  if (device_.chip().is_v6() && record->is_mix) {
-    const PmuRecord* second = Take(place->second, ran, /*is_block=*/false);
-    if (second != nullptr) {
-      other.cycles = second->cycles;
-      other.counters = second->counters;
-    }
-  }
-  for (int64_t i = 0; record->is_mix && i < kernel.mix_block_num; ++i) {
-    const PmuRecord* block = Take(place->second, ran, /*is_block=*/true);
-    if (block == nullptr) break;
-    other.cycles += block->cycles;
-    for (size_t k = 0; k < other.counters.size(); ++k) {
-      other.counters.at(k) += block->counters.at(k);
-    }
-  }
+  if (record->is_mix) AddOther(place->second, ran, kernel.mix_block_num, other);
   const Counted& cube = record->is_vector ? other : counted;
   AddSide(cube, /*is_vector=*/false, task);
   AddSide(record->is_vector ? counted : other, /*is_vector=*/true, task);
@@ -131,6 +137,26 @@ void PmuLayer::AddOf(const RanTask& ran, int32_t task, const HostLayer& host) {
     ascend::DeviceRows(rows_).AddCounter({.task = task,
                                           .name = rows_.names.Intern("cube_utilization(%)"),
                                           .value = static_cast<double>(cube.cycles) * 100 / most});
+  }
+}
+
+void PmuLayer::AddOther(std::vector<const PmuRecord*>& of_place, const RanTask& ran, int64_t blocks,
+                        Counted& other) {
+  if (device_.chip().is_v6()) {
+    const PmuRecord* record = Take(of_place, ran, Part::kOther);
+    if (record == nullptr) return;
+    other.cycles = record->cycles;
+    other.counters = record->counters;
+    other.time_us = TimeOf(*record);
+    return;
+  }
+  for (int64_t i = 0; i < blocks; ++i) {
+    const PmuRecord* block = Take(of_place, ran, Part::kBlock);
+    if (block == nullptr) return;
+    other.cycles += block->cycles;
+    for (size_t k = 0; k < other.counters.size(); ++k) {
+      other.counters.at(k) += block->counters.at(k);
+    }
   }
 }
 

@@ -1,11 +1,12 @@
 // The hardware counters of a device's tasks, and the frequency of its cores.
 //
 // A record belongs to the task of its place in whose time it ends. Times of counters are made with
-// the frequency that was in force then. One thread.
+// the frequency that was in force then, or are those that were measured. One thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -34,7 +35,13 @@ class PmuLayer {
   void ReadFrequency(std::string_view record);
   double FrequencyAt(uint64_t ticks) const;
   void AddOf(const RanTask& ran, int32_t task, const HostLayer& host);
-  const PmuRecord* Take(std::vector<const PmuRecord*>& of_place, const RanTask& ran, bool is_block);
+  enum class Part : uint8_t { kMain, kOther, kBlock };
+  const PmuRecord* Take(std::vector<const PmuRecord*>& of_place, const RanTask& ran, Part part);
+  // What the other kind of cores counted in the task.
+  void AddOther(std::vector<const PmuRecord*>& of_place, const RanTask& ran, int64_t blocks,
+                Counted& other);
+  std::optional<double> TimeOf(const PmuRecord& record) const;
+  void Keep(std::string_view record, bool expands_streams);
   void AddSide(const Counted& counted, bool is_vector, int32_t task);
 
   TraceRows& rows_;

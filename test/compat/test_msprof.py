@@ -1,0 +1,180 @@
+"""The vendor's device tool and Sonde read the same folders of records, and say the same of them.
+
+The tool is the public repository Ascend/msprof, whose Python analysis runs from its sources without
+CANN: SONDE_MSPROF names a checkout of it. The folders are written by the end-to-end tests'
+generator, of chips 5 (910B, 910C) and 15 (950). Where the two differ on purpose, it stands here.
+"""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test/e2e"))
+
+import prof_runs  # noqa: E402
+import prof_writer  # noqa: E402
+
+SONDE = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
+MSPROF = os.environ.get("SONDE_MSPROF", "")
+NO_PART = 4294967295
+OP_SUMMARY = {"Op Name": "Name", "OP Type": "Type", "Task Type": "Accelerator Core",
+              "Task Start Time(us)": "Start Time(us)", "Task Duration(us)": "Duration(us)",
+              "Task Wait Time(us)": "Wait Time(us)"}  # fmt: skip
+# The launch's own record tells the blocks; the tool's other half goes by it, this one does not.
+BLOCKS = {"Add_2": ("48", "96")}
+# The last letters of the communicator's name; this half of the tool takes those of its number.
+COMMUNICATION = {"hcom_allReduce__223_0_1": "hcom_allReduce__586_0_1"}
+
+
+@pytest.fixture(scope="module", name="both", params=[5, 15])
+def read_by_both(request, tmp_path_factory):
+    """The folders of results: of the tool, of Sonde."""
+    tool = Path(MSPROF) / "analysis/msprof/msprof.py"
+    if not MSPROF or not tool.is_file():
+        pytest.skip("needs msprof: SONDE_MSPROF names no checkout of Ascend/msprof")
+    folder = tmp_path_factory.mktemp(f"chip{request.param}")
+    prof = folder / "PROF_000001_20250109081616713_0004200ABCDEFGHA"
+    prof_writer.write(prof_runs.whole(request.param), prof)
+    ours = folder / "ours"
+    done = subprocess.run([str(SONDE), "analyse", str(prof), "-o", str(ours)],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for form in ("timeline", "summary"):
+        command = [sys.executable, str(tool), "export", form, "-dir", str(prof)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    (output,) = ours.rglob("ASCEND_PROFILER_OUTPUT")
+    return prof / "mindstudio_profiler_output", output
+
+
+def table(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def of_tool(folder, name):
+    (path,) = folder.glob(f"{name}_2*.csv")
+    return table(path)
+
+
+def same(theirs, ours):
+    """Cells: texts, or numbers; the tool rounds to three decimals, and some to two."""
+    theirs, ours = theirs.strip(), ours.strip()
+    if theirs == ours:
+        return True
+    try:
+        return abs(float(theirs) - float(ours)) <= 0.0051
+    except ValueError:
+        return False
+
+
+def test_operators(both):
+    theirs, ours = both
+    rows = of_tool(theirs, "op_summary")
+    mine = table(ours / "kernel_details.csv")
+    assert list(mine[0]) == [OP_SUMMARY.get(column, column) for column in rows[0]]
+    assert len(rows) == len(mine) > 6
+    for row, my_row in zip(rows, mine):
+        if row["Op Name"] in BLOCKS:
+            row["Block Num"], row["Mix Block Num"] = BLOCKS[row["Op Name"]]
+        row["Op Name"] = COMMUNICATION.get(row["Op Name"], row["Op Name"])
+        for column, cell in row.items():
+            name = OP_SUMMARY.get(column, column)
+            assert same(cell, my_row[name]), (row["Op Name"], column, cell, my_row[name])
+
+
+def test_statistics_of_operators(both):
+    theirs, ours = (of_tool(both[0], "op_statistic"), table(both[1] / "op_statistic.csv"))
+    theirs, ours = ({row["OP Type"]: row for row in rows} for rows in (theirs, ours))
+    assert theirs.keys() == ours.keys()
+    for name, row in theirs.items():
+        for column, cell in row.items():
+            assert same(cell, ours[name][column]), (name, column)
+
+
+def test_statistics_of_calls(both):
+    """The tool puts calls of communication together, and knows no host but as the device."""
+    theirs, ours = (of_tool(both[0], "api_statistic"), table(both[1] / "api_statistic.csv"))
+    ours = {(row["Level"], row["API Name"]): row for row in ours}
+    communication = [row for (level, _), row in ours.items() if level == "communication"]
+    ours["communication", "0"] = {
+        key: str(sum(float(row[key]) for row in communication)) for key in ("Time(us)", "Count")
+    }
+    compared = 0
+    for row in theirs:
+        mine = ours[row["Level"], row["API Name"]]
+        for column in ("Time(us)", "Count", *(("Avg(us)", "Variance") if len(mine) > 2 else ())):
+            assert same(row[column], mine[column]), (row, mine)
+            compared += 1
+    assert compared > 12
+    assert len(theirs) == len(ours) - len(communication)
+
+
+def events(path, wanted):
+    """Slices of a timeline, by the name of their process."""
+    content = json.loads(path.read_text())
+    processes = {event["pid"]: event["args"]["name"] for event in content
+                 if event["name"] == "process_name"}  # fmt: skip
+    found = [e for e in content if e["ph"] == "X" and processes.get(e["pid"]) == wanted]
+    assert found, wanted
+    return sorted(found, key=lambda e: (e["ts"], e["tid"], e["name"]))
+
+
+def both_timelines(both, layer):
+    (path,) = both[0].glob("msprof_2*.json")
+    return events(path, layer), events(both[1] / "trace_view.json", layer)
+
+
+def test_tasks_of_the_timeline(both):
+    """Types are those that the host knows; of parts those of the device. The tool leaves out a task
+    whose parts it shows."""
+    theirs, ours = both_timelines(both, "Ascend Hardware")
+    in_parts = {e["args"]["Task Id"] for e in ours if e["args"]["Subtask Id"] != NO_PART}
+    ours = [
+        e
+        for e in ours
+        if e["args"]["Subtask Id"] != NO_PART or e["args"]["Task Id"] not in in_parts
+    ]
+    assert len(theirs) == len(ours) > 9
+    for event, mine in zip(theirs, ours):
+        for key in ("name", "ts", "dur", "tid"):
+            assert event[key] == mine[key], (event, mine)
+        for key in ("Model Id", "Physic Stream Id", "Task Id", "Batch Id", "Subtask Id"):
+            assert event["args"][key] == mine["args"][key], (event, mine)
+    assert {e["args"]["Subtask Id"] for e in ours} >= {NO_PART}
+
+
+def test_communication_of_the_timeline(both):
+    theirs, ours = both_timelines(both, "Communication")
+    assert len(theirs) == len(ours) == 4
+    for event, mine in zip(theirs, ours):
+        assert COMMUNICATION.get(event["name"], event["name"]) == mine["name"]
+        assert [event[key] for key in ("ts", "dur", "tid")] == [
+            mine[key] for key in ("ts", "dur", "tid")
+        ]
+        for key in mine["args"].keys() & event["args"].keys() - {"connection_id"}:
+            assert str(event["args"][key]) == str(mine["args"][key]), (key, event, mine)
+
+
+def test_overlap(both):
+    theirs, ours = both_timelines(both, "Overlap Analysis")
+    times = [[[e["name"], e["ts"], e["dur"]] for e in found] for found in (theirs, ours)]
+    assert times[0] == times[1]
+
+
+def test_calls_of_the_timeline(both):
+    theirs, ours = both_timelines(both, "CANN")
+    theirs = [e for e in theirs if e["args"]["level"] != "communication"]
+    ours = [e for e in ours if e["args"]["level"] != "communication"]
+    assert len(theirs) == len(ours) > 5
+    for event, mine in zip(theirs, ours):
+        for key in ("name", "ts", "dur", "tid"):
+            assert event[key] == mine[key], (event, mine)
+        for key in ("Thread Id", "Mode", "level", "id", "item_id"):
+            assert event["args"][key] == mine["args"][key], (key, event, mine)
