@@ -95,6 +95,18 @@ class HandlersTest : public ::testing::Test {
   std::unique_ptr<Session> session_;
 };
 
+TEST_F(HandlersTest, RunsModesOfManyRanks) {
+  EXPECT_EQ(Ask("/api/cluster", {{"mode", "nonsense"}}).status().code(),
+            base::StatusCode::kNotFound);
+  // Both ranks were looked at; neither has what this mode needs, which is said.
+  const std::string without = Body("/api/cluster", {{"mode", "slow_rank"}});
+  EXPECT_NE(without.find("\"missing\":\"no rank holds what 'slow_rank' is made from"),
+            std::string::npos);
+  EXPECT_NE(without.find("{\"rank\":1,\"trace\":1,\"empty\":false,\"error\":\"\"}"),
+            std::string::npos);
+  EXPECT_NE(without.find("\"tables\":[]"), std::string::npos);
+}
+
 TEST_F(HandlersTest, SessionTellsWhatWasFoundAndWhatNot) {
   const SessionMessage session = session_->Describe();
   EXPECT_EQ(session.version, "1.2.3");

@@ -177,6 +177,7 @@
 #define SONDE_FIELDS_FINDING(F)                                           \
   F(int32_t, trace, "trace id, -1: of several")                           \
   F(int32_t, rank, "that it is about, -1 none")                           \
+  F(int64_t, step, "that it is about, -1 none")                           \
   F(std::string, rule, "slow_rank, coverage, import_issue, slow_request") \
   F(std::string, severity, "error, warning or info")                      \
   F(double, confidence, "0 to 1; 1: it was counted and not concluded")    \
@@ -197,6 +198,27 @@
   F(std::string, name, "of the recipe")                       \
   F(std::vector<ResultColumnMessage>, columns, "as declared") \
   F(std::vector<ResultPartMessage>, parts, "by trace: those asked for, as many as an answer holds")
+
+#define SONDE_FIELDS_CLUSTER_RANK(F)                     \
+  F(int32_t, rank, "number of the rank")                 \
+  F(int32_t, trace, "trace id")                          \
+  F(bool, empty, "it does not hold what the mode needs") \
+  F(std::string, error, "why it failed, or empty")
+
+#define SONDE_FIELDS_CLUSTER_TABLE(F)                             \
+  F(std::string, name, "as in cluster_analysis.db")               \
+  F(std::string, meaning, "what a row is")                        \
+  F(std::vector<ResultColumnMessage>, columns, "as declared")     \
+  F(JsonCells, rows, "arrays of cells; large integers are texts") \
+  F(bool, complete, "false: there are more rows than were asked for")
+
+#define SONDE_FIELDS_CLUSTER(F)                                               \
+  F(std::string, mode, "name")                                                \
+  F(std::string, missing, "why there is nothing, or empty")                   \
+  F(std::vector<ClusterRankMessage>, ranks, "that were looked at, by number") \
+  F(std::vector<ClusterTableMessage>, tables, "as the mode gives them")       \
+  F(std::vector<FindingMessage>, findings, "what it has to say, in words")    \
+  F(std::vector<std::string>, notices, "a line each: what was left out")
 
 #define SONDE_FIELDS_SCHEMA_TABLE(F)       \
   F(std::string, name, "of the table")     \
@@ -232,6 +254,9 @@
   M(ResultPartMessage, SONDE_FIELDS_RESULT_PART)     \
   M(ResultsMessage, SONDE_FIELDS_RESULTS)            \
   M(FindingMessage, SONDE_FIELDS_FINDING)            \
+  M(ClusterRankMessage, SONDE_FIELDS_CLUSTER_RANK)   \
+  M(ClusterTableMessage, SONDE_FIELDS_CLUSTER_TABLE) \
+  M(ClusterMessage, SONDE_FIELDS_CLUSTER)            \
   M(SchemaTableMessage, SONDE_FIELDS_SCHEMA_TABLE)   \
   M(ErrorMessage, SONDE_FIELDS_ERROR)
 

@@ -402,6 +402,11 @@ Result<std::shared_ptr<const Trace>> Session::Find(int64_t id) const {
   return slots_[index]->trace;
 }
 
+job::Job Session::Job() const {
+  const std::scoped_lock lock(mutex_);
+  return job_;
+}
+
 std::vector<std::shared_ptr<const Trace>> Session::Ready() const {
   const std::scoped_lock lock(mutex_);
   std::vector<std::shared_ptr<const Trace>> ready;

@@ -69,6 +69,8 @@ class Session {
 
   // kNotFound for a number that there is not, kUnavailable while there is nothing of it to show.
   Result<std::shared_ptr<const Trace>> Find(int64_t id) const;
+  // All that were found, a copy.
+  job::Job Job() const;
   // Those that are ready.
   std::vector<std::shared_ptr<const Trace>> Ready() const;
   // For statements over all traces that are ready; opened anew when there are more.

@@ -9,6 +9,7 @@ import { type Browser, type Page, chromium } from "playwright-core";
 const root = resolve(import.meta.dirname, "../..");
 const build = join(root, "build", process.env["PRESET"] ?? "dev");
 const shots = join(build, "screenshots");
+export const binary = process.env["SONDE_BINARY"] ?? join(build, "bin", "sonde");
 
 /** The folder of other tools' data; "" where it is absent: such tests are skipped. */
 export function sharedData(): string {
@@ -54,6 +55,19 @@ export class Opened {
     }
   }
 
+  /** Moves the mouse to the middle of a cell of a CellMap; its place in the window. */
+  async pointAt(testId: string, row: number, column: number): Promise<[number, number]> {
+    const map = this.page.getByTestId(testId);
+    const [left, top, width, height] = (await map.getAttribute("data-layout"))!.split(" ").map(Number) as number[];
+    const box = (await map.boundingBox())!;
+    const at: [number, number] = [
+      box.x + left! + (column + 0.5) * width!,
+      box.y + top! + (row + 0.5) * height! - (await map.evaluate((element) => element.scrollTop)),
+    ];
+    await this.page.mouse.move(...at);
+    return at;
+  }
+
   async shot(name: string) {
     mkdirSync(shots, { recursive: true });
     await this.page.screenshot({ path: join(shots, `${name}.png`) });
@@ -90,7 +104,7 @@ async function useBuilt(page: Page, folder: string) {
 
 export async function open(...paths: string[]): Promise<Opened> {
   const cache = mkdtempSync(join(tmpdir(), "sonde-page-"));
-  const server = spawn(process.env["SONDE_BINARY"] ?? join(build, "bin", "sonde"), ["view", ...paths], {
+  const server = spawn(binary, ["view", ...paths], {
     env: { ...process.env, XDG_CACHE_HOME: cache },
     stdio: ["ignore", "pipe", "ignore"],
   });

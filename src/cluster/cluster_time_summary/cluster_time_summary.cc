@@ -118,7 +118,7 @@ Status Map(const RankInput& rank, Part& part) {
     if (step.dur >= 0) PartOf(steps, step.step_id).step_us = static_cast<double>(step.dur) / 1e3;
   }
   SONDE_ASSIGN_OR_RETURN(Delivered delivered, ReadDelivered(rank.path));
-  if (delivered.steps.empty()) delivered.steps = ComputeDelivered(rank.view).steps;
+  if (delivered.steps.empty()) delivered.steps = ComputeSteps(rank.view);
   for (const DeliveredStep& step : delivered.steps) {
     StepPart& own = PartOf(steps, base::ParseInt64(step.step).value_or(kNoStep));
     own.is_delivered = true;

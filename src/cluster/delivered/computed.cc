@@ -12,18 +12,6 @@ double Us(int64_t ns) { return static_cast<double>(ns) / 1e3; }
 double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 double Mb(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
-void AddSteps(const recipes::DeviceView& view, Delivered& delivered) {
-  for (const recipes::Device& device : view.devices) {
-    for (const recipes::StepTraceRow& row : device.steps) {
-      delivered.steps.push_back(
-          {.step = row.step_id ? std::to_string(*row.step_id) : "",
-           .us = {Us(row.computing_ns), Us(row.not_overlapped_ns), Us(row.overlapped_ns),
-                  Us(row.communication_ns), Us(row.free_ns), Us(row.stage_ns), Us(row.bubble_ns),
-                  Us(row.not_overlapped_without_receive_ns), Us(row.preparing_ns)}});
-    }
-  }
-}
-
 void AddOp(const recipes::DeviceView& view, const std::string& step,
            const recipes::CommunicationRow& row, Delivered& delivered) {
   const recipes::CommunicationView& shown = view.communications[row.index];
@@ -95,9 +83,23 @@ void AddGroups(const recipes::TraceData& data, Delivered& delivered) {
 
 }  // namespace
 
+std::vector<DeliveredStep> ComputeSteps(const recipes::DeviceView& view) {
+  std::vector<DeliveredStep> steps;
+  for (const recipes::Device& device : view.devices) {
+    for (const recipes::StepTraceRow& row : device.steps) {
+      steps.push_back(
+          {.step = row.step_id ? std::to_string(*row.step_id) : "",
+           .us = {Us(row.computing_ns), Us(row.not_overlapped_ns), Us(row.overlapped_ns),
+                  Us(row.communication_ns), Us(row.free_ns), Us(row.stage_ns), Us(row.bubble_ns),
+                  Us(row.not_overlapped_without_receive_ns), Us(row.preparing_ns)}});
+    }
+  }
+  return steps;
+}
+
 Delivered ComputeDelivered(const recipes::DeviceView& view) {
   Delivered delivered;
-  AddSteps(view, delivered);
+  delivered.steps = ComputeSteps(view);
   for (const recipes::CommunicationStep& step : recipes::Communication(view)) {
     const std::string name =
         step.step_id ? base::Concat("step", std::to_string(*step.step_id)) : "step";

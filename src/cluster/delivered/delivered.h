@@ -111,6 +111,8 @@ Result<Delivered> ReadDelivered(const std::string& path);
 
 // The same rows as the recipes compute them; needs DeliveredNeeds().
 Delivered ComputeDelivered(const recipes::DeviceView& view);
+// Of them the steps alone: links between all pairs of many ranks take long.
+std::vector<DeliveredStep> ComputeSteps(const recipes::DeviceView& view);
 constexpr recipes::Needs DeliveredNeeds() {
   return recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow,
                         store::CommunicationTransitRow, store::CommunicationGroupRow,

@@ -94,10 +94,20 @@ class Runner {
  private:
   // Of the traces that are left.
   void MapTraces() {
-    job::Job job;
     FindTwins();
-    for (const auto& [place, twins] : twins_) job.traces.push_back(ranks_[place].trace);
-    if (job.traces.empty()) return;
+    std::vector<job::Trace> traces;
+    for (const auto& [place, twins] : twins_) traces.push_back(ranks_[place].trace);
+    if (traces.empty()) return;
+    const MapOne map = [this](const job::TraceInHand& trace) { return MapTrace(trace); };
+    const auto failures =
+        options_.over ? options_.over(traces, needs_, map) : OverFiles(std::move(traces), map);
+    failures_.insert(failures_.end(), failures.begin(), failures.end());
+    FailTwins();
+  }
+
+  std::vector<job::TraceFailure> OverFiles(std::vector<job::Trace> traces, const MapOne& map) {
+    job::Job job;
+    job.traces = std::move(traces);
     std::optional<base::ProgressBar> progress;
     if (options_.shows_progress) progress.emplace("Cluster analyzing", job.traces.size());
     const auto opened =
@@ -106,20 +116,22 @@ class Runner {
                              .complain = [](std::string_view) {},  // failures are said at the end
                              .shows_progress = options_.shows_progress});
     if (!opened.ok()) {  // none of them
-      for (const job::Trace& trace : job.traces) Fail(trace.source.path, opened.status());
-      return;
+      std::vector<job::TraceFailure> failures;
+      for (const job::Trace& trace : job.traces) {
+        failures.push_back({trace.source.path, opened.status()});
+      }
+      return failures;
     }
     job::RunOptions run;
     run.threads = options_.threads;
     run.progress = progress ? &*progress : nullptr;
-    const auto failures = job::RunOverTraces(
+    auto failures = opened->failures;
+    const auto others = job::RunOverTraces(
         opened->files, needs_, run,
-        [this](const job::TraceInHand& trace, size_t /*place*/) { return MapTrace(trace); });
-    for (const auto* list : {&opened->failures, &failures}) {
-      failures_.insert(failures_.end(), list->begin(), list->end());
-    }
-    FailTwins();
-    if (progress && failures_.empty()) progress->Finish();
+        [&](const job::TraceInHand& trace, size_t /*place*/) { return map(trace); });
+    failures.insert(failures.end(), others.begin(), others.end());
+    if (progress && failures.empty()) progress->Finish();
+    return failures;
   }
 
   // What became of the first became of its copies.

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "cluster/frame/mode.h"
 #include "job/failures.h"
+#include "job/for_each_trace.h"
 #include "job/job.h"
 #include "job/open.h"
 
@@ -32,10 +33,17 @@ struct RankChoice {
 // `wanted`: empty is all. kInvalidArgument where one of them is not there.
 Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& wanted);
 
+// Goes over traces and says which failed.
+using MapOne = std::function<Status(const job::TraceInHand& trace)>;
+using OverTraces = std::function<std::vector<job::TraceFailure>(
+    const std::vector<job::Trace>& traces, const recipes::Needs& needs, const MapOne& map)>;
+
 struct RunOptions {
   int threads = 1;
   job::Say notify;
   bool shows_progress = false;
+  // Of who has the traces open already; else they are opened.
+  OverTraces over = {};
 };
 
 // Folders below the one that is named, as deep as the reference looks.

@@ -5,27 +5,12 @@
 #include "base/strings.h"
 #include "recipes/finding/slow_rank.h"
 #include "serve/handlers.h"
+#include "serve/result_message.h"
 
 namespace sonde::serve {
 namespace {
 
 using recipes::Finding;
-
-FindingMessage MessageOf(const Finding& finding, int32_t trace, recipes::Language language) {
-  FindingMessage message;
-  message.trace = trace;
-  message.rank = static_cast<int32_t>(finding.rank);
-  message.rule = finding.rule;
-  message.severity = finding.severity;
-  message.confidence = finding.confidence;
-  message.subject = finding.subject;
-  message.value = finding.value;
-  message.unit = finding.unit;
-  message.limit = finding.limit;
-  message.text = recipes::TextOf(finding, language);
-  message.evidence = finding.evidence;
-  return message;
-}
 
 int Weight(const FindingMessage& message) {
   return message.severity == "error" ? 0 : message.severity == "warning" ? 1 : 2;
@@ -60,8 +45,8 @@ Result<std::vector<Found>> FindingsOf(const std::vector<std::shared_ptr<const Tr
 }  // namespace
 
 Result<HttpAnswer> HandleFindings(Session& session, const HttpRequest& request) {
-  const bool is_chinese = request.Text("lang") == "zh";
-  const auto language = is_chinese ? recipes::Language::kChinese : recipes::Language::kEnglish;
+  const recipes::Language language = LanguageOf(request.Text("lang"));
+  const bool is_chinese = language == recipes::Language::kChinese;
   const auto ready = session.Ready();
   std::string key = base::Concat("findings/", is_chinese ? "zh" : "en");
   for (const auto& trace : ready) key += "/" + std::to_string(trace->store_id);

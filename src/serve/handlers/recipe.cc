@@ -12,6 +12,7 @@
 #include "recipes/registry.h"
 #include "serve/cells.h"
 #include "serve/handlers.h"
+#include "serve/result_message.h"
 
 namespace sonde::serve {
 namespace {
@@ -25,17 +26,7 @@ ResultMessage Described(const store::ResultInfo& result) {
   ResultMessage message;
   message.name = result.name;
   message.meaning = result.meaning;
-  for (const store::ResultColumnInfo& column : result.columns) {
-    const std::string_view sql = store::ResultSqlType(column.type);
-    ResultColumnMessage& added = message.columns.emplace_back();
-    added.name = column.name;
-    added.type = sql == "BIGINT" ? "integer" : sql == "DOUBLE" ? "real" : "text";
-    added.unit = column.unit;
-    added.role = column.role.role;
-    added.better = column.role.better;
-    added.space = column.role.space;
-    added.meaning = column.meaning;
-  }
+  message.columns = ColumnsOf(result.columns);
   return message;
 }
 

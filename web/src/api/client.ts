@@ -2,6 +2,7 @@
 import { type LaneWindow, decodeWindow } from "./decode";
 import type {
   AreaMessage,
+  ClusterMessage,
   FindingMessage,
   FlameMessage,
   FolderMessage,
@@ -169,6 +170,9 @@ export const api = {
     }
   },
   findings: (lang: string, signal?: AbortSignal) => json<FindingMessage[]>("/api/findings", { lang }, signal),
+  /** A mode of `sonde cluster` over all traces that are ready. */
+  cluster: (mode: string, lang: string, signal?: AbortSignal) =>
+    json<ClusterMessage>("/api/cluster", { mode, lang }, signal),
   recipes: () => json<Omit<ResultMessage, "rows">[]>("/api/recipes", {}),
   schema: () => json<SchemaTableMessage[]>("/api/schema", {}),
   /** The signal ends the statement in the server, whose answer says so. */

@@ -329,6 +329,8 @@ export interface FindingMessage {
   trace: number;
   /** that it is about, -1 none */
   rank: number;
+  /** that it is about, -1 none */
+  step: number;
   /** slow_rank, coverage, import_issue, slow_request */
   rule: string;
   /** error, warning or info */
@@ -347,6 +349,45 @@ export interface FindingMessage {
   text: string;
   /** statement whose rows show it, may be empty */
   evidence: string;
+}
+
+export interface ClusterRankMessage {
+  /** number of the rank */
+  rank: number;
+  /** trace id */
+  trace: number;
+  /** it does not hold what the mode needs */
+  empty: boolean;
+  /** why it failed, or empty */
+  error: string;
+}
+
+export interface ClusterTableMessage {
+  /** as in cluster_analysis.db */
+  name: string;
+  /** what a row is */
+  meaning: string;
+  /** as declared */
+  columns: ResultColumnMessage[];
+  /** arrays of cells; large integers are texts */
+  rows: Cell[][];
+  /** false: there are more rows than were asked for */
+  complete: boolean;
+}
+
+export interface ClusterMessage {
+  /** name */
+  mode: string;
+  /** why there is nothing, or empty */
+  missing: string;
+  /** that were looked at, by number */
+  ranks: ClusterRankMessage[];
+  /** as the mode gives them */
+  tables: ClusterTableMessage[];
+  /** what it has to say, in words */
+  findings: FindingMessage[];
+  /** a line each: what was left out */
+  notices: string[];
 }
 
 export interface SchemaTableMessage {

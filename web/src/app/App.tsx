@@ -14,7 +14,7 @@ import { keepHistory } from "./history";
 import { Opening } from "./Opening";
 import { type State, type Store, useStore } from "./state";
 import { isShown } from "./traces";
-import { TopBar } from "./TopBar";
+import { SubViews, TopBar } from "./TopBar";
 
 /** What was chosen of a trace whose slices were exchanged: numbers of a preview mean nothing now. */
 export function withoutReplaced(state: State, session: SessionMessage): Partial<State> {
@@ -97,7 +97,8 @@ function useGlobalKeys(store: Store) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const key = keyName(event);
-      const view = /^[1-9]$/.test(key) ? views[Number(key) - 1] : undefined;
+      const tabs = views.filter(({ under }) => under === undefined);
+      const view = /^[1-9]$/.test(key) ? tabs[Number(key) - 1] : undefined;
       if (key === "Escape") {
         const { dialog, area, error } = store.get();
         if (dialog !== "") store.set({ dialog: "" });
@@ -148,6 +149,7 @@ export function App({ store, preferred }: { store: Store; preferred: Preferred }
   return (
     <AppContext.Provider value={app}>
       <TopBar />
+      <SubViews />
       <main>{ready || current.standsAlone ? <Shown /> : <Opening />}</main>
       {gone && <div className="notice">{t("app.gone")}</div>}
       {error !== "" && (

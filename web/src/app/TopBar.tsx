@@ -4,6 +4,7 @@ import { useApp, useAppState } from "./context";
 import { useProgress } from "./Opening";
 import type { SearchOptions } from "./state";
 import type { TextKey } from "../i18n";
+import { family } from "./view";
 
 const FLAGS: readonly [keyof SearchOptions, string, TextKey][] = [
   ["regex", ".*", "search.regex"],
@@ -79,6 +80,7 @@ export function TopBar() {
   const language = useAppState((s) => s.language);
   const session = useAppState((s) => s.session);
   const shares = useProgress();
+  const head = views.find(({ name }) => name === view)?.under ?? view;
   const issues = session?.traces.reduce((sum, trace) => sum + trace.issues, 0) ?? 0;
   const count = session?.traces.length ?? 0;
   const done = session?.traces.filter((trace) => trace.state === "ready" || trace.state === "failed").length ?? 0;
@@ -88,11 +90,12 @@ export function TopBar() {
       <h1 className="brand">Sonde</h1>
       <nav aria-label={t("key.views")}>
         {views
-          .filter((v) => v.name === view || (v.isUseful?.(session) ?? true))
+          .filter((v) => v.under === undefined)
+          .filter((v) => v.name === head || (v.isUseful?.(session) ?? true))
           .map((v) => (
             <button
               key={v.name}
-              aria-current={v.name === view ? "page" : undefined}
+              aria-current={v.name === head ? "page" : undefined}
               onClick={() => store.set({ view: v.name })}
             >
               {t(v.title)}
@@ -138,5 +141,23 @@ export function TopBar() {
         ?
       </button>
     </header>
+  );
+}
+
+/** The second line of tabs, of views that belong together. */
+export function SubViews() {
+  const { store, t } = useApp();
+  const view = useAppState((s) => s.view);
+  const current = views.find(({ name }) => name === view);
+  const related = current ? family(views, current) : [];
+  if (related.length < 2) return null;
+  return (
+    <nav className="subviews" aria-label={t("key.subviews")}>
+      {related.map((v) => (
+        <button key={v.name} aria-current={v.name === view} onClick={() => store.set({ view: v.name })}>
+          {t(v.subtitle ?? v.title)}
+        </button>
+      ))}
+    </nav>
   );
 }

@@ -12,4 +12,14 @@ export interface View {
   standsAlone?: boolean;
   /** Its tab is shown; all are where this is absent. */
   isUseful?: (session: SessionMessage | null) => boolean;
+  /** Its tab stands in a second line, below that of the view of this name. */
+  under?: string;
+  /** What it is called there, where that is another name. */
+  subtitle?: TextKey;
+}
+
+/** What the tab of a view leads to, itself first: one where there is no second line. */
+export function family(views: readonly View[], of: View): readonly View[] {
+  const head = of.under ?? of.name;
+  return [...views.filter(({ name }) => name === head), ...views.filter(({ under }) => under === head)];
 }

@@ -355,6 +355,22 @@ export const en = {
   "live.is.recording": "Recording",
   "live.is.gone": "Does not answer",
   "live.recordings": "Recordings",
+  "view.ranks": "Ranks",
+  "view.steps": "Ranks and steps",
+  "key.subviews": "Views that belong together",
+  "cluster.busy": "Looking at all ranks …",
+  "ranks.none": "There is nothing to compare the ranks by",
+  "ranks.none.help":
+    "The heat map needs steps or kernels: a recording with the device or, on a CPU, --profile-with-cpu. Steps come from prof.step() in the training loop.",
+  "ranks.map": "Ranks and steps by colour: {0}",
+  "ranks.step": "Step",
+  "ranks.computing": "Computing",
+  "ranks.exposed": "Communication, not overlapped",
+  "ranks.wait": "Waiting for others",
+  "ranks.free": "Free",
+  "ranks.middle": "Against the middle rank",
+  "ranks.middle.help": "How much more than the middle rank of the same step",
+  "ranks.sorted": "Largest first",
 } as const;
 
 export type TextKey = keyof typeof en;

@@ -82,6 +82,14 @@ export const chinese: Readonly<Record<string, string>> = {
   value: "值",
   wait: "等待",
   "waiting requests": "等待请求",
+  // Tables of cluster modes.
+  "not overlapped": "未掩盖的通信",
+  overlapped: "掩盖的通信",
+  communication: "通信",
+  transmit: "传输",
+  memory: "拷贝",
+  "memory alone": "未掩盖的拷贝",
+  step: "步骤",
   // Kinds of links between slices.
   "forward backward": "前向到反向",
   "host to device": "主机到设备",

@@ -3,6 +3,7 @@ import { communicationView } from "./communication/Communication";
 import { liveView } from "./live/Live";
 import { memoryView } from "./memory/Memory";
 import { operatorsView } from "./operators/Operators";
+import { ranksView } from "./ranks/Ranks";
 import { servingView } from "./serving/Serving";
 import { sqlView } from "./sql/Sql";
 import { summaryView } from "./summary/Summary";
@@ -16,6 +17,7 @@ export const views: readonly View[] = [
   operatorsView,
   memoryView,
   communicationView,
+  ranksView,
   servingView,
   tablesView,
   sqlView,

@@ -1,0 +1,149 @@
+// GET /api/cluster?mode=&lang=en|zh&limit=: the tables of a mode of `sonde cluster` (src/cluster)
+// over the traces that are ready, and what it has to say. A rank that fails is named, the others
+// count; where no rank holds what the mode needs, the answer says so and has no tables.
+#include <algorithm>
+#include <map>
+
+#include "base/host/parallel.h"
+#include "base/strings.h"
+#include "cluster/frame/run.h"
+#include "serve/cells.h"
+#include "serve/handlers.h"
+#include "serve/result_message.h"
+
+namespace sonde::serve {
+namespace {
+
+constexpr int64_t kMaxRows = 200'000;  // of a table
+
+// The traces as the session has them open.
+class OpenTraces {
+ public:
+  explicit OpenTraces(const std::vector<std::shared_ptr<const Trace>>& ready) {
+    for (const auto& trace : ready) by_id_[trace->id] = trace;
+  }
+
+  std::vector<job::TraceFailure> Over(const std::vector<job::Trace>& wanted,
+                                      const recipes::Needs& needs,
+                                      const cluster::MapOne& map) const {
+    std::vector<std::shared_ptr<const Trace>> traces;
+    for (const job::Trace& trace : wanted) traces.push_back(by_id_.at(trace.number));
+    const auto statuses = OverTraces(
+        traces, needs, [&](size_t /*at*/, const job::TraceInHand& trace) { return map(trace); });
+    std::vector<job::TraceFailure> failures;
+    for (size_t at = 0; at < statuses.size(); ++at) {
+      if (!statuses[at].ok()) failures.push_back({wanted[at].source.path, statuses[at]});
+    }
+    return failures;
+  }
+
+  // Those of the session's job, with the ranks that they are shown under.
+  job::Job Of(job::Job job) const {
+    std::erase_if(job.traces, [&](job::Trace& trace) {
+      const auto found = by_id_.find(trace.number);
+      if (found == by_id_.end()) return true;
+      trace.rank = found->second->label().rank;
+      return false;
+    });
+    return job;
+  }
+
+ private:
+  std::map<int32_t, std::shared_ptr<const Trace>> by_id_;
+};
+
+ClusterTableMessage TableMessageOf(const cluster::Table& table, int64_t limit) {
+  ClusterTableMessage message;
+  message.name = table.info().reference_name;
+  message.meaning = table.info().result.meaning;
+  message.columns = ColumnsOf(table.info().result.columns);
+  CellSink cells(limit);
+  for (size_t row = 0; row < table.rows() && cells.wants_more(); ++row) {
+    for (size_t column = 0; column < table.columns(); ++column) {
+      const cluster::Cell& cell = table.At(row, column);
+      if (const auto* number = std::get_if<int64_t>(&cell)) {
+        cells.Int(*number);
+      } else if (const auto* real = std::get_if<double>(&cell)) {
+        cells.Double(*real);
+      } else if (const auto* text = std::get_if<std::string>(&cell)) {
+        cells.Text(*text);
+      } else {
+        cells.Null();
+      }
+    }
+    cells.EndRow();
+  }
+  message.complete = cells.is_complete();
+  message.rows.text = cells.Take();
+  return message;
+}
+
+void Fill(const cluster::RunResult& result, int64_t limit, recipes::Language language,
+          ClusterMessage& message) {
+  for (ClusterRankMessage& rank : message.ranks) {
+    const auto& without = result.without;
+    rank.empty = std::find(without.begin(), without.end(), rank.rank) != without.end();
+  }
+  for (const cluster::Table& table : result.outcome.tables) {
+    message.tables.push_back(TableMessageOf(table, limit));
+  }
+  for (const recipes::Finding& finding : result.outcome.findings) {
+    FindingMessage& said = message.findings.emplace_back(MessageOf(finding, -1, language));
+    said.evidence.clear();  // a table of this answer
+  }
+  const auto& notices = result.outcome.notices;
+  message.notices.insert(message.notices.end(), notices.begin(), notices.end());
+}
+
+void FillFailures(const std::vector<job::TraceFailure>& failures,
+                  const std::vector<cluster::Rank>& ranks, ClusterMessage& message) {
+  for (const job::TraceFailure& failure : failures) {
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      if (ranks[i].trace.source.path != failure.path) continue;
+      message.ranks[i].error = failure.why.message();
+    }
+  }
+}
+
+}  // namespace
+
+Result<HttpAnswer> HandleCluster(Session& session, const HttpRequest& request) {
+  const cluster::Mode* mode = cluster::FindMode(request.Text("mode"));
+  if (mode == nullptr) {
+    return base::NotFoundError(base::Concat("there is no mode '", request.Text("mode"), "'"));
+  }
+  SONDE_ASSIGN_OR_RETURN(const int64_t asked, request.Int("limit", kMaxRows));
+  const int64_t limit = std::clamp<int64_t>(asked, 1, kMaxRows);
+  const recipes::Language language = LanguageOf(request.Text("lang"));
+  const auto ready = session.Ready();
+  std::string key =
+      base::Concat("cluster/", mode->name, "/", request.Text("lang"), "/", std::to_string(limit));
+  for (const auto& trace : ready) key += "/" + std::to_string(trace->store_id);
+  HttpAnswer answer{.body = session.Remembered(key)};
+  if (!answer.body.empty()) return answer;
+  const OpenTraces open(ready);
+  SONDE_ASSIGN_OR_RETURN(auto choice, cluster::ChooseRanks(open.Of(session.Job()), {}));
+  ClusterMessage message;
+  message.mode = mode->name;
+  message.notices = std::move(choice.notices);
+  for (const cluster::Rank& rank : choice.ranks) {
+    message.ranks.push_back({.rank = rank.number, .trace = rank.trace.number});
+  }
+  cluster::RunOptions options;
+  options.threads = base::AvailableThreads();
+  options.over = [&](const auto& traces, const auto& needs, const auto& map) {
+    return open.Over(traces, needs, map);
+  };
+  const auto result = cluster::Run(*mode, choice.ranks, {}, options);
+  if (result.ok()) {
+    FillFailures(result->failures, choice.ranks, message);
+    Fill(*result, limit, language, message);
+  } else {
+    message.missing = result.status().message();
+  }
+  answer.body = ToJson(message);
+  session.Remember(key, answer.body);
+  return answer;
+}
+
+}  // namespace sonde::serve

@@ -1,0 +1,143 @@
+/** The heat map of ranks and steps: its numbers are those of `sonde cluster`, a slow rank is seen and said, and a cell
+ * leads to its step. */
+import { join } from "node:path";
+
+import { expect, it } from "vitest";
+
+import { formatDuration } from "../src/base/format";
+import { axeFinds, faintTexts, walkByTab } from "./access";
+import { clusterTable } from "./cluster";
+import { type Job, makeJob } from "./job";
+import { type Opened, open, sharedData } from "./page";
+
+const SLOW = 1;
+const jobOf = (ranks: number, steps: number): Job =>
+  makeJob({
+    ranks,
+    steps,
+    // As different as ranks of one job are; from the middle on one of them takes longer.
+    computing: (rank, step) => 400 + ((rank * 7 + step * 3) % 11) + (rank === SLOW && step >= steps / 2 ? 200 : 0),
+  });
+
+/** What the tip says of a cell, by label. */
+async function tipAt(opened: Opened, row: number, column: number): Promise<Record<string, string>> {
+  await opened.pointAt("ranks-map", row, column);
+  const tip = opened.page.locator(".cell-map .tip");
+  await tip.waitFor();
+  const [names, values] = [await tip.locator("dt").allInnerTexts(), await tip.locator("dd").allInnerTexts()];
+  return Object.fromEntries([
+    ["", await tip.locator("b").innerText()],
+    ...names.map((name, at) => [name, values[at]!]),
+  ]);
+}
+
+const COLUMNS = {
+  step: "Step Time(us)",
+  computing: "Computation(us)",
+  "not overlapped": "Communication Not Overlap Computation(us)",
+  free: "Free(us)",
+  wait: "Communication Wait Stage Time(us)",
+  transmit: "Communication Transmit Stage Time(us)",
+};
+
+async function checkCells(opened: Opened, rows: Record<string, string>[], ranks: number, steps: readonly number[]) {
+  for (const rank of [0, SLOW, Math.min(ranks - 1, 20)]) {
+    for (const step of [steps[0]!, steps.at(-1)!]) {
+      const tip = await tipAt(opened, rank, steps.indexOf(step));
+      expect(tip[""]).toBe(`Rank ${rank} · Step ${step}`);
+      const row = rows.find((candidate) => candidate["Rank"] === String(rank) && candidate["Step"] === String(step))!;
+      for (const [name, column] of Object.entries(COLUMNS))
+        expect([name, tip[name]]).toEqual([name, formatDuration(Number(row[column]) * 1000)]);
+    }
+  }
+}
+
+for (const [ranks, steps] of [
+  [2, 4],
+  [8, 6],
+  [64, 20],
+] as const) {
+  it(`has the numbers of the table for ${ranks} ranks, and leads to the step`, async () => {
+    const job = jobOf(ranks, steps);
+    const rows = clusterTable("cluster_time_summary", job.folder, "cluster_time_summary");
+    const opened = await open(job.folder);
+    try {
+      const { page } = opened;
+      await opened.go("view=ranks");
+      const map = page.getByTestId("ranks-map");
+      await map.waitFor({ timeout: 60_000 });
+      expect(await map.getAttribute("aria-rowcount")).toBe(String(ranks));
+      expect(await map.getAttribute("aria-colcount")).toBe(String(steps));
+      await checkCells(opened, rows, ranks, [...Array(steps).keys()]);
+      // A test for outliers needs more than two.
+      const said = page.getByTestId("sentences");
+      if (ranks > 2) await expect.poll(() => said.innerText()).toContain(`rank ${SLOW} came last in ${steps / 2}`);
+      // The largest first: the slow rank is on top.
+      await page.getByRole("button", { name: "Largest first" }).click();
+      expect((await tipAt(opened, 0, 0))[""]).toBe(`Rank ${SLOW} · Step 0`);
+      await page.getByRole("button", { name: "Against the middle rank" }).click();
+      const ends = (await page.getByTestId("scale").innerText()).split("\n");
+      expect(ends.at(-1)).toMatch(/^\+(19|20)\d\.\d µs$/);
+      await opened.shot(`ranks-${ranks}`);
+
+      // By mouse to the last step of the slow rank, whose cell is marked on the way back.
+      await page.mouse.click(...(await opened.pointAt("ranks-map", 0, steps - 1)));
+      await expect
+        .poll(() => page.getByTestId("details").innerText(), { timeout: 20_000 })
+        .toMatch(new RegExp(`ProfilerStep#${steps - 1}[^]*Rank ${SLOW} `));
+      expect(opened.errors).toEqual([]);
+    } finally {
+      await opened.close();
+      job.remove();
+    }
+  });
+}
+
+it("draws of many ranks what is seen, and moves over them by keys", async () => {
+  const ranks = 256;
+  const job = jobOf(ranks, 20);
+  const opened = await open(job.folder);
+  try {
+    const { page } = opened;
+    await opened.go("view=ranks");
+    const map = page.getByTestId("ranks-map");
+    await expect.poll(() => map.getAttribute("aria-rowcount"), { timeout: 100_000 }).toBe(String(ranks));
+    await page.getByRole("button", { name: "Free", exact: true }).click();
+    expect(await page.evaluate(() => document.querySelectorAll("*").length)).toBeLessThan(2000);
+    await map.focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => map.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
+    expect(await page.locator(".cell-map .tip b").innerText()).toBe("Rank 255 · Step 19");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByTestId("details").innerText(), { timeout: 20_000 }).toMatch(/Rank 255 /);
+    expect(opened.errors).toEqual([]);
+  } finally {
+    await opened.close();
+    job.remove();
+  }
+}, 180_000);
+
+const data = sharedData();
+
+it.skipIf(data === "")("reads well in both themes and languages, and by keys alone", async () => {
+  const opened = await open(join(data, "ascend_pt/synth8_tp_pp_dp"));
+  try {
+    const { page } = opened;
+    for (const [theme, lang] of [
+      ["light", "en"],
+      ["dark", "zh"],
+    ]) {
+      await opened.go(`view=ranks&theme=${theme}&lang=${lang}`);
+      await page.getByTestId("ranks-map").waitFor({ timeout: 60_000 });
+      await expect.poll(() => page.getByTestId("sentences").innerText()).toMatch(/rank 5 .*8/);
+      await opened.settle();
+      await opened.shot(`ranks-${theme}-${lang}`);
+      expect(await faintTexts(page)).toEqual([]);
+      expect(await axeFinds(page)).toEqual([]);
+    }
+    expect(await walkByTab(page)).toEqual([]);
+    expect(opened.errors).toEqual([]);
+  } finally {
+    await opened.close();
+  }
+});
