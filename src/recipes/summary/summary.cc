@@ -66,7 +66,8 @@ RankSummary Summarise(const DeviceView& view) {
   for (const OpStatisticRow& row : OpStatistic(view)) {
     summary.operators.push_back({std::string(row.op_type), row.count, row.total_ns});
   }
-  for (const ModuleRow& row : TopModules(view)) {
+  const ModuleCalls calls(data);
+  for (const ModuleRow& row : TopModules(data, calls)) {
     std::string name(row.path);
     if (!row.module_class.empty()) name.append(" (").append(row.module_class).append(")");
     summary.modules.push_back({std::move(name), row.calls, row.device_total_ns});

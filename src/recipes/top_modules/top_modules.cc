@@ -4,65 +4,79 @@
 #include <unordered_map>
 
 #include "recipes/recipe.h"
-#include "recipes/trace/op_order.h"
 
 namespace sonde::recipes {
 namespace {
 
-// Device time by the innermost module of the launching operator, by name id.
-std::vector<int64_t> SelfTimes(const TraceData& data) {
-  std::vector<int32_t> module_of_slice(data.slices.size(), store::kNone);
-  for (const store::FrameworkOpRow& op : data.ops) {
-    module_of_slice[static_cast<size_t>(op.slice_id)] = op.module;
+// The call on the host that a task comes from: its operator, else the one that an arrow leads from.
+std::vector<int32_t> LaunchesOf(const TraceData& data) {
+  std::unordered_map<int32_t, int32_t> arrows;  // by the task's slice
+  for (const store::FlowRow& flow : data.flows) {
+    if (flow.slice_in >= 0 && flow.slice_out >= 0 && data.Name(flow.kind) == "host_to_device") {
+      arrows.try_emplace(flow.slice_in, flow.slice_out);
+    }
   }
-  std::vector<int64_t> self_ns(data.names.size(), 0);
+  std::vector<int32_t> launches;
+  launches.reserve(data.tasks.size());
   for (const store::DeviceTaskRow& task : data.tasks) {
-    if (task.launch_slice_id < 0) continue;
-    const int32_t module = module_of_slice[static_cast<size_t>(task.launch_slice_id)];
-    if (module >= 0) self_ns[static_cast<size_t>(module)] += std::max<int64_t>(task.dur, 0);
+    int32_t launch = task.launch_slice_id;
+    if (launch < 0) {
+      const auto arrow = arrows.find(task.slice_id);
+      if (arrow != arrows.end()) launch = arrow->second;
+    }
+    launches.push_back(launch);
+  }
+  return launches;
+}
+
+// Device time by the path of the innermost module of the launching call.
+std::vector<int64_t> SelfTimes(const TraceData& data, const ModuleCalls& calls) {
+  const std::vector<int32_t> around = calls.PathsAround(LaunchesOf(data));
+  std::vector<int64_t> self_ns(calls.path_count(), 0);
+  for (size_t i = 0; i < data.tasks.size(); ++i) {
+    if (around[i] < 0) continue;
+    self_ns[static_cast<size_t>(around[i])] += std::max<int64_t>(data.tasks[i].dur, 0);
   }
   return self_ns;
 }
 
-}  // namespace
-
-std::vector<ModuleRow> TopModules(const DeviceView& view) {
-  const TraceData& data = *view.data;
-  const std::vector<int64_t> self_ns = SelfTimes(data);
-  std::unordered_map<int32_t, size_t> places;
-  std::vector<ModuleRow> rows;
-  // Modules called inside, as pairs of places: each pair counts once.
-  std::vector<std::vector<size_t>> inside;
-  const auto place_of = [&](const store::SliceRow& slice) {
-    const auto [found, is_new] = places.try_emplace(slice.name, rows.size());
-    if (is_new) {
-      ModuleRow row;
-      row.path = data.Name(slice.name);
-      row.module_class = data.TextArgument(slice.args_id, "class");
-      row.device_self_ns = slice.name < 0 ? 0 : self_ns[static_cast<size_t>(slice.name)];
-      rows.push_back(row);
-      inside.emplace_back();
-    }
-    return found->second;
-  };
-  for (const store::FrameworkOpRow& op : data.ops) {
-    if (static_cast<Scope>(op.scope) != Scope::kModule) continue;
-    const store::SliceRow& slice = data.Slice(op.slice_id);
-    const size_t place = place_of(slice);
-    ++rows[place].calls;
-    rows[place].host_total_ns += data.DurationNs(slice);
-    for (int32_t id = slice.parent_id; id >= 0; id = data.Slice(id).parent_id) {
-      const size_t outer = place_of(data.Slice(id));
-      if (outer == place) continue;
-      auto& modules = inside[outer];
-      if (std::find(modules.begin(), modules.end(), place) == modules.end()) {
-        modules.push_back(place);
-      }
+// Paths of the modules called inside of each, each once.
+std::vector<std::vector<int32_t>> PathsInside(const TraceData& data, const ModuleCalls& calls) {
+  std::vector<std::vector<int32_t>> inside(calls.path_count());
+  for (const int32_t slice_id : calls.slices()) {
+    const int32_t path = calls.PathOf(slice_id);
+    for (int32_t id = data.Slice(slice_id).parent_id; id >= 0; id = data.Slice(id).parent_id) {
+      const int32_t outer = calls.PathOf(id);
+      if (outer < 0 || outer == path) continue;
+      inside[static_cast<size_t>(outer)].push_back(path);
     }
   }
+  for (std::vector<int32_t>& paths : inside) {
+    std::sort(paths.begin(), paths.end());
+    paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  }
+  return inside;
+}
+
+}  // namespace
+
+std::vector<ModuleRow> TopModules(const TraceData& data, const ModuleCalls& calls) {
+  if (calls.slices().empty()) return {};
+  const std::vector<int64_t> self_ns = SelfTimes(data, calls);
+  const std::vector<std::vector<int32_t>> inside = PathsInside(data, calls);
+  std::vector<ModuleRow> rows(calls.path_count());
   for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].device_total_ns = rows[i].device_self_ns;
-    for (const size_t module : inside[i]) rows[i].device_total_ns += rows[module].device_self_ns;
+    rows[i].path = calls.Path(static_cast<int32_t>(i));
+    rows[i].device_self_ns = self_ns[i];
+    rows[i].device_total_ns = self_ns[i];
+    for (const int32_t path : inside[i]) {
+      rows[i].device_total_ns += self_ns[static_cast<size_t>(path)];
+    }
+  }
+  for (const int32_t slice_id : calls.slices()) {
+    ModuleRow& row = rows[static_cast<size_t>(calls.PathOf(slice_id))];
+    if (row.calls++ == 0) row.module_class = calls.ClassOf(slice_id);
+    row.host_total_ns += data.DurationNs(data.Slice(slice_id));
   }
   std::sort(rows.begin(), rows.end(), [](const ModuleRow& a, const ModuleRow& b) {
     if (a.device_total_ns != b.device_total_ns) return a.device_total_ns > b.device_total_ns;
@@ -75,7 +89,8 @@ std::vector<ModuleRow> TopModules(const DeviceView& view) {
 namespace {
 
 void Run(const DeviceView& view, store::RowSink& rows) {
-  for (const ModuleRow& row : TopModules(view)) row.Write(rows);
+  const ModuleCalls calls(*view.data);
+  for (const ModuleRow& row : TopModules(*view.data, calls)) row.Write(rows);
 }
 
 }  // namespace
@@ -83,8 +98,9 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 extern const Recipe kTopModulesRecipe;
 constexpr Recipe kTopModulesRecipe = {
     &kTopModules,
-    Reads<store::SliceRow, store::FrameworkOpRow, store::DeviceTaskRow, store::ArgsTextRow>()
+    Reads<store::SliceRow, store::FrameworkOpRow, store::DeviceTaskRow, store::ArgsTextRow,
+          store::FlowRow>()
         .WithBounds(),
-    &Run};
+    &Run, /*version=*/2};
 
 }  // namespace sonde::recipes

@@ -4,7 +4,8 @@
 //   device self  device tasks of operators whose innermost open module is this one
 //   device total the same plus those of the modules called inside
 // A module is its path in the model ("layers.0.mlp"); by device total, then host total, descending.
-// Backward operators run outside the module calls and count for none.
+// Which module is open says the time on the launching thread. Backward operators run outside the
+// module calls and count for none.
 // Units: nanoseconds. Pure, any thread.
 #pragma once
 
@@ -12,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "recipes/trace/device_view.h"
+#include "recipes/top_modules/module_calls.h"
 #include "store/result_info.h"
 
 namespace sonde::recipes {
@@ -28,6 +29,7 @@ namespace sonde::recipes {
 SONDE_RESULT(ModuleRow, kTopModules, "top_modules", SONDE_COLUMNS_TOP_MODULES,
              "a module of the model with the time spent in it")
 
-std::vector<ModuleRow> TopModules(const DeviceView& view);
+// The texts live as long as the calls.
+std::vector<ModuleRow> TopModules(const TraceData& data, const ModuleCalls& calls);
 
 }  // namespace sonde::recipes
