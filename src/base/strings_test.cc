@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "base/shortened.h"
+
 namespace sonde::base {
 namespace {
 
@@ -104,6 +106,21 @@ TEST(Strings, EditDistance) {
   EXPECT_EQ(EditDistance("qurey", "query"), 1U);
   EXPECT_EQ(EditDistance("", "run"), 3U);
   EXPECT_EQ(EditDistance("run", "run"), 0U);
+}
+
+TEST(Strings, NamesAreShortenedInTheMiddle) {
+  EXPECT_EQ(Shortened("aten::mm", 30), "aten::mm");
+  const std::string name = "head_of_it_" + std::string(50, 'x') + "_kernel_of_20_bytes_";
+  EXPECT_EQ(Shortened(name, 34), "head_of_it_..._kernel_of_20_bytes_");
+  std::string letters;
+  for (int i = 0; i < 40; ++i) letters += "\u00e9";
+  for (size_t most = 30; most < 50; ++most) {
+    const std::string text = Shortened("x" + letters, most);
+    EXPECT_LE(text.size(), most);
+    const size_t middle = text.find("...");
+    EXPECT_EQ((middle - 1) % 2, 0U) << "whole letters before";
+    EXPECT_EQ((text.size() - middle - 3) % 2, 0U) << "and behind";
+  }
 }
 
 }  // namespace

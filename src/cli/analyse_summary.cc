@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "base/shortened.h"
 #include "base/strings.h"
 #include "cli/analyse_waits.h"
 
@@ -125,7 +126,8 @@ std::string Top(std::string_view title, std::span<const NamedTime> items, int64_
   TextTable table;
   table.Add({"", "calls", "ms", whole_ns > 0 ? "share" : ""});
   for (const NamedTime& item : items.first(std::min(kTop, items.size()))) {
-    const std::string name = item.name.empty() ? "(type not recorded: level0)" : item.name;
+    const std::string name =
+        item.name.empty() ? "(type not recorded: level0)" : base::Shortened(item.name);
     table.Add(
         {name, std::to_string(item.count), Ms(item.total_ns), Percent(item.total_ns, whole_ns)});
   }

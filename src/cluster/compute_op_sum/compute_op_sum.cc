@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/shortened.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/say.h"
 
@@ -113,7 +114,8 @@ void SayMost(const std::vector<ComputeAllRow>& all, Outcome& outcome) {
   for (const ComputeAllRow& row : all) sum_ns += row.sum_ns;
   const ComputeAllRow& most = all.front();
   Say(outcome, "cluster.longest_kernel",
-      {most.op_type, Percent(most.sum_ns, sum_ns), std::to_string(most.count)}, kComputeAll);
+      {base::Shortened(most.op_type), Percent(most.sum_ns, sum_ns), std::to_string(most.count)},
+      kComputeAll);
 }
 
 // The rank that computes longest, and the type in which it exceeds the middle one most.
@@ -143,7 +145,8 @@ void SayUneven(const std::vector<ComputeTypeRow>& by_rank, Outcome& outcome) {
   }
   recipes::Finding& finding =
       Say(outcome, "cluster.uneven_computing",
-          {std::to_string(longest->first), Fixed(100 * share, 1), most.second}, kComputeType);
+          {std::to_string(longest->first), Fixed(100 * share, 1), base::Shortened(most.second)},
+          kComputeType);
   finding.rank = longest->first;
   finding.value = 100 * share;
   finding.unit = "%";

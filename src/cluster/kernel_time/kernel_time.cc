@@ -14,6 +14,7 @@
 #include <map>
 #include <utility>
 
+#include "base/shortened.h"
 #include "base/strings.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/say.h"
@@ -167,7 +168,7 @@ void SayKernels(const std::vector<KernelTimeRow>& kernels, const std::vector<Ove
                        [](const auto& a, const auto& b) { return a.sum_ns < b.sum_ns; });
   recipes::Finding& finding =
       Say(outcome, "cluster.kernel_time",
-          {longest->name, Duration(longest->sum_ns), std::to_string(longest->rank),
+          {base::Shortened(longest->name), Duration(longest->sum_ns), std::to_string(longest->rank),
            Fixed(longest->percent, 1), longest->type},
           kKernels);
   finding.rank = longest->rank;

@@ -21,6 +21,7 @@
 
 #include "base/files.h"
 #include "base/host/json.h"
+#include "base/shortened.h"
 #include "base/strings.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/say.h"
@@ -293,8 +294,8 @@ void SayShares(const std::vector<OperatorMfuRow>& rows, Outcome& outcome) {
   const auto least = std::min_element(rows.begin(), rows.end(),
                                       [](const auto& a, const auto& b) { return a.mfu < b.mfu; });
   Say(outcome, "cluster.mfu",
-      {longest->first, Percent(longest->second.second, longest->second.first),
-       Percent(least->mfu, 1), least->kernel, std::to_string(least->rank)},
+      {base::Shortened(longest->first), Percent(longest->second.second, longest->second.first),
+       Percent(least->mfu, 1), base::Shortened(least->kernel), std::to_string(least->rank)},
       kOperators);
 }
 

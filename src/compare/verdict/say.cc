@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/shortened.h"
 #include "base/strings.h"
 #include "compare/verdict/verdict.h"
 #include "recipes/finding/finding.h"
@@ -63,8 +64,8 @@ std::string SentencesOf(const Judgement& judgement) {
   std::vector<std::string> causes;
   for (const Cause& cause : judgement.causes) {
     if (causes.size() == kShown) break;
-    causes.push_back(Concat(cause.subject, cause.subject.empty() ? "" : ": ", cause.kind, " ",
-                            Signed(cause.DiffMs(), 3), " ms"));
+    causes.push_back(Concat(base::Shortened(cause.subject), cause.subject.empty() ? "" : ": ",
+                            cause.kind, " ", Signed(cause.DiffMs(), 3), " ms"));
   }
   if (step.verdict != Verdict::kUnchanged && !causes.empty()) {
     text += Concat(Say("compare.causes", {base::Join(causes, "; ")}), "\n");

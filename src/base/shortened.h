@@ -1,0 +1,27 @@
+// Names for sentences and narrow tables: those of kernels are as long as all that they were
+// generated for. Pure, any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace sonde::base {
+
+// At most `most` bytes (30 at least), the middle as "..."; no letter of UTF-8 is cut.
+inline std::string Shortened(std::string_view name, size_t most = 72) {
+  constexpr std::string_view kMiddle = "...";
+  constexpr size_t kTail = 20;
+  if (name.size() <= most) return std::string(name);
+  const auto is_inside_a_letter = [&](size_t at) { return (name[at] & 0xC0) == 0x80; };
+  size_t head = most - kTail - kMiddle.size();
+  while (head > 0 && is_inside_a_letter(head)) --head;
+  size_t tail = name.size() - kTail;
+  while (tail < name.size() && is_inside_a_letter(tail)) ++tail;
+  std::string text(name.substr(0, head));
+  text += kMiddle;
+  text += name.substr(tail);
+  return text;
+}
+
+}  // namespace sonde::base
