@@ -32,7 +32,19 @@ void AddSlices(const TraceData& data, Rows& rows) {
   rows.Add("slices", kept - open, kept);
 }
 
+// Slices of devices that an arrow from the host leads to.
+std::vector<bool> Launched(const TraceData& data) {
+  std::vector<bool> launched(data.slices.size());
+  for (const store::FlowRow& flow : data.flows) {
+    if (flow.slice_in >= 0 && flow.slice_out >= 0 && data.Name(flow.kind) != "forward_backward") {
+      launched[static_cast<size_t>(flow.slice_in)] = true;
+    }
+  }
+  return launched;
+}
+
 void AddTasks(const TraceData& data, Rows& rows) {
+  const std::vector<bool> has_arrow = Launched(data);
   int64_t all_ns = 0;
   int64_t in_steps_ns = 0;
   int64_t launched = 0;
@@ -44,7 +56,8 @@ void AddTasks(const TraceData& data, Rows& rows) {
     const int64_t dur_ns = std::max<int64_t>(task.dur, 0);
     all_ns += dur_ns;
     if (task.step_id >= 0) in_steps_ns += dur_ns;
-    if (task.launch_slice_id >= 0 || task.connection_id >= 0) ++launched;
+    const bool has_call = task.slice_id >= 0 && has_arrow[static_cast<size_t>(task.slice_id)];
+    if (task.launch_slice_id >= 0 || has_call) ++launched;
   }
   if (!data.steps.empty()) rows.Add("device_time", in_steps_ns, all_ns);
   rows.Add("device_tasks", launched, kernels);
@@ -95,6 +108,6 @@ constexpr Recipe kCoverageRecipe = {
     &kCoverage,
     Reads<store::SliceRow, store::DeviceTaskRow, store::FrameworkOpRow, store::FlowRow,
           store::StepRow, store::RequestRow>(),
-    &Run};
+    &Run, /*version=*/2};
 
 }  // namespace sonde::recipes
