@@ -67,13 +67,22 @@ std::string_view TaskType(const KinetoTrace& trace, int32_t slice_id) {
   return KernelTaskType(trace.NameAt(slice_id));
 }
 
+// Compiled code, steps and ranges of the user hold operators; they are none themselves.
+bool IsOperator(const KinetoTrace& trace, int32_t op) {
+  const std::string_view name = trace.NameAt(op);
+  const capture::Scope scope = ScopeOf(name, trace.ClassAt(op));
+  if (scope == capture::Scope::kBackward) return !name.starts_with("CompiledFunction");
+  return scope == capture::Scope::kOp;
+}
+
 // The type of the op that launched the task; without one, the kernel's function, or what it copies.
 int32_t TypeOfTask(const KinetoTrace& trace, int32_t slice_id, int32_t launch,
                    std::string_view task_type) {
-  const std::string_view name = trace.NameAt(launch >= 0 ? launch : slice_id);
-  if (launch < 0 && task_type == "KERNEL") return trace.names().Intern(KernelFunction(name));
+  const bool has_op = launch >= 0 && IsOperator(trace, launch);
+  const std::string_view name = trace.NameAt(has_op ? launch : slice_id);
+  if (!has_op && task_type == "KERNEL") return trace.names().Intern(KernelFunction(name));
   // A copy: what is interned must not lie in the pool that grows by it.
-  const std::string type(launch >= 0 ? OpType(name) : name.substr(0, name.find_first_of(" (<")));
+  const std::string type(has_op ? OpType(name) : name.substr(0, name.find_first_of(" (<")));
   return trace.names().Intern(type);
 }
 

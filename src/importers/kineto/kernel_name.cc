@@ -13,12 +13,23 @@
 namespace sonde::importers::kineto {
 namespace {
 
-std::string Demangled(std::string_view name) {
-  if (!name.starts_with("_Z")) return std::string(name);
+std::string TryToDemangle(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text != nullptr ? std::string(text.get()) : std::string(name);
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text != nullptr ? std::string(text.get()) : std::string();
+}
+
+// Older C++ libraries do not know the 16 bit types of AMD's kernels; which type it is makes no
+// difference here, since only the function's name is kept.
+std::string Demangled(std::string_view name) {
+  if (!name.starts_with("_Z")) return std::string(name);
+  std::string text = TryToDemangle(std::string(name));
+  if (text.empty()) {
+    const std::string simpler = base::ReplaceAll(name, "DF16b", "Dh");
+    text = TryToDemangle(base::ReplaceAll(simpler, "DF16_", "Dh"));
+  }
+  return text.empty() ? std::string(name) : text;
 }
 
 // A part of the name that is no parameter list: "(anonymous namespace)", "operator()".

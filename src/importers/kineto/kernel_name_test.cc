@@ -34,5 +34,15 @@ TEST(KernelName, CopiesOfRocm) {
   EXPECT_STREQ(KernelTaskType("gemm"), "KERNEL");
 }
 
+// AMD's compilers mangle 16 bit floats in a way that older C++ libraries do not know.
+TEST(KernelName, OfAmdsCompilersIsReadable) {
+  EXPECT_EQ(
+      KernelFunction("_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi16ELb1ELb0ELb1ELi1"
+                     "EEEvPT0_PT_PfS4_S4_S4_diiiiiiib"),
+      "aiter::add_rmsnorm_quant_kernel");
+  EXPECT_EQ(KernelFunction("_ZN5aiter6kernelIDF16_EEvPT_"), "aiter::kernel");
+  EXPECT_EQ(KernelFunction("_Znonsense"), "_Znonsense");
+}
+
 }  // namespace
 }  // namespace sonde::importers::kineto

@@ -112,6 +112,41 @@ TEST_F(KinetoTest, IdsOfSeveralProcessesAreAmbiguous) {
   EXPECT_EQ(Rows("code, count) FROM import_issue"), "trace_launch_ambiguous 1\n");
 }
 
+constexpr std::string_view kLate = R"~({"distributedInfo":{"rank":3},"traceEvents":[
+ {"ph":"X","cat":"user_annotation","name":"ProfilerStep#5","pid":9,"tid":9,"ts":100,"dur":100},
+ {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":9,"ts":110,"dur":9,
+   "args":{"External id":11}},
+ {"ph":"X","cat":"cuda_runtime","name":"LAUNCH","pid":9,"tid":9,"ts":112,"dur":5,
+   "args":{"External id":11,"correlation":77}},
+ {"ph":"X","cat":"kernel","name":"before","pid":0,"tid":7,"ts":120,"dur":60,
+   "args":{"correlation":5,"device":0,"stream":7}},
+ {"ph":"X","cat":"kernel","name":"own","pid":0,"tid":7,"ts":190,"dur":30,
+   "args":{"External id":11,"correlation":77,"device":0,"stream":7}},
+ {"ph":"X","cat":"kernel","name":"behind","pid":0,"tid":7,"ts":195,"dur":2,
+   "args":{"correlation":6,"device":0,"stream":7}}]})~";
+
+// A device that works behind its host is busy with the step before when recording begins.
+TEST_F(KinetoTest, WorkLaunchedBeforeTheRecordingIsOfNoStep) {
+  const auto steps = [&](const std::string& call) {
+    Import(base::ReplaceAll(kLate, "LAUNCH", call));
+    return Rows("name, coalesce(step_id, -1)) FROM device_task ORDER BY ts");
+  };
+  EXPECT_EQ(steps("cudaLaunchKernel"), "before -1\nown 5\nbehind 5\n");
+  EXPECT_EQ(steps("hipGraphLaunch"), "before 5\nown 5\nbehind 5\n") << "a graph's have no call";
+}
+
+TEST_F(KinetoTest, TypesAreThoseOfOperatorsNotOfCompiledRegions) {
+  const auto type = [&](const std::string& op) {
+    Import(base::ReplaceAll(kLate, "aten::mm", op));
+    return Rows("op_type) FROM device_task WHERE name = 'own'");
+  };
+  EXPECT_EQ(type("aten::mm"), "mm\n");
+  EXPECT_EQ(type("Torch-Compiled Region: 0/0"), "own\n");
+  EXPECT_EQ(type("CompiledFunctionBackward"), "own\n");
+  EXPECT_EQ(type("record_param_comms"), "own\n");
+  EXPECT_EQ(type("AddmmBackward0"), "AddmmBackward0\n");
+}
+
 // Labels are names only: what the work says itself counts, and what nothing says is unknown.
 TEST_F(KinetoTest, DevicesAreWhatTheirWorkSays) {
   Import(R"~({"schemaVersion": 1, "distributedInfo": {"rank": 3},

@@ -36,7 +36,9 @@ KinetoTrace::KinetoTrace(trace_events::EventStage& stage)
   FindScopes();
   Classify();
   OrderDeviceWork();
-  if (!device_work_.empty()) IndexLaunches();
+  if (device_work_.empty()) return;
+  IndexLaunches();
+  FindFirstLaunches();
 }
 
 void KinetoTrace::FindScopes() {
@@ -118,6 +120,7 @@ void KinetoTrace::IndexLaunches() {
       if (const auto number = stage_.Captured(id, kCorrelation)) {
         scopes_[ScopeAt(id)].call_by_correlation.Add(*number, id);
       }
+      has_graph_launches_ |= NameAt(id).find("GraphLaunch") != std::string_view::npos;
     }
   }
   const auto owner = [this](int32_t id) { return stage_.TrackOf(stage_.Slice(id)).process; };
@@ -160,6 +163,19 @@ KinetoTrace::Launch KinetoTrace::LaunchOf(int32_t device_slice) const {
   return launch;
 }
 
+void KinetoTrace::FindFirstLaunches() {
+  first_launched_.assign(stage_.tracks().tracks.size(), INT64_MAX);
+  base::SpillSteps steps(stage_.pool());
+  for (const int32_t id : device_work_) {
+    steps.Next();
+    const trace_events::StagedSlice& slice = stage_.Slice(id);
+    int64_t& first = first_launched_[static_cast<size_t>(slice.track)];
+    if (first != INT64_MAX) continue;
+    const Launch launch = LaunchOf(id);
+    if (launch.call >= 0 || launch.op >= 0) first = slice.ts;
+  }
+}
+
 void KinetoTrace::AddStep(int32_t slice_id) {
   const auto number = base::ParseInt64(NameAt(slice_id).substr(kStepPrefix.size()));
   const auto& slice = stage_.Slice(slice_id);
@@ -178,8 +194,13 @@ int64_t KinetoTrace::StepAt(int32_t slice_id, int64_t ts) const {
 
 int64_t KinetoTrace::StepOfWork(int32_t device_slice, const Launch& launch) const {
   const int32_t host = launch.call >= 0 ? launch.call : launch.op;
-  const int32_t begins = host >= 0 ? host : device_slice;
-  return StepAt(begins, stage_.Slice(begins).ts);
+  if (host >= 0) return StepAt(host, stage_.Slice(host).ts);
+  const auto& slice = stage_.Slice(device_slice);
+  const int64_t first = first_launched_[static_cast<size_t>(slice.track)];
+  // A stream works in order: what comes before its first known launch was launched before the
+  // recording began. What a graph holds has no call of its own.
+  if (first != INT64_MAX && slice.ts < first && !has_graph_launches_) return store::kNone;
+  return StepAt(device_slice, slice.ts);
 }
 
 Status WriteSteps(const KinetoTrace& trace, store::Transaction& transaction) {

@@ -62,11 +62,15 @@ class KinetoTrace {
   void FindScopes();
   void AddStep(int32_t slice_id);
   void IndexLaunches();
+  void FindFirstLaunches();
 
   trace_events::EventStage& stage_;
   base::SpillVector<SliceClass> classes_;               // by slice_id
   std::array<size_t, kSliceClasses> class_sizes_ = {};  // slices of each class
   std::vector<int32_t> device_work_;
+  // By place of a track in the TrackTable: begin of its first work whose call is in the trace.
+  std::vector<int64_t> first_launched_;
+  bool has_graph_launches_ = false;
   std::vector<StepRange> steps_;
   // Of one scope (Dialect::ScopeOf).
   struct Scope {

@@ -158,6 +158,6 @@ extern const Recipe kStepTraceRecipe;
 constexpr Recipe kStepTraceRecipe = {
     &kStepTrace,
     Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
-    &Run, /*version=*/2};
+    &Run, /*version=*/3};
 
 }  // namespace sonde::recipes

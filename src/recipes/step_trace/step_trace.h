@@ -10,6 +10,8 @@
 //                                                      [first start, last end] of the intervals
 //                            stage                     envelope - bubble
 //                            preparing                 first start - host start of the step
+//                          Where steps of a device overlap (streams that work on different ones,
+//                          calls of a model on several threads), each has its own intervals only.
 //   StepTraceFromTimeline  the text rule: sums of the events of the layer "Overlap Analysis" that
 //                          start in the step, wherever a trace with that layer is the source.
 // Common: bubble = sum of hcom_receive*; overlapped = communication - not overlapped; not

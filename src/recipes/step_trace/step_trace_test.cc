@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "recipes/trace/device_view.h"
 
 namespace sonde::recipes {
 namespace {
@@ -180,6 +181,39 @@ TEST(StepTrace, StepsThatFollowEachOther) {
   EXPECT_FALSE(whole[0].step_id.has_value());
   EXPECT_EQ(whole[0].preparing_ns, 3);
   EXPECT_TRUE(StepTraceFromTasks({}).empty());
+}
+
+// Two streams of one device; the second still works on step 1 when the first is in step 2.
+TEST(StepTrace, StreamsOnDifferentStepsCountForTheirOwn) {
+  TraceData data;
+  data.names = {"stream", "gemm", "GPU"};
+  const std::vector<store::ProcessRow> processes = {{.process_id = 0, .pid = 7}};
+  const std::vector<store::TrackRow> tracks = {
+      {.track_id = 0, .kind = 0, .process_id = 0, .device_id = 0, .stream_id = 7},
+      {.track_id = 1, .kind = 0, .process_id = 0, .device_id = 0, .stream_id = 8}};
+  const std::vector<store::TaskKindRow> kinds = {
+      {.kind_id = 0, .name = 1, .op_type = 1, .core = 2, .task_type = 1}};
+  const std::vector<store::DeviceTaskRow> tasks = {
+      {.task_id = 0, .track_id = 0, .ts = 0, .dur = 10, .kind_id = 0, .step_id = 1},
+      {.task_id = 1, .track_id = 0, .ts = 20, .dur = 10, .kind_id = 0, .step_id = 2},
+      {.task_id = 2, .track_id = 1, .ts = 40, .dur = 5, .kind_id = 0, .step_id = 1},
+      {.task_id = 3, .track_id = 0, .ts = 50, .dur = 7, .kind_id = 0, .step_id = 2}};
+  const std::vector<store::StepRow> steps = {{.step_id = 1, .process_id = 0, .ts = 0, .dur = 15},
+                                             {.step_id = 2, .process_id = 0, .ts = 15, .dur = 15}};
+  data.processes = processes;
+  data.tracks = tracks;
+  data.kinds = kinds;
+  data.tasks = tasks;
+  data.steps = steps;
+  data.last_ns = 100;
+  const DeviceView view = DeviceView::Make(data);
+  ASSERT_EQ(view.devices.size(), 1U);
+  const std::vector<StepTraceRow>& rows = view.devices[0].steps;
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].computing_ns, 15);
+  EXPECT_EQ(rows[0].stage_ns, 45);
+  EXPECT_EQ(rows[1].computing_ns, 17) << "not what the other stream does for step 1";
+  EXPECT_EQ(rows[1].preparing_ns, 5);
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ class ViewMaker {
         }
       }
       const std::vector<StepRange> steps = StepsOf(i);
-      if (device.is_cpu && AreBesideEachOther(steps)) {
+      if (AreBesideEachOther(steps)) {
         device.steps = RowsOfOwnTasks(i, steps);
       } else {
         device.steps = StepTraceFromTasks({.computing = computing,
@@ -162,7 +162,7 @@ class ViewMaker {
     }
   }
 
-  // Calls of a model on several threads.
+  // Calls of a model on several threads, or streams of a device that work on different steps.
   static bool AreBesideEachOther(const std::vector<StepRange>& steps) {
     int64_t end_ns = INT64_MIN;
     for (const StepRange& step : steps) {
