@@ -23,6 +23,7 @@ FOLDER_ORDER = (
     "precision",
     "cluster",
     "compare",
+    "advisor",
     "serve",
     "cli",
 )

@@ -3,6 +3,7 @@
 namespace sonde::cli {
 
 // One line a command: here its maker, below its place in the list.
+Command AdvisorCommand();
 Command RunCommand();
 Command AnalyseCommand();
 Command ClusterCommand();
@@ -14,7 +15,7 @@ Command ViewCommand();
 
 std::vector<Command> AllCommands() {
   return {
-      RunCommand(),    AnalyseCommand(), ClusterCommand(), CompareCommand(),
+      RunCommand(),    AnalyseCommand(), ClusterCommand(), CompareCommand(), AdvisorCommand(),
       DoctorCommand(), ProbeCommand(),   QueryCommand(),   ViewCommand(),
   };
 }

@@ -59,7 +59,9 @@ class SheetsWriter {
     format_set_font_name(format, "Arial");
     format_set_font_size(format, kFontSize);
     format_set_align(format, LXW_ALIGN_LEFT);
-    format_set_align(format, LXW_ALIGN_VERTICAL_CENTER);
+    format_set_align(format, style.is_wrapped ? LXW_ALIGN_VERTICAL_TOP : LXW_ALIGN_VERTICAL_CENTER);
+    if (style.is_wrapped) format_set_text_wrap(format);
+    if (style.is_white) format_set_font_color(format, LXW_COLOR_WHITE);
     format_set_border(format, LXW_BORDER_THIN);
     if (!style.number_format.empty()) {
       format_set_num_format(format, std::string(style.number_format).c_str());

@@ -18,6 +18,8 @@ struct XlsxStyle {
   uint32_t fill = 0;               // 0xRRGGBB; 0 is none
   bool is_bold = false;
   int indent = 0;
+  bool is_white = false;    // the letters
+  bool is_wrapped = false;  // and at the top of its cell
   friend auto operator<=>(const XlsxStyle&, const XlsxStyle&) = default;
 };
 
@@ -42,7 +44,7 @@ struct StyledSheet {
   std::vector<std::vector<XlsxCell>> rows;
 };
 
-// In Arial 11, left, centred, with a border.
+// In Arial 11, left, with a border.
 Status WriteStyledSheets(const std::vector<StyledSheet>& sheets, const std::string& path);
 
 }  // namespace sonde::precision

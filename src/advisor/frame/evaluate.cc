@@ -1,0 +1,270 @@
+#include "advisor/frame/evaluate.h"
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace sonde::advisor {
+namespace {
+
+using base::Concat;
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+Value CellOf(const store::ResultTable& table, size_t column, size_t row) {
+  if (table.IsNull(column, row)) return {};
+  const auto& values = table.columns()[column].values;
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&values)) return (*list)[row];
+  if (const auto* list = std::get_if<std::vector<double>>(&values)) return (*list)[row];
+  return std::get<std::vector<std::string>>(values)[row];
+}
+
+AdviceSheet SheetOf(const store::ResultTable& table) {
+  AdviceSheet sheet;
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < table.columns().size(); ++i) {
+    if (table.columns()[i].name.starts_with('_')) continue;
+    shown.push_back(i);
+    sheet.columns.push_back(table.columns()[i].name);
+  }
+  for (size_t row = 0; row < table.rows() && !shown.empty(); ++row) {
+    auto& cells = sheet.rows.emplace_back();
+    for (const size_t column : shown) cells.push_back(CellOf(table, column, row));
+  }
+  return sheet;
+}
+
+Priority PriorityOf(const std::string& name) {
+  if (name == "high") return Priority::kHigh;
+  if (name == "medium") return Priority::kMedium;
+  return name == "low" ? Priority::kLow : Priority::kNone;
+}
+
+const Value& ValueOf(const Values& values, std::string_view name) {
+  static const Value nothing;
+  const auto found = values.find(name);
+  return found == values.end() ? nothing : found->second;
+}
+
+class Evaluation {
+ public:
+  Evaluation(const Rule& rule, const Question& question)
+      : rule_(rule), question_(question), values_(question.values) {
+    for (const RuleLimit& limit : rule.limits) {
+      const auto whole = base::ParseInt64(limit.value);
+      values_[limit.name] = whole ? Value(*whole) : Value(*base::ParseDouble(limit.value));
+    }
+    for (const auto& [name, text] : rule.texts) values_[name] = text.In(question.language);
+  }
+
+  Result<std::optional<Advice>> Run() {
+    SONDE_RETURN_IF_ERROR(Find());
+    const Value& fires = ValueOf(facts_, "fires");
+    const bool says =
+        facts_.contains("fires") ? IsTrue(fires) : NumberOf(ValueOf(facts_, "occurrences")) > 0;
+    if (!says) return std::optional<Advice>();
+    for (auto& [name, value] : facts_) values_[name] = value;
+    SONDE_RETURN_IF_ERROR(TakeSheets());
+    SONDE_RETURN_IF_ERROR(TakeTexts());
+    TakeEvidence();
+    return std::optional<Advice>(std::move(advice_));
+  }
+
+ private:
+  Status Find() {
+    if (!rule_.function.empty()) {
+      const auto function = question_.functions.find(rule_.function);
+      if (function == question_.functions.end()) {
+        return base::InvalidArgumentError(Concat("there is no function '", rule_.function, "'"));
+      }
+      SONDE_ASSIGN_OR_RETURN(Found found, function->second(rule_));
+      facts_ = std::move(found.facts);
+      sheets_ = std::move(found.sheets);
+      return {};
+    }
+    constexpr std::string_view kCount = "SELECT count(*) AS occurrences FROM found";
+    SONDE_ASSIGN_OR_RETURN(const store::ResultTable facts,
+                           Ask(rule_.facts.empty() ? kCount : std::string_view(rule_.facts)));
+    if (facts.rows() > 1) return base::InvalidArgumentError("'facts' gives more than one row");
+    for (size_t i = 0; i < facts.columns().size() && facts.rows() == 1; ++i) {
+      facts_[facts.columns()[i].name] = CellOf(facts, i, 0);
+    }
+    return {};
+  }
+
+  // `question` with the rows as the table `found` before it.
+  Result<store::ResultTable> Ask(std::string_view question) {
+    std::string sql = "WITH ";
+    for (const std::string& name : rule_.uses) {
+      const auto table = question_.tables.find(name);
+      if (table == question_.tables.end()) {
+        return base::InvalidArgumentError(Concat("there is no shared table '", name, "'"));
+      }
+      sql += Concat(name, " AS MATERIALIZED (", table->second, "), ");
+    }
+    if (!rule_.with.empty()) sql += Concat(rule_.with, ", ");
+    sql += Concat("found AS (", rule_.rows, ") ", question);
+    Values values = values_;
+    for (auto& [name, value] : values) {
+      auto* text = std::get_if<std::string>(&value);
+      if (text != nullptr && name != "env") *text = base::ReplaceAll(*text, "'", "''");
+    }
+    // Where nothing is recorded the list is of one row that is nothing.
+    if (!IsTrue(ValueOf(values, "env"))) values["env"] = std::string("(0, NULL, NULL)");
+    for (const auto& [name, list] : rule_.lists) values[name] = list;
+    SONDE_ASSIGN_OR_RETURN(const std::string filled, Fill(sql, values));
+    return question_.store->Query(filled);
+  }
+
+  Status TakeSheets() {
+    if (rule_.function.empty()) {
+      SONDE_ASSIGN_OR_RETURN(const store::ResultTable rows, Ask("SELECT * FROM found"));
+      sheets_.push_back(SheetOf(rows));
+      for (const MoreRows& more : rule_.more) {
+        SONDE_ASSIGN_OR_RETURN(const store::ResultTable others, Ask(more.rows));
+        sheets_.push_back(SheetOf(others));
+        sheets_.back().name = more.sheet.In(question_.language);
+      }
+    }
+    for (size_t i = 0; i < sheets_.size(); ++i) {
+      if (sheets_[i].name.empty()) sheets_[i].name = SheetName();
+      (i == 0 ? advice_.sheet : advice_.more_sheets.emplace_back()) = std::move(sheets_[i]);
+    }
+    return {};
+  }
+
+  bool IsOfRank() const { return question_.rank >= 0 && !rule_.rank_title.english.empty(); }
+
+  const std::string& Title() const {
+    return (IsOfRank() ? rule_.rank_title : rule_.title).In(question_.language);
+  }
+
+  std::string SheetName() const {
+    const std::string& own = rule_.sheet.In(question_.language);
+    if (!own.empty()) return own;
+    return IsOfRank() ? Concat("Rank ", std::to_string(question_.rank), " ", Title()) : Title();
+  }
+
+  Status TakeTexts() {
+    advice_.rule = &rule_;
+    advice_.rank = question_.rank;
+    advice_.path = question_.path;
+    const Language language = question_.language;
+    for (std::string* text : {&advice_.sheet.name, &advice_.title, &advice_.block}) {
+      const std::string& block = rule_.block.In(language);
+      const std::string from = text == &advice_.sheet.name                ? advice_.sheet.name
+                               : text == &advice_.block && !block.empty() ? block
+                                                                          : Title();
+      SONDE_ASSIGN_OR_RETURN(*text, Fill(from, values_));
+    }
+    SONDE_ASSIGN_OR_RETURN(advice_.description, Fill(rule_.description.In(language), values_));
+    SONDE_ASSIGN_OR_RETURN(advice_.evidence.gain_formula, Fill(rule_.gain.In(language), values_));
+    for (const Suggestion& suggestion : rule_.suggestions) {
+      if (!suggestion.fact.empty() && !IsTrue(ValueOf(values_, suggestion.fact))) continue;
+      SONDE_ASSIGN_OR_RETURN(std::string text, Fill(suggestion.text.In(language), values_));
+      advice_.suggestions.push_back(std::move(text));
+    }
+    const std::string told = TextOf(ValueOf(values_, "priority"));
+    advice_.priority = PriorityOf(told.empty() ? rule_.priority : told);
+    return {};
+  }
+
+  void TakeEvidence() {
+    const auto number = [&](std::string_view name) {
+      const Value& value = ValueOf(facts_, name);
+      return std::holds_alternative<std::monostate>(value) ? kUnknown : NumberOf(value);
+    };
+    Evidence& evidence = advice_.evidence;
+    const double occurrences = number("occurrences");
+    evidence.occurrences = occurrences >= 0 ? static_cast<int64_t>(occurrences)
+                                            : static_cast<int64_t>(advice_.sheet.rows.size());
+    evidence.total_us = number("total_us");
+    evidence.gain_us = number("gain_us");
+    const Value& place = ValueOf(facts_, "place_slice");
+    if (const auto* slice = std::get_if<int64_t>(&place)) evidence.place_slice = *slice;
+    advice_.problem_count = ValueOf(facts_, "problem_count");
+    advice_.total_us = ValueOf(facts_, "problem_us");
+    advice_.time_ratio = ValueOf(facts_, "problem_ratio");
+    const std::string ops = TextOf(ValueOf(facts_, "tuned_ops"));
+    if (ops.empty()) return;
+    for (const std::string_view op : base::Split(ops, '\n')) advice_.tuned_ops.emplace_back(op);
+  }
+
+  const Rule& rule_;
+  const Question& question_;
+  Values values_;
+  Values facts_;
+  std::vector<AdviceSheet> sheets_;
+  Advice advice_;
+};
+
+bool IsTableName(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  });
+}
+
+constexpr std::string_view kSource = "source.";
+constexpr std::string_view kFile = "file ";
+
+// How one asks for what is needed: a table that has a row, a table of the imported files
+// ("source.TASK"), or a file kept whole ("file communication.json").
+std::string QuestionOf(std::string_view need) {
+  if (need.starts_with(kSource)) {
+    return Concat("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'source' ",
+                  "AND table_name = '", need.substr(kSource.size()), "'");
+  }
+  if (need.starts_with(kFile)) {
+    return Concat("SELECT count(*) FROM source_text WHERE ends_with(file, '/",
+                  need.substr(kFile.size()), "')");
+  }
+  return Concat("SELECT count(*) FROM (FROM ", need, " LIMIT 1)");
+}
+
+}  // namespace
+
+Result<bool> Needs::Has(const std::string& need) {
+  const auto known = known_.find(need);
+  if (known != known_.end()) return known->second;
+  const auto fact = question_.values.find(need);
+  bool has = false;
+  if (fact != question_.values.end()) {
+    has = IsTrue(fact->second);
+  } else if (!IsTableName(need.starts_with(kFile) ? need.substr(kFile.size()) : need)) {
+    return base::InvalidArgumentError(Concat("'", need, "' is the name of no table"));
+  } else {
+    SONDE_ASSIGN_OR_RETURN(const store::ResultTable table,
+                           question_.store->Query(QuestionOf(need)));
+    has = table.Int(0, 0) > 0;
+  }
+  known_.emplace(need, has);
+  return has;
+}
+
+Result<std::string> Needs::Missing(const std::vector<std::string>& needs) {
+  for (const std::string& need : needs) {
+    SONDE_ASSIGN_OR_RETURN(const bool has, Has(need));
+    if (!has) return need;
+  }
+  return std::string();
+}
+
+Status ChooseTables(const std::vector<SharedTable>& tables, Needs& needs, Question& question) {
+  for (const SharedTable& table : tables) {
+    if (question.tables.contains(table.name)) continue;
+    SONDE_ASSIGN_OR_RETURN(const std::string missing, needs.Missing(table.needs));
+    if (missing.empty()) question.tables[table.name] = table.sql;
+  }
+  return {};
+}
+
+Result<std::optional<Advice>> Evaluate(const Rule& rule, const Question& question) {
+  auto advice = Evaluation(rule, question).Run();
+  if (!advice.ok()) return Status(advice.status()).Annotate(Concat("rule ", rule.name));
+  return advice;
+}
+
+}  // namespace sonde::advisor

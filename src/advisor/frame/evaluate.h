@@ -1,0 +1,61 @@
+// Asks a rule of a trace: whether it fires, and what it has to say.
+//
+// The statement `facts` gives one row over the rows of `rows`, which it knows as the table `found`.
+// Of its columns these mean something to the frame: fires (else: occurrences > 0), occurrences,
+// total_us, gain_us, place_slice, priority, problem_count, problem_us, problem_ratio,
+// tuned_ops (names, line by line); all fill the texts. Columns of `rows` whose name begins with '_'
+// are not in the sheet. Threads: any, each call for itself. Errors: a statement that the database
+// refuses, a text that names what is not known; they name the rule.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advisor/frame/advice.h"
+#include "advisor/frame/rule.h"
+#include "base/status.h"
+#include "store/queryable.h"
+
+namespace sonde::advisor {
+
+// Facts and sheets of a rule with a function.
+struct Found {
+  Values facts;
+  std::vector<AdviceSheet> sheets;
+};
+using Function = std::function<Result<Found>(const Rule& rule)>;
+
+struct Question {
+  const store::Queryable* store = nullptr;  // not owned
+  Values values;                            // facts of the trace, options of the command line
+  Language language = Language::kChinese;
+  int64_t rank = -1;  // of several: titles name it
+  std::string path;
+  std::map<std::string, Function, std::less<>> functions;
+  std::map<std::string, std::string, std::less<>> tables;  // shared ones, by name: their statement
+};
+
+// Which of the tables that rules need hold anything, asked once.
+class Needs {
+ public:
+  explicit Needs(const Question& question) : question_(question) {}
+  // What the trace lacks for the rule; "" where it lacks nothing.
+  Result<std::string> Missing(const std::vector<std::string>& needs);
+
+ private:
+  Result<bool> Has(const std::string& need);
+
+  const Question& question_;
+  std::map<std::string, bool, std::less<>> known_;
+};
+
+// Of the tables of one name the first whose needs are there.
+Status ChooseTables(const std::vector<SharedTable>& tables, Needs& needs, Question& question);
+
+// None where the rule does not fire.
+Result<std::optional<Advice>> Evaluate(const Rule& rule, const Question& question);
+
+}  // namespace sonde::advisor

@@ -1,0 +1,24 @@
+// What rules may know of a trace beside its tables: the chip, the environment, the versions.
+//
+// Names that rules see: language, cann, torch, ai_core_num, aiv_num, aic_frequency (0: unknown),
+// env (JSON of the recorded variables), is_text, is_ascend, step_ns (0: no step), rank,
+// has_ranks. Threads: any. A file that cannot be read counts as not there, and is said.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advisor/frame/fill.h"
+#include "base/status.h"
+#include "job/job.h"
+
+namespace sonde::advisor {
+
+struct TraceFacts {
+  Values values;
+  std::vector<std::string> notices;
+};
+
+TraceFacts FactsOf(const job::Trace& trace);
+
+}  // namespace sonde::advisor

@@ -1,0 +1,149 @@
+"""`sonde advisor`: rules just below their limits, rules of users, what is written, bad input."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from workbook import sheets_of
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(os.environ.get("SONDE_SHARED_DATA", SHARED))
+LEVEL1 = DATA / "ascend_pt" / "text" / "level1" / "rank0_ascend_pt"
+
+RULE = """
+rule: {name}
+section: computation
+order: 900
+needs: [device_task]
+uses: [device_work, ops]
+limits:
+  least_us: {{value: {limit}, unit: us, source: planted}}
+title: Long operators
+rows: SELECT name, us, slice_id AS _slice FROM ops WHERE us >= {{least_us}} AND core = 'AI_CORE'
+facts: |
+  SELECT count(*) AS occurrences, sum(us) AS total_us, first(_slice) AS place_slice FROM found
+description: "{{occurrences}} operators, {{total_us:.1f}} us"
+"""
+
+
+@pytest.fixture(name="triggers")
+def make_triggers(tmp_path):
+    """triggers(which): a capture in which rules fire, or do not just yet."""
+    if not LEVEL1.is_dir():
+        pytest.skip("needs data: ascend_pt/text/level1")
+
+    def make(which):
+        made = tmp_path / which / "rank0_ascend_pt"
+        made.parent.mkdir()
+        tool = DATA / "tools" / "make_advisor_triggers.py"
+        subprocess.run([sys.executable, tool, LEVEL1, made, which], check=True)
+        return made
+
+    return make
+
+
+def advise(run_sonde, trace, *words):
+    """The rules that spoke, with their evidence."""
+    done = run_sonde("advisor", "all", "-d", trace, "-l", "en", "--agent", *words)
+    assert done.returncode == 0, done.stderr
+    message = json.loads(done.stdout)["message"]
+    assert not [silence for silence in message["not_judged"] if "error" in silence]
+    return {advice["rule"]: advice for advice in message.get("advice", [])}
+
+
+def test_nothing_below_the_limits(run_sonde, triggers):
+    """Every number is one unit below its limit. The rule of AICPU looks at the longest operator of
+    all, as in msprof-analyze, and what holds for the capture without triggers stays."""
+    spoke = {rule for rule in advise(run_sonde, triggers("below"))}
+    assert not spoke & {
+        "environment_variable_analysis",
+        "memory",
+        "bandwidth_contention_analysis",
+        "packet_analysis",
+        "freq_analysis",
+        "gc_analysis",
+        "conjectured_analysis",
+        "dataloader",
+        "synchronize_stream",
+        "timeline_op_dispatch",
+        "syncbn",
+    }
+
+
+def test_everything_above_them_with_evidence(run_sonde, triggers):
+    spoke = advise(run_sonde, triggers("all"))
+    expected = {"memory": 11000.5 + 10000, "gc_analysis": 2500.25, "dataloader": 20000.5}
+    for rule, total_us in expected.items():
+        assert spoke[rule]["total_time(us)"] == total_us
+        assert spoke[rule]["gain(us)"] == total_us
+        assert spoke[rule]["gain formula"]
+        assert spoke[rule]["slice"] is not None
+    assert {rule: spoke[rule]["priority"] for rule in ("memory", "timeline_op_dispatch")} == {
+        "memory": "high",
+        "timeline_op_dispatch": "high",
+    }
+    for advice in spoke.values():
+        assert advice["occurrences"] > 0, advice
+
+
+def test_files_of_both_languages(run_sonde, triggers, tmp_path):
+    trace = triggers("all")
+    for language, problems in (("en", "problems"), ("cn", "问题综述")):
+        out = tmp_path / language
+        done = run_sonde("advisor", "all", "-d", trace, "-l", language, "-o", out)
+        assert done.returncode == 0, done.stderr
+        (book,) = (out / "log").glob("mstt_advisor_*.xlsx")
+        assert problems in sheets_of(book)
+        (page,) = out.glob("mstt_advisor_*.html")
+        html = page.read_text(encoding="utf-8")
+        assert "prefers-color-scheme: dark" in html
+        assert "http://127.0.0.1:8765/#slice=0:" in html
+        assert "https://" not in html.split("<body>")[0], "nothing is loaded from elsewhere"
+        assert {str(page), str(book)} <= set(done.stdout.splitlines())
+
+
+def test_rules_of_users(run_sonde, triggers, tmp_path):
+    trace = triggers("all")
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text(RULE.format(name="mine", limit=900))
+    spoke = advise(run_sonde, trace, "--rule-dir", folder)
+    assert spoke["mine"]["description"] == "4 operators, 3606.0 us"
+    (folder / "mine.yaml").write_text(RULE.format(name="mine", limit=903.1))
+    assert "mine" not in advise(run_sonde, trace, "--rule-dir", folder)
+    (folder / "mine.yaml").write_text(RULE.format(name="gc_analysis", limit=900))
+    assert (
+        advise(run_sonde, trace, "--rule-dir", folder)["gc_analysis"]["title"] == "Long operators"
+    )
+
+
+def test_rules_that_are_none(run_sonde, triggers, tmp_path, one_error_line):
+    trace = triggers("cgc")
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    words = ("advisor", "all", "-d", trace, "-o", tmp_path, "--rule-dir", folder)
+    one_error_line(run_sonde(*words), 1, "holds no rule")
+    (folder / "mine.yaml").write_text("rule: mine\ntitle: x\n")
+    one_error_line(run_sonde(*words), 1, "mine.yaml", "it has no description")
+    (folder / "mine.yaml").write_text(RULE.format(name="mine", limit=1).replace("us,", "no_such,"))
+    done = run_sonde(*words)
+    assert done.returncode == 1
+    assert "rule mine: " in done.stderr
+    assert "no_such" in done.stderr
+    assert "Overall Summary" in done.stdout or "整网耗时分析" in done.stdout
+
+
+def test_bad_input(run_sonde, tmp_path, one_error_line):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    one_error_line(run_sonde("advisor", "all", "-d", empty), 1, str(empty))
+    one_error_line(run_sonde("advisor", "all", "-d", tmp_path / "none"), 1, "none")
+    done = run_sonde("advisor", "everything", "-d", empty)
+    assert done.returncode == 2
+    done = run_sonde("advisor", "schedule", "-d", empty, "-bp", empty)
+    assert done.returncode == 2
+    done = run_sonde("advisor", "all", "-d", empty, "--agent")
+    assert (done.returncode, json.loads(done.stdout)["status"]) == (1, "error")
