@@ -10,7 +10,6 @@ import pytest
 WITH_DEVICE = [
     "ascend_pt/raw/text_level1_rank0_ascend_pt",
     "ascend_pt/raw/text_level0_rank1_ascend_pt",
-    "ascend_pt/raw/db_level1_rank1_ascend_pt",
 ]
 ANALYSED = "ascend_pt/text/level1/rank0_ascend_pt"
 RUN = prof_writer.Run([prof_writer.Task(15_000, 7, 3, "KERNEL_AICORE", (40_000, 65_000))])
@@ -26,7 +25,7 @@ def command_of(folder, package="torch_npu.profiler"):
 
 @pytest.mark.parametrize("name", WITH_DEVICE)
 def test_device_tool_has_exported(shared_data, tmp_path, run_sonde, name):
-    """The export is read, the framework's records are not: said each time, and never done."""
+    """Texts are read, the framework's records are not: said each time, and never done."""
     span = reader.copy_of(shared_data / name, tmp_path / "given" / "span_ascend_pt")
     for turn in range(2):
         done = run_sonde("analyse", span, "-o", tmp_path / "out" / str(turn))

@@ -83,8 +83,8 @@ class ApiWriter {
         connection_table_(connections),
         connections_(context) {
     for (const store::OpSignatureRow& row : data_.signatures) {
-      types_.push_back(FrameworkId(BreakLines(data_.Name(row.input_types))));
-      shapes_.push_back(FrameworkId(BreakLines(data_.Name(row.input_shapes))));
+      types_.push_back(ArgumentsId(row.input_types));
+      shapes_.push_back(ArgumentsId(row.input_shapes));
     }
   }
 
@@ -93,10 +93,10 @@ class ApiWriter {
     Times(slice);
     api_.KnownInt(connections_.Write(op.slice_id, connection_table_));
     api_.Int(context_.ids.NameId(StringRange::kFramework, slice.name, data_.Name(slice.name)));
-    api_.Int(op.sequence_number).Int(std::max<int64_t>(0, data_.TidOf(op.forward_thread_id)));
+    api_.Int(op.sequence_number).Int(ForwardThread(op));
     if (op.signature_id >= 0) {
       const auto signature = static_cast<size_t>(op.signature_id);
-      api_.Int(types_[signature]).Int(shapes_[signature]);
+      api_.KnownInt(types_[signature]).KnownInt(shapes_[signature]);
     } else {
       api_.Null().Null();
     }
@@ -119,6 +119,16 @@ class ApiWriter {
   }
 
  private:
+  int64_t ArgumentsId(int32_t name) {
+    return name < 0 ? -1 : FrameworkId(BreakLines(data_.Name(name)));
+  }
+  // The framework's own number of it, as its profiler writes; the system's where that is unknown.
+  int64_t ForwardThread(const store::FrameworkOpRow& op) const {
+    if (op.forward_thread_id < 0) return 0;
+    const int32_t number =
+        data_.threads[static_cast<size_t>(op.forward_thread_id)].framework_number;
+    return number > 0 ? number : std::max<int64_t>(0, data_.TidOf(op.forward_thread_id));
+  }
   int64_t FrameworkId(std::string_view text) {
     return context_.ids.Id(StringRange::kFramework, text);
   }
@@ -133,7 +143,7 @@ class ApiWriter {
   SqliteTable& api_;
   SqliteTable& connection_table_;
   Connections connections_;
-  std::vector<int64_t> types_;   // by signature
+  std::vector<int64_t> types_;   // by signature; -1: unknown
   std::vector<int64_t> shapes_;  // by signature
 };
 

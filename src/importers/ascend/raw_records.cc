@@ -68,6 +68,11 @@ bool IsAnalysed(const AscendSpan& span) {
   return false;
 }
 
+// A database of the device tool is read with the framework's records beside it.
+bool IsReadBeside(const AscendSpan& span) {
+  return !span.databases.empty() && span.databases.front().relative.starts_with("PROF_");
+}
+
 RawRecords Find(const std::string& path) {
   RawRecords raw;
   if (!base::IsDirectory(path)) return raw;
@@ -88,7 +93,10 @@ RawRecords Find(const std::string& path) {
       if (IsProf(entry.name)) TakeProf(JoinPath(absolute, entry.name), raw);
     }
   }
-  if (!raw.empty() && IsAnalysed(FindSpan(path))) return {};
+  if (raw.empty()) return raw;
+  const AscendSpan span = FindSpan(path);
+  if (IsAnalysed(span)) return {};
+  if (IsReadBeside(span)) raw.framework.clear();
   return raw;
 }
 

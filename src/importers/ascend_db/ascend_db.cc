@@ -9,6 +9,7 @@
 #include "importers/ascend_db/copy_tables.h"
 #include "importers/ascend_db/db_trace.h"
 #include "importers/ascend_db/issues.h"
+#include "importers/ascend_raw/beside_export.h"
 #include "importers/common/part_file.h"
 #include "importers/rows/trace_rows.h"
 
@@ -46,8 +47,8 @@ void ReadTrace(const SqliteReader& reader, const std::string& file, TraceRows& r
 
 // The first database that can be opened: a second one is that of the device tool, from which the
 // first was made. Fails where none can and nothing lies beside.
-Status TakeMain(const AscendSpan& span, TraceRows& rows, store::SourceNames& names,
-                store::Transaction& transaction) {
+Status TakeMain(const AscendSpan& span, const std::vector<SpanFile>& framework, TraceRows& rows,
+                store::SourceNames& names, store::Transaction& transaction) {
   Status first;
   for (const SpanFile& file : span.databases) {
     const auto reader = SqliteReader::Open(file.path);
@@ -58,6 +59,11 @@ Status TakeMain(const AscendSpan& span, TraceRows& rows, store::SourceNames& nam
     }
     rows.source = file.relative;
     ReadTrace(*reader, file.relative, rows);
+    if (!framework.empty()) {
+      AddFrameworkRecords(span, framework, rows);
+      ComputeWaits(rows);
+      return {};  // the tables as they are would be half of the trace
+    }
     return CopyTables(*reader, file.relative, names, rows.issues, transaction);
   }
   return span.analysis.empty() ? first : Status();
@@ -72,7 +78,12 @@ bool IsAscendDb(const std::string& path) {
 
 Result<int32_t> AscendDbRank(const std::string& path) { return SpanRank(FindSpan(path)); }
 
-Result<int64_t> AscendDbStamp(const std::string& path) { return SpanStamp(FindSpan(path)); }
+Result<int64_t> AscendDbStamp(const std::string& path) {
+  AscendSpan span = FindSpan(path);
+  // Read with it, so that the trace changes with them, too.
+  for (SpanFile& file : FrameworkRecordsBeside(span)) span.metadata.push_back(std::move(file));
+  return SpanStamp(span);
+}
 
 Status ReadAscendDb(const std::string& path, TraceRows& rows) {
   SONDE_ASSIGN_OR_RETURN(const SqliteReader reader, SqliteReader::Open(path));
@@ -82,7 +93,7 @@ Status ReadAscendDb(const std::string& path, TraceRows& rows) {
 
 Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& store,
                                      const ImportOptions& /*options*/) {
-  const AscendSpan span = FindSpan(path);
+  AscendSpan span = FindSpan(path);
   if (span.databases.empty() && span.analysis.empty()) {
     return base::NotFoundError(Concat("'", path, "' holds no database of an Ascend profiler"));
   }
@@ -92,7 +103,9 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
   store::SourceNames names;
   ReadSpanMetadata(span.folder, rows);
-  SONDE_RETURN_IF_ERROR(TakeMain(span, rows, names, transaction));
+  const std::vector<SpanFile> framework = FrameworkRecordsBeside(span);
+  if (!framework.empty()) std::erase(span.unread, "FRAMEWORK/");
+  SONDE_RETURN_IF_ERROR(TakeMain(span, framework, rows, names, transaction));
   for (const SpanFile& file : span.analysis) {
     const auto analysis = SqliteReader::Open(file.path);
     if (!analysis.ok()) {
@@ -100,6 +113,7 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
       continue;
     }
     ReadAnalysis(*analysis, file.relative, rows);
+    if (!framework.empty()) continue;
     SONDE_RETURN_IF_ERROR(CopyTables(*analysis, file.relative, names, rows.issues, transaction));
   }
   if (!span.timelines.empty() || !span.tables.empty()) {

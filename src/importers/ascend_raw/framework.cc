@@ -163,7 +163,10 @@ void FrameworkLayer::TakeOp(const OpRange& op, const Clock& clock) {
 
 int32_t FrameworkLayer::SignatureOf(const OpRange& op) {
   if (op.shapes.empty() && op.types.empty()) return store::kNone;
-  return rows_.Signature(rows_.names.Intern(op.shapes), rows_.names.Intern(op.types));
+  const auto known = [this](std::string_view text) {
+    return text.empty() ? store::kNone : rows_.names.Intern(text);
+  };
+  return rows_.Signature(known(op.shapes), known(op.types));
 }
 
 int32_t FrameworkLayer::StackOf(std::string_view stack) {
