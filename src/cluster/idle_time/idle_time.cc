@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/strings.h"
@@ -42,29 +41,6 @@ bool IsWork(const recipes::TraceData& data, const store::TaskKindRow& kind) {
   return kind.core != store::kNone || IsCopy(data, kind) ||
          data.Name(kind.name).starts_with("Memset");
 }
-
-// Begin of the call that launched a task; what is not known is long before.
-class LaunchTimes {
- public:
-  explicit LaunchTimes(const recipes::TraceData& data) : calls_(data) {
-    for (const store::FlowRow& flow : data.flows) {
-      if (flow.slice_in >= 0 && flow.slice_out >= 0 && data.Name(flow.kind) == "host_to_device") {
-        arrows_.try_emplace(flow.slice_in, data.Slice(flow.slice_out).ts);
-      }
-    }
-  }
-  int64_t Of(const store::DeviceTaskRow& task) const {
-    const auto arrow = arrows_.find(task.slice_id);
-    if (arrow != arrows_.end()) return arrow->second;
-    int64_t found = INT64_MIN;
-    calls_.ForEach(task, [&](int64_t ts) { found = std::max(found, ts); });
-    return found;
-  }
-
- private:
-  HostCalls calls_;
-  std::unordered_map<int32_t, int64_t> arrows_;
-};
 
 struct Stream {
   IdleRow row;
@@ -160,7 +136,7 @@ constexpr Mode kIdleTimeMode = {
     .folder = "IdleTime",
     .summary = "Idle time of the streams of each device by cause",
     .tables = kTables,
-    .needs = recipes::Reads<store::DeviceTaskRow, store::FlowRow>() | HostCallNeeds(),
+    .needs = recipes::Reads<store::DeviceTaskRow>() | LaunchTimes::kNeeds,
     .wants = kWantsKernels,
     .map = &Map,
     .reduce = &Reduce};

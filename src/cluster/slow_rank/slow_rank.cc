@@ -10,6 +10,8 @@
 #include "cluster/frame/facts.h"
 #include "cluster/frame/host_calls.h"
 #include "cluster/frame/say.h"
+#include "cluster/slow_rank/reasons.h"
+#include "cluster/slow_rank/work.h"
 
 namespace sonde::cluster {
 namespace {
@@ -34,7 +36,7 @@ Status Map(const RankInput& rank, Part& part) {
                                     static_cast<double>(rank.view.EndNs(op) - op.ts) / 1e3});
     });
   }
-  return {};
+  return data.communications.empty() ? Status() : MapWork(rank, part);
 }
 
 // Critical values of Dixon's test for 3 to 100 values, one-sided, 99.5 %.
@@ -140,10 +142,11 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
     finding.rank = row.rank;
     finding.value = static_cast<double>(row.votes);
   }
+  Explain(ranks, outcome);
   return {};
 }
 
-constexpr std::array kTables = {&kSlowRank, &kSlowOp};
+constexpr std::array kTables = {&kSlowRank, &kSlowOp, &kSlowCause, &kSlowWork, &kSlowArrival};
 
 }  // namespace
 
@@ -163,9 +166,9 @@ extern const Mode kSlowRankMode;
 constexpr Mode kSlowRankMode = {
     .name = "slow_rank",
     .folder = "SlowRankAnalysis",
-    .summary = "Ranks that arrive last at collectives, so that others wait for them",
+    .summary = "Ranks that others wait for, since when, and why",
     .tables = kTables,
-    .needs = recipes::Reads<store::CommunicationOpRow>() | HostCallNeeds(),
+    .needs = recipes::Reads<store::CommunicationOpRow>() | HostCallNeeds() | WorkNeeds(),
     .wants = kWantsCommunication,
     .map = &Map,
     .reduce = &Reduce};

@@ -1,0 +1,33 @@
+// Who comes last at the collectives of each step and group, and what the others lose by it.
+//
+// Ranks of a collective end it together, so the one that spent least time in it came last, whatever
+// its clock says; the others lose the middle of what they spent longer. An operation is the n-th of
+// its type of its group in the step; of such as not all of the group's ranks have nothing is said.
+// Units: nanoseconds. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cluster/frame/mode.h"
+
+namespace sonde::cluster {
+
+struct Arrival {
+  int64_t step = -1;
+  std::string group = {};
+  int64_t collectives = 0;
+  int64_t ranks = 0;
+  int32_t last_rank = 0;   // the one by which most is lost
+  int64_t last_count = 0;  // collectives in which it was last
+  double lost_ns = 0;      // by it, of each of the others
+  std::string worst = {};  // its collective in which most is lost
+  double worst_ns = 0;
+  int64_t ts = 0;  // begin of it on that rank
+};
+
+std::vector<Arrival> ArrivalsOf(std::span<const RankPart> ranks);
+
+}  // namespace sonde::cluster

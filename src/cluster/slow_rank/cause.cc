@@ -1,0 +1,218 @@
+#include "cluster/slow_rank/cause.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "base/strings.h"
+#include "cluster/slow_rank/kernels.h"
+#include "cluster/slow_rank/sums.h"
+
+namespace sonde::cluster {
+namespace {
+
+constexpr double kLowerFrequency = 0.5;  // of the slowdown
+
+// Words in names of host slices, by what they tell; the first that fits.
+struct Word {
+  std::string_view word;
+  HostActivity activity;
+};
+constexpr auto kWords = std::to_array<Word>({
+    {"dataloader", HostActivity::kDataLoading},
+    {"data_loader", HostActivity::kDataLoading},
+    {"next_data", HostActivity::kDataLoading},
+    {"collate", HostActivity::kDataLoading},
+    {"dataset", HostActivity::kDataLoading},
+    {"load_batch", HostActivity::kDataLoading},
+    {"garbage", HostActivity::kGarbageCollection},
+    {"gc.collect", HostActivity::kGarbageCollection},
+    {"compile", HostActivity::kCompilation},
+    {"inductor", HostActivity::kCompilation},
+    {"dynamo", HostActivity::kCompilation},
+    {"nvrtc", HostActivity::kCompilation},
+    {"moduleload", HostActivity::kCompilation},
+    {"acquire", HostActivity::kLock},
+    {"mutex", HostActivity::kLock},
+    {"futex", HostActivity::kLock},
+    {"lock object", HostActivity::kLock},
+    {"sem_wait", HostActivity::kLock},
+    {"cond_wait", HostActivity::kLock},
+    {"empty_cache", HostActivity::kMemory},
+    {"emptycache", HostActivity::kMemory},
+    {"malloc", HostActivity::kMemory},
+    {"cudafree", HostActivity::kMemory},
+    {"aclrtfree", HostActivity::kMemory},
+    {"checkpoint", HostActivity::kSaving},
+    {"torch.save", HostActivity::kSaving},
+    {"save_pretrained", HostActivity::kSaving},
+});
+
+std::vector<RankSums> SumsOfOthers(const Role& role, const Excess& excess,
+                                   const std::vector<size_t>& slow) {
+  std::vector<RankSums> others;
+  for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
+    const bool is_slow = std::find(slow.begin(), slow.end(), rank) != slow.end();
+    if (rank != excess.place && !is_slow) others.push_back(SumsOf(role, rank, excess.steps));
+  }
+  return others;
+}
+
+// What grew most of named times, where it explains enough of `ns`.
+struct Grown {
+  std::string_view name;
+  double ns = 0;
+  double others = 0;
+  int64_t ts = 0;
+};
+std::vector<Grown> GrownOf(const std::map<std::string_view, TaskSum>& own,
+                           const std::vector<RankSums>& others,
+                           std::map<std::string_view, TaskSum> RankSums::* member) {
+  std::vector<Grown> list;
+  for (const auto& [name, sum] : own) {
+    const double middle = MiddleOf(others, [&](const RankSums& rank) {
+      const auto found = (rank.*member).find(name);
+      return found == (rank.*member).end() ? 0 : found->second.ns;
+    });
+    list.push_back({name, sum.ns - middle, middle, sum.ts});
+  }
+  std::sort(list.begin(), list.end(), [](const Grown& a, const Grown& b) { return a.ns > b.ns; });
+  return list;
+}
+
+Cause HostCause(const RankSums& own, const std::vector<RankSums>& others, double ns) {
+  Cause cause{.kind = CauseKind::kHost, .ns = ns, .own = own.late};
+  cause.others = MiddleOf(others, [](const RankSums& rank) { return rank.late; });
+  const std::vector<Grown> grown = GrownOf(own.host, others, &RankSums::host);
+  if (grown.empty() || grown.front().ns < kExplained * ns) return cause;
+  const Grown* best = &grown.front();
+  for (const Grown& one : grown) {
+    const bool is_known = ActivityOf(one.name) != HostActivity::kOther;
+    if (!is_known || one.ns < grown.front().ns / 2) continue;
+    best = &one;
+    break;
+  }
+  cause.what = best->name;
+  cause.activity = ActivityOf(best->name);
+  cause.ts = best->ts;
+  return cause;
+}
+
+Cause CopyCause(const RankSums& own, const std::vector<RankSums>& others, double ns) {
+  Cause cause{.kind = CauseKind::kCopy, .ns = ns, .own = own.copies};
+  cause.others = MiddleOf(others, [](const RankSums& rank) { return rank.copies; });
+  const std::vector<Grown> grown = GrownOf(own.copy_names, others, &RankSums::copy_names);
+  if (!grown.empty()) {
+    cause.what = grown.front().name;
+    cause.ts = grown.front().ts;
+  }
+  return cause;
+}
+
+// Whether it is all kernels and not one.
+bool IsFrequency(const KernelShares& kernels, const RankSums& own, double mhz) {
+  const double rest = kernels.common_ns - kernels.slowest.common_ns;
+  if (kernels.slower_ns <= 0 || kernels.slowest.slower_ns <= 0) return false;
+  const double all = kernels.slower_ns / kernels.common_ns;
+  if (own.mhz > 0 && mhz > 0) return mhz / own.mhz - 1 >= kLowerFrequency * all;
+  const double of_rest = rest > 0 ? (kernels.slower_ns - kernels.slowest.slower_ns) / rest : 0;
+  return of_rest >= kAlikeSlow * kernels.slowest.slower_ns / kernels.slowest.common_ns;
+}
+
+Cause SlowerCause(const KernelShares& kernels, const RankSums& own,
+                  const std::vector<RankSums>& others, double ns) {
+  const KernelShare& slowest = kernels.slowest;
+  Cause cause{.kind = CauseKind::kKernel,
+              .ns = ns,
+              .what = std::string(slowest.name),
+              .shapes = std::string(slowest.shapes),
+              .own = slowest.own_per_call,
+              .others = slowest.per_call,
+              .calls = slowest.common,
+              .factor = slowest.common_ns > 0 ? slowest.slower_ns / slowest.common_ns : 0,
+              .ts = slowest.ts};
+  const double mhz = MiddleOf(others, [](const RankSums& rank) { return rank.mhz; });
+  if (!IsFrequency(kernels, own, mhz)) return cause;
+  cause.kind = CauseKind::kFrequency;
+  cause.own = own.mhz;
+  cause.others = mhz;
+  cause.factor = kernels.slower_ns / kernels.common_ns;
+  return cause;
+}
+
+Cause WorkCause(const KernelShares& kernels, double ns) {
+  const KernelShare& most = kernels.most;
+  return {.kind = CauseKind::kWork,
+          .ns = ns,
+          .what = std::string(most.name),
+          .shapes = std::string(most.shapes),
+          .of_others = std::string(most.shapes_of_others),
+          .own = most.own_count,
+          .others = most.count,
+          .ts = most.ts};
+}
+
+}  // namespace
+
+std::string_view NameOf(CauseKind kind) {
+  constexpr std::array<std::string_view, 7> kNames = {
+      "slow kernel", "low frequency", "more work", "memory copies", "host", "device idle", "link"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::string_view NameOf(HostActivity activity) {
+  constexpr std::array<std::string_view, 8> kNames = {
+      "",           "data loading", "garbage collection", "lock", "compilation", "memory",
+      "checkpoint", "other"};
+  return kNames[static_cast<size_t>(activity)];
+}
+
+HostActivity ActivityOf(std::string_view slice_name) {
+  if (slice_name == "GC") return HostActivity::kGarbageCollection;
+  const std::string name = base::ToLower(slice_name);
+  for (const Word& word : kWords) {
+    if (name.find(word.word) != std::string::npos) return word.activity;
+  }
+  return HostActivity::kOther;
+}
+
+std::vector<Cause> CausesOf(const Role& role, const Excess& excess,
+                            const std::vector<size_t>& slow) {
+  const RankSums own = SumsOf(role, excess.place, excess.steps);
+  std::vector<RankSums> others = SumsOfOthers(role, excess, slow);
+  if (others.empty()) others = SumsOfOthers(role, excess, {});
+  const auto grown = [&](double RankSums::* member) {
+    return own.*member - MiddleOf(others, [&](const RankSums& rank) { return rank.*member; });
+  };
+  const KernelShares kernels = ShareKernels(own, others);
+  // Kernels may run beside each other: what they sum up to is brought to the time that is covered.
+  const double compute = grown(&RankSums::compute);
+  const double all = kernels.slower_ns + kernels.more_ns;
+  const double scale = compute > 0 && all > 0 ? compute / all : 0;
+  std::vector<Cause> causes = {
+      SlowerCause(kernels, own, others, kernels.slower_ns * scale),
+      WorkCause(kernels, kernels.more_ns * scale),
+      CopyCause(own, others, grown(&RankSums::copies)),
+      HostCause(own, others, grown(&RankSums::late)),
+      {.kind = CauseKind::kDevice, .ns = grown(&RankSums::waiting), .own = own.waiting},
+  };
+  std::sort(causes.begin(), causes.end(),
+            [](const Cause& a, const Cause& b) { return a.ns > b.ns; });
+  const auto steps = static_cast<double>(excess.steps.size());
+  for (Cause& cause : causes) {
+    cause.ns /= steps;
+    cause.calls /= steps;
+    const bool is_a_step = cause.kind != CauseKind::kKernel && cause.kind != CauseKind::kFrequency;
+    if (!is_a_step) continue;
+    cause.own /= steps;
+    cause.others /= steps;
+  }
+  const auto end = std::find_if(causes.begin() + 1, causes.end(), [&](const Cause& cause) {
+    return cause.ns < kAlsoShare * excess.value;
+  });
+  causes.erase(end, causes.end());
+  return causes;
+}
+
+}  // namespace sonde::cluster

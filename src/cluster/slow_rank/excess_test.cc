@@ -1,0 +1,91 @@
+#include "cluster/slow_rank/excess.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/slow_rank/cause.h"
+
+namespace sonde::cluster {
+namespace {
+
+using Values = std::vector<std::vector<double>>;
+
+// Eight ranks over some steps that differ by a few thousandths.
+Values Even(size_t steps) {
+  Values values;
+  for (size_t rank = 0; rank < 8; ++rank) {
+    std::vector<double>& row = values.emplace_back();
+    for (size_t step = 0; step < steps; ++step) {
+      row.push_back(1000 + static_cast<double>((rank * 5 + step * 3) % 7));
+    }
+  }
+  return values;
+}
+
+TEST(FindExcesses, SaysNothingOfRanksThatDifferAnyway) {
+  EXPECT_TRUE(FindExcesses(Even(6)).empty());
+  EXPECT_TRUE(FindExcesses({{1000, 1010}}).empty());
+  EXPECT_TRUE(FindExcesses({{}, {}}).empty());
+  // A spread of 4 % hides a rank that is 6 % slower.
+  Values wide;
+  for (const double value : {960.0, 1000.0, 1040.0, 980.0, 1020.0, 1060.0}) wide.push_back({value});
+  EXPECT_TRUE(FindExcesses(wide).empty());
+}
+
+TEST(FindExcesses, FindsARankThatIsAlwaysSlow) {
+  Values values = Even(4);
+  for (double& value : values[5]) value *= 1.04;
+  const auto found = FindExcesses(values);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].place, 5U);
+  EXPECT_TRUE(found[0].is_steady);
+  EXPECT_EQ(found[0].steps, (std::vector<size_t>{0, 1, 2, 3}));
+  EXPECT_NEAR(found[0].share, 0.04, 0.005);
+  EXPECT_NEAR(found[0].value, 40, 5);
+}
+
+TEST(FindExcesses, FindsSinceWhen) {
+  Values values = Even(6);
+  for (size_t step = 2; step < 6; ++step) values[1][step] *= 1.05;
+  const auto found = FindExcesses(values);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found[0].is_steady);
+  EXPECT_EQ(found[0].steps, (std::vector<size_t>{2, 3, 4, 5}));
+}
+
+TEST(FindExcesses, FindsARankThatIsSlowAtTimes) {
+  Values values = Even(8);
+  for (const size_t step : {1U, 3U, 5U}) values[2][step] *= 1.1;
+  auto found = FindExcesses(values);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(found[0].is_steady);
+  EXPECT_EQ(found[0].steps, (std::vector<size_t>{1, 3, 5}));
+  // Once is a chance, unless it is half a step.
+  values = Even(8);
+  values[2][3] *= 1.1;
+  EXPECT_TRUE(FindExcesses(values).empty());
+  values[2][3] *= 1.5;
+  found = FindExcesses(values);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].steps, (std::vector<size_t>{3}));
+}
+
+TEST(FindExcesses, FindsTheSlowerOfTwo) {
+  const auto found = FindExcesses({{1000, 1002}, {1060, 1061}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].place, 1U);
+}
+
+TEST(ActivityOf, KnowsWhatStopsAHost) {
+  EXPECT_EQ(ActivityOf("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"),
+            HostActivity::kDataLoading);
+  EXPECT_EQ(ActivityOf("GC"), HostActivity::kGarbageCollection);
+  EXPECT_EQ(ActivityOf("<built-in method acquire of _thread.lock object at 0x7f>"),
+            HostActivity::kLock);
+  EXPECT_EQ(ActivityOf("torch/_dynamo/convert_frame.py(900): _compile"),
+            HostActivity::kCompilation);
+  EXPECT_EQ(ActivityOf("aclrtMalloc"), HostActivity::kMemory);
+  EXPECT_EQ(ActivityOf("aten::block_diag"), HostActivity::kOther);
+}
+
+}  // namespace
+}  // namespace sonde::cluster

@@ -1,0 +1,50 @@
+// The ranks of a job as the analysis of causes looks at them: those with the same role, their
+// steps side by side.
+//
+//   role     ranks of one place in the pipeline, where groups tell it; else of the same way of
+//            sending and receiving. Of these, those that run the same kinds of kernels (by half of
+//            the names that either has)
+//   steps    those that all ranks of a role have, by number
+// Refers to the parts. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/slow_rank/work.h"
+
+namespace sonde::cluster {
+
+class RankOfJob {
+ public:
+  explicit RankOfJob(const RankPart& part) : part_(&part) {}
+  int32_t rank() const { return part_->rank; }
+  template <class Row>
+  const std::vector<Row>& Rows() const {
+    return part_->part.Rows<Row>();
+  }
+  // "" for -1.
+  std::string_view Text(int32_t place) const {
+    return place < 0 ? std::string_view() : Rows<WorkText>()[static_cast<size_t>(place)].text;
+  }
+
+ private:
+  const RankPart* part_;
+};
+
+struct Role {
+  std::vector<RankOfJob> ranks;
+  std::vector<int64_t> steps;                // their numbers
+  std::vector<std::vector<int32_t>> places;  // [rank][step]: of the rank's WorkStep
+  const WorkStep& StepOf(size_t rank, size_t step) const {
+    return ranks[rank].Rows<WorkStep>()[static_cast<size_t>(places[rank][step])];
+  }
+};
+
+// Roles of one rank among them: nothing can be compared there.
+std::vector<Role> RolesOf(std::span<const RankPart> ranks);
+
+}  // namespace sonde::cluster

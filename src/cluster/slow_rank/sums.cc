@@ -1,0 +1,54 @@
+#include "cluster/slow_rank/sums.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace sonde::cluster {
+namespace {
+
+void Add(const WorkTasks& tasks, TaskSum& sum) {
+  sum.count += static_cast<double>(tasks.count);
+  sum.ns += static_cast<double>(tasks.dur_ns);
+  if (tasks.longest_ns > sum.longest_ns) {
+    std::tie(sum.longest_ns, sum.ts) = std::pair(tasks.longest_ns, tasks.ts);
+  }
+}
+
+}  // namespace
+
+RankSums SumsOf(const Role& role, size_t rank, const std::vector<size_t>& steps) {
+  const RankOfJob& one = role.ranks[rank];
+  RankSums sums;
+  std::vector<bool> counts(one.Rows<WorkStep>().size(), false);
+  double frequency = 0;
+  double weight = 0;
+  for (const size_t step : steps) {
+    const WorkStep& work = role.StepOf(rank, step);
+    counts[static_cast<size_t>(role.places[rank][step])] = true;
+    sums.compute += static_cast<double>(work.compute_ns);
+    sums.copies += static_cast<double>(work.copy_ns);
+    sums.late += static_cast<double>(std::min(work.late_ns, work.free_ns));
+    sums.waiting += static_cast<double>(work.free_ns - std::min(work.late_ns, work.free_ns));
+    if (work.mhz < 0) continue;
+    frequency += work.mhz * static_cast<double>(work.compute_ns);
+    weight += static_cast<double>(work.compute_ns);
+  }
+  if (weight > 0) sums.mhz = frequency / weight;
+  for (const WorkTasks& tasks : one.Rows<WorkTasks>()) {
+    if (!counts[static_cast<size_t>(tasks.step)]) continue;
+    const std::string_view name = one.Text(tasks.name);
+    Add(tasks, tasks.kind == WorkKind::kCopy ? sums.copy_names[name]
+                                             : sums.kernels[name][one.Text(tasks.shapes)]);
+  }
+  for (const WorkHost& host : one.Rows<WorkHost>()) {
+    if (!counts[static_cast<size_t>(host.step)]) continue;
+    TaskSum& sum = sums.host[one.Text(host.name)];
+    sum.ns += static_cast<double>(host.self_ns);
+    if (host.longest_ns > sum.longest_ns) {
+      std::tie(sum.longest_ns, sum.ts) = std::pair(host.longest_ns, host.ts);
+    }
+  }
+  return sums;
+}
+
+}  // namespace sonde::cluster

@@ -1,0 +1,18 @@
+// Words for causes: arguments of findings, which name a text and what it is filled with
+// (recipes/finding/finding.h). Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cluster/slow_rank/cause.h"
+
+namespace sonde::cluster {
+
+// "since step 12"; `steps`: the numbers of all.
+std::string SinceText(const Excess& excess, const std::vector<int64_t>& steps);
+
+std::string CauseText(const Cause& cause);
+
+}  // namespace sonde::cluster

@@ -1,0 +1,101 @@
+// What a rank itself did in each step, apart from its waiting for others: the map of slow_rank.
+//
+//   step       on the device: from the step's begin on the host, or the end of the work that was
+//              launched before it, whichever is later, to the same of the next one. Without steps
+//              one, -1, from the first work to the last
+//   own work   what others may have to wait for: kernels that compute, copies while nothing
+//              computes or communicates, and idle time while nothing does any of these
+//   exposed    the rest: communication while nothing computes; the device waits for it
+//   late       idle time before work that the host launched after it had begun, or of which the
+//              launch is not known
+//   host       time of host slices, without that of those they enclose, while the device idled
+// Texts of a rank are kept once (WorkText) and named by their place. Units: nanoseconds. Pure, any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cluster/frame/host_calls.h"
+#include "cluster/frame/mode.h"
+
+namespace sonde::cluster {
+
+struct WorkText {
+  std::string text = {};
+};
+
+// Of the whole rank, once.
+struct WorkFacts {
+  int64_t stage = -1;          // its place in its group of the pipeline; -1: not known
+  std::string transfers = {};  // how it begins to send and receive, and with how many partners
+};
+
+// Rows below refer to it by its place.
+struct WorkStep {
+  int64_t step = -1;
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  int64_t compute_ns = 0;
+  int64_t copy_ns = 0;
+  int64_t free_ns = 0;
+  int64_t late_ns = 0;  // of free_ns
+  int64_t exposed_ns = 0;
+  double mhz = -1;  // mean frequency of the cores while they computed; -1: not recorded
+  int64_t own_ns() const { return compute_ns + copy_ns + free_ns; }
+};
+
+enum class WorkKind : uint8_t { kCompute, kCopy };
+
+// Tasks of one name and shape in a step.
+struct WorkTasks {
+  int32_t step = 0;
+  int32_t name = 0;
+  int32_t shapes = 0;  // "" where they are not known
+  WorkKind kind = WorkKind::kCompute;
+  int64_t count = 0;
+  int64_t dur_ns = 0;
+  int64_t ts = 0;  // of the longest
+  int64_t longest_ns = -1;
+};
+
+struct WorkHost {
+  int32_t step = 0;
+  int32_t name = 0;
+  int64_t self_ns = 0;
+  int64_t ts = 0;  // of the longest
+  int64_t longest_ns = -1;
+};
+
+// Own work from the begin of the operation before to that of this one, in the order of time; the
+// last of a step has no operation.
+struct WorkSegment {
+  int32_t step = 0;
+  int32_t operation = 0;  // its name; -1: end of the step
+  int64_t begin_ns = 0;
+  int64_t own_ns = 0;
+};
+
+struct WorkCollective {
+  int32_t step = 0;
+  int32_t group = 0;
+  int32_t type = 0;
+  int32_t name = 0;
+  bool is_p2p = false;
+  int64_t ts = 0;
+  int64_t dur_ns = 0;
+  int64_t transit_ns = -1;
+  int64_t size_bytes = -1;
+};
+
+constexpr recipes::Needs WorkNeeds() {
+  return (recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow,
+                         store::CommunicationGroupRow, store::StepRow, store::CounterRow,
+                         store::FrameworkOpRow, store::OpSignatureRow>() |
+          LaunchTimes::kNeeds)
+      .WithOrder();
+}
+
+Status MapWork(const RankInput& rank, Part& part);
+
+}  // namespace sonde::cluster
