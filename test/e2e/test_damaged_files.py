@@ -34,7 +34,7 @@ FILES = [
     (DB, "ascend_pytorch_profiler_0.db", "source_table"),
     (DB, "analysis.db", "device_task"),
     (DB, "profiler_info_0.json", "device_task"),
-    (RAW_DB, "msprof_*.db", "source_table"),
+    (RAW_DB, "msprof_*.db", "framework_op"),
     (RAW_DB, "communication_analyzer.db", "device_task"),
     (MINDSPORE, "trace_view.json", "slice"),
     (MINDSPORE, "cpu_ms_memory_record_0.txt", "slice"),

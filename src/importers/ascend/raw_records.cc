@@ -68,9 +68,9 @@ bool IsAnalysed(const AscendSpan& span) {
   return false;
 }
 
-// A database of the device tool is read with the framework's records beside it.
+// Databases of the device tool are read with the framework's records beside them.
 bool IsReadBeside(const AscendSpan& span) {
-  return !span.databases.empty() && span.databases.front().relative.starts_with("PROF_");
+  return !span.databases.empty() || (!span.analysis.empty() && !span.has_texts());
 }
 
 RawRecords Find(const std::string& path) {

@@ -46,9 +46,10 @@ void ReadTrace(const SqliteReader& reader, const std::string& file, TraceRows& r
 }
 
 // The first database that can be opened: a second one is that of the device tool, from which the
-// first was made. Fails where none can and nothing lies beside.
-Status TakeMain(const AscendSpan& span, const std::vector<SpanFile>& framework, TraceRows& rows,
-                store::SourceNames& names, store::Transaction& transaction) {
+// first was made. False where none can; fails where nothing lies beside either. `is_half`: more of
+// the trace is read elsewhere, so that the tables as they are are not kept.
+Result<bool> TakeMain(const AscendSpan& span, bool is_half, TraceRows& rows,
+                      store::SourceNames& names, store::Transaction& transaction) {
   Status first;
   for (const SpanFile& file : span.databases) {
     const auto reader = SqliteReader::Open(file.path);
@@ -59,14 +60,13 @@ Status TakeMain(const AscendSpan& span, const std::vector<SpanFile>& framework, 
     }
     rows.source = file.relative;
     ReadTrace(*reader, file.relative, rows);
-    if (!framework.empty()) {
-      AddFrameworkRecords(span, framework, rows);
-      ComputeWaits(rows);
-      return {};  // the tables as they are would be half of the trace
+    if (!is_half) {
+      SONDE_RETURN_IF_ERROR(CopyTables(*reader, file.relative, names, rows.issues, transaction));
     }
-    return CopyTables(*reader, file.relative, names, rows.issues, transaction);
+    return true;
   }
-  return span.analysis.empty() ? first : Status();
+  if (span.analysis.empty() && !is_half && !first.ok()) return first;
+  return false;
 }
 
 }  // namespace
@@ -104,8 +104,13 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
   store::SourceNames names;
   ReadSpanMetadata(span.folder, rows);
   const std::vector<SpanFile> framework = FrameworkRecordsBeside(span);
-  if (!framework.empty()) std::erase(span.unread, "FRAMEWORK/");
-  SONDE_RETURN_IF_ERROR(TakeMain(span, framework, rows, names, transaction));
+  SONDE_ASSIGN_OR_RETURN(const bool is_read,
+                         TakeMain(span, !framework.empty(), rows, names, transaction));
+  if (!framework.empty()) {
+    std::erase(span.unread, "FRAMEWORK/");
+    AddFrameworkRecords(span, framework, rows);
+    ComputeWaits(rows);
+  }
   for (const SpanFile& file : span.analysis) {
     const auto analysis = SqliteReader::Open(file.path);
     if (!analysis.ok()) {
@@ -113,7 +118,7 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
       continue;
     }
     ReadAnalysis(*analysis, file.relative, rows);
-    if (!framework.empty()) continue;
+    if (is_read && !framework.empty()) continue;
     SONDE_RETURN_IF_ERROR(CopyTables(*analysis, file.relative, names, rows.issues, transaction));
   }
   if (!span.timelines.empty() || !span.tables.empty()) {

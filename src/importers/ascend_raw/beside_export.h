@@ -12,8 +12,8 @@
 
 namespace sonde::importers {
 
-// FRAMEWORK/torch.* of a span whose only results are those of the device tool; empty where there
-// are none, or where the framework's layer was analysed.
+// FRAMEWORK/torch.* of a span whose only results are those of the device tool, with a database
+// among them; empty where there are none, or where the framework's layer was analysed.
 std::vector<SpanFile> FrameworkRecordsBeside(const AscendSpan& span);
 
 // After the rows of the export, before its tasks are known to be launched by anything.
