@@ -6,7 +6,10 @@
 #include "advisor/frame/evaluate.h"
 #include "advisor/frame/trace_facts.h"
 #include "advisor/functions/functions.h"
+#include "advisor/ranks/ranks.h"
 #include "base/strings.h"
+#include "cluster/frame/run.h"
+#include "job/failures.h"
 #include "job/job.h"
 #include "job/results.h"
 
@@ -21,24 +24,206 @@ bool IsAsked(const Rule& rule, Dimension dimension) {
          (dimension == Dimension::kSchedule ? Section::kSchedule : Section::kComputation);
 }
 
+// A trace that is asked, and of what.
+struct Asked {
+  job::Trace trace;
+  int64_t rank = -1;  // of several
+  std::vector<Section> sections;
+  Pair kernels;  // for the comparison; without a benchmark: none
+  Pair calls;
+};
+
+constexpr Section kAllSections[] = {
+    Section::kOverall,     Section::kComparison, Section::kMemory,   Section::kCommunication,
+    Section::kComputation, Section::kDataloader, Section::kSchedule, Section::kServing};
+
+bool Has(const std::vector<Section>& sections, Section section) {
+  return std::find(sections.begin(), sections.end(), section) != sections.end();
+}
+
+std::vector<Measured> Values(const std::vector<StepOfRank>& steps, double StepOfRank::* us) {
+  std::vector<Measured> values;
+  for (const StepOfRank& step : steps) values.push_back({step.step, step.rank, step.*us});
+  return values;
+}
+
+// What the steps take longer than those of the benchmark, rank by rank and step by step in order.
+std::vector<Measured> Longer(const std::vector<StepOfRank>& steps,
+                             const std::vector<StepOfRank>& benchmark, double StepOfRank::* us) {
+  std::vector<Measured> values;
+  for (size_t i = 0; i < std::min(steps.size(), benchmark.size()); ++i) {
+    values.push_back({static_cast<int64_t>(i), steps[i].rank, steps[i].*us - benchmark[i].*us});
+  }
+  return values;
+}
+
 class Adviser {
  public:
   Adviser(const Request& request, const job::Say& notify, Report& report)
       : request_(request), notify_(notify), report_(report) {}
 
   Status Run() {
-    SONDE_ASSIGN_OR_RETURN(const job::Job job, job::FindWholeJob({request_.path}));
-    if (job.traces.size() > 1) {
+    SONDE_ASSIGN_OR_RETURN(const job::Job job, FindJob(request_.path));
+    SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, cluster::ChooseRanks(job, {}));
+    std::vector<Asked> asked;
+    if (choice.ranks.size() > 1) {
+      SONDE_ASSIGN_OR_RETURN(asked, ChooseRanks(choice));
+    } else if (job.traces.size() == 1) {
+      Asked alone{
+          .trace = job.traces.front(), .rank = -1, .sections = {}, .kernels = {}, .calls = {}};
+      alone.sections.assign(std::begin(kAllSections), std::end(kAllSections));
+      alone.kernels = {.path = request_.path, .benchmark_path = request_.benchmark_path};
+      alone.calls = alone.kernels;
+      SONDE_RETURN_IF_ERROR(CheckBenchmark());
+      asked.push_back(std::move(alone));
+    } else {
       return base::InvalidArgumentError(
-          Concat("'", request_.path, "' holds ", std::to_string(job.traces.size()), " traces"));
+          Concat("'", request_.path, "' holds ", job::Counted(job),
+                 ", which are not the ranks of one run: name one of them"));
     }
-    return AskTrace(job.traces.front(), -1);
+    for (const Asked& one : asked) SONDE_RETURN_IF_ERROR(AskTrace(one));
+    std::stable_sort(
+        report_.advice.begin(), report_.advice.end(),
+        [](const Advice& a, const Advice& b) { return a.rule->order < b.rule->order; });
+    return {};
   }
 
  private:
-  Status AskTrace(const job::Trace& trace, int64_t rank) {
+  static Result<job::Job> FindJob(const std::string& path) {
+    return job::FindWholeJob({path}, {.max_depth = cluster::kFolderDepth, .allow = {}});
+  }
+
+  // One trace against one, several ranks against several.
+  Status CheckBenchmark() const {
+    if (request_.benchmark_path.empty()) return {};
+    SONDE_ASSIGN_OR_RETURN(const job::Job job, FindJob(request_.benchmark_path));
+    if (job.traces.size() == 1) return {};
+    return base::InvalidArgumentError(Concat(
+        "-d holds one trace and -bp ", std::to_string(job.traces.size()), ": name one of them"));
+  }
+
+  Result<std::vector<Asked>> ChooseRanks(const cluster::RankChoice& choice) {
+    for (const std::string& notice : choice.notices) report_.notices.push_back(notice);
+    SONDE_ASSIGN_OR_RETURN(Ranks ranks, Measure(choice, request_.path));
+    AskJob(ranks);
+    std::vector<Asked> asked;
+    const auto path_of = [](const cluster::RankChoice& from, int64_t rank) {
+      for (const cluster::Rank& one : from.ranks) {
+        if (one.number == rank) return one.trace.source.path;
+      }
+      return std::string();
+    };
+    const auto add = [&](int64_t wanted, std::initializer_list<Section> sections) -> Asked& {
+      const int64_t rank = wanted < 0 ? choice.ranks.front().number : wanted;
+      auto one =
+          std::find_if(asked.begin(), asked.end(), [&](const Asked& a) { return a.rank == rank; });
+      if (one == asked.end()) {
+        one = asked.insert(asked.end(), Asked{});
+        one->rank = rank;
+        for (const cluster::Rank& other : choice.ranks) {
+          if (other.number == rank) one->trace = other.trace;
+        }
+      }
+      one->sections.insert(one->sections.end(), sections);
+      return *one;
+    };
+    Extremes compute = ExtremesOf(Values(ranks.steps, &StepOfRank::compute_us));
+    Extremes free = ExtremesOf(Values(ranks.steps, &StepOfRank::free_us));
+    add(-1, {Section::kOverall, Section::kServing});
+    cluster::RankChoice fast = choice;
+    if (!request_.benchmark_path.empty()) {
+      SONDE_ASSIGN_OR_RETURN(fast, BenchmarkRanks());
+      SONDE_ASSIGN_OR_RETURN(const Ranks benchmark, Measure(fast, request_.benchmark_path));
+      compute = Against(ranks, benchmark, &StepOfRank::compute_us);
+      free = Against(ranks, benchmark, &StepOfRank::free_us);
+    }
+    const auto pair_of = [&](const Extremes& extremes) {
+      Pair pair;
+      const bool is_same =
+          request_.benchmark_path.empty() && extremes.most_rank == extremes.least_rank;
+      if (extremes.most_rank < 0 || is_same) return pair;
+      pair = {.path = path_of(choice, extremes.most_rank),
+              .benchmark_path = path_of(fast, extremes.least_rank),
+              .rank = extremes.most_rank,
+              .benchmark_rank = extremes.least_rank,
+              .step = extremes.most_step,
+              .benchmark_step = extremes.least_step};
+      return pair;
+    };
+    add(compute.most_rank, {Section::kComputation, Section::kComparison}).kernels =
+        pair_of(compute);
+    add(free.most_rank,
+        {Section::kSchedule, Section::kDataloader, Section::kMemory, Section::kComparison})
+        .calls = pair_of(free);
+    add(SlowestLink(ranks, true), {Section::kCommunication});
+    add(SlowestLink(ranks, false), {Section::kCommunication});
+    report_.cluster = std::move(ranks.outcome);
+    return asked;
+  }
+
+  static int64_t SlowestLink(const Ranks& ranks, bool is_near) {
+    std::vector<Measured> values;
+    for (const LinkOfRank& link : ranks.links) {
+      values.push_back({link.step, link.rank, is_near ? link.SdmaGbps() : link.RdmaGbps()});
+    }
+    return ExtremesOf(values).least_rank;
+  }
+
+  // The step and rank with the largest difference to the same one of the benchmark.
+  static Extremes Against(const Ranks& ranks, const Ranks& benchmark, double StepOfRank::* us) {
+    const std::vector<Measured> longer = Longer(ranks.steps, benchmark.steps, us);
+    if (longer.empty()) return {};
+    const auto most =
+        std::max_element(longer.begin(), longer.end(),
+                         [](const Measured& a, const Measured& b) { return a.value < b.value; });
+    const auto at = static_cast<size_t>(most->step);
+    return {ranks.steps[at].rank, ranks.steps[at].step, benchmark.steps[at].rank,
+            benchmark.steps[at].step};
+  }
+
+  Result<cluster::RankChoice> BenchmarkRanks() const {
+    SONDE_ASSIGN_OR_RETURN(const job::Job job, FindJob(request_.benchmark_path));
+    SONDE_ASSIGN_OR_RETURN(cluster::RankChoice choice, cluster::ChooseRanks(job, {}));
+    if (choice.ranks.size() > 1) return choice;
+    return base::InvalidArgumentError(
+        "-d holds several ranks and -bp one: name one of -d, or all "
+        "of the benchmark");
+  }
+
+  Result<Ranks> Measure(const cluster::RankChoice& choice, const std::string& path) {
+    cluster::RunOptions options;
+    options.threads = request_.threads;
+    options.notify = notify_;
+    SONDE_ASSIGN_OR_RETURN(Ranks ranks, MeasureRanks(choice.ranks, options, path, ""));
+    for (const std::string& line : job::SayFailures(ranks.failures)) {
+      report_.notices.push_back(Concat(line, "; the advice is without it"));
+    }
+    return ranks;
+  }
+
+  // The rules over all ranks.
+  void AskJob(const Ranks& ranks) {
+    Question question;
+    question.language = request_.language;
+    question.path = request_.path;
+    AddOptions(question);
+    question.functions["slow_rank"] = [&](const Rule& rule) -> Result<Found> {
+      return SlowRank(rule, ranks, request_.language);
+    };
+    question.functions["slow_link"] = [&](const Rule&) -> Result<Found> {
+      return SlowLink(ranks, request_.language);
+    };
+    question.functions["retransmission"] = [&](const Rule& rule) -> Result<Found> {
+      return Retransmission(rule, ranks);
+    };
+    for (const Rule& rule : report_.book.rules) {
+      if (rule.scope == Scope::kJob && IsAsked(rule, request_.dimension)) AskRule(rule, question);
+    }
+  }
+
+  Status AskTrace(const Asked& asked) {
     job::Job alone;
-    alone.traces = {trace};
+    alone.traces = {asked.trace};
     alone.traces.front().number = 0;
     SONDE_ASSIGN_OR_RETURN(
         const job::OpenedJob opened,
@@ -49,17 +234,22 @@ class Adviser {
                           .statements = {.threads = request_.threads}}));
     SONDE_RETURN_IF_ERROR(opened.store->Offer(
         job::MakeResults(opened.files, opened.columns, request_.threads, notify_)));
-    TraceFacts facts = FactsOf(trace);
+    TraceFacts facts = FactsOf(asked.trace);
     for (std::string& notice : facts.notices) report_.notices.push_back(std::move(notice));
     Question question;
     question.store = opened.store.get();
     question.values = std::move(facts.values);
     question.language = request_.language;
-    question.rank = rank;
-    question.path = trace.source.path;
+    question.rank = asked.rank;
+    question.path = asked.trace.source.path;
     AddOptions(question);
-    AddFunctions(question);
-    return AskRules(question);
+    question.values["has_pair"] = static_cast<int64_t>(!asked.kernels.benchmark_path.empty() ||
+                                                       !asked.calls.benchmark_path.empty());
+    question.values["is_single"] = static_cast<int64_t>(asked.rank < 0);
+    question.values["rank_column"] =
+        asked.rank < 0 ? std::string() : Concat(std::to_string(asked.rank), " AS \"Rank id\", ");
+    AddFunctions(asked, question);
+    return AskRules(asked.sections, question);
   }
 
   void AddOptions(Question& question) const {
@@ -67,47 +257,50 @@ class Adviser {
         std::string(request_.language == Language::kChinese ? "cn" : "en");
     question.values["cann"] = request_.cann_version;
     question.values["torch"] = request_.torch_version;
-    question.values["has_benchmark"] = static_cast<int64_t>(!request_.benchmark_path.empty());
     question.values["has_no_benchmark"] = static_cast<int64_t>(request_.benchmark_path.empty());
   }
 
-  void AddFunctions(Question& question) const {
-    const std::string path = question.path;
-    const Pair pair{.path = path, .benchmark_path = request_.benchmark_path};
-    question.functions["overall_summary"] = [this, path](const Rule& rule) {
+  void AddFunctions(const Asked& asked, Question& question) const {
+    question.functions["overall_summary"] = [this, path = question.path](const Rule& rule) {
       return OverallSummary(rule, path, request_.language, request_.threads);
     };
-    question.functions["kernel_compare"] = [this, pair](const Rule& rule) {
+    question.functions["kernel_compare"] = [this, pair = asked.kernels](const Rule& rule) {
       return KernelCompare(rule, pair, request_.threads);
     };
-    question.functions["api_compare"] = [this, pair](const Rule& rule) {
+    question.functions["api_compare"] = [this, pair = asked.calls](const Rule& rule) {
       return ApiCompare(rule, pair, request_.threads);
     };
   }
 
-  Status AskRules(Question& question) {
+  Status AskRules(const std::vector<Section>& sections, Question& question) {
     Needs needs(question);
     SONDE_RETURN_IF_ERROR(ChooseTables(report_.book.tables, needs, question));
     for (const Rule& rule : report_.book.rules) {
-      if (!IsAsked(rule, request_.dimension) || rule.scope != Scope::kTrace) continue;
-      if (request_.only_reference && !rule.is_reference) continue;
+      if (rule.scope != Scope::kTrace || !Has(sections, rule.section)) continue;
+      if (!IsAsked(rule, request_.dimension)) continue;
       const auto missing = needs.Missing(rule.needs);
-      if (!missing.ok()) {
-        report_.silences.push_back({rule.name, std::string(missing.status().message()), true});
-        continue;
-      }
-      if (!missing->empty()) {
-        report_.silences.push_back({rule.name, *missing, false});
-        continue;
-      }
-      auto advice = Evaluate(rule, question);
-      if (!advice.ok()) {
-        report_.silences.push_back({rule.name, std::string(advice.status().message()), true});
-      } else if (advice->has_value()) {
-        report_.advice.push_back(std::move(**advice));
+      if (missing.ok() && missing->empty()) {
+        const Status made = MakeTables(rule, question);
+        if (made.ok()) {
+          AskRule(rule, question);
+        } else {
+          report_.silences.push_back({rule.name, std::string(made.message()), true});
+        }
+      } else {
+        const std::string why = missing.ok() ? *missing : std::string(missing.status().message());
+        report_.silences.push_back({rule.name, why, !missing.ok()});
       }
     }
     return {};
+  }
+
+  void AskRule(const Rule& rule, const Question& question) {
+    auto advice = Evaluate(rule, question);
+    if (!advice.ok()) {
+      report_.silences.push_back({rule.name, std::string(advice.status().message()), true});
+    } else if (advice->has_value()) {
+      report_.advice.push_back(std::move(**advice));
+    }
   }
 
   const Request& request_;

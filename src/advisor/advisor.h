@@ -28,7 +28,6 @@ struct Request {
   Language language = Language::kChinese;
   std::vector<std::string> rule_folders;
   int threads = 1;
-  bool only_reference = false;  // the rules that msprof-analyze has
 };
 
 Result<std::unique_ptr<Report>> Advise(const Request& request, const job::Say& notify);

@@ -103,7 +103,7 @@ class Evaluation {
       if (table == question_.tables.end()) {
         return base::InvalidArgumentError(Concat("there is no shared table '", name, "'"));
       }
-      sql += Concat(name, " AS MATERIALIZED (", table->second, "), ");
+      sql += Concat(name, " AS (", table->second, "), ");
     }
     if (!rule_.with.empty()) sql += Concat(rule_.with, ", ");
     sql += Concat("found AS (", rule_.rows, ") ", question);
@@ -145,6 +145,8 @@ class Evaluation {
   std::string SheetName() const {
     const std::string& own = rule_.sheet.In(question_.language);
     if (!own.empty()) return own;
+    const std::string& of_rank = rule_.rank_sheet.In(question_.language);
+    if (IsOfRank() && !of_rank.empty()) return of_rank;
     return IsOfRank() ? Concat("Rank ", std::to_string(question_.rank), " ", Title()) : Title();
   }
 
@@ -257,6 +259,25 @@ Status ChooseTables(const std::vector<SharedTable>& tables, Needs& needs, Questi
     if (question.tables.contains(table.name)) continue;
     SONDE_ASSIGN_OR_RETURN(const std::string missing, needs.Missing(table.needs));
     if (missing.empty()) question.tables[table.name] = table.sql;
+  }
+  return {};
+}
+
+Status MakeTables(const Rule& rule, Question& question) {
+  std::string others;  // those before it, which it may use
+  for (const std::string& name : rule.uses) {
+    const auto table = question.tables.find(name);
+    if (table == question.tables.end()) break;  // said when the rule is asked
+    const std::string made = Concat("FROM memory.main.advisor_", name);
+    if (table->second != made) {
+      SONDE_ASSIGN_OR_RETURN(const std::string sql, Fill(table->second, question.values));
+      auto done =
+          question.store->Query(Concat("CREATE TABLE memory.main.advisor_", name, " AS ", others,
+                                       others.empty() ? "" : " ", "FROM (", sql, ")"));
+      if (!done.ok()) return Status(done.status()).Annotate(Concat("shared table ", name));
+      table->second = made;
+    }
+    others += Concat(others.empty() ? "WITH " : ", ", name, " AS (", made, ")");
   }
   return {};
 }

@@ -55,6 +55,10 @@ class Needs {
 // Of the tables of one name the first whose needs are there.
 Status ChooseTables(const std::vector<SharedTable>& tables, Needs& needs, Question& question);
 
+// Makes the shared tables that the rule uses, each once, beside the store, where that can hold
+// them: what many rules use need not be computed for each.
+Status MakeTables(const Rule& rule, Question& question);
+
 // None where the rule does not fire.
 Result<std::optional<Advice>> Evaluate(const Rule& rule, const Question& question);
 

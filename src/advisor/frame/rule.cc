@@ -37,8 +37,9 @@ class RuleReader {
   Status Take(const std::string& name, const YamlNode& value) {
     for (const auto& [key, text] :
          {std::pair("title", &rule_.title), std::pair("rank_title", &rule_.rank_title),
-          std::pair("sheet", &rule_.sheet), std::pair("block", &rule_.block),
-          std::pair("description", &rule_.description), std::pair("gain", &rule_.gain)}) {
+          std::pair("sheet", &rule_.sheet), std::pair("rank_sheet", &rule_.rank_sheet),
+          std::pair("block", &rule_.block), std::pair("description", &rule_.description),
+          std::pair("gain", &rule_.gain)}) {
       if (name == key) return TakeText(name, value, *text);
     }
     for (const auto& [key, plain] :

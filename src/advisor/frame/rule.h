@@ -76,6 +76,7 @@ struct Rule {
   Text title;
   Text rank_title;  // of several ranks; empty: `title`
   Text sheet;       // empty: the title
+  Text rank_sheet;  // of several ranks; empty: "Rank N " and the title
   Text block;       // title in the report; empty: `title`
   std::vector<RuleLimit> limits;
   std::vector<std::pair<std::string, Text>> texts;

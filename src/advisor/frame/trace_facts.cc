@@ -116,6 +116,7 @@ TraceFacts FactsOf(const job::Trace& trace) {
   const bool is_text = base::IsRegularFile(base::JoinPath(delivered, "trace_view.json")) ||
                        base::IsRegularFile(base::JoinPath(delivered, "kernel_details.csv"));
   facts.values["is_ascend"] = static_cast<int64_t>(is_ascend);
+  facts.values["is_other"] = static_cast<int64_t>(!is_ascend);
   facts.values["is_text"] = static_cast<int64_t>(is_text);
   if (is_ascend) {
     TakeChip(folder, facts);

@@ -1,8 +1,9 @@
 // What rules may know of a trace beside its tables: the chip, the environment, the versions.
 //
-// Names that rules see: language, cann, torch, ai_core_num, aiv_num, aic_frequency (0: unknown),
-// env (JSON of the recorded variables), is_text, is_ascend, step_ns (0: no step), rank,
-// has_ranks. Threads: any. A file that cannot be read counts as not there, and is said.
+// Names that rules see: ai_core_num, aiv_num, aic_frequency (0: unknown),
+// env (JSON of the recorded variables), is_text, is_ascend, is_other, rank; of the command:
+// language, cann, torch, has_pair, has_no_benchmark, is_single, rank_column. Threads: any. A file
+// that cannot be read counts as not there, and is said.
 #pragma once
 
 #include <string>

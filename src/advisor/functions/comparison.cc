@@ -77,12 +77,12 @@ Result<Found> Compare(const Pair& pair, MakeSheet make, int threads) {
 }  // namespace
 
 Result<Found> KernelCompare(const Rule& /*rule*/, const Pair& pair, int threads) {
-  if (pair.benchmark_path.empty() || !pair.has_kernels) return Found();
+  if (pair.benchmark_path.empty()) return Found();
   return Compare(pair, &compare::KernelTypeSheet, threads);
 }
 
 Result<Found> ApiCompare(const Rule& /*rule*/, const Pair& pair, int threads) {
-  if (pair.benchmark_path.empty() || !pair.has_calls) return Found();
+  if (pair.benchmark_path.empty()) return Found();
   return Compare(pair, &compare::ApiSheet, threads);
 }
 

@@ -20,8 +20,6 @@ struct Pair {
   int64_t benchmark_rank = -1;
   int64_t step = -1;
   int64_t benchmark_step = -1;
-  bool has_kernels = true;  // which of both is compared
-  bool has_calls = true;
 };
 
 // "overall_summary": where the time of the trace went.

@@ -1,10 +1,12 @@
 // What the advisor found in a run. Values, any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "advisor/frame/advice.h"
+#include "cluster/frame/mode.h"
 
 namespace sonde::advisor {
 
@@ -15,6 +17,7 @@ struct Report {
   std::vector<Advice> advice;     // in the order of the report
   std::vector<Silence> silences;  // rules that lack something, or failed
   std::vector<std::string> notices;
+  std::optional<cluster::Outcome> cluster;  // of several ranks: the tables of mode `all`
 };
 
 }  // namespace sonde::advisor

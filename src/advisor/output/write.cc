@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
+#include "cluster/output/write.h"
 
 namespace sonde::advisor {
 namespace {
@@ -135,6 +136,14 @@ Result<std::vector<std::string>> Write(const Report& report, const std::string& 
   SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(files.back(), HtmlOf(report)));
   files.push_back(base::JoinPath(logs, Concat(name, ".xlsx")));
   SONDE_RETURN_IF_ERROR(WriteWorkbook(report, files.back()));
+  if (report.cluster) {
+    SONDE_ASSIGN_OR_RETURN(const cluster::Written written,
+                           cluster::Write(*cluster::FindMode("all"), *report.cluster,
+                                          cluster::FormOf("", *report.cluster),
+                                          base::JoinPath(folder, "cluster_analysis_output")));
+    files.insert(files.end(), written.files.begin(), written.files.end());
+    if (!written.db.empty()) files.push_back(written.db);
+  }
   const std::string list = TuningList(report);
   if (!list.empty()) {
     files.push_back(
