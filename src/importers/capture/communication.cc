@@ -106,9 +106,14 @@ CollectiveFacts ReadFacts(const Dictionary& dictionary, uint32_t args, RankLists
 }
 
 struct Operation {
-  const Node* work;  // what took the time
-  int32_t launch_slice = store::kNone;
+  const Node* work;            // what took the time
+  const Node* call = nullptr;  // of the framework
+  std::vector<const Node*> more_works = {};
 };
+
+// Gloo reduces and scatters by reductions of all: one, or of lists one for each rank.
+constexpr std::string_view kReduceScatter = "reducescatter";
+constexpr std::string_view kListCall = "c10d::reduce_scatter_";
 
 // Calls without a work yet, by argument set; where a work's set has no call, by type.
 class Calls {
@@ -128,12 +133,13 @@ class Calls {
   }
 
   // The earliest unused call that began before the work and fits.
-  int32_t Match(const Node& work) {
+  const Node* Match(const Node& work) {
     if (work.args != 0) {
-      const int32_t slice = MatchIn(by_args_[work.args], work);
-      if (slice != store::kNone) return slice;
+      if (const Node* call = MatchIn(by_args_[work.args], work)) return call;
     }
-    return MatchIn(by_type_[TypeOf(work)], work);
+    const std::string type = TypeOf(work);
+    if (const Node* call = MatchIn(by_type_[type], work)) return call;
+    return type == "allreduce" ? MatchIn(by_type_[std::string(kReduceScatter)], work) : nullptr;
   }
 
   std::vector<const Node*> Unused() const {
@@ -153,13 +159,13 @@ class Calls {
     const Node* node;
     bool used;
   };
-  int32_t MatchIn(std::deque<size_t>& list, const Node& work) {
+  const Node* MatchIn(std::deque<size_t>& list, const Node& work) {
     while (!list.empty() && calls_[list.front()].used) list.pop_front();
-    if (list.empty() || calls_[list.front()].node->ts > work.ts) return store::kNone;
+    if (list.empty() || calls_[list.front()].node->ts > work.ts) return nullptr;
     Call& call = calls_[list.front()];
     list.pop_front();
     call.used = true;
-    return call.node->slice_id;
+    return call.node;
   }
 
   const CaptureTrace& trace_;
@@ -167,6 +173,27 @@ class Calls {
   std::unordered_map<uint32_t, std::deque<size_t>> by_args_;
   std::map<std::string, std::deque<size_t>> by_type_;
 };
+
+// Works without a call of their own go to the last call before them that reduces and scatters a
+// list.
+void JoinWorksOfLists(const CaptureTrace& trace, std::vector<Operation>& operations) {
+  const auto name = [&](const Node& node) { return trace.dictionary.Name(node.name); };
+  size_t of_list = operations.size();
+  std::vector<Operation> joined;
+  for (Operation& operation : operations) {
+    const bool is_more = operation.call == nullptr && of_list < joined.size() &&
+                         NormalCollective(name(*operation.work)) == "allreduce";
+    if (is_more) {
+      joined[of_list].more_works.push_back(operation.work);
+      continue;
+    }
+    if (operation.call != nullptr) {
+      of_list = name(*operation.call) == kListCall ? joined.size() : operations.size();
+    }
+    joined.push_back(std::move(operation));
+  }
+  operations = std::move(joined);
+}
 
 std::vector<Operation> FindOperations(const CaptureTrace& trace) {
   std::vector<Operation> operations;
@@ -180,12 +207,13 @@ std::vector<Operation> FindOperations(const CaptureTrace& trace) {
   };
   std::stable_sort(operations.begin(), operations.end(), by_time);
   Calls calls(trace);
-  for (Operation& operation : operations) operation.launch_slice = calls.Match(*operation.work);
+  for (Operation& operation : operations) operation.call = calls.Match(*operation.work);
+  JoinWorksOfLists(trace, operations);
   // A back end that does not report its works: the call itself is all there is.
-  for (const Node* call : calls.Unused()) operations.push_back({call, call->slice_id});
+  for (const Node* call : calls.Unused()) operations.push_back({call, call});
   for (const ThreadStage& stage : trace.stages) {
     for (const Node& node : stage.nodes) {
-      if (trace.IsSharedMemoryCollective(node)) operations.push_back({&node, node.slice_id});
+      if (trace.IsSharedMemoryCollective(node)) operations.push_back({&node, &node});
     }
   }
   std::stable_sort(operations.begin(), operations.end(), by_time);
@@ -200,17 +228,18 @@ class Writer {
   CommunicationOpRow Row(const Operation& operation) {
     const Node& node = *operation.work;
     const bool is_shared_memory = trace_.IsSharedMemoryCollective(node);
-    const CollectiveFacts facts = is_shared_memory ? SharedMemoryFacts(node) : Facts(node.args);
+    const CollectiveFacts facts =
+        is_shared_memory ? SharedMemoryFacts(node) : FactsOfWorks(operation);
     const std::string type =
         is_shared_memory ? std::string(SharedMemoryCollective(trace_.dictionary.Name(node.name)))
-                         : NormalCollective(trace_.dictionary.Name(node.name));
+                         : TypeOf(operation);
     const uint64_t hash = GroupHash(facts.group);
     CommunicationOpRow row;
     row.communication_id = next_id_++;
     row.slice_id = node.slice_id;
     row.process_id = kProcessId;
     row.ts = node.ts;
-    row.dur = node.DurNs();
+    row.dur = DurationOf(operation);
     row.name = trace_.names.Intern(CollectiveName(type, hash, index_in_group_[hash]++));
     row.op_type = trace_.names.Intern(type);
     row.group_name = trace_.names.Intern(facts.group);
@@ -222,7 +251,7 @@ class Writer {
     row.is_p2p = IsPointToPoint(type) ? 1 : 0;
     row.peer_rank = static_cast<int32_t>(std::clamp<int64_t>(facts.peer, -1, INT32_MAX));
     if (facts.ranks != nullptr) row.rank_size = facts.ranks->size;
-    row.launch_slice_id = operation.launch_slice;
+    row.launch_slice_id = operation.call == nullptr ? store::kNone : operation.call->slice_id;
     const RankList*& ranks = groups_[facts.group];
     if (ranks == nullptr) ranks = facts.ranks;
     return row;
@@ -263,6 +292,39 @@ class Writer {
     facts.bytes = payload.bytes;
     facts.count = payload.count;
     facts.data_type = payload.data_type;
+    return facts;
+  }
+
+  // What the program asked for; the work says how it was done.
+  std::string TypeOf(const Operation& operation) const {
+    std::string type = NormalCollective(trace_.dictionary.Name(operation.work->name));
+    if (operation.call == nullptr) return type;
+    const std::string asked = NormalCollective(trace_.dictionary.Name(operation.call->name));
+    return asked == kReduceScatter ? asked : type;
+  }
+
+  // From the begin of the first work to the last end; -1 where one has not ended.
+  static int64_t DurationOf(const Operation& operation) {
+    const int64_t begin = operation.work->ts;
+    int64_t dur = operation.work->DurNs();
+    for (const Node* work : operation.more_works) {
+      if (dur < 0 || work->DurNs() < 0) return -1;
+      dur = std::max(dur, work->ts + work->DurNs() - begin);
+    }
+    return dur;
+  }
+
+  // The set of the call, where the first work has it, tells of all works.
+  CollectiveFacts FactsOfWorks(const Operation& operation) {
+    CollectiveFacts facts = Facts(operation.work->args);
+    const bool is_of_call =
+        operation.call != nullptr && operation.call->args == operation.work->args;
+    if (is_of_call || facts.bytes < 0) return facts;
+    for (const Node* work : operation.more_works) {
+      const CollectiveFacts& more = Facts(work->args);
+      facts.bytes += std::max<int64_t>(more.bytes, 0);
+      facts.count += std::max<int64_t>(more.count, 0);
+    }
     return facts;
   }
 

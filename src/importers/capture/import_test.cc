@@ -203,6 +203,43 @@ TEST_P(CaptureCollectivesTest, CollectivesAndSpans) {
   EXPECT_EQ(Issue("span_unpaired"), 1);
 }
 
+// Gloo reduces and scatters by reductions of all, for lists one a rank: what was asked for counts.
+TEST_F(CaptureImportTest, ReduceScatterIsOneWhateverCarriesItOut) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "main");
+  c.Thread(2, 12, 1, "worker");
+  const auto bytes = [&](int64_t number) {
+    ArgsBuilder facts;
+    facts.Text(c.Name(capture::kKeyGroupName), "0").Int(c.Name(capture::kKeyBytes), number);
+    return c.Args(facts);
+  };
+  const auto add = [&](uint32_t thread, RecordKind kind, uint64_t begin, uint64_t end,
+                       const char* name, uint32_t args) {
+    c.Add(thread,
+          Range{.kind = kind, .begin = begin, .end = end, .name = c.Name(name), .args = args});
+  };
+  const uint32_t whole = bytes(400);
+  add(1, RecordKind::kCollective, 10, 20, "c10d::_reduce_scatter_base_", whole);
+  add(1, RecordKind::kCollective, 30, 40, "c10d::reduce_scatter_", 0);
+  add(1, RecordKind::kCollective, 60, 70, "c10d::allreduce_", 0);
+  add(1, RecordKind::kCollective, 80, 90, "c10d::_reduce_scatter_base_", 0);
+  c.Flush(1);
+  add(2, RecordKind::kCollectiveWork, 12, 18, "gloo:all_reduce", whole);
+  add(2, RecordKind::kCollectiveWork, 32, 36, "gloo:all_reduce", bytes(100));
+  add(2, RecordKind::kCollectiveWork, 37, 55, "gloo:all_reduce", bytes(101));
+  add(2, RecordKind::kCollectiveWork, 62, 66, "gloo:all_reduce", bytes(7));
+  add(2, RecordKind::kCollectiveWork, 82, 86, "gloo:all_reduce", bytes(9));
+  c.Flush(2);
+  Import(c);
+  EXPECT_EQ(
+      Rows("SELECT op_type, c.dur, size_bytes, l.name FROM communication_op c JOIN slice l ON "
+           "l.slice_id = c.launch_slice_id ORDER BY communication_id"),
+      "reducescatter 6 400 c10d::_reduce_scatter_base_\n"
+      "reducescatter 23 201 c10d::reduce_scatter_\n"
+      "allreduce 4 7 c10d::allreduce_\n"
+      "reducescatter 4 9 c10d::_reduce_scatter_base_\n");
+}
+
 // Ranks stand once, however many they are; not with every range. What is no list is not known.
 TEST_F(CaptureImportTest, RanksOfLargeGroups) {
   CaptureBuilder c;
