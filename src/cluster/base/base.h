@@ -209,6 +209,10 @@ void SaySteps(Ranks ranks, const std::vector<KnownGroup>& groups, Outcome& outco
 void SayWaits(Ranks ranks, Outcome& outcome);
 void SayLinks(const GlobalLinks& links, Outcome& outcome);
 void SayGroups(const std::vector<KnownGroup>& groups, Outcome& outcome);
+// Before all others: why a rank is slow, where the delivered times show that others wait for it. Up
+// to 16 traces of its stage are read for that (slow_rank/reasons.h).
+Status LookCloser(Ranks ranks, const std::vector<KnownGroup>& groups, const ModeOptions& options,
+                  Outcome& outcome);
 
 // "(0, 1)" with ", " between, or "(0,1)"; of Python's tuple a single one is "(0,)".
 std::string TupleText(const std::vector<int32_t>& ranks, std::string_view between);

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "cluster/base/base.h"
+#include "cluster/slow_rank/reasons.h"
 
 namespace sonde::cluster {
 namespace {
@@ -122,8 +123,9 @@ Status Base(Ranks ranks, Wanted wanted, Outcome& outcome) {
   return {};
 }
 
-Status ReduceAll(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcome) {
-  return Base(ranks, {}, outcome);
+Status ReduceAll(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
+  SONDE_RETURN_IF_ERROR(Base(ranks, {}, outcome));
+  return LookCloser(ranks, GroupsOf(ranks), options, outcome);
 }
 
 Status ReduceTime(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcome) {
@@ -152,8 +154,9 @@ Status ReduceMatrixSum(Ranks ranks, const ModeOptions& /*options*/, Outcome& out
   return {};
 }
 
-constexpr std::array kAllTables = {&kClusterStep,   &kGroupMap, &kClusterTime, &kClusterBandwidth,
-                                   &kClusterMatrix, &kHostInfo, &kRankDevice,  &kBaseInfo};
+constexpr std::array kAllTables = {&kClusterStep,      &kGroupMap,      &kClusterTime,
+                                   &kClusterBandwidth, &kClusterMatrix, &kHostInfo,
+                                   &kRankDevice,       &kBaseInfo,      &kSlowCause};
 constexpr std::array kTimeTables = {&kClusterStep, &kGroupMap,   &kClusterTime, &kClusterBandwidth,
                                     &kHostInfo,    &kRankDevice, &kBaseInfo};
 constexpr std::array kMatrixTables = {&kClusterStep, &kGroupMap,   &kClusterMatrix,
