@@ -57,6 +57,11 @@ demo: product ## Train a small GPT on two ranks under Sonde, and show what Sonde
 	@setup/python.sh torch >/dev/null
 	@tools/demo.sh $(PRESET)
 
+.PHONY: picture
+picture: product ## Draw the page on what `make demo` recorded, light and dark, for the README
+	@test -d demo || $(MAKE) demo OPEN=0
+	@cd web && $$(dirname $$(readlink -f node_modules))/node picture.mjs ../build/$(PRESET)/bin/sonde ../demo ../docs/images
+
 .PHONY: demo-vllm
 demo-vllm: product ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, compare the numbers of two servers, show what Sonde found
 	@python=$$(setup/python.sh vllm) && python3 tools/demo_vllm.py build/$(PRESET)/bin/sonde "$$python" demo-vllm

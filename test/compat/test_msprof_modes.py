@@ -33,9 +33,11 @@ FULL = {
     "hccl_sum": ("HcclAllRankStats", "HcclTopOpStats"),
     "free_analysis": ("FreeAnalysis",),
 }
-# Level 0 has no times of communication operations.
+# Level 0 has no times of communication operations, of which the peer makes out the groups. It does
+# not find any in the vendor's own recording of that level either.
 NEEDS_LEVEL_1 = {"communication_time", "communication_matrix", "communication_time_sum",
-                 "communication_matrix_sum"}  # fmt: skip
+                 "communication_matrix_sum", "communication_group_map"}  # fmt: skip
+TABLES_OF_LEVEL_1 = {"CommunicationGroupMapping"}
 # Modes that may have nothing to tell, and what they say then.
 MAY_BE_EMPTY = {
     "slow_rank": ("No slow rank found",),
@@ -44,12 +46,15 @@ MAY_BE_EMPTY = {
     "mstx2commop": (),
     "p2p_pairing": (),
     # The peer's own fault: it joins by a column that is missing where no copy is among the tasks.
-    "cluster_time_summary": ("exception: 'rank'",),
+    "cluster_time_summary": ("exception: 'rank'", "No valid transmit and wait time"),
     "pp_chart": ("no such table: MSTX_EVENTS",),
-    "mstx_sum": ("no such table: MSTX_EVENTS", "Mapper data is None", "No mstx"),
+    # Without that table it goes on with nothing in hand, on the vendor's recordings, too.
+    "mstx_sum": ("no such table: MSTX_EVENTS", "Mapper data is None", "No mstx",
+                 "'NoneType' object is not subscriptable"),
     "module_statistic": ("no such table: MSTX_EVENTS", "Can not export mstx range event"),
     "operator_mfu": ("no such table: MSTX_EVENTS", "Device info JSON not found",
-                     "Failed to load device", "mstx", "Mapper data is None"),
+                     "Failed to load device", "mstx", "Mapper data is None",
+                     "ChipPeakFLOPSCalculator initialization failed", "Can not get chip info"),
     "freq_analysis": ("No aic freq data found", "Mapper data is None"),
     "ep_load_balance": ("Mapper data is None",),
 }  # fmt: skip
@@ -100,7 +105,7 @@ def test_modes_that_have_a_subject(database, tmp_path, ranks, level, mode):
         pytest.skip("level 0 has no times of communication")
     log, tables = analysed(database(ranks, level), tmp_path, mode)
     assert "Traceback" not in log
-    for table in FULL[mode]:
+    for table in set(FULL[mode]) - (TABLES_OF_LEVEL_1 if level == "level0" else set()):
         assert tables.get(table, 0) > 0, (table, tables, log)
 
 
