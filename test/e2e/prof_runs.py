@@ -125,6 +125,41 @@ def sampled():
     return {("device_0", name): content for name, content in files.items()}
 
 
+SOC = {"llc_profiling": "read", "qosEvents": "OTHERS,SDMA"}
+
+
+def soc():
+    """What a chip counts beside its cores; sample.json has SOC."""
+
+    def record(function, at, rest, accelerator=0):
+        head = struct.pack("<HHIQHH", function, 0x6BD3, 0, prof.device_ticks(at), 0, accelerator)
+        return (head + rest).ljust(64, b"\0")
+
+    empty = b"\0" * 12
+    accelerator = record(0b011010, 10_000, empty + struct.pack("<4Q", 11, 12, 13, 14), 5)
+    levels = record(0b011100, 20_000, empty + struct.pack("<H", 3 | 9 << 3))
+    dies = b"".join(record(0b011001, at, empty + struct.pack("<8I", *range(k, k + 8)), 1)
+                    for at, k in ((100_000, 50), (1_100_000, 100)))  # fmt: skip
+    unknown = record(0b011101, 30_000, b"")
+    qos = struct.pack("<IIQQ10I", 0, 0, 0, prof.device_ticks(40_000), 7, 9, *[0] * 8)
+    events = (0x00, 0x01, 0x02, 0x13, 0x20, 0x22, 0x34, 0x36)
+    counts = (30, 2, 50, 60, 40, 70, 80, 30)
+    llc = b"".join(struct.pack("<QQII", us, count, event, 1)
+                   for us in (1000, 2000) for event, count in zip(events, counts))  # fmt: skip
+    files = {"stars_soc_profile.data.0": accelerator + levels + dies + unknown,
+             "qos.data.0": qos, "llc.data.0": llc}  # fmt: skip
+    return {("device_0", name): content for name, content in files.items()}
+
+
+def mark(kind, message, begin, end, number, segment=0, domain=0, is_extended=True):
+    """A record of mstx (or, not extended, of msproftx)."""
+    data = struct.pack("<HHIHHIIIIiQQQQQi", is_extended, segment, 0, 0x5A5A, 0, 4200, 4242, 0, kind,
+                       0, 0, prof.host_ticks(begin), prof.host_ticks(end), number, domain,
+                       0) + message.encode().ljust(156, b"\0")  # fmt: skip
+    head = struct.pack("<HHIIIQ", 0x5A5A, 20500, 0, 4242, len(data), prof.host_ticks(end))
+    return head + data
+
+
 def frequency(*changes):
     """lpmFreqConv: (nanoseconds since the start, MHz)."""
     record = struct.pack("<II", len(changes), 0)
@@ -164,8 +199,8 @@ def counted(chip):
 def whole(chip):
     """A run with everything that is described here and a chip has."""
     calls = [call for call in ALL if chip == 5 or call is not FUSED]  # newer chips have no FFTS+
-    extra = sampled() | frequency((0, 1000), (260_000, 800))
-    sample = PIPES if chip == 5 else PIPES_V6
+    extra = sampled() | frequency((0, 1000), (260_000, 800)) | (soc() if chip == 5 else {})
+    sample = (PIPES if chip == 5 else PIPES_V6) | SOC
     return Run([*calls, *counted(chip)], chip=chip, slice_bytes=1 << 20, sample=sample, extra=extra)
 
 

@@ -6,7 +6,7 @@ import struct
 
 import prof_writer as prof
 import pytest
-from prof_runs import ADD, ALL, COPY, EVENT, MATMUL, issues
+from prof_runs import ADD, ALL, COPY, EVENT, MATMUL, issues, mark
 from prof_writer import NODE, Call, Run, Task, utc_ns
 
 TASKS = "SELECT name, ts, dur, stream_id, queue_number FROM device_task ORDER BY ts, dur"
@@ -222,10 +222,39 @@ def test_deliverables(write_prof, run_sonde, tmp_path):
     assert matmul["Input Shapes"] == '"32,64;64,16;"'
 
 
+def test_marks_of_the_program(write_prof, ask):
+    """A long message lies in several records of one number, in any order."""
+    domain = prof.text_hash("Add_2")  # a text of the dictionary
+    records = [
+        mark(2, "behind", 20_000, 26_000, 7, segment=1),
+        mark(0, "now", 30_000, 30_000, 8),
+        mark(2, "before ", 20_000, 26_000, 7),
+        mark(1, "pushed", 40_000, 45_000, 9, domain=domain),
+        mark(1, "old", 50_000, 51_000, 0, is_extended=False),
+        mark(9, "bad", 1, 2, 10),
+    ]
+    extra = {("host", "unaging.additional.msproftx"): b"".join(records)}
+    folder = write_prof(Run([ADD], extra=extra))
+    assert ask(folder, "SELECT ts, dur, kind, message, domain FROM mark ORDER BY ts") == [
+        [str(utc_ns(begin)), str(dur), *texts] for begin, dur, *texts in (
+            (20_000, 6000, "start_end", "before behind", "default"),
+            (30_000, 0, "marker", "now", "default"),
+            (40_000, 5000, "push_pop", "pushed", "Add_2"),
+            (50_000, 1000, "push_pop", "old", "default"))
+    ]  # fmt: skip
+    assert issues(ask, folder) == {"raw_bad_record": "1"}
+    assert ask(folder, "SELECT name, dur FROM slice WHERE category = 'range' ORDER BY ts") == [
+        ["before behind", "6000"], ["pushed", "5000"], ["old", "1000"]
+    ]  # fmt: skip
+
+
 def test_what_is_not_read_is_named(write_prof, ask):
-    extra = {("device_0", "llc.data.0"): b"0" * 24, ("host", "unaging.additional.new_kind"): b"1"}
+    extra = {
+        ("device_0", "l2_cache.data.0"): b"0" * 72,
+        ("host", "unaging.additional.new_kind"): b"1",
+    }
     folder = write_prof(Run([MATMUL], extra=extra))
     ((code, advice),) = ask(folder, "SELECT code, advice FROM import_issue")
     assert code == "files_not_read"
-    assert "device_0/data/llc.data" in advice
+    assert "device_0/data/l2_cache.data" in advice
     assert "host/data/unaging.additional.new_kind" in advice

@@ -5,11 +5,13 @@ from prof_runs import (
     MATMUL,
     PIPES,
     PIPES_V6,
+    SOC,
     counted,
     frequency,
     issues,
     kernel,
     sampled,
+    soc,
 )
 from prof_writer import NODE, Call, Counters, Run, Task, utc_ns
 
@@ -142,3 +144,21 @@ def test_sampled_links(write_prof, ask):
     assert curve(ask, folder, "HCCS Rx B/s") == [(2_000_000, 2097152e3)]
     assert curve(ask, folder, "RoCE Port 4 rxByteRate") == [(1_000_000, 2)]
     assert curve(ask, folder, "RoCE Port 4 txDropped") == [(1_000_000, 12)]
+
+
+@pytest.mark.parametrize("slice_bytes", [100, 1 << 20])
+def test_what_a_chip_counts_beside_its_cores(write_prof, ask, slice_bytes):
+    """Ticks of the device, and microseconds since the start; rates of the second sample."""
+    folder = write_prof(Run([MATMUL], sample=SOC, extra=soc(), slice_bytes=slice_bytes))
+    assert issues(ask, folder) == {"raw_soc_record": "1"}
+    for name, value in (("read_bandwidth", 11), ("write_bandwidth", 12), ("read_ost", 13),
+                        ("write_ost", 14)):  # fmt: skip
+        assert curve(ask, folder, f"Acc PMU 5 {name}") == [(10_000, value)]
+    assert curve(ask, folder, "Stars Soc Info L2 Buffer Bw Level") == [(20_000, 3)]
+    assert curve(ask, folder, "Stars Soc Info Mata Bw Level") == [(20_000, 9)]
+    assert curve(ask, folder, "SIO die 1 req_rx") == [(1_100_000, 100e3)]
+    assert curve(ask, folder, "SIO die 1 dat_tx") == [(1_100_000, 107e3)]
+    assert curve(ask, folder, "QoS OTHERS B/s") == [(40_000, 7 * 2**20)]
+    assert curve(ask, folder, "QoS SDMA B/s") == [(40_000, 9 * 2**20)]
+    assert curve(ask, folder, "LLC 1 read Hit Rate %") == [(1_000_000, 175), (2_000_000, 175)]
+    assert curve(ask, folder, "LLC 1 read Throughput B/s") == [(2_000_000, 32 * 4096 * 1000)]

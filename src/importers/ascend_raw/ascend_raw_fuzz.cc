@@ -17,8 +17,10 @@
 #include "importers/ascend_raw/device_rows.h"
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/host_layer.h"
+#include "importers/ascend_raw/marks.h"
 #include "importers/ascend_raw/pmu_layer.h"
 #include "importers/ascend_raw/sampled.h"
+#include "importers/ascend_raw/soc_values.h"
 
 namespace {
 
@@ -47,7 +49,7 @@ class MemoryStream {
   int descriptor_;
 };
 
-constexpr std::array<std::string_view, 29> kFiles = {
+constexpr std::array<std::string_view, 34> kFiles = {
     "torch.op_range",
     "torch.op_mark",
     "torch.memory_usage",
@@ -77,6 +79,11 @@ constexpr std::array<std::string_view, 29> kFiles = {
     "hccs.data",
     "nic.data",
     "roce.data",
+    "unaging.additional.msproftx",
+    "stars_soc_profile.data",
+    "qos.data",
+    "llc.data",
+    "ddr.data",
 };
 
 // A folder of a device whose clocks and counters are known, made once.
@@ -94,7 +101,8 @@ const std::string& DeviceFolder() {
     write("dev_start.log.0", "clock_monotonic_raw: 77\ncntvct: 900\n");
     write("sample.json",
           R"({"ai_core_metrics":"PipeUtilization","ai_core_profiling_events":"0x8,0xa,0x9,0xb",)"
-          R"("aiv_metrics":"Memory","aiv_profiling_events":"0x15,0x16"})");
+          R"("aiv_metrics":"Memory","aiv_profiling_events":"0x15,0x16","llc_profiling":"read",)"
+          R"("qosEvents":"OTHERS,SDMA"})");
     return path;
   }();
   return folder;
@@ -116,6 +124,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   raw::DeviceLayer device(rows, clock, chip, 0);
   raw::PmuLayer pmu(rows, device, DeviceFolder());
   raw::SampledValues sampled(rows, device, DeviceFolder(), clock, 7);
+  raw::SocValues soc(rows, device, DeviceFolder(), 7);
+  raw::Marks marks(rows, clock);
+  const auto other = [&](std::string_view record) { soc.Take(record); };
   while (reader.ok() && reader.remaining() > 0) {
     const std::string_view name = kFiles.at(reader.Read<uint8_t>() % kFiles.size());
     const auto length = reader.Read<uint16_t>();
@@ -123,11 +134,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (framework.Read({name, bytes, rows.issues}, clock)) continue;
     const MemoryStream file(name, bytes);
     const bool expands = host.expands_streams();
-    if (host.Read(file.stream) || device.Read(file.stream, expands)) continue;
-    if (!pmu.Read(file.stream, expands)) sampled.Read(file.stream);
+    if (host.Read(file.stream) || marks.Read(file.stream)) continue;
+    if (device.Read(file.stream, expands, other) || pmu.Read(file.stream, expands)) continue;
+    if (!sampled.Read(file.stream)) soc.Read(file.stream);
   }
   framework.Finish();
   host.Build(7);
+  marks.Build(host.dictionary());
   raw::DeviceTables tables(rows, host, framework, 7);
   const std::vector<raw::RanTask> ran = device.Join(host);
   pmu.AddMetrics(ran, tables.Add(device, ran), host);

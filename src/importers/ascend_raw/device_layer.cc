@@ -7,12 +7,16 @@
 
 namespace sonde::importers::raw {
 
-bool DeviceLayer::Read(const Stream& stream, bool expands_streams) {
+bool DeviceLayer::Read(const Stream& stream, bool expands_streams, const TakeOther& other) {
   if (stream.name == "stars_soc.data") {
     const RecordForm& form = chip_.is_v6() ? kStarsFormV6 : kStarsForm;
     ReadRecords(stream, form, rows_.issues, [&](std::string_view record) {
       const auto log = ReadStars(record, chip_, expands_streams);
-      if (log) logs_.push_back(*log);
+      if (log) {
+        logs_.push_back(*log);
+      } else if (other) {
+        other(record);
+      }
     });
     return true;
   }

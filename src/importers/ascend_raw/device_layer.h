@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -32,8 +33,10 @@ class DeviceLayer {
   DeviceLayer(TraceRows& rows, const Clock& clock, const Chip& chip, int32_t device)
       : rows_(rows), clock_(clock), chip_(chip), device_(device) {}
 
-  // False where nothing is made of the stream.
-  bool Read(const Stream& stream, bool expands_streams);
+  // False where nothing is made of the stream. `other`: gets records of the scheduler's log that
+  // tell no task.
+  using TakeOther = std::function<void(std::string_view record)>;
+  bool Read(const Stream& stream, bool expands_streams, const TakeOther& other = {});
   // When all are read: the tasks in the order of their begin.
   std::vector<RanTask> Join(HostLayer& host);
 

@@ -15,8 +15,10 @@
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/host_layer.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/ascend_raw/marks.h"
 #include "importers/ascend_raw/pmu_layer.h"
 #include "importers/ascend_raw/sampled.h"
+#include "importers/ascend_raw/soc_values.h"
 #include "importers/common/part_file.h"
 #include "importers/mindspore/files.h"
 
@@ -76,11 +78,13 @@ class RawImport {
       is_v6 |= raw::Chip{raw::DeviceInfoOf(part.folder, part.device).chip}.is_v6();
     }
     raw::HostLayer host(rows_, clock, is_v6);
+    raw::Marks marks(rows_, clock);
     for (const raw::ProfPart& part : prof.parts) {
-      if (part.device < 0) ReadHost(part, clock, host);
+      if (part.device < 0) ReadHost(part, clock, host, marks);
     }
     const int64_t pid = framework_.is_empty() ? raw::PidOf(prof.folder) : framework_.pid();
     host.Build(pid);
+    marks.Build(host.dictionary());
     raw::DeviceTables tables(rows_, host, framework_, pid);
     for (const raw::ProfPart& part : prof.parts) {
       if (part.device >= 0) ReadDevice(part, clock, host, tables, pid);
@@ -88,10 +92,11 @@ class RawImport {
     tables.Finish();
   }
 
-  void ReadHost(const raw::ProfPart& part, const raw::Clock& clock, raw::HostLayer& host) {
+  void ReadHost(const raw::ProfPart& part, const raw::Clock& clock, raw::HostLayer& host,
+                raw::Marks& marks) {
     CheckClock(clock, part.relative);
     for (const raw::Stream& stream : part.streams) {
-      if (!host.Read(stream)) LeaveUnread(part, stream);
+      if (!host.Read(stream) && !marks.Read(stream)) LeaveUnread(part, stream);
     }
   }
 
@@ -106,9 +111,12 @@ class RawImport {
     raw::DeviceLayer layer(rows_, *clock, chip, part.device);
     raw::PmuLayer pmu(rows_, layer, part.folder);
     raw::SampledValues sampled(rows_, layer, part.folder, host_clock, pid);
+    raw::SocValues soc(rows_, layer, part.folder, pid);
+    const auto other = [&](std::string_view record) { soc.Take(record); };
     for (const raw::Stream& stream : part.streams) {
       const bool expands = host.expands_streams();
-      if (!layer.Read(stream, expands) && !pmu.Read(stream, expands) && !sampled.Read(stream)) {
+      if (!layer.Read(stream, expands, other) && !pmu.Read(stream, expands) &&
+          !sampled.Read(stream) && !soc.Read(stream)) {
         LeaveUnread(part, stream);
       }
     }

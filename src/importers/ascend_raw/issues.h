@@ -75,6 +75,9 @@ inline constexpr store::IssueKind kBlockCounters{
 inline constexpr store::IssueKind kOverflow{
     "raw_counter_overflow", store::Severity::kWarning,
     "hardware counters of a task ran over and were left out"};
+inline constexpr store::IssueKind kSocRecord{
+    "raw_soc_record", store::Severity::kInfo,
+    "values of a chip's links, power and other units are not read and were left out"};
 inline constexpr store::IssueKind kTrackRecord{
     "raw_track_record", store::Severity::kInfo,
     "records of the task scheduler other than flips (steps, models) are not read and were left "
