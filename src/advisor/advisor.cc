@@ -106,30 +106,8 @@ class Adviser {
     for (const std::string& notice : choice.notices) report_.notices.push_back(notice);
     SONDE_ASSIGN_OR_RETURN(Ranks ranks, Measure(choice, request_.path));
     AskJob(ranks);
-    std::vector<Asked> asked;
-    const auto path_of = [](const cluster::RankChoice& from, int64_t rank) {
-      for (const cluster::Rank& one : from.ranks) {
-        if (one.number == rank) return one.trace.source.path;
-      }
-      return std::string();
-    };
-    const auto add = [&](int64_t wanted, std::initializer_list<Section> sections) -> Asked& {
-      const int64_t rank = wanted < 0 ? choice.ranks.front().number : wanted;
-      auto one =
-          std::find_if(asked.begin(), asked.end(), [&](const Asked& a) { return a.rank == rank; });
-      if (one == asked.end()) {
-        one = asked.insert(asked.end(), Asked{});
-        one->rank = rank;
-        for (const cluster::Rank& other : choice.ranks) {
-          if (other.number == rank) one->trace = other.trace;
-        }
-      }
-      one->sections.insert(one->sections.end(), sections);
-      return *one;
-    };
     Extremes compute = ExtremesOf(Values(ranks.steps, &StepOfRank::compute_us));
     Extremes free = ExtremesOf(Values(ranks.steps, &StepOfRank::free_us));
-    add(-1, {Section::kOverall, Section::kServing});
     cluster::RankChoice fast = choice;
     if (!request_.benchmark_path.empty()) {
       SONDE_ASSIGN_OR_RETURN(fast, BenchmarkRanks());
@@ -137,28 +115,57 @@ class Adviser {
       compute = Against(ranks, benchmark, &StepOfRank::compute_us);
       free = Against(ranks, benchmark, &StepOfRank::free_us);
     }
-    const auto pair_of = [&](const Extremes& extremes) {
-      Pair pair;
-      const bool is_same =
-          request_.benchmark_path.empty() && extremes.most_rank == extremes.least_rank;
-      if (extremes.most_rank < 0 || is_same) return pair;
-      pair = {.path = path_of(choice, extremes.most_rank),
-              .benchmark_path = path_of(fast, extremes.least_rank),
-              .rank = extremes.most_rank,
-              .benchmark_rank = extremes.least_rank,
-              .step = extremes.most_step,
-              .benchmark_step = extremes.least_step};
-      return pair;
-    };
-    add(compute.most_rank, {Section::kComputation, Section::kComparison}).kernels =
-        pair_of(compute);
-    add(free.most_rank,
-        {Section::kSchedule, Section::kDataloader, Section::kMemory, Section::kComparison})
-        .calls = pair_of(free);
-    add(SlowestLink(ranks, true), {Section::kCommunication});
-    add(SlowestLink(ranks, false), {Section::kCommunication});
+    std::vector<Asked> asked;
+    AskedOf(choice, -1, {Section::kOverall, Section::kServing}, asked);
+    AskedOf(choice, compute.most_rank, {Section::kComputation, Section::kComparison}, asked)
+        .kernels = PairOf(compute, choice, fast);
+    AskedOf(choice, free.most_rank,
+            {Section::kSchedule, Section::kDataloader, Section::kMemory, Section::kComparison},
+            asked)
+        .calls = PairOf(free, choice, fast);
+    AskedOf(choice, SlowestLink(ranks, true), {Section::kCommunication}, asked);
+    AskedOf(choice, SlowestLink(ranks, false), {Section::kCommunication}, asked);
     report_.cluster = std::move(ranks.outcome);
     return asked;
+  }
+
+  // The rank among those that are asked, of these sections, too; below 0 the first one.
+  static Asked& AskedOf(const cluster::RankChoice& choice, int64_t rank,
+                        std::initializer_list<Section> sections, std::vector<Asked>& asked) {
+    const cluster::Rank* chosen = &choice.ranks.front();
+    for (const cluster::Rank& one : choice.ranks) {
+      if (one.number == rank) chosen = &one;
+    }
+    auto found = std::find_if(asked.begin(), asked.end(),
+                              [&](const Asked& one) { return one.rank == chosen->number; });
+    if (found == asked.end()) {
+      found = asked.insert(asked.end(), Asked{});
+      found->rank = chosen->number;
+      found->trace = chosen->trace;
+    }
+    found->sections.insert(found->sections.end(), sections);
+    return *found;
+  }
+
+  static std::string PathOf(const cluster::RankChoice& choice, int64_t rank) {
+    for (const cluster::Rank& one : choice.ranks) {
+      if (one.number == rank) return one.trace.source.path;
+    }
+    return {};
+  }
+
+  // Without a benchmark the slowest rank and the fastest; nothing where they are one.
+  Pair PairOf(const Extremes& extremes, const cluster::RankChoice& choice,
+              const cluster::RankChoice& fast) const {
+    const bool is_same =
+        request_.benchmark_path.empty() && extremes.most_rank == extremes.least_rank;
+    if (extremes.most_rank < 0 || is_same) return {};
+    return {.path = PathOf(choice, extremes.most_rank),
+            .benchmark_path = PathOf(fast, extremes.least_rank),
+            .rank = extremes.most_rank,
+            .benchmark_rank = extremes.least_rank,
+            .step = extremes.most_step,
+            .benchmark_step = extremes.least_step};
   }
 
   static int64_t SlowestLink(const Ranks& ranks, bool is_near) {

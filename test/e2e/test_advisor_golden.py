@@ -140,6 +140,29 @@ def test_sheets(run, run_sonde, tmp_path):
     assert not differences(book, run), "\n".join(differences(book, run)[:20])
 
 
+def blocks_of(page):
+    """(section, title, priority) of each block of the page."""
+    blocks = []
+    for part in page.read_text(encoding="utf-8").split("<section><h2>")[1:]:
+        section = part.split("</h2>")[0]
+        for match in re.finditer(r'<details open class="(\w*)"[^>]*><summary>([^<]*)<', part):
+            blocks.append((section, match[2], match[1] or None))
+    return blocks
+
+
+@pytest.mark.parametrize("run", golden_runs(), ids=lambda run: run.name)
+def test_blocks(run, run_sonde, tmp_path):
+    """The blocks of the page in their order within a section, with their priority. Fusible
+    sequences have none in the reference; rules that it does not have come last."""
+    done = run_sonde("advisor", *words_of(run, input_of(run, tmp_path)), "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    (page,) = (tmp_path / "out").glob("mstt_advisor_*.html")
+    recorded = json.loads((run / "blocks.json").read_text(encoding="utf-8"))
+    theirs = [(block["section"], block["title"], block["priority"]) for block in recorded]
+    ours = [block for block in blocks_of(page) if block[1] in {title for _, title, _ in theirs}]
+    assert sorted(ours, key=lambda block: block[0]) == sorted(theirs, key=lambda block: block[0])
+
+
 @pytest.mark.parametrize("run", golden_runs(), ids=lambda run: run.name)
 def test_tuning_list(run, run_sonde, tmp_path):
     """The file for the operator tuner, name by name, where the reference wrote one."""

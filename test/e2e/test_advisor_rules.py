@@ -97,6 +97,10 @@ def test_files_of_both_languages(run_sonde, triggers, tmp_path):
         assert done.returncode == 0, done.stderr
         (book,) = (out / "log").glob("mstt_advisor_*.xlsx")
         assert problems in sheets_of(book)
+        if language == "cn":
+            summary = [row[0] for row in sheets_of(book)["整网耗时分析"]]
+            assert summary[-2:] == ["    -- 空闲时长", "E2E时长"]
+            assert "    -- 其它Cube" in summary
         (page,) = out.glob("mstt_advisor_*.html")
         html = page.read_text(encoding="utf-8")
         assert "prefers-color-scheme: dark" in html

@@ -155,13 +155,11 @@ class Evaluation {
     advice_.rank = question_.rank;
     advice_.path = question_.path;
     const Language language = question_.language;
-    for (std::string* text : {&advice_.sheet.name, &advice_.title, &advice_.block}) {
-      const std::string& block = rule_.block.In(language);
-      const std::string from = text == &advice_.sheet.name                ? advice_.sheet.name
-                               : text == &advice_.block && !block.empty() ? block
-                                                                          : Title();
-      SONDE_ASSIGN_OR_RETURN(*text, Fill(from, values_));
-    }
+    const std::string& block = rule_.block.In(language);
+    SONDE_ASSIGN_OR_RETURN(advice_.sheet.name, Fill(advice_.sheet.name, values_));
+    SONDE_ASSIGN_OR_RETURN(advice_.title, Fill(Title(), values_));
+    SONDE_ASSIGN_OR_RETURN(advice_.block,
+                           Fill(block.empty() ? rule_.title.In(language) : block, values_));
     SONDE_ASSIGN_OR_RETURN(advice_.description, Fill(rule_.description.In(language), values_));
     SONDE_ASSIGN_OR_RETURN(advice_.evidence.gain_formula, Fill(rule_.gain.In(language), values_));
     for (const Suggestion& suggestion : rule_.suggestions) {

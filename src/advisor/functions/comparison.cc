@@ -58,8 +58,12 @@ AdviceSheet SheetOf(const compare::Sheet& sheet, bool is_text) {
 using MakeSheet = compare::Sheet (*)(const compare::Side&, const compare::Side&);
 
 Result<Found> Compare(const Pair& pair, MakeSheet make, int threads) {
-  const auto load = [&](const std::string& path, int64_t step) {
-    return compare::LoadSide(path, step, threads, [](auto) {});
+  // Figures of steps may be delivered with a trace that has none: then all of it counts.
+  const auto load = [&](const std::string& path, int64_t step) -> Result<compare::Side> {
+    auto side = compare::LoadSide(path, step, threads, [](auto) {});
+    if (side.ok() || step < 0) return side;
+    auto whole = compare::LoadSide(path, compare::kNone, threads, [](auto) {});
+    return whole.ok() && !whole->steps.empty() ? std::move(side) : std::move(whole);
   };
   SONDE_ASSIGN_OR_RETURN(const compare::Side target, load(pair.path, pair.step));
   SONDE_ASSIGN_OR_RETURN(const compare::Side benchmark,

@@ -46,13 +46,13 @@ std::vector<Row> RowsOf(const compare::Overall& overall) {
       {"    -- Matmul", "    -- Matmul", Sum(overall, {kMatmulCube, kMatmulVector})},
       {"    -- Vector", "    -- Vector", Sum(overall, {kVectorTrans, kVectorOther})},
       {"    -- SDMA(Tensor Move)", "    -- SDMA(Tensor Move)", Sum(overall, {kTensorMove})},
-      {"    -- Other Cube", "    -- Other Cube", Sum(overall, {kCube})},
+      {"    -- Other Cube", "    -- 其它Cube", Sum(overall, {kCube})},
       {"Uncovered Communication Time", "未被掩盖的通信时长", overall.communication_ms},
       {"    -- Wait", "    -- 等待时长", wait_ms},
       {"    -- Transmit", "    -- 传输时长", overall.communication_ms - wait_ms},
       {"Free Time", "空闲时长", overall.free_ms},
       {"    -- SDMA", "    -- SDMA", overall.sdma.ms},
-      {"    -- Free", "    -- Free", overall.free_ms - overall.sdma.ms},
+      {"    -- Free", "    -- 空闲时长", overall.free_ms - overall.sdma.ms},
       {"E2E Time", "E2E时长", overall.e2e_ms},
   };
 }

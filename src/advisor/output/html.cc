@@ -140,11 +140,10 @@ std::string PlaceHtml(const Report& report, const Advice& advice) {
                 "\">#slice=0:", std::to_string(advice.evidence.place_slice), "</a></p>");
 }
 
-std::string AdviceHtml(const Report& report, const Advice& advice) {
+// One of those that share a block.
+std::string PartHtml(const Report& report, const Advice& advice) {
   const Words& words = WordsOf(report);
-  std::string html = Concat("<details open class=\"", NameOf(advice.priority), "\" data-rule=\"",
-                            Escaped(advice.rule->name), "\"><summary>", Escaped(advice.block),
-                            "</summary><p class=\"pre\">", Escaped(advice.description), "</p>");
+  std::string html = Concat("<p class=\"pre\">", Escaped(advice.description), "</p>");
   if (!advice.suggestions.empty()) {
     html += Concat("<p><b>", words.suggestions, "</b></p><ol>");
     for (const std::string& text : advice.suggestions) {
@@ -161,7 +160,25 @@ std::string AdviceHtml(const Report& report, const Advice& advice) {
   for (const AdviceSheet& sheet : advice.more_sheets) {
     html += Concat("<p>", Escaped(sheet.name), "</p>", TableHtml(report, sheet));
   }
-  return html + "</details>\n";
+  return html;
+}
+
+// The blocks of a section: advice with one title behind each other is one.
+std::string SectionHtml(const Report& report, Section section) {
+  std::string html;
+  const Advice* last = nullptr;
+  for (const Advice& advice : report.advice) {
+    if (advice.rule->section != section) continue;
+    if (last == nullptr || last->block != advice.block || last->rank != advice.rank) {
+      html += Concat(last == nullptr ? "" : "</details>\n", "<details open class=\"",
+                     NameOf(advice.priority), "\" data-rule=\"", Escaped(advice.rule->name),
+                     "\"><summary>", Escaped(advice.block), "</summary>");
+    }
+    html += PartHtml(report, advice);
+    last = &advice;
+  }
+  if (last == nullptr) return {};
+  return Concat("<section><h2>", NameOf(section), "</h2>\n", html, "</details>\n</section>");
 }
 
 std::string SilencesHtml(const Report& report) {
@@ -190,16 +207,7 @@ std::string HtmlOf(const Report& report) {
       "\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">",
       "<title>", words.title, "</title><style>", kStyle, "</style></head><body><h1>", words.title,
       "</h1><p class=\"soft\">", Escaped(report.path), "</p>", Legend(words), Picture(report));
-  for (size_t i = 0; i < kSections; ++i) {
-    const auto section = static_cast<Section>(i);
-    std::string part;
-    for (const Advice& advice : report.advice) {
-      if (advice.rule->section == section) part += AdviceHtml(report, advice);
-    }
-    if (!part.empty()) {
-      html += Concat("<section><h2>", NameOf(section), "</h2>\n", part, "</section>");
-    }
-  }
+  for (size_t i = 0; i < kSections; ++i) html += SectionHtml(report, static_cast<Section>(i));
   return html + SilencesHtml(report) + "</body></html>\n";
 }
 
