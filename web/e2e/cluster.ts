@@ -1,25 +1,29 @@
 /** Tables as `sonde cluster` writes them. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { binary } from "./page";
 
-/** Rows of a csv whose name begins so, by heading; without commas inside of cells. */
-export function clusterTable(mode: string, path: string, file: string): Record<string, string>[] {
+const READ = `
+import json, sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute(f"SELECT * FROM {sys.argv[2]}")
+names = [column[0] for column in rows.description]
+print(json.dumps([dict(zip(names, row)) for row in rows]))
+`;
+
+/** Rows of a table of cluster_analysis.db, by column. */
+export function clusterTable(mode: string, path: string, table: string): Record<string, string | number>[] {
   const out = mkdtempSync(join(tmpdir(), "sonde-cluster-"));
   try {
-    const words = ["cluster", "-m", mode, "-d", path, "-o", out, "--export_type", "text"];
+    const words = ["cluster", "-m", mode, "-d", path, "-o", out, "--export_type", "db"];
     execFileSync(binary, words, { env: { ...process.env, XDG_CACHE_HOME: join(out, "cache") }, stdio: "pipe" });
-    const folder = join(out, "cluster_analysis_output");
-    const found = readdirSync(folder, { recursive: true, encoding: "utf8" }).find((name) => {
-      const base = name.split("/").at(-1)!;
-      return base.startsWith(file) && base.endsWith(".csv");
-    });
-    const [head, ...lines] = readFileSync(join(folder, found!), "utf8").trim().split(/\r?\n/);
-    const names = head!.split(",");
-    return lines.map((line) => Object.fromEntries(line.split(",").map((cell, at) => [names[at], cell])));
+    const db = join(out, "cluster_analysis_output", "cluster_analysis.db");
+    return JSON.parse(execFileSync("python3", ["-c", READ, db, table], { encoding: "utf8" })) as Record<
+      string,
+      string
+    >[];
   } finally {
     rmSync(out, { recursive: true, force: true });
   }

@@ -43,6 +43,15 @@ export class Opened {
     await this.page.locator("nav [aria-current=page]").waitFor();
   }
 
+  /** Waits until all traces have been read: what is asked from then on is asked of all. */
+  async read() {
+    for (;;) {
+      const answer = await this.page.request.get(`${this.address}api/session${this.token}`);
+      if (!((await answer.json()) as { loading: boolean }).loading) return;
+      await this.page.waitForTimeout(100);
+    }
+  }
+
   /** Waits until the page has not changed for a while: its answers have come, and the frame is drawn. */
   async settle() {
     await this.page.waitForLoadState("domcontentloaded");

@@ -30,6 +30,8 @@ interface Properties {
 
 const FONT = '12px "Inter", "Segoe UI", "Noto Sans", "Noto Sans CJK SC", system-ui, sans-serif';
 const HEAD = 22;
+/** Of a row, pixels. */
+const HIGHEST = 26;
 
 /** Sizes of cells and of the labels beside them, in pixels: all fit where that leaves them large enough. */
 export function layoutOf(width: number, height: number, rows: number, columns: number, label: number) {
@@ -37,7 +39,7 @@ export function layoutOf(width: number, height: number, rows: number, columns: n
   return {
     left,
     cellWidth: Math.max(9, Math.min(150, Math.floor((width - left) / Math.max(1, columns)))),
-    cellHeight: Math.max(5, Math.min(26, Math.floor((height - HEAD) / Math.max(1, rows)))),
+    cellHeight: Math.max(5, Math.min(HIGHEST, Math.floor((height - HEAD) / Math.max(1, rows)))),
   };
 }
 
@@ -135,7 +137,8 @@ export function CellMap(properties: Properties) {
     observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
-  const wide = useMemo(() => Math.max(0, ...rows.map((name) => name.length)) * 7 + 16, [rows]);
+  const { corner } = properties;
+  const wide = useMemo(() => Math.max(corner.length, ...rows.map((name) => name.length)) * 7 + 18, [rows, corner]);
   const layout = layoutOf(size.width, size.height, rows.length, columns.length, wide);
   const { left, cellWidth, cellHeight } = layout;
   useEffect(() => {
@@ -186,7 +189,7 @@ export function CellMap(properties: Properties) {
   const tipX = shown ? left + (shown.column + 1) * cellWidth - scroll.x + 8 : 0;
   const tipY = shown ? HEAD + (shown.row + 1) * cellHeight - scroll.y + 6 : 0;
   return (
-    <div className="cell-map">
+    <div className="cell-map" style={{ maxHeight: HEAD + rows.length * HIGHEST + 18 }}>
       <div
         className="cell-map-box"
         ref={box}

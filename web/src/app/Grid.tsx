@@ -22,6 +22,14 @@ export interface LazyRows {
   onSort: (sort: Sort) => void;
 }
 
+/** Of rows that are those of a tree, by their place. */
+export interface Tree {
+  depth: (at: number) => number;
+  /** Null: nothing lies below. */
+  isOpen: (at: number) => boolean | null;
+  toggle: (at: number) => void;
+}
+
 const HEIGHT = 24;
 /** Browsers know no element that is higher: beyond it the scroll bar stands for several rows a pixel. */
 const HIGHEST = 8_000_000;
@@ -39,6 +47,7 @@ interface Properties {
   label: string;
   /** Nanoseconds of the epoch that moments are counted from. */
   zero?: bigint;
+  tree?: Tree;
 }
 
 /** The narrowest that a column may become: numbers and headers fit, most texts too. Pixels. */
@@ -55,7 +64,7 @@ const isLeft = (kind: CellKind) => kind === "text" || kind === "boolean";
 
 /** A table of any length: only the rows that are seen exist. Headers sort, arrows and Enter work. */
 export function Grid(properties: Properties) {
-  const { columns, rows, sort: given, onSort, onRow, selected = -1, testId, label, zero = 0n } = properties;
+  const { columns, rows, sort: given, onSort, onRow, selected = -1, testId, label, zero = 0n, tree } = properties;
   const lazy = "count" in rows ? rows : null;
   const [kept, setOwn] = useState<Sort | null>(null);
   const own = onSort ? (given ?? null) : kept;
@@ -120,6 +129,13 @@ export function Grid(properties: Properties) {
     const row = rowOf(current);
     if (step) setCurrent((now) => Math.min(count - 1, Math.max(0, now + step)));
     else if (event.key === "Enter" && row) onRow?.(row);
+    else if (
+      tree &&
+      row &&
+      tree.isOpen(current) === (event.key === "ArrowLeft") &&
+      /^Arrow(Left|Right)$/.test(event.key)
+    )
+      tree.toggle(current);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -130,7 +146,7 @@ export function Grid(properties: Properties) {
       className="grid"
       data-testid={testId}
       data-rows={count}
-      role="grid"
+      role={tree ? "treegrid" : "grid"}
       aria-label={label}
       aria-rowcount={count + 1}
     >
@@ -168,6 +184,7 @@ export function Grid(properties: Properties) {
               <div
                 key={at}
                 role="row"
+                {...(tree ? { "aria-level": tree.depth(at) + 1, "aria-expanded": tree.isOpen(at) ?? undefined } : {})}
                 className={`grid-row${at === current ? " current" : ""}${onRow ? " active" : ""}`}
                 style={{ top: at * HEIGHT - place + top, gridTemplateColumns: template }}
                 onClick={() => {
@@ -175,7 +192,7 @@ export function Grid(properties: Properties) {
                   if (row) onRow?.(row);
                 }}
               >
-                {shown.map((column) => {
+                {shown.map((column, place) => {
                   const cell = row?.[column.at] ?? null;
                   const text = row ? cellText(column.kind, cell, zero) : "…";
                   const part = column.bar && typeof cell === "number" ? Math.min(100, (100 * cell) / column.bar) : 0;
@@ -185,8 +202,15 @@ export function Grid(properties: Properties) {
                       role="gridcell"
                       title={column.kind === "moment" ? String(cell ?? "") : text}
                       className={`${isLeft(column.kind) ? "" : "right"}${part > 0 ? " part" : ""}`}
-                      style={part > 0 ? ({ "--part": `${part}%` } as CSSProperties) : undefined}
+                      style={
+                        part > 0
+                          ? ({ "--part": `${part}%` } as CSSProperties)
+                          : tree && place === 0
+                            ? { paddingLeft: 10 + 16 * tree.depth(at) }
+                            : undefined
+                      }
                     >
+                      {tree && place === 0 && <Twig tree={tree} at={at} />}
                       {text}
                     </span>
                   );
@@ -197,5 +221,21 @@ export function Grid(properties: Properties) {
         </div>
       </div>
     </div>
+  );
+}
+
+/** Opens and closes what lies below a row. */
+function Twig({ tree, at }: { tree: Tree; at: number }) {
+  const isOpen = tree.isOpen(at);
+  return (
+    <i
+      className={`twig${isOpen === null ? " leaf" : isOpen ? " open" : ""}`}
+      aria-hidden="true"
+      onClick={(event) => {
+        if (isOpen === null) return;
+        event.stopPropagation();
+        tree.toggle(at);
+      }}
+    />
   );
 }

@@ -1,8 +1,13 @@
 import type { View } from "../app/view";
 import { communicationView } from "./communication/Communication";
+import { expertsView } from "./experts/Experts";
+import { groupsView } from "./groups/Groups";
+import { linksView } from "./links/Links";
 import { liveView } from "./live/Live";
 import { memoryView } from "./memory/Memory";
+import { modulesView } from "./modules/Modules";
 import { operatorsView } from "./operators/Operators";
+import { pipelineView } from "./pipeline/Pipeline";
 import { ranksView } from "./ranks/Ranks";
 import { servingView } from "./serving/Serving";
 import { sqlView } from "./sql/Sql";
@@ -15,9 +20,14 @@ export const views: readonly View[] = [
   timelineView,
   summaryView,
   operatorsView,
+  modulesView,
   memoryView,
   communicationView,
   ranksView,
+  groupsView,
+  linksView,
+  pipelineView,
+  expertsView,
   servingView,
   tablesView,
   sqlView,
