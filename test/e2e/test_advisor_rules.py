@@ -109,6 +109,30 @@ def test_files_of_both_languages(run_sonde, triggers, tmp_path):
         assert {str(page), str(book)} <= set(done.stdout.splitlines())
 
 
+def test_types_of_aicpu_operators(run_sonde, triggers, tmp_path):
+    """Which types an operator takes on the cores depends on the release of CANN."""
+    trace = triggers("all")
+    wrong = {}
+    for release in ("7.0.RC1", "7.0.0", "8.0.0"):
+        out = tmp_path / release
+        words = ("advisor", "computation", "-d", trace, "-l", "en", "-cv", release, "-o", out)
+        done = run_sonde(*words)
+        assert done.returncode == 0, done.stderr
+        (book,) = (out / "log").glob("*.xlsx")
+        texts = [row[2] for row in sheets_of(book)["AICPU Suggestions"]]
+        wrong[release] = [text.split(" operator")[0] for text in texts if "Data type" in text]
+    assert wrong == {
+        "7.0.RC1": [
+            "Data type double in Index",
+            "Data type float in NonZero",
+            "Data type float in NonZero",
+            "Data type int8 in Cast",
+        ],
+        "7.0.0": ["Data type double in Index", "Data type int8 in Cast"],
+        "8.0.0": [],
+    }
+
+
 def test_rules_of_users(run_sonde, triggers, tmp_path):
     trace = triggers("all")
     folder = tmp_path / "rules"
