@@ -105,7 +105,7 @@ class Adviser {
   Result<std::vector<Asked>> ChooseRanks(const cluster::RankChoice& choice) {
     for (const std::string& notice : choice.notices) report_.notices.push_back(notice);
     SONDE_ASSIGN_OR_RETURN(Ranks ranks, Measure(choice, request_.path));
-    AskJob(ranks);
+    AskJob(ranks, choice);
     Extremes compute = ExtremesOf(Values(ranks.steps, &StepOfRank::compute_us));
     Extremes free = ExtremesOf(Values(ranks.steps, &StepOfRank::free_us));
     cluster::RankChoice fast = choice;
@@ -208,9 +208,10 @@ class Adviser {
     return ranks;
   }
 
-  // The rules over all ranks.
-  void AskJob(const Ranks& ranks) {
+  // The rules over all ranks, which need facts of the traces only.
+  void AskJob(const Ranks& ranks, const cluster::RankChoice& choice) {
     Question question;
+    if (!choice.ranks.empty()) question.values = FactsOf(choice.ranks.front().trace).values;
     question.language = request_.language;
     question.path = request_.path;
     AddOptions(question);
@@ -223,9 +224,20 @@ class Adviser {
     question.functions["retransmission"] = [&](const Rule& rule) -> Result<Found> {
       return Retransmission(rule, ranks);
     };
+    Needs needs(question);
     for (const Rule& rule : report_.book.rules) {
-      if (rule.scope == Scope::kJob && IsAsked(rule, request_.dimension)) AskRule(rule, question);
+      if (rule.scope != Scope::kJob || !IsAsked(rule, request_.dimension)) continue;
+      if (MayAsk(rule, needs)) AskRule(rule, question);
     }
+  }
+
+  // Says why not.
+  bool MayAsk(const Rule& rule, Needs& needs) {
+    const auto missing = needs.Missing(rule.needs);
+    if (missing.ok() && missing->empty()) return true;
+    const std::string why = missing.ok() ? *missing : std::string(missing.status().message());
+    report_.silences.push_back({rule.name, why, !missing.ok()});
+    return false;
   }
 
   Status AskTrace(const Asked& asked) {
@@ -285,17 +297,12 @@ class Adviser {
     for (const Rule& rule : report_.book.rules) {
       if (rule.scope != Scope::kTrace || !Has(sections, rule.section)) continue;
       if (!IsAsked(rule, request_.dimension)) continue;
-      const auto missing = needs.Missing(rule.needs);
-      if (missing.ok() && missing->empty()) {
-        const Status made = MakeTables(rule, question);
-        if (made.ok()) {
-          AskRule(rule, question);
-        } else {
-          report_.silences.push_back({rule.name, std::string(made.message()), true});
-        }
+      if (!MayAsk(rule, needs)) continue;
+      const Status made = MakeTables(rule, question);
+      if (made.ok()) {
+        AskRule(rule, question);
       } else {
-        const std::string why = missing.ok() ? *missing : std::string(missing.status().message());
-        report_.silences.push_back({rule.name, why, !missing.ok()});
+        report_.silences.push_back({rule.name, std::string(made.message()), true});
       }
     }
     return {};

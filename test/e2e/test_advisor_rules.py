@@ -209,3 +209,20 @@ def test_roofline(run_sonde, tmp_path):
     assert "NVIDIA A100" in spoke["roofline"]["description"]
     spoke = advise(run_sonde, matrix_product(tmp_path / "fast.pt.trace.json", 489.0))
     assert "roofline" not in spoke
+
+
+def test_no_rule_of_ascend_is_asked_of_what_sonde_recorded_on_a_host(run_sonde, tmp_path):
+    """Its folders look like those of torch_npu; what to set there for an NPU is no advice here."""
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import torch\nfor _ in range(30):\n    torch.ones(9, 9) @ torch.ones(9, 9)\n"
+    )
+    words = ("run", "--profile-level", "level1", "--profile-save-path", "profile", "--")
+    done = run_sonde(*words, sys.executable, program)
+    assert done.returncode == 0, done.stderr
+    done = run_sonde("advisor", "all", "-l", "en", "-d", tmp_path / "profile", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "torch_npu" not in done.stdout and "HCCL" not in done.stdout
+    (line,) = (line for line in done.stderr.splitlines() if "rules were not asked" in line)
+    for rule in ("environment_variable_analysis", "dynamic_shape_analysis", "timeline_fusion_ops"):
+        assert f"{rule} (is_ascend)" in line

@@ -235,6 +235,9 @@ Result<bool> Needs::Has(const std::string& need) {
     has = IsTrue(fact->second);
   } else if (!IsTableName(need.starts_with(kFile) ? need.substr(kFile.size()) : need)) {
     return base::InvalidArgumentError(Concat("'", need, "' is the name of no table"));
+  } else if (question_.store == nullptr) {
+    return base::InvalidArgumentError(
+        Concat("a rule over all ranks may not need the table '", need, "'"));
   } else {
     SONDE_ASSIGN_OR_RETURN(const store::ResultTable table,
                            question_.store->Query(QuestionOf(need)));

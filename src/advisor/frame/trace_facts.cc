@@ -112,7 +112,10 @@ TraceFacts FactsOf(const job::Trace& trace) {
   constexpr std::string_view kDelivered = "ASCEND_PROFILER_OUTPUT";
   if (base::BaseName(folder) == kDelivered) folder = std::string(base::DirName(folder));
   const std::string delivered = base::JoinPath(folder, kDelivered);
-  const bool is_ascend = base::IsDirectory(delivered) || folder.find("PROF_") != std::string::npos;
+  // Captures of Sonde have the same folders, but it records what the host does.
+  const bool is_ours = trace.source.importer != nullptr && trace.source.importer->is_ours;
+  const bool is_ascend =
+      !is_ours && (base::IsDirectory(delivered) || folder.find("PROF_") != std::string::npos);
   const bool is_text = base::IsRegularFile(base::JoinPath(delivered, "trace_view.json")) ||
                        base::IsRegularFile(base::JoinPath(delivered, "kernel_details.csv"));
   facts.values["is_ascend"] = static_cast<int64_t>(is_ascend);
