@@ -7,6 +7,7 @@
 
 namespace sonde::serve {
 
+Result<HttpAnswer> HandleAdvice(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleArea(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleBrowse(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleCancel(Session& session, const HttpRequest& request);
@@ -37,6 +38,7 @@ Result<HttpAnswer> HandleWindow(Session& session, const HttpRequest& request);
 namespace {
 
 constexpr std::array kHandlers = {
+    Handler{"GET", "/api/advice", &HandleAdvice},
     Handler{"GET", "/api/area", &HandleArea},
     Handler{"GET", "/api/browse", &HandleBrowse},
     Handler{"POST", "/api/cancel", &HandleCancel},

@@ -95,6 +95,16 @@ class HandlersTest : public ::testing::Test {
   std::unique_ptr<Session> session_;
 };
 
+TEST_F(HandlersTest, SaysAdviceInTheLanguage) {
+  const std::string english = "metadata that is not valid JSON was left out";
+  EXPECT_NE(Body("/api/advice", {{"lang", "zh"}})
+                .find(Concat("{\"advice\":\"", english, "\",\"text\":\"不是合法")),
+            std::string::npos);
+  EXPECT_NE(Body("/api/advice", {{"lang", "en"}})
+                .find(Concat("{\"advice\":\"", english, "\",\"text\":\"", english)),
+            std::string::npos);
+}
+
 TEST_F(HandlersTest, RunsModesOfManyRanks) {
   EXPECT_EQ(Ask("/api/cluster", {{"mode", "nonsense"}}).status().code(),
             base::StatusCode::kNotFound);

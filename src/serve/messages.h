@@ -199,6 +199,10 @@
   F(std::vector<ResultColumnMessage>, columns, "as declared") \
   F(std::vector<ResultPartMessage>, parts, "by trace: those asked for, as many as an answer holds")
 
+#define SONDE_FIELDS_ADVICE(F)                                 \
+  F(std::string, advice, "as import_issue has it: in English") \
+  F(std::string, text, "in the language that was asked for")
+
 #define SONDE_FIELDS_CLUSTER_RANK(F)                     \
   F(int32_t, rank, "number of the rank")                 \
   F(int32_t, trace, "trace id")                          \
@@ -254,6 +258,7 @@
   M(ResultPartMessage, SONDE_FIELDS_RESULT_PART)     \
   M(ResultsMessage, SONDE_FIELDS_RESULTS)            \
   M(FindingMessage, SONDE_FIELDS_FINDING)            \
+  M(AdviceMessage, SONDE_FIELDS_ADVICE)              \
   M(ClusterRankMessage, SONDE_FIELDS_CLUSTER_RANK)   \
   M(ClusterTableMessage, SONDE_FIELDS_CLUSTER_TABLE) \
   M(ClusterMessage, SONDE_FIELDS_CLUSTER)            \

@@ -89,11 +89,13 @@ for (const [ranks, steps] of [
       expect(ends.at(-1)).toMatch(/^\+(19|20)\d\.\d µs$/);
       await opened.shot(`ranks-${ranks}`);
 
-      // By mouse to the last step of the slow rank, whose cell is marked on the way back.
+      // By mouse to the last step of the slow rank, and back to all ranks.
       await page.mouse.click(...(await opened.pointAt("ranks-map", 0, steps - 1)));
       await expect
         .poll(() => page.getByTestId("details").innerText(), { timeout: 20_000 })
         .toMatch(new RegExp(`ProfilerStep#${steps - 1}[^]*Rank ${SLOW} `));
+      await page.getByRole("button", { name: "This step of all ranks" }).click();
+      await map.waitFor();
       expect(opened.errors).toEqual([]);
     } finally {
       await opened.close();

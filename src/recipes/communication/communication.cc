@@ -170,7 +170,9 @@ namespace {
   C(wait_ns, Int, "ns", kLess, "waiting for other ranks")                                       \
   C(idle_ns, Int, "ns", kLess, "rest of the duration")                                          \
   C(size_bytes, Int, "bytes", kNeither, "sent to other ranks")                                  \
-  C(basis, Text, "", kLabel, "of size_bytes: measured; nominal: computed from the payload")
+  C(basis, Text, "", kLabel, "of size_bytes: measured; nominal: computed from the payload")     \
+  C(slice_id, Int, "", KeyOf("slice"), "its slice")                                             \
+  C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")
 SONDE_RESULT(CommunicationRecord, kCommunication, "communication", SONDE_COLUMNS_COMMUNICATION,
              "a communication operation with its times")
 
@@ -178,10 +180,18 @@ void Run(const DeviceView& view, store::RowSink& rows) {
   for (const CommunicationStep& step : Communication(view)) {
     for (const CommunicationRow& row : step.rows) {
       const CommunicationView& shown = view.communications[row.index];
-      CommunicationRecord{
-          step.step_id.value_or(-1), shown.name,           shown.group_name,
-          row.times.elapse_ns,       row.times.transit_ns, row.times.wait_ns,
-          row.times.idle_ns,         row.SizeBytes(),      row.is_nominal ? "nominal" : "measured"}
+      const store::CommunicationOpRow& op = view.data->communications[row.index];
+      CommunicationRecord{step.step_id.value_or(-1),
+                          shown.name,
+                          shown.group_name,
+                          row.times.elapse_ns,
+                          row.times.transit_ns,
+                          row.times.wait_ns,
+                          row.times.idle_ns,
+                          row.SizeBytes(),
+                          row.is_nominal ? "nominal" : "measured",
+                          op.slice_id,
+                          op.ts}
           .Write(rows);
     }
   }
@@ -197,6 +207,6 @@ constexpr Recipe kCommunicationRecipe = {
         .WithBounds()
         .WithWaits(),
     &Run,
-    /*version=*/2};
+    /*version=*/3};
 
 }  // namespace sonde::recipes

@@ -9,6 +9,7 @@
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "recipes/coverage/coverage.h"
+#include "recipes/finding/advice.h"
 #include "recipes/finding/rules.h"
 #include "recipes/finding/slow_rank.h"
 #include "recipes/recipe.h"
@@ -158,6 +159,14 @@ std::string FilledText(std::string_view key, const std::vector<std::string>& arg
     rest.remove_prefix(end + 1);
   }
   return out.append(rest);
+}
+
+std::vector<Advice> KnownAdvice() {
+  std::vector<Advice> known;
+  for (const Text& text : kTexts) {
+    if (text.key == text.english) known.push_back({text.english, text.chinese});
+  }
+  return known;
 }
 
 std::string TextOf(const Finding& finding, Language language) {

@@ -1,6 +1,7 @@
 /** Requests to the server that the page came from. */
 import { type LaneWindow, decodeWindow } from "./decode";
 import type {
+  AdviceMessage,
   AreaMessage,
   ClusterMessage,
   FindingMessage,
@@ -169,6 +170,7 @@ export const api = {
       if (part.rows.length < MOST_ROWS) return { ...part, rows };
     }
   },
+  advice: (lang: string, signal?: AbortSignal) => json<AdviceMessage[]>("/api/advice", { lang }, signal),
   findings: (lang: string, signal?: AbortSignal) => json<FindingMessage[]>("/api/findings", { lang }, signal),
   /** A mode of `sonde cluster` over all traces that are ready. */
   cluster: (mode: string, lang: string, signal?: AbortSignal) =>

@@ -351,6 +351,13 @@ export interface FindingMessage {
   evidence: string;
 }
 
+export interface AdviceMessage {
+  /** as import_issue has it: in English */
+  advice: string;
+  /** in the language that was asked for */
+  text: string;
+}
+
 export interface ClusterRankMessage {
   /** number of the rank */
   rank: number;

@@ -1,4 +1,8 @@
+import { skipToken, useQuery } from "@tanstack/react-query";
+
+import { api } from "../api/client";
 import { formatCount } from "../base/format";
+import { word } from "../i18n/words";
 import { useApp, useAppState } from "./context";
 import { Failure } from "./Failure";
 import { useTable } from "./useTable";
@@ -9,8 +13,15 @@ const ISSUES = "SELECT severity, code, count, source, advice FROM import_issue";
 export function Issues() {
   const { t } = useApp();
   const has = useAppState((s) => s.session?.traces.some((trace) => trace.issues > 0) ?? false);
+  const language = useAppState((s) => s.language);
   const issues = useTable(has ? { sql: ISSUES, trace: -1 } : null);
+  // The tables have it in English; what is of the data itself stays as it is.
+  const advices = useQuery({
+    queryKey: ["advice", language],
+    queryFn: has && language !== "en" ? ({ signal }) => api.advice(language, signal) : skipToken,
+  });
   if (issues.error) return <Failure of={issues} />;
+  const texts = new Map(advices.data?.map(({ advice, text }) => [advice, text]));
   if (!issues.data || issues.data.rows.length === 0) return null;
   return (
     <div className="issues">
@@ -18,9 +29,9 @@ export function Issues() {
       <ul data-testid="issues">
         {issues.data.rows.map(([severity, code, count, source, advice], i) => (
           <li key={i}>
-            <span className={severity === "info" ? "muted" : "warn"}>{String(severity)}</span>
+            <span className={severity === "info" ? "muted" : "warn"}>{word(language, String(severity))}</span>
             <span>
-              {String(advice)}
+              {texts.get(String(advice)) ?? String(advice)}
               <small>
                 {String(code)} · {formatCount(Number(count))} × · {String(source)}
               </small>

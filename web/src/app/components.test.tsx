@@ -134,6 +134,19 @@ it("lists what the imports had to say, and asks only where there is something", 
   expect((await screen.findByTestId("issues")).textContent).toContain("look at itcut · 3 × · a.json");
 });
 
+it("says what an import advises in the language of the page", async () => {
+  const row = ["warning", "cut", 3, "a.json", "look at it"];
+  const asked = serve({
+    "/api/sql": () => ({ columns: [], rows: [row, ["info", "odd", 1, "", "of the data"]], complete: true, elapsed: 0 }),
+    "/api/advice?lang=zh": () => [{ advice: "look at it", text: "请查看" }],
+  });
+  show(storeOf(sessionOf([traceOf(0, { issues: 2 })]), { language: "zh" }), <Issues />);
+  const list = await screen.findByTestId("issues");
+  await vi.waitFor(() => expect(list.textContent).toContain("警告请查看cut"));
+  expect(list.textContent).toContain("提示of the data");
+  expect(asked).toHaveLength(2);
+});
+
 it("finds a command by some of its letters and runs it with Enter", () => {
   const store = storeOf(sessionOf([traceOf(0, filled)]), { dialog: "palette" });
   show(store, <Dialogs />);

@@ -88,6 +88,7 @@ export const en = {
   "details.next": "Next of this name",
   "details.step": "Step {0}",
   "details.zoom": "Zoom to it",
+  "details.allranks": "This step of all ranks",
   "details.same": "All of this name",
   "facts.args": "Arguments",
   "facts.framework_op": "Operator",

@@ -89,6 +89,7 @@ export const zh: Record<TextKey, string> = {
   "details.next": "下一个同名切片",
   "details.step": "步骤 {0}",
   "details.zoom": "缩放至此",
+  "details.allranks": "该步的所有卡",
   "details.same": "全部同名切片",
   "facts.args": "参数",
   "facts.framework_op": "框架算子",

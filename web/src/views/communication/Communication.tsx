@@ -7,6 +7,7 @@ import { Empty } from "../../app/Empty";
 import { Failure } from "../../app/Failure";
 import { equals } from "../../app/filter";
 import { useRank } from "../../app/RankSelect";
+import { isReady } from "../../app/traces";
 import { Partial, useRanks } from "../../app/useRanks";
 import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
@@ -14,14 +15,9 @@ import { formatBytes, formatCount, formatDuration } from "../../base/format";
 import { GROUPS, groupLabels, sumBy } from "./groups";
 import { HeatMap } from "./HeatMap";
 import { matrixOf } from "./matrix";
+import { operationsStatement } from "./operations";
 
 const KEYS = ["group", "op", "rank"] as const;
-
-/** Each operation with what it waited, moved and rested, and its bandwidth while it moved. */
-const OPERATIONS =
-  "SELECT slice_id, name, op_type, group_name, step_id, ts, dur, transit_ns, wait_ns, idle_ns, size_bytes, " +
-  "CASE WHEN transit_ns > 0 THEN size_bytes / transit_ns END AS gb_per_s, data_type, rank_size, peer_rank, algorithm " +
-  "FROM communication_op ORDER BY dur DESC";
 
 function Communication() {
   const { store, t, theme } = useApp();
@@ -32,7 +28,11 @@ function Communication() {
   const links = useRanks("communication_matrix", true);
   const groups = useTable(GROUPS);
   const labels = useMemo(() => groupLabels(groups.data), [groups.data]);
-  const table = useTable({ sql: OPERATIONS, trace: rank, limit: 20_000 });
+  const several = useAppState((s) => s.session!.traces.filter(isReady).length > 1);
+  // What a rank waited is known by all of them.
+  const sql = operationsStatement(several ? rank : null);
+  const asking = several ? -1 : rank;
+  const table = useTable({ sql, trace: asking, limit: 20_000 });
   const matrix = useMemo(() => matrixOf(links.answers.map((answer) => answer.table)), [links.answers]);
   const sums = useMemo(() => sumBy(operations.answers, by), [operations.answers, by]);
   const parts = [
@@ -98,7 +98,7 @@ function Communication() {
           <HeatMap matrix={matrix} />
         </div>
       </div>
-      <DataTable name="communication" answer={table} trace={rank} sql={OPERATIONS} testId="communication-table" />
+      <DataTable name="communication" answer={table} trace={asking} sql={sql} testId="communication-table" />
     </div>
   );
 }

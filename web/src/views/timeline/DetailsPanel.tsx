@@ -88,6 +88,8 @@ export function DetailsPanel() {
   const base = useAppState((s) => s.session!.base);
   const zero = BigInt(base) + BigInt(Math.round(actions.data().begin - offset));
   const groups = useMemo(() => groupsOfFacts(slice?.facts ?? []), [slice]);
+  const several = useAppState((s) => s.session!.traces.length > 1);
+  const isStep = groups.some(([group]) => group === "step");
   if (!slice) return <p className="hint">{t("panel.empty")}</p>;
   const same = () => {
     store.set({ search: { text: slice.slice.name, regex: false, case: true, whole: true, args: false } });
@@ -105,6 +107,7 @@ export function DetailsPanel() {
             ›
           </button>
           <button onClick={same}>{t("details.same")}</button>
+          {isStep && several && <button onClick={() => store.set({ view: "ranks" })}>{t("details.allranks")}</button>}
         </div>
         <Times slice={slice} />
       </div>
