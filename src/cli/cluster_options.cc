@@ -45,7 +45,7 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
   note(app.add_option("--rank_id", options.rank_id,
                       "Rank whose operations are looked at (communication_bottleneck)"));
   note(app.add_option("--bp", options.base_path,
-                      "Folder of the base run (cluster_time_compare_summary)"));
+                      "Folder of the base run (cluster_time_compare_summary, trace_diff)"));
   note(app.add_option("--parallel_types", options.parallel_types,
                       "Kinds of groups, ';' between, ',' between those that count together "
                       "(computational_op_masking)")

@@ -32,7 +32,8 @@ namespace sonde::cluster {
   M(kP2pPairing)                \
   M(kPpChart)                   \
   M(kSlowLink)                  \
-  M(kSlowRank)
+  M(kSlowRank)                  \
+  M(kTraceDiff)
 
 #define SONDE_CLUSTER_MODE(name) extern const Mode name##Mode;
 SONDE_CLUSTER_MODES(SONDE_CLUSTER_MODE)
