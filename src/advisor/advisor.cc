@@ -218,6 +218,9 @@ class Adviser {
     question.functions["slow_rank"] = [&](const Rule& rule) -> Result<Found> {
       return SlowRank(rule, ranks, request_.language);
     };
+    question.functions["slow_rank_cause"] = [&](const Rule&) -> Result<Found> {
+      return SlowRankCause(ranks, request_.language);
+    };
     question.functions["slow_link"] = [&](const Rule&) -> Result<Found> {
       return SlowLink(ranks, request_.language);
     };

@@ -75,8 +75,9 @@ struct Measured {
 };
 Extremes ExtremesOf(const std::vector<Measured>& values);
 
-// Functions of rules: "slow_rank", "slow_link", "retransmission".
+// Functions of rules: "slow_rank", "slow_rank_cause", "slow_link", "retransmission".
 Found SlowRank(const Rule& rule, const Ranks& ranks, Language language);
+Found SlowRankCause(const Ranks& ranks, Language language);
 Found SlowLink(const Ranks& ranks, Language language);
 Found Retransmission(const Rule& rule, const Ranks& ranks);
 

@@ -74,5 +74,20 @@ TEST(Ranks, RetransmissionIsNoSkew) {
   EXPECT_EQ(NumberOf(Retransmission(rule, ranks).facts.at("occurrences")), 0);
 }
 
+TEST(SlowRankCause, SaysWhatTheModeFoundOrNothing) {
+  Ranks ranks;
+  recipes::Finding& other = ranks.outcome.findings.emplace_back();
+  other.text_key = "cluster.no_slow_rank";
+  EXPECT_TRUE(SlowRankCause(ranks, Language::kEnglish).facts.empty());
+  recipes::Finding& cause = ranks.outcome.findings.emplace_back();
+  cause.text_key = "cluster.slow_also";
+  cause.arguments = {"5", "3.00 ms", "more work"};
+  const Found found = SlowRankCause(ranks, Language::kEnglish);
+  EXPECT_EQ(std::get<int64_t>(found.facts.at("occurrences")), 1);
+  const std::string& said = std::get<std::string>(found.facts.at("sentences"));
+  EXPECT_NE(said.find("3.00 ms"), std::string::npos) << said;
+  EXPECT_EQ(said, recipes::TextOf(cause, Language::kEnglish));
+}
+
 }  // namespace
 }  // namespace sonde::advisor

@@ -4,6 +4,7 @@
 
 #include "advisor/ranks/ranks.h"
 #include "base/strings.h"
+#include "cluster/slow_rank/reasons.h"
 #include "compare/frame/sheet.h"
 
 namespace sonde::advisor {
@@ -107,6 +108,21 @@ Found SlowRank(const Rule& rule, const Ranks& ranks, Language language) {
     sheet.rows.push_back(
         {step.step, step.rank, step.compute_us, step.communication_us, step.free_us});
   }
+  return found;
+}
+
+// What the mode says of slow ranks, one sentence a cause; silent where it does not know.
+Found SlowRankCause(const Ranks& ranks, Language language) {
+  Found found;
+  std::vector<std::string> sentences;
+  for (const recipes::Finding& finding : ranks.outcome.findings) {
+    if (!cluster::TellsOfCause(finding)) continue;
+    sentences.push_back(recipes::TextOf(finding, language));
+  }
+  if (sentences.empty()) return found;
+  found.facts = {{"fires", int64_t{1}},
+                 {"occurrences", static_cast<int64_t>(sentences.size())},
+                 {"sentences", base::Join(sentences, " \n")}};
   return found;
 }
 

@@ -104,14 +104,9 @@ std::vector<int32_t> RanksToLookInto(const std::vector<Delivery>& stage, size_t 
   return ranks;
 }
 
-bool IsCause(const recipes::Finding& finding) {
-  return finding.text_key == "cluster.slow_cause" || finding.text_key == "cluster.slow_also" ||
-         finding.text_key == "cluster.slow_own_link";
-}
-
 // Begins with the causes; what is said of the same ranks with less to go by is left out.
 void PutFirst(Outcome closer, Outcome& outcome) {
-  std::erase_if(closer.findings, [](const auto& finding) { return !IsCause(finding); });
+  std::erase_if(closer.findings, [](const auto& finding) { return !TellsOfCause(finding); });
   if (closer.findings.empty()) return;
   std::erase_if(outcome.findings, [&](const recipes::Finding& finding) {
     const bool is_same =

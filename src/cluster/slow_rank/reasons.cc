@@ -216,6 +216,11 @@ void SaySlow(const SlowRankOfJob& slow, Outcome& outcome) {
 
 }  // namespace
 
+bool TellsOfCause(const recipes::Finding& finding) {
+  return finding.text_key == "cluster.slow_cause" || finding.text_key == "cluster.slow_also" ||
+         finding.text_key == "cluster.slow_own_link";
+}
+
 void Explain(std::span<const RankPart> ranks, Outcome& outcome) {
   const std::vector<Role> roles = RolesOf(ranks);
   std::vector<SlowRankOfJob> slow;

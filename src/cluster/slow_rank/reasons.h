@@ -75,4 +75,7 @@ SONDE_CLUSTER_TABLE(SlowArrivalRow, kSlowArrival, "slow_rank_arrival", "SlowRank
 // Appends the three tables and the sentences.
 void Explain(std::span<const RankPart> ranks, Outcome& outcome);
 
+// Whether a sentence is one of Explain's that name a slow rank and why.
+bool TellsOfCause(const recipes::Finding& finding);
+
 }  // namespace sonde::cluster
