@@ -48,7 +48,9 @@ it.skipIf(data === "")("draws the parts of each rank, zooms, and leads to one", 
     await page.keyboard.down("Control");
     await page.mouse.wheel(0, -200);
     await page.keyboard.up("Control");
-    await expect.poll(async () => (await layout())[4]! - (await layout())[3]!).toBeLessThan((end! - begin!) * 0.6);
+    await expect
+      .poll(async () => (await layout())[4]! - (await layout())[3]!, { timeout: 20_000 })
+      .toBeLessThan((end! - begin!) * 0.6);
     await page.mouse.move(...(await place()));
     await expect.poll(() => tip.innerText(), { timeout: 20_000 }).toContain("Rank 2 · B1");
     await page.mouse.down();
