@@ -186,6 +186,8 @@ class UnitMemory:
             return hashlib.sha256(path.read_bytes()).hexdigest()
         objects = [line for line in done[0].stdout.split("\n") if line.endswith(".o")]
         objects = [name for name in objects if with_page or not PAGE_OBJECT.search(name)]
+        if not all((build / name).is_file() for name in objects):  # older than its sources
+            return hashlib.sha256(path.read_bytes()).hexdigest()
         link = done[1].stdout.rstrip().rsplit("\n", 1)[-1].replace(str(ROOT), ".")
         parts = [link]
         for name in sorted(objects):

@@ -34,3 +34,9 @@ export function contrast(a: string, b: string): number {
   const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y) as [number, number];
   return (high + 0.05) / (low + 0.05);
 }
+
+/** `text` where it can be read on the background (4.5 to 1), else black or white, one of which always can. */
+export function readable(text: string, background: string): string {
+  if (contrast(text, background) >= 4.5) return text;
+  return contrast("#000000", background) > contrast("#ffffff", background) ? "#000000" : "#ffffff";
+}

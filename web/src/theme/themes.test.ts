@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { contrast } from "../base/color";
+import { contrast, mix, readable } from "../base/color";
 import { themes } from "./themes";
 
 describe.each(Object.entries(themes))("theme %s", (_name, theme) => {
@@ -28,4 +28,13 @@ describe.each(Object.entries(themes))("theme %s", (_name, theme) => {
   it("shows the selection against ground and bars", () => {
     expect(contrast(theme.selection, theme.background)).toBeGreaterThanOrEqual(3);
   });
+});
+
+it("has a readable text on every shade of a heat map", () => {
+  for (const theme of Object.values(themes)) {
+    for (let share = 0; share <= 1; share += 0.05) {
+      const ground = mix(theme.faint, theme.computing, share);
+      expect(contrast(readable(theme.text, ground), ground), ground).toBeGreaterThanOrEqual(4.5);
+    }
+  }
 });

@@ -7,7 +7,7 @@ import { equals } from "../../app/filter";
 import { showStep } from "../../app/showStep";
 import { Sentences, useCluster } from "../../app/useCluster";
 import type { View } from "../../app/view";
-import { mix } from "../../base/color";
+import { mix, readable } from "../../base/color";
 import { formatDuration } from "../../base/format";
 import { MEASURES, type Measure, rangeOf } from "../ranks/times";
 import { type Group, groupsOf, kindsOf, meansOf, spreadOf, stagesOf } from "./layout";
@@ -50,6 +50,10 @@ function Layout({ groups, ranks, means, kind, onRank }: Shown) {
             {stage.map((rank) => {
               const value = means.get(rank);
               const place = places.get(rank);
+              const background =
+                value === undefined
+                  ? theme.background
+                  : mix(theme.faint, theme.computing, high > low ? (value - low) / (high - low) : 0);
               return (
                 <button
                   key={rank}
@@ -57,11 +61,8 @@ function Layout({ groups, ranks, means, kind, onRank }: Shown) {
                     place === undefined ? "" : ` · ${kind} ${ofKind[place]!.ranks.join(" ")}`
                   }`}
                   style={{
-                    background:
-                      value === undefined
-                        ? theme.background
-                        : mix(theme.faint, theme.computing, high > low ? (value - low) / (high - low) : 0),
-                    color: theme.text,
+                    background,
+                    color: readable(theme.text, background),
                     borderBottomColor: place === undefined ? theme.line : theme.lines[place % theme.lines.length],
                   }}
                   onClick={() => onRank(rank)}
