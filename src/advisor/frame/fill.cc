@@ -2,22 +2,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <vector>
 
 #include "base/strings.h"
+#include "cluster/frame/facts.h"
 
 namespace sonde::advisor {
 namespace {
 
 using base::Concat;
-
-std::string Fixed(double value, int decimals) {
-  char buffer[400];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
-  return {buffer, end.ptr};
-}
+using cluster::Fixed;
 
 bool IsNameChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 

@@ -1,24 +1,18 @@
 #include "compare/overall/overall.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "advisor/functions/functions.h"
 #include "base/strings.h"
+#include "cluster/frame/facts.h"
 #include "compare/frame/load.h"
 
 namespace sonde::advisor {
 namespace {
 
+using cluster::Fixed;
 using compare::KernelClass;
-
-std::string Fixed(double value, int decimals) {
-  char buffer[400];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
-  return {buffer, end.ptr};
-}
 
 double Sum(const compare::Overall& overall, std::initializer_list<KernelClass> classes) {
   double ms = 0;
