@@ -59,7 +59,7 @@ it.skipIf(data === "")("sums modules as the table has them, opens and closes, an
     await expect.poll(() => cells("AlexNet"), { timeout: 20_000 }).toContain(formatDuration(timeOf("/AlexNet/", 3)));
     await tree.getByText("AlexNet", { exact: true }).click();
     await expect.poll(() => page.getByTestId("details").innerText(), { timeout: 20_000 }).toMatch(/AlexNet[^]*Rank 3 /);
-    // What was opened is open still.
+    // What was opened is open still. By tabs: choices within 200 ms, which a person does not make, are one step of Back.
     await page.locator("header nav").getByRole("button", { name: "Operators" }).click();
     await page.locator(".subviews").getByRole("button", { name: "Modules" }).click();
     await tree.getByText("aclnnNLLLoss_NLLLossAiCore_NLLLoss", { exact: true }).click();

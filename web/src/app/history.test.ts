@@ -39,6 +39,19 @@ it("writes steps as entries of the browser's history, the rest into the last of 
   expect(location.hash).toBe("#view=tables&window=1%2C9");
 });
 
+it("does not put off a step while answers keep coming", () => {
+  const before = history.length;
+  for (const view of ["tables", "sql"] as const) {
+    store.set({ view });
+    for (let i = 0; i < 5; ++i) {
+      vi.advanceTimersByTime(100);
+      store.set({ hit: i });
+    }
+  }
+  expect(history.length).toBe(before + 2);
+  expect(location.hash).toBe("#view=sql");
+});
+
 it("keeps no token in the address", () => {
   stop();
   history.replaceState(null, "", "/?token=secret#view=sql");

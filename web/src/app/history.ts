@@ -27,9 +27,11 @@ export function keepHistory(store: Store, preferred: Preferred, follow: () => vo
   // The token that brought us here is in a cookie now: it does not belong into shared links.
   if (location.search !== "") history.replaceState(null, "", location.pathname + location.hash);
   let timer = 0;
+  let isStepDue = false; // is not put off by what comes behind it: a page may be filled for seconds
   let written = location.hash;
   let kept: Place = store.get();
   const write = () => {
+    isStepDue = false;
     const hash = writeAddress(store.get(), preferred);
     const next = hash === "" ? "" : `#${hash}`;
     const step = isStep(kept, store.get());
@@ -41,11 +43,14 @@ export function keepHistory(store: Store, preferred: Preferred, follow: () => vo
     else history.replaceState(null, "", address);
   };
   const forget = store.subscribe(() => {
+    if (isStepDue) return;
+    isStepDue = isStep(kept, store.get());
     clearTimeout(timer);
     timer = window.setTimeout(write, DELAY_MS);
   });
   const onGone = () => {
     clearTimeout(timer);
+    isStepDue = false;
     if (location.hash === written) return;
     written = location.hash;
     const place = readAddress(written, preferred);
@@ -56,6 +61,7 @@ export function keepHistory(store: Store, preferred: Preferred, follow: () => vo
     store.set({ ...place, ...(isSame ? {} : { slice: null }), ...(isSought ? {} : { hits: null, hit: -1 }) });
     kept = store.get();
     clearTimeout(timer);
+    isStepDue = false;
     follow();
   };
   window.addEventListener("hashchange", onGone);
