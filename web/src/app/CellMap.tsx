@@ -2,7 +2,8 @@
  * no more than twenty. Arrows move over the cells, Enter does what a click does. */
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 
-import { contrast } from "../base/color";
+import { readable } from "../base/color";
+import { emptied } from "../render/emptied";
 import { useApp } from "./context";
 
 export interface Place {
@@ -56,16 +57,7 @@ function draw(
   theme: { background: string; text: string; muted: string; warning: string; selection: string; faint: string },
   at: Place | null,
 ) {
-  const ratio = window.devicePixelRatio || 1;
-  const { clientWidth: width, clientHeight: height } = canvas;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  const context = canvas.getContext("2d", { alpha: false })!;
-  context.scale(ratio, ratio);
-  context.fillStyle = theme.background;
-  context.fillRect(0, 0, width, height);
-  context.font = FONT;
-  context.textBaseline = "middle";
+  const { context, width, height } = emptied(canvas, theme.background, FONT);
   const { rows, columns, color, text, marked } = properties;
   const { left, cellWidth, cellHeight } = layout;
   const first = { row: Math.floor(scroll.y / cellHeight), column: Math.floor(scroll.x / cellWidth) };
@@ -89,7 +81,7 @@ function draw(
       context.fillStyle = ground;
       context.fillRect(x(column), y(row), cellWidth - gap, cellHeight - gap);
       if (!hasTexts) continue;
-      context.fillStyle = contrast("#000000", ground) > contrast("#ffffff", ground) ? "#000000" : "#ffffff";
+      context.fillStyle = readable(ground);
       context.fillText(text(row, column), x(column) + cellWidth / 2, y(row) + cellHeight / 2, cellWidth - 4);
     }
   }

@@ -35,8 +35,7 @@ export function contrast(a: string, b: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** `text` where it can be read on the background (4.5 to 1), else black or white, one of which always can. */
-export function readable(text: string, background: string): string {
-  if (contrast(text, background) >= 4.5) return text;
+/** Black or white, whichever stands out more: one of them can be read on any ground (4.5 to 1). */
+export function readable(background: string): string {
   return contrast("#000000", background) > contrast("#ffffff", background) ? "#000000" : "#ffffff";
 }

@@ -1,5 +1,5 @@
 import { useApp, useAppState } from "../../app/context";
-import { contrast, mix } from "../../base/color";
+import { mix, readable } from "../../base/color";
 import { formatBytes, formatDuration } from "../../base/format";
 import type { Theme } from "../../theme/themes";
 import type { Link, Matrix } from "./matrix";
@@ -35,9 +35,7 @@ export function shortText(value: number): string {
 /** Ground and text of a cell whose value is such a share of the largest. */
 export function heatColors(theme: Theme, share: number): { background: string; color: string } {
   const background = mix(theme.background, theme.communication, 0.75 * share);
-  // One of these can be read on any ground.
-  const [dark, light] = ["#000000", "#ffffff"];
-  return { background, color: contrast(dark, background) > contrast(light, background) ? dark : light };
+  return { background, color: readable(background) };
 }
 
 /** Traffic from each rank to each other one. */

@@ -62,7 +62,7 @@ function Layout({ groups, ranks, means, kind, onRank }: Shown) {
                   }`}
                   style={{
                     background,
-                    color: readable(theme.text, background),
+                    color: readable(background),
                     borderBottomColor: place === undefined ? theme.line : theme.lines[place % theme.lines.length],
                   }}
                   onClick={() => onRank(rank)}

@@ -3,7 +3,8 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 
 import { useApp } from "../../app/context";
-import { contrast } from "../../base/color";
+import { readable } from "../../base/color";
+import { emptied } from "../../render/emptied";
 import { formatDuration, formatExact, formatShare } from "../../base/format";
 import type { Theme } from "../../theme/themes";
 import { type PipelinePart, type RankParts, partAt, zoomed } from "./parts";
@@ -35,16 +36,7 @@ function draw(
   theme: Theme,
   label: (rank: RankParts) => string,
 ) {
-  const ratio = globalThis.devicePixelRatio || 1;
-  const { clientWidth: width, clientHeight: height } = canvas;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  const context = canvas.getContext("2d", { alpha: false })!;
-  context.scale(ratio, ratio);
-  context.fillStyle = theme.background;
-  context.fillRect(0, 0, width, height);
-  context.font = FONT;
-  context.textBaseline = "middle";
+  const { context, width, height } = emptied(canvas, theme.background, FONT);
   const x = (at: number) => LEFT + ((at - window[0]) / (window[1] - window[0])) * (width - LEFT);
   context.save();
   context.beginPath();
@@ -63,7 +55,7 @@ function draw(
       context.fillStyle = ground;
       context.fillRect(from, y + 2, Math.max(1, to - from - 0.5), ROW - 4);
       if (to - from < 8 + part.name.length * 7) continue;
-      context.fillStyle = contrast("#000000", ground) > contrast("#ffffff", ground) ? "#000000" : "#ffffff";
+      context.fillStyle = readable(ground);
       context.textAlign = "center";
       context.fillText(part.name, (Math.max(from, LEFT) + Math.min(to, width)) / 2, y + ROW / 2);
     }
