@@ -1,4 +1,4 @@
-// `sonde probe compare`: two precision dumps row by row.
+// `sonde probe compare`: two precision dumps row by row, or two checkpoints tensor by tensor.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "cli/command.h"
+#include "cli/probe_checkpoint.h"
 #include "precision/compare_job.h"
 #include "precision/kernels/atb_job.h"
 #include "precision/kernels/kernel_job.h"
@@ -24,7 +25,9 @@ using precision::PairOutcome;
 constexpr std::string_view kExample =
     "sonde probe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json -o result\n"
     "sonde probe compare -tp npu/step0 -gp gpu/step0 -fm --xlsx      # all ranks of a step\n"
-    "sonde probe compare -tp npu -gp gpu -da                         # all steps, first difference";
+    "sonde probe compare -tp npu -gp gpu -da                         # all steps, first "
+    "difference\n"
+    "sonde probe compare -tp iter_100/model.safetensors -gp model_folder   # two checkpoints";
 
 struct Options {
   CompareOptions compare;
@@ -161,6 +164,16 @@ Result<int> Compare(const Context& context, Options options) {
     return WrongUsage(context, "give -tp and -gp, or -i with a JSON file that names both");
   }
   if (options.mode == "atb") return CompareAtbDumps(options);
+  const std::string& target = options.compare.target_path;
+  const std::string& golden = options.compare.golden_path;
+  if (options.ranks.empty() && options.steps.empty()) {
+    SONDE_ASSIGN_OR_RETURN(const bool checkpoints, AreCheckpoints(target, golden));
+    if (checkpoints) {
+      return CompareCheckpointFiles({.target_path = target,
+                                     .golden_path = golden,
+                                     .output_path = options.compare.output_path});
+    }
+  }
   if (!options.ranks.empty() || !options.steps.empty()) {
     return CompareKernelDumps(context, options);
   }
@@ -192,7 +205,7 @@ CommandAction Declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CompareOptions& compare = options->compare;
   app.add_option("--tp,--target_path", compare.target_path,
-                 "The run under test: dump.json, a rank, step or dump folder");
+                 "The run under test: dump.json, a rank, step or dump folder; or a checkpoint");
   app.add_option("--gp,--golden_path", compare.golden_path, "The run it is held against");
   app.add_option("-i,--input_path", options->input,
                  "JSON file with npu_path, bench_path and stack_path instead");
@@ -242,7 +255,7 @@ CommandAction Declare(CLI::App& app) {
 
 Command ProbeCompareCommand() {
   return {.name = "compare",
-          .summary = "Compare two dumps: statistics, checksums or tensors",
+          .summary = "Compare two dumps (statistics, checksums, tensors) or two checkpoints",
           .example = kExample,
           .declare = &Declare};
 }

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "cli/command.h"
+#include "cli/probe_checkpoint.h"
 #include "precision/config/config_compare.h"
 #include "precision/config/config_pack.h"
 #include "precision/config/log_arguments.h"
@@ -48,6 +49,13 @@ Result<int> Pack(const Options& options) {
 }
 
 Result<int> ComparePacks(const Options& options) {
+  SONDE_ASSIGN_OR_RETURN(const bool checkpoints,
+                         AreCheckpoints(options.packs[0], options.packs[1]));
+  if (checkpoints) {
+    return CompareCheckpointFiles({.target_path = options.packs[0],
+                                   .golden_path = options.packs[1],
+                                   .json_path = OutputOr(options, "./ckpt_similarity.json")});
+  }
   SONDE_ASSIGN_OR_RETURN(
       const precision::ConfigComparison outcome,
       precision::CompareConfigurations(options.packs[0], options.packs[1],
@@ -107,9 +115,9 @@ CommandAction Declare(CLI::App& app) {
          "Pack this machine's variables and packages, and what these launch scripts say")
       ->expected(0, -1)
       ->type_name("[SCRIPT...]");
-  app.add_option("-c,--compare", options->packs, "Two packs, the reference first")
+  app.add_option("-c,--compare", options->packs, "Two packs or checkpoints, the reference first")
       ->expected(2)
-      ->type_name("ZIP ZIP");
+      ->type_name("PATH PATH");
   app.add_option("--vc,--verl-compare", options->verl_logs,
                  "Two training logs of verl, the run under test first")
       ->expected(2)

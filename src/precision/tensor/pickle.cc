@@ -15,13 +15,19 @@ using base::Concat;
 using base::CorruptDataError;
 using Kind = PickleValue::Kind;
 
-// A tensor's pickle is small; these keep a hostile one from eating memory.
+// A tensor's pickle is small; these keep a hostile one from eating memory. A checkpoint has some
+// tens of values for each of its tensors.
 constexpr size_t kMaxValues = 1'000'000;
+constexpr size_t kMaxValuesOfAnyData = 16'000'000;
 
 // The stack machine. One use.
 class Machine {
  public:
-  Machine(std::string_view bytes, PicklePool* pool) : bytes_(bytes), pool_(pool) {}
+  Machine(std::string_view bytes, PicklePool* pool, PickleRules rules)
+      : bytes_(bytes),
+        pool_(pool),
+        rules_(rules),
+        max_values_(IsAny() ? kMaxValuesOfAnyData : kMaxValues) {}
 
   Result<PicklePtr> Run();
   size_t position() const { return position_; }
@@ -33,7 +39,10 @@ class Machine {
   bool Texts(uint8_t opcode);
   bool Containers(uint8_t opcode);
   bool Objects(uint8_t opcode);
+  bool Memory(uint8_t opcode);
+  bool RareOnes(uint8_t opcode);
 
+  bool IsAny() const { return rules_ == PickleRules::kAnyData; }
   bool Take(size_t size, std::string_view* out);
   bool TakeLine(std::string_view* out);
   bool TakeSized(size_t length_bytes, std::string_view* out);
@@ -63,6 +72,8 @@ class Machine {
 
   std::string_view bytes_;
   PicklePool* pool_;
+  const PickleRules rules_;
+  const size_t max_values_;
   size_t position_ = 0;
   std::vector<PicklePtr> stack_;
   std::vector<std::pair<uint64_t, PicklePtr>> memo_;
@@ -103,8 +114,8 @@ bool Machine::TakeSized(size_t length_bytes, std::string_view* out) {
 }
 
 bool Machine::Push(PicklePtr value) {
-  if (++made_ > kMaxValues) {
-    error_ = CorruptDataError("too many objects for a tensor");
+  if (++made_ > max_values_) {
+    error_ = CorruptDataError(Concat("too many objects for a ", IsAny() ? "checkpoint" : "tensor"));
     return false;
   }
   stack_.push_back(value);
@@ -143,7 +154,7 @@ bool Machine::PushLong(std::string_view bytes) {
 }
 
 bool Machine::Remember(uint64_t slot) {
-  if (stack_.empty() || memo_.size() >= kMaxValues) return false;
+  if (stack_.empty() || memo_.size() >= max_values_) return false;
   memo_.emplace_back(slot, stack_.back());
   return true;
 }
@@ -167,10 +178,13 @@ bool Machine::PushTuple(size_t size) {
 }
 
 bool Machine::AddTo(std::vector<PicklePtr> items, Kind kind) {
-  if (stack_.empty() || stack_.back()->kind != kind) return false;
+  if (stack_.empty()) return false;
+  const PicklePtr to = stack_.back();
+  const bool is_object = IsAny() && to->kind == Kind::kObject;
+  if (to->kind != kind && !is_object) return false;
   if (kind == Kind::kDict && items.size() % 2 != 0) return false;
-  auto& all = stack_.back()->items;
-  if (all.size() + items.size() > kMaxValues) return false;
+  auto& all = is_object && kind == Kind::kList ? to->parts : to->items;
+  if (all.size() + items.size() > max_values_) return false;
   all.insert(all.end(), items.begin(), items.end());
   return true;
 }
@@ -307,7 +321,6 @@ bool Machine::Containers(uint8_t opcode) {
 bool Machine::Objects(uint8_t opcode) {
   std::string_view module;
   std::string_view name;
-  uint64_t slot = 0;
   PicklePtr value = nullptr;
   PicklePtr function = nullptr;
   switch (opcode) {
@@ -325,11 +338,23 @@ bool Machine::Objects(uint8_t opcode) {
     }
     case 'R':
     case 0x81:  // REDUCE, NEWOBJ
-      return Pop(&value) && Pop(&function) && PushResult(RebuildPickled(function, value, pool_));
-    case 'b':  // BUILD: the state of hooks and wrappers says nothing about the numbers
-      return Pop(&value) && !stack_.empty();
+      return Pop(&value) && Pop(&function) &&
+             PushResult(RebuildPickled(function, value, pool_, rules_));
+    case 'b':  // BUILD
+      if (!Pop(&value) || stack_.empty()) return false;
+      BuildObject(stack_.back(), value);
+      return true;
     case 'Q':
       return Pop(&value) && PushResult(ReadStorageId(value, pool_));
+    default:
+      handled_ = false;
+      return true;
+  }
+}
+
+bool Machine::Memory(uint8_t opcode) {
+  uint64_t slot = 0;
+  switch (opcode) {
     case 'q':
       return TakeUnsigned(1, &slot) && Remember(slot);
     case 'r':
@@ -340,6 +365,37 @@ bool Machine::Objects(uint8_t opcode) {
       return TakeUnsigned(1, &slot) && Recall(slot);
     case 'j':
       return TakeUnsigned(4, &slot) && Recall(slot);
+    default:
+      handled_ = false;
+      return true;
+  }
+}
+
+// What no tensor has, but what programs save beside their tensors.
+bool Machine::RareOnes(uint8_t opcode) {
+  std::string_view text;
+  std::vector<PicklePtr> items;
+  PicklePtr value = nullptr;
+  PicklePtr function = nullptr;
+  handled_ = IsAny();
+  if (!handled_) return true;
+  switch (opcode) {
+    case 'F':  // FLOAT
+    case 'S':  // STRING
+      return TakeLine(&text) && Push(MakeText(text));
+    case 0x8F:  // EMPTY_SET
+      return Push(Make(Kind::kList));
+    case 0x90:  // ADDITEMS
+      return PopToMark(&items) && AddTo(std::move(items), Kind::kList);
+    case 0x91: {  // FROZENSET
+      const PicklePtr list = Make(Kind::kList);
+      return PopToMark(&list->items) && Push(list);
+    }
+    case 0x92:  // NEWOBJ_EX: arguments by name say nothing about tensors
+      return Pop(&value) && Pop(&value) && Pop(&function) &&
+             PushResult(RebuildPickled(function, value, pool_, rules_));
+    case '1':  // POP_MARK
+      return PopToMark(&items);
     default:
       handled_ = false;
       return true;
@@ -363,8 +419,8 @@ bool Machine::Step(uint8_t opcode) {
     default:
       break;
   }
-  for (const auto group :
-       {&Machine::Numbers, &Machine::Texts, &Machine::Containers, &Machine::Objects}) {
+  for (const auto group : {&Machine::Numbers, &Machine::Texts, &Machine::Containers,
+                           &Machine::Objects, &Machine::Memory, &Machine::RareOnes}) {
     handled_ = true;
     const bool good = (this->*group)(opcode);
     if (handled_) return good;
@@ -390,11 +446,22 @@ Result<PicklePtr> Machine::Run() {
 
 }  // namespace
 
-Result<PicklePtr> ReadPickle(std::string_view bytes, PicklePool* pool, size_t* consumed) {
-  Machine machine(bytes, pool);
+Result<PicklePtr> ReadPickle(std::string_view bytes, PicklePool* pool, size_t* consumed,
+                             PickleRules rules) {
+  Machine machine(bytes, pool, rules);
   Result<PicklePtr> result = machine.Run();
   *consumed = machine.position();
   return result;
+}
+
+PicklePtr FindMember(PicklePtr of, std::string_view key) {
+  if (of->kind != Kind::kDict && of->kind != Kind::kObject) return nullptr;
+  PicklePtr found = nullptr;  // the last one counts, as in Python
+  for (size_t i = 0; i + 1 < of->items.size(); i += 2) {
+    const PickleValue& name = *of->items[i];
+    if (name.kind == Kind::kText && name.text == key) found = of->items[i + 1];
+  }
+  return found;
 }
 
 }  // namespace sonde::precision

@@ -1,7 +1,8 @@
 // Reads the pickle of one tensor without executing anything.
 //
 // Knows the opcodes of protocols 2 to 5 that describe plain data and the few functions by which
-// torch rebuilds a tensor; every other function, class or opcode is refused by name. Nothing is
+// torch rebuilds a tensor. Every other function, class or opcode is refused by name, or, with
+// PickleRules::kAnyData, stands for an object of which class and attributes are known. Nothing is
 // imported or called: "calling" `torch._utils._rebuild_tensor_v2` fills a TensorRecord.
 // Errors: kCorruptData for broken pickles, kUnimplemented for things that are not tensors.
 // Pure, any thread.
@@ -53,13 +54,15 @@ struct PickleValue {
     kGlobal,  // text: "module name"
     kStorage,
     kTensor,
+    kObject,  // text: "module name" of what made it; items: attributes or members by key
     kMark,
   };
   Kind kind = Kind::kNone;
   int64_t number = 0;
   double real = 0;
   std::string text;
-  std::vector<PicklePtr> items;  // tuple, list; dict: key, value, key, value
+  std::vector<PicklePtr> items;  // tuple, list; dict, object: key, value, key, value
+  std::vector<PicklePtr> parts;  // object: what it was made of, and members without keys
   std::optional<StorageRecord> storage;
   std::optional<TensorRecord> tensor;
 };
@@ -71,13 +74,23 @@ class PicklePool {
     values_.emplace_back().kind = kind;
     return &values_.back();
   }
+  const std::deque<PickleValue>& values() const { return values_; }
 
  private:
   std::deque<PickleValue> values_;
 };
 
+enum class PickleRules : uint8_t {
+  kOneTensor,  // nothing but what belongs to a tensor
+  kAnyData,    // whatever a program saves: what is unknown becomes a kObject
+};
+
 // Reads one pickle from the front of `bytes`; `consumed` receives its length. The object lives in
 // `pool`.
-Result<PicklePtr> ReadPickle(std::string_view bytes, PicklePool* pool, size_t* consumed);
+Result<PicklePtr> ReadPickle(std::string_view bytes, PicklePool* pool, size_t* consumed,
+                             PickleRules rules = PickleRules::kOneTensor);
+
+// The member or attribute `key` of a dict or object; null where there is none.
+PicklePtr FindMember(PicklePtr of, std::string_view key);
 
 }  // namespace sonde::precision

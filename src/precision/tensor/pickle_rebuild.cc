@@ -61,22 +61,50 @@ bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> name
   return false;
 }
 
+PicklePtr MakeObject(const std::string& made_by, std::vector<PicklePtr> parts, PicklePool* pool) {
+  const PicklePtr out = pool->Make(Kind::kObject);
+  out->text = made_by;
+  out->parts = std::move(parts);
+  return out;
+}
+
 // torch._tensor._rebuild_from_type_v2(function, type, arguments, state)
-Result<PicklePtr> RebuildFromType(const std::vector<PicklePtr>& args, PicklePool* pool) {
+Result<PicklePtr> RebuildFromType(const std::vector<PicklePtr>& args, PicklePool* pool,
+                                  PickleRules rules) {
   if (args.size() < 3 || args[1]->kind != Kind::kGlobal ||
       !IsOneOf(args[1]->text,
                {"torch Tensor", "torch.nn.parameter Parameter", "torch._tensor Tensor"})) {
-    return base::UnimplementedError("a subclass of Tensor");
+    if (rules == PickleRules::kOneTensor) return base::UnimplementedError("a subclass of Tensor");
+    if (args.size() < 2) return CorruptDataError("a subclass of Tensor without its name");
+    const PicklePtr out = MakeObject(args[1]->text, {args.begin() + 2, args.end()}, pool);
+    if (args.size() > 3) BuildObject(out, args[3]);
+    return out;
   }
   // Wrapped once: a file that wraps the wrapper itself would nest without end.
   const PicklePtr function = args[0];
   if (function->text == kFromType) return CorruptDataError("a wrapper around a wrapper");
-  return RebuildPickled(function, args[2], pool);
+  return RebuildPickled(function, args[2], pool, rules);
 }
 
 }  // namespace
 
-Result<PicklePtr> RebuildPickled(PicklePtr function, PicklePtr arguments, PicklePool* pool) {
+void BuildObject(PicklePtr object, PicklePtr state) {
+  if (object->kind != Kind::kObject) return;  // hooks of tensors, versions of dicts
+  if (state->kind == Kind::kDict) {
+    object->items.insert(object->items.end(), state->items.begin(), state->items.end());
+  } else if (state->kind == Kind::kTuple && state->items.size() == 2) {
+    for (const PicklePtr half : state->items) {
+      if (half->kind == Kind::kDict) BuildObject(object, half);
+    }
+  } else {
+    object->parts.push_back(state);
+  }
+}
+
+Result<PicklePtr> RebuildPickled(PicklePtr function, PicklePtr arguments, PicklePool* pool,
+                                 PickleRules rules) {
+  const bool any = rules == PickleRules::kAnyData;
+  if (any && function->kind == Kind::kObject) return MakeObject(function->text, {arguments}, pool);
   if (function->kind != Kind::kGlobal || arguments->kind != Kind::kTuple) {
     return CorruptDataError("a call of something that is no function");
   }
@@ -94,12 +122,14 @@ Result<PicklePtr> RebuildPickled(PicklePtr function, PicklePtr arguments, Pickle
     }
     return args[0];
   }
-  if (name == kFromType) return RebuildFromType(args, pool);
+  if (name == kFromType) return RebuildFromType(args, pool, rules);
   if (name == "collections OrderedDict") return pool->Make(Kind::kDict);
+  if (any && name == "collections defaultdict") return pool->Make(Kind::kDict);
   if (name == "torch Size") {
     if (args.size() != 1) return CorruptDataError("a size of no numbers");
     return args[0];
   }
+  if (any) return MakeObject(name, args, pool);
   return base::UnimplementedError(
       Concat("the file calls '", name, "', which is no part of a tensor"));
 }

@@ -181,6 +181,22 @@ Tensor Tensor::WithZerosFrom(int64_t rows) const {
   return out;
 }
 
+Result<Tensor> Tensor::Half(int64_t which) const {
+  if (shape_.empty() || shape_[0] % 2 != 0) {
+    return base::InvalidArgumentError("the rows of the tensor have no halves");
+  }
+  Tensor out = *this;
+  out.shape_[0] /= 2;
+  out.element_count_ /= 2;
+  const int64_t skipped = which * out.shape_[0] * strides_[0];
+  out.first_ += static_cast<size_t>(skipped) * DtypeSize(dtype_);
+  return out;
+}
+
+bool Tensor::SameBytes(const Tensor& other) const {
+  return dtype_ == other.dtype_ && shape_ == other.shape_ && Bytes() == other.Bytes();
+}
+
 void Tensor::ReadFloats(int64_t begin, size_t count, float* out) const {
   Read(begin, count, out,
        [this](const std::byte* in, size_t n, float* to) { ConvertToFloat(dtype_, in, n, to); });

@@ -48,6 +48,11 @@ class Tensor {
   // A copy whose rows (first axis) from `rows` on are zero; the tensor itself when it has no more.
   Tensor WithZerosFrom(int64_t rows) const;
 
+  // The first (0) or last (1) half of its rows, in place. Fails when these are odd in number.
+  Result<Tensor> Half(int64_t which) const;
+  // Type, shape and every bit of every element are equal.
+  bool SameBytes(const Tensor& other) const;
+
   // The tensors one behind the other along `axis`, after axes of length 1 are taken out of each.
   // Fails when their types or other axes differ.
   static Result<Tensor> Concatenate(const std::vector<Tensor>& parts, size_t axis);
