@@ -184,7 +184,7 @@ std::string Covered(std::span<const AnalysedRank> ranks) {
   return parts.empty() ? "" : Concat("Covered: ", base::Join(parts, ", "), "\n");
 }
 
-// Findings of one key are said once, by the rank where they weigh most.
+// Findings of one key and subject are said once, by the rank where they weigh most.
 std::string Findings(std::span<const AnalysedRank> ranks) {
   std::vector<recipes::RankWork> work;
   for (const AnalysedRank& rank : ranks) {
@@ -199,9 +199,10 @@ std::string Findings(std::span<const AnalysedRank> ranks) {
   std::map<std::string, std::vector<std::pair<double, std::string>>> by_key;
   for (size_t i = 0; i < ranks.size(); ++i) {
     for (const recipes::Finding& finding : ranks[i].summary.findings) {
-      if (finding.rule != "coverage") continue;
-      by_key[finding.text_key].emplace_back(
-          finding.value,
+      const bool is_delivered = finding.rule == "delivered";
+      if (finding.rule != "coverage" && !is_delivered) continue;
+      by_key[Concat(finding.text_key, finding.subject)].emplace_back(
+          is_delivered ? -std::fabs(finding.value - finding.limit) : finding.value,
           Concat(finding.severity, ": ", names[i], ": ", recipes::TextOf(finding, kLanguage)));
     }
   }

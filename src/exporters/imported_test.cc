@@ -182,7 +182,8 @@ TEST_P(ApiStatisticOf, EqualsTheFile) {
   const Rows expected = set.Table("api_statistic");
   ASSERT_FALSE(expected.empty());
   std::map<std::pair<std::string, std::string>, recipes::ApiStatisticRow> found;
-  for (const auto& row : recipes::ApiStatistic(set.view())) {
+  recipes::ApiTexts texts;
+  for (const auto& row : recipes::ApiStatistic(set.view(), texts)) {
     found[{std::string(row.level), std::string(row.name)}] = row;
   }
   for (const auto& row : expected) {

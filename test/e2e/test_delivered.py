@@ -86,3 +86,76 @@ def test_delivered_matrix(shared_data, ask, name):
     found = sorted(tuple(row.values()) for row in rows)
     assert found == expected
     assert max(row["size_bytes"] for row in rows) > 10_000_000
+
+
+# The result that shows what a delivered file holds.
+SHOWN_IN = {
+    "api_statistic.csv": "api_statistic",
+    "communication.json": "communication",
+    "communication_matrix.json": "communication_matrix",
+    "kernel_details.csv": "kernel_details",
+    "memory_record.csv": "memory_record",
+    "npu_module_mem.csv": "memory_record",
+    "op_statistic.csv": "op_statistic",
+    "operator_details.csv": "operator_details",
+    "operator_memory.csv": "operator_memory",
+    "step_trace_time.csv": "step_trace",
+}
+LEFT = ["", "trace_view.json", "trace_view.json kernel_details.csv", "communication.json"]
+
+
+@pytest.mark.parametrize("without", LEFT)
+@pytest.mark.parametrize("name", [name for name in WHOLE if "/db/" not in name])
+def test_no_file_is_left_out_in_silence(shared_data, tmp_path, ask, name, without):
+    """Whichever files of a folder are left: what they hold is in a result, or they are named."""
+    if not (shared_data / name).exists():
+        pytest.skip(f"needs data: no {name}")
+    span = reader.copy_of(shared_data / name, tmp_path / "span_ascend_pt")
+    output = span / "ASCEND_PROFILER_OUTPUT"
+    for file in without.split():
+        (output / file).unlink(missing_ok=True)
+    given = [file for file in SHOWN_IN if (output / file).exists() and has_rows(output / file)]
+    assert given
+    counts = ", ".join(f'(SELECT count(*) FROM {SHOWN_IN[f]}) AS "{f}"' for f in given)
+    (shown,) = ask(span, f"SELECT {counts}")
+    issues = ask(span, "SELECT source, count FROM import_issue WHERE code = 'sums_without_rows'")
+    named = {issue["source"].rpartition("/")[2] for issue in issues}
+    assert {file for file in given if not shown[file]} == named
+
+
+def has_rows(path):
+    if path.suffix == ".json":
+        return "size" in path.read_text(encoding="utf-8").lower()
+    return len(reader.read_csv(path)) > 0
+
+
+def test_sums_of_calls_that_are_in_no_file(shared_data, ask):
+    """Calls of the host's interface of which the profiler gave nothing but their sums."""
+    name = QWEN[0]
+    if not (shared_data / name).exists():
+        pytest.skip(f"needs data: no {name}")
+    given = reader.read_csv(shared_data / name / "ASCEND_PROFILER_OUTPUT" / "api_statistic.csv")
+    shown = ask(shared_data / name, "FROM api_statistic")
+    assert len(shown) == len(given)
+    by_name = {(row["level"], row["name"]): row for row in shown}
+    for row in given:
+        level = "communication" if row["Level"] == "hccl" else row["Level"]
+        found = by_name[level, row["API Name"]]
+        assert found["count"] == int(row["Count"])
+        assert found["total_ns"] == round(float(row["Time(us)"]) * 1000)
+        assert found["average_ns"] == round(float(row["Avg(us)"]) * 1000)
+        assert found["min_ns"] == round(float(row["Min(us)"]) * 1000)
+        assert found["max_ns"] == round(float(row["Max(us)"]) * 1000)
+        assert found["variance_us2"] == float(row["Variance"])
+
+
+def test_the_terminal_says_that_figures_differ(shared_data, tmp_path, run_sonde):
+    """Who reads nothing but the summary learns that its times are not all that was measured."""
+    name = "ascend_pt/text/level1/rank0_ascend_pt"
+    span = reader.copy_of(shared_data / name, tmp_path / "span_ascend_pt")
+    for file in ("trace_view.json", "kernel_details.csv"):
+        (span / "ASCEND_PROFILER_OUTPUT" / file).unlink()
+    done = run_sonde("analyse", span, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "step_trace_time.csv says 8.9 ms of computing in step 50" in done.stdout
+    assert "rows of a table are kept, but no analysis shows them" in done.stdout

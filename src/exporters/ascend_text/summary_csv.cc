@@ -84,7 +84,8 @@ void AddOpStatistic(const ExportContext& context, FileSet& files) {
 }
 
 void AddApiStatistic(const ExportContext& context, FileSet& files) {
-  const auto rows = recipes::ApiStatistic(context.view);
+  recipes::ApiTexts texts;
+  const auto rows = recipes::ApiStatistic(context.view, texts);
   if (rows.empty()) return;
   CsvWriter csv(nullptr);
   csv.Row({"Device_id", "Level", "API Name", "Time(us)", "Count", "Avg(us)", "Min(us)", "Max(us)",

@@ -1,10 +1,32 @@
 #include "importers/ascend/delivered.h"
 
+#include <array>
+#include <cmath>
+#include <optional>
+
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "importers/ascend_text/csv_reader.h"
 
 namespace sonde::importers {
+namespace {
+
+// The place of a column; the number of columns where there is none.
+size_t PlaceOf(const std::vector<std::string>& header, std::string_view name) {
+  for (size_t i = 0; i < header.size(); ++i) {
+    if (header[i] == name) return i;
+  }
+  return header.size();
+}
+
+// Microseconds with decimals as whole nanoseconds.
+std::optional<int64_t> NsOfUs(std::string_view us) {
+  const auto value = base::ParseDouble(base::Trim(us));
+  if (!value || !(std::fabs(*value) < 1e15)) return std::nullopt;
+  return std::llround(*value * 1e3);
+}
+
+}  // namespace
 
 std::string DeliveredStepsJson(std::string_view file, const std::vector<DeliveredStep>& steps) {
   base::JsonWriter json(nullptr);
@@ -29,16 +51,10 @@ std::string DeliveredStepsJson(std::string_view file, const std::vector<Delivere
 
 std::vector<DeliveredStep> StepsOfCsv(std::string_view text) {
   const std::vector<std::string> header = ReadCsvHeader(text);
-  const auto column = [&](std::string_view name) {
-    for (size_t i = 0; i < header.size(); ++i) {
-      if (header[i] == name) return i;
-    }
-    return header.size();
-  };
-  const size_t device = column("Device_id");
-  const size_t step = column("Step");
-  const size_t computing = column("Computing");
-  const size_t communication = column("Communication");
+  const size_t device = PlaceOf(header, "Device_id");
+  const size_t step = PlaceOf(header, "Step");
+  const size_t computing = PlaceOf(header, "Computing");
+  const size_t communication = PlaceOf(header, "Communication");
   std::vector<DeliveredStep> steps;
   ReadCsv(text, [&](const CsvRow& row, int64_t) {
     if (computing >= row.size() || communication >= row.size()) return;
@@ -55,6 +71,40 @@ std::vector<DeliveredStep> StepsOfCsv(std::string_view text) {
     steps.push_back(std::move(delivered));
   });
   return steps;
+}
+
+std::string DeliveredApiJson(std::string_view csv) {
+  const std::vector<std::string> header = ReadCsvHeader(csv);
+  const size_t level = PlaceOf(header, "Level");
+  const size_t name = PlaceOf(header, "API Name");
+  const size_t count = PlaceOf(header, "Count");
+  const size_t variance = PlaceOf(header, "Variance");
+  const std::array<size_t, 4> times = {PlaceOf(header, "Time(us)"), PlaceOf(header, "Avg(us)"),
+                                       PlaceOf(header, "Min(us)"), PlaceOf(header, "Max(us)")};
+  base::JsonWriter json(nullptr);
+  json.BeginArray();
+  ReadCsv(csv, [&](const CsvRow& row, int64_t) {
+    const auto cell = [&](size_t place) {
+      return place < row.size() ? base::Trim(row[place]) : std::string_view();
+    };
+    const auto calls = base::ParseInt64(cell(count));
+    std::array<int64_t, times.size()> ns{};
+    for (size_t i = 0; i < times.size(); ++i) {
+      const auto time = NsOfUs(cell(times[i]));
+      if (!time) return;
+      ns[i] = *time;
+    }
+    if (!calls || cell(name).empty()) return;
+    json.BeginArray();
+    json.String(cell(level));
+    json.String(cell(name));
+    json.Int(*calls);
+    for (const int64_t time : ns) json.Int(time);
+    json.Double(base::ParseDouble(cell(variance)).value_or(0));
+    json.EndArray();
+  });
+  json.EndArray();
+  return json.Take();
 }
 
 }  // namespace sonde::importers

@@ -1,5 +1,6 @@
-// Figures of steps as the profiler's own files give them: kept beside what recipes compute from the
-// tables, so that both can be compared (metadata key "delivered_steps").
+// Figures as the profiler's own files give them, kept as metadata: those of steps beside what
+// recipes compute from the tables, so that both can be compared; those of the host's interface for
+// traces whose files hold the sums but not the calls.
 //
 // Pure, any thread.
 #pragma once
@@ -24,6 +25,11 @@ std::string DeliveredStepsJson(std::string_view file, const std::vector<Delivere
 // Those of step_trace_time.csv; empty where it lacks a column.
 std::vector<DeliveredStep> StepsOfCsv(std::string_view text);
 
+// The rows of api_statistic.csv: [["acl", "aclrtMalloc", calls, total, mean, shortest, longest
+// (ns), variance (us2)], ...]; [] where it lacks a column.
+std::string DeliveredApiJson(std::string_view csv);
+
 inline constexpr std::string_view kDeliveredSteps = "delivered_steps";
+inline constexpr std::string_view kDeliveredApi = "delivered_api_statistic";
 
 }  // namespace sonde::importers

@@ -1,7 +1,9 @@
 #include "importers/ascend_text/ascend_text.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/files.h"
@@ -13,6 +15,7 @@
 #include "importers/ascend_db/copy_tables.h"
 #include "importers/ascend_db/db_trace.h"
 #include "importers/ascend_text/copy_csv.h"
+#include "importers/ascend_text/csv_reader.h"
 #include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
 #include "importers/common/part_file.h"
@@ -61,6 +64,11 @@ class SideFiles {
     if (base::BaseName(file.path) == "step_trace_time.csv") {
       trace_.rows.AddJson(kDeliveredSteps,
                           DeliveredStepsJson(file.relative, StepsOfCsv(content->text())));
+    } else if (base::BaseName(file.path) == "api_statistic.csv") {
+      trace_.rows.AddJson(kDeliveredApi, DeliveredApiJson(content->text()));
+    }
+    if (IsOfSums(file)) {
+      ReadCsv(content->text(), [&](const CsvRow&, int64_t) { ++sums_[file.relative]; });
     }
     trace_.rows.source = std::move(source);
     return CopyCsv(file, content->text(), names_, trace_.rows.issues, transaction_);
@@ -95,14 +103,36 @@ class SideFiles {
     TraceRows& rows = trace_.rows;
     // A timeline keeps its tracks to itself; it is of one device.
     ComputeWaits(rows, trace_.has_timeline);
+    NameLonelySums();
     for (GroupFact& group : rows.groups) group.process_id = trace_.process_id;
     if (rows.rank >= 0) rows.AddJson("rank", std::to_string(rows.rank));
+  }
+
+  // Whether the table holds nothing but what can be had from tasks or operators.
+  static bool IsOfSums(const SpanFile& file) {
+    const std::string_view name = base::BaseName(file.path);
+    return name == "op_statistic.csv" || name == "operator_details.csv" ||
+           name == "step_trace_time.csv";
+  }
+
+  // Tables of sums that nothing stands for, since their tasks or operators are missing.
+  void NameLonelySums() {
+    if (trace_.has_timeline) return;
+    const TraceRows& rows = trace_.rows;
+    for (const auto& [file, count] : sums_) {
+      const std::string_view name = base::BaseName(file);
+      const bool has_rows =
+          (name == "op_statistic.csv" && !rows.tasks.empty()) ||
+          (name == "step_trace_time.csv" && !(rows.tasks.empty() && rows.communications.empty()));
+      if (!has_rows) trace_.rows.issues.Add(kSumsAlone, file, -1, count);
+    }
   }
 
   const AscendSpan& span_;
   TextTrace& trace_;
   store::Transaction& transaction_;
   store::SourceNames names_;
+  std::map<std::string, int64_t> sums_;  // rows by file
 };
 
 Result<ImportSummary> ImportStaged(const AscendSpan& span, EventStage& stage, store::Store& store,

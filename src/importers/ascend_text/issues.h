@@ -57,6 +57,11 @@ inline constexpr store::IssueKind kBadOperation{
 inline constexpr store::IssueKind kNoSlice{
     "kernel_without_slice", store::Severity::kInfo,
     "rows of kernel_details have no event in the timeline (pruned at level 0, or cut off)"};
+inline constexpr store::IssueKind kSumsAlone{"sums_without_rows", store::Severity::kWarning,
+                                             "rows of a table are kept, but no analysis shows "
+                                             "them: the single calls or tasks that they were "
+                                             "made from are in no file; trace_view.json and "
+                                             "kernel_details.csv of the same folder have them"};
 inline constexpr store::IssueKind kLateTimes{
     "mindspore_times_late", store::Severity::kInfo,
     "MindSpore's trace_view.json of a CPU gives begins some 37 ns late, since it counts in "

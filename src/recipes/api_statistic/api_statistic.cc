@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/host/json.h"
 #include "recipes/recipe.h"
 
 namespace sonde::recipes {
@@ -59,11 +60,39 @@ void AddLaunches(const DeviceView& view, Sums& sums) {
   }
 }
 
+// The profiler's own sums (importers/ascend/delivered.h), for traces without the calls themselves.
+std::vector<ApiStatisticRow> Delivered(const TraceData& data, ApiTexts& texts) {
+  std::vector<ApiStatisticRow> rows;
+  const auto known = data.metadata.find("delivered_api_statistic");
+  if (known == data.metadata.end()) return rows;
+  const auto document = base::JsonDocument::Parse(known->second, known->first);
+  if (!document.ok()) return rows;
+  for (const base::JsonValue& row : document->root().Elements()) {
+    const auto number = [&](size_t place) { return row[place].AsInt().value_or(0); };
+    const std::string level = row[size_t{0}].AsString().value_or("");
+    rows.push_back({.level = texts.emplace_back(level == "hccl" ? "communication" : level),
+                    .name = texts.emplace_back(row[1].AsString().value_or("")),
+                    .count = number(2),
+                    .total_ns = number(3),
+                    .average_ns = number(4),
+                    .min_ns = number(5),
+                    .max_ns = number(6),
+                    .variance_us2 = row[7].AsDouble().value_or(0)});
+  }
+  std::ranges::stable_sort(
+      rows, {}, [](const ApiStatisticRow& row) { return std::pair(row.level, row.name); });
+  return rows;
+}
+
 }  // namespace
 
-std::vector<ApiStatisticRow> ApiStatistic(const DeviceView& view) {
+std::vector<ApiStatisticRow> ApiStatistic(const DeviceView& view, ApiTexts& texts) {
   Sums sums;
   AddApiCalls(*view.data, sums);
+  if (sums.empty()) {
+    std::vector<ApiStatisticRow> delivered = Delivered(*view.data, texts);
+    if (!delivered.empty()) return delivered;
+  }
   if (sums.empty()) AddLaunches(view, sums);
   std::vector<ApiStatisticRow> rows;
   for (const auto& [key, sum] : sums) {
@@ -89,7 +118,8 @@ std::vector<ApiStatisticRow> ApiStatistic(const DeviceView& view) {
 namespace {
 
 void Run(const DeviceView& view, store::RowSink& rows) {
-  for (const ApiStatisticRow& row : ApiStatistic(view)) row.Write(rows);
+  ApiTexts texts;
+  for (const ApiStatisticRow& row : ApiStatistic(view, texts)) row.Write(rows);
 }
 
 }  // namespace

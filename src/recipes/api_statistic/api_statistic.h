@@ -1,14 +1,16 @@
 // Calls of the host interface by name (api_statistic.csv).
 //
-// On an NPU these are the vendor's calls (table api_call). Where the CPU is the device, the calls
-// that launch work stand for them: level "node", named by the operator, for each device task, and
-// level "communication", named hcom_<kind>_, for each communication operation.
+// On an NPU these are the vendor's calls (table api_call), or, where its files hold their sums
+// alone, those. Where the CPU is the device, the calls that launch work stand for them: level
+// "node", named by the operator, for each device task, and level "communication", named
+// hcom_<kind>_, for each communication operation.
 // Average and variance as the peer has them: the average rounded to whole nanoseconds, the variance
 // that of the population around it. Rows by level and name.
 // Units: nanoseconds, square microseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,9 @@ namespace sonde::recipes {
 SONDE_RESULT(ApiStatisticRow, kApiStatistic, "api_statistic", SONDE_COLUMNS_API_STATISTIC,
              "calls of the host's interface by layer and name")
 
-// The texts live as long as the view.
-std::vector<ApiStatisticRow> ApiStatistic(const DeviceView& view);
+using ApiTexts = std::deque<std::string>;  // grows without moving what is in it
+
+// The texts of the rows live as long as the view and `texts`.
+std::vector<ApiStatisticRow> ApiStatistic(const DeviceView& view, ApiTexts& texts);
 
 }  // namespace sonde::recipes
