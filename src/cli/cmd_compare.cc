@@ -1,7 +1,9 @@
 // `sonde compare`: the performance of two traces, side by side.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/files.h"
@@ -47,6 +49,64 @@ void WriteStages(const compare::Judgement& judgement, base::JsonWriter& json) {
   json.EndArray();
 }
 
+void WriteTexts(std::initializer_list<std::pair<const char*, std::string_view>> texts,
+                base::JsonWriter& json) {
+  for (const auto& [name, text] : texts) {
+    json.Key(name);
+    json.String(text);
+  }
+}
+
+void WriteNumbers(std::initializer_list<std::pair<const char*, double>> numbers,
+                  base::JsonWriter& json) {
+  for (const auto& [name, number] : numbers) {
+    json.Key(name);
+    json.Double(number);
+  }
+}
+
+void WriteCauses(const compare::Judgement& judgement, base::JsonWriter& json) {
+  json.Key("causes");
+  json.BeginArray();
+  for (const compare::Cause& cause : judgement.causes) {
+    json.BeginObject();
+    WriteTexts({{"cause", cause.cause}, {"subject", cause.subject}, {"module", cause.module}},
+               json);
+    WriteNumbers({{"base_ms", cause.base_ms},
+                  {"comparison_ms", cause.comparison_ms},
+                  {"diff_ms", cause.DiffMs()},
+                  {"low_ms", cause.low_ms},
+                  {"high_ms", cause.high_ms}},
+                 json);
+    WriteTexts({{"kind", compare::TextOf(cause.kind)}, {"verdict", compare::TextOf(cause.verdict)}},
+               json);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteTree(const compare::Judgement& judgement, base::JsonWriter& json) {
+  json.Key("tree");
+  json.BeginArray();
+  for (const compare::TreeNode& node : judgement.tree) {
+    json.BeginObject();
+    json.Key("parent");
+    if (node.parent < 0) {
+      json.Null();
+    } else {
+      json.Int(node.parent);
+    }
+    WriteTexts({{"node", node.kind}, {"name", node.name}, {"verdict", node.verdict}}, json);
+    WriteNumbers({{"base_ms", node.base_ms},
+                  {"comparison_ms", node.comparison_ms},
+                  {"base_calls", node.base_calls},
+                  {"comparison_calls", node.comparison_calls}},
+                 json);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void PrintJson(const compare::Report& report, const std::vector<std::string>& files,
                const std::vector<std::string>& failed) {
   base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);
@@ -54,23 +114,8 @@ void PrintJson(const compare::Report& report, const std::vector<std::string>& fi
   WriteStages(report.judgement, json);
   json.Key("aligned_share");
   json.Double(report.judgement.aligned_share);
-  json.Key("causes");
-  json.BeginArray();
-  for (const compare::Cause& cause : report.judgement.causes) {
-    json.BeginObject();
-    json.Key("cause");
-    json.String(cause.kind);
-    json.Key("subject");
-    json.String(cause.subject);
-    json.Key("base_ms");
-    json.Double(cause.base_ms);
-    json.Key("comparison_ms");
-    json.Double(cause.comparison_ms);
-    json.Key("diff_ms");
-    json.Double(cause.DiffMs());
-    json.EndObject();
-  }
-  json.EndArray();
+  WriteCauses(report.judgement, json);
+  WriteTree(report.judgement, json);
   for (const auto& [name, list] : {std::pair("notices", &report.notices),
                                    std::pair("files", &files), std::pair("failed", &failed)}) {
     json.Key(name);

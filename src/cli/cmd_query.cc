@@ -16,6 +16,8 @@
 #include "cli/line_editor.h"
 #include "cli/output_file.h"
 #include "cli/query_output.h"
+#include "compare/compare.h"
+#include "compare/difference/tables.h"
 #include "job/job.h"
 #include "job/open.h"
 #include "job/results.h"
@@ -34,6 +36,7 @@ struct QueryOptions {
   std::string sql;
   std::string format = "table";
   std::string output;
+  std::string baseline;
   bool schema = false;
   store::JointOptions limits = {};
 };
@@ -117,6 +120,21 @@ Status RunStatement(const store::JointStore& store, const QueryOptions& options)
   return options.output.empty() ? write(stdout) : WriteOutput(options.output, write);
 }
 
+// Results of the trace; with a base also those of comparing them.
+std::shared_ptr<const store::MadeTables> ResultsOf(const job::OpenedJob& opened,
+                                                   const QueryOptions& options) {
+  const int threads = base::AvailableThreads();
+  auto results = job::MakeResults(opened.files, opened.columns, threads, PrintError);
+  if (options.baseline.empty()) return results;
+  compare::Request request;
+  request.base_path = options.baseline;
+  request.comparison_path = options.path;
+  request.threads = threads;
+  return std::make_shared<store::JoinedTables>(
+      std::vector<std::shared_ptr<const store::MadeTables>>{
+          std::move(results), compare::MakeTables(std::move(request), PrintNotice)});
+}
+
 std::string TableNames() {
   std::string names;
   for (const store::TableInfo& table : store::Tables()) names += Concat(table.name, "\n");
@@ -126,7 +144,8 @@ std::string TableNames() {
 }
 
 std::string SchemaText() {
-  return store::SchemaText() + store::JointSchemaText() + store::ResultsText(recipes::Results());
+  return store::SchemaText() + store::JointSchemaText() + store::ResultsText(recipes::Results()) +
+         "With --baseline:\n" + store::ResultsText(compare::Results());
 }
 
 // True where the line was a word of the prompt and not SQL.
@@ -219,13 +238,15 @@ Result<int> Run(const Context& context, const QueryOptions& options) {
     return kExitOk;
   }
   if (options.path.empty()) return WrongUsage(context, "PATH is missing");
+  if (!options.baseline.empty() && !base::PathExists(options.baseline)) {
+    return base::NotFoundError(Concat("there is no '", options.baseline, "'"));
+  }
   const bool is_file_only = options.format == "parquet" || options.format == "xlsx";
   if (is_file_only && (options.output.empty() || options.sql.empty())) {
     return WrongUsage(context, Concat("--format ", options.format, " needs SQL and --output FILE"));
   }
   SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(options));
-  SONDE_RETURN_IF_ERROR(opened.store->Offer(
-      job::MakeResults(opened.files, opened.columns, base::AvailableThreads(), PrintError)));
+  SONDE_RETURN_IF_ERROR(opened.store->Offer(ResultsOf(opened, options)));
   SONDE_RETURN_IF_ERROR(NotifyOfIssues(*opened.store));
   SONDE_RETURN_IF_ERROR(options.sql.empty() ? Prompt(*opened.store, options)
                                             : RunStatement(*opened.store, options));
@@ -245,6 +266,10 @@ CommandAction Declare(CLI::App& app) {
       ->check(CLI::IsMember({"table", "csv", "csv-raw", "json", "parquet", "xlsx"}))
       ->capture_default_str();
   app.add_option("-o,--output", options->output, "File for the result instead of standard output");
+  app.add_option(
+      "--baseline", options->baseline,
+      "Another trace: compare_stage, compare_cause and compare_tree say how PATH differs "
+      "from it");
   app.add_option("--max-memory", options->limits.memory_bytes,
                  "What statements may hold in memory, as 4GB; what is more goes to temporary files "
                  "(default: half of what there is)")
@@ -265,7 +290,8 @@ Command QueryCommand() {
           .summary = "Ask a trace with SQL",
           .example =
               "sonde query ./profile/rank0_ascend_pt "
-              "'SELECT name, count(*), sum(dur) FROM slice GROUP BY name'",
+              "'SELECT name, count(*), sum(dur) FROM slice GROUP BY name'\n"
+              "sonde query ./new --baseline ./old 'SELECT * FROM compare_cause'",
           .declare = &Declare};
 }
 

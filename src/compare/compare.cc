@@ -1,5 +1,6 @@
 #include "compare/compare.h"
 
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "base/strings.h"
 #include "compare/api/api_sheet.h"
 #include "compare/communication/communication_sheet.h"
+#include "compare/difference/tables.h"
 #include "compare/frame/load.h"
 #include "compare/kernels/kernel_sheets.h"
 #include "compare/memory/memory_sheets.h"
@@ -83,7 +85,7 @@ class Comparer {
     if (all || options_.kernels) AddKernels();
     report_.judgement = Judge(base_, comparison_);
     SayDoubts();
-    report_.more = {StageSheet(report_.judgement), CauseSheet(report_.judgement)};
+    report_.more = ResultSheets(report_.judgement);
     return std::move(report_);
   }
 
@@ -97,6 +99,15 @@ class Comparer {
       if (!side->steps.empty()) continue;
       Notice(Concat(side == &base_ ? "the base side" : "the comparison side",
                     " has no steps: the whole trace counts as one"));
+    }
+    const Side* sides[] = {&base_, &comparison_};
+    for (size_t i = 0; i < std::size(sides); ++i) {
+      const int64_t warm_up = report_.judgement.warm_up[i];
+      if (warm_up == 0) continue;
+      Notice(Concat("'", sides[i]->path, "': the first ", std::to_string(warm_up),
+                    warm_up == 1 ? " step is" : " steps are",
+                    " left out of the verdict: warm-up, longer than ", NumberText(kWarmUp),
+                    " times the usual one"));
     }
     constexpr double kFewAligned = 0.5;
     const double share = report_.judgement.aligned_share;
@@ -202,6 +213,42 @@ class Comparer {
   Report report_;
 };
 
+class ComparedTables final : public store::MadeTables {
+ public:
+  ComparedTables(Request request, job::Say notify)
+      : request_(std::move(request)), notify_(std::move(notify)) {
+    for (const store::ResultInfo* result : Results()) tables_.push_back(*result);
+  }
+
+  std::span<const store::ResultInfo> tables() const override { return tables_; }
+
+  Status Fill(const store::ResultInfo& table, store::RowSink& rows) const override {
+    SONDE_ASSIGN_OR_RETURN(const std::vector<Sheet>* sheets, Made());
+    for (const Sheet& sheet : *sheets) {
+      if (ResultOf(sheet).name == table.name) WriteRows(sheet, rows);
+    }
+    return {};
+  }
+
+ private:
+  Result<const std::vector<Sheet>*> Made() const {
+    const std::scoped_lock lock(mutex_);  // two that want them make them once
+    if (!sheets_) {
+      SONDE_ASSIGN_OR_RETURN(const Sides sides, Load(request_, notify_));
+      SONDE_RETURN_IF_ERROR(CheckNotEmpty(sides.base));
+      SONDE_RETURN_IF_ERROR(CheckNotEmpty(sides.comparison));
+      sheets_ = ResultSheets(Judge(sides.base, sides.comparison));
+    }
+    return &*sheets_;
+  }
+
+  const Request request_;
+  const job::Say notify_;
+  std::vector<store::ResultInfo> tables_;
+  mutable std::mutex mutex_;
+  mutable std::optional<std::vector<Sheet>> sheets_;
+};
+
 }  // namespace
 
 Result<Report> Compare(const Request& request, const job::Say& notify) {
@@ -214,6 +261,10 @@ Result<Report> Compare(const Request& request, const job::Say& notify) {
         Concat("there is nothing that both sides hold: ", base::Join(report.notices, "; ")));
   }
   return report;
+}
+
+std::shared_ptr<const store::MadeTables> MakeTables(Request request, job::Say notify) {
+  return std::make_shared<ComparedTables>(std::move(request), std::move(notify));
 }
 
 }  // namespace sonde::compare

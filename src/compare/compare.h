@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/status.h"
@@ -15,6 +16,7 @@
 #include "compare/frame/side.h"
 #include "compare/output/report.h"
 #include "job/open.h"
+#include "store/made_tables.h"
 
 namespace sonde::compare {
 
@@ -28,5 +30,9 @@ struct Request {
 };
 
 Result<Report> Compare(const Request& request, const job::Say& notify);
+
+// The results (difference/tables.h) as tables that statements name, made when the first one is
+// asked for. Threads: any.
+std::shared_ptr<const store::MadeTables> MakeTables(Request request, job::Say notify);
 
 }  // namespace sonde::compare

@@ -258,4 +258,21 @@ Status ResultAppender::Close() {
   return impl_->first_error;
 }
 
+JoinedTables::JoinedTables(std::vector<std::shared_ptr<const MadeTables>> makers)
+    : makers_(std::move(makers)) {
+  for (const auto& maker : makers_) {
+    const auto tables = maker->tables();
+    tables_.insert(tables_.end(), tables.begin(), tables.end());
+  }
+}
+
+Status JoinedTables::Fill(const ResultInfo& table, RowSink& rows) const {
+  for (const auto& maker : makers_) {
+    for (const ResultInfo& one : maker->tables()) {
+      if (one.name == table.name) return maker->Fill(one, rows);
+    }
+  }
+  return base::InternalError(base::Concat("nobody makes the table ", table.name));
+}
+
 }  // namespace sonde::store

@@ -32,6 +32,18 @@ class MadeTables {
   virtual Status Fill(const ResultInfo& table, RowSink& rows) const = 0;
 };
 
+// The tables of several, which have other names each.
+class JoinedTables final : public MadeTables {
+ public:
+  explicit JoinedTables(std::vector<std::shared_ptr<const MadeTables>> makers);
+  std::span<const ResultInfo> tables() const override { return tables_; }
+  Status Fill(const ResultInfo& table, RowSink& rows) const override;
+
+ private:
+  std::vector<std::shared_ptr<const MadeTables>> makers_;
+  std::vector<ResultInfo> tables_;
+};
+
 // Values in front of those of each row: of the columns that a job adds to the results of a trace.
 class PrefixSink final : public RowSink {
  public:

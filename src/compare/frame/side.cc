@@ -48,7 +48,10 @@ Result<Side> MakeSide(const TraceData& data, const std::string& path, int64_t st
   side.kind = KindOf(data);
   side.names.assign(data.names.begin(), data.names.end());
   for (const store::StepRow& step : data.steps) {
-    side.steps.push_back({step.step_id, step.ts, step.dur < 0 ? data.last_ns : step.ts + step.dur});
+    side.steps.push_back({.step_id = step.step_id,
+                          .begin_ns = step.ts,
+                          .end_ns = step.dur < 0 ? data.last_ns : step.ts + step.dur,
+                          .is_unfinished = step.dur < 0});
   }
   SONDE_RETURN_IF_ERROR(ChooseWindow(step_id, side));
   for (const recipes::ImportIssue& issue : data.issues) {

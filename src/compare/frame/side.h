@@ -35,6 +35,7 @@ struct Window {
   int64_t step_id = kNone;  // of a step
   int64_t begin_ns = std::numeric_limits<int64_t>::min();
   int64_t end_ns = std::numeric_limits<int64_t>::max();
+  bool is_unfinished = false;  // had not ended when recording ended
   bool Has(int64_t ts) const { return ts >= begin_ns && ts <= end_ns; }
 };
 
@@ -63,6 +64,7 @@ struct Kernel {
   int32_t core = kNone;  // kNone: no kernel (event, copy, notify)
   int32_t task_type = kNone;
   int32_t shapes = kNone;  // of its inputs
+  int32_t types = kNone;
   int32_t op = kNone;      // index of Side::ops that launched it
   int64_t number = kNone;  // that the device's queue, or the store, gave it
   int64_t stream = kNone;
@@ -138,6 +140,7 @@ struct Side {
   std::vector<uint32_t> blocks_begin;
   std::vector<PythonRange> modules;  // by begin, those outside first
   std::vector<PythonRange> functions;
+  std::vector<PythonRange> collections;               // of garbage
   std::vector<std::pair<int64_t, int64_t>> backward;  // begin of forward and backward operator
   int32_t backward_thread = kNone;
   bool has_counters = false;       // of the device's units

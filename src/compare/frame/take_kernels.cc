@@ -59,6 +59,7 @@ class KernelTaker {
                   .core = kind.core,
                   .task_type = kind.task_type,
                   .shapes = kind.input_shapes,
+                  .types = kind.input_types,
                   .number = task.queue_number >= 0 ? task.queue_number : task.task_id,
                   .stream = data_.tracks[static_cast<size_t>(task.track_id)].stream_id,
                   .connection_id = task.connection_id,

@@ -30,6 +30,10 @@ void TakeRanges(const TraceData& data, Side& side) {
     auto& list = is_module ? side.modules : side.functions;
     list.push_back({slice.name, slice.ts, data.EndNs(slice)});
   }
+  for (const int32_t id : data.SlicesOfKinds({TrackKind::kGarbageCollection})) {
+    const store::SliceRow& slice = data.Slice(id);
+    side.collections.push_back({slice.name, slice.ts, data.EndNs(slice)});
+  }
   std::stable_sort(side.modules.begin(), side.modules.end(), Before);
   std::stable_sort(side.functions.begin(), side.functions.end(), Before);
 }

@@ -12,26 +12,6 @@ namespace {
 
 using base::Concat;
 
-constexpr Column kStageColumns[] = {{"Stage", "stage", Format::kPlain, 20},
-                                    {"Mean(ms)", "mean_ms", Format::kFloat, 15, Of::kBase},
-                                    {"Steps", "steps", Format::kPlain, 10, Of::kBase},
-                                    {"Mean(ms)", "mean_ms", Format::kFloat, 15, Of::kComparison},
-                                    {"Steps", "steps", Format::kPlain, 10, Of::kComparison},
-                                    {"Diff(ms)", "diff_ms", Format::kFloat, 15},
-                                    {"From(ms)", "low_ms", Format::kFloat, 15},
-                                    {"To(ms)", "high_ms", Format::kFloat, 15},
-                                    {"Verdict", "verdict", Format::kPlain, 20}};
-constexpr SheetInfo kStages = {"Verdict", "a stage of a step, its mean over the steps",
-                               kStageColumns};
-
-constexpr Column kCauseColumns[] = {{"Order Id", "order_id", Format::kPlain, 10},
-                                    {"Cause", "cause", Format::kPlain, 30},
-                                    {"Subject", "subject", Format::kPlain, 60},
-                                    {"Step(ms)", "step_ms", Format::kFloat, 15, Of::kBase},
-                                    {"Step(ms)", "step_ms", Format::kFloat, 15, Of::kComparison},
-                                    {"Diff(ms)", "diff_ms", Format::kFloat, 15}};
-constexpr SheetInfo kCauses = {"Causes", "a part of the difference of a step", kCauseColumns};
-
 std::string Fixed(double value, int digits) {
   constexpr size_t kLongest = 64;
   char text[kLongest];
@@ -47,6 +27,20 @@ std::string Say(std::string_view key, const std::vector<std::string>& arguments)
   return recipes::FilledText(key, arguments, recipes::Language::kEnglish);
 }
 
+// The first causes that are more than noise; those of one step, which nobody can tell, count.
+std::string ListOf(const Judgement& judgement, bool only_work) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> causes;
+  for (const Cause& cause : judgement.causes) {
+    if (causes.size() == kShown || cause.verdict == Verdict::kTooNoisy) break;
+    if (only_work && cause.kind != CauseKind::kWork) continue;
+    causes.push_back(Concat(base::Shortened(cause.subject), cause.subject.empty() ? "" : ": ",
+                            cause.cause, " ", Signed(cause.DiffMs(), 3), " ms",
+                            cause.module.empty() ? "" : " in ", base::Shortened(cause.module)));
+  }
+  return base::Join(causes, "; ");
+}
+
 }  // namespace
 
 std::string SentencesOf(const Judgement& judgement) {
@@ -60,46 +54,16 @@ std::string SentencesOf(const Judgement& judgement) {
                        Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
                        std::to_string(step.base.steps)}),
              "\n");
-  constexpr size_t kShown = 3;
-  std::vector<std::string> causes;
-  for (const Cause& cause : judgement.causes) {
-    if (causes.size() == kShown) break;
-    causes.push_back(Concat(base::Shortened(cause.subject), cause.subject.empty() ? "" : ": ",
-                            cause.kind, " ", Signed(cause.DiffMs(), 3), " ms"));
-  }
-  if (step.verdict != Verdict::kUnchanged && !causes.empty()) {
-    text += Concat(Say("compare.causes", {base::Join(causes, "; ")}), "\n");
+  const std::string work = ListOf(judgement, true);
+  const std::string all = ListOf(judgement, false);
+  if (!work.empty()) text += Concat(Say("compare.work", {work}), "\n");
+  if (step.verdict != Verdict::kUnchanged && !all.empty() && all != work) {
+    text += Concat(Say("compare.causes", {all}), "\n");
   }
   if (judgement.aligned_share > 0) {
     text += Concat(Say("compare.aligned", {Fixed(100 * judgement.aligned_share, 1)}), "\n");
   }
   return text;
-}
-
-Sheet StageSheet(const Judgement& judgement) {
-  Sheet sheet{.info = &kStages, .rows = {}};
-  for (const Stage& stage : judgement.stages) {
-    Row& row = sheet.rows.emplace_back();
-    row.cells = {Cell(std::string(stage.name)), Cell(stage.base.mean_ms),
-                 Cell(stage.base.steps),        Cell(stage.comparison.mean_ms),
-                 Cell(stage.comparison.steps),  Cell(stage.diff_ms)};
-    const bool has_interval = stage.verdict != Verdict::kOneStep;
-    row.cells.push_back(has_interval ? Cell(stage.low_ms) : Cell());
-    row.cells.push_back(has_interval ? Cell(stage.high_ms) : Cell());
-    row.cells.emplace_back(std::string(TextOf(stage.verdict)));
-  }
-  return sheet;
-}
-
-Sheet CauseSheet(const Judgement& judgement) {
-  Sheet sheet{.info = &kCauses, .rows = {}};
-  for (const Cause& cause : judgement.causes) {
-    sheet.rows.push_back({{Cell(), Cell(cause.kind), Cell(cause.subject), Cell(cause.base_ms),
-                           Cell(cause.comparison_ms), Cell(cause.DiffMs())},
-                          Fill::kPlainFill});
-  }
-  NumberRows(sheet);
-  return sheet;
 }
 
 Result<FailCondition> ParseFailCondition(const std::string& text) {

@@ -5,6 +5,12 @@
 // the interval leaves out zero and reaches beyond kRelevant of the base; it is unchanged where the
 // whole interval lies within; else it is too noisy to tell. With one step on a side there is no
 // spread, and no verdict.
+//
+// Causes are judged together: each by an interval that leaves out 1 % over all of them. What the
+// program does (operators, kernels, shapes, types, calls) is judged by its calls, so that it is
+// told however much times vary; the time of what is the same on both sides by its time, which has
+// to differ by kRelevantTime of it. Where the most of what both sides have takes another time by
+// one factor, that is one cause (the machine), and the others are judged beside it.
 // Units: milliseconds a step. Pure, any thread.
 #pragma once
 
@@ -16,6 +22,7 @@
 #include "base/status.h"
 #include "compare/frame/sheet.h"
 #include "compare/frame/side.h"
+#include "compare/verdict/spread.h"
 
 namespace sonde::compare {
 
@@ -23,12 +30,6 @@ inline constexpr double kRelevant = 0.02;  // of the base: smaller changes are n
 
 enum class Verdict : uint8_t { kChanged, kUnchanged, kTooNoisy, kOneStep };
 std::string_view TextOf(Verdict verdict);
-
-struct Spread {
-  double mean_ms = 0;
-  double variance = 0;  // of the sample
-  int64_t steps = 0;
-};
 
 struct Stage {
   std::string_view name;  // step, computing, communication, free
@@ -41,19 +42,47 @@ struct Stage {
   double DiffPercent() const { return base.mean_ms > 0 ? 100 * diff_ms / base.mean_ms : 0; }
 };
 
+inline constexpr double kRelevantTime = 0.05;  // of a cause's base: less is what runs differ by
+
+enum class CauseKind : uint8_t { kWork, kTime };
+std::string_view TextOf(CauseKind kind);
+
 struct Cause {
-  std::string kind;     // appeared, vanished, other kernel, other shapes, ...
+  std::string cause;    // appeared, vanished, other kernels, other shapes, ...
   std::string subject;  // operator, with its kernel where that tells more
   double base_ms = 0;
   double comparison_ms = 0;
+  double low_ms = 0;  // of the interval of the difference; both 0 without a spread
+  double high_ms = 0;
+  CauseKind kind = CauseKind::kTime;
+  std::string module;  // that has half of it or more
+  Verdict verdict = Verdict::kOneStep;
   double DiffMs() const { return comparison_ms - base_ms; }
+};
+
+// A node of the difference as a tree; the first is the root, each stands behind the one above it,
+// the largest difference first.
+struct TreeNode {
+  int32_t parent = kNone;
+  int32_t depth = 0;
+  std::string_view kind;  // step, module, operator, kernel, host
+  std::string name;
+  std::string path;
+  double base_ms = 0;
+  double comparison_ms = 0;
+  double base_calls = 0;
+  double comparison_calls = 0;
+  std::string_view verdict;
 };
 
 struct Judgement {
   std::vector<Stage> stages;
-  std::vector<Cause> causes;  // the largest first
-  double aligned_share = 0;   // of the device time of both: of operators that both have
-  bool has_steps = false;     // else each trace counts as one
+  std::vector<Cause> causes;  // beyond noise first, the largest first
+  std::vector<TreeNode> tree;
+  double aligned_share = 0;  // of the device time of both: of operators that both have
+  bool has_steps = false;    // else each trace counts as one
+  int64_t warm_up[2] = {};   // steps that do not count, of base and comparison
+  int64_t unfinished[2] = {};
 };
 
 Judgement Judge(const Side& base, const Side& comparison);
@@ -61,15 +90,18 @@ Judgement Judge(const Side& base, const Side& comparison);
 // Parts of Judge.
 Stage JudgeStage(std::string_view name, const std::vector<double>& base_ms,
                  const std::vector<double>& comparison_ms);
-std::vector<Cause> FindCauses(const Side& base, const Side& comparison, double& aligned_share);
-// Steps that count, else the whole trace.
-std::vector<Window> WindowsOf(const Side& side);
+// The steps that count, else the whole trace. Of four and more, a step that had not ended and
+// those at the beginning that take kWarmUp times as long as the usual one are left out.
+struct Steps {
+  std::vector<Window> windows;
+  int64_t warm_up = 0;
+  int64_t unfinished = 0;
+};
+inline constexpr double kWarmUp = 1.5;
+Steps StepsOf(const Side& side);
 
 // Two or three sentences: how much, whether it is more than noise, by what.
 std::string SentencesOf(const Judgement& judgement);
-
-Sheet StageSheet(const Judgement& judgement);
-Sheet CauseSheet(const Judgement& judgement);
 
 // "computing > 3%", "step > 1.5ms".
 struct FailCondition {

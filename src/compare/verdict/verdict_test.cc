@@ -74,7 +74,7 @@ Side SideWith(const std::vector<Planted>& planted) {
 std::string FirstCause(const std::vector<Planted>& base, const std::vector<Planted>& comparison) {
   const Judgement judgement = Judge(SideWith(base), SideWith(comparison));
   for (const Cause& cause : judgement.causes) {
-    if (!cause.subject.empty()) return cause.kind + " | " + cause.subject;
+    if (!cause.subject.empty()) return cause.cause + " | " + cause.subject;
   }
   return "";
 }

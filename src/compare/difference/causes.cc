@@ -1,0 +1,346 @@
+#include "compare/difference/causes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace sonde::compare {
+namespace {
+
+using base::Concat;
+
+constexpr double kAlpha = 0.01;    // over all causes of a comparison
+constexpr double kNothing = 1e-6;  // ms
+constexpr double kSteady = 0.8;    // share of the steps that a part has to be in
+
+using Values = std::vector<double>;
+
+double MeanOf(const Values& values) { return SpreadOf(values).mean_ms; }
+
+void AddTo(Values& sum, const Values& values) {
+  sum.resize(values.size());
+  for (size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
+}
+
+// What a part is told by, without the module and operator that it lies in.
+struct Signature {
+  int32_t shapes = 0;
+  int32_t types = 0;
+  auto operator<=>(const Signature&) const = default;
+};
+struct Both {
+  Series base;
+  Series comparison;
+};
+using BySignature = std::map<Signature, Both>;
+using ByKernel = std::map<int32_t, BySignature>;
+using BySubject = std::map<int32_t, ByKernel>;
+
+bool IsThere(const Series& series) {
+  return std::any_of(series.calls.begin(), series.calls.end(), [](double n) { return n > 0; });
+}
+
+bool IsSteady(const Series& series) {
+  const auto steps = std::count_if(series.calls.begin(), series.calls.end(),
+                                   [](double calls) { return calls > 0; });
+  return static_cast<double>(steps) >= kSteady * static_cast<double>(series.calls.size());
+}
+
+// A cause with what it is judged by.
+struct Candidate {
+  Cause cause;
+  Values base_ms;
+  Values comparison_ms;
+  Values base_calls;  // of what is steady; empty: judged by its time
+  Values comparison_calls;
+  std::optional<int32_t> subject;  // for its module
+  std::optional<int32_t> kernel;
+  bool has_same_work = false;  // the same on both sides at another time
+};
+
+class CauseFinder {
+ public:
+  CauseFinder(const Works& works, bool is_host) : works_(works), is_host_(is_host) {}
+
+  std::vector<Cause> Run(const Values& base_communication, const Values& comparison_communication) {
+    GatherAll();
+    for (const auto& [subject, kernels] : subjects_) CompareSubject(subject, kernels);
+    for (const auto& [subject, both] : idle_) AddIdle(subject, both);
+    Candidate communication = Named("communication that nothing hides", "", CauseKind::kTime);
+    communication.base_ms = base_communication;
+    communication.comparison_ms = comparison_communication;
+    candidates_.push_back(std::move(communication));
+    return Judged();
+  }
+
+ private:
+  void GatherAll() {
+    for (const Part& part : works_.parts) {
+      Both& both = part.key.is_idle ? idle_[part.key.subject]
+                                    : subjects_[part.key.subject][part.key.kernel]
+                                               [Signature{part.key.shapes, part.key.types}];
+      both.base.Add(part.base);
+      both.comparison.Add(part.comparison);
+      if (!part.key.is_idle) parts_of_[part.key.subject].push_back(&part);
+    }
+  }
+
+  Candidate Named(std::string cause, std::string subject, CauseKind kind) const {
+    Candidate candidate;
+    candidate.cause.cause = std::move(cause);
+    candidate.cause.subject = std::move(subject);
+    candidate.cause.kind = kind;
+    candidate.base_ms.resize(works_.base_steps);
+    candidate.comparison_ms.resize(works_.comparison_steps);
+    return candidate;
+  }
+
+  // Work that one side has and the other lacks.
+  void Take(const Both& both, Candidate& candidate) const {
+    AddTo(candidate.base_ms, both.base.ms);
+    AddTo(candidate.comparison_ms, both.comparison.ms);
+    const Series* sides[] = {&both.base, &both.comparison};
+    Values* calls[] = {&candidate.base_calls, &candidate.comparison_calls};
+    for (size_t i = 0; i < std::size(sides); ++i) {
+      if (IsThere(*sides[i]) && IsSteady(*sides[i])) AddTo(*calls[i], sides[i]->calls);
+    }
+  }
+
+  static bool IsOn(const BySignature& signatures, Series Both::* side) {
+    return std::any_of(signatures.begin(), signatures.end(),
+                       [side](const auto& entry) { return IsThere(entry.second.*side); });
+  }
+  static bool IsOn(const ByKernel& kernels, Series Both::* side) {
+    return std::any_of(kernels.begin(), kernels.end(),
+                       [side](const auto& entry) { return IsOn(entry.second, side); });
+  }
+
+  void CompareSubject(int32_t subject, const ByKernel& kernels) {
+    const bool in_base = IsOn(kernels, &Both::base);
+    const bool in_comparison = IsOn(kernels, &Both::comparison);
+    const std::string& name = works_.names.At(subject);
+    const bool is_alone = !in_base || !in_comparison;
+    Candidate others = Named(!in_base         ? "appeared"
+                             : !in_comparison ? "vanished"
+                                              : "other kernels",
+                             name, CauseKind::kWork);
+    others.subject = subject;
+    for (const auto& [kernel, signatures] : kernels) {
+      if (is_alone || !IsOn(signatures, &Both::base) || !IsOn(signatures, &Both::comparison)) {
+        for (const auto& [signature, both] : signatures) Take(both, others);
+      } else {
+        CompareKernel(subject, kernel, signatures);
+      }
+    }
+    candidates_.push_back(std::move(others));
+  }
+
+  void CompareKernel(int32_t subject, int32_t kernel, const BySignature& signatures) {
+    const std::string& op = works_.names.At(subject);
+    const std::string& name = works_.names.At(kernel);
+    const std::string text = name == op ? op : Concat(op, " (", name, ")");
+    Candidate shapes = Named("other shapes", text, CauseKind::kWork);
+    Candidate types = Named("other types", text, CauseKind::kWork);
+    Candidate calls = Named("more or fewer calls", text, CauseKind::kWork);
+    Candidate speed = Named("other time at the same shapes", text, CauseKind::kTime);
+    speed.has_same_work = true;
+    std::set<int32_t> shapes_of[2];
+    for (const auto& [signature, both] : signatures) {
+      if (IsThere(both.base)) shapes_of[0].insert(signature.shapes);
+      if (IsThere(both.comparison)) shapes_of[1].insert(signature.shapes);
+    }
+    for (const auto& [signature, both] : signatures) {
+      const bool in_base = IsThere(both.base);
+      if (in_base && IsThere(both.comparison)) {
+        Split(both, calls, speed);
+      } else {
+        const bool has_shapes = shapes_of[in_base ? 1 : 0].contains(signature.shapes);
+        Take(both, has_shapes ? types : shapes);
+      }
+    }
+    for (Candidate* candidate : {&shapes, &types, &calls, &speed}) {
+      candidate->subject = subject;
+      candidate->kernel = kernel;
+      candidates_.push_back(std::move(*candidate));
+    }
+  }
+
+  // What the other number of calls costs at the base's time of a call, and the rest.
+  static void Split(const Both& both, Candidate& calls, Candidate& speed) {
+    const double mean_calls = MeanOf(both.base.calls);
+    const double ms = MeanOf(both.base.ms);
+    const double call_ms = ms / mean_calls;
+    AddTo(calls.base_calls, both.base.calls);
+    AddTo(calls.comparison_calls, both.comparison.calls);
+    Values calls_base(both.base.ms.size(), ms);
+    Values calls_comparison = both.comparison.calls;
+    Values speed_comparison = both.comparison.ms;
+    for (size_t i = 0; i < calls_comparison.size(); ++i) {
+      calls_comparison[i] *= call_ms;
+      speed_comparison[i] -= calls_comparison[i] - ms;
+    }
+    AddTo(calls.base_ms, calls_base);
+    AddTo(calls.comparison_ms, calls_comparison);
+    AddTo(speed.base_ms, both.base.ms);
+    AddTo(speed.comparison_ms, speed_comparison);
+  }
+
+  void AddIdle(int32_t subject, const Both& both) {
+    const std::string& name = works_.names.At(subject);
+    Candidate idle =
+        Named(is_host_ ? "time of the host outside of operators" : "the device is idle (host gaps)",
+              name, CauseKind::kTime);
+    idle.base_ms = both.base.ms;
+    idle.comparison_ms = both.comparison.ms;
+    candidates_.push_back(std::move(idle));
+  }
+
+  // Of half or more of what the cause is about; "" where no module has that.
+  std::string ModuleOf(const Candidate& candidate) const {
+    if (!candidate.subject) return {};
+    std::map<int32_t, double> by_module;
+    double all = 0;
+    for (const Part* part : parts_of_.at(*candidate.subject)) {
+      if (candidate.kernel && part->key.kernel != *candidate.kernel) continue;
+      const double diff = MeanOf(part->comparison.ms) - MeanOf(part->base.ms);
+      by_module[part->key.module] += diff;
+      all += diff;
+    }
+    for (const auto& [module, diff] : by_module) {
+      if (module == 0 || all == 0 || diff / all < 1.0 / 2) continue;
+      return works_.modules[static_cast<size_t>(module)].path;
+    }
+    return {};
+  }
+
+  // The factor of time of the same work over all of it: 1 where there is none.
+  double MachineFactor() const {
+    std::vector<double> ratios;
+    double all_ms = 0;
+    for (const Candidate& one : candidates_) {
+      if (one.has_same_work) all_ms += MeanOf(one.base_ms);
+    }
+    constexpr double kTooSmall = 1e-3;
+    for (const Candidate& one : candidates_) {
+      const double base = MeanOf(one.base_ms);
+      if (one.has_same_work && base > kTooSmall * all_ms) {
+        ratios.push_back(MeanOf(one.comparison_ms) / base);
+      }
+    }
+    constexpr size_t kFew = 8;
+    if (ratios.size() < kFew) return 1;
+    std::sort(ratios.begin(), ratios.end());
+    constexpr size_t kQuarter = 4;
+    const double low = ratios[ratios.size() / kQuarter];
+    const double high = ratios[ratios.size() - 1 - ratios.size() / kQuarter];
+    const bool is_common = low > 1 + kRelevant || high < 1 - kRelevant;
+    return is_common ? ratios[ratios.size() / 2] : 1;
+  }
+
+  void AddMachine(double factor, std::vector<Cause>& causes) const {
+    if (factor == 1) return;
+    Cause machine;
+    machine.cause = "all work takes another time (clock or load of the machine)";
+    for (const Candidate& one : candidates_) {
+      if (one.has_same_work) machine.base_ms += MeanOf(one.base_ms);
+    }
+    machine.comparison_ms = factor * machine.base_ms;
+    machine.low_ms = machine.high_ms = machine.DiffMs();
+    machine.verdict = HasSpread() ? Verdict::kChanged : Verdict::kOneStep;
+    causes.push_back(std::move(machine));
+  }
+
+  bool HasSpread() const { return works_.base_steps > 1 && works_.comparison_steps > 1; }
+
+  void JudgeOne(double alpha, double factor, Candidate& candidate) const {
+    Cause& cause = candidate.cause;
+    const Spread a = SpreadOf(candidate.base_ms);
+    const Spread b = SpreadOf(candidate.comparison_ms);
+    cause.base_ms = a.mean_ms;
+    cause.comparison_ms = b.mean_ms;
+    const Gap gap = GapOf(a, b, alpha);
+    if (!gap.is_known) return;
+    cause.low_ms = gap.low;
+    cause.high_ms = gap.high;
+    bool is_changed = false;
+    if (!candidate.base_calls.empty() || !candidate.comparison_calls.empty()) {
+      candidate.base_calls.resize(works_.base_steps);
+      candidate.comparison_calls.resize(works_.comparison_steps);
+      is_changed =
+          GapOf(SpreadOf(candidate.base_calls), SpreadOf(candidate.comparison_calls), alpha)
+              .LeavesOutZero() ||
+          IsBoth(candidate);
+    } else {
+      Values expected = candidate.base_ms;
+      for (double& value : expected) value *= factor;
+      const Gap own = GapOf(SpreadOf(expected), b, alpha);
+      is_changed = own.LeavesOutZero() && std::abs(own.diff) > kRelevantTime * factor * a.mean_ms;
+    }
+    cause.verdict = is_changed ? Verdict::kChanged : Verdict::kTooNoisy;
+  }
+
+  // Steady work of each side that the other lacks: as many calls are no less of a change.
+  static bool IsBoth(const Candidate& candidate) {
+    return candidate.cause.cause.starts_with("other ") && MeanOf(candidate.base_calls) > 0 &&
+           MeanOf(candidate.comparison_calls) > 0;
+  }
+
+  std::vector<Cause> Judged() {
+    std::erase_if(candidates_, [](const Candidate& one) {
+      return std::abs(MeanOf(one.comparison_ms) - MeanOf(one.base_ms)) < kNothing;
+    });
+    const double alpha = kAlpha / static_cast<double>(std::max<size_t>(1, candidates_.size()));
+    const double factor = MachineFactor();
+    std::vector<Cause> causes;
+    AddMachine(factor, causes);
+    for (Candidate& candidate : candidates_) {
+      JudgeOne(alpha, factor, candidate);
+      candidate.cause.module = ModuleOf(candidate);
+      causes.push_back(std::move(candidate.cause));
+    }
+    std::stable_sort(causes.begin(), causes.end(), [](const Cause& x, const Cause& y) {
+      const bool is_noise[] = {x.verdict == Verdict::kTooNoisy, y.verdict == Verdict::kTooNoisy};
+      if (is_noise[0] != is_noise[1]) return is_noise[1];
+      return std::abs(x.DiffMs()) > std::abs(y.DiffMs());
+    });
+    return causes;
+  }
+
+  const Works& works_;
+  const bool is_host_;
+  BySubject subjects_;
+  std::map<int32_t, std::vector<const Part*>> parts_of_;  // by subject
+  std::map<int32_t, Both> idle_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+std::vector<Cause> FindCauses(const Works& works, bool is_host,
+                              const std::vector<double>& base_communication_ms,
+                              const std::vector<double>& comparison_communication_ms) {
+  return CauseFinder(works, is_host).Run(base_communication_ms, comparison_communication_ms);
+}
+
+double AlignedShare(const Works& works) {
+  std::map<int32_t, std::pair<double, double>> by_subject;
+  for (const Part& part : works.parts) {
+    if (part.key.is_idle) continue;
+    by_subject[part.key.subject].first += MeanOf(part.base.ms);
+    by_subject[part.key.subject].second += MeanOf(part.comparison.ms);
+  }
+  double all = 0;
+  double aligned = 0;
+  for (const auto& [subject, ms] : by_subject) {
+    all += ms.first + ms.second;
+    if (ms.first > 0 && ms.second > 0) aligned += ms.first + ms.second;
+  }
+  return all > 0 ? aligned / all : 0;
+}
+
+}  // namespace sonde::compare

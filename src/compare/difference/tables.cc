@@ -1,0 +1,151 @@
+#include "compare/difference/tables.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace sonde::compare {
+namespace {
+
+template <size_t count>
+constexpr std::array<Column, count> ColumnsOf(
+    const std::array<store::ResultColumnInfo, count>& declared) {
+  constexpr double kWidth = 20;
+  std::array<Column, count> columns{};
+  for (size_t i = 0; i < count; ++i) {
+    columns[i] = {declared[i].name, declared[i].name, Format::kPlain, kWidth};
+  }
+  return columns;
+}
+
+constexpr auto kStageColumns = ColumnsOf(kCompareStageColumns);
+constexpr auto kCauseColumns = ColumnsOf(kCompareCauseColumns);
+constexpr auto kTreeColumns = ColumnsOf(kCompareTreeColumns);
+constexpr SheetInfo kStages = {"Verdict", kCompareStage.meaning, kStageColumns};
+constexpr SheetInfo kCauses = {"Causes", kCompareCause.meaning, kCauseColumns};
+constexpr SheetInfo kTree = {"DifferenceTree", kCompareTree.meaning, kTreeColumns};
+
+constexpr std::array kResults = {&kCompareStage, &kCompareCause, &kCompareTree};
+constexpr std::array kSheets = {&kStages, &kCauses, &kTree};
+static_assert(kResults.size() == kSheets.size());
+
+// Rows of a declared result become those of a sheet.
+class SheetSink final : public store::RowSink {
+ public:
+  explicit SheetSink(const SheetInfo& info) : sheet_{.info = &info, .rows = {}} {}
+  void Int(int64_t value) override { row_.cells.emplace_back(value); }
+  void Double(double value) override {
+    std::isnan(value) ? Null() : static_cast<void>(row_.cells.emplace_back(value));
+  }
+  void Text(std::string_view value) override { row_.cells.emplace_back(std::string(value)); }
+  void Null() override { row_.cells.emplace_back(); }
+  void EndRow() override {
+    sheet_.rows.push_back(std::move(row_));
+    row_ = {};
+  }
+  Sheet Take() { return std::move(sheet_); }
+
+ private:
+  Sheet sheet_;
+  Row row_;
+};
+
+// NaN, which is written as NULL, without an interval.
+double Known(Verdict verdict, double value) {
+  return verdict == Verdict::kOneStep ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
+Sheet StageSheet(const Judgement& judgement) {
+  SheetSink rows(kStages);
+  for (const Stage& stage : judgement.stages) {
+    CompareStageRow{.stage = stage.name,
+                    .base_mean_ms = stage.base.mean_ms,
+                    .base_steps = stage.base.steps,
+                    .comparison_mean_ms = stage.comparison.mean_ms,
+                    .comparison_steps = stage.comparison.steps,
+                    .diff_ms = stage.diff_ms,
+                    .low_ms = Known(stage.verdict, stage.low_ms),
+                    .high_ms = Known(stage.verdict, stage.high_ms),
+                    .verdict = TextOf(stage.verdict)}
+        .Write(rows);
+  }
+  return rows.Take();
+}
+
+Sheet CauseSheet(const Judgement& judgement) {
+  SheetSink rows(kCauses);
+  int64_t number = 0;
+  for (const Cause& cause : judgement.causes) {
+    CompareCauseRow{.order_id = ++number,
+                    .cause = cause.cause,
+                    .subject = cause.subject,
+                    .base_step_ms = cause.base_ms,
+                    .comparison_step_ms = cause.comparison_ms,
+                    .diff_ms = cause.DiffMs(),
+                    .low_ms = Known(cause.verdict, cause.low_ms),
+                    .high_ms = Known(cause.verdict, cause.high_ms),
+                    .kind = TextOf(cause.kind),
+                    .module = cause.module,
+                    .verdict = TextOf(cause.verdict)}
+        .Write(rows);
+  }
+  return rows.Take();
+}
+
+Sheet TreeSheet(const Judgement& judgement) {
+  SheetSink rows(kTree);
+  int64_t number = 0;
+  for (const TreeNode& node : judgement.tree) {
+    CompareTreeRow{.node_id = number++,
+                   .parent_id = node.parent,
+                   .depth = node.depth,
+                   .node = node.kind,
+                   .name = node.name,
+                   .path = node.path,
+                   .base_ms = node.base_ms,
+                   .comparison_ms = node.comparison_ms,
+                   .diff_ms = node.comparison_ms - node.base_ms,
+                   .base_calls = node.base_calls,
+                   .comparison_calls = node.comparison_calls,
+                   .verdict = node.verdict}
+        .Write(rows);
+  }
+  return rows.Take();
+}
+
+}  // namespace
+
+std::span<const store::ResultInfo* const> Results() { return kResults; }
+
+std::vector<Sheet> ResultSheets(const Judgement& judgement) {
+  std::vector<Sheet> sheets;
+  sheets.push_back(StageSheet(judgement));
+  sheets.push_back(CauseSheet(judgement));
+  sheets.push_back(TreeSheet(judgement));
+  return sheets;
+}
+
+const store::ResultInfo& ResultOf(const Sheet& sheet) {
+  size_t place = 0;
+  while (kSheets[place] != sheet.info) ++place;
+  return *kResults[place];
+}
+
+void WriteRows(const Sheet& sheet, store::RowSink& rows) {
+  for (const Row& row : sheet.rows) {
+    for (const Cell& cell : row.cells) {
+      if (const auto* integer = std::get_if<int64_t>(&cell)) {
+        rows.Int(*integer);
+      } else if (const auto* real = std::get_if<double>(&cell)) {
+        rows.Double(*real);
+      } else if (const auto* text = std::get_if<std::string>(&cell)) {
+        rows.Text(*text);
+      } else {
+        rows.Null();
+      }
+    }
+    rows.EndRow();
+  }
+}
+
+}  // namespace sonde::compare

@@ -1,0 +1,72 @@
+// The results of a comparison as tables: stages, causes, and the difference as a tree. Declared
+// once; from there come the tables that statements name (`sonde query NEW --baseline OLD`), csv
+// files, databases, JSON and the messages of the server.
+//
+// Units: milliseconds and calls a step. Pure, any thread.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "compare/frame/sheet.h"
+#include "compare/verdict/verdict.h"
+#include "store/made_tables.h"
+#include "store/result_info.h"
+
+namespace sonde::compare {
+
+#define SONDE_COLUMNS_COMPARE_STAGE(C)                                                            \
+  C(stage, Text, "", KeyOf("stage"), "step, computing, communication (that nothing hides), free") \
+  C(base_mean_ms, Double, "ms", kLess, "mean over the steps of the base")                         \
+  C(base_steps, Int, "", kNeither, "steps that count")                                            \
+  C(comparison_mean_ms, Double, "ms", kLess, "mean over the steps of the comparison")             \
+  C(comparison_steps, Int, "", kNeither, "steps that count")                                      \
+  C(diff_ms, Double, "ms", kLess, "comparison less base")                                         \
+  C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step")   \
+  C(high_ms, Double, "ms", kLess, "where it ends")                                                \
+  C(verdict, Text, "", kLabel, "changed, unchanged, too noisy to tell, one step: no verdict")
+SONDE_RESULT(CompareStageRow, kCompareStage, "compare_stage", SONDE_COLUMNS_COMPARE_STAGE,
+             "a stage of a step of two traces, its mean over the steps")
+
+#define SONDE_COLUMNS_COMPARE_CAUSE(C)                                                          \
+  C(order_id, Int, "", kLabel, "from 1 on: what is beyond noise first, the largest first")      \
+  C(cause, Text, "", KeyOf("cause"), "appeared, vanished, other kernels, other shapes, ...")    \
+  C(subject, Text, "", KeyOf("op_type"), "operator, with its kernel where that tells more")     \
+  C(base_step_ms, Double, "ms", kLess, "of a step of the base")                                 \
+  C(comparison_step_ms, Double, "ms", kLess, "of a step of the comparison")                     \
+  C(diff_ms, Double, "ms", kLess, "comparison less base")                                       \
+  C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step") \
+  C(high_ms, Double, "ms", kLess, "where it ends")                                              \
+  C(kind, Text, "", kLabel, "work: something else is done; time: the same takes another time")  \
+  C(module, OptText, "", kLabel, "module with the most of it, where it has half or more")       \
+  C(verdict, Text, "", kLabel, "changed, too noisy to tell, one step: no verdict")
+SONDE_RESULT(CompareCauseRow, kCompareCause, "compare_cause", SONDE_COLUMNS_COMPARE_CAUSE,
+             "a part of the difference of a step of two traces")
+
+#define SONDE_COLUMNS_COMPARE_TREE(C)                                                  \
+  C(node_id, Int, "", KeyOf("compare_node"), "number of the node, from 0 on")          \
+  C(parent_id, Opt, "", kLabel, "node above; NULL at the root")                        \
+  C(depth, Int, "", kLabel, "0: the root")                                             \
+  C(node, Text, "", kLabel, "step, module, operator, kernel, host, ...")               \
+  C(name, Text, "", kLabel, "of the module, operator or kernel")                       \
+  C(path, Text, "", KeyOf("path"), "names from the root on")                           \
+  C(base_ms, Double, "ms", kLess, "of a step of the base, with all below")             \
+  C(comparison_ms, Double, "ms", kLess, "of a step of the comparison, with all below") \
+  C(diff_ms, Double, "ms", kLess, "comparison less base")                              \
+  C(base_calls, Double, "", kNeither, "kernels of a step of the base, with all below") \
+  C(comparison_calls, Double, "", kNeither, "kernels of a step of the comparison")     \
+  C(verdict, Text, "", kLabel,                                                         \
+    "appeared, vanished, changed, unchanged, too noisy to tell, one step: no verdict")
+SONDE_RESULT(CompareTreeRow, kCompareTree, "compare_tree", SONDE_COLUMNS_COMPARE_TREE,
+             "a node of the difference of a step: module, operator, kernel, idle time of the host")
+
+// All of them.
+std::span<const store::ResultInfo* const> Results();
+
+// In the order of Results().
+std::vector<Sheet> ResultSheets(const Judgement& judgement);
+const store::ResultInfo& ResultOf(const Sheet& sheet);
+// Hands the rows of a sheet to a sink.
+void WriteRows(const Sheet& sheet, store::RowSink& rows);
+
+}  // namespace sonde::compare

@@ -1,0 +1,166 @@
+#include "compare/difference/work.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "compare/frame/sheet.h"
+
+namespace sonde::compare {
+namespace {
+
+// The step that a moment lies in; steps by begin.
+int32_t StepAt(const std::vector<Window>& steps, int64_t ts) {
+  const auto after =
+      std::upper_bound(steps.begin(), steps.end(), ts,
+                       [](int64_t moment, const Window& step) { return moment < step.begin_ns; });
+  if (after == steps.begin() || !std::prev(after)->Has(ts)) return kNone;
+  return static_cast<int32_t>(std::prev(after) - steps.begin());
+}
+
+class Gatherer {
+ public:
+  Gatherer(const Side& side, const std::vector<Window>& steps, const ModulePaths& paths,
+           const std::vector<int32_t>& places, CommonNames& names)
+      : side_(side), steps_(steps), paths_(paths), places_(places), names_(names) {
+    known_.assign(side.names.size(), kNone);
+    empty_ = names.Of("");
+  }
+
+  std::map<PartKey, Series> Run() {
+    for (size_t i = 0; i < side_.kernels.size(); ++i) AddKernel(i);
+    for (const IdlePiece& piece : FindIdlePieces(side_, steps_)) AddIdle(piece);
+    return std::move(parts_);
+  }
+
+ private:
+  int32_t Common(int32_t name) {
+    if (name < 0) return empty_;
+    int32_t& known = known_[static_cast<size_t>(name)];
+    if (known == kNone) known = names_.Of(side_.Name(name));
+    return known;
+  }
+
+  void Add(const PartKey& key, size_t step, double ms) {
+    Series& series = parts_[key];
+    if (series.ms.empty()) series.Resize(steps_.size());
+    series.ms[step] += ms;
+    series.calls[step] += 1;
+  }
+
+  // The outermost operator around it that began in the call of its module.
+  int32_t OutermostOp(size_t kernel) const {
+    int32_t op = side_.kernels[kernel].op;
+    while (op != kNone) {
+      const int32_t parent = side_.OpAt(op).parent;
+      if (parent == kNone || side_.OpAt(parent).is_step) break;
+      if (side_.OpAt(parent).begin_ns < paths_.call_begin_ns[kernel]) break;
+      op = parent;
+    }
+    return op;
+  }
+
+  void AddKernel(size_t place) {
+    const Kernel& kernel = side_.kernels[place];
+    if (kernel.core == kNone || kernel.is_communication) return;
+    // Collectives of a GPU are communication, which is a stage of its own.
+    const std::string_view name = side_.Name(kernel.name);
+    if (name.starts_with("nccl") || name.starts_with("rccl")) return;
+    const int32_t step =
+        StepAt(steps_, kernel.launch_ns != kNone ? kernel.launch_ns : kernel.begin_ns);
+    if (step == kNone) return;
+    const int32_t op = OutermostOp(place);
+    const int32_t own = kernel.op == kNone ? kNone : side_.OpAt(kernel.op).name;
+    PartKey key;
+    key.module = places_[static_cast<size_t>(paths_.of_kernel[place])];
+    key.op = Common(op == kNone ? kernel.type : side_.OpAt(op).name);
+    key.subject = Common(kernel.type != kNone ? kernel.type : own != kNone ? own : kernel.name);
+    key.kernel = Common(kernel.name);
+    key.shapes = Common(kernel.shapes);
+    key.types = Common(kernel.types);
+    Add(key, static_cast<size_t>(step), Ms(kernel.dur_ns));
+  }
+
+  void AddIdle(const IdlePiece& piece) {
+    PartKey key = {.op = empty_,
+                   .subject = empty_,
+                   .kernel = empty_,
+                   .shapes = empty_,
+                   .types = empty_,
+                   .is_idle = true};
+    if (piece.module_range != kNone) {
+      const int32_t path = paths_.of_module_range[static_cast<size_t>(piece.module_range)];
+      key.module = places_[static_cast<size_t>(path)];
+      key.subject = names_.Of(kOfModules);
+    }
+    if (piece.op != kNone) key.op = Common(side_.OpAt(piece.op).name);
+    if (piece.inner != kNone) key.subject = Common(side_.OpAt(piece.inner).name);
+    if (piece.is_collection) key.subject = names_.Of("garbage collection");
+    Add(key, piece.step, Ms(piece.ns));
+  }
+
+  const Side& side_;
+  const std::vector<Window>& steps_;
+  const ModulePaths& paths_;
+  const std::vector<int32_t>& places_;
+  CommonNames& names_;
+  std::vector<int32_t> known_;  // by name of the side
+  int32_t empty_ = 0;
+  std::map<PartKey, Series> parts_;
+};
+
+}  // namespace
+
+int32_t CommonNames::Of(std::string_view text) {
+  const auto [place, is_new] =
+      numbers_.try_emplace(std::string(text), static_cast<int32_t>(texts_.size()));
+  if (is_new) texts_.emplace_back(text);
+  return place->second;
+}
+
+void Series::Resize(size_t steps) {
+  ms.resize(steps);
+  calls.resize(steps);
+}
+
+void Series::Add(const Series& other) {
+  Resize(other.ms.size());
+  for (size_t i = 0; i < ms.size(); ++i) {
+    ms[i] += other.ms[i];
+    calls[i] += other.calls[i];
+  }
+}
+
+Works MakeWorks(const Side& base, const std::vector<Window>& base_steps, const Side& comparison,
+                const std::vector<Window>& comparison_steps) {
+  Works works;
+  works.base_steps = base_steps.size();
+  works.comparison_steps = comparison_steps.size();
+  const ModulePaths base_paths = FindModulePaths(base);
+  const ModulePaths comparison_paths = FindModulePaths(comparison);
+  std::vector<int32_t> base_places;
+  std::vector<int32_t> comparison_places;
+  works.modules = JoinModulePaths(base_paths, comparison_paths, base_places, comparison_places);
+  auto of_base = Gatherer(base, base_steps, base_paths, base_places, works.names).Run();
+  auto of_comparison =
+      Gatherer(comparison, comparison_steps, comparison_paths, comparison_places, works.names)
+          .Run();
+  for (auto& [key, series] : of_base) works.parts.push_back({key, std::move(series), {}});
+  std::map<PartKey, size_t> places;
+  for (size_t i = 0; i < works.parts.size(); ++i) places.emplace(works.parts[i].key, i);
+  for (auto& [key, series] : of_comparison) {
+    const auto found = places.find(key);
+    if (found == places.end()) {
+      works.parts.push_back({key, {}, std::move(series)});
+    } else {
+      works.parts[found->second].comparison = std::move(series);
+    }
+  }
+  for (Part& part : works.parts) {
+    part.base.Resize(works.base_steps);
+    part.comparison.Resize(works.comparison_steps);
+  }
+  return works;
+}
+
+}  // namespace sonde::compare
