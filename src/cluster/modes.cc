@@ -20,6 +20,7 @@ namespace sonde::cluster {
   M(kComputationalOpMasking)    \
   M(kComputeOpSum)              \
   M(kEpLoadBalance)             \
+  M(kExportSummary)             \
   M(kFreeAnalysis)              \
   M(kFreqAnalysis)              \
   M(kHcclSum)                   \

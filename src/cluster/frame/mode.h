@@ -70,8 +70,9 @@ struct TextFile {
 // What a mode has to say.
 struct Outcome {
   std::vector<Table> tables;
-  std::vector<TextFile> texts;  // of Mode::texts
-  bool prefers_text = false;    // of those modes: the traces are texts, too
+  std::vector<TextFile> texts;     // of Mode::texts
+  bool prefers_text = false;       // of those modes: the traces are texts, too
+  std::vector<std::string> files;  // of Mode::writes_files: what lies in the folder of results
   std::vector<recipes::Finding> findings;
   std::vector<std::string> notices;  // a line each for who runs it
 };
@@ -98,6 +99,9 @@ struct Mode {
   // Files that stand for the tables in the text form, beside cluster_analysis.db.
   std::span<const std::string_view> texts = {};
   std::span<const BookInfo> books = {};  // instead of csv files, in the text form
+  // It has no tables: `map` makes files of each rank below ModeOptions::result_folder, which may be
+  // as large as the trace; those of an earlier run of that rank go.
+  bool writes_files = false;
   // Takes what it needs from the files of the trace, so that it need not be imported; false where
   // they do not hold it, and `map` is called. May be null.
   Result<bool> (*map_files)(const std::string& path, Part& part) = nullptr;

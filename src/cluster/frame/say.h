@@ -13,15 +13,21 @@
 
 namespace sonde::cluster {
 
-// `evidence`: the table of cluster_analysis.db that shows it.
 inline recipes::Finding& Say(Outcome& outcome, std::string_view text_key,
-                             std::vector<std::string> arguments, const TableInfo& evidence) {
+                             std::vector<std::string> arguments) {
   recipes::Finding& finding = outcome.findings.emplace_back();
   finding.rule = "cluster";
   finding.severity = "info";
   finding.subject = text_key.substr(text_key.find('.') + 1);
   finding.text_key = text_key;
   finding.arguments = std::move(arguments);
+  return finding;
+}
+
+// `evidence`: the table of cluster_analysis.db that shows it.
+inline recipes::Finding& Say(Outcome& outcome, std::string_view text_key,
+                             std::vector<std::string> arguments, const TableInfo& evidence) {
+  recipes::Finding& finding = Say(outcome, text_key, std::move(arguments));
   finding.evidence = base::Concat("SELECT * FROM ", evidence.reference_name);
   return finding;
 }

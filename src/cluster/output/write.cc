@@ -199,8 +199,12 @@ Form FormOf(std::string_view name, const Outcome& outcome) {
 
 Result<Written> Write(const Mode& mode, const Outcome& outcome, Form form,
                       const std::string& folder) {
-  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder, 0750));
   Written written;
+  if (mode.writes_files) {
+    written.files = outcome.files;
+    return written;
+  }
+  SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder, 0750));
   Status done;
   switch (form) {
     case Form::kDb:
