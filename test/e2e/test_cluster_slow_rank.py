@@ -6,6 +6,8 @@ alarms is printed:
 
     SONDE_PLANTED_CASES=all $(setup/python.sh test) -m pytest -q -s \
         test/e2e/test_cluster_slow_rank.py -k share
+
+A number instead of "all" makes jobs of fresh seeds, from this number on: nothing was tuned on them.
 """
 
 import os
@@ -119,6 +121,18 @@ def all_jobs():
     return jobs
 
 
+def fresh_jobs(first_seed):
+    jobs = []
+    seed = first_seed
+    for number, cause in enumerate(planted_ranks.CAUSES):
+        for strength in (0.02, 0.03, 0.05, 0.1):
+            seed += 1
+            jobs.append(job_of(SMALL[(seed + number) % len(SMALL)], cause, strength, seed))
+    layouts = SMALL + LARGE
+    jobs += [job_of(layouts[i % 9], "", 0, first_seed + 1000 + i) for i in range(45)]
+    return jobs
+
+
 def share(part, whole):
     return f"{100 * part / whole:5.1f}" if whole else "    -"
 
@@ -143,15 +157,20 @@ def print_table(cases):
             print("missed:", case.job)
 
 
-@pytest.mark.skipif(os.environ.get("SONDE_PLANTED_CASES") != "all", reason="takes minutes")
+WANTED = os.environ.get("SONDE_PLANTED_CASES", "")
+
+
+@pytest.mark.skipif(not WANTED, reason="takes minutes")
 def test_the_share_of_planted_causes_that_are_found(find):
     cases = []
-    for job in all_jobs():
+    for job in all_jobs() if WANTED == "all" else fresh_jobs(int(WANTED)):
         cases.append(Case(job, find(job)[0]))
         print(job.cause or "none", job.strength, job.size, cases[-1].rows, flush=True)
     print_table(cases)
     strong = [case for case in cases if case.job.strength >= 0.03]
-    assert sum(case.names_cause for case in strong) >= 0.95 * len(strong)
+    assert sum(case.names_cause for case in strong) >= (0.95 if WANTED == "all" else 0.8) * len(
+        strong
+    )
     assert not [case for case in cases if not case.job.cause and case.rows]
 
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/slow_rank/strays.h"
 
 namespace sonde::cluster {
 namespace {
@@ -65,6 +66,7 @@ std::vector<Role> RolesOf(std::span<const RankPart> ranks) {
   for (auto& [kind, list] : kinds) {
     for (auto& [names, role] : list) {
       SetSteps(role);
+      for (const RankOfJob& rank : role.ranks) role.strays.push_back(StraysOf(rank));
       roles.push_back(std::move(role));
     }
   }

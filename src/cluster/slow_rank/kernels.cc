@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/strings.h"
+#include "cluster/slow_rank/strays.h"
 
 namespace sonde::cluster {
 namespace {
@@ -30,21 +30,7 @@ TaskSum Total(const ByShapes& list) {
   return total;
 }
 
-// Elements of the first input of "\"16,8;4\""; 0 where that is not known.
-double ElementsOf(std::string_view shapes) {
-  while (!shapes.empty() && (shapes.front() == '"' || shapes.front() == ';'))
-    shapes.remove_prefix(1);
-  const std::string_view first = shapes.substr(0, shapes.find_first_of(";\""));
-  double elements = first.empty() ? 0 : 1;
-  for (const std::string_view size : base::Split(first, ',')) {
-    const auto number = base::ParseInt64(base::Trim(size));
-    if (!number || *number < 0) return 0;
-    elements *= static_cast<double>(*number);
-  }
-  return elements;
-}
-
-double ElementsOf(const ByShapes& list) {
+double ElementsOfAll(const ByShapes& list) {
   double elements = 0;
   for (const auto& [shapes, sum] : list) elements += sum.count * ElementsOf(shapes);
   return elements;
@@ -112,11 +98,11 @@ class Sharing {
 
   // Where shapes differ in every call, as those of experts do.
   void AddByElements(std::string_view name, const ByShapes& own, KernelShare& share) const {
-    const double elements = ElementsOf(own);
+    const double elements = ElementsOfAll(own);
     std::vector<double> rates;
     for (const RankSums& rank : others_) {
       const ByShapes& list = KernelsOf(rank, name);
-      const double of_other = ElementsOf(list);
+      const double of_other = ElementsOfAll(list);
       if (of_other > 0) rates.push_back(Total(list).ns / of_other);
     }
     if (elements <= 0 || rates.empty()) return;

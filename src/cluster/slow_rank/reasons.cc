@@ -17,30 +17,75 @@
 namespace sonde::cluster {
 namespace {
 
+// Without strays; kernels may run beside each other, so these are not all of what is computed.
 std::vector<std::vector<double>> OwnWork(const Role& role) {
   std::vector<std::vector<double>> values;
   for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
+    const RankOfJob& one = role.ranks[rank];
+    std::vector<int64_t> strays(one.Rows<WorkStep>().size(), 0);
+    for (size_t i = 0; i < role.strays[rank].size(); ++i) {
+      strays[static_cast<size_t>(one.Rows<WorkTasks>()[i].step)] += role.strays[rank][i];
+    }
     std::vector<double>& row = values.emplace_back();
     for (size_t step = 0; step < role.steps.size(); ++step) {
-      row.push_back(static_cast<double>(role.StepOf(rank, step).own_ns()));
+      const WorkStep& work = role.StepOf(rank, step);
+      const int64_t stray = strays[static_cast<size_t>(role.places[rank][step])];
+      row.push_back(static_cast<double>(work.own_ns() - std::min(stray, work.compute_ns / 2)));
     }
   }
   return values;
 }
 
-// How much longer the others communicate without computing, in the mean of the steps.
-double WaitedFor(const Role& role, const Excess& excess) {
-  double sum = 0;
-  for (const size_t step : excess.steps) {
-    std::vector<double> others;
-    for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
-      if (rank == excess.place) continue;
-      others.push_back(static_cast<double>(role.StepOf(rank, step).exposed_ns));
-    }
-    sum += MedianOf(std::move(others)) -
-           static_cast<double>(role.StepOf(excess.place, step).exposed_ns);
+// How much longer the middle one of the others does something.
+template <class Get>
+double LongerOfOthers(const Role& role, size_t place, const Get& get) {
+  std::vector<double> others;
+  for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
+    if (rank != place) others.push_back(get(rank));
   }
-  return sum / static_cast<double>(excess.steps.size());
+  return MedianOf(std::move(others)) - get(place);
+}
+
+// Time of the collectives of each group that a rank is in, in a step.
+using TimeByGroup = std::map<std::string_view, double>;
+TimeByGroup TimesOf(const RankOfJob& rank, int32_t step) {
+  TimeByGroup times;
+  for (const WorkCollective& op : rank.Rows<WorkCollective>()) {
+    if (op.step == step && !op.is_p2p) times[rank.Text(op.group)] += static_cast<double>(op.dur_ns);
+  }
+  return times;
+}
+
+// Adds by how much longer the middle one of the others of each group is in its collectives.
+void AddWaits(const Role& role, size_t place, size_t step, TimeByGroup& waits) {
+  std::map<std::string_view, std::vector<double>> others;
+  for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
+    if (rank == place) continue;
+    for (const auto& [group, ns] : TimesOf(role.ranks[rank], role.places[rank][step])) {
+      others[group].push_back(ns);
+    }
+  }
+  for (const auto& [group, ns] : TimesOf(role.ranks[place], role.places[place][step])) {
+    const auto found = others.find(group);
+    if (found != others.end()) waits[group] += MedianOf(found->second) - ns;
+  }
+}
+
+// How long the others waited for it, in the mean of the steps: what the middle one of them
+// communicates longer without computing, or is longer in the collectives of one group. Of many
+// ranks only those wait that are in a group with the slow one.
+double WaitedFor(const Role& role, const Excess& excess) {
+  double exposed = 0;
+  TimeByGroup waits;
+  for (const size_t step : excess.steps) {
+    exposed += LongerOfOthers(role, excess.place, [&](size_t rank) {
+      return static_cast<double>(role.StepOf(rank, step).exposed_ns);
+    });
+    AddWaits(role, excess.place, step, waits);
+  }
+  double most = exposed;
+  for (const auto& [group, ns] : waits) most = std::max(most, ns);
+  return most / static_cast<double>(excess.steps.size());
 }
 
 // Between which communications of the slow steps most is lost.

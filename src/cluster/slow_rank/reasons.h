@@ -1,8 +1,10 @@
 // slow_rank beyond the reference: which rank is slow by its own work or its own link, since when,
 // and why.
 //
-//   slow     its own work (work.h) passes the test of excess.h among the ranks of its role, and
-//            these wait: they communicate longer without computing, by kWaitedShare of the excess
+//   slow     its own work (work.h), without single long calls (strays.h), passes the test of
+//   excess.h
+//            among the ranks of its role, and these wait, by kWaitedShare of the excess: the middle
+//            one communicates longer without computing, or is longer in the collectives of a group
 //   link     it does not, but its transfers pass it (link.h)
 // What each rank does in a step is in SlowRankWork, who came last where in SlowRankArrival
 // (arrivals.h), the causes in SlowRankCause (cause.h). Pure, any thread.

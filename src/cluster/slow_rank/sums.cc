@@ -6,9 +6,9 @@
 namespace sonde::cluster {
 namespace {
 
-void Add(const WorkTasks& tasks, TaskSum& sum) {
+void Add(const WorkTasks& tasks, int64_t stray_ns, TaskSum& sum) {
   sum.count += static_cast<double>(tasks.count);
-  sum.ns += static_cast<double>(tasks.dur_ns);
+  sum.ns += static_cast<double>(tasks.dur_ns - stray_ns);
   if (tasks.longest_ns > sum.longest_ns) {
     std::tie(sum.longest_ns, sum.ts) = std::pair(tasks.longest_ns, tasks.ts);
   }
@@ -34,11 +34,16 @@ RankSums SumsOf(const Role& role, size_t rank, const std::vector<size_t>& steps)
     weight += static_cast<double>(work.compute_ns);
   }
   if (weight > 0) sums.mhz = frequency / weight;
-  for (const WorkTasks& tasks : one.Rows<WorkTasks>()) {
+  const std::vector<WorkTasks>& rows = one.Rows<WorkTasks>();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const WorkTasks& tasks = rows[i];
     if (!counts[static_cast<size_t>(tasks.step)]) continue;
+    const int64_t stray_ns = role.strays[rank][i];
     const std::string_view name = one.Text(tasks.name);
-    Add(tasks, tasks.kind == WorkKind::kCopy ? sums.copy_names[name]
-                                             : sums.kernels[name][one.Text(tasks.shapes)]);
+    sums.compute -= static_cast<double>(stray_ns);
+    Add(tasks, stray_ns,
+        tasks.kind == WorkKind::kCopy ? sums.copy_names[name]
+                                      : sums.kernels[name][one.Text(tasks.shapes)]);
   }
   for (const WorkHost& host : one.Rows<WorkHost>()) {
     if (!counts[static_cast<size_t>(host.step)]) continue;
