@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "base/files.h"
 #include "base/host/parallel.h"
@@ -17,6 +19,7 @@
 #include "cli/analyse_summary.h"
 #include "cli/analyse_waits.h"
 #include "cli/command.h"
+#include "cli/guarded.h"
 #include "cli/job_notices.h"
 #include "exporters/registry.h"
 #include "job/failures.h"
@@ -122,37 +125,77 @@ std::vector<AnalysedRank> TakeRanks(const std::vector<job::Trace>& captures,
   return ranks;
 }
 
-// Returns how many failed.
-size_t AnalyseCaptures(const std::vector<job::Trace>& captures, const Options& options,
-                       const AnalyseOptions& all_options) {
+// Captures with the places that they have in the whole list.
+struct Part {
+  std::vector<job::Trace> captures;
+  std::vector<std::string> folders;  // of their deliverables
+  std::vector<size_t> places;
+};
+
+// Returns how many failed. `board` is told which are in hand; null: nobody watches.
+size_t AnalyseCaptures(const Part& part, const Options& options, const AnalyseOptions& all_options,
+                       WorkBoard* board) {
   const int cores = all_options.threads;
   int at_a_time = options.max_process_number > 0 ? options.max_process_number : cores;
-  at_a_time =
-      std::clamp(std::min(at_a_time, cores), 1, std::max(1, static_cast<int>(captures.size())));
-  std::vector<TraceSource> sources;
-  for (const job::Trace& trace : captures) sources.push_back(trace.source);
-  const std::vector<std::string> folders = OutputFolders(sources, options.output_folder);
-  std::vector<AnalysedRank> results(captures.size());
+  at_a_time = std::clamp(std::min(at_a_time, cores), 1,
+                         std::max(1, static_cast<int>(part.captures.size())));
+  std::vector<AnalysedRank> results(part.captures.size());
   const char* quiet = std::getenv(kQuietVariable);
   using Mode = base::ProgressBar::Options::Mode;
   const bool is_quiet = quiet != nullptr && std::string_view(quiet) == "1";
-  base::ProgressBar progress("Parsing", captures.size(),
+  base::ProgressBar progress("Parsing", part.captures.size(),
                              {.mode = is_quiet ? Mode::kSilent : Mode::kAuto});
   const auto analyse = [&](const job::Trace& trace, size_t place) -> Status {
     AnalyseOptions own = all_options;
     own.threads = std::max(1, cores / at_a_time);
-    own.output_folder = folders[place];
-    SONDE_ASSIGN_OR_RETURN(results[place], AnalyseRank(trace.source, own));
+    own.output_folder = part.folders[place];
+    const size_t number = part.places[place];
+    own.only_missing = own.only_missing || (board != nullptr && board->IsDone(number));
+    if (board != nullptr) board->Begin(number);
+    auto result = AnalyseRank(trace.source, own);
+    if (board != nullptr) board->End(number, result.ok());
+    SONDE_ASSIGN_OR_RETURN(results[place], std::move(result));
     return {};
   };
   const auto failures =
-      job::ForEach(captures, {.at_a_time = at_a_time, .progress = &progress}, analyse);
+      job::ForEach(part.captures, {.at_a_time = at_a_time, .progress = &progress}, analyse);
   if (failures.empty()) progress.Finish();
-  const std::vector<AnalysedRank> ranks = TakeRanks(captures, std::move(results), cores);
+  const std::vector<AnalysedRank> ranks = TakeRanks(part.captures, std::move(results), cores);
   for (const std::string& line : job::SayFailures(failures)) PrintError(line);
   const std::string summary = RenderSummary(ranks);
   std::fwrite(summary.data(), 1, summary.size(), stdout);
   return failures.size();
+}
+
+// Of several captures one whose analysis crashes costs the others nothing. Returns how many failed.
+Result<size_t> AnalyseApart(const std::vector<job::Trace>& captures, const Options& options,
+                            const AnalyseOptions& all_options) {
+  std::vector<TraceSource> sources;
+  for (const job::Trace& trace : captures) sources.push_back(trace.source);
+  const std::vector<std::string> folders = OutputFolders(sources, options.output_folder);
+  const auto work = [&](std::span<const size_t> places, WorkBoard* board) {
+    Part part;
+    for (const size_t place : places) {
+      part.captures.push_back(captures[place]);
+      part.folders.push_back(folders[place]);
+      part.places.push_back(place);
+    }
+    return AnalyseCaptures(part, options, all_options, board);
+  };
+  if (captures.size() < 2) {
+    const std::vector<size_t> all(captures.size(), 0);
+    return work(all, nullptr);
+  }
+  const auto guarded = [&](std::span<const size_t> places, WorkBoard& board) {
+    return work(places, &board) == 0 ? kExitOk : kExitFailure;
+  };
+  SONDE_ASSIGN_OR_RETURN(const GuardedResult done, RunGuarded(captures.size(), guarded));
+  for (const Crash& crash : done.crashes) {
+    PrintError(Concat(captures[crash.place].source.path, ": Sonde itself crashed over it (signal ",
+                      std::to_string(crash.signal),
+                      ") and left it out; please report this with the capture"));
+  }
+  return done.crashes.size() + (done.exit_status == kExitOk ? 0 : 1);
 }
 
 Result<int> Analyse(const Options& options) {
@@ -174,7 +217,7 @@ Result<int> Analyse(const Options& options) {
                                    .threads = base::AvailableThreads(),
                                    .data_simplification = options.data_simplification,
                                    .only_missing = options.only_missing};
-  const size_t failed = AnalyseCaptures(captures, options, all_options);
+  SONDE_ASSIGN_OR_RETURN(const size_t failed, AnalyseApart(captures, options, all_options));
   const size_t failed_servers = AnalyseServers(servers, all_options);
   return failed == 0 && failed_servers == 0 ? kExitOk : kExitFailure;
 }
