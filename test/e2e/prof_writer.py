@@ -343,8 +343,12 @@ def settings(run, folder):
 
 def write(run, folder):
     """Fills `folder` (a PROF_*), and returns it."""
+    return write_streams(run, Writer(run).finish(), folder)
+
+
+def write_streams(run, streams, folder):
+    """The same of streams that are there already."""
     folder = Path(folder)
-    streams = Writer(run).finish()
     for part in {"host", "device_0", *(part for part, _ in streams)}:
         (folder / part / "data").mkdir(parents=True)
     settings(run, folder)

@@ -134,18 +134,22 @@ int32_t DeviceRows::AddOperation(const CommunicationOp& op, bool& has_size) {
   return index;
 }
 
+int32_t DeviceRows::CallTrack(int32_t thread_id) {
+  const store::ThreadRow& thread = rows_.threads[static_cast<size_t>(thread_id)];
+  const std::string name = Concat("Thread ", std::to_string(thread.tid));
+  return rows_.Track({.kind = capture::TrackKind::kApi,
+                      .name = name,
+                      .process_id = thread.process_id,
+                      .thread_id = thread_id});
+}
+
 int32_t DeviceRows::AddCall(const ApiCall& call) {
   // Newer tools say "communication".
   const bool is_old = call.level >= 0 && rows_.names.Text(call.level) == "hccl";
   const int32_t level = is_old ? rows_.names.Intern("communication") : call.level;
   int32_t slice = call.slice_id;
   if (slice == store::kNone) {
-    const store::ThreadRow& thread = rows_.threads[static_cast<size_t>(call.thread_id)];
-    const std::string name = Concat("Thread ", std::to_string(thread.tid));
-    const int32_t track = rows_.Track({.kind = capture::TrackKind::kApi,
-                                       .name = name,
-                                       .process_id = thread.process_id,
-                                       .thread_id = call.thread_id});
+    const int32_t track = call.track_id != store::kNone ? call.track_id : CallTrack(call.thread_id);
     slice = rows_.AddSlice(track, call.ts, call.dur, call.name, level);
   }
   rows_.api_calls.push_back(

@@ -40,6 +40,7 @@ struct Kernel {
   int32_t output_shapes = store::kNone;
   int32_t op_state = store::kNone;
   int32_t hf32 = store::kNone;
+  bool operator==(const Kernel&) const = default;
 };
 
 struct DeviceTask {
@@ -85,6 +86,7 @@ struct ApiCall {
   int32_t level = store::kNone;  // acl, node, runtime, communication, ...
   int64_t connection_id = -1;
   int32_t slice_id = store::kNone;  // where the timeline has it already
+  int32_t track_id = store::kNone;  // of CallTrack
 };
 
 // A value of a hardware counter in a task.
@@ -161,6 +163,7 @@ class DeviceRows {
   void AddFacts(int32_t slice, int32_t name, const TransferFacts& facts);
 
   int32_t StreamTrack(const Place& place);
+  int32_t CallTrack(int32_t thread_id);
 
  private:
   struct Metric {

@@ -142,7 +142,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   host.Build(7);
   marks.Build(host.dictionary());
   raw::DeviceTables tables(rows, host, framework, 7);
-  const std::vector<raw::RanTask> ran = device.Join(host);
+  const raw::Records<raw::RanTask> ran = device.Join(host);
   pmu.AddMetrics(ran, tables.Add(device, ran), host);
   pmu.AddFrequency(7);
   tables.Finish();

@@ -1,11 +1,28 @@
 #include "importers/ascend_raw/device_layer.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <tuple>
+#include <utility>
 
 #include "importers/ascend_raw/issues.h"
+#include "importers/rows/number_table.h"
 
 namespace sonde::importers::raw {
+namespace {
+
+using Key = std::tuple<uint16_t, uint32_t, uint32_t, uint32_t>;  // stream, task, batch, context
+
+Key KeyOf(const RanTask& task) {
+  return {task.place.stream, task.place.task, task.batch, task.context};
+}
+Key KeyOf(const HostTask& task) {
+  return {task.track->stream, task.number, task.batch, task.context};
+}
+std::tuple<uint16_t, uint32_t, uint32_t> PlaceOf(const StarsLog& log) {
+  return {log.place.stream, log.place.task, log.context};
+}
+
+}  // namespace
 
 bool DeviceLayer::Read(const Stream& stream, bool expands_streams, const TakeOther& other) {
   if (stream.name == "stars_soc.data") {
@@ -31,65 +48,95 @@ bool DeviceLayer::Read(const Stream& stream, bool expands_streams, const TakeOth
   return false;
 }
 
-std::vector<RanTask> DeviceLayer::Join(HostLayer& host) {
-  std::vector<RanTask> ran = Pair();
-  std::map<Key, std::vector<HostTask*>> launched;
-  std::unordered_map<uint32_t, uint16_t> stream_of;  // of unique numbers
-  const auto device_of = [](const HostTask& task) {
-    return static_cast<int32_t>(task.track->device);
-  };
-  for (HostTask& task : host.tasks()) {
-    if (device_of(task) != device_) continue;
-    const uint32_t number = chip_.is_v6() ? task.track->task : task.track->task & 0xFFFFU;
-    stream_of.try_emplace(number, task.track->stream);
-    launched[{task.track->stream, number, task.batch, task.context}].push_back(&task);
-  }
-  std::map<Key, std::vector<RanTask*>> by_key;
-  for (RanTask& task : ran) {
-    if (chip_.is_v6()) {
-      const auto stream = stream_of.find(task.place.task);
-      task.place.stream = stream == stream_of.end() ? 0xFFFF : stream->second;
-    }
-    by_key[{task.place.stream, task.place.task, task.batch, task.context}].push_back(&task);
-  }
-  for (const auto& [key, tasks] : by_key) {
-    const auto found = launched.find(key);
-    if (found == launched.end()) continue;
-    if (found->second.size() > 1 && tasks.size() > 1) {
-      rows_.issues.Add(kTaskAmbiguous, "stars_soc", -1, static_cast<int64_t>(tasks.size()));
+Records<RanTask> DeviceLayer::Join(const HostLayer& host) {
+  Records<RanTask> ran = Pair();
+  if (chip_.is_v6()) SetStreams(host, ran);
+  const Records<uint32_t> launched = LaunchedHere(host);
+  const auto launch = [&](size_t i) -> const HostTask& { return host.tasks()[launched[i]]; };
+  base::SpillSteps steps(rows_.pool());
+  std::sort(ran.begin(), ran.end(), [](const RanTask& a, const RanTask& b) {
+    return std::pair(KeyOf(a), a.begin) < std::pair(KeyOf(b), b.begin);
+  });
+  size_t next = 0;  // of launched
+  for (size_t begin = 0, end = 0; begin < ran.size(); begin = end) {
+    const Key key = KeyOf(ran[begin]);
+    for (end = begin + 1; end < ran.size() && KeyOf(ran[end]) == key; ++end) steps.Next();
+    while (next < launched.size() && KeyOf(launch(next)) < key) ++next;
+    if (next == launched.size() || KeyOf(launch(next)) != key) continue;
+    const bool are_several = next + 1 < launched.size() && KeyOf(launch(next + 1)) == key;
+    if (are_several && end - begin > 1) {
+      rows_.issues.Add(kTaskAmbiguous, "stars_soc", -1, static_cast<int64_t>(end - begin));
       continue;
     }
-    for (RanTask* task : tasks) task->host = found->second.front();
+    for (size_t i = begin; i < end; ++i) ran[i].host = &launch(next);
   }
   // A task before its parts.
-  std::stable_sort(ran.begin(), ran.end(), [](const RanTask& a, const RanTask& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+  std::sort(ran.begin(), ran.end(), [](const RanTask& a, const RanTask& b) {
+    if (a.begin != b.begin) return a.begin < b.begin;
+    return a.end != b.end ? a.end > b.end : KeyOf(a) < KeyOf(b);
   });
   return ran;
 }
 
-// Of a key as many begins as ends belong together in their order; else an end belongs to the last
-// begin before it.
-std::vector<RanTask> DeviceLayer::Pair() {
-  std::stable_sort(logs_.begin(), logs_.end(),
-                   [](const StarsLog& a, const StarsLog& b) { return a.time < b.time; });
-  struct Ends {
-    std::vector<const StarsLog*> begins;
-    std::vector<const StarsLog*> ends;
-  };
-  std::map<std::tuple<uint16_t, uint32_t, uint32_t>, Ends> by_key;
-  for (const StarsLog& log : logs_) {
-    Ends& ends = by_key[{log.place.stream, log.place.task, log.context}];
-    (log.is_begin ? ends.begins : ends.ends).push_back(&log);
+// Indices in the order of their keys; of one key in that of the launches.
+Records<uint32_t> DeviceLayer::LaunchedHere(const HostLayer& host) {
+  const Records<HostTask>& tasks = host.tasks();
+  Records<uint32_t> launched = NoRecords<uint32_t>();
+  base::SpillSteps steps(rows_.pool());
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    steps.Next();
+    if (static_cast<int32_t>(tasks[i].track->device) != device_) continue;
+    launched.push_back(static_cast<uint32_t>(i));
   }
-  std::vector<RanTask> tasks;
-  for (const auto& [key, ends] : by_key) PairOf(ends.begins, ends.ends, tasks);
+  std::sort(launched.begin(), launched.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(KeyOf(tasks[a]), a) < std::pair(KeyOf(tasks[b]), b);
+  });
+  return launched;
+}
+
+// Unique numbers stand without their stream.
+void DeviceLayer::SetStreams(const HostLayer& host, Records<RanTask>& tasks) {
+  NumberTable<uint16_t> stream_of(rows_.pool());
+  for (const HostTask& task : host.tasks()) {
+    if (static_cast<int32_t>(task.track->device) == device_) {
+      stream_of.Insert(task.track->task, task.track->stream);
+    }
+  }
+  for (RanTask& task : tasks) {
+    const uint16_t* stream = stream_of.Find(task.place.task);
+    task.place.stream = stream == nullptr ? 0xFFFF : *stream;
+  }
+}
+
+// Of a place as many begins as ends belong together in their order; else an end belongs to the last
+// begin before it.
+Records<RanTask> DeviceLayer::Pair() {
+  for (size_t i = 0; i < logs_.size(); ++i) logs_[i].order = static_cast<uint32_t>(i);
+  std::sort(logs_.begin(), logs_.end(), [](const StarsLog& a, const StarsLog& b) {
+    return std::tuple(PlaceOf(a), a.time, a.order) < std::tuple(PlaceOf(b), b.time, b.order);
+  });
+  Records<RanTask> tasks = NoRecords<RanTask>();
+  tasks.reserve(logs_.size() / 2);
+  base::SpillSteps steps(rows_.pool());
+  std::vector<const StarsLog*> begins;
+  std::vector<const StarsLog*> ends;
+  for (size_t i = 0; i < logs_.size();) {
+    begins.clear();
+    ends.clear();
+    const auto place = PlaceOf(logs_[i]);
+    for (; i < logs_.size() && PlaceOf(logs_[i]) == place; ++i) {
+      steps.Next();
+      (logs_[i].is_begin ? begins : ends).push_back(&logs_[i]);
+    }
+    PairOf(begins, ends, tasks);
+  }
+  logs_ = NoRecords<StarsLog>();
   SetBatches(tasks);
   return tasks;
 }
 
-void DeviceLayer::PairOf(const std::vector<const StarsLog*>& begins,
-                         const std::vector<const StarsLog*>& ends, std::vector<RanTask>& tasks) {
+void DeviceLayer::PairOf(std::span<const StarsLog* const> begins,
+                         std::span<const StarsLog* const> ends, Records<RanTask>& tasks) {
   const auto add = [&](const StarsLog& begin, const StarsLog& end) {
     tasks.push_back({.begin = begin.time,
                      .end = end.time,
@@ -125,29 +172,33 @@ void DeviceLayer::PairOf(const std::vector<const StarsLog*>& begins,
 
 // Numbers of tasks begin anew at each flip of their stream. It is recorded a little late: tasks
 // before it whose numbers are those of the new round belong to that.
-void DeviceLayer::SetBatches(std::vector<RanTask>& tasks) {
+void DeviceLayer::SetBatches(Records<RanTask>& tasks) {
   if (chip_.is_v6() || flips_.empty()) return;
   constexpr uint16_t kDestroyed = 0xFFFF;
-  std::map<uint16_t, std::vector<RanTask*>> by_stream;
-  for (RanTask& task : tasks) by_stream[task.place.stream].push_back(&task);
-  std::stable_sort(flips_.begin(), flips_.end(),
-                   [](const TaskFlip& a, const TaskFlip& b) { return a.time < b.time; });
-  for (auto& [stream, list] : by_stream) {
-    std::stable_sort(list.begin(), list.end(),
-                     [](const RanTask* a, const RanTask* b) { return a->begin < b->begin; });
+  std::sort(tasks.begin(), tasks.end(), [](const RanTask& a, const RanTask& b) {
+    return std::tuple(a.place.stream, a.begin, a.place.task, a.context, a.end) <
+           std::tuple(b.place.stream, b.begin, b.place.task, b.context, b.end);
+  });
+  std::stable_sort(flips_.begin(), flips_.end(), [](const TaskFlip& a, const TaskFlip& b) {
+    return a.stream != b.stream ? a.stream < b.stream : a.time < b.time;
+  });
+  auto flip = flips_.begin();
+  base::SpillSteps steps(rows_.pool());
+  for (size_t next = 0, end = 0; next < tasks.size(); next = end) {
+    const uint16_t stream = tasks[next].place.stream;
+    for (end = next; end < tasks.size() && tasks[end].place.stream == stream; ++end) steps.Next();
+    while (flip != flips_.end() && flip->stream < stream) ++flip;
     uint32_t batch = 0;
-    size_t next = 0;  // the first task without a batch
-    for (const TaskFlip& flip : flips_) {
-      if (flip.stream != stream) continue;
+    for (; flip != flips_.end() && flip->stream == stream; ++flip) {
       size_t boundary = next;
-      while (boundary < list.size() && list[boundary]->begin <= flip.time) ++boundary;
-      if (flip.task != 0 && flip.task != kDestroyed) {
-        while (boundary > next && list[boundary - 1]->place.task <= flip.task) --boundary;
+      while (boundary < end && tasks[boundary].begin <= flip->time) ++boundary;
+      if (flip->task != 0 && flip->task != kDestroyed) {
+        while (boundary > next && tasks[boundary - 1].place.task <= flip->task) --boundary;
       }
-      for (; next < boundary; ++next) list[next]->batch = batch;
+      for (; next < boundary; ++next) tasks[next].batch = batch;
       ++batch;
     }
-    for (; next < list.size(); ++next) list[next]->batch = batch;
+    for (; next < end; ++next) tasks[next].batch = batch;
   }
 }
 

@@ -1,13 +1,13 @@
 // What one device did: begin and end of its tasks from its log, joined to what the host launched.
 //
-// One thread. Units: ticks of the device until they become rows.
+// Memory: 32 bytes a record of the log, 48 a task, in the rows' pool. One thread. Units: ticks of
+// the device until they become rows.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <span>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "importers/ascend_raw/clock.h"
@@ -32,31 +32,37 @@ class DeviceLayer {
  public:
   DeviceLayer(TraceRows& rows, const Clock& clock, const Chip& chip, int32_t device)
       : rows_(rows), clock_(clock), chip_(chip), device_(device) {}
+  DeviceLayer(const DeviceLayer&) = delete;
+  DeviceLayer& operator=(const DeviceLayer&) = delete;
 
   // False where nothing is made of the stream. `other`: gets records of the scheduler's log that
   // tell no task.
   using TakeOther = std::function<void(std::string_view record)>;
   bool Read(const Stream& stream, bool expands_streams, const TakeOther& other = {});
   // When all are read: the tasks in the order of their begin.
-  std::vector<RanTask> Join(HostLayer& host);
+  Records<RanTask> Join(const HostLayer& host);
 
   int32_t device() const { return device_; }
   const Chip& chip() const { return chip_; }
   const Clock& clock() const { return clock_; }
 
  private:
-  using Key = std::tuple<uint16_t, uint32_t, uint32_t, uint32_t>;  // stream, task, batch, context
-
-  void SetBatches(std::vector<RanTask>& tasks);
-  std::vector<RanTask> Pair();
-  void PairOf(const std::vector<const StarsLog*>& begins, const std::vector<const StarsLog*>& ends,
-              std::vector<RanTask>& tasks);
+  Records<RanTask> Pair();
+  void PairOf(std::span<const StarsLog* const> begins, std::span<const StarsLog* const> ends,
+              Records<RanTask>& tasks);
+  void SetBatches(Records<RanTask>& tasks);
+  void SetStreams(const HostLayer& host, Records<RanTask>& tasks);
+  Records<uint32_t> LaunchedHere(const HostLayer& host);
+  template <class Record>
+  Records<Record> NoRecords() const {
+    return Records<Record>(base::SpillAllocator<Record>(rows_.pool()));
+  }
 
   TraceRows& rows_;
   const Clock& clock_;
   Chip chip_;
   int32_t device_;
-  std::vector<StarsLog> logs_;
+  Records<StarsLog> logs_ = NoRecords<StarsLog>();
   std::vector<TaskFlip> flips_;
 };
 

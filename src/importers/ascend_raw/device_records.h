@@ -33,7 +33,8 @@ struct StarsLog {
   uint64_t time = 0;
   TaskPlace place = {};
   uint32_t context = kNoContext;
-  uint16_t type = 0;  // of the queue, or of the sub-task
+  uint32_t order = 0;  // of the records, set by who keeps it
+  uint16_t type = 0;   // of the queue, or of the sub-task
   uint8_t counter = 0;
   bool is_begin = false;
   bool is_sub_task = false;

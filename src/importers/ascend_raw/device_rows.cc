@@ -18,11 +18,13 @@ int32_t KnownRank(uint32_t rank) {
 
 }  // namespace
 
-std::vector<int32_t> DeviceTables::Add(const DeviceLayer& layer, const std::vector<RanTask>& ran) {
-  std::vector<int32_t> rows;
+Records<int32_t> DeviceTables::Add(const DeviceLayer& layer, const Records<RanTask>& ran) {
+  Records<int32_t> rows{base::SpillAllocator<int32_t>(rows_.pool())};
   rows.reserve(ran.size());
   int64_t before = 0;
+  base::SpillSteps steps(rows_.pool());
   for (const RanTask& task : ran) {
+    steps.Next();
     const bool is_before = layer.clock().FromTicks(task.end) < layer.clock().began_ns;
     before += is_before ? 1 : 0;
     rows.push_back(is_before ? store::kNone : AddTask(layer, task));
@@ -39,6 +41,7 @@ int32_t DeviceTables::AddTask(const DeviceLayer& layer, const RanTask& ran) {
                 .device_id = layer.device(),
                 .stream_id = ran.place.stream};
   task.queue_number = static_cast<int64_t>(ran.place.task);
+  task.track_id = StreamTrack(task.place);
   SetKind(layer, ran, task);
   const HostTask* host = ran.host;
   const bool is_part = host != nullptr && host->parent >= 0;
@@ -46,7 +49,7 @@ int32_t DeviceTables::AddTask(const DeviceLayer& layer, const RanTask& ran) {
     task.plane = host_.transfers()[static_cast<size_t>(host->transfer)].plane;
   }
   if (host != nullptr && host->caller >= 0) {
-    task.connection_id = host_.apis()[static_cast<size_t>(host->caller)].id;
+    task.connection_id = host_.IdOf(host->caller);
   }
   const int32_t index = device_.AddTask(task);
   if (host == nullptr) return index;
@@ -57,6 +60,13 @@ int32_t DeviceTables::AddTask(const DeviceLayer& layer, const RanTask& ran) {
   return index;
 }
 
+int32_t DeviceTables::StreamTrack(const ascend::Place& place) {
+  const auto [known, is_new] =
+      stream_tracks_.try_emplace({place.device_id, place.stream_id}, store::kNone);
+  if (is_new) known->second = device_.StreamTrack(place);
+  return known->second;
+}
+
 // The type that the host knows says more than that of the device's queue, but for parts of FFTS+.
 void DeviceTables::SetKind(const DeviceLayer& layer, const RanTask& ran, ascend::DeviceTask& task) {
   const HostTask* host = ran.host;
@@ -65,16 +75,27 @@ void DeviceTables::SetKind(const DeviceLayer& layer, const RanTask& ran, ascend:
       by_host ? host->type
               : rows_.names.Intern(ran.is_sub_task ? SubTaskName(ran.type)
                                                    : SqeTypeName(ran.type, layer.chip().is_v6()));
-  if (host != nullptr && host->kernel >= 0) {
-    task.kind = device_.KindOf(host_.kernels()[static_cast<size_t>(host->kernel)]);
-  } else if (host != nullptr && host->transfer >= 0) {
+  const int32_t kernel = host != nullptr ? host->kernel : -1;
+  int32_t name = type;
+  if (kernel < 0 && host != nullptr && host->transfer >= 0) {
     const HcclTask& transfer = host_.transfers()[static_cast<size_t>(host->transfer)];
-    task.kind.name = host_.dictionary().Text(transfer.item);
+    const int32_t item = host_.dictionary().Text(transfer.item);
+    if (item != store::kNone) name = item;
   }
-  if (task.kind.name == store::kNone) task.kind.name = type;
-  task.kind.task_type = type;
-  task.kind.context_id = Known(ran.context);
-  if (host != nullptr) task.kind.model_id = host->model_id;
+  const int64_t model = host != nullptr ? host->model_id : -1;
+  const auto [known, is_new] =
+      kinds_.try_emplace({kernel, name, type, ran.context, model}, store::kNone);
+  if (is_new) {
+    store::TaskKindRow kind;
+    if (kernel >= 0) kind = device_.KindOf(host_.kernels()[static_cast<size_t>(kernel)]);
+    if (kind.name == store::kNone) kind.name = name;
+    kind.task_type = type;
+    kind.context_id = Known(ran.context);
+    kind.model_id = model;
+    known->second = rows_.Kind(kind);
+  }
+  task.kind_id = known->second;
+  task.kind = rows_.kinds[static_cast<size_t>(known->second)];
 }
 
 void DeviceTables::Connect(const HostTask& host, store::DeviceTaskRow& row, bool is_part) {
@@ -86,18 +107,17 @@ void DeviceTables::Connect(const HostTask& host, store::DeviceTaskRow& row, bool
 }
 
 void DeviceTables::AddFlow(int32_t caller, int32_t slice) {
-  const Api& api = host_.apis()[static_cast<size_t>(caller)];
   store::FlowRow flow;
   flow.kind = rows_.names.Intern("host_to_device");
-  flow.key = api.id;
-  flow.slice_out = api.slice;
+  flow.key = host_.IdOf(caller);
+  flow.slice_out = host_.SliceOf(caller);
   flow.slice_in = slice;
   rows_.flows.push_back(flow);
 }
 
 int32_t DeviceTables::OperatorOf(int32_t caller) {
   const Api& api = host_.apis()[static_cast<size_t>(caller)];
-  return framework_.OperatorAt(api.record.head.tid, host_.clock().FromTicks(api.begin));
+  return framework_.OperatorAt(api.tid, host_.clock().FromTicks(api.begin));
 }
 
 int64_t DeviceTables::StepAt(int64_t host_time) const {
@@ -151,8 +171,8 @@ void DeviceTables::TakePart(const DeviceLayer& layer, const HostTask& host, int3
     if (op.group == store::kNone) op.group = host_.dictionary().Text(transfer.group);
     op.transfers.emplace_back(task, host.transfer);
   }
-  const ApiRecord& call = host_.apis()[static_cast<size_t>(host.parent)].record;
-  const int32_t role = host_.dictionary().Type(call.head.level, call.head.type);
+  const Api& call = host_.apis()[static_cast<size_t>(host.parent)];
+  const int32_t role = host_.dictionary().Type(call.level, call.type);
   if (host_.dictionary().View(role) != "master") return;
   op.begin = std::min(op.begin, row.ts);
   op.end = std::max(op.end, row.ts + row.dur);
@@ -189,8 +209,8 @@ void DeviceTables::AddOperation(int32_t caller, const Operation& op, int64_t num
   const Api& api = host_.apis()[static_cast<size_t>(caller)];
   const std::string_view group = dictionary.View(op.group);
   const std::string_view mark = group.substr(group.size() - std::min<size_t>(3, group.size()));
-  const std::string name = base::Concat(dictionary.View(dictionary.Text(api.record.item)), "_",
-                                        mark, "_", std::to_string(number), "_1");
+  const std::string name = base::Concat(dictionary.View(dictionary.Text(api.item)), "_", mark, "_",
+                                        std::to_string(number), "_1");
   ascend::CommunicationOp row{.ts = op.begin, .dur = op.end - op.begin};
   row.process_id = rows_.Process(pid_);
   row.device_id = op.device;
@@ -205,7 +225,7 @@ void DeviceTables::AddOperation(int32_t caller, const Operation& op, int64_t num
     row.count = info->count <= INT64_MAX ? static_cast<int64_t>(info->count) : -1;
   }
   row.rank_size = op.rank_size;
-  row.connection_id = api.id;
+  row.connection_id = host_.IdOf(caller);
   row.step_id = StepAt(host_.clock().FromTicks(api.begin));
   row.launch_slice_id = OperatorOf(caller);
   bool has_size = true;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <unordered_map>
+#include <tuple>
 #include <vector>
 
 #include "importers/ascend/device_model.h"
@@ -22,7 +22,7 @@ class DeviceTables {
       : rows_(rows), device_(rows), host_(host), framework_(framework), pid_(pid) {}
 
   // Returns for each task the index of its row, store::kNone where it has none.
-  std::vector<int32_t> Add(const DeviceLayer& layer, const std::vector<RanTask>& ran);
+  Records<int32_t> Add(const DeviceLayer& layer, const Records<RanTask>& ran);
   // When the tasks of all devices are there.
   void Finish();
 
@@ -39,6 +39,7 @@ class DeviceTables {
   };
 
   int32_t AddTask(const DeviceLayer& layer, const RanTask& ran);
+  int32_t StreamTrack(const ascend::Place& place);
   void SetKind(const DeviceLayer& layer, const RanTask& ran, ascend::DeviceTask& task);
   void Connect(const HostTask& host, store::DeviceTaskRow& row, bool is_part);
   void AddTransfer(const HostTask& host, int32_t task, int32_t name);
@@ -54,6 +55,9 @@ class DeviceTables {
   HostLayer& host_;
   const FrameworkLayer& framework_;
   int64_t pid_;
+  std::map<std::pair<int32_t, int32_t>, int32_t> stream_tracks_;  // by device and stream
+  // Of rows.kinds, by what makes them differ: kernel, name of another task, type, context, model.
+  std::map<std::tuple<int32_t, int32_t, int32_t, uint32_t, int64_t>, int32_t> kinds_;
   std::map<std::pair<int32_t, int32_t>, Operation> operations_;  // by call and device
   ascend::TransferSums transfers_;
 };

@@ -22,8 +22,9 @@ constexpr uint8_t kRecordedBackward = 1;  // of the framework's own scopes
 
 void OpenRanges::Sort() {
   for (auto& [tid, ranges] : threads_) {
-    std::stable_sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
-      return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+      if (a.begin != b.begin) return a.begin < b.begin;
+      return a.end != b.end ? a.end > b.end : a.slice < b.slice;
     });
     int32_t open = -1;
     for (size_t i = 0; i < ranges.size(); ++i) {
@@ -40,7 +41,7 @@ int32_t OpenRanges::Innermost(int64_t tid, int64_t at,
                               const std::function<bool(int32_t slice)>& accepts) const {
   const auto thread = threads_.find(tid);
   if (thread == threads_.end()) return store::kNone;
-  const std::vector<Range>& ranges = thread->second;
+  const base::SpillVector<Range>& ranges = thread->second;
   const auto after =
       std::upper_bound(ranges.begin(), ranges.end(), at,
                        [](int64_t t, const Range& range) { return t < range.begin; });
@@ -59,17 +60,25 @@ bool FrameworkLayer::Read(const RecordFile& file, const Clock& clock) {
     ReadFrames<OpRange>(file, [&](const OpRange& op) { TakeOp(op, clock); });
   } else if (name == "torch.op_mark") {
     ReadFrames<OpMark>(file, [&](const OpMark& mark) {
-      marks_.push_back({clock.FromTicks(mark.time), mark, rows_.names.Intern(mark.name)});
+      marks_.push_back({.ts = clock.FromTicks(mark.time),
+                        .correlation = mark.correlation,
+                        .tid = mark.tid,
+                        .pid = mark.pid,
+                        .name = rows_.names.Intern(mark.name),
+                        .order = static_cast<uint32_t>(marks_.size()),
+                        .kind = static_cast<uint8_t>(std::min<uint64_t>(mark.kind, UINT8_MAX))});
     });
   } else if (name == "torch.memory_usage") {
-    ReadFrames<MemoryUse>(
-        file, [&](const MemoryUse& use) { memory_.push_back({clock.FromTicks(use.time), use}); });
+    ReadFrames<MemoryUse>(file, [&](const MemoryUse& use) {
+      memory_.push_back({clock.FromTicks(use.time), use, static_cast<uint32_t>(memory_.size())});
+    });
   } else if (name == "torch.python_tracer_func") {
     file_ = file.name;
     ReadStructs<PythonCall>(file, [&](const PythonCall& call) {
       if (pid_ < 0) pid_ = static_cast<int64_t>(call.pid);
-      calls_[static_cast<int64_t>(call.tid)].push_back(
-          {clock.FromTicks(call.time), call.key, call.kind});
+      calls_.try_emplace(static_cast<int64_t>(call.tid), Allocator<Call>())
+          .first->second.push_back({clock.FromTicks(call.time), call.key,
+                                    static_cast<uint32_t>(call_count_++), call.kind});
     });
   } else if (name == "torch.python_tracer_hash") {
     ReadFrames<PythonName>(file,
@@ -105,9 +114,9 @@ std::optional<std::pair<int64_t, int64_t>> FrameworkLayer::AskedAt(int64_t tid, 
                                 [](int64_t t, const QueueEntry& e) { return t < e.begin; });
   if (entry == entries.begin()) return std::nullopt;
   --entry;
-  const auto put = enqueued_.find(entry->correlation);
-  if (at > entry->end || put == enqueued_.end()) return std::nullopt;
-  return std::pair(put->second.tid, put->second.end);
+  const QueueEntry* put = enqueued_.Find(entry->correlation);
+  if (at > entry->end || put == nullptr) return std::nullopt;
+  return std::pair(put->tid, put->end);
 }
 
 int32_t FrameworkLayer::OperatorAt(int64_t tid, int64_t at) const {
@@ -206,19 +215,20 @@ void FrameworkLayer::AddFlow(std::string_view kind, int64_t key, int32_t out, in
 }
 
 void FrameworkLayer::PairQueue() {
-  std::stable_sort(marks_.begin(), marks_.end(),
-                   [](const Mark& a, const Mark& b) { return a.ts < b.ts; });
+  std::sort(marks_.begin(), marks_.end(), [](const Mark& a, const Mark& b) {
+    return a.ts != b.ts ? a.ts < b.ts : a.order < b.order;
+  });
   // Begins that wait for their end, by side, thread and name: the last one counts.
   std::map<std::tuple<bool, uint64_t, int32_t>, const Mark*> open;
   int64_t unpaired = 0;
   for (const Mark& mark : marks_) {
-    const uint64_t kind = mark.mark.kind;
+    const uint8_t kind = mark.kind;
     const bool is_put = kind <= OpMark::kEnqueueEnd;
     if (kind > OpMark::kDequeueEnd) {
       rows_.issues.Add(kBadRecord, "torch.op_mark");
       continue;
     }
-    const Mark*& begin = open[{is_put, mark.mark.tid, mark.name}];
+    const Mark*& begin = open[{is_put, mark.tid, mark.name}];
     if (kind == OpMark::kEnqueueBegin || kind == OpMark::kDequeueBegin) {
       unpaired += begin != nullptr ? 1 : 0;
       begin = &mark;
@@ -235,26 +245,26 @@ void FrameworkLayer::PairQueue() {
     std::stable_sort(entries.begin(), entries.end(),
                      [](const QueueEntry& a, const QueueEntry& b) { return a.begin < b.begin; });
     for (const QueueEntry& entry : entries) {
-      const auto put = enqueued_.find(entry.correlation);
-      if (put == enqueued_.end()) continue;
-      AddFlow("enqueue_dequeue", entry.correlation, put->second.slice, entry.slice);
+      const QueueEntry* put = enqueued_.Find(entry.correlation);
+      if (put == nullptr) continue;
+      AddFlow("enqueue_dequeue", entry.correlation, put->slice, entry.slice);
     }
   }
-  marks_.clear();
+  marks_ = base::SpillVector<Mark>(Allocator<Mark>());
 }
 
 void FrameworkLayer::AddQueueEntry(const Mark& begin, const Mark& end, bool is_put) {
-  const int32_t thread = Thread(end.mark.pid, end.mark.tid);
+  const int32_t thread = Thread(end.pid, end.tid);
   const std::string name = Concat(is_put ? "Enqueue@" : "Dequeue@", rows_.names.Text(end.name));
-  QueueEntry entry{begin.ts, end.ts, static_cast<int64_t>(end.mark.tid),
-                   static_cast<int64_t>(end.mark.correlation)};
+  QueueEntry entry{begin.ts, end.ts, static_cast<int64_t>(end.tid),
+                   static_cast<int64_t>(end.correlation)};
   entry.slice = rows_.AddSlice(ThreadTrack(capture::TrackKind::kThread, thread), begin.ts,
                                SpanNs(begin.ts, end.ts), rows_.names.Intern(name),
                                rows_.names.Intern("task_queue"));
   if (is_put) {
-    enqueued_.insert_or_assign(entry.correlation, entry);
+    *enqueued_.Insert(entry.correlation, entry).first = entry;
   } else {
-    dequeued_[entry.tid].push_back(entry);
+    dequeued_.try_emplace(entry.tid, Allocator<QueueEntry>()).first->second.push_back(entry);
   }
 }
 

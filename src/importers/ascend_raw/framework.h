@@ -2,8 +2,8 @@
 //
 // A task of the device is launched by a thread that takes it off a queue: from the launch over the
 // entry of the queue to the operator that put it there. Memory: three numbers an operator, one
-// record a mark of the queue, an event of memory and a Python call. One thread. Units: nanoseconds
-// of the Unix epoch.
+// record a mark of the queue, an event of memory and a Python call, in the rows' pool. One thread.
+// Units: nanoseconds of the Unix epoch.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 #include "importers/ascend/span.h"
 #include "importers/ascend_raw/clock.h"
 #include "importers/ascend_raw/framework_records.h"
+#include "importers/rows/number_table.h"
 #include "importers/rows/trace_rows.h"
 
 namespace sonde::importers::raw {
@@ -34,8 +35,10 @@ class OpenRanges {
     int32_t parent = -1;  // index in the thread
   };
 
+  explicit OpenRanges(base::SpillPool* pool) : pool_(pool) {}
   void Add(int64_t tid, int64_t begin, int64_t end, int32_t slice) {
-    threads_[tid].push_back({begin, end, slice});
+    threads_.try_emplace(tid, base::SpillAllocator<Range>(pool_))
+        .first->second.push_back({begin, end, slice});
   }
   void Sort();
   // The slice that began last, has not ended and is accepted; store::kNone where none is open.
@@ -44,7 +47,8 @@ class OpenRanges {
       const std::function<bool(int32_t slice)>& accepts = [](int32_t) { return true; }) const;
 
  private:
-  std::map<int64_t, std::vector<Range>> threads_;
+  base::SpillPool* pool_;
+  std::map<int64_t, base::SpillVector<Range>> threads_;
 };
 
 // An entry of the task queue, as it was put there or taken off.
@@ -58,7 +62,8 @@ struct QueueEntry {
 
 class FrameworkLayer {
  public:
-  explicit FrameworkLayer(TraceRows& rows) : rows_(rows) {}
+  explicit FrameworkLayer(TraceRows& rows)
+      : rows_(rows), ops_(rows.pool()), marks_(Allocator<Mark>()), memory_(Allocator<Memory>()) {}
 
   // A file by its name ("torch.op_range"); false where it is none of the framework's. In any order.
   bool Read(const RecordFile& file, const Clock& clock);
@@ -78,16 +83,22 @@ class FrameworkLayer {
   struct Memory {
     int64_t ts = 0;
     MemoryUse use = {};
+    uint32_t order = 0;  // of the records
   };
   struct Call {
     int64_t ts = 0;
     uint64_t key = 0;
+    uint32_t order = 0;  // of the records
     uint8_t kind = 0;
   };
   struct Mark {
     int64_t ts = 0;
-    OpMark mark = {};
+    uint64_t correlation = 0;
+    uint64_t tid = 0;
+    uint64_t pid = 0;
     int32_t name = store::kNone;
+    uint32_t order = 0;  // of the records
+    uint8_t kind = 0;
   };
   struct Module {
     std::string shown;
@@ -115,7 +126,7 @@ class FrameworkLayer {
   void SetForwardThreads();
   int32_t ThreadOf(int32_t op) const;  // of an index of rows.ops
   void AddPythonCalls();
-  void ReplayThread(int64_t tid, std::vector<Call>& calls);
+  void ReplayThread(int64_t tid, base::SpillVector<Call>& calls);
   void AddPython(int64_t tid, const Call& call, int64_t end, Modules& modules);
   const Module& ModuleOf(std::string_view text, Modules& modules);
   void AddMemory();
@@ -125,14 +136,20 @@ class FrameworkLayer {
   int32_t OwnerName(const Memory& memory) const;
   void AddFlow(std::string_view kind, int64_t key, int32_t out, int32_t in);
 
+  template <class Record>
+  base::SpillAllocator<Record> Allocator() const {
+    return base::SpillAllocator<Record>(rows_.pool());
+  }
+
   TraceRows& rows_;
   int64_t pid_ = -1;
   OpenRanges ops_;
-  std::map<int64_t, std::vector<QueueEntry>> dequeued_;  // by thread, by begin
-  std::unordered_map<int64_t, QueueEntry> enqueued_;     // by correlation
-  std::vector<Mark> marks_;
-  std::vector<Memory> memory_;
-  std::map<int64_t, std::vector<Call>> calls_;  // by thread
+  std::map<int64_t, base::SpillVector<QueueEntry>> dequeued_;  // by thread, by begin
+  NumberTable<QueueEntry> enqueued_{rows_.pool()};             // by correlation
+  base::SpillVector<Mark> marks_;
+  base::SpillVector<Memory> memory_;
+  std::map<int64_t, base::SpillVector<Call>> calls_;  // by thread
+  size_t call_count_ = 0;
   std::unordered_map<uint64_t, std::string> python_names_;
   std::unordered_map<std::string, int32_t> stacks_;
   std::map<int64_t, Ends> ends_;                        // by sequence number

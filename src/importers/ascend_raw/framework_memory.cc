@@ -15,15 +15,26 @@ constexpr uint8_t kExternal = 1;
 }  // namespace
 
 void FrameworkLayer::AddMemory() {
-  std::stable_sort(memory_.begin(), memory_.end(),
-                   [](const Memory& a, const Memory& b) { return a.ts < b.ts; });
-  std::map<std::pair<uint64_t, int64_t>, std::vector<const Memory*>> by_pointer;
-  for (const Memory& memory : memory_) {
-    AddEvent(memory);
-    if (memory.use.device_type != kNpu || memory.use.allocator == kExternal) continue;
-    by_pointer[{memory.use.pid, memory.use.pointer}].push_back(&memory);
+  const auto at = [](const Memory& memory) { return std::pair(memory.ts, memory.order); };
+  std::sort(memory_.begin(), memory_.end(),
+            [&](const Memory& a, const Memory& b) { return at(a) < at(b); });
+  for (const Memory& memory : memory_) AddEvent(memory);
+  const auto place = [](const Memory& memory) {
+    return std::pair(memory.use.pid, memory.use.pointer);
+  };
+  std::sort(memory_.begin(), memory_.end(), [&](const Memory& a, const Memory& b) {
+    return std::pair(place(a), at(a)) < std::pair(place(b), at(b));
+  });
+  std::vector<const Memory*> of_pointer;
+  for (size_t i = 0; i < memory_.size();) {
+    const auto pointer = place(memory_[i]);
+    of_pointer.clear();
+    for (; i < memory_.size() && place(memory_[i]) == pointer; ++i) {
+      const MemoryUse& use = memory_[i].use;
+      if (use.device_type == kNpu && use.allocator != kExternal) of_pointer.push_back(&memory_[i]);
+    }
+    AddBlocks(of_pointer);
   }
-  for (const auto& [pointer, records] : by_pointer) AddBlocks(records);
   std::stable_sort(rows_.memory_blocks.begin(), rows_.memory_blocks.end(),
                    [](const auto& a, const auto& b) { return a.alloc_ts < b.alloc_ts; });
 }

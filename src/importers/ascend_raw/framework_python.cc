@@ -18,17 +18,18 @@ constexpr int16_t kScopeModule = 4;
 void FrameworkLayer::AddPythonCalls() {
   for (auto& [tid, calls] : calls_) {
     ReplayThread(tid, calls);
-    calls.clear();
-    calls.shrink_to_fit();
+    calls = base::SpillVector<Call>(Allocator<Call>());
   }
 }
 
 // A return ends the call that was made last; what never returned ends with the thread's records.
-void FrameworkLayer::ReplayThread(int64_t tid, std::vector<Call>& calls) {
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const Call& a, const Call& b) { return a.ts < b.ts; });
+void FrameworkLayer::ReplayThread(int64_t tid, base::SpillVector<Call>& calls) {
+  std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) {
+    return a.ts != b.ts ? a.ts < b.ts : a.order < b.order;
+  });
   std::vector<size_t> open;
-  std::vector<int64_t> ends(calls.size(), calls.empty() ? 0 : calls.back().ts);
+  base::SpillVector<int64_t> ends(calls.size(), calls.empty() ? 0 : calls.back().ts,
+                                  Allocator<int64_t>());
   int64_t without_call = 0;
   for (size_t i = 0; i < calls.size(); ++i) {
     if (calls[i].kind == PythonCall::kCall || calls[i].kind == PythonCall::kCCall) {

@@ -86,18 +86,18 @@ bool HostLayer::ReadAdditional(std::string_view tag, const Stream& stream) {
     ReadRecords(stream, kAdditionalForm, rows_.issues, take);
     return true;
   };
-  const auto keep = [&](auto&& record, auto& list) {
-    if (record) {
-      list.push_back(*record);
-    } else {
-      rows_.issues.Add(kBadRecord, stream.name);
-    }
+  const auto keep = [&](const std::optional<ListRecord>& record, auto& lists, auto& list_of,
+                        const auto& items) {
+    if (!record) return rows_.issues.Add(kBadRecord, stream.name);
+    lists.push_back({.head = record->head, .list = list_of.Add(record->bytes, items)});
   };
   if (tag == "tensor_info") {
-    return read([&](std::string_view r) { keep(ReadTensorInfo(r), tensors_); });
+    return read(
+        [&](std::string_view r) { keep(ReadTensorInfo(r), tensors_, tensor_lists_, ReadTensors); });
   }
   if (tag == "context_id_info") {
-    return read([&](std::string_view r) { keep(ReadContextIds(r), contexts_); });
+    return read(
+        [&](std::string_view r) { keep(ReadContextIds(r), contexts_, id_lists_, ReadIds); });
   }
   if (tag == "hccl_info") {
     return read([this](std::string_view r) { transfers_.push_back(ReadHcclTask(r)); });
@@ -107,16 +107,23 @@ bool HostLayer::ReadAdditional(std::string_view tag, const Stream& stream) {
 
 // Of two events with the same key the first begins a call and the second ends it.
 void HostLayer::TakeApi(const ApiRecord& record) {
-  if (!record.is_event()) {
-    apis_.push_back({.record = record, .begin = record.head.time, .end = record.end});
-    return;
-  }
   const Head& head = record.head;
-  const auto key = std::tuple(head.level, head.type, head.tid, head.data_size, record.item);
-  const auto [open, is_new] = open_events_.try_emplace(key, head.time);
-  if (is_new) return;
-  apis_.push_back({.record = record, .begin = open->second, .end = head.time});
-  open_events_.erase(open);
+  Api api{.begin = head.time,
+          .end = record.end,
+          .item = record.item,
+          .type = head.type,
+          .tid = head.tid,
+          .order = static_cast<uint32_t>(apis_.size()),
+          .level = head.level};
+  if (record.is_event()) {
+    const auto key = std::tuple(head.level, head.type, head.tid, head.number, record.item);
+    const auto [open, is_new] = open_events_.try_emplace(key, head.time);
+    if (is_new) return;
+    api.begin = open->second;
+    api.end = head.time;
+    open_events_.erase(open);
+  }
+  apis_.push_back(api);
 }
 
 void HostLayer::Build(int64_t pid) {
@@ -126,80 +133,118 @@ void HostLayer::Build(int64_t pid) {
   AddCalls(pid);
   BuildTree();
   AttachAll();
-  for (size_t i = 0; i < copies_.size(); ++i) {
-    copy_of_moment_.try_emplace({copies_[i].head.tid, copies_[i].head.time},
-                                static_cast<int32_t>(i));
+  for (size_t i = 0; i < copies_.size(); ++i) copies_[i].head.number = static_cast<uint32_t>(i);
+  std::sort(copies_.begin(), copies_.end(), [](const CopyInfo& a, const CopyInfo& b) {
+    return std::tie(a.head.tid, a.head.time, a.head.number) <
+           std::tie(b.head.tid, b.head.time, b.head.number);
+  });
+  const Records<uint32_t> batches = BatchIds();
+  base::SpillSteps steps(rows_.pool());
+  for (size_t i = 0; i < tracks_.size(); ++i) {
+    steps.Next();
+    AddTask(tracks_[i], batches[i]);
   }
-  const std::vector<uint32_t> batches = BatchIds();
-  for (size_t i = 0; i < tracks_.size(); ++i) AddTask(tracks_[i], batches[i]);
 }
 
 void HostLayer::AddCalls(int64_t pid) {
-  std::stable_sort(apis_.begin(), apis_.end(), [](const Api& a, const Api& b) {
+  const auto before = [](const Api& a, const Api& b) {
     if (a.begin != b.begin) return a.begin < b.begin;
-    return a.record.head.level > b.record.head.level;
-  });
+    return a.level != b.level ? a.level > b.level : a.order < b.order;
+  };
+  if (!base::IsSorted(apis_.begin(), apis_.end(), rows_.pool(), before)) {
+    std::sort(apis_.begin(), apis_.end(), before);
+  }
   ascend::DeviceRows device(rows_);
   const int32_t process = rows_.Process(pid);
-  int64_t next_id = static_cast<int64_t>(rows_.api_calls.size()) + 1;
-  for (Api& api : apis_) {
-    const Head& head = api.record.head;
+  first_id_ = static_cast<int64_t>(rows_.api_calls.size()) + 1;
+  first_slice_ = static_cast<int32_t>(rows_.slices.size());
+  struct Thread {
+    int32_t id = store::kNone;
+    int32_t track = store::kNone;
+  };
+  std::unordered_map<uint32_t, Thread> threads;
+  base::SpillSteps steps(rows_.pool());
+  for (size_t i = 0; i < apis_.size(); ++i) {
+    steps.Next();
+    const Api& api = apis_[i];
+    Thread& thread = threads[api.tid];
+    if (thread.id == store::kNone) {
+      thread.id = rows_.Thread(process, api.tid);
+      thread.track = device.CallTrack(thread.id);
+    }
+    const CallKind& kind = KindOf(api);
     const int64_t begin = clock_.FromTicks(api.begin);
-    api.id = next_id++;
-    api.slice = device.AddCall({.ts = begin,
-                                .dur = SpanNs(begin, clock_.FromTicks(api.end)),
-                                .thread_id = rows_.Thread(process, head.tid),
-                                .name = dictionary_.Type(head.level, head.type),
-                                .level = rows_.names.Intern(LevelName(head.level)),
-                                .connection_id = api.id});
-    rows_.slices[static_cast<size_t>(api.slice)].args_id = ArgumentsOf(api.record);
+    const int32_t slice = device.AddCall({.ts = begin,
+                                          .dur = SpanNs(begin, clock_.FromTicks(api.end)),
+                                          .thread_id = thread.id,
+                                          .name = kind.name,
+                                          .level = kind.level,
+                                          .connection_id = IdOf(static_cast<int32_t>(i)),
+                                          .track_id = thread.track});
+    rows_.slices[static_cast<size_t>(slice)].args_id = ArgumentsOf(api, kind);
   }
 }
 
-// Under the names that timelines have for them. Calls of one kind about one thing share theirs.
-int32_t HostLayer::ArgumentsOf(const ApiRecord& record) {
-  const Head& head = record.head;
-  const bool is_acl = head.level == kLevelAcl;
-  const int32_t type = dictionary_.Type(head.level, head.type);
-  const std::string_view group = GroupName(head.type);
-  const int32_t mode = !is_acl         ? type
-                       : group.empty() ? rows_.names.Intern(std::to_string(head.type >> 16U))
-                                       : rows_.names.Intern(group);
-  const int32_t none = rows_.names.Intern("0");
+// Under the names that timelines have for them.
+const HostLayer::CallKind& HostLayer::KindOf(const Api& api) {
+  const auto [known, is_new] = call_kinds_.try_emplace({api.level, api.type});
+  CallKind& kind = known->second;
+  if (!is_new) return kind;
+  const bool is_acl = api.level == kLevelAcl;
+  const std::string_view group = GroupName(api.type);
+  kind.number = static_cast<uint32_t>(call_kinds_.size());
+  kind.name = dictionary_.Type(api.level, api.type);
+  kind.level = rows_.names.Intern(LevelName(api.level));
+  kind.mode = !is_acl         ? kind.name
+              : group.empty() ? rows_.names.Intern(std::to_string(api.type >> 16U))
+                              : rows_.names.Intern(group);
+  kind.id = is_acl ? kind.name : rows_.names.Intern("0");
   // Models and steps have numbers in place of names.
-  const bool is_number = head.level == kLevelModel || dictionary_.View(type) == "step_info";
-  const int32_t item = record.item == 0 ? none
-                       : is_number      ? rows_.names.Intern(std::to_string(record.item))
-                                        : dictionary_.Text(record.item);
-  const int32_t id = is_acl ? type : none;
-  const auto [known, is_new] = arguments_.try_emplace({mode, id, item}, rows_.next_args_id);
+  kind.has_number = api.level == kLevelModel || dictionary_.View(kind.name) == "step_info";
+  return kind;
+}
+
+// Calls of one kind about one thing share theirs.
+int32_t HostLayer::ArgumentsOf(const Api& api, const CallKind& kind) {
+  const int32_t item = api.item == 0     ? rows_.names.Intern("0")
+                       : kind.has_number ? rows_.names.Intern(std::to_string(api.item))
+                                         : dictionary_.Text(api.item);
+  const uint64_t both = uint64_t{kind.number} << 32U | static_cast<uint32_t>(item);
+  const auto [fast, is_first] = arguments_of_kind_.try_emplace(both, store::kNone);
+  if (!is_first) return fast->second;
+  const auto [known, is_new] =
+      arguments_.try_emplace({kind.mode, kind.id, item}, rows_.next_args_id);
+  fast->second = known->second;
   if (!is_new) return known->second;
   const int32_t args = rows_.next_args_id++;
   const auto add = [&](std::string_view key, int32_t value) {
     rows_.args_text.push_back(
         {.args_id = args, .key = rows_.names.Intern(key), .form = 0, .value = value});
   };
-  add("Mode", mode);
-  add("id", id);
+  add("Mode", kind.mode);
+  add("id", kind.id);
   add("item_id", item);
   return args;
 }
 
 const HcclOp* HostLayer::OperationOf(int32_t api) const {
-  const auto facts = node_facts_.find(api);
-  if (facts == node_facts_.end() || facts->second.operation < 0) return nullptr;
-  return &operations_[static_cast<size_t>(facts->second.operation)];
+  const int32_t index = facts_[static_cast<size_t>(api)].operation;
+  return index < 0 ? nullptr : &operations_[static_cast<size_t>(index)];
 }
 
 const NodeBasic* HostLayer::BasicOf(int32_t api) const {
-  const auto facts = node_facts_.find(api);
-  if (facts == node_facts_.end() || facts->second.basic < 0) return nullptr;
-  return &basics_[static_cast<size_t>(facts->second.basic)];
+  const int32_t index = facts_[static_cast<size_t>(api)].basic;
+  return index < 0 ? nullptr : &basics_[static_cast<size_t>(index)];
 }
 
 const CopyInfo* HostLayer::CopyOf(const TaskTrack& track) const {
-  const auto copy = copy_of_moment_.find({track.head.tid, track.head.time});
-  return copy == copy_of_moment_.end() ? nullptr : &copies_[static_cast<size_t>(copy->second)];
+  const auto moment = std::pair(track.head.tid, track.head.time);
+  const auto copy = std::lower_bound(
+      copies_.begin(), copies_.end(), moment,
+      [](const CopyInfo& a, const auto& of) { return std::pair(a.head.tid, a.head.time) < of; });
+  const bool is_there =
+      copy != copies_.end() && std::pair(copy->head.tid, copy->head.time) == moment;
+  return is_there ? &*copy : nullptr;
 }
 
 }  // namespace sonde::importers::raw

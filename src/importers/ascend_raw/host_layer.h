@@ -2,12 +2,16 @@
 //
 // Calls of a thread contain each other. A task was launched where its record lies: by the innermost
 // call of an operator (node), within a call of communication or not. The descriptions of an
-// operator lie in the same call. One thread. Units: ticks of the host.
+// operator lie in the same call. Memory: the records, in the rows' pool; lists, shapes and kernels
+// that many have in common once. One thread. Units: ticks of the host.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -18,20 +22,27 @@
 #include "importers/ascend_raw/dictionary.h"
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/host_records.h"
+#include "importers/ascend_raw/list_pool.h"
 
 namespace sonde::importers::raw {
 
+template <class Record>
+using Records = base::SpillVector<Record>;
+
 struct Api {
-  ApiRecord record = {};
   uint64_t begin = 0;
   uint64_t end = 0;
-  int64_t id = -1;  // ties it to the tasks that it launched
-  int32_t slice = store::kNone;
+  uint64_t item = 0;
+  uint32_t type = 0;
+  uint32_t tid = 0;
+  uint32_t order = 0;  // of the records
+  uint16_t level = 0;
 };
 
 // A task as the host sent it off.
 struct HostTask {
   const TaskTrack* track = nullptr;
+  uint32_t number = 0;  // as the device's log has it
   uint32_t batch = 0;
   uint32_t context = kNoContext;
   int32_t type = store::kNone;    // name
@@ -42,20 +53,41 @@ struct HostTask {
   int64_t model_id = -1;
 };
 
+// In the order of time; of one moment in that of the records, whose numbers are set.
+template <class Record>
+void SortByTime(Records<Record>& records, base::SpillPool* pool) {
+  base::SpillSteps steps(pool);
+  bool is_sorted = true;
+  for (size_t i = 0; i < records.size(); ++i) {
+    steps.Next();
+    records[i].head.number = static_cast<uint32_t>(i);
+    is_sorted &= i == 0 || records[i - 1].head.time <= records[i].head.time;
+  }
+  if (is_sorted) return;
+  std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+    return a.head.time != b.head.time ? a.head.time < b.head.time : a.head.number < b.head.number;
+  });
+}
+
 class HostLayer {
  public:
   HostLayer(TraceRows& rows, const Clock& clock, bool is_unique_ids)
       : rows_(rows), clock_(clock), dictionary_(rows), has_unique_ids_(is_unique_ids) {}
+  HostLayer(const HostLayer&) = delete;
+  HostLayer& operator=(const HostLayer&) = delete;
 
   // False where nothing is made of the stream. Streams in any order.
   bool Read(const Stream& stream);
   // When all are read: rows of the calls, tasks.
   void Build(int64_t pid);
 
-  const std::vector<Api>& apis() const { return apis_; }
-  std::vector<HostTask>& tasks() { return tasks_; }
+  const Records<Api>& apis() const { return apis_; }
+  // Of an index of apis(): what ties it to the tasks that it launched, and its row.
+  int64_t IdOf(int32_t api) const { return first_id_ + api; }
+  int32_t SliceOf(int32_t api) const { return first_slice_ + api; }
+  const Records<HostTask>& tasks() const { return tasks_; }
   const std::vector<ascend::Kernel>& kernels() const { return kernels_; }
-  const std::vector<HcclTask>& transfers() const { return transfers_; }
+  const Records<HcclTask>& transfers() const { return transfers_; }
   // Of the operator's call, null where it has none.
   const HcclOp* OperationOf(int32_t api) const;
   const NodeBasic* BasicOf(int32_t api) const;
@@ -65,15 +97,31 @@ class HostLayer {
   bool expands_streams() const { return expands_streams_; }
 
  private:
-  struct NodeFacts {  // indices, -1 none
+  // What lies in a call: indices, -1 none.
+  struct Facts {
     int32_t basic = -1;
     int32_t operation = -1;
     int32_t contexts = -1;
-    std::vector<int32_t> tensors;
+    int32_t first = -1;  // of an operator: of tensors_; of a call of communication: of transfers_
+    int32_t last = -1;
+    int32_t kernel = kNotMade;
   };
-  struct CallFacts {  // of a call of the communication level
-    int32_t contexts = -1;
-    std::vector<int32_t> transfers;
+  static constexpr int32_t kNotMade = -2;
+  struct KeptList {
+    Head head = {};
+    int32_t list = -1;
+    int32_t next = -1;  // of the same call
+  };
+  struct CallKind {  // names
+    int32_t name = store::kNone;
+    int32_t level = store::kNone;
+    int32_t mode = store::kNone;
+    int32_t id = store::kNone;
+    bool has_number = false;  // in place of the name of what it is about
+    uint32_t number = 0;      // of the kind
+  };
+  struct KernelHash {
+    size_t operator()(const ascend::Kernel& kernel) const;
   };
   struct Node {
     uint64_t begin = 0;
@@ -81,51 +129,64 @@ class HostLayer {
     int32_t api = -1;
     int32_t parent = -1;  // index in the thread
   };
-  using OnStream = std::pair<uint16_t, uint16_t>;  // device, stream
 
   bool ReadCompact(std::string_view tag, const Stream& stream, bool is_dynamic);
   bool ReadAdditional(std::string_view tag, const Stream& stream);
   void TakeApi(const ApiRecord& record);
   void AddCalls(int64_t pid);
-  int32_t ArgumentsOf(const ApiRecord& record);
+  const CallKind& KindOf(const Api& api);
+  int32_t ArgumentsOf(const Api& api, const CallKind& kind);
   void BuildTree();
   // Calls that contain the moment, innermost first: begin < at <= end.
   void ForEachOpen(uint32_t tid, uint64_t at, const std::function<void(int32_t api)>& take) const;
   int32_t OutermostOf(uint16_t level, const Head& head) const;
   int32_t NodeOfBasic(const Head& head) const;
+  template <class Record>
+  void Link(Records<Record>& records, int32_t index, Facts& facts);
   template <class Record, class Take>
-  void Attach(std::vector<Record>& records, Take&& take);
+  void Attach(Records<Record>& records, Take&& take);
   void AttachAll();
-  std::vector<uint32_t> BatchIds();
+  Records<uint32_t> BatchIds();
   void AddTask(const TaskTrack& track, uint32_t batch);
   void AddCompute(HostTask task, int32_t node, bool is_communication);
   void AddCommunication(HostTask task, int32_t node, bool with_kernel);
   int32_t KernelOf(int32_t node, const TaskTrack& track, bool is_communication);
   int32_t KernelOfTrack(const TaskTrack& track);
-  void SetTensors(const NodeFacts& facts, ascend::Kernel& kernel);
+  int32_t Keep(const ascend::Kernel& kernel);
+  void SetTensors(const Facts& facts, ascend::Kernel& kernel);
+  void SetTexts(std::span<const int32_t> lists, ascend::Kernel& kernel);
+  template <class Record>
+  Records<Record> NoRecords() const {
+    return Records<Record>(base::SpillAllocator<Record>(rows_.pool()));
+  }
 
   TraceRows& rows_;
   const Clock& clock_;
   Dictionary dictionary_;
   bool has_unique_ids_;
   bool expands_streams_ = false;
-  std::vector<Api> apis_;
+  int64_t first_id_ = 0;
+  int32_t first_slice_ = 0;
+  Records<Api> apis_ = NoRecords<Api>();
   std::map<std::tuple<uint16_t, uint32_t, uint32_t, uint32_t, uint64_t>, uint64_t> open_events_;
-  std::vector<TaskTrack> tracks_;
-  std::vector<NodeBasic> basics_;
-  std::vector<TensorInfo> tensors_;
-  std::vector<ContextIds> contexts_;
-  std::vector<HcclOp> operations_;
-  std::vector<HcclTask> transfers_;
-  std::vector<CopyInfo> copies_;
+  Records<TaskTrack> tracks_ = NoRecords<TaskTrack>();
+  Records<NodeBasic> basics_ = NoRecords<NodeBasic>();
+  ListPool<Tensor> tensor_lists_;
+  Records<KeptList> tensors_ = NoRecords<KeptList>();
+  ListPool<uint32_t> id_lists_;
+  Records<KeptList> contexts_ = NoRecords<KeptList>();
+  Records<HcclOp> operations_ = NoRecords<HcclOp>();
+  Records<HcclTask> transfers_ = NoRecords<HcclTask>();
+  Records<CopyInfo> copies_ = NoRecords<CopyInfo>();  // by thread and time
+  std::map<std::pair<uint16_t, uint32_t>, CallKind> call_kinds_;
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> arguments_;  // by kind, number, item
-  std::map<uint32_t, std::vector<Node>> trees_;                         // by thread
-  std::unordered_map<int32_t, NodeFacts> node_facts_;
-  std::unordered_map<int32_t, CallFacts> call_facts_;
-  std::unordered_map<int32_t, int32_t> kernel_of_node_;
-  std::map<std::pair<uint32_t, uint64_t>, int32_t> copy_of_moment_;  // thread, time
+  std::unordered_map<uint64_t, int32_t> arguments_of_kind_;             // by kind and item
+  std::map<uint32_t, Records<Node>> trees_;                             // by thread
+  Records<Facts> facts_ = NoRecords<Facts>();                           // by index of apis_
+  std::unordered_map<int32_t, ascend::Kernel> texts_of_list_;           // of tensor_lists_
+  std::unordered_map<ascend::Kernel, int32_t, KernelHash> number_of_kernel_;
   std::vector<ascend::Kernel> kernels_;
-  std::vector<HostTask> tasks_;
+  Records<HostTask> tasks_ = NoRecords<HostTask>();
 };
 
 }  // namespace sonde::importers::raw

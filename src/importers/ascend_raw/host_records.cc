@@ -9,8 +9,18 @@ Head ReadHead(std::string_view record) {
   return {.level = At<uint16_t>(record, 2),
           .type = At<uint32_t>(record, 4),
           .tid = At<uint32_t>(record, 8),
-          .data_size = At<uint32_t>(record, 12),
+          .number = At<uint32_t>(record, 12),
           .time = At<uint64_t>(record, 16)};
+}
+
+constexpr size_t kTensorSize = 44;
+
+// A number and so many items behind the name.
+std::optional<ListRecord> ReadList(std::string_view record, uint32_t most, size_t item_size) {
+  const std::string_view data = record.substr(kData);
+  const auto count = At<uint32_t>(data, 8);
+  if (count > most) return std::nullopt;
+  return ListRecord{ReadHead(record), data.substr(12, count * item_size)};
 }
 
 }  // namespace
@@ -32,7 +42,7 @@ TaskTrack ReadTaskTrack(std::string_view record) {
   track.task = At<uint32_t>(data, 4);
   track.type = At<uint64_t>(data, 8);
   track.kernel = At<uint64_t>(data, 16);
-  track.has_blocks = track.head.data_size == kWithBlocks;
+  track.has_blocks = track.head.number == kWithBlocks;
   track.blocks = At<uint16_t>(data, 24);
   track.mix_blocks = track.blocks * (At<uint8_t>(data, 28) & 7U);
   return track;
@@ -51,30 +61,32 @@ NodeBasic ReadNodeBasic(std::string_view record, bool is_dynamic) {
           .is_dynamic = is_dynamic};
 }
 
-std::optional<TensorInfo> ReadTensorInfo(std::string_view record) {
+std::optional<ListRecord> ReadTensorInfo(std::string_view record) {
   constexpr uint32_t kMost = 5;
-  constexpr size_t kTensorSize = 44;
-  const std::string_view data = record.substr(kData);
-  TensorInfo info{.head = ReadHead(record), .name = At<uint64_t>(data, 0)};
-  const auto count = At<uint32_t>(data, 8);
-  if (count > kMost) return std::nullopt;
-  for (size_t i = 0; i < count; ++i) {
-    const std::string_view bytes = data.substr(12 + i * kTensorSize, kTensorSize);
-    info.tensors.push_back({.is_output = At<uint32_t>(bytes, 0) == 1,
-                            .format = At<uint32_t>(bytes, 4),
-                            .type = At<uint32_t>(bytes, 8),
-                            .shape = At<std::array<uint32_t, 8>>(bytes, 12)});
-  }
-  return info;
+  return ReadList(record, kMost, kTensorSize);
 }
 
-std::optional<ContextIds> ReadContextIds(std::string_view record) {
+std::vector<Tensor> ReadTensors(std::string_view bytes) {
+  std::vector<Tensor> tensors;
+  for (; bytes.size() >= kTensorSize; bytes.remove_prefix(kTensorSize)) {
+    tensors.push_back({.is_output = At<uint32_t>(bytes, 0) == 1,
+                       .format = At<uint32_t>(bytes, 4),
+                       .type = At<uint32_t>(bytes, 8),
+                       .shape = At<std::array<uint32_t, 8>>(bytes, 12)});
+  }
+  return tensors;
+}
+
+std::optional<ListRecord> ReadContextIds(std::string_view record) {
   constexpr uint32_t kMost = 55;
-  const std::string_view data = record.substr(kData);
-  ContextIds ids{.head = ReadHead(record)};
-  const auto count = At<uint32_t>(data, 8);
-  if (count > kMost) return std::nullopt;
-  for (size_t i = 0; i < count; ++i) ids.ids.push_back(At<uint32_t>(data, 12 + 4 * i));
+  return ReadList(record, kMost, sizeof(uint32_t));
+}
+
+std::vector<uint32_t> ReadIds(std::string_view bytes) {
+  std::vector<uint32_t> ids;
+  for (size_t at = 0; at + sizeof(uint32_t) <= bytes.size(); at += sizeof(uint32_t)) {
+    ids.push_back(At<uint32_t>(bytes, at));
+  }
   return ids;
 }
 

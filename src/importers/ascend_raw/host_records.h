@@ -1,4 +1,4 @@
-// Records of the host: what the vendor's library did and launched. Pure but for the issues.
+// Records of the host: what the vendor's library did and launched. Pure.
 //
 // Every record begins with magic 0x5A5A, level, type, thread; times are ticks of the host. A record
 // of 40 bytes is a call, or one end of one; of 64 a compact record; of 256 an additional one.
@@ -24,7 +24,7 @@ struct Head {
   uint16_t level = 0;
   uint32_t type = 0;
   uint32_t tid = 0;
-  uint32_t data_size = 0;  // of calls: number of the request
+  uint32_t number = 0;  // of calls: of the request; else which of its stream, set by who keeps it
   uint64_t time = 0;
 };
 
@@ -66,15 +66,10 @@ struct Tensor {
   std::array<uint32_t, 8> shape = {};  // 0 ends it
 };
 
-struct TensorInfo {
+// A record with a list; its bytes, nothing where it is longer than can be.
+struct ListRecord {
   Head head = {};
-  uint64_t name = 0;
-  std::vector<Tensor> tensors = {};
-};
-
-struct ContextIds {
-  Head head = {};
-  std::vector<uint32_t> ids = {};
+  std::string_view bytes = {};
 };
 
 struct HcclOp {
@@ -99,6 +94,7 @@ struct HcclTask {
   uint32_t data_type = 0;
   uint32_t link = 0;
   uint32_t transport = 0;
+  int32_t next = -1;  // of the same call, set by who keeps it
 };
 
 struct CopyInfo {
@@ -111,8 +107,10 @@ struct CopyInfo {
 ApiRecord ReadApi(std::string_view record);
 TaskTrack ReadTaskTrack(std::string_view record);
 NodeBasic ReadNodeBasic(std::string_view record, bool is_dynamic);
-std::optional<TensorInfo> ReadTensorInfo(std::string_view record);
-std::optional<ContextIds> ReadContextIds(std::string_view record);
+std::optional<ListRecord> ReadTensorInfo(std::string_view record);
+std::vector<Tensor> ReadTensors(std::string_view bytes);
+std::optional<ListRecord> ReadContextIds(std::string_view record);
+std::vector<uint32_t> ReadIds(std::string_view bytes);
 HcclOp ReadHcclOp(std::string_view record);
 HcclTask ReadHcclTask(std::string_view record);
 CopyInfo ReadCopyInfo(std::string_view record);

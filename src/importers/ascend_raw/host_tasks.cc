@@ -49,30 +49,35 @@ void Join(const Tensor& tensor, Joined& joined) {
 
 // Numbers of tasks have 16 bits: a flip says that they begin anew. It is sent between two tasks, so
 // that those of the new round may lie before it.
-std::vector<uint32_t> HostLayer::BatchIds() {
-  std::stable_sort(tracks_.begin(), tracks_.end(), [](const TaskTrack& a, const TaskTrack& b) {
-    return a.head.time < b.head.time;
-  });
-  std::vector<uint32_t> batches(tracks_.size(), 0);
+Records<uint32_t> HostLayer::BatchIds() {
+  SortByTime(tracks_, rows_.pool());
+  Records<uint32_t> batches = NoRecords<uint32_t>();
+  batches.resize(tracks_.size(), 0);
   if (has_unique_ids_) return batches;
-  std::map<OnStream, std::vector<size_t>> tasks;
-  std::map<OnStream, uint32_t> batch_of;
+  struct OnStream {
+    uint32_t batch = 0;
+    int64_t last = -1;  // of tracks_
+  };
+  std::map<std::pair<uint16_t, uint16_t>, OnStream> streams;  // by device and stream
+  Records<int64_t> before = NoRecords<int64_t>();             // the last one of the same stream
+  before.resize(tracks_.size(), -1);
+  base::SpillSteps steps(rows_.pool());
   for (size_t i = 0; i < tracks_.size(); ++i) {
+    steps.Next();
     const TaskTrack& track = tracks_[i];
-    const OnStream stream(track.device, track.stream);
-    std::vector<size_t>& before = tasks[stream];
-    uint32_t& batch = batch_of[stream];
+    OnStream& stream = streams[{track.device, track.stream}];
     if (track.type != kFlip) {
-      batches[i] = batch;
-      before.push_back(i);
+      batches[i] = stream.batch;
+      before[i] = stream.last;
+      stream.last = static_cast<int64_t>(i);
       continue;
     }
-    ++batch;
+    ++stream.batch;
     if (track.task >> 16U == kDestroyed) continue;
     const uint32_t first = track.task & 0xFFFFU;
-    for (auto task = before.rbegin(); task != before.rend(); ++task) {
-      if ((tracks_[*task].task & 0xFFFFU) >= first) break;
-      batches[*task] = batch;
+    for (int64_t task = stream.last; task >= 0; task = before[static_cast<size_t>(task)]) {
+      if ((tracks_[static_cast<size_t>(task)].task & 0xFFFFU) >= first) break;
+      batches[static_cast<size_t>(task)] = stream.batch;
     }
   }
   return batches;
@@ -82,9 +87,11 @@ void HostLayer::AddTask(const TaskTrack& track, uint32_t batch) {
   if (track.type == kFlip || track.type == kMaintenance || track.is_dpu) return;
   int32_t node = -1;
   int32_t model = -1;
-  HostTask task{.track = &track, .batch = batch};
+  HostTask task{.track = &track,
+                .number = has_unique_ids_ ? track.task : track.task & 0xFFFFU,
+                .batch = batch};
   ForEachOpen(track.head.tid, track.head.time, [&](int32_t api) {
-    const uint16_t level = apis_[static_cast<size_t>(api)].record.head.level;
+    const uint16_t level = apis_[static_cast<size_t>(api)].level;
     if (task.caller < 0) task.caller = api;
     if (level == kLevelNode && node < 0) node = api;
     if (level == kLevelModel && model < 0) model = api;
@@ -92,17 +99,17 @@ void HostLayer::AddTask(const TaskTrack& track, uint32_t batch) {
   });
   task.type = dictionary_.Type(kLevelRuntime, static_cast<uint32_t>(track.type));
   if (model >= 0) {
-    task.model_id = static_cast<int64_t>(apis_[static_cast<size_t>(model)].record.item);
+    task.model_id = static_cast<int64_t>(apis_[static_cast<size_t>(model)].item);
   }
   const std::string_view type = rows_.names.Text(task.type);
   const bool is_communication = task.parent >= 0;
   bool is_compute = node >= 0 && (type.starts_with("KERNEL") || type == "STARS_COMMON" ||
                                   (type == "FFTS_PLUS" && !is_communication));
   if (is_compute) {
-    const ApiRecord& record = apis_[static_cast<size_t>(node)].record;
-    const int32_t name = dictionary_.Type(record.head.level, record.head.type);
+    const Api& call = apis_[static_cast<size_t>(node)];
+    const int32_t name = dictionary_.Type(call.level, call.type);
     is_compute = dictionary_.View(name) != "step_info" &&
-                 !dictionary_.View(dictionary_.Text(record.item)).starts_with("Lccl");
+                 !dictionary_.View(dictionary_.Text(call.item)).starts_with("Lccl");
   }
   if (node >= 0 && (is_compute || is_communication)) task.caller = node;
   if (is_communication) return AddCommunication(task, node, is_compute);
@@ -115,11 +122,11 @@ void HostLayer::AddTask(const TaskTrack& track, uint32_t batch) {
 // A task for each context of the operator, and one that stands for them all and is no operator.
 void HostLayer::AddCompute(HostTask task, int32_t node, bool is_communication) {
   task.kernel = KernelOf(node, *task.track, is_communication);
-  const auto facts = node_facts_.find(node);
-  const bool with_contexts = facts != node_facts_.end() && facts->second.contexts >= 0 &&
-                             !has_unique_ids_ && HasContexts(rows_.names.Text(task.type));
+  const int32_t contexts = facts_[static_cast<size_t>(node)].contexts;
+  const bool with_contexts =
+      contexts >= 0 && !has_unique_ids_ && HasContexts(rows_.names.Text(task.type));
   if (!with_contexts) return tasks_.push_back(task);
-  for (const uint32_t id : contexts_[static_cast<size_t>(facts->second.contexts)].ids) {
+  for (const uint32_t id : id_lists_[contexts_[static_cast<size_t>(contexts)].list]) {
     task.context = id;
     tasks_.push_back(task);
   }
@@ -130,24 +137,24 @@ void HostLayer::AddCompute(HostTask task, int32_t node, bool is_communication) {
 
 void HostLayer::AddCommunication(HostTask task, int32_t node, bool with_kernel) {
   if (with_kernel) task.kernel = KernelOf(node, *task.track, true);
-  const auto facts = call_facts_.find(task.parent);
+  const Facts& facts = facts_[static_cast<size_t>(task.parent)];
   std::map<uint32_t, int32_t> transfer_of;  // by context; of several the last before the task
   std::set<uint32_t> contexts;
-  if (facts != call_facts_.end()) {
-    for (const int32_t index : facts->second.transfers) {
-      const HcclTask& transfer = transfers_[static_cast<size_t>(index)];
-      const auto [known, is_new] = transfer_of.try_emplace(transfer.context, index);
-      if (!is_new && transfer.head.time <= task.track->head.time) known->second = index;
-    }
-    if (facts->second.contexts >= 0) {
-      const std::vector<uint32_t>& ids = contexts_[static_cast<size_t>(facts->second.contexts)].ids;
-      constexpr uint32_t kMost = 65536;
-      const bool is_range = ids.size() == 2 && ids[0] <= ids[1] && ids[1] - ids[0] < kMost;
-      for (uint32_t id = is_range ? ids[0] : 1; is_range && id <= ids[1]; ++id) contexts.insert(id);
-      contexts.insert(kNoContext);
-    } else {
-      for (const auto& [context, index] : transfer_of) contexts.insert(context);
-    }
+  for (int32_t index = facts.first; index >= 0;) {
+    const HcclTask& transfer = transfers_[static_cast<size_t>(index)];
+    const auto [known, is_new] = transfer_of.try_emplace(transfer.context, index);
+    if (!is_new && transfer.head.time <= task.track->head.time) known->second = index;
+    index = transfer.next;
+  }
+  if (facts.contexts >= 0) {
+    const std::vector<uint32_t>& ids =
+        id_lists_[contexts_[static_cast<size_t>(facts.contexts)].list];
+    constexpr uint32_t kMost = 65536;
+    const bool is_range = ids.size() == 2 && ids[0] <= ids[1] && ids[1] - ids[0] < kMost;
+    for (uint32_t id = is_range ? ids[0] : 1; is_range && id <= ids[1]; ++id) contexts.insert(id);
+    contexts.insert(kNoContext);
+  } else {
+    for (const auto& [context, index] : transfer_of) contexts.insert(context);
   }
   if (contexts.empty()) contexts.insert(kNoContext);
   for (const uint32_t context : contexts) {
@@ -159,9 +166,10 @@ void HostLayer::AddCommunication(HostTask task, int32_t node, bool with_kernel) 
 }
 
 int32_t HostLayer::KernelOf(int32_t node, const TaskTrack& track, bool is_communication) {
-  const auto [known, is_new] = kernel_of_node_.try_emplace(node, store::kNone);
-  if (!is_new) return known->second;
-  const ApiRecord& api = apis_[static_cast<size_t>(node)].record;
+  Facts& facts = facts_[static_cast<size_t>(node)];
+  if (facts.kernel != kNotMade) return facts.kernel;
+  facts.kernel = store::kNone;
+  const Api& api = apis_[static_cast<size_t>(node)];
   const NodeBasic* basic = BasicOf(node);
   ascend::Kernel kernel;
   if (basic == nullptr) {  // level 0
@@ -172,6 +180,7 @@ int32_t HostLayer::KernelOf(int32_t node, const TaskTrack& track, bool is_commun
     const std::string_view type =
         dictionary_.View(dictionary_.Type(kLevelRuntime, static_cast<uint32_t>(track.type)));
     uint32_t task_type = basic->task_type;
+    SetTensors(facts, kernel);
     kernel.name = dictionary_.Text(is_communication ? api.item : basic->name);
     if (is_communication && type == "KERNEL_AICPU") task_type = kHcclAiCpu;
     if (is_communication && type == "KERNEL_AICORE") task_type = kCommunication;
@@ -184,15 +193,12 @@ int32_t HostLayer::KernelOf(int32_t node, const TaskTrack& track, bool is_commun
     kernel.mix_block_num = basic->mix_blocks;
     kernel.op_state = rows_.names.Intern(basic->is_dynamic ? "dynamic" : "static");
     kernel.hf32 = rows_.names.Intern(basic->is_hf32 ? "YES" : "NO");
-    SetTensors(node_facts_[node], kernel);
   }
   if (track.has_blocks) {
     kernel.block_num = track.blocks;
     kernel.mix_block_num = track.mix_blocks;
   }
-  known->second = static_cast<int32_t>(kernels_.size());
-  kernels_.push_back(kernel);
-  return known->second;
+  return facts.kernel = Keep(kernel);
 }
 
 // Of a task outside every operator only its own name is known.
@@ -204,15 +210,46 @@ int32_t HostLayer::KernelOfTrack(const TaskTrack& track) {
     kernel.block_num = track.blocks;
     kernel.mix_block_num = track.mix_blocks;
   }
-  kernels_.push_back(kernel);
-  return static_cast<int32_t>(kernels_.size()) - 1;
+  return Keep(kernel);
 }
 
-void HostLayer::SetTensors(const NodeFacts& facts, ascend::Kernel& kernel) {
+size_t HostLayer::KernelHash::operator()(const ascend::Kernel& kernel) const {
+  uint64_t hash = 0;
+  for (const int64_t part :
+       {int64_t{kernel.name}, int64_t{kernel.op_type}, int64_t{kernel.core}, kernel.block_num,
+        kernel.mix_block_num, int64_t{kernel.input_types}, int64_t{kernel.input_shapes},
+        int64_t{kernel.output_shapes}, int64_t{kernel.op_state}}) {
+    hash = base::HashCombine(hash, static_cast<uint64_t>(part));
+  }
+  return hash;
+}
+
+int32_t HostLayer::Keep(const ascend::Kernel& kernel) {
+  const auto [known, is_new] =
+      number_of_kernel_.try_emplace(kernel, static_cast<int32_t>(kernels_.size()));
+  if (is_new) kernels_.push_back(kernel);
+  return known->second;
+}
+
+// Nearly all operators have one record of tensors, and few lists of them are different.
+void HostLayer::SetTensors(const Facts& facts, ascend::Kernel& kernel) {
+  std::vector<int32_t> lists;
+  for (int32_t index = facts.first; index >= 0;) {
+    const KeptList& record = tensors_[static_cast<size_t>(index)];
+    lists.push_back(record.list);
+    index = record.next;
+  }
+  if (lists.size() != 1) return SetTexts(lists, kernel);
+  const auto [known, is_new] = texts_of_list_.try_emplace(lists.front());
+  if (is_new) SetTexts(lists, known->second);
+  kernel = known->second;
+}
+
+void HostLayer::SetTexts(std::span<const int32_t> lists, ascend::Kernel& kernel) {
   Joined inputs;
   Joined outputs;
-  for (const int32_t index : facts.tensors) {
-    for (const Tensor& tensor : tensors_[static_cast<size_t>(index)].tensors) {
+  for (const int32_t list : lists) {
+    for (const Tensor& tensor : tensor_lists_[list]) {
       Join(tensor, tensor.is_output ? outputs : inputs);
     }
   }

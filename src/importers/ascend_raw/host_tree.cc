@@ -10,28 +10,32 @@ namespace sonde::importers::raw {
 // and level says nothing new.
 void HostLayer::BuildTree() {
   std::map<std::pair<uint32_t, uint16_t>, uint64_t> last_end;
+  base::SpillSteps steps(rows_.pool());
   for (size_t i = 0; i < apis_.size(); ++i) {
+    steps.Next();
     const Api& api = apis_[i];
-    const Head& head = api.record.head;
-    const bool is_node = head.level == kLevelNode;
-    if (!is_node && head.level != kLevelAcl && head.level != kLevelModel &&
-        head.level != kLevelCommunication) {
+    const bool is_node = api.level == kLevelNode;
+    if (!is_node && api.level != kLevelAcl && api.level != kLevelModel &&
+        api.level != kLevelCommunication) {
       continue;
     }
     if (api.end <= api.begin) continue;
     if (!is_node) {
-      uint64_t& end = last_end[{head.tid, head.level}];
+      uint64_t& end = last_end[{api.tid, api.level}];
       if (end != 0 && api.begin <= end) continue;
       end = api.end;
     }
-    trees_[head.tid].push_back({api.begin, api.end, static_cast<int32_t>(i), -1});
+    trees_.try_emplace(api.tid, NoRecords<Node>())
+        .first->second.push_back({api.begin, api.end, static_cast<int32_t>(i), -1});
   }
   for (auto& [tid, nodes] : trees_) {
-    std::stable_sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) {
-      return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+    std::sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) {
+      if (a.begin != b.begin) return a.begin < b.begin;
+      return a.end != b.end ? a.end > b.end : a.api < b.api;
     });
     int32_t open = -1;
     for (size_t i = 0; i < nodes.size(); ++i) {
+      steps.Next();
       while (open >= 0 && nodes[static_cast<size_t>(open)].end < nodes[i].end) {
         open = nodes[static_cast<size_t>(open)].parent;
       }
@@ -45,7 +49,7 @@ void HostLayer::ForEachOpen(uint32_t tid, uint64_t at,
                             const std::function<void(int32_t api)>& take) const {
   const auto tree = trees_.find(tid);
   if (tree == trees_.end()) return;
-  const std::vector<Node>& nodes = tree->second;
+  const Records<Node>& nodes = tree->second;
   const auto after = std::lower_bound(nodes.begin(), nodes.end(), at,
                                       [](const Node& node, uint64_t t) { return node.begin < t; });
   auto index = static_cast<int32_t>(after - nodes.begin()) - 1;
@@ -59,7 +63,7 @@ void HostLayer::ForEachOpen(uint32_t tid, uint64_t at,
 int32_t HostLayer::OutermostOf(uint16_t level, const Head& head) const {
   int32_t outermost = -1;
   ForEachOpen(head.tid, head.time, [&](int32_t api) {
-    if (apis_[static_cast<size_t>(api)].record.head.level == level) outermost = api;
+    if (apis_[static_cast<size_t>(api)].level == level) outermost = api;
   });
   return outermost;
 }
@@ -69,52 +73,61 @@ int32_t HostLayer::NodeOfBasic(const Head& head) const {
   int32_t outermost = -1;
   int32_t within = -1;
   ForEachOpen(head.tid, head.time, [&](int32_t api) {
-    if (apis_[static_cast<size_t>(api)].record.head.level != kLevelNode) return;
+    if (apis_[static_cast<size_t>(api)].level != kLevelNode) return;
     within = outermost;
     outermost = api;
   });
   return within >= 0 ? within : outermost;
 }
 
+// Behind what the call has already.
+template <class Record>
+void HostLayer::Link(Records<Record>& records, int32_t index, Facts& facts) {
+  (facts.last < 0 ? facts.first : records[static_cast<size_t>(facts.last)].next) = index;
+  facts.last = index;
+}
+
 // In the order of time, so that of several the newest wins; counts those without a call.
 template <class Record, class Take>
-void HostLayer::Attach(std::vector<Record>& records, Take&& take) {
-  std::stable_sort(records.begin(), records.end(),
-                   [](const Record& a, const Record& b) { return a.head.time < b.head.time; });
+void HostLayer::Attach(Records<Record>& records, Take&& take) {
+  SortByTime(records, rows_.pool());
   int64_t without = 0;
+  base::SpillSteps steps(rows_.pool());
   for (size_t i = 0; i < records.size(); ++i) {
+    steps.Next();
     without += take(records[i].head, static_cast<int32_t>(i)) ? 0 : 1;
   }
   if (without > 0) rows_.issues.Add(kNoInterface, "host", -1, without);
 }
 
 void HostLayer::AttachAll() {
-  Attach(basics_, [this](const Head& head, int32_t index) {
+  facts_.resize(apis_.size());
+  const auto of = [this](int32_t api) -> Facts& { return facts_[static_cast<size_t>(api)]; };
+  Attach(basics_, [&](const Head& head, int32_t index) {
     const int32_t api = NodeOfBasic(head);
-    if (api >= 0) node_facts_[api].basic = index;
+    if (api >= 0) of(api).basic = index;
     return api >= 0;
   });
-  Attach(tensors_, [this](const Head& head, int32_t index) {
+  Attach(tensors_, [&](const Head& head, int32_t index) {
     const int32_t api = NodeOfBasic(head);
-    if (api >= 0) node_facts_[api].tensors.push_back(index);
+    if (api >= 0) Link(tensors_, index, of(api));
     return api >= 0;
   });
-  Attach(operations_, [this](const Head& head, int32_t index) {
+  Attach(operations_, [&](const Head& head, int32_t index) {
     const int32_t api = OutermostOf(kLevelNode, head);
-    if (api >= 0) node_facts_[api].operation = index;
+    if (api >= 0) of(api).operation = index;
     return api >= 0;
   });
-  Attach(transfers_, [this](const Head& head, int32_t index) {
+  Attach(transfers_, [&](const Head& head, int32_t index) {
     const int32_t api = OutermostOf(kLevelCommunication, head);
-    if (api >= 0) call_facts_[api].transfers.push_back(index);
+    if (api >= 0) Link(transfers_, index, of(api));
     return api >= 0;
   });
-  Attach(contexts_, [this](const Head& head, int32_t index) {
+  Attach(contexts_, [&](const Head& head, int32_t index) {
     const bool is_node = head.level == kLevelNode;
     const int32_t api = OutermostOf(is_node ? kLevelNode : kLevelCommunication, head);
-    if (api < 0) return false;
-    (is_node ? node_facts_[api].contexts : call_facts_[api].contexts) = index;
-    return true;
+    if (api >= 0) of(api).contexts = index;
+    return api >= 0;
   });
 }
 

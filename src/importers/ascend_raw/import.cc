@@ -120,7 +120,7 @@ class RawImport {
         LeaveUnread(part, stream);
       }
     }
-    const std::vector<raw::RanTask> ran = layer.Join(host);
+    const raw::Records<raw::RanTask> ran = layer.Join(host);
     pmu.AddMetrics(ran, tables.Add(layer, ran), host);
     pmu.AddFrequency(pid);
   }

@@ -1,6 +1,8 @@
 #include "importers/ascend_raw/pmu.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "base/files.h"
 #include "base/host/json.h"
@@ -56,26 +58,15 @@ bool IsShown(std::string_view name, bool is_vector) {
   return is_vector ? !is_in(kNotOfVector) : !is_in(kNotOfCube);
 }
 
-std::optional<double> CounterOf(const CoreCounters& core, const Counted& counted, uint32_t event) {
-  for (size_t i = 0; i < core.events.size() && i < counted.counters.size(); ++i) {
-    if (core.events[i] == event) return static_cast<double>(counted.counters.at(i));
-  }
-  return std::nullopt;
-}
-
 double Divided(double a, double b) { return b == 0 ? 0 : a / b; }
 
-// The value of a metric; nothing where one of its counters is not there.
-std::optional<double> ValueOf(const Metric& metric, const CoreCounters& core,
-                              const Counted& counted) {
+double ValueOf(const Metric& metric, const std::array<uint8_t, 5>& slots, const Counted& counted) {
   constexpr double kBitsOfUnit = 8589934592.0;  // 2^33
   std::array<double, 5> values = {};
   double sum = 0;
   for (size_t i = 0; i < metric.terms.size() && metric.terms.at(i).event != 0; ++i) {
-    const auto value = CounterOf(core, counted, metric.terms.at(i).event);
-    if (!value) return std::nullopt;
-    values.at(i) = *value;
-    sum += *value * metric.terms.at(i).factor;
+    values.at(i) = static_cast<double>(counted.counters.at(slots.at(i)));
+    sum += values.at(i) * metric.terms.at(i).factor;
   }
   const auto cycles = static_cast<double>(counted.cycles);
   switch (metric.kind) {
@@ -88,7 +79,24 @@ std::optional<double> ValueOf(const Metric& metric, const CoreCounters& core,
     case Kind::kQuotient:
       return values[0] == 0 ? 0 : Divided(values[0], values[1]);
   }
-  return std::nullopt;
+  return 0;
+}
+
+// Where the counters of a metric stand; nothing where one of them is not there.
+std::optional<std::array<uint8_t, 5>> SlotsOf(const Metric& metric, const CoreCounters& core) {
+  std::array<uint8_t, 5> slots = {};
+  for (size_t i = 0; i < metric.terms.size() && metric.terms.at(i).event != 0; ++i) {
+    const auto found = std::find(core.events.begin(), core.events.end(), metric.terms.at(i).event);
+    const auto slot = static_cast<size_t>(found - core.events.begin());
+    if (slot >= std::min(core.events.size(), Counted().counters.size())) return std::nullopt;
+    slots.at(i) = static_cast<uint8_t>(slot);
+  }
+  return slots;
+}
+
+std::span<const Metric> MetricsOf(bool is_v6) {
+  if (is_v6) return kMetricsV6;
+  return kMetrics;
 }
 
 // All blocks run in as many rounds as the cores need.
@@ -182,27 +190,42 @@ PmuSettings PmuSettingsOf(const std::string& device_folder, int64_t cube_cores,
   return settings;
 }
 
-void ForEachMetric(const Chip& chip, const CoreCounters& core, bool is_vector,
-                   const Counted& counted,
-                   const std::function<void(std::string_view column, double value)>& take) {
-  if (core.group.empty()) return;
+CoreMetrics::CoreMetrics(const Chip& chip, CoreCounters core, bool is_vector)
+    : core_(std::move(core)), is_v6_(chip.is_v6()) {
+  if (core_.group.empty()) return;
   const std::string_view prefix = is_vector ? "aiv_" : "aic_";
-  const double total_us = TotalTimeUs(core, counted);
-  take(is_vector ? "aiv_time(us)" : "aicore_time(us)", total_us);
-  take(base::Concat(prefix, "total_cycles"), static_cast<double>(counted.cycles));
-  const auto give = [&](const Metric& metric) {
-    if (metric.group != core.group || !IsShown(metric.name, is_vector)) return;
-    const auto value = ValueOf(metric, core, counted);
-    if (!value) return;
-    if (!metric.time.empty()) {
-      take(base::Concat(prefix, metric.time, "(us)"), total_us * *value);
-    }
-    take(base::Concat(prefix, metric.name), *value);
+  const auto add = [&](std::string column, const Source& source) {
+    columns_.push_back(std::move(column));
+    sources_.push_back(source);
   };
-  if (chip.is_v6()) {
-    for (const Metric& metric : kMetricsV6) give(metric);
-  } else {
-    for (const Metric& metric : kMetrics) give(metric);
+  add(is_vector ? "aiv_time(us)" : "aicore_time(us)", {.kind = Kind::kTotalTime});
+  add(base::Concat(prefix, "total_cycles"), {.kind = Kind::kCycles});
+  const std::span<const Metric> metrics = MetricsOf(is_v6_);
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const Metric& metric = metrics[i];
+    if (metric.group != core_.group || !IsShown(metric.name, is_vector)) continue;
+    const auto slots = SlotsOf(metric, core_);
+    if (!slots) continue;
+    if (!metric.time.empty()) {
+      add(base::Concat(prefix, metric.time, "(us)"), {Kind::kTimeOfMetric, i, *slots});
+    }
+    add(base::Concat(prefix, metric.name), {Kind::kMetric, i, *slots});
+  }
+}
+
+void CoreMetrics::Compute(const Counted& counted, std::vector<double>& values) const {
+  values.clear();
+  const std::span<const Metric> metrics = MetricsOf(is_v6_);
+  const double total_us = TotalTimeUs(core_, counted);
+  for (const Source& source : sources_) {
+    if (source.kind == Kind::kTotalTime) {
+      values.push_back(total_us);
+    } else if (source.kind == Kind::kCycles) {
+      values.push_back(static_cast<double>(counted.cycles));
+    } else {
+      const double value = ValueOf(metrics[source.metric], source.slots, counted);
+      values.push_back(source.kind == Kind::kMetric ? value : total_us * value);
+    }
   }
 }
 

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +24,7 @@ inline constexpr RecordForm kPmuForm{128};
 struct PmuRecord {
   TaskPlace place = {};
   uint32_t context = kNoContext;
+  uint32_t order = 0;  // of the records, set by who keeps it
   uint64_t begin = 0;  // ticks of the device; of newer chips only
   uint64_t end = 0;
   uint64_t cycles = 0;
@@ -33,6 +33,7 @@ struct PmuRecord {
   bool is_main = true;     // of the task's own kind of cores
   bool is_vector = false;  // counted on vector cores, else on cube cores
   bool is_block = false;   // of the other kind of cores than the task's own
+  bool is_taken = false;
 };
 // Blocks of newer chips, and what ran over or is unknown, are not for ReadPmu.
 enum class PmuKind : uint8_t { kTask, kBlock, kOverflown, kUnknown };
@@ -63,10 +64,28 @@ struct Counted {
   double time_mhz = 0;                 // in force when the task ended
   double bandwidth_mhz = 0;            // configured
 };
-// Calls take(column, value) for each metric of the group whose counters are all there; columns have
-// the names of kernel_details.csv.
-void ForEachMetric(const Chip& chip, const CoreCounters& core, bool is_vector,
-                   const Counted& counted,
-                   const std::function<void(std::string_view column, double value)>& take);
+// The metrics of a kind of cores: those of its group whose counters are all there.
+class CoreMetrics {
+ public:
+  CoreMetrics(const Chip& chip, CoreCounters core, bool is_vector);
+
+  // As kernel_details.csv names them.
+  const std::vector<std::string>& columns() const { return columns_; }
+  // A value for each column.
+  void Compute(const Counted& counted, std::vector<double>& values) const;
+
+ private:
+  enum class Kind : uint8_t { kTotalTime, kCycles, kMetric, kTimeOfMetric };
+  struct Source {
+    Kind kind = Kind::kMetric;
+    size_t metric = 0;                  // of the table of the chip
+    std::array<uint8_t, 5> slots = {};  // of the counters of its terms
+  };
+
+  CoreCounters core_;
+  bool is_v6_;
+  std::vector<std::string> columns_;
+  std::vector<Source> sources_;  // of the columns
+};
 
 }  // namespace sonde::importers::raw

@@ -1,17 +1,31 @@
 #include "importers/ascend_raw/pmu_layer.h"
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 
 #include "importers/ascend/device_model.h"
 #include "importers/ascend_raw/issues.h"
 
 namespace sonde::importers::raw {
+namespace {
+
+using Place = std::tuple<uint16_t, uint32_t, uint32_t>;  // stream, task, context
+
+Place PlaceOf(const PmuRecord& record) {
+  return {record.place.stream, record.place.task, record.context};
+}
+
+}  // namespace
 
 PmuLayer::PmuLayer(TraceRows& rows, const DeviceLayer& device, const std::string& device_folder)
     : rows_(rows),
       device_(device),
       info_(DeviceInfoOf(device_folder, device.device())),
       settings_(PmuSettingsOf(device_folder, info_.aic_count, info_.aiv_count)),
+      cube_{CoreMetrics(device.chip(), settings_.cube, /*is_vector=*/false)},
+      vector_{CoreMetrics(device.chip(), settings_.vector, /*is_vector=*/true)},
+      records_(base::SpillAllocator<PmuRecord>(rows.pool())),
       first_mhz_(info_.aic_mhz) {}
 
 bool PmuLayer::Read(const Stream& stream, bool expands_streams) {
@@ -32,6 +46,9 @@ void PmuLayer::Keep(std::string_view record, bool expands_streams) {
   const bool is_v6 = device_.chip().is_v6();
   if (kind == PmuKind::kTask || (kind == PmuKind::kBlock && !is_v6)) {
     records_.push_back(ReadPmu(record, device_.chip(), expands_streams));
+    records_.back().order = static_cast<uint32_t>(records_.size());
+    // Unique numbers stand without their stream.
+    if (is_v6) records_.back().place.stream = 0;
     return;
   }
   rows_.issues.Add(kind == PmuKind::kUnknown ? kBadRecord
@@ -59,46 +76,54 @@ void PmuLayer::ReadFrequency(std::string_view record) {
 
 // The configured one where the record knows a frequency of 0.
 double PmuLayer::FrequencyAt(uint64_t ticks) const {
-  double mhz = first_mhz_;
-  bool is_broken = mhz == 0;
-  for (const auto& [changed, to] : changes_) {
-    is_broken |= to == 0;
-    if (changed <= ticks) mhz = to;
-  }
-  return is_broken ? info_.aic_mhz : mhz;
+  if (is_broken_) return info_.aic_mhz;
+  const auto after =
+      std::upper_bound(changes_.begin(), changes_.end(), ticks,
+                       [](uint64_t at, const auto& change) { return at < change.first; });
+  return after == changes_.begin() ? first_mhz_ : std::prev(after)->second;
 }
 
-void PmuLayer::AddMetrics(const std::vector<RanTask>& ran, const std::vector<int32_t>& tasks,
+void PmuLayer::AddMetrics(const Records<RanTask>& ran, const Records<int32_t>& tasks,
                           const HostLayer& host) {
-  for (const PmuRecord& record : records_) {
-    uint16_t stream = record.place.stream;
-    // Unique numbers stand without their stream.
-    if (device_.chip().is_v6()) stream = 0;
-    of_place_[{stream, record.place.task, record.context}].push_back(&record);
-  }
-  for (auto& [place, records] : of_place_) {
-    std::stable_sort(records.begin(), records.end(),
-                     [](const PmuRecord* a, const PmuRecord* b) { return a->end < b->end; });
-  }
+  is_broken_ = first_mhz_ == 0 ||
+               std::ranges::any_of(changes_, [](const auto& change) { return change.second == 0; });
+  std::stable_sort(changes_.begin(), changes_.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(records_.begin(), records_.end(), [](const PmuRecord& a, const PmuRecord& b) {
+    return std::tuple(PlaceOf(a), a.end, a.order) < std::tuple(PlaceOf(b), b.end, b.order);
+  });
+  base::SpillSteps steps(rows_.pool());
   for (size_t i = 0; i < ran.size(); ++i) {
+    steps.Next();
     if (tasks[i] != store::kNone) AddOf(ran[i], tasks[i], host);
   }
-  int64_t left = 0;
-  for (const auto& [place, records] : of_place_) left += static_cast<int64_t>(records.size());
+  const auto left =
+      std::ranges::count_if(records_, [](const PmuRecord& record) { return !record.is_taken; });
   if (left > 0) rows_.issues.Add(kCounterWithoutTask, "ffts_profile", -1, left);
 }
 
-// Takes the first record that ends while the task runs.
-const PmuRecord* PmuLayer::Take(std::vector<const PmuRecord*>& of_place, const RanTask& ran,
-                                Part part) {
-  const auto found = std::find_if(of_place.begin(), of_place.end(), [&](const PmuRecord* record) {
-    const Part is = record->is_block ? Part::kBlock : record->is_main ? Part::kMain : Part::kOther;
-    return is == part && ran.begin <= record->end && record->end <= ran.end;
+// Those of its place that end while it runs.
+std::span<PmuRecord> PmuLayer::RecordsOf(const RanTask& ran) {
+  const uint16_t stream = device_.chip().is_v6() ? uint16_t{0} : ran.place.stream;
+  const Place place(stream, ran.place.task, ran.context);
+  const auto before = [](const PmuRecord& record, const std::pair<Place, uint64_t>& at) {
+    return std::pair(PlaceOf(record), record.end) < at;
+  };
+  const auto begin =
+      std::lower_bound(records_.begin(), records_.end(), std::pair(place, ran.begin), before);
+  auto end = begin;
+  while (end != records_.end() && PlaceOf(*end) == place && end->end <= ran.end) ++end;
+  return {begin, end};
+}
+
+const PmuRecord* PmuLayer::Take(std::span<PmuRecord> of_task, Part part) {
+  const auto found = std::ranges::find_if(of_task, [&](const PmuRecord& record) {
+    const Part is = record.is_block ? Part::kBlock : record.is_main ? Part::kMain : Part::kOther;
+    return is == part && !record.is_taken;
   });
-  if (found == of_place.end()) return nullptr;
-  const PmuRecord* record = *found;
-  of_place.erase(found);
-  return record;
+  if (found == of_task.end()) return nullptr;
+  found->is_taken = true;
+  return &*found;
 }
 
 std::optional<double> PmuLayer::TimeOf(const PmuRecord& record) const {
@@ -110,10 +135,8 @@ std::optional<double> PmuLayer::TimeOf(const PmuRecord& record) const {
 }
 
 void PmuLayer::AddOf(const RanTask& ran, int32_t task, const HostLayer& host) {
-  const uint16_t stream = device_.chip().is_v6() ? uint16_t{0} : ran.place.stream;
-  const auto place = of_place_.find({stream, ran.place.task, ran.context});
-  if (place == of_place_.end()) return;
-  const PmuRecord* record = Take(place->second, ran, Part::kMain);
+  const std::span<PmuRecord> of_task = RecordsOf(ran);
+  const PmuRecord* record = Take(of_task, Part::kMain);
   if (record == nullptr) return;
   const bool has_kernel = ran.host != nullptr && ran.host->kernel >= 0;
   const ascend::Kernel kernel =
@@ -126,10 +149,10 @@ void PmuLayer::AddOf(const RanTask& ran, int32_t task, const HostLayer& host) {
                   .bandwidth_mhz = info_.aic_mhz};
   Counted other{
       .blocks = kernel.mix_block_num, .time_mhz = counted.time_mhz, .bandwidth_mhz = info_.aic_mhz};
-  if (record->is_mix) AddOther(place->second, ran, kernel.mix_block_num, other);
+  if (record->is_mix) AddOther(of_task, kernel.mix_block_num, other);
   const Counted& cube = record->is_vector ? other : counted;
-  AddSide(cube, /*is_vector=*/false, task);
-  AddSide(record->is_vector ? counted : other, /*is_vector=*/true, task);
+  AddSide(cube_, cube, task);
+  AddSide(vector_, record->is_vector ? counted : other, task);
   const int64_t dur = rows_.tasks[static_cast<size_t>(task)].dur;
   const double most =
       info_.aic_mhz * static_cast<double>(info_.aic_count) * 1e-3 * static_cast<double>(dur);
@@ -140,10 +163,9 @@ void PmuLayer::AddOf(const RanTask& ran, int32_t task, const HostLayer& host) {
   }
 }
 
-void PmuLayer::AddOther(std::vector<const PmuRecord*>& of_place, const RanTask& ran, int64_t blocks,
-                        Counted& other) {
+void PmuLayer::AddOther(std::span<PmuRecord> of_task, int64_t blocks, Counted& other) {
   if (device_.chip().is_v6()) {
-    const PmuRecord* record = Take(of_place, ran, Part::kOther);
+    const PmuRecord* record = Take(of_task, Part::kOther);
     if (record == nullptr) return;
     other.cycles = record->cycles;
     other.counters = record->counters;
@@ -151,7 +173,7 @@ void PmuLayer::AddOther(std::vector<const PmuRecord*>& of_place, const RanTask& 
     return;
   }
   for (int64_t i = 0; i < blocks; ++i) {
-    const PmuRecord* block = Take(of_place, ran, Part::kBlock);
+    const PmuRecord* block = Take(of_task, Part::kBlock);
     if (block == nullptr) return;
     other.cycles += block->cycles;
     for (size_t k = 0; k < other.counters.size(); ++k) {
@@ -160,13 +182,17 @@ void PmuLayer::AddOther(std::vector<const PmuRecord*>& of_place, const RanTask& 
   }
 }
 
-void PmuLayer::AddSide(const Counted& counted, bool is_vector, int32_t task) {
+void PmuLayer::AddSide(Side& side, const Counted& counted, int32_t task) {
+  if (side.names.empty()) {
+    for (const std::string& column : side.metrics.columns()) {
+      side.names.push_back(rows_.names.Intern(column));
+    }
+  }
+  side.metrics.Compute(counted, values_);
   ascend::DeviceRows device(rows_);
-  const CoreCounters& core = is_vector ? settings_.vector : settings_.cube;
-  ForEachMetric(
-      device_.chip(), core, is_vector, counted, [&](std::string_view column, double value) {
-        device.AddCounter({.task = task, .name = rows_.names.Intern(column), .value = value});
-      });
+  for (size_t i = 0; i < values_.size(); ++i) {
+    device.AddCounter({.task = task, .name = side.names[i], .value = values_[i]});
+  }
 }
 
 void PmuLayer::AddFrequency(int64_t pid) {

@@ -5,10 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,34 +23,41 @@ class PmuLayer {
   // False where nothing is made of the stream.
   bool Read(const Stream& stream, bool expands_streams);
   // Metrics of the tasks; `tasks`: the row of each, store::kNone without one.
-  void AddMetrics(const std::vector<RanTask>& ran, const std::vector<int32_t>& tasks,
+  void AddMetrics(const Records<RanTask>& ran, const Records<int32_t>& tasks,
                   const HostLayer& host);
   // The frequency as a counter.
   void AddFrequency(int64_t pid);
 
  private:
-  using Place = std::tuple<uint16_t, uint32_t, uint32_t>;  // stream, task, context
+  // The metrics of a kind of cores, and the names of their columns.
+  struct Side {
+    CoreMetrics metrics;
+    std::vector<int32_t> names = {};
+  };
 
   void ReadFrequency(std::string_view record);
   double FrequencyAt(uint64_t ticks) const;
+  std::span<PmuRecord> RecordsOf(const RanTask& ran);
   void AddOf(const RanTask& ran, int32_t task, const HostLayer& host);
   enum class Part : uint8_t { kMain, kOther, kBlock };
-  const PmuRecord* Take(std::vector<const PmuRecord*>& of_place, const RanTask& ran, Part part);
+  static const PmuRecord* Take(std::span<PmuRecord> of_task, Part part);
   // What the other kind of cores counted in the task.
-  void AddOther(std::vector<const PmuRecord*>& of_place, const RanTask& ran, int64_t blocks,
-                Counted& other);
+  void AddOther(std::span<PmuRecord> of_task, int64_t blocks, Counted& other);
   std::optional<double> TimeOf(const PmuRecord& record) const;
   void Keep(std::string_view record, bool expands_streams);
-  void AddSide(const Counted& counted, bool is_vector, int32_t task);
+  void AddSide(Side& side, const Counted& counted, int32_t task);
 
   TraceRows& rows_;
   const DeviceLayer& device_;
   DeviceInfo info_;
   PmuSettings settings_;
-  std::vector<PmuRecord> records_;
-  std::map<Place, std::vector<const PmuRecord*>> of_place_;  // by end
-  double first_mhz_;                                         // when recording began
-  std::vector<std::pair<uint64_t, double>> changes_;         // ticks, MHz
+  Side cube_;
+  Side vector_;
+  std::vector<double> values_;                        // of one task's metrics
+  Records<PmuRecord> records_;                        // in the end by place and end
+  double first_mhz_;                                  // when recording began
+  bool is_broken_ = false;                            // a frequency of 0 was recorded
+  std::vector<std::pair<uint64_t, double>> changes_;  // ticks, MHz
   bool has_frequency_ = false;
 };
 
