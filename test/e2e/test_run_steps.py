@@ -26,6 +26,28 @@ for thread in threads:
     thread.join()
 """
 
+BESIDE_THE_FIRST = """
+import threading, torch
+first_runs, second_ended = threading.Event(), threading.Event()
+class Model(torch.nn.Module):
+    def forward(self, batch):
+        if not first_runs.is_set():
+            first_runs.set()
+            second_ended.wait()
+        return batch.cumsum(0)
+model = Model().eval()
+def serve():
+    first_runs.wait()
+    model(torch.rand(8, 8))
+    second_ended.set()
+thread = threading.Thread(target=serve)
+thread.start()
+with torch.inference_mode():
+    for _ in range(3):
+        model(torch.rand(8, 8))
+thread.join()
+"""
+
 EPOCHS = """
 import torch
 model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.1), torch.nn.Linear(8, 1))
@@ -91,6 +113,17 @@ def test_callers_on_several_threads(recorded):
     assert len(rows) == len(steps)
     for row, step in zip(rows, steps):
         assert 0 < int(row["computing_ns"]) <= int(row["stage_ns"]) <= int(step["dur"])
+
+
+def test_a_call_that_ends_inside_of_the_first(recorded):
+    """Another thread's call, which begins and ends while the model's first call runs."""
+    ask = recorded(BESIDE_THE_FIRST)
+    tasks = ask("SELECT step_id, count(*) AS n FROM device_task WHERE name = 'aten::cumsum' GROUP "
+                "BY 1 ORDER BY 1")  # fmt: skip
+    assert [(row["step_id"], row["n"]) for row in tasks] == [(str(step), "1") for step in range(4)]
+    steps = ask("SELECT step_id, ts, ts + dur AS until FROM step ORDER BY step_id")
+    first, beside, second, third = [(int(row["ts"]), int(row["until"])) for row in steps]
+    assert first[0] < beside[0] < beside[1] < first[1] <= second[0] < second[1] <= third[0]
 
 
 def test_evaluation_is_in_no_step(recorded):

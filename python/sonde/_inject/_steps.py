@@ -86,6 +86,7 @@ class StepHooks:
         self._had_backward = False  # since the step began
         self._has_batches = False
         self._first_call: Optional[Any] = None  # the hook that waits for a module call
+        self._first_thread = 0  # that made it
         self._root: Callable[[], Any] = lambda: None
         self._inside = threading.local()  # a step of the root on this thread
         self._is_compiling = _dynamo.compiling_test(torch)
@@ -314,6 +315,7 @@ class StepHooks:
             if self._take(module):
                 with self._lock:
                     self._calls += 1
+                    self._first_thread = threading.get_ident()
                     register = hooks.register_module_forward_hook
                     try:  # also where the call raises
                         self._first_call = register(after_first_call, always_call=True)
@@ -323,6 +325,8 @@ class StepHooks:
         def after_first_call(module: Any, args: Any, output: Any) -> None:
             if self._is_compiling() or module is not self._root():
                 return
+            if threading.get_ident() != self._first_thread:
+                return  # called by another thread beside the first call
             with self._lock:
                 if self._first_call is not None:
                     self._first_call.remove()
