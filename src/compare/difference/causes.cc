@@ -16,7 +16,9 @@ using base::Concat;
 
 constexpr double kAlpha = 0.01;    // over all causes of a comparison
 constexpr double kNothing = 1e-6;  // ms
-constexpr double kSteady = 0.8;    // share of the steps that a part has to be in
+// What follows the machine not at all, or twice as much, is no change of its own.
+constexpr double kBesideMachine = 1.25;
+constexpr double kSteady = 0.8;  // share of the steps that a part has to be in
 
 using Values = std::vector<double>;
 
@@ -60,7 +62,8 @@ struct Candidate {
   Values comparison_calls;
   std::optional<int32_t> subject;  // for its module
   std::optional<int32_t> kernel;
-  bool has_same_work = false;  // the same on both sides at another time
+  bool has_same_work = false;    // the same on both sides at another time
+  bool follows_machine = false;  // takes longer where all of that does
 };
 
 class CauseFinder {
@@ -81,6 +84,7 @@ class CauseFinder {
  private:
   void GatherAll() {
     for (const Part& part : works_.parts) {
+      base_step_ms_ += MeanOf(part.base.ms);
       Both& both = part.key.is_idle ? idle_[part.key.subject]
                                     : subjects_[part.key.subject][part.key.kernel]
                                                [Signature{part.key.shapes, part.key.types}];
@@ -148,7 +152,7 @@ class CauseFinder {
     Candidate types = Named("other types", text, CauseKind::kWork);
     Candidate calls = Named("more or fewer calls", text, CauseKind::kWork);
     Candidate speed = Named("other time at the same shapes", text, CauseKind::kTime);
-    speed.has_same_work = true;
+    speed.has_same_work = speed.follows_machine = true;
     std::set<int32_t> shapes_of[2];
     for (const auto& [signature, both] : signatures) {
       if (IsThere(both.base)) shapes_of[0].insert(signature.shapes);
@@ -195,9 +199,17 @@ class CauseFinder {
     Candidate idle =
         Named(is_host_ ? "time of the host outside of operators" : "the device is idle (host gaps)",
               name, CauseKind::kTime);
+    idle.follows_machine = is_host_;
     idle.base_ms = both.base.ms;
     idle.comparison_ms = both.comparison.ms;
     candidates_.push_back(std::move(idle));
+  }
+
+  // What another number of calls is worth: not what the same calls take on another day.
+  static double WorkOf(const Part& part) {
+    const double calls[] = {MeanOf(part.base.calls), MeanOf(part.comparison.calls)};
+    const double ms = MeanOf(part.base.ms) + MeanOf(part.comparison.ms);
+    return std::abs(calls[1] - calls[0]) * ms / (calls[0] + calls[1]);
   }
 
   // Of half or more of what the cause is about; "" where no module has that.
@@ -207,7 +219,9 @@ class CauseFinder {
     double all = 0;
     for (const Part* part : parts_of_.at(*candidate.subject)) {
       if (candidate.kernel && part->key.kernel != *candidate.kernel) continue;
-      const double diff = MeanOf(part->comparison.ms) - MeanOf(part->base.ms);
+      const double diff = candidate.cause.kind == CauseKind::kWork
+                              ? WorkOf(*part)
+                              : MeanOf(part->comparison.ms) - MeanOf(part->base.ms);
       by_module[part->key.module] += diff;
       all += diff;
     }
@@ -259,6 +273,10 @@ class CauseFinder {
 
   void JudgeOne(double alpha, double factor, Candidate& candidate) const {
     Cause& cause = candidate.cause;
+    // What the machine makes of it stands in a cause of its own.
+    const double machine = candidate.follows_machine ? factor - 1 : 0;
+    const double machine_ms = machine * MeanOf(candidate.base_ms);
+    for (double& ms : candidate.comparison_ms) ms -= machine_ms;
     const Spread a = SpreadOf(candidate.base_ms);
     const Spread b = SpreadOf(candidate.comparison_ms);
     cause.base_ms = a.mean_ms;
@@ -276,10 +294,9 @@ class CauseFinder {
               .LeavesOutZero() ||
           IsBoth(candidate);
     } else {
-      Values expected = candidate.base_ms;
-      for (double& value : expected) value *= factor;
-      const Gap own = GapOf(SpreadOf(expected), b, alpha);
-      is_changed = own.LeavesOutZero() && std::abs(own.diff) > kRelevantTime * factor * a.mean_ms;
+      const double own = std::max(kRelevantTime, kBesideMachine * std::abs(machine)) * a.mean_ms;
+      is_changed = gap.LeavesOutZero() && std::abs(gap.diff) > own &&
+                   std::abs(gap.diff) > kRelevantOfStep * base_step_ms_;
     }
     cause.verdict = is_changed ? Verdict::kChanged : Verdict::kTooNoisy;
   }
@@ -316,6 +333,7 @@ class CauseFinder {
   BySubject subjects_;
   std::map<int32_t, std::vector<const Part*>> parts_of_;  // by subject
   std::map<int32_t, Both> idle_;
+  double base_step_ms_ = 0;  // work and idle time
   std::vector<Candidate> candidates_;
 };
 

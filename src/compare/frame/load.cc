@@ -56,6 +56,14 @@ void SetBandwidths(const recipes::TraceData& data, Side& side) {
 
 }  // namespace
 
+recipes::Needs SideNeeds() { return kNeeds; }
+
+Result<Side> SideOf(const recipes::TraceData& data, const std::string& path, int64_t step_id) {
+  SONDE_ASSIGN_OR_RETURN(Side side, MakeSide(data, path, step_id));
+  SetBandwidths(data, side);
+  return side;
+}
+
 Result<Side> LoadSide(const std::string& path, int64_t step_id, int threads,
                       const job::Say& notify) {
   SONDE_ASSIGN_OR_RETURN(const job::Job job, job::FindWholeJob({path}));
@@ -71,9 +79,7 @@ Result<Side> LoadSide(const std::string& path, int64_t step_id, int threads,
   run.threads = threads;
   const auto failures = job::RunOverTraces(
       files.files, kNeeds, run, [&](const job::TraceInHand& trace, size_t /*place*/) -> Status {
-        SONDE_ASSIGN_OR_RETURN(Side made, MakeSide(trace.data, path, step_id));
-        SetBandwidths(trace.data, made);
-        side = std::move(made);
+        SONDE_ASSIGN_OR_RETURN(side, SideOf(trace.data, path, step_id));
         return {};
       });
   for (const auto* list : {&files.failures, &failures}) {

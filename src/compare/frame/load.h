@@ -10,8 +10,14 @@
 #include "base/status.h"
 #include "compare/frame/side.h"
 #include "job/open.h"
+#include "recipes/trace/needs.h"
 
 namespace sonde::compare {
+
+// What a side is taken from.
+recipes::Needs SideNeeds();
+// The side of a trace in hand; `step_id`: kNone for all.
+Result<Side> SideOf(const recipes::TraceData& data, const std::string& path, int64_t step_id);
 
 // `step_id`: kNone for all.
 Result<Side> LoadSide(const std::string& path, int64_t step_id, int threads,

@@ -23,10 +23,6 @@ std::string Signed(double value, int digits) {
   return Concat(value < 0 ? "" : "+", Fixed(value, digits));
 }
 
-std::string Say(std::string_view key, const std::vector<std::string>& arguments) {
-  return recipes::FilledText(key, arguments, recipes::Language::kEnglish);
-}
-
 // The first causes that are more than noise; those of one step, which nobody can tell, count.
 std::string ListOf(const Judgement& judgement, bool only_work) {
   constexpr size_t kShown = 3;
@@ -43,25 +39,26 @@ std::string ListOf(const Judgement& judgement, bool only_work) {
 
 }  // namespace
 
-std::string SentencesOf(const Judgement& judgement) {
+std::string SentencesOf(const Judgement& judgement, recipes::Language language) {
+  const auto say = [language](std::string_view key, const std::vector<std::string>& arguments) {
+    return Concat(recipes::FilledText(key, arguments, language), "\n");
+  };
   const Stage& step = judgement.stages.front();
   const std::string key = step.verdict == Verdict::kChanged     ? "compare.changed"
                           : step.verdict == Verdict::kUnchanged ? "compare.unchanged"
                           : step.verdict == Verdict::kTooNoisy  ? "compare.too_noisy"
                                                                 : "compare.one_step";
-  std::string text =
-      Concat(Say(key, {Fixed(step.comparison.mean_ms, 3), Fixed(step.base.mean_ms, 3),
-                       Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
-                       std::to_string(step.base.steps)}),
-             "\n");
+  std::string text = say(key, {Fixed(step.comparison.mean_ms, 3), Fixed(step.base.mean_ms, 3),
+                               Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
+                               std::to_string(step.base.steps)});
   const std::string work = ListOf(judgement, true);
   const std::string all = ListOf(judgement, false);
-  if (!work.empty()) text += Concat(Say("compare.work", {work}), "\n");
+  if (!work.empty()) text += say("compare.work", {work});
   if (step.verdict != Verdict::kUnchanged && !all.empty() && all != work) {
-    text += Concat(Say("compare.causes", {all}), "\n");
+    text += say("compare.causes", {all});
   }
   if (judgement.aligned_share > 0) {
-    text += Concat(Say("compare.aligned", {Fixed(100 * judgement.aligned_share, 1)}), "\n");
+    text += say("compare.aligned", {Fixed(100 * judgement.aligned_share, 1)});
   }
   return text;
 }

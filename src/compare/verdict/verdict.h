@@ -9,8 +9,9 @@
 // Causes are judged together: each by an interval that leaves out 1 % over all of them. What the
 // program does (operators, kernels, shapes, types, calls) is judged by its calls, so that it is
 // told however much times vary; the time of what is the same on both sides by its time, which has
-// to differ by kRelevantTime of it. Where the most of what both sides have takes another time by
-// one factor, that is one cause (the machine), and the others are judged beside it.
+// to differ by kRelevantTime of it and kRelevantOfStep of the step. Where the most of what both
+// sides have takes another time by one factor, that is one cause (the machine), and the others are
+// what is left beside it, where that is more than the factor's part of them.
 // Units: milliseconds a step. Pure, any thread.
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "compare/frame/sheet.h"
 #include "compare/frame/side.h"
 #include "compare/verdict/spread.h"
+#include "recipes/finding/finding.h"
 
 namespace sonde::compare {
 
@@ -42,7 +44,8 @@ struct Stage {
   double DiffPercent() const { return base.mean_ms > 0 ? 100 * diff_ms / base.mean_ms : 0; }
 };
 
-inline constexpr double kRelevantTime = 0.05;  // of a cause's base: less is what runs differ by
+inline constexpr double kRelevantTime = 0.05;    // of a cause's base: less is what runs differ by
+inline constexpr double kRelevantOfStep = 0.01;  // of a step
 
 enum class CauseKind : uint8_t { kWork, kTime };
 std::string_view TextOf(CauseKind kind);
@@ -101,7 +104,8 @@ inline constexpr double kWarmUp = 1.5;
 Steps StepsOf(const Side& side);
 
 // Two or three sentences: how much, whether it is more than noise, by what.
-std::string SentencesOf(const Judgement& judgement);
+std::string SentencesOf(const Judgement& judgement,
+                        recipes::Language language = recipes::Language::kEnglish);
 
 // "computing > 3%", "step > 1.5ms".
 struct FailCondition {

@@ -1,0 +1,154 @@
+"""A small training program with one change that its first argument names ("none": without one).
+
+Nothing of it depends on the clock; the numbers are seeded. One step is one batch of the loader.
+"""
+
+import gc
+import sys
+import time
+
+import torch
+from torch.nn import functional
+from torch.utils.data import DataLoader, Dataset
+
+CHANGE = sys.argv[1] if len(sys.argv) > 1 else "none"
+STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 14
+WIDTH, CLASSES = 256, 10
+BATCH = 64 if CHANGE == "larger_batch" else 32
+LENGTH = 24 if CHANGE == "longer_sequence" else 16
+
+
+class Samples(Dataset):
+    def __init__(self):
+        self.data = torch.randn(STEPS, BATCH, LENGTH, WIDTH)
+
+    def __len__(self):
+        return STEPS
+
+    def __getitem__(self, index):
+        if CHANGE == "slow_loader":
+            time.sleep(0.05)
+        x = self.data[index]
+        if CHANGE == "loader_normalizes":
+            x = (x - x.mean()) / x.std()
+        return x, torch.arange(BATCH) % CLASSES
+
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = torch.nn.Linear(WIDTH, 3 * WIDTH)
+        self.out = torch.nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        if CHANGE == "attention_by_hand":
+            scores = torch.softmax(q @ k.transpose(-2, -1) / WIDTH**0.5, dim=-1)
+            return self.out(scores @ v)
+        if CHANGE == "python_loop":
+            rows = [
+                functional.scaled_dot_product_attention(q[i], k[i], v[i]) for i in range(len(q))
+            ]
+            return self.out(torch.stack(rows))
+        if CHANGE == "contiguous_copy":
+            q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
+        return self.out(functional.scaled_dot_product_attention(q, k, v))
+
+
+def activation():
+    return {"gelu": torch.nn.GELU(), "sigmoid": torch.nn.Sigmoid()}.get(CHANGE, torch.nn.ReLU())
+
+
+def normalisation():
+    if CHANGE == "other_norm":
+        return torch.nn.RMSNorm(WIDTH)
+    return torch.nn.LayerNorm(WIDTH)
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = normalisation()
+        self.attention = Attention()
+        self.up = torch.nn.Linear(WIDTH, 2 * WIDTH)
+        self.act = activation()
+        self.drop = torch.nn.Identity() if CHANGE == "no_dropout" else torch.nn.Dropout(0.1)
+        self.down = torch.nn.Linear(2 * WIDTH, WIDTH)
+        if CHANGE == "extra_layer":
+            self.extra = torch.nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm(x))
+        y = self.down(self.drop(self.act(self.up(x))))
+        return x + (self.extra(y) if CHANGE == "extra_layer" else y)
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+        self.head = torch.nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, x):
+        if CHANGE == "recomputation":
+            from torch.utils.checkpoint import checkpoint
+
+            return self.head(checkpoint(self.block, x, use_reentrant=False).mean(dim=1))
+        return self.head(self.block(x).mean(dim=1))
+
+
+def loss_of(model, x, y):
+    if CHANGE == "autocast":
+        with torch.autocast("cpu", torch.bfloat16):
+            return functional.cross_entropy(model(x), y)
+    if CHANGE == "other_loss":
+        return functional.mse_loss(model(x), functional.one_hot(y, CLASSES).float())
+    if CHANGE == "double":
+        x = x.double()
+    return functional.cross_entropy(model(x), y)
+
+
+def optimizer_of(model):
+    if CHANGE == "adam":
+        return torch.optim.AdamW(model.parameters(), 1e-3)
+    momentum = 0.9 if CHANGE == "momentum" else 0
+    return torch.optim.SGD(model.parameters(), 0.01, momentum=momentum)
+
+
+def after_backward(model, loss):
+    if CHANGE == "clipping":
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    if CHANGE == "item":
+        for _ in range(5):
+            loss.item()
+    if CHANGE == "gradient_noise":
+        for parameter in model.parameters():
+            parameter.grad.add_(torch.randn_like(parameter.grad), alpha=1e-3)
+    if CHANGE == "collections":
+        gc.collect()
+    if CHANGE == "python_work":
+        sum(i * i for i in range(300_000))
+
+
+def main():
+    torch.set_num_threads(2 if CHANGE == "two_threads" else 1)
+    torch.manual_seed(0)
+    model = Model()
+    if CHANGE == "double":
+        model = model.double()
+    called = model
+    if CHANGE == "compiled":
+        called = torch.compile(model)
+    optimizer = optimizer_of(model)
+    for x, y in DataLoader(Samples(), batch_size=None):
+        optimizer.zero_grad(set_to_none=CHANGE != "zeroed_gradients")
+        if CHANGE == "twice_forward":
+            loss_of(called, x, y)
+        loss = loss_of(called, x, y)
+        loss.backward()
+        after_backward(model, loss)
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""`sonde compare` on programs with one planted change: the report names it first, or none.
+
+A few by default, all with SONDE_PLANTED=1 (five minutes); docs/compare.md has the numbers.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("planted_program.py")
+STEPS = 14
+
+# change: causes, and a part of the subject or module, of which one has to come first.
+WORK = {
+    "larger_batch": (["other shapes"], ""),
+    "longer_sequence": (["other shapes"], ""),
+    "double": (["other types"], ""),
+    "autocast": (["other types", "appeared", "other kernels"], ""),
+    "loader_normalizes": (["appeared", "more or fewer calls"], "std mean div sub"),
+    "attention_by_hand": (
+        ["appeared", "vanished", "other shapes", "more or fewer calls"],
+        "attention softmax bmm",
+    ),
+    "contiguous_copy": (
+        ["more or fewer calls", "appeared", "other shapes"],
+        "copy_ clone contiguous",
+    ),
+    "gelu": (["appeared", "vanished"], "gelu threshold clamp_min"),
+    "sigmoid": (["appeared", "vanished"], "sigmoid threshold clamp_min"),
+    "other_norm": (["appeared", "vanished"], "norm"),
+    "no_dropout": (["vanished", "more or fewer calls"], "bernoulli dropout mul"),
+    "extra_layer": (["more or fewer calls", "other shapes"], "addmm mm extra"),
+    "recomputation": (["more or fewer calls"], "addmm"),
+    "other_loss": (
+        ["appeared", "vanished", "more or fewer calls", "other shapes"],
+        "mse nll log_softmax sum one_hot",
+    ),
+    "adam": (["appeared", "more or fewer calls"], "AdamW"),
+    "momentum": (["appeared", "more or fewer calls"], "mul_ add_"),
+    "clipping": (["appeared", "more or fewer calls"], "norm mul_"),
+    "item": (["appeared"], "item local_scalar"),
+    "gradient_noise": (["appeared", "more or fewer calls"], "normal_ randn"),
+    "compiled": (["appeared", "vanished", "other shapes"], "OptimizedModule"),
+    "zeroed_gradients": (["appeared", "more or fewer calls"], "zero_ add_"),
+    "twice_forward": (["more or fewer calls"], "addmm"),
+}
+TIME = {
+    "slow_loader": "enumerate(DataLoader)",
+    "collections": "garbage collection",
+    "python_work": "",
+}
+QUICK = ("gelu", "extra_layer")
+
+ALL = os.environ.get("SONDE_PLANTED") == "1"
+
+
+@pytest.fixture(scope="module", name="recorded")
+def make_recorder(sonde, tmp_path_factory):
+    """recorded(change, number): the folder of a recording of the program, made once."""
+    folder = tmp_path_factory.mktemp("planted")
+    known = {}
+
+    def record(change, number=0):
+        if (change, number) not in known:
+            place = folder / f"{change}{number}"
+            place.mkdir()
+            environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
+            done = subprocess.run(
+                [
+                    *(sonde, "run", "--quiet", "--no-analyse", "--profile-record-shapes"),
+                    *("--profile-gc-threshold-ms", "0"),
+                    *("--", sys.executable, PROGRAM, change, str(STEPS)),
+                ],
+                cwd=place,
+                env=environment | {"XDG_CACHE_HOME": str(folder / "cache")},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=300,
+            )
+            assert done.returncode == 0, done.stderr
+            known[change, number] = place / "profile"
+        return known[change, number]
+
+    return record
+
+
+@pytest.fixture(name="changes")
+def make_comparer(run_sonde, recorded):
+    """changes(change, number): what the report says beyond noise, work and time apart."""
+
+    def compare(change, number=0):
+        done = run_sonde(
+            *("compare", "-d", recorded(change, number), "-bp", recorded("none")),
+            *("--enable_profiling_compare", "-o", "out", "--format", "json"),
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        beyond = [cause for cause in said["causes"] if cause["verdict"] == "changed"]
+        return {kind: [c for c in beyond if c["kind"] == kind] for kind in ("work", "time")}
+
+    return compare
+
+
+@pytest.mark.parametrize("change", WORK if ALL else QUICK)
+def test_changed_work_is_named_first(change, changes):
+    causes, words = WORK[change]
+    first = changes(change)["work"][0]
+    assert first["cause"] in causes, first
+    about = first["subject"] + " " + first["module"]
+    assert words == "" or any(word in about for word in words.split(" ")), first
+
+
+# Times are told apart on a machine that has nothing else to do.
+@pytest.mark.parametrize("change", TIME if ALL else [])
+def test_changed_time_is_named_first(change, changes):
+    said = changes(change)["time"]
+    host = [one for one in said if not one["cause"].startswith("all work")]
+    assert host[0]["cause"] == "time of the host outside of operators", said
+    assert TIME[change] in host[0]["subject"], said
+
+
+@pytest.mark.parametrize("number", range(1, 21 if ALL else 2))
+def test_without_a_change_no_work_is_named(number, changes):
+    assert changes("none", number)["work"] == []
