@@ -176,6 +176,15 @@ def test_a_python_without_torch_is_named(probe, tmp_path):
     (tmp_path / "dump.json").write_text('{"data": {}}')
     done = probe("acc_check", "-api_info", "dump.json", "--python", empty, good=False)
     assert "cannot import torch" in done.stderr and "--python" in done.stderr
+    # What is wrong with the dump, the call or the lists is said first: torch takes seconds to load.
+    (tmp_path / "lists.json").write_text('{"acc_check": {"white_list": ["matmull"]}}')
+    for said, *words in (
+        ("no/dump.json", "acc_check", "-api_info", "no/dump.json"),
+        ("no call 'Torch.add.0'", "reproduce", "Torch.add.0", "-api_info", "dump.json"),
+        ("matmull", "acc_check", "-api_info", "dump.json", "-config", "lists.json"),
+    ):
+        done = probe(*words, "--python", empty, good=False)
+        assert said in done.stderr and "torch" not in done.stderr, done.stderr
     missing = probe("acc_check", "-api_info", "dump.json", "--python", "nowhere", good=False)
     assert "nowhere" in missing.stderr and missing.stderr.count("\n") == 1
 

@@ -142,7 +142,12 @@ def install_msprobe(folder: Path) -> None:
         "core/__init__.py": "",
         "core/common/__init__.py": "",
         "core/common/file_utils.py": "def load_json(path): return {}\n",
+        "core/compare.py": "def compare(): pass\n",
+        "mindspore/__init__.py": "class MindsporeDebugger: pass\n",
         "pytorch/__init__.py": (
+            "from msprobe.core.compare import compare\n"
+            "def random_save(): return 'theirs'\n"
+            "def set_fx_dump_config(): pass\n"
             "from .monitor.module_hook import TrainerMon\n"
             "from msprobe.pytorch.debugger.precision_debugger import PrecisionDebugger\n"
             "AclGraphDumper = 'theirs'\n"
@@ -167,3 +172,26 @@ def test_an_installed_msprobe_gives_the_rest(run_program, tmp_path):
     assert lines[1:6] == ["ok"] * 5
     assert lines[6] == "theirs True"
     assert "not part of Sonde" not in done.stderr
+
+
+def test_what_frameworks_take_of_an_installed_msprobe(run_program, tmp_path):
+    """Theirs where ours has nothing, ours where it has, also behind `from msprobe import ...`."""
+    install_msprobe(tmp_path / "installed")
+    done = run_program(
+        f"import sys\nsys.path.append({str(tmp_path / 'installed')!r})\n"
+        """
+import msprobe.pytorch
+from msprobe.pytorch import PrecisionDebugger, compare, random_save, seed_all, set_fx_dump_config
+from msprobe.mindspore import MindsporeDebugger
+from msprobe.core.compare import compare as same
+import sonde.torch
+print(random_save(), compare is same, PrecisionDebugger is sonde.torch.PrecisionDebugger)
+print(seed_all is sonde.torch.seed_all, hasattr(msprobe.pytorch, "no_such_thing"))
+try:
+    import msprobe.no_such_module
+except ModuleNotFoundError as problem:
+    print(problem)
+"""
+    )
+    lines = done.stdout.splitlines()
+    assert lines == ["theirs True True", "True False", "No module named 'msprobe.no_such_module'"]

@@ -11,7 +11,7 @@ import warnings
 from typing import Any, Optional
 
 from sonde import _debug
-from sonde.torch.check import _acc_check, _reproduce
+from sonde.torch.check import _acc_check, _entries, _reproduce
 
 
 def _parse(words: "list[str]") -> argparse.Namespace:
@@ -73,16 +73,21 @@ def main(words: "Optional[list[str]]" = None) -> int:
     """Exit status."""
     options = _parse(sys.argv[1:] if words is None else words)
     try:
+        # What was given is looked at before torch, which takes seconds or is not there.
+        dump = _entries.Dump(options.api_info)
+        if options.task == "reproduce":
+            call = _reproduce.find(dump, options.entry)
+        else:
+            lists = _acc_check.Lists(options.config)
         torch = _torch()
         warnings.simplefilter("ignore")  # of how a call is made: they are the program's
         if options.task == "reproduce":
-            made = _reproduce.write(torch, options.api_info, options.entry, options.out)
-            report = {"program": made}
+            report = {"program": _reproduce.write(torch, dump, call, options.out)}
         else:
             device = _device(torch, options.device)
             if device.type == "npu":
                 torch.npu.set_compile_mode(jit_compile=options.jit_compile)
-            report = _acc_check.check(torch, device, options)
+            report = _acc_check.check(torch, device, dump, lists, options)
         with open(options.report, "w", encoding="utf-8") as file:
             json.dump(report, file)
     except (ValueError, OSError) as problem:

@@ -54,10 +54,10 @@ def _list(block: Any, key: str) -> "list[str]":
     return names
 
 
-def check(torch: Any, device: Any, options: argparse.Namespace) -> "dict[str, str]":
+def check(
+    torch: Any, device: Any, dump: _entries.Dump, lists: Lists, options: argparse.Namespace
+) -> "dict[str, str]":
     """Writes the tables; gives their paths and the verdicts in words."""
-    dump = _entries.Dump(options.api_info)
-    lists = Lists(options.config)
     tables = Tables(options.out, options.go_on_from)
     calls = _entries.without_repeats(dump.forward) if options.filter else dump.forward
     calls = {call: record for call, record in calls.items() if call not in tables.done}

@@ -100,18 +100,32 @@ if __name__ == "__main__":
 '''
 
 
-def write(torch: Any, path: str, entry: str, folder: str) -> str:
-    """Writes both files below ``folder``; gives the path of the program."""
-    dump = _entries.Dump(path)
-    torch.manual_seed(_SEED)
-    parts = _Parts(torch, Maker(torch, dump.tensors))
+def find(dump: _entries.Dump, entry: str) -> str:
+    """The call or module that ``entry`` names; raises ``ValueError`` where it cannot be run."""
     name = re.sub(r"\.(forward|backward)$", "", entry)
     if name in dump.forward:
+        return name
+    found = _module_entry(dump, entry).replace(".backward.", ".forward.")
+    if not found:
+        raise ValueError(_unknown(dump, entry))
+    kind = _kind(found)
+    if kind not in _MODULES or not dump.modules.get(found):
+        raise ValueError(
+            f"{found}: the dump does not say how a {kind} was built; record with the level mix and "
+            f"give one of its functions ({', '.join(sorted(_MODULES))} go by themselves)"
+        )
+    return found
+
+
+def write(torch: Any, dump: _entries.Dump, entry: str, folder: str) -> str:
+    """Writes both files of what ``find()`` found below ``folder``; gives the program's path."""
+    torch.manual_seed(_SEED)
+    parts = _Parts(torch, Maker(torch, dump.tensors))
+    if entry in dump.forward:
+        name = entry
         function, arguments = _of_function(parts, dump, name)
-    elif _module_entry(dump, entry):
-        name, function, arguments = _of_module(parts, dump, entry)
     else:
-        raise ValueError(_unknown(dump, path, entry))
+        name, function, arguments = _of_module(parts, dump, entry)
     os.makedirs(folder, exist_ok=True)
     program = os.path.join(folder, f"{name}.py")
     torch.save(parts.tensors, os.path.join(folder, f"{name}.pt"))
@@ -120,7 +134,7 @@ def write(torch: Any, path: str, entry: str, folder: str) -> str:
         file.write(
             _TEXT.format(
                 title=f"{name}, by itself.",
-                origin=f"From {path}: {kept}.",
+                origin=f"From {dump.path}: {kept}.",
                 file=os.path.basename(program),
                 tensors=f"{name}.pt",
                 function=function,
@@ -186,22 +200,19 @@ def _add_gradient(parts: _Parts, function: str, backward: Any) -> None:
         parts.tensors["gradient"] = first.detach()
 
 
+def _kind(entry: str) -> str:
+    """The class of a module's entry."""
+    return entry.split(".forward.")[0].rpartition(".")[2]
+
+
 def _module_entry(dump: _entries.Dump, entry: str) -> str:
     tries = (entry, re.sub(r"\.(\d+)$", r".forward.\1", entry))
     return next((name for name in tries if name in dump.modules), "")
 
 
 def _of_module(parts: _Parts, dump: _entries.Dump, entry: str) -> "tuple[str, str, list[str]]":
-    entry = _module_entry(dump, entry).replace(".backward.", ".forward.")
-    record = dump.modules.get(entry) or {}
-    kind = entry.split(".forward.")[0].rpartition(".")[2]
-    known = _MODULES.get(kind)
-    if known is None or not record:
-        raise ValueError(
-            f"{entry}: the dump does not say how a {kind} was built; record with the level mix and "
-            f"give one of its functions ({', '.join(sorted(_MODULES))} go by themselves)"
-        )
-    function, names = known
+    record = dump.modules[entry]
+    function, names = _MODULES[_kind(entry)]
     positional, _ = parts.maker.arguments("", record, True)
     arguments = [parts.text(f"input.{i}", value) for i, value in enumerate(positional)]
     given = record.get("parameters") or {}
@@ -214,8 +225,8 @@ def _of_module(parts: _Parts, dump: _entries.Dump, entry: str) -> "tuple[str, st
     return entry.replace(".forward.", "."), function, arguments
 
 
-def _unknown(dump: _entries.Dump, path: str, entry: str) -> str:
+def _unknown(dump: _entries.Dump, entry: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(entry, [*dump.forward, *dump.modules], n=1, cutoff=0.5)
-    return f"{path} has no call '{entry}'" + (f"; did you mean '{near[0]}'?" if near else "")
+    return f"{dump.path} has no call '{entry}'" + (f"; did you mean '{near[0]}'?" if near else "")
