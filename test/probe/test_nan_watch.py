@@ -124,3 +124,37 @@ def test_every_kind_of_result(run_program, read_dump, tmp_path, call, name):
     else:
         assert list(read_dump()["data"]) == [name]
     assert "collecting a value failed" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ("x.div_(x.clone())", "Tensor.div_.0.forward has NaN in its results; its inputs held none"),
+        ("x *= inf", "Tensor.__imul__.0.forward has NaN in its results; its inputs held none"),
+        # A NaN that nobody watched came in with it.
+        ("relu(torch.tensor([nan, 1.0]), inplace=True)", "input.0 held it before"),
+        ("relu(torch.zeros(2).log_().mul_(0.0), inplace=True)", "Tensor.mul_.0.forward has"),
+    ],
+)
+def test_the_value_before_an_operation_in_place_is_told(run_program, tmp_path, change, said):
+    import torch
+
+    done = run_program(
+        f"""
+import torch
+from torch.nn.functional import relu
+from sonde.torch import PrecisionDebugger
+inf, nan = float("inf"), float("nan")
+debugger = PrecisionDebugger("config.json")
+x = torch.tensor([0.0, 1.0])
+debugger.start()
+{change}
+debugger.stop()
+""",
+        level="L1",
+        task="nan_watch",
+    )
+    assert said in done.stderr, done.stderr
+    if change.startswith("x.div_"):  # saved as it was, not as the call left it
+        saved = next((tmp_path / "dump").rglob("Tensor.div_.0.forward.input.0.pt"))
+        assert torch.equal(torch.load(saved), torch.tensor([0.0, 1.0]))

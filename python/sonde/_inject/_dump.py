@@ -1,10 +1,10 @@
 """``sonde run --dump-config``: dumps a program that knows nothing of it.
 
-Recording begins with the first call of an outermost module and lasts to the end of the step: of
-that call where there is no optimizer, else until every optimizer has stepped. Calls in between that
-evaluate what the program trains are left out: eval mode, no gradients, and the module was called
-for training before. With a control address (``--control``) nothing is recorded until ``POST /dump``
-asks for steps.
+Recording begins with the first call of an outermost module and lasts to the end of the step: until
+every optimizer has stepped; where there is none, until a call begins the next (``_turns``). Calls
+in between that evaluate what the program trains are left out: eval mode, no gradients, and the
+module was called for training before. With a control address (``--control``) nothing is recorded
+until ``POST /dump`` asks for steps.
 """
 
 import atexit
@@ -15,7 +15,8 @@ from typing import Any, Optional
 from sonde import _report
 from sonde._inject import _dump_control
 from sonde._inject._steps import StepHooks
-from sonde.torch.precision import PrecisionDebugger, _config, _native_probe
+from sonde._inject._turns import Turns
+from sonde.torch.precision import PrecisionDebugger, _config, _function_modes, _native_probe
 
 
 class Steps:
@@ -88,7 +89,10 @@ class DumpRun:
         else:
             self._debugger = PrecisionDebugger(config_path=config)
         self._hooks = StepHooks(torch, lambda: None, self._step_ends)
+        self._turns = Turns()
         self._is_recording = False
+        self._has_paused = False  # the step may go on with another module's call
+        self._is_wanted = False  # the step that runs, where steps are ordered
         self._roots: set[int] = set()
         self._trained: weakref.WeakSet[Any] = weakref.WeakSet()  # outermost modules
         self._is_evaluating = False
@@ -111,20 +115,35 @@ class DumpRun:
         """An outermost call begins: its modules are hooked, recording is on."""
         if self._is_over or self._leaves_out(module):
             return
+        is_traced = self._torch._C._get_tracing_state() is not None  # torch.jit.trace's own calls
+        if is_traced or isinstance(module, self._torch.jit.ScriptModule):
+            return
+        if self._begins_step(module):
+            self._finish_step()
         if self._is_recording and id(module) in self._roots:
             return
-        if isinstance(module, self._torch.jit.ScriptModule):
-            return
         if self._is_waiting and not self._is_recording:
-            is_first, self._steps.is_running = not self._steps.is_running, True
-            if not is_first or not self._steps.wants():
+            if not self._steps.is_running:
+                self._steps.is_running = True
+                self._is_wanted = self._steps.wants()
+            if not self._is_wanted:
                 return
         try:
-            self._start(module)
+            _function_modes.run(self._torch, self._start, module)
             self._roots.add(id(module))
             self._is_recording = True
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._fail(problem)
+
+    def _begins_step(self, module: Any) -> bool:
+        """Whether the step that was left open is over with this call."""
+        if not self._hooks.ends_with_calls(module):
+            return self._has_paused  # it trains from here on, or threads share a module
+        is_open = self._is_recording or self._has_paused or self._steps.is_running
+        if self._debugger is not None:
+            # The one before may be gone but for this: then nothing can come behind it.
+            self._debugger.service.collector.model = module
+        return self._turns.begins(module) and is_open
 
     def _leaves_out(self, module: Any) -> bool:
         """Whether the call evaluates what the program trains: such calls belong to no update."""
@@ -152,9 +171,24 @@ class DumpRun:
         self._debugger.start(model=module)
 
     def _step_ends(self) -> None:
+        """A step is over, or, where calls alone tell of steps, a call that may be its last."""
         if self._is_over:
             return
-        was_recording, self._is_recording = self._is_recording, False
+        if not self._hooks.ends_with_calls():
+            self._finish_step()
+            return
+        self._has_paused = self._has_paused or self._is_recording
+        if not self._is_recording or self._debugger is None:
+            return
+        self._is_recording = False
+        try:
+            self._debugger.stop()
+        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            self._fail(problem)
+
+    def _finish_step(self) -> None:
+        was_recording = self._is_recording or self._has_paused
+        self._is_recording = self._has_paused = False
         if was_recording or self._steps.is_running:
             self._steps.steps += 1
             self._steps.is_running = False

@@ -150,6 +150,12 @@ class StepHooks:
             ),
         )
 
+    def ends_with_calls(self, module: Any = None) -> bool:
+        """Whether steps are known by outermost calls alone, and no other thread is in one but the
+        call of ``module``."""
+        others = self._calls - (1 if module is not None and module is self._root() else 0)
+        return not (self._has_optimizer or self._trains or self._is_marked or others > 0)
+
     def renew(self) -> None:
         """In the child of a fork, whose steps are its own; a thread may have held the lock."""
         self._lock = threading.RLock()

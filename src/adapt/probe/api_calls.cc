@@ -194,7 +194,7 @@ PyObject* ApiCalls::Record(const ApiCall& call, const CallArguments& arguments,
 
 bool ApiCalls::Before(const Api& api, const std::string& name, const CallArguments& arguments,
                       Arguments* kept) {
-  const Busy busy(ThisNesting());
+  const Work work(*this, ThisNesting());
   if (!is_general_ && !api.is_special) {
     return !api.is_wanted || Settle(recorder_->AddInputs(name, arguments, flags_));
   }
@@ -211,7 +211,7 @@ bool ApiCalls::Before(const Api& api, const std::string& name, const CallArgumen
 
 bool ApiCalls::After(const Api& api, const std::string& name, const CallArguments& arguments,
                      const Arguments& kept, PyObject* result) {
-  const Busy busy(ThisNesting());
+  const Work work(*this, ThisNesting());
   const bool has_backward = api.is_wanted || places_unwanted_;
   if (has_backward && !(api.is_dropout && DropsNothing(arguments))) {
     if (!Settle(WatchBackward(api, name, result))) return false;
@@ -312,7 +312,7 @@ PyObject* ApiCalls::Backward(const BackwardCall& call, PyObject* to_inputs, PyOb
     return python_->none;
   };
   if (nesting.is_busy || recorder_ == nullptr) return none();
-  const Busy busy(nesting);
+  const Work work(*this, nesting);
   bool is_done = true;
   if ((flags_ & kOnlyNan) != 0 && !HasNan(to_inputs)) {
     is_done = python_->error_occurred() == nullptr;

@@ -14,6 +14,7 @@
 #include <deque>
 #include <string>
 
+#include "adapt/probe/nesting.h"
 #include "adapt/probe/python_calls.h"
 #include "adapt/probe/recorder.h"
 
@@ -34,6 +35,7 @@ struct Api {
   bool is_wanted = true;
   bool is_special = false;  // always through Python
   bool is_dropout = false;  // has no backward where nothing is dropped
+  bool is_change = false;   // writes to its first argument
   uint64_t idle_cost = 1;   // what a call counts for that is not recorded
   PyObject* python = nullptr;
 };
@@ -49,6 +51,12 @@ struct ApiCallbacks {
   PyObject* is_grad_enabled = nullptr;
   PyObject* has_nan = nullptr;  // (tensor) whose memory cannot be read here
   PyObject* tensor_class = nullptr;
+  PyObject* before_change = nullptr;  // (name, args, kwargs) -> args as they are before the call
+  // The program's own TorchFunctionModes, nullptr in a torch without: () -> how many,
+  // () -> list of those that are taken away, (list)
+  PyObject* count_modes = nullptr;
+  PyObject* hide_modes = nullptr;
+  PyObject* show_modes = nullptr;
 };
 
 class ApiCalls {
@@ -76,6 +84,9 @@ class ApiCalls {
   PyObject* Call(ApiCall& call, PyObject* const* args, size_t count_flags, PyObject* names);
   // Gradients pass through the node of a call's result.
   PyObject* Backward(const BackwardCall& call, PyObject* to_inputs, PyObject* to_outputs);
+  // The program's own modes do not see what is called between these two, by this thread.
+  void HideModes();
+  void ShowModes();
   // Whether a tensor of this value, a container perhaps, holds NaN. An exception may be set.
   bool HasNan(PyObject* value);
   const PythonCalls& python() const { return *python_; }
@@ -84,7 +95,11 @@ class ApiCalls {
   struct Arguments;
   PyObject* Record(const ApiCall& call, const CallArguments& arguments, size_t count_flags);
   PyObject* Watch(const ApiCall& call, const CallArguments& arguments, size_t count_flags);
-  bool TellOfNan(const Api& api, uint64_t number, const CallArguments& arguments, PyObject* result);
+  // `before`: the arguments as they were, null where the call does not write to them.
+  bool TellOfNan(const Api& api, uint64_t number, const CallArguments& arguments, PyObject* before,
+                 PyObject* result);
+  PyObject* BeforeChange(const Api& api, uint64_t number, const CallArguments& arguments);
+  bool IsChange(const Api& api, PyObject* names) const;
   bool ElementsHaveNan(PyObject* sequence, size_t level);
   bool ValueHasNan(PyObject* value, size_t level);
   bool Before(const Api& api, const std::string& name, const CallArguments& arguments,
@@ -117,6 +132,19 @@ class ApiCalls {
   bool places_unwanted_ = false;
   bool is_on_ = false;
   uint64_t idle_left_ = 0;  // 0: not counted
+};
+
+// The probe is at work in this thread: nothing that it calls is recorded, or seen by the program.
+class Work {
+ public:
+  Work(ApiCalls& calls, Nesting& nesting) : calls_(calls), busy_(nesting) { calls_.HideModes(); }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  ~Work() { calls_.ShowModes(); }
+
+ private:
+  ApiCalls& calls_;
+  Busy busy_;
 };
 
 // The one of the process, as there is one torch.

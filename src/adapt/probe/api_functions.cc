@@ -27,13 +27,14 @@ bool CheckCount(intptr_t count, intptr_t wanted) {
 
 bool IsTrue(PyObject* object) { return object == Python().true_object; }
 
-// add(name, is_special, is_dropout, api, idle_cost) -> number
+// add(name, is_special, is_dropout, api, idle_cost, is_change) -> number
 PyObject* Add(PyObject*, Arguments args, intptr_t count) {
   std::string_view name;
-  if (!CheckCount(count, 5) || !TextOf(Python(), args[0], &name)) return nullptr;
+  if (!CheckCount(count, 6) || !TextOf(Python(), args[0], &name)) return nullptr;
   const size_t index = TheApiCalls().Add({.name = std::string(name),
                                           .is_special = IsTrue(args[1]),
                                           .is_dropout = IsTrue(args[2]),
+                                          .is_change = IsTrue(args[5]),
                                           .idle_cost = Python().long_as_u64(args[4]),
                                           .python = Shared(args[3])});
   return Python().long_from_u64(index);
@@ -70,12 +71,14 @@ PyObject* Enter(PyObject*, Arguments, intptr_t count) {
   Nesting& nesting = ThisNesting();
   const bool was_busy = nesting.is_busy;
   nesting.is_busy = true;
+  if (!was_busy) TheApiCalls().HideModes();
   return Shared(was_busy ? Python().false_object : Python().true_object);
 }
 
 PyObject* Leave(PyObject*, Arguments, intptr_t count) {
   if (!CheckCount(count, 0)) return nullptr;
   ThisNesting().is_busy = false;
+  TheApiCalls().ShowModes();
   return Shared(Python().none);
 }
 
@@ -110,7 +113,11 @@ PyObject* MakeApiFunctions(const PythonCalls& calls, PyObject* setup) {
                                   .idle = setting("idle"),
                                   .is_grad_enabled = setting("is_grad_enabled"),
                                   .has_nan = setting("has_nan"),
-                                  .tensor_class = setting("tensor_class")};
+                                  .tensor_class = setting("tensor_class"),
+                                  .before_change = setting("before_change"),
+                                  .count_modes = setting("count_modes"),
+                                  .hide_modes = setting("hide_modes"),
+                                  .show_modes = setting("show_modes")};
   if (!TheApiCalls().Init(&calls, callbacks)) return nullptr;
   PyObject* const functions = calls.dict_new();
   for (PyMethod& method : g_methods) {

@@ -13,45 +13,77 @@ namespace {
 
 constexpr size_t kMaxLevels = 8;
 
+std::string NameOf(const Api& api, uint64_t number) {
+  base::NumberBuffer buffer;
+  return base::Concat(api.name, ".", base::FormatUint64(number, buffer), ".forward");
+}
+
 }  // namespace
 
 PyObject* ApiCalls::Watch(const ApiCall& call, const CallArguments& arguments, size_t count_flags) {
   Api& api = *call.api;
   Nesting& nesting = ThisNesting();
   const uint64_t number = api.count++;  // before other threads go on
+  const PyOwned before(
+      *python_, IsChange(api, arguments.names) ? BeforeChange(api, number, arguments) : nullptr);
   nesting.depth = 1;
   PyObject* const result =
       CallOriginal(*python_, call, arguments.values, count_flags, arguments.names);
   nesting.depth = 0;
   if (!is_on_ && api.count == number + 1) api.count = number;  // switched off meanwhile
   if (!is_on_ || result == nullptr) return result;
-  const bool goes_on = !api.is_wanted || Settle(TellOfNan(api, number, arguments, result));
+  const bool goes_on =
+      !api.is_wanted || Settle(TellOfNan(api, number, arguments, before.get(), result));
   if (goes_on) return result;
   python_->release(result);
   return nullptr;
 }
 
+bool ApiCalls::IsChange(const Api& api, PyObject* names) const {
+  if (api.is_change || names == nullptr) return api.is_change;
+  for (intptr_t i = 0; i < python_->tuple_size(names); i++) {
+    std::string_view name;
+    if (TextOf(*python_, python_->tuple_get(names, i), &name) && name == "inplace") return true;
+  }
+  return false;
+}
+
+// A copy of what the call will write to: whether it held NaN is asked only when the result does.
+PyObject* ApiCalls::BeforeChange(const Api& api, uint64_t number, const CallArguments& arguments) {
+  const Work work(*this, ThisNesting());
+  PyObject* const* keywords = arguments.values + arguments.count;
+  const PyOwned tuple(*python_, ArgumentTuple(*python_, arguments.values, arguments.count));
+  const PyOwned dict(*python_, ArgumentDict(*python_, arguments.names, keywords));
+  const PyOwned text(*python_, python_->unicode(NameOf(api, number).c_str()));
+  PyObject* const before =
+      tuple && dict && text
+          ? python_->call(callbacks_.before_change, text.get(), tuple.get(), dict.get(), nullptr)
+          : nullptr;
+  if (before == nullptr) Settle(false);
+  return before;
+}
+
 bool ApiCalls::TellOfNan(const Api& api, uint64_t number, const CallArguments& arguments,
-                         PyObject* result) {
-  const Busy busy(ThisNesting());
-  const auto name = [&api, number] {
-    base::NumberBuffer buffer;
-    return base::Concat(api.name, ".", base::FormatUint64(number, buffer), ".forward");
-  };
+                         PyObject* before, PyObject* result) {
+  const Work work(*this, ThisNesting());
   // What only changes an argument gives nothing back.
   const bool is_change = result == python_->none && arguments.count > 0;
   if (api.is_special || HasNan(is_change ? arguments.values[0] : result)) {
     PyObject* const* keywords = arguments.values + arguments.count;
-    const PyOwned tuple(*python_, ArgumentTuple(*python_, arguments.values, arguments.count));
+    if (before != nullptr) python_->retain(before);
+    const PyOwned tuple(*python_, before != nullptr
+                                      ? before
+                                      : ArgumentTuple(*python_, arguments.values, arguments.count));
     const PyOwned dict(*python_, ArgumentDict(*python_, arguments.names, keywords));
-    const PyOwned text(*python_, python_->unicode(name().c_str()));
+    const PyOwned text(*python_, python_->unicode(NameOf(api, number).c_str()));
     if (!tuple || !dict || !text) return false;
+    PyObject* const given = is_change && before != nullptr ? arguments.values[0] : result;
     const PyOwned answer(*python_, python_->call(callbacks_.after, api.python, text.get(),
-                                                 tuple.get(), dict.get(), result, nullptr));
+                                                 tuple.get(), dict.get(), given, nullptr));
     if (!answer) return false;
   }
   if (python_->error_occurred() != nullptr) return false;
-  return !watches_backward_ || WatchBackward(api, name(), result);
+  return !watches_backward_ || WatchBackward(api, NameOf(api, number), result);
 }
 
 bool ApiCalls::HasNan(PyObject* value) { return recorder_ != nullptr && ValueHasNan(value, 0); }

@@ -9,10 +9,18 @@ import importlib
 import re
 from typing import Any, Callable, Optional
 
-from sonde.torch.precision import _custom_ops, _errors, _names, _native_probe, _triton
+from sonde.torch.precision import (
+    _custom_ops,
+    _errors,
+    _function_modes,
+    _names,
+    _native_probe,
+    _triton,
+)
 from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._custom_ops import changed_values
 from sonde.torch.precision._ignored import masked
+from sonde.torch.precision._nan_watch import before_change, is_in_place
 
 _DROPOUTS = frozenset(
     f"Functional.{name}" for name in ("dropout", "dropout1d", "dropout2d", "dropout3d")
@@ -71,6 +79,8 @@ class Apis:
             "has_nan": self._has_nan,
             "is_grad_enabled": torch.is_grad_enabled,
             "tensor_class": torch.Tensor,
+            "before_change": functools.partial(before_change, torch),
+            **_function_modes.callbacks(torch),
         }
         self.functions = _native_probe.api_functions(setup)
 
@@ -156,7 +166,9 @@ class Apis:
             short = name.rpartition(".")[2]
             is_running = bool(_RUNNING.match(name)) and (_names.is_core(short) or short == "linear")
             idle = _RUNNING_CALLS if is_running else 1
-            api.number = self.functions["add"](name, is_special, is_dropout, api, idle)
+            api.number = self.functions["add"](
+                name, is_special, is_dropout, api, idle, is_in_place(short)
+            )
         return api
 
     def add_operators(self, namespaces: "list[str]") -> None:

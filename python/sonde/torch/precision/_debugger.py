@@ -5,6 +5,7 @@ from typing import Any, Optional
 
 from sonde.torch.precision import _config, _errors
 from sonde.torch.precision._errors import ProbeError
+from sonde.torch.precision._function_modes import run
 from sonde.torch.precision._reload import Reload
 from sonde.torch.precision._service import WITH_APIS, WITH_MODULES, Service
 
@@ -99,7 +100,8 @@ class PrecisionDebugger(_errors.Loud):
         the first folder cannot be made. Later failures cost a line, never the program.
         """
         with cls._lock:
-            cls._get().start(model, token_range, rank_id, scheduled_tokens)
+            service = cls._get()
+            run(service.torch, service.start, model, token_range, rank_id, scheduled_tokens)
 
     @classmethod
     def stop(cls) -> None:
@@ -110,7 +112,8 @@ class PrecisionDebugger(_errors.Loud):
         nothing. What the probe put around optimizers and gradient clipping is taken away.
         """
         with cls._lock:
-            cls._get().stop()
+            service = cls._get()
+            run(service.torch, service.stop)
 
     @classmethod
     def step(cls) -> None:
@@ -120,7 +123,8 @@ class PrecisionDebugger(_errors.Loud):
         nothing is recorded any more, and nothing of the probe is left in the program's way.
         """
         with cls._lock:
-            cls._get().step()
+            service = cls._get()
+            run(service.torch, service.step)
 
     @classmethod
     def rest(cls) -> None:
@@ -132,7 +136,8 @@ class PrecisionDebugger(_errors.Loud):
     def save(cls, variable: Any, name: str, save_backward: bool = True) -> None:
         """Records one value, and its gradient, at level ``debug``."""
         with cls._lock:
-            cls._get().saver.save(variable, name, save_backward)
+            service = cls._get()
+            run(service.torch, service.saver.save, variable, name, save_backward)
 
     @classmethod
     def set_init_step(cls, step: int) -> None:

@@ -181,6 +181,7 @@ class Modules:
         for number, (name, module) in enumerate(everything):
             if module is model or id(module) in self._hooked:
                 continue
+            self._tell_of_compiled(module, name)
             if isinstance(module, self.torch.jit.ScriptModule):
                 _errors.warning(
                     f"The module dump does not support {type(module)} type. "
@@ -201,6 +202,14 @@ class Modules:
             self._handles += (Hung(before), Hung(after, first=True))
             if self.collector.config.hidden_modules and self._hides(module):
                 self._handles.append(_Forward(self, module, prefix))
+
+    def _tell_of_compiled(self, module: Any, name: str) -> None:
+        is_compiled = getattr(module, "_compiled_call_impl", None) is not None
+        if is_compiled or type(module).__name__ == "OptimizedModule":
+            _errors.warning(
+                f"{name} is compiled (torch.compile): what is inside is seen in part. Calls that "
+                "the compiler puts together are no entries; run without it for all of them."
+            )
 
     def _mark(self, thing: Any, forgets: bool = True) -> None:
         """It is hooked; another object may get its number when it is gone."""
@@ -318,6 +327,8 @@ class Modules:
             return None
         if torch._C._are_functorch_transforms_active():
             return None  # there are no nodes to send them through
+        if torch._C._get_tracing_state() is not None:
+            return None  # they would become a part of what torch.jit.trace makes
         hooked = self._node(tell, *found)
         for tensor in hooked:
             # Views may be changed in place by the module, as its inputs could be before.

@@ -77,11 +77,16 @@ def inputs_by_name(args: tuple, kwargs: "dict[str, Any]") -> "dict[str, Any]":
     return values
 
 
+def is_in_place(function: str) -> bool:
+    """Whether a function of this name writes to its first argument."""
+    return bool(_IN_PLACE.match(function))
+
+
 def before_change(torch: Any, name: str, args: tuple, kwargs: "dict[str, Any]") -> tuple:
-    """Arguments as they are after the call (overflow_check), but the first one as it is now where
-    the call writes to it."""
+    """Arguments as they are after the call, but the first one as it is now where the call writes
+    to it."""
     first = args[0] if args else None
-    is_written = _IN_PLACE.match(name.rsplit(".", 3)[1]) or kwargs.get("inplace") is True
+    is_written = is_in_place(name.rsplit(".", 3)[1]) or kwargs.get("inplace") is True
     if not is_written or type(first) not in (torch.Tensor, torch.nn.Parameter):
         return args
     return (first.detach().clone().requires_grad_(first.requires_grad), *args[1:])
