@@ -6,6 +6,7 @@
 #include "exporters/ascend_db/ascend_db.h"
 #include "exporters/ascend_text/ascend_text.h"
 #include "exporters/kineto/kineto.h"
+#include "exporters/mindstudio/mindstudio.h"
 #include "exporters/parquet/parquet.h"
 
 namespace sonde::exporters {
@@ -28,6 +29,10 @@ constexpr std::array kExporters = {
              .summary = "Kineto trace for TensorBoard and HolisticTraceAnalysis",
              .in_output_folder = false,
              .run = &ExportKineto},
+    Exporter{.name = "mindstudio",
+             .summary = "CSV and JSON files of mindstudio_profiler_output",
+             .in_output_folder = false,
+             .run = &ExportMindstudio},
     Exporter{.name = "parquet",
              .summary = "a Parquet file for each table of the store",
              .in_output_folder = false,

@@ -42,8 +42,16 @@ def read_by_both(request, tmp_path_factory):
     prof = folder / "PROF_000001_20250109081616713_0004200ABCDEFGHA"
     prof_writer.write(prof_runs.whole(request.param), prof)
     ours = folder / "ours"
-    done = subprocess.run([str(SONDE), "analyse", str(prof), "-o", str(ours)],
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    command = [
+        str(SONDE),
+        "analyse",
+        str(prof),
+        "--export-type",
+        "text,mindstudio",
+        "-o",
+        str(ours),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     for form in ("timeline", "summary"):
         command = [sys.executable, str(tool), "export", form, "-dir", str(prof)]
@@ -87,6 +95,33 @@ def test_operators(both):
         for column, cell in row.items():
             name = OP_SUMMARY.get(column, column)
             assert same(cell, my_row[name]), (row["Op Name"], column, cell, my_row[name])
+
+
+def of_sonde(both, name):
+    """A table of the exporter that has the tool's own form."""
+    (folder,) = both[1].parent.rglob("mindstudio_profiler_output")
+    return of_tool(folder, name)
+
+
+def test_operators_in_the_form_of_the_tool(both):
+    rows, mine = of_tool(both[0], "op_summary"), of_sonde(both, "op_summary")
+    assert list(mine[0]) == list(rows[0])
+    assert [row["Task Start Time(us)"] for row in mine] == [
+        row["Task Start Time(us)"] for row in rows
+    ]
+
+
+def test_task_times(both):
+    """This half of the tool names no kernel, and leaves out a task in several parts."""
+    theirs, ours = of_tool(both[0], "task_time"), of_sonde(both, "task_time")
+    assert list(theirs[0]) == list(ours[0])
+    ours = [row for row in ours if row["kernel_name"] != "Fused_1"]
+    assert len(theirs) == len(ours) > 8
+    for row, mine in zip(theirs, ours):
+        assert row["kernel_name"] == "N/A"
+        for column, cell in row.items():
+            if column != "kernel_name":
+                assert same(cell, mine[column]), (column, row, mine)
 
 
 def test_statistics_of_operators(both):

@@ -29,7 +29,7 @@ SETS = [
     "mindspore_cpu/profiler/pynative_sched",
     "mindspore_cpu/runtime_profiler/graph",
 ]
-FORMS = ("text", "db", "kineto", "parquet")
+FORMS = ("text", "db", "kineto", "mindstudio", "parquet")
 
 
 def rows_of_database(path):

@@ -1,7 +1,10 @@
 // The CSV files of ASCEND_PROFILER_OUTPUT, added to a FileSet. Tables without rows give no file.
+// Those that the device tool has too are given under its names there (exporters/mindstudio).
 //
 // Threads: the Add functions are called by one thread; what they add runs in any.
 #pragma once
+
+#include <string>
 
 #include "exporters/exporter.h"
 #include "exporters/format/file_set.h"
@@ -10,9 +13,13 @@ namespace sonde::exporters {
 
 void AddOperatorDetails(const ExportContext& context, FileSet& files);
 void AddKernelDetails(const ExportContext& context, FileSet& files);
+// The same rows as op_summary has them: other names of columns, no steps, no shapes at level 0.
+void AddOpSummary(const ExportContext& context, const std::string& name, FileSet& files);
 void AddStepTraceTime(const ExportContext& context, FileSet& files);
-void AddOpStatistic(const ExportContext& context, FileSet& files);
-void AddApiStatistic(const ExportContext& context, FileSet& files);
+void AddOpStatistic(const ExportContext& context, FileSet& files,
+                    const std::string& name = "op_statistic.csv");
+void AddApiStatistic(const ExportContext& context, FileSet& files,
+                     const std::string& name = "api_statistic.csv");
 void AddOperatorMemory(const ExportContext& context, FileSet& files);
 void AddMemoryRecord(const ExportContext& context, FileSet& files);
 

@@ -297,7 +297,7 @@ void AddIntervals(std::string_view name, int64_t pid, int64_t tid,
 }  // namespace
 
 void AddDeviceLayers(const ExportContext& context, const ImportedSlices& imported,
-                     TracePieces& pieces) {
+                     bool with_operators, TracePieces& pieces) {
   const DeviceView& view = context.view;
   if (view.devices.empty()) return;
   const TraceData& data = *view.data;
@@ -315,13 +315,15 @@ void AddDeviceLayers(const ExportContext& context, const ImportedSlices& importe
   pieces.Add([&view, rows, &imported](LineBuffer& out) {
     AppendPlanes(view, *rows, imported.planes, imported.arguments, out);
   });
-  pieces.AddRanges(data.tasks.size(), kTasksPerPiece,
-                   [&view, fragments](size_t begin, size_t end, LineBuffer& out) {
-                     AppendTaskFlows(view, *fragments, begin, end, out);
-                   });
-  pieces.Add([&view, fragments, rows](LineBuffer& out) {
-    AppendCommunicationFlows(view, *fragments, *rows, out);
-  });
+  if (with_operators) {
+    pieces.AddRanges(data.tasks.size(), kTasksPerPiece,
+                     [&view, fragments](size_t begin, size_t end, LineBuffer& out) {
+                       AppendTaskFlows(view, *fragments, begin, end, out);
+                     });
+    pieces.Add([&view, fragments, rows](LineBuffer& out) {
+      AppendCommunicationFlows(view, *fragments, *rows, out);
+    });
+  }
   for (const Device& device : view.devices) {
     const int64_t pid = DevicePid(device, Layer::kOverlap);
     AddIntervals("Computing", pid, 0, device.overlap.computing, pieces);

@@ -20,15 +20,17 @@ constexpr size_t kRowsPerPiece = 3072;
 // Which columns there are: by level, and whether there are steps and shapes.
 struct Layout {
   bool steps = false;
-  bool full = false;    // level 1 and 2
-  bool shapes = false;  // at level 0
+  bool full = false;     // level 1 and 2
+  bool shapes = false;   // at level 0
+  bool summary = false;  // op_summary
 };
 
-Layout LayoutOf(const DeviceView& view) {
+Layout LayoutOf(const DeviceView& view, bool is_summary) {
   Layout layout;
-  layout.steps = !view.data->steps.empty();
+  layout.steps = !is_summary && !view.data->steps.empty();
   layout.full = view.settings.level != ProfilerLevel::kLevel0;
-  layout.shapes = !layout.full && view.settings.record_shapes;
+  layout.shapes = !is_summary && !layout.full && view.settings.record_shapes;
+  layout.summary = is_summary;
   return layout;
 }
 
@@ -37,15 +39,19 @@ constexpr std::string_view kShapeColumns =
 
 std::string Header(const Layout& layout, const std::vector<std::string>& counters) {
   std::string header = layout.steps ? "Step Id,Device_id," : "Device_id,";
+  const std::string_view times = layout.summary
+                                     ? "Task Start Time(us),Task Duration(us),Task Wait Time(us),"
+                                     : "Start Time(us),Duration(us),Wait Time(us),";
+  const std::string_view what = layout.summary ? "Op Name,OP Type," : "Name,Type,";
+  const std::string_view core = layout.summary ? "Task Type," : "Accelerator Core,";
   if (layout.full) {
-    header +=
-        "Model ID,Task ID,Stream ID,Name,Type,OP State,Accelerator Core,Start Time(us),"
-        "Duration(us),Wait Time(us),Block Num,Mix Block Num,HF32 Eligible,";
+    header += base::Concat("Model ID,Task ID,Stream ID,", what, "OP State,", core, times,
+                           "Block Num,Mix Block Num,HF32 Eligible,");
     header += kShapeColumns;
     header += ",Context ID";
     for (const std::string& name : counters) header += base::Concat(",", CsvCell(name));
   } else {
-    header += "Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Num";
+    header += base::Concat(what, core, times, "Block Num");
     if (layout.shapes) header += base::Concat(",Mix Block Num,", kShapeColumns);
   }
   return header + "\r\n";
@@ -101,9 +107,9 @@ struct KindCells {
 
 class KernelFile {
  public:
-  explicit KernelFile(const DeviceView& view)
+  KernelFile(const DeviceView& view, bool is_summary)
       : view_(view),
-        layout_(LayoutOf(view)),
+        layout_(LayoutOf(view, is_summary)),
         kinds_(*view.data, layout_),
         rows_(recipes::KernelDetails(view)) {
     FindCounters();
@@ -223,13 +229,22 @@ class KernelFile {
   std::map<int32_t, size_t> counter_place_;
 };
 
+void AddKernels(const ExportContext& context, const std::string& name, bool is_summary,
+                FileSet& files) {
+  const auto file = std::make_shared<const KernelFile>(context.view, is_summary);
+  if (file->rows() == 0) return;
+  files.Add(name, (file->rows() + kRowsPerPiece - 1) / kRowsPerPiece,
+            [file](size_t piece, LineBuffer& out) { file->Append(piece, out); });
+}
+
 }  // namespace
 
 void AddKernelDetails(const ExportContext& context, FileSet& files) {
-  const auto file = std::make_shared<const KernelFile>(context.view);
-  if (file->rows() == 0) return;
-  files.Add("kernel_details.csv", (file->rows() + kRowsPerPiece - 1) / kRowsPerPiece,
-            [file](size_t piece, LineBuffer& out) { file->Append(piece, out); });
+  AddKernels(context, "kernel_details.csv", /*is_summary=*/false, files);
+}
+
+void AddOpSummary(const ExportContext& context, const std::string& name, FileSet& files) {
+  AddKernels(context, name, /*is_summary=*/true, files);
 }
 
 }  // namespace sonde::exporters

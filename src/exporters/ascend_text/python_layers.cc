@@ -194,6 +194,11 @@ void AddPythonLayers(const ExportContext& context, const ImportedSlices& importe
   pieces.Add([&data, rows](LineBuffer& out) { AppendFrameworkFlows(data, *rows, out); });
   pieces.Add([&data](LineBuffer& out) { AppendGarbageCollections(data, out); });
   pieces.Add([&data](LineBuffer& out) { AppendMarkers(data, out); });
+  AddCounters(context, pieces);
+}
+
+void AddCounters(const ExportContext& context, TracePieces& pieces) {
+  const TraceData& data = context.data();
   pieces.AddRanges(data.counters.size(), kEventsPerPiece,
                    [&data](size_t begin, size_t end, LineBuffer& out) {
                      AppendCounters(data, begin, end, out);

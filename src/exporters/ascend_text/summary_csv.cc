@@ -62,7 +62,7 @@ void AddStepTraceTime(const ExportContext& context, FileSet& files) {
   if (has_rows) AddWhole(files, "step_trace_time.csv", csv.Take());
 }
 
-void AddOpStatistic(const ExportContext& context, FileSet& files) {
+void AddOpStatistic(const ExportContext& context, FileSet& files, const std::string& name) {
   const auto rows = recipes::OpStatistic(context.view);
   if (rows.empty()) return;
   CsvWriter csv(nullptr);
@@ -80,10 +80,10 @@ void AddOpStatistic(const ExportContext& context, FileSet& files) {
     csv.Double(RoundTo3(row.ratio_percent));
     csv.EndRow();
   }
-  AddWhole(files, "op_statistic.csv", csv.Take());
+  AddWhole(files, name, csv.Take());
 }
 
-void AddApiStatistic(const ExportContext& context, FileSet& files) {
+void AddApiStatistic(const ExportContext& context, FileSet& files, const std::string& name) {
   recipes::ApiTexts texts;
   const auto rows = recipes::ApiStatistic(context.view, texts);
   if (rows.empty()) return;
@@ -102,7 +102,7 @@ void AddApiStatistic(const ExportContext& context, FileSet& files) {
     csv.Double(RoundTo3(row.variance_us2));
     csv.EndRow();
   }
-  AddWhole(files, "api_statistic.csv", csv.Take());
+  AddWhole(files, name, csv.Take());
 }
 
 }  // namespace sonde::exporters

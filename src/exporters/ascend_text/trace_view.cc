@@ -26,6 +26,23 @@ void BeginMetadata(std::string_view event, int64_t pid, int64_t tid, std::string
 
 constexpr std::string_view kEndMetadata = R"(},"ph":"M"})";
 
+// The layers as one array.
+TracePieces AsArray(const std::shared_ptr<const TracePieces>& layers) {
+  TracePieces pieces;
+  // The first event of the file stands without the separator before it.
+  pieces.Add([layers](LineBuffer& out) {
+    LineBuffer first;
+    if (layers->size() > 0) layers->Run(0, first);
+    out.Append('[');
+    out.Append(first.text().substr(first.size() == 0 ? 0 : 1));
+  });
+  for (size_t i = 1; i < layers->size(); ++i) {
+    pieces.Add([layers, i](LineBuffer& out) { layers->Run(i, out); });
+  }
+  pieces.Add([](LineBuffer& out) { out.Append(']'); });
+  return pieces;
+}
+
 }  // namespace
 
 void AppendProcessNames(const ProcessNames& process, LineBuffer& out) {
@@ -98,26 +115,22 @@ TracePieces TraceViewPieces(const ExportContext& context, const ImportedSlices& 
   TracePieces device;
   TracePieces host;
   base::TaskGroup preparing(context.threads);
-  preparing.Run([&] { AddDeviceLayers(context, imported, device); });
+  preparing.Run([&] { AddDeviceLayers(context, imported, /*with_operators=*/true, device); });
   preparing.Run([&] { AddHostLayer(context, imported, host); });
   AddPythonLayers(context, imported, *layers);
   preparing.Wait();
   layers->Append(std::move(device));
   layers->Append(std::move(host));
   AddRestLayer(context, imported, *layers);
-  TracePieces pieces;
-  // The first event of the file stands without the separator before it.
-  pieces.Add([layers](LineBuffer& out) {
-    LineBuffer first;
-    layers->Run(0, first);
-    out.Append('[');
-    out.Append(first.text().substr(first.size() == 0 ? 0 : 1));
-  });
-  for (size_t i = 1; i < layers->size(); ++i) {
-    pieces.Add([layers, i](LineBuffer& out) { layers->Run(i, out); });
-  }
-  pieces.Add([](LineBuffer& out) { out.Append(']'); });
-  return pieces;
+  return AsArray(layers);
+}
+
+TracePieces DeviceTracePieces(const ExportContext& context, const ImportedSlices& imported) {
+  const auto layers = std::make_shared<TracePieces>();
+  AddDeviceLayers(context, imported, /*with_operators=*/false, *layers);
+  AddHostLayer(context, imported, *layers);
+  AddCounters(context, *layers);
+  return AsArray(layers);
 }
 
 }  // namespace sonde::exporters

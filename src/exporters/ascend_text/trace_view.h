@@ -36,6 +36,9 @@ struct ImportedSlices {
 
 // The pieces refer to what is given, which must outlive them.
 TracePieces TraceViewPieces(const ExportContext& context, const ImportedSlices& imported);
+// What the device tool's own timeline has of them: host calls, device work with communication and
+// overlap, counters.
+TracePieces DeviceTracePieces(const ExportContext& context, const ImportedSlices& imported);
 
 // The framework's layers: operators, modules and Python functions, garbage collection, markers,
 // queues between host threads; counters.
@@ -47,9 +50,11 @@ void AddHostLayer(const ExportContext& context, const ImportedSlices& imported,
                   TracePieces& pieces);
 void AddRecordedCalls(const ExportContext& context, const ImportedSlices& imported,
                       TracePieces& pieces);
-// Device work, communication, overlap, and the flows from operators to device work.
+// Device work, communication, overlap, and `with_operators` the flows from operators to device
+// work.
 void AddDeviceLayers(const ExportContext& context, const ImportedSlices& imported,
-                     TracePieces& pieces);
+                     bool with_operators, TracePieces& pieces);
+void AddCounters(const ExportContext& context, TracePieces& pieces);
 // Slices that no other layer has and that lie on no thread, each track a row.
 void AddRestLayer(const ExportContext& context, const ImportedSlices& imported,
                   TracePieces& pieces);

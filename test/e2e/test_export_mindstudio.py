@@ -1,0 +1,114 @@
+"""What the device tool leaves in mindstudio_profiler_output, made from the tables of a trace."""
+
+import csv
+import json
+
+import ascend_reader as reader
+import prof_writer as prof
+import pytest
+from prof_runs import ADD, ALL_REDUCE, COPY, EVENT, FUSED, MATMUL
+from prof_writer import Run
+
+# What older tools said; of communication at level 0 they knew no type.
+NEWER = {("HCCL", "COMMUNICATION"), ("hccl", "communication"), ("N/A", "hcom_allReduce_")}
+RAW = ["text_level1_rank0_ascend_pt", "text_level0_rank1_ascend_pt"]
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def export(run_sonde, folder, output):
+    """{name without its time: file}, and standard error."""
+    done = run_sonde("analyse", folder, "--export-type", "mindstudio", "-o", output)
+    assert done.returncode == 0, done.stderr
+    (made,) = output.rglob("mindstudio_profiler_output")
+    return {path.name.rpartition("_")[0]: path for path in made.iterdir()}, done.stderr
+
+
+def same(theirs, ours):
+    """Cells: texts, or numbers, which the tool makes of doubles."""
+    if theirs == ours or (theirs, ours) in NEWER:
+        return True
+    try:
+        return abs(float(theirs) - float(ours)) <= max(0.0031, 1e-5 * float(theirs))
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize("name", RAW)
+@pytest.mark.parametrize("table", ["op_summary", "op_statistic", "api_statistic"])
+def test_tables_are_those_of_the_tool(shared_data, tmp_path, run_sonde, name, table):
+    """Column by column; rows of equal totals may stand in another order."""
+    span = reader.copy_of(shared_data / "ascend_pt/raw" / name, tmp_path / "given" / name)
+    files, _ = export(run_sonde, span, tmp_path / "out")
+    golden = list(span.glob(f"PROF_*/mindstudio_profiler_output/{table}_2*.csv"))
+    if not golden:
+        assert table != "op_summary"
+        assert "level0" in name
+        return
+    theirs, ours = rows_of(golden[0]), rows_of(files[table])
+    assert ours[0] == theirs[0]
+    assert len(ours) == len(theirs) > 10
+    if table != "op_summary":
+        theirs, ours = (
+            [rows[0], *sorted(rows[1:], key=lambda row: (row[2], row[1].replace("hccl", "comm")))]
+            for rows in (theirs, ours)
+        )
+    for row, mine in zip(theirs, ours, strict=True):
+        for column, cell, my_cell in zip(theirs[0], row, mine, strict=True):
+            assert same(cell, my_cell), (column, row, mine)
+
+
+def test_generated_tasks(write_prof, run_sonde, tmp_path):
+    """Of a task in parts the first one stands for all; what is no kernel has no name."""
+    run = Run([MATMUL, ADD, COPY, FUSED, ALL_REDUCE, EVENT])
+    files, errors = export(run_sonde, write_prof(run), tmp_path / "out")
+    assert set(files) == {"msprof", "op_summary", "op_statistic", "api_statistic", "task_time"}
+    assert {path.stem.rpartition("_")[2] for path in files.values()} == {"20231114221320"}
+    assert "has no place" not in errors
+    header, *rows = rows_of(files["task_time"])
+    assert header == ["Device_id", "kernel_name", "kernel_type", "stream_id", "task_id",
+                      "task_time(us)", "task_start(us)", "task_stop(us)"]  # fmt: skip
+    base = prof.WALL_US
+    found = [[*row[:5], float(row[5]), round((float(row[6]) - base) * 1000)] for row in rows]
+    assert found == [
+        ["0", "MatMulV2_1", "AI_CORE", "7", "3", 25, 40_000],
+        ["0", "Add_2", "AI_VECTOR_CORE", "7", "4", 1, 70_000],
+        ["0", "N/A", "MEMCPY_ASYNC", "9", "5", 2, 72_000],
+        ["0", "Fused_1", "MIX_AIC", "7", "6", 4, 80_000],
+        ["0", "N/A", "NOTIFY_WAIT", "11", "7", 1, 100_000],
+        ["0", "N/A", "MEMCPY_ASYNC", "12", "8", 2, 100_500],
+        ["0", "N/A", "MEMCPY_ASYNC", "11", "9", 1, 103_000],
+        ["0", "N/A", "EVENT_RECORD", "7", "10", 0.1, 110_000],
+    ]  # fmt: skip
+    for row in rows:
+        assert row[6].endswith("\t") and row[7].endswith("\t")
+    layers = {event["args"]["name"] for event in json.loads(files["msprof"].read_text())
+              if event["name"] == "process_name"}  # fmt: skip
+    assert layers == {"CANN", "Ascend Hardware", "Communication", "Overlap Analysis"}
+
+
+def test_what_has_no_place_is_counted(shared_data, tmp_path, run_sonde):
+    """Operators of the framework are no matter of the device tool, and no arrow lacks an end."""
+    span = shared_data / "ascend_pt/text/level1/rank0_ascend_pt"
+    files, errors = export(run_sonde, span, tmp_path / "out")
+    assert "the form 'mindstudio' has no place for all of the trace" in errors
+    assert "operators of the framework" in errors
+    flows = {}
+    for event in json.loads(files["msprof"].read_text()):
+        if event["ph"] in "sf":
+            flows.setdefault((event["cat"], str(event["id"])), []).append(event["ph"])
+    assert flows
+    assert {category for category, _ in flows} == {"HostToDevice"}
+    assert all(sorted(ends) == ["f", "s"] for ends in flows.values())
+
+
+def test_the_same_again(write_prof, run_sonde, tmp_path):
+    """Again into the same folder: the same files with the same bytes, and no others."""
+    folder = write_prof(Run([MATMUL, COPY]))
+    first, _ = export(run_sonde, folder, tmp_path / "out")
+    before = {path.name: path.read_bytes() for path in first.values()}
+    again, _ = export(run_sonde, folder, tmp_path / "out")
+    assert {path.name: path.read_bytes() for path in again.values()} == before
