@@ -73,6 +73,7 @@ class CauseSearch {
   bool JudgeParameter(const AlignedCall& call, const Pair& pair);
   bool JudgeOrigin(const AlignedCall& call, const Pair& pair);
   bool JudgeResult(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
+  bool JudgeCollective(const AlignedCall& call, const Pair& pair);
   bool JudgeNumbers(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
   CallNumbers NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs);
   void AddForward(std::string_view golden_api, CallNumbers* numbers);

@@ -278,7 +278,7 @@ FirstCause CauseSearch::Run() {
 }
 
 std::string_view CauseText(CauseKind kind) {
-  static constexpr std::array<std::string_view, 13> kTexts = {"no difference",
+  static constexpr std::array<std::string_view, 14> kTexts = {"no difference",
                                                               "rounding only",
                                                               "changed weight",
                                                               "changed input",
@@ -290,7 +290,8 @@ std::string_view CauseText(CauseKind kind) {
                                                               "not finite from here",
                                                               "random numbers differ",
                                                               "differs, size unknown",
-                                                              "nothing was compared"};
+                                                              "nothing was compared",
+                                                              "another rank differs"};
   return kTexts[static_cast<size_t>(kind)];
 }
 

@@ -34,6 +34,7 @@ enum class CauseKind : uint8_t {
   kRandom,       // a call that is random by design gave other numbers
   kChecksum,     // checksums differ from here on, by how much is unknown
   kNotCompared,  // nothing could be compared
+  kOtherRank,    // a collective gave something else, though what this rank gave agrees
 };
 std::string_view CauseText(CauseKind kind);  // "changed weight"
 

@@ -68,6 +68,16 @@ TEST(FirstCauseTest, AParameterIsNotComputedSoItMayNotEvenRound) {
   EXPECT_EQ(Cause(Linear(other, Y()), Linear(Weight(), Y()), "", 1e-6).kind, CauseKind::kRounding);
 }
 
+// Its inputs are those of all ranks.
+TEST(FirstCauseTest, WhatACollectiveGivesMayComeFromAnotherRank) {
+  const auto reduced = [](const std::string& output) {
+    return Api("Distributed.all_reduce.0.forward", X(), output);
+  };
+  const FirstCause cause = Cause(reduced(Values("3.5", "8")), reduced(Y()));
+  EXPECT_EQ(cause.kind, CauseKind::kOtherRank);
+  EXPECT_NE(cause.evidence[2].find("another rank's part differs"), std::string::npos);
+}
+
 TEST(FirstCauseTest, RoundingGrowsWithTypeAndLengthAndIsNoFinding) {
   const FirstCause cause =
       Cause(Linear(Weight(), Values("3.000001", "7.000002")), Linear(Weight(), Y()));

@@ -204,6 +204,14 @@ CallNumbers CauseSearch::NumbersOf(const AlignedCall& call, const std::vector<Pa
   return out;
 }
 
+// What a collective gives is made of other ranks' parts, too, which are in their dumps.
+bool CauseSearch::JudgeCollective(const AlignedCall& call, const Pair& pair) {
+  if (FamilyOf(NameOf(target_, call.target)) != Family::kCommunication) return false;
+  Report(CauseKind::kOtherRank, call, &pair,
+         "what this rank gave agrees: another rank's part differs, or the collective itself");
+  return true;
+}
+
 bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
                                const std::vector<Pair>& pairs) {
   const CallNumbers numbers = NumbersOf(call, pairs);
@@ -218,6 +226,7 @@ bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
     Pass(std::min(relative, 1.0), *pair.target);
     return false;
   }
+  if (JudgeCollective(call, pair)) return true;
   const bool random = IsRandomApi(NameOf(target_, call.target));
   Report(random ? CauseKind::kRandom : CauseKind::kOperator, call, &pair,
          random ? std::string("random by design: set the seeds of both runs (seed_all)")
@@ -243,6 +252,7 @@ bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
       Report(CauseKind::kShape, call, &pair, "what the call got has one shape in both runs");
       return true;
     case Gap::kNotFinite: {
+      if (JudgeCollective(call, pair)) return true;
       const bool mask = std::any_of(pairs.begin(), pairs.end(), [](const Pair& other) {
         return !IsResult(*other.golden) && OperandOf(*other.golden).has_infinity;
       });
@@ -255,6 +265,7 @@ bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
           "what it got agrees; a checksum does not tell rounding from a fault (dump statistics)");
       return true;
     case Gap::kValue:
+      if (JudgeCollective(call, pair)) return true;
       Report(CauseKind::kOperator, call, &pair, "what it got agrees, what it gave does not");
       return true;
     default:

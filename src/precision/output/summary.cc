@@ -196,6 +196,8 @@ std::string_view AdviceOf(CauseKind kind) {
       return "Look for a division, logarithm or root at its limit, or a row that is masked wholly.";
     case CauseKind::kRandom:
       return "Seed both runs alike (seed_all), or switch the random call off.";
+    case CauseKind::kOtherRank:
+      return "See what the comparisons of the other ranks of this step name.";
     case CauseKind::kChecksum:
       return "Dump statistics or tensors: they tell rounding from a fault.";
     default:

@@ -1,10 +1,11 @@
 """Counts how often `sonde probe compare` names the place of a planted fault.
 
-    python test/precision/planted/benchmark.py FOLDER SONDE [EVERY [fresh]]
+    python test/precision/planted/benchmark.py FOLDER SONDE [EVERY [fresh | SEED]]
 
 FOLDER keeps the dumps; of the pairs every EVERY-th is taken (1); "fresh": of the other set of
-models, which the rules were not tried on when they were made. Prints each miss, the counts by
-kind of fault, and in the last line those of all as JSON. With PYTHONPATH=python and SONDE_HOME.
+models, which the rules were not tried on when they were made; a number: 75 pairs by lot, of both
+sets, with other weights, inputs and places. Prints each miss, the counts by kind of fault, and in
+the last line those of all as JSON. With PYTHONPATH=python and SONDE_HOME.
 """
 
 import json
@@ -16,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from judge import judge  # noqa: E402
-from pairs import cases, golden_of, name_of, record  # noqa: E402
+from pairs import cases, golden_of, held_out, name_of, record  # noqa: E402
 
 
 def record_all(root, chosen):
@@ -38,7 +39,9 @@ def main():
         command = [sonde, "probe", *map(str, arguments)]
         return subprocess.run(command, capture_output=True, text=True, check=True)
 
-    chosen = list(cases(fresh="fresh" in sys.argv))[::every]
+    last = sys.argv[-1]
+    by_lot = len(sys.argv) > 4 and last.isdigit()
+    chosen = held_out(int(last)) if by_lot else list(cases(fresh=last == "fresh"))[::every]
     record_all(root, chosen)
     print("recorded", flush=True)
     verdicts = [judge(probe, root, case, root / "results" / name_of(case)) for case in chosen]

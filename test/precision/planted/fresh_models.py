@@ -203,12 +203,15 @@ class Sharded(nn.Module):
         return self.head(self.norm(x))
 
 
+SEED_SHIFT = 0  # added to the seeds of inputs
+
+
 def ids(seed, *shape):
-    return torch.randint(0, 80, shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randint(0, 80, shape, generator=torch.Generator().manual_seed(seed + SEED_SHIFT))
 
 
 def numbers(seed, *shape):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)) * 3
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed + SEED_SHIFT)) * 3
 
 
 MODELS = {

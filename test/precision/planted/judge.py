@@ -88,14 +88,18 @@ def read_summary(text):
     for part in text.split("  first      ")[1:]:
         kind, _, rest = part.partition(": ")
         place = rest.split("\n")[0]
-        if kind not in ("no difference", "rounding only"):
+        # What another rank did is told by its own comparison.
+        if kind not in ("no difference", "rounding only", "another rank differs"):
             return (
                 kind,
                 place,
                 part.split("\n  module")[0] + part.partition("\n  module")[2].split("\n")[0],
             )
     kinds = [part.partition(": ")[0] for part in text.split("  first      ")[1:]]
-    return ("rounding only" if "rounding only" in kinds else kinds[0]), "", ""
+    for kind in ("another rank differs", "rounding only"):
+        if kind in kinds:
+            return kind, "", ""
+    return kinds[0], "", ""
 
 
 def compare(probe, root, case, output):

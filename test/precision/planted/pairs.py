@@ -98,6 +98,31 @@ def cases(fresh=False):
             }  # fmt: skip
 
 
+def held_out(seed, count=75):
+    """Pairs that nobody has chosen: both sets of models with other weights and inputs, each fault
+    at a place, level and mode by lot."""
+    import random
+
+    import fresh_models
+
+    lot = random.Random(seed)
+    known = list(cases()) + list(cases(fresh=True))
+    kinds = sorted({case["kind"] for case in known})
+    chosen = []
+    while len(chosen) < count:
+        kind = kinds[len(chosen) % len(kinds)]
+        case = dict(lot.choice([case for case in known if case["kind"] == kind]))
+        places = {**PLACES, **fresh_models.PLACES}.get(case["model"], ())
+        if kind in ("weight", "scaled", "operator", "backward", "dtype") and places:
+            case["place"] = lot.choice(places)
+        task, summary = lot.choice(SUMMARIES)
+        training = kind == "backward" or lot.random() < 0.5
+        case.update(id=1000 + len(chosen), level=lot.choice(LEVELS), task=task, summary=summary,
+                    training=training, seed=seed)  # fmt: skip
+        chosen.append(case)
+    return chosen
+
+
 def golden_of(case):
     return {**case, "kind": None, "place": None}
 
@@ -105,6 +130,8 @@ def golden_of(case):
 def name_of(case):
     parts = [case["model"], case["level"], case["task"], case["summary"]]
     parts.append("training" if case["training"] else "forward")
+    if case.get("seed"):
+        parts.append(f"seed{case['seed']}")
     if case["kind"] is not None:
         parts += [case["kind"], str(case["place"]).replace(".", "_"), str(case["id"])]
     return "-".join(parts)
@@ -116,17 +143,18 @@ def make_model(case, plant, rank):
     import models
     import torch
 
+    models.SEED_SHIFT = fresh_models.SEED_SHIFT = case.get("seed", 0)
     if case["model"] in models.MODELS:
-        torch.manual_seed(0)
+        torch.manual_seed(case.get("seed", 0))
         make, inputs = models.MODELS[case["model"]]
         return make(plant), inputs
-    torch.manual_seed(fresh_models.SEED + rank)
+    torch.manual_seed(fresh_models.SEED + rank + case.get("seed", 0))
     make, inputs = fresh_models.MODELS[case["model"]]
     if case["ranks"] == 1:
         return make(plant), inputs
     model = make(plant, rank)
     # What is not split is the same everywhere.
-    torch.manual_seed(fresh_models.SEED)
+    torch.manual_seed(fresh_models.SEED + case.get("seed", 0))
     for part in (model.embed, model.norm, model.head):
         part.reset_parameters()
     return model, inputs
