@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "exporters/registry.h"
 #include "exporters/span_files.h"
+#include "importers/import_trace.h"
 #include "job/job.h"
 #include "recipes/trace/device_view.h"
 #include "recipes/trace/trace_data.h"

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "exporters/serving/serving.h"
+#include "importers/import_trace.h"
 #include "precision/output/xlsx_result.h"
 #include "recipes/serving_summary/serving_summary.h"
 

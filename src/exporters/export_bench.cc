@@ -19,7 +19,7 @@
 #include "exporters/registry.h"
 #include "importers/capture/testing/capture_builder.h"
 #include "importers/capture/testing/training_capture.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 #include "recipes/trace/device_view.h"
 
 namespace {

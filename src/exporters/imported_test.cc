@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "base/test_folder.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 #include "recipes/api_statistic/api_statistic.h"
 #include "recipes/communication/communication.h"
 #include "recipes/communication_matrix/communication_matrix.h"

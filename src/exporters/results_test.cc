@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "base/test_folder.h"
 #include "exporters/format/result_sinks.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 #include "recipes/registry.h"
 
 namespace sonde::exporters {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 
 namespace sonde::importers {
 

@@ -10,7 +10,7 @@
 #include "importers/capture/sample.h"
 #include "importers/capture/testing/capture_builder.h"
 #include "importers/capture/testing/training_capture.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 #include "importers/trace_events/sample.h"
 
 namespace sonde::importers {

@@ -1,6 +1,4 @@
 // Which files are found, whatever they are called, and what is said of those that are not.
-#include "importers/registry.h"
-
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <zlib.h>
@@ -10,6 +8,7 @@
 #include "base/strings.h"
 #include "base/test_folder.h"
 #include "importers/import_rows.h"
+#include "importers/import_trace.h"
 
 namespace sonde::importers {
 namespace {

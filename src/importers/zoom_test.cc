@@ -7,7 +7,7 @@
 #include "base/test_folder.h"
 #include "importers/capture/testing/capture_builder.h"
 #include "importers/capture/testing/training_capture.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 #include "store/zoom_check.h"
 #include "store/zoom_index.h"
 

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "importers/import_trace.h"
 #include "job/failures.h"
 #include "job/for_each.h"
 #include "job/packs.h"

@@ -1,6 +1,7 @@
 #include "serve/preview.h"
 
 #include "base/files.h"
+#include "importers/import_trace.h"
 
 namespace sonde::serve {
 

@@ -10,6 +10,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "importers/cache.h"
+#include "importers/import_trace.h"
 #include "job/results.h"
 #include "store/duckdb_lazy.h"
 

@@ -14,7 +14,7 @@
 #include "exporters/registry.h"
 #include "exporters/span_files.h"
 #include "importers/capture/testing/capture_builder.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 
 namespace sonde::exporters {
 namespace {

@@ -11,7 +11,7 @@
 #include "importers/capture/import.h"
 #include "importers/capture/testing/capture_builder.h"
 #include "importers/capture/trace.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 
 namespace sonde::importers {
 namespace {

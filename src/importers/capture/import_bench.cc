@@ -13,7 +13,7 @@
 #include "importers/capture/import.h"
 #include "importers/capture/testing/capture_builder.h"
 #include "importers/capture/testing/training_capture.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 
 namespace {
 

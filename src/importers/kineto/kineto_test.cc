@@ -5,8 +5,8 @@
 
 #include "base/strings.h"
 #include "base/test_folder.h"
+#include "importers/import_trace.h"
 #include "importers/kineto/trace.h"
-#include "importers/registry.h"
 
 namespace sonde::importers {
 namespace {

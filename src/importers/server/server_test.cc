@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/test_folder.h"
 #include "importers/capture/testing/capture_builder.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 #include "importers/server/request_slices.h"
 
 namespace sonde::importers {

@@ -7,7 +7,7 @@
 #include "base/test_folder.h"
 #include "importers/capture/import.h"
 #include "importers/capture/testing/capture_builder.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 
 namespace sonde::importers {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 #include "base/test_folder.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 #include "importers/testing/query_text.h"
 
 namespace sonde::importers {

@@ -9,7 +9,7 @@
 
 #include "base/strings.h"
 #include "base/test_folder.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 #include "importers/testing/query_text.h"
 
 namespace sonde::importers::trace_events {

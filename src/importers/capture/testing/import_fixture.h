@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "importers/capture/testing/capture_builder.h"
-#include "importers/registry.h"
+#include "importers/import_trace.h"
 #include "importers/testing/query_text.h"
 
 namespace sonde::importers::testing {
