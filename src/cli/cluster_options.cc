@@ -46,6 +46,20 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
                       "Rank whose operations are looked at (communication_bottleneck)"));
   note(app.add_option("--bp", options.base_path,
                       "Folder of the base run (cluster_time_compare_summary, trace_diff)"));
+  note(app.add_option("--baseline_profiling_path", options.gpu_path,
+                      "Of the GPU: what 'nsys export --type sqlite' wrote (calibrate_npu_gpu)"));
+  note(app.add_option("--fuzzy_threshold", options.fuzzy_threshold,
+                      "How much alike names of modules are that belong together, 0: equal ones "
+                      "alone (calibrate_npu_gpu)")
+           ->check(CLI::Range(0.0, 1.0))
+           ->option_text("FLOAT (default: 0.6)"));
+  app.add_flag_function(
+      "--dump_intermediate_results",
+      [&options](int64_t) {
+        options.dumps_intermediate = true;
+        options.given.emplace_back("--dump_intermediate_results");
+      },
+      "Also the times of either side (calibrate_npu_gpu)");
   note(app.add_option("--parallel_types", options.parallel_types,
                       "Kinds of groups, ';' between, ',' between those that count together "
                       "(computational_op_masking)")

@@ -28,6 +28,9 @@ struct ClusterOptions {
   bool exclude_op_name = false;
   int64_t rank_id = 0;
   std::string base_path;
+  std::string gpu_path;
+  double fuzzy_threshold = 0.6;
+  bool dumps_intermediate = false;
   std::string parallel_types = "dp,edp;edp;dp;ep;pp;mp;tp";
   std::vector<std::string> given;  // those of some modes that were given
 };

@@ -106,6 +106,9 @@ Result<cluster::ModeOptions> ModeOptionsOf(const ClusterOptions& options,
                               .rank_id = options.rank_id,
                               .parallel_types = std::move(parallel_types),
                               .base_path = ClusterPath(options.base_path),
+                              .gpu_path = ClusterPath(options.gpu_path),
+                              .fuzzy_threshold = options.fuzzy_threshold,
+                              .dumps_intermediate = options.dumps_intermediate,
                               .result_folder = folder,
                               .profiling_path = ClusterPath(options.path)};
 }

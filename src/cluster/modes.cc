@@ -9,6 +9,7 @@ namespace sonde::cluster {
   M(kAll)                       \
   M(kCommunicationTime)         \
   M(kCommunicationMatrix)       \
+  M(kCalibrateNpuGpu)           \
   M(kCannApiSum)                \
   M(kClusterTimeCompareSummary) \
   M(kClusterTimeSummary)        \

@@ -35,7 +35,10 @@ struct ModeOptions {
   int64_t rank_id = 0;           // communication_bottleneck
   // computational_op_masking: names of groups that count together
   std::vector<std::vector<std::string>> parallel_types;
-  std::string base_path;       // --bp of cluster_time_compare_summary
+  std::string base_path;  // --bp of cluster_time_compare_summary
+  std::string gpu_path;   // --baseline_profiling_path of calibrate_npu_gpu
+  double fuzzy_threshold = 0.6;
+  bool dumps_intermediate = false;
   std::string result_folder;   // where results go
   std::string profiling_path;  // -d
 };
@@ -86,6 +89,8 @@ struct BookInfo {
   std::span<const double> widths;       // of its columns from the first on, in characters
   std::span<const size_t> merged = {};  // columns of it in which equal neighbours are merged
   bool is_header_high = false;
+  // In cluster_analysis.db, too, a table for each rank, its number behind the name.
+  bool splits_tables = false;
 };
 
 struct Mode {

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <map>
+#include <utility>
 
 #include "base/files.h"
 #include "base/host/csv_writer.h"
@@ -13,6 +15,7 @@
 #include "cluster/output/cells.h"
 #include "cluster/output/report.h"
 #include "exporters/ascend_db/sqlite_file.h"
+#include "importers/common/sqlite_reader.h"
 #include "precision/output/xlsx_result.h"
 
 namespace sonde::cluster {
@@ -32,46 +35,109 @@ std::string Quoted(std::string_view name) {
   return Concat("\"", base::ReplaceAll(name, "\"", "\"\""), "\"");
 }
 
-Status WriteTable(const Table& table, exporters::SqliteFile& file) {
+void PutCell(const Cell& cell, exporters::SqliteTable& rows) {
+  if (const auto* integer = std::get_if<int64_t>(&cell)) {
+    rows.Int(*integer);
+  } else if (const auto* real = std::get_if<double>(&cell)) {
+    rows.Double(*real);
+  } else if (const auto* text = std::get_if<std::string>(&cell)) {
+    rows.Text(*text);
+  } else {
+    rows.Null();
+  }
+}
+
+// A table of the database: some rows of what a mode made, all columns but one.
+struct Piece {
+  std::string name;
+  std::vector<size_t> rows;
+};
+
+Status WritePiece(const Table& table, const Piece& piece, size_t left_out,
+                  exporters::SqliteFile& file) {
   const TableInfo& info = table.info();
   std::vector<std::string> columns;
   for (size_t i = 0; i < info.names.size(); ++i) {
+    if (i == left_out) continue;
     columns.push_back(
         Concat(Quoted(info.names[i].db), " ", SqliteType(info.result.columns[i].type)));
   }
   SONDE_RETURN_IF_ERROR(file.Execute(
-      Concat("CREATE TABLE ", Quoted(info.reference_name), " (", base::Join(columns, ", "), ")")));
-  SONDE_ASSIGN_OR_RETURN(auto rows,
-                         exporters::SqliteTable::Open(file, info.reference_name, table.columns()));
-  for (size_t row = 0; row < table.rows(); ++row) {
+      Concat("CREATE TABLE ", Quoted(piece.name), " (", base::Join(columns, ", "), ")")));
+  SONDE_ASSIGN_OR_RETURN(auto rows, exporters::SqliteTable::Open(file, piece.name, columns.size()));
+  for (const size_t row : piece.rows) {
     for (size_t column = 0; column < table.columns(); ++column) {
-      const Cell& cell = table.At(row, column);
-      if (const auto* integer = std::get_if<int64_t>(&cell)) {
-        rows.Int(*integer);
-      } else if (const auto* real = std::get_if<double>(&cell)) {
-        rows.Double(*real);
-      } else if (const auto* text = std::get_if<std::string>(&cell)) {
-        rows.Text(*text);
-      } else {
-        rows.Null();
-      }
+      if (column != left_out) PutCell(table.At(row, column), rows);
     }
     rows.End();
   }
   return rows.Close();
 }
 
-Status FillDatabase(const Mode& mode, const Outcome& outcome, const std::string& path,
-                    Written& written) {
-  SONDE_ASSIGN_OR_RETURN(auto file, exporters::SqliteFile::Create(path));
+// Null where the table is one for all ranks.
+const BookInfo* SplitOf(const Mode& mode, const TableInfo& info) {
+  for (const BookInfo& book : mode.books) {
+    if (book.table == &info && book.splits_tables) return &book;
+  }
+  return nullptr;
+}
+
+std::vector<Piece> PiecesOf(const Table& table, const BookInfo* split) {
+  const std::string name(table.info().reference_name);
+  std::map<int64_t, Piece> pieces;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    const int64_t rank =
+        split == nullptr ? 0 : std::get<int64_t>(table.At(row, split->rank_column));
+    Piece& piece = pieces[rank];
+    piece.name = split == nullptr ? name : Concat(name, std::to_string(rank));
+    piece.rows.push_back(row);
+  }
+  std::vector<Piece> list;
+  for (auto& [rank, piece] : pieces) list.push_back(std::move(piece));
+  return list;
+}
+
+// As a run leaves a database whose tables all had no rows.
+bool IsEmpty(const std::string& path) {
+  const auto size = base::FileSize(path);
+  return size.ok() && *size == 0;
+}
+
+// Tables of ranks that the database has so far.
+Status DropPieces(const TableInfo& info, const std::string& path, exporters::SqliteFile& file) {
+  if (!base::IsRegularFile(path) || IsEmpty(path)) return {};
+  SONDE_ASSIGN_OR_RETURN(const auto before, importers::SqliteReader::Open(path));
+  for (const importers::SqliteObject& object : before.objects()) {
+    const std::string_view name = object.name;
+    const bool is_piece = object.type == "table" && name.starts_with(info.reference_name) &&
+                          base::ParseInt64(name.substr(info.reference_name.size()));
+    if (!is_piece) continue;
+    SONDE_RETURN_IF_ERROR(file.Execute(Concat("DROP TABLE IF EXISTS ", Quoted(name))));
+  }
+  return {};
+}
+
+// Those of an earlier run go, those of other modes stay. `path`: what is in the database so far.
+Status DropTables(const Mode& mode, const std::string& path, exporters::SqliteFile& file) {
   for (const TableInfo* info : mode.tables) {
     SONDE_RETURN_IF_ERROR(
         file.Execute(Concat("DROP TABLE IF EXISTS ", Quoted(info->reference_name))));
+    if (SplitOf(mode, *info) != nullptr) SONDE_RETURN_IF_ERROR(DropPieces(*info, path, file));
   }
+  return {};
+}
+
+Status FillDatabase(const Mode& mode, const Outcome& outcome, const std::string& path,
+                    Written& written) {
+  SONDE_ASSIGN_OR_RETURN(auto file, exporters::SqliteFile::Create(path));
+  SONDE_RETURN_IF_ERROR(DropTables(mode, written.db, file));
   for (const Table& table : outcome.tables) {
-    if (table.rows() == 0) continue;
-    SONDE_RETURN_IF_ERROR(WriteTable(table, file));
-    written.tables.emplace_back(table.info().reference_name);
+    const BookInfo* split = SplitOf(mode, table.info());
+    for (const Piece& piece : PiecesOf(table, split)) {
+      const size_t left_out = split == nullptr ? table.columns() : split->rank_column;
+      SONDE_RETURN_IF_ERROR(WritePiece(table, piece, left_out, file));
+      written.tables.push_back(piece.name);
+    }
   }
   return file.Close();
 }
