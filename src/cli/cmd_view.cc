@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 #include <thread>
 
 #include "base/files.h"
@@ -29,15 +31,37 @@ struct ViewOptions {
   std::vector<std::string> roots;
   std::vector<std::string> live;
   std::string live_list;
+  std::string baseline;
   std::string host = "127.0.0.1";
   int port = 0;
   bool open = false;
 };
 
+// For the part of an address behind '#'.
+std::string Escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain =
+        std::isalnum(byte) != 0 || std::string_view("-_./~").find(c) != std::string_view::npos;
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    constexpr unsigned kHalf = 4;
+    constexpr unsigned kLow = 15;
+    if (is_plain) {
+      escaped += c;
+    } else {
+      escaped += {'%', kDigits[byte >> kHalf], kDigits[byte & kLow]};
+    }
+  }
+  return escaped;
+}
+
 std::string Address(const ViewOptions& options, int port, const std::string& token) {
   const std::string host = options.host == "0.0.0.0" ? "127.0.0.1" : options.host;
   return Concat("http://", host.find(':') == std::string::npos ? host : Concat("[", host, "]"), ":",
-                std::to_string(port), "/?token=", token);
+                std::to_string(port), "/?token=", token,
+                options.baseline.empty() ? "" : "#view=compare&x.compare.baseline=",
+                Escaped(options.baseline));
 }
 
 // A browser of the user's; that there is none is no failure, the address is printed.
@@ -167,7 +191,14 @@ CommandAction Declare(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--host", options->host, "Address to listen on")->capture_default_str();
   app.add_flag("--open", options->open, "Open the page in the browser");
-  return [options](const Context& /*context*/) { return Run(*options); };
+  app.add_option("--baseline", options->baseline,
+                 "Another trace: it is opened, too, and the page begins with how PATH differs from "
+                 "it")
+      ->allow_extra_args(false);
+  return [options](const Context& /*context*/) {
+    if (!options->baseline.empty()) options->paths.push_back(options->baseline);
+    return Run(*options);
+  };
 }
 
 }  // namespace
@@ -175,7 +206,9 @@ CommandAction Declare(CLI::App& app) {
 Command ViewCommand() {
   return {.name = "view",
           .summary = "Show traces on a web page",
-          .example = "sonde view ./profile",
+          .example =
+              "sonde view ./profile\n"
+              "sonde view ./new --baseline ./old",
           .declare = &Declare};
 }
 

@@ -12,6 +12,7 @@ Result<HttpAnswer> HandleArea(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleBrowse(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleCancel(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleCluster(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleCompare(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleCounter(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleEvents(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleExport(Session& session, const HttpRequest& request);
@@ -43,6 +44,7 @@ constexpr std::array kHandlers = {
     Handler{"GET", "/api/browse", &HandleBrowse},
     Handler{"POST", "/api/cancel", &HandleCancel},
     Handler{"GET", "/api/cluster", &HandleCluster},
+    Handler{"GET", "/api/compare", &HandleCompare},
     Handler{"GET", "/api/counter", &HandleCounter},
     Handler{"GET", "/api/events", &HandleEvents},
     Handler{"POST", "/api/export", &HandleExport},

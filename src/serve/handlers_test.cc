@@ -117,6 +117,20 @@ TEST_F(HandlersTest, RunsModesOfManyRanks) {
   EXPECT_NE(without.find("\"tables\":[]"), std::string::npos);
 }
 
+TEST_F(HandlersTest, ComparesTwoTraces) {
+  EXPECT_EQ(Ask("/api/compare", {{"base", "0"}}).status().code(),
+            base::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Ask("/api/compare", {{"base", "0"}, {"comparison", "99"}}).status().code(),
+            base::StatusCode::kNotFound);
+  const std::string same = Body("/api/compare", {{"base", "0"}, {"comparison", "0"}});
+  EXPECT_NE(same.find("{\"base\":0,\"comparison\":0,\"missing\":\"\""), std::string::npos) << same;
+  for (const char* table : {"compare_stage", "compare_cause", "compare_tree"}) {
+    EXPECT_NE(same.find(Concat("{\"name\":\"", table, "\"")), std::string::npos) << table;
+  }
+  EXPECT_NE(Body("/api/compare", {{"base", "0"}, {"comparison", "1"}, {"lang", "zh"}}).find("基线"),
+            std::string::npos);
+}
+
 TEST_F(HandlersTest, SessionTellsWhatWasFoundAndWhatNot) {
   const SessionMessage session = session_->Describe();
   EXPECT_EQ(session.version, "1.2.3");

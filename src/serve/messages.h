@@ -224,6 +224,14 @@
   F(std::vector<FindingMessage>, findings, "what it has to say, in words")    \
   F(std::vector<std::string>, notices, "a line each: what was left out")
 
+#define SONDE_FIELDS_COMPARISON(F)                                                  \
+  F(int32_t, base, "trace id")                                                      \
+  F(int32_t, comparison, "trace id")                                                \
+  F(std::string, missing, "why there is nothing, or empty")                         \
+  F(std::string, verdict, "of a step: changed, unchanged, too noisy to tell, ...")  \
+  F(std::vector<std::string>, sentences, "what it says, in the language asked for") \
+  F(std::vector<ClusterTableMessage>, tables, "compare_stage, compare_cause, compare_tree")
+
 #define SONDE_FIELDS_SCHEMA_TABLE(F)       \
   F(std::string, name, "of the table")     \
   F(std::string, meaning, "what a row is") \
@@ -262,6 +270,7 @@
   M(ClusterRankMessage, SONDE_FIELDS_CLUSTER_RANK)   \
   M(ClusterTableMessage, SONDE_FIELDS_CLUSTER_TABLE) \
   M(ClusterMessage, SONDE_FIELDS_CLUSTER)            \
+  M(ComparisonMessage, SONDE_FIELDS_COMPARISON)      \
   M(SchemaTableMessage, SONDE_FIELDS_SCHEMA_TABLE)   \
   M(ErrorMessage, SONDE_FIELDS_ERROR)
 

@@ -27,6 +27,8 @@ export class Opened {
     /** Without the token, which the first page turns into a cookie. */
     public address: string,
     private token: string,
+    /** The state that it begins with. */
+    public hash = "",
   ) {
     page.on("pageerror", (error) => this.errors.push(error.message));
   }
@@ -117,7 +119,7 @@ export async function open(...paths: string[]): Promise<Opened> {
     env: { ...process.env, XDG_CACHE_HOME: cache },
     stdio: ["ignore", "pipe", "ignore"],
   });
-  const printed = await firstLine(server);
+  const [printed, hash] = (await firstLine(server)).split("#") as [string, string?];
   const question = printed.indexOf("?");
   const browser = await chromium.launch({
     executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
@@ -128,5 +130,5 @@ export async function open(...paths: string[]): Promise<Opened> {
     await page.request.get(printed); // for the cookie, which the server gives with its own page
     await useBuilt(page, process.env["SONDE_PAGE"]);
   }
-  return new Opened(server, browser, cache, page, printed.slice(0, question), printed.slice(question));
+  return new Opened(server, browser, cache, page, printed.slice(0, question), printed.slice(question), hash);
 }

@@ -4,6 +4,7 @@ import type {
   AdviceMessage,
   AreaMessage,
   ClusterMessage,
+  ComparisonMessage,
   FindingMessage,
   FlameMessage,
   FolderMessage,
@@ -175,6 +176,9 @@ export const api = {
   /** A mode of `sonde cluster` over all traces that are ready. */
   cluster: (mode: string, lang: string, signal?: AbortSignal) =>
     json<ClusterMessage>("/api/cluster", { mode, lang }, signal),
+  /** How a step of a trace differs from one of another. */
+  compare: (base: number, comparison: number, lang: string, signal?: AbortSignal) =>
+    json<ComparisonMessage>("/api/compare", { base, comparison, lang }, signal),
   recipes: () => json<Omit<ResultMessage, "rows">[]>("/api/recipes", {}),
   schema: () => json<SchemaTableMessage[]>("/api/schema", {}),
   /** The signal ends the statement in the server, whose answer says so. */

@@ -397,6 +397,21 @@ export interface ClusterMessage {
   notices: string[];
 }
 
+export interface ComparisonMessage {
+  /** trace id */
+  base: number;
+  /** trace id */
+  comparison: number;
+  /** why there is nothing, or empty */
+  missing: string;
+  /** of a step: changed, unchanged, too noisy to tell, ... */
+  verdict: string;
+  /** what it says, in the language asked for */
+  sentences: string[];
+  /** compare_stage, compare_cause, compare_tree */
+  tables: ClusterTableMessage[];
+}
+
 export interface SchemaTableMessage {
   /** of the table */
   name: string;

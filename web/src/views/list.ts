@@ -1,5 +1,6 @@
 import type { View } from "../app/view";
 import { communicationView } from "./communication/Communication";
+import { compareView } from "./compare/Compare";
 import { expertsView } from "./experts/Experts";
 import { groupsView } from "./groups/Groups";
 import { linksView } from "./links/Links";
@@ -19,6 +20,7 @@ import { timelineView } from "./timeline/Timeline";
 export const views: readonly View[] = [
   timelineView,
   summaryView,
+  compareView,
   operatorsView,
   modulesView,
   memoryView,
