@@ -12,6 +12,7 @@ from sonde.torch.precision import _errors
 from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._hooks import Hook, Hung
 from sonde.torch.precision._leads import Leads
+from sonde.torch.precision._whole_graph import inside_whole_graphs
 
 # Gradients that nobody wants before their hooks are taken away; putting them back costs more.
 _IDLE_GRADIENTS = 1000
@@ -178,10 +179,12 @@ class Modules:
         everything = list(model.named_modules())
         lead = lead or self._lead_of(model, everything)
         skipped = (1, len(everything) - 1) if "verl" in sys.modules else ()
+        closed = inside_whole_graphs(everything)
         for number, (name, module) in enumerate(everything):
-            if module is model or id(module) in self._hooked:
+            if module is model or id(module) in self._hooked or id(module) in closed:
                 continue
-            self._tell_of_compiled(module, name)
+            if id(getattr(module, "_orig_mod", None)) not in closed:
+                self._tell_of_compiled(module, name)
             if isinstance(module, self.torch.jit.ScriptModule):
                 _errors.warning(
                     f"The module dump does not support {type(module)} type. "

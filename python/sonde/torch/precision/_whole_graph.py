@@ -1,0 +1,58 @@
+"""Modules that ``torch.compile(fullgraph=True)`` made one graph of.
+
+A hook inside would break the graph in two, which torch refuses, and the program would end: such a
+module is seen from outside only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sonde.torch.precision import _errors
+
+
+def inside_whole_graphs(modules: list[tuple[str, Any]]) -> set[int]:
+    """The ``id()`` of the modules that nothing may look at, of a model's ``named_modules()``; tells
+    of each graph in a line."""
+    closed: set[int] = set()
+    for name, module in modules:
+        is_wrapped = type(module).__name__ == "OptimizedModule"  # then it is called as a module
+        if not _is_whole_graph(module, is_wrapped):
+            continue
+        closed.update(id(inside) for inside in module.modules() if inside is not module)
+        if not is_wrapped:
+            closed.add(id(module))
+        _errors.warning(
+            f"{name or type(module).__name__} is compiled with fullgraph=True: the modules inside "
+            "are no entries, since a look at them would break the graph; compile without it to see "
+            "them."
+        )
+    return closed
+
+
+def _is_whole_graph(module: Any, is_wrapped: bool) -> bool:
+    """Whether the module is compiled, and torch refuses to compile it in pieces."""
+    if is_wrapped:
+        context = getattr(module, "dynamo_ctx", None)
+    else:
+        context = _context_of(getattr(module, "_compiled_call_impl", None))
+    if context is None:
+        return False
+    fullgraph = getattr(context, "fullgraph", None)
+    if fullgraph is not None:
+        return bool(fullgraph)
+    # Before torch 2.9 it is told by what compiles frames.
+    converts = getattr(getattr(context, "callback", None), "_torchdynamo_orig_callable", None)
+    return type(converts).__name__ == "ConvertFrameAssert"
+
+
+def _context_of(compiled: Any) -> Any:
+    """The compiler's context of a function that ``module.compile()`` made; None without."""
+    while compiled is not None:
+        code = getattr(compiled, "__code__", None)
+        names = code.co_freevars if code is not None else ()
+        for name, cell in zip(names, getattr(compiled, "__closure__", None) or ()):
+            if name == "self" and hasattr(cell.cell_contents, "callback"):
+                return cell.cell_contents
+        compiled = getattr(compiled, "__wrapped__", None)
+    return None
