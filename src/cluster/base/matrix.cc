@@ -1,4 +1,6 @@
 // Transfers between ranks under their global numbers.
+#include <map>
+#include <string_view>
 #include <tuple>
 
 #include "cluster/base/base.h"
@@ -6,9 +8,10 @@
 namespace sonde::cluster {
 
 RankNumbers::RankNumbers(Ranks ranks) {
+  std::map<std::string_view, size_t> known;  // places by group: all members tell of all of them
   for (const RankPart& rank : ranks) {
     for (const DeliveredGroup& group : rank.part.Rows<DeliveredGroup>()) {
-      for (size_t i = 0; i < group.ranks.size(); ++i) {
+      for (size_t& i = known[group.hash]; i < group.ranks.size(); ++i) {
         numbers_.try_emplace({group.hash, static_cast<int32_t>(i)}, group.ranks[i]);
       }
     }
