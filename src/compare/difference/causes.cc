@@ -147,7 +147,8 @@ class CauseFinder {
   void CompareKernel(int32_t subject, int32_t kernel, const BySignature& signatures) {
     const std::string& op = works_.names.At(subject);
     const std::string& name = works_.names.At(kernel);
-    const std::string text = name == op ? op : Concat(op, " (", name, ")");
+    const bool is_same = name == op || name.ends_with(Concat("::", op));  // "aten::mm" of "mm"
+    const std::string text = is_same ? op : Concat(op, " (", name, ")");
     Candidate shapes = Named("other shapes", text, CauseKind::kWork);
     Candidate types = Named("other types", text, CauseKind::kWork);
     Candidate calls = Named("more or fewer calls", text, CauseKind::kWork);
