@@ -64,13 +64,15 @@ NAMES = [line for line in typed() if line.startswith("sonde.")]
 
 @pytest.fixture(scope="module", name="place")
 def make_place(sonde, tmp_path_factory):
-    """A folder with what the lines name: a program, its capture, two dumps of it."""
+    """A folder with what the lines name: a program, two captures and two dumps of it."""
     folder = tmp_path_factory.mktemp("place")
     (folder / "train.py").write_text(PROGRAM)
     (folder / "debug.py").write_text(DEBUGGED)
     config = {"task": "statistics", "dump_path": str(folder / "dump"), "level": "mix"}
     (folder / "config.json").write_text(json.dumps(config | {"rank": [], "step": [0]}))
     python = [sys.executable, "train.py"]
+    base = ["run", "--quiet", "--profile-save-path", "base"]
+    subprocess.run([sonde, *base, "--", *python], cwd=folder, check=True, timeout=120)
     for words in (["--quiet"], ["--quiet", "--dump-config", "config.json"]):
         subprocess.run([sonde, "run", *words, "--", *python], cwd=folder, check=True, timeout=120)
     step = next((folder / "dump").rglob("step0"))
@@ -92,8 +94,8 @@ def test_the_command_works(line, place, run_sonde):
     assert done.stdout or "sonde run" in line
 
 
-def test_the_page_opens(place, sonde):
-    line = next(line for line in COMMANDS if "sonde view" in line)
+@pytest.mark.parametrize("line", [line for line in COMMANDS if "sonde view" in line])
+def test_the_page_opens(line, place, sonde):
     page = subprocess.Popen(
         [sonde, *shlex.split(line)[1:]], cwd=place, stdout=subprocess.PIPE, text=True
     )
