@@ -278,7 +278,7 @@ IN_TRACES = {"p2p_pairing": ("P2PPairing", "COMMUNICATION_OP"),
 def test_what_the_reference_writes_into_traces_is_a_table(mode, shared_data, run_sonde, tmp_path):
     run = GOLDEN / mode / "synth8_db"
     if not run.is_dir():
-        pytest.skip("no recorded run")
+        pytest.skip("needs data: no recorded run")
     folder = shared_data / INPUTS["synth8"]
     done = run_sonde("cluster", "-m", mode, "-d", folder, "-o", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -309,7 +309,7 @@ def test_summaries_are_those_of_the_reference_beside_the_traces(
 ):
     run = GOLDEN / "export_summary" / name
     if not run.is_dir():
-        pytest.skip("no recorded run")
+        pytest.skip("needs data: no recorded run")
     source, options = words_of(run)
     folder = shared_data / INPUTS[source]
     before = sorted(path for path in folder.rglob("*"))
@@ -370,7 +370,7 @@ def sheet_of(path):
 def test_the_workbook_of_modules_looks_like_that_of_the_reference(shared_data, run_sonde, tmp_path):
     run = GOLDEN / "module_statistic" / "synth8_text"
     if not run.is_dir():
-        pytest.skip("no recorded run")
+        pytest.skip("needs data: no recorded run")
     folder = shared_data / INPUTS["synth8"]
     words = ("cluster", "-m", "module_statistic", "-d", folder, "--export_type", "text")
     assert run_sonde(*words, "-o", tmp_path).returncode == 0

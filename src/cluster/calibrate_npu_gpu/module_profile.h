@@ -3,10 +3,9 @@
 //
 //   ranges   NVTX push and pop. A module is one whose name has one of kModuleWords; an operator one
 //            with "::", by what stands before the first ','
-//   kernels  lie in what is open where they were launched, on the launching thread: the last
-//   module,
-//            the modules around it, the last operator ("None" without); outside of modules they are
-//            left out. The rank is the device's number
+//   kernels  lie in what is open on the launching thread where they were launched: the last
+//            module, the modules around it, the last operator ("None" without); outside of modules
+//            they are left out. The rank is the device's number
 // A range that was never closed holds until the end of the trace. Units: microseconds. Errors:
 // Status where the file cannot be read or is no such export. One thread.
 #pragma once

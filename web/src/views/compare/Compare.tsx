@@ -1,4 +1,4 @@
-import { keepPreviousData, skipToken, useQuery } from "@tanstack/react-query";
+import { skipToken, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { api } from "../../api/client";
@@ -224,7 +224,6 @@ function Compare() {
   const query = useQuery({
     queryKey: ["compare", base, comparison, language, versions],
     queryFn: isKnown ? ({ signal }) => api.compare(base, comparison, language, signal) : skipToken,
-    placeholderData: keepPreviousData,
   });
   if (ready.length < 2) return <Empty title={t("compare.two")} help={t("compare.two.help")} />;
   const choice = (key: "compare.base" | "compare.new", value: number | undefined) => (
