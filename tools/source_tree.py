@@ -47,6 +47,7 @@ PYTHON_ORDER = (
     "_inject",
     "vllm",
     "_provide",
+    "_provide_npu",
     "doctor",
 )
 

@@ -71,8 +71,12 @@ void DeclareDump(CLI::App& app, RunOptions& options) {
   app.add_option("--dump-config", options.dump_config,
                  "Dump what flows through the outermost modules as this config.json says")
       ->group(group);
-  app.add_option("--provide", options.provide,
-                 "msprobe: its imports in the program reach Sonde's PrecisionDebugger")
+  app.add_option(
+         "--provide", options.provide,
+         "msprobe: its imports in the program reach Sonde's PrecisionDebugger; torch_npu: its "
+         "profiler and marks are Sonde's, where there is no NPU")
+      ->delimiter(',')
+      ->allow_extra_args(false)
       ->group(group);
 }
 
@@ -278,6 +282,7 @@ Status CompleteOptions(const Context& context, RunOptions& options) {
   SONDE_RETURN_IF_ERROR(ReadVariables(&std::getenv, options));
   if (options.view && !options.control) options.control = "http://127.0.0.1:0";
   SONDE_RETURN_IF_ERROR(CheckRunOptions(options));
+  SONDE_RETURN_IF_ERROR(CheckProvided(options));
   return IsDump(options) ? CheckDump(options) : Status::Ok();
 }
 
@@ -286,7 +291,10 @@ EnvironmentVariables VariablesOf(const Context& context, const RunOptions& optio
   EnvironmentVariables variables = ToEnvironment(options);
   std::string python_folders = context.layout.InjectFolder();
   const bool is_dump = IsDump(options);
-  if (is_dump) AddDumpVariables(options, context.layout, variables, python_folders);
+  python_folders += ProvidedFolders(options, context.layout);
+  if (options.dump_config) {
+    variables.emplace_back("SONDE_DUMP_CONFIG", base::AbsolutePath(*options.dump_config));
+  }
   variables.emplace_back("SONDE_ATTACH", is_dump ? "dump" : "profile");
   variables.emplace_back("SONDE_HOME", context.layout.home);
   variables.emplace_back("SONDE_RUN_LIST", list.path());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "base/host/json.h"
@@ -13,7 +15,10 @@ namespace {
 
 using base::Concat;
 
-constexpr std::string_view kProvided = "msprobe";
+constexpr std::string_view kProbe = "msprobe";  // values; the other packages are of times
+// By name, the folder in Sonde's Python package that holds what stands in for it.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kProvided = {
+    {{kProbe, "_provide"}, {"torch_npu", "_provide_npu"}}};
 constexpr std::array<std::string_view, 7> kTasks = {
     "statistics", "tensor", "structure", "nan_check", "diff_check", "overflow_check", "nan_watch"};
 constexpr std::array<std::string_view, 5> kLevels = {"L0", "L1", "L2", "mix", "debug"};
@@ -29,20 +34,35 @@ Status CheckWord(const base::JsonValue& config, const std::string& path, std::st
 
 }  // namespace
 
-bool IsDump(const RunOptions& options) { return options.dump_config || options.provide; }
+bool Provides(const RunOptions& options, std::string_view package) {
+  const auto& given = options.provide;
+  return std::find(given.begin(), given.end(), package) != given.end();
+}
+
+bool IsDump(const RunOptions& options) { return options.dump_config || Provides(options, kProbe); }
+
+Status CheckProvided(const RunOptions& options) {
+  for (const std::string& package : options.provide) {
+    const bool is_known = std::any_of(kProvided.begin(), kProvided.end(),
+                                      [&](const auto& known) { return known.first == package; });
+    if (is_known) continue;
+    std::vector<std::string> names;
+    for (const auto& [name, folder] : kProvided) names.emplace_back(name);
+    return InvalidArgumentError(
+        Concat("--provide must be ", base::Join(names, " or "), ", not '", package, "'"));
+  }
+  return Status::Ok();
+}
 
 Status CheckDump(const RunOptions& options) {
-  if (options.provide && *options.provide != kProvided) {
-    return InvalidArgumentError(
-        Concat("--provide must be ", kProvided, ", not '", *options.provide, "'"));
-  }
   if (options.step_start || options.step_end) {
     return InvalidArgumentError(
-        "--dump-config and --provide record values, not times: the --profile-step options do not "
-        "go with them");
+        "--dump-config and --provide msprobe record values, not times: the --profile-step options "
+        "do not go with them");
   }
-  if (options.provide && !options.dump_config && options.control) {
-    return InvalidArgumentError("--control goes with --dump-config, not with --provide alone");
+  if (!options.dump_config && options.control) {
+    return InvalidArgumentError(
+        "--control goes with --dump-config, not with --provide msprobe alone");
   }
   if (!options.dump_config) return Status::Ok();
   const std::string& path = *options.dump_config;
@@ -58,14 +78,13 @@ Status CheckDump(const RunOptions& options) {
   return base::CheckWritableDirectory(folder).Annotate(Concat(path, ": dump_path"));
 }
 
-void AddDumpVariables(const RunOptions& options, const Layout& layout, EnvironmentVariables& out,
-                      std::string& python_folders) {
-  if (options.dump_config) {
-    out.emplace_back("SONDE_DUMP_CONFIG", base::AbsolutePath(*options.dump_config));
+std::string ProvidedFolders(const RunOptions& options, const Layout& layout) {
+  std::string folders;
+  for (const auto& [name, folder] : kProvided) {
+    if (!Provides(options, name)) continue;
+    folders.append(":").append(base::JoinPath(layout.python_package, folder));
   }
-  if (options.provide) {
-    python_folders.append(":").append(base::JoinPath(layout.python_package, "_provide"));
-  }
+  return folders;
 }
 
 }  // namespace sonde::cli

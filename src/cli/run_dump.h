@@ -1,4 +1,5 @@
-// What `sonde run` checks and sets for precision dumps: `--dump-config FILE` and `--provide NAME`.
+// What `sonde run` checks and sets for precision dumps (`--dump-config FILE`) and for packages that
+// Sonde stands in for (`--provide NAME`).
 //
 // Errors: kInvalidArgument and kNotFound with one line for people, before anything is started. The
 // start-up hook in the Python process checks the configuration's fields thoroughly.
@@ -7,7 +8,6 @@
 #include <string>
 
 #include "base/status.h"
-#include "cli/environment.h"
 #include "cli/layout.h"
 #include "cli/run_options.h"
 
@@ -19,8 +19,10 @@ bool IsDump(const RunOptions& options);
 // The configuration can be read, its task and level are known, its folder can be made.
 Status CheckDump(const RunOptions& options);
 
-// Variables and the folders that go first on PYTHONPATH.
-void AddDumpVariables(const RunOptions& options, const Layout& layout, EnvironmentVariables& out,
-                      std::string& python_folders);
+// Each package is one that Sonde stands in for.
+Status CheckProvided(const RunOptions& options);
+
+// The folders that hold them, each after a ':', to go on PYTHONPATH.
+std::string ProvidedFolders(const RunOptions& options, const Layout& layout);
 
 }  // namespace sonde::cli

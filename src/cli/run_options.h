@@ -41,7 +41,7 @@ struct RunOptions {
   std::optional<std::string> control;
   bool view = false;                       // a page that starts and stops recording
   std::optional<std::string> dump_config;  // file of the precision probe
-  std::optional<std::string> provide;      // package of another tool that Sonde stands in for
+  std::vector<std::string> provide;        // packages of other tools that Sonde stands in for
   bool profile = true;                     // accepted and without effect
   std::optional<bool> quiet;
 };

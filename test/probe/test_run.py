@@ -165,7 +165,7 @@ def test_a_rank_that_is_not_there(run, tmp_path):
 def test_unknown_package(run):
     done = run("print('ran')", "--provide", "other")
     assert done.returncode != 0
-    assert "--provide must be msprobe" in done.stderr
+    assert "--provide must be msprobe or torch_npu" in done.stderr
 
 
 def test_only_the_ordered_steps(run, tmp_path):

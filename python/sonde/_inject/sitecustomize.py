@@ -114,6 +114,21 @@ def _note_end_without_torch():
         pass  # only a notice is lost
 
 
+def _name_switch_for(package):
+    """Where the program ends because it has no such package, one line says what to do."""
+    tell = sys.excepthook
+
+    def excepthook(kind, problem, traceback):
+        tell(kind, problem, traceback)
+        if issubclass(kind, ModuleNotFoundError) and problem.name == package:
+            sys.stderr.write(
+                f"sonde: this machine has no {package}: `sonde run --provide {package} -- ...` "
+                "gives the program its profiler and marks, on the CPU\n"
+            )
+
+    sys.excepthook = excepthook
+
+
 def _is_subinterpreter():
     """Torch is of the main interpreter. Another may be ended by the last of it, when whatever
     lets go of the lock, as file operations do, ends the main thread."""
@@ -132,6 +147,7 @@ def _start():
     import atexit
 
     sys.meta_path.insert(0, _Finder())
+    _name_switch_for("torch_npu")
     atexit.register(_note_end_without_torch)
 
 
