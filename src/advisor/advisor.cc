@@ -24,6 +24,10 @@ bool IsAsked(const Rule& rule, Dimension dimension) {
          (dimension == Dimension::kSchedule ? Section::kSchedule : Section::kComputation);
 }
 
+Result<job::Job> FindJob(const std::string& path) {
+  return job::FindWholeJob({path}, {.max_depth = cluster::kFolderDepth, .allow = {}});
+}
+
 // A trace that is asked, and of what.
 struct Asked {
   job::Trace trace;
@@ -62,8 +66,7 @@ class Adviser {
   Adviser(const Request& request, const job::Say& notify, Report& report)
       : request_(request), notify_(notify), report_(report) {}
 
-  Status Run() {
-    SONDE_ASSIGN_OR_RETURN(const job::Job job, FindJob(request_.path));
+  Status Run(const job::Job& job) {
     SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, cluster::ChooseRanks(job, {}));
     std::vector<Asked> asked;
     if (choice.ranks.size() > 1) {
@@ -72,14 +75,15 @@ class Adviser {
       Asked alone{
           .trace = job.traces.front(), .rank = -1, .sections = {}, .kernels = {}, .calls = {}};
       alone.sections.assign(std::begin(kAllSections), std::end(kAllSections));
-      alone.kernels = {.path = request_.path, .benchmark_path = request_.benchmark_path};
+      alone.kernels = {.path = job.traces.front().source.path,
+                       .benchmark_path = request_.benchmark_path};
       alone.calls = alone.kernels;
       SONDE_RETURN_IF_ERROR(CheckBenchmark());
       asked.push_back(std::move(alone));
     } else {
-      return base::InvalidArgumentError(
-          Concat("'", request_.path, "' holds ", job::Counted(job),
-                 ", which are not the ranks of one run: name one of them"));
+      return base::InvalidArgumentError(Concat(
+          request_.path.empty() ? "what is open holds " : Concat("'", request_.path, "' holds "),
+          job::Counted(job), ", which are not the ranks of one run: name one of them"));
     }
     for (const Asked& one : asked) SONDE_RETURN_IF_ERROR(AskTrace(one));
     std::stable_sort(
@@ -89,10 +93,6 @@ class Adviser {
   }
 
  private:
-  static Result<job::Job> FindJob(const std::string& path) {
-    return job::FindWholeJob({path}, {.max_depth = cluster::kFolderDepth, .allow = {}});
-  }
-
   // One trace against one, several ranks against several.
   Status CheckBenchmark() const {
     if (request_.benchmark_path.empty()) return {};
@@ -264,6 +264,7 @@ class Adviser {
     question.language = request_.language;
     question.rank = asked.rank;
     question.path = asked.trace.source.path;
+    question.trace = asked.trace.number;
     AddOptions(question);
     question.values["has_pair"] = static_cast<int64_t>(!asked.kernels.benchmark_path.empty() ||
                                                        !asked.calls.benchmark_path.empty());
@@ -328,11 +329,17 @@ class Adviser {
 }  // namespace
 
 Result<std::unique_ptr<Report>> Advise(const Request& request, const job::Say& notify) {
+  SONDE_ASSIGN_OR_RETURN(const job::Job job, FindJob(request.path));
+  return Advise(request, job, notify);
+}
+
+Result<std::unique_ptr<Report>> Advise(const Request& request, const job::Job& job,
+                                       const job::Say& notify) {
   auto report = std::make_unique<Report>();
   SONDE_ASSIGN_OR_RETURN(report->book, LoadRules(request.rule_folders));
   report->path = request.path;
   report->language = request.language;
-  SONDE_RETURN_IF_ERROR(Adviser(request, notify, *report).Run());
+  SONDE_RETURN_IF_ERROR(Adviser(request, notify, *report).Run(job));
   return report;
 }
 

@@ -3,8 +3,8 @@
 //   SONDE_ASSIGN_OR_RETURN(const auto report, Advise(request, notify));
 //   SONDE_ASSIGN_OR_RETURN(const auto files, Write(*report, folder));
 //
-// One call at a time. Errors: a path in which nothing is found or of which nothing can be read, a
-// rule that is none. A rule that fails is a Silence, and the others are asked.
+// Threads: any, each call for itself. Errors: a path in which nothing is found or of which nothing
+// can be read, a rule that is none. A rule that fails is a Silence, and the others are asked.
 #pragma once
 
 #include <memory>
@@ -31,5 +31,8 @@ struct Request {
 };
 
 Result<std::unique_ptr<Report>> Advise(const Request& request, const job::Say& notify);
+// The same of traces that were found already, whatever the path of the request.
+Result<std::unique_ptr<Report>> Advise(const Request& request, const job::Job& job,
+                                       const job::Say& notify);
 
 }  // namespace sonde::advisor

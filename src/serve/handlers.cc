@@ -8,6 +8,7 @@
 namespace sonde::serve {
 
 Result<HttpAnswer> HandleAdvice(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleAdvisor(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleArea(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleBrowse(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleCancel(Session& session, const HttpRequest& request);
@@ -40,6 +41,7 @@ namespace {
 
 constexpr std::array kHandlers = {
     Handler{"GET", "/api/advice", &HandleAdvice},
+    Handler{"GET", "/api/advisor", &HandleAdvisor},
     Handler{"GET", "/api/area", &HandleArea},
     Handler{"GET", "/api/browse", &HandleBrowse},
     Handler{"POST", "/api/cancel", &HandleCancel},

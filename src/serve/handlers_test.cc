@@ -131,6 +131,18 @@ TEST_F(HandlersTest, ComparesTwoTraces) {
             std::string::npos);
 }
 
+TEST_F(HandlersTest, AdvisesOnOneTraceOrAllRanks) {
+  EXPECT_EQ(Ask("/api/advisor", {{"trace", "99"}}).status().code(), base::StatusCode::kNotFound);
+  EXPECT_EQ(Ask("/api/advisor", {{"trace", "0"}, {"base", "99"}}).status().code(),
+            base::StatusCode::kNotFound);
+  const std::string one = Body("/api/advisor", {{"trace", "1"}, {"lang", "en"}});
+  EXPECT_EQ(one.find("{\"missing\":\"\",\"advice\":["), 0U) << one;
+  EXPECT_NE(one.find("\"rule\":\"memory_growth\",\"why\":\""), std::string::npos)
+      << "what a trace lacks for a rule is named: " << one;
+  const std::string all = Body("/api/advisor", {{"lang", "zh"}});
+  EXPECT_EQ(all.find("{\"missing\":\"\",\"advice\":["), 0U) << all;
+}
+
 TEST_F(HandlersTest, SessionTellsWhatWasFoundAndWhatNot) {
   const SessionMessage session = session_->Describe();
   EXPECT_EQ(session.version, "1.2.3");

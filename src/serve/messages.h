@@ -232,6 +232,37 @@
   F(std::vector<std::string>, sentences, "what it says, in the language asked for") \
   F(std::vector<ClusterTableMessage>, tables, "compare_stage, compare_cause, compare_tree")
 
+#define SONDE_FIELDS_RULE_SHEET(F)                    \
+  F(std::string, name, "in the language asked for")   \
+  F(std::vector<std::string>, columns, "their names") \
+  F(int64_t, total, "rows that there are")            \
+  F(JsonCells, rows, "the first of them")             \
+  F(std::vector<int64_t>, slices, "in which one sees each row, -1 nowhere; empty: of none")
+
+#define SONDE_FIELDS_RULE_ADVICE(F)                                                        \
+  F(std::string, rule, "its name")                                                         \
+  F(std::string, section, "where it stands in the report")                                 \
+  F(int32_t, trace, "that it is about, -1 all")                                            \
+  F(std::string, title, "in the language asked for, as all texts")                         \
+  F(std::string, description, "what was found")                                            \
+  F(std::vector<std::string>, suggestions, "what to do")                                   \
+  F(std::string, priority, "high, medium, low or empty")                                   \
+  F(double, confidence, "1: counted and not concluded")                                    \
+  F(std::string, evidence, "how often, how long, what it could gain and by which formula") \
+  F(int64_t, place, "slice in which one sees it, -1 nowhere")                              \
+  F(std::vector<RuleSheetMessage>, sheets, "rows that show it")
+
+#define SONDE_FIELDS_RULE_SILENCE(F)                        \
+  F(std::string, rule, "that was not asked, or failed")     \
+  F(std::string, why, "what the trace lacks, or the error") \
+  F(bool, failed, "an error")
+
+#define SONDE_FIELDS_ADVISOR(F)                                           \
+  F(std::string, missing, "why there is no advice, or empty")             \
+  F(std::vector<RuleAdviceMessage>, advice, "in the order of the report") \
+  F(std::vector<RuleSilenceMessage>, silences, "rules without a verdict") \
+  F(std::vector<std::string>, notices, "a line each: what was left out")
+
 #define SONDE_FIELDS_SCHEMA_TABLE(F)       \
   F(std::string, name, "of the table")     \
   F(std::string, meaning, "what a row is") \
@@ -271,6 +302,10 @@
   M(ClusterTableMessage, SONDE_FIELDS_CLUSTER_TABLE) \
   M(ClusterMessage, SONDE_FIELDS_CLUSTER)            \
   M(ComparisonMessage, SONDE_FIELDS_COMPARISON)      \
+  M(RuleSheetMessage, SONDE_FIELDS_RULE_SHEET)       \
+  M(RuleAdviceMessage, SONDE_FIELDS_RULE_ADVICE)     \
+  M(RuleSilenceMessage, SONDE_FIELDS_RULE_SILENCE)   \
+  M(AdvisorMessage, SONDE_FIELDS_ADVISOR)            \
   M(SchemaTableMessage, SONDE_FIELDS_SCHEMA_TABLE)   \
   M(ErrorMessage, SONDE_FIELDS_ERROR)
 

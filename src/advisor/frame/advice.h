@@ -16,6 +16,7 @@ struct AdviceSheet {
   std::string name;
   std::vector<std::string> columns;
   std::vector<std::vector<Value>> rows;
+  std::vector<int64_t> slices;  // in which one sees each row, -1 nowhere; empty: of none
 };
 
 // What stands behind it. Without a time that was measured, and without an estimate, both are NaN.
@@ -29,8 +30,9 @@ struct Evidence {
 
 struct Advice {
   const Rule* rule = nullptr;
-  int64_t rank = -1;  // -1: the only one, or all
-  std::string path;   // of the trace
+  int64_t rank = -1;   // -1: the only one, or all
+  std::string path;    // of the trace
+  int32_t trace = -1;  // its number in the job; -1: all
   std::string title;
   std::string block;  // title in the report
   std::string description;

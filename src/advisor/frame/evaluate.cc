@@ -22,6 +22,17 @@ Value CellOf(const store::ResultTable& table, size_t column, size_t row) {
   return std::get<std::vector<std::string>>(values)[row];
 }
 
+void TakeSlices(const store::ResultTable& table, AdviceSheet& sheet) {
+  for (size_t i = 0; i < table.columns().size(); ++i) {
+    if (table.columns()[i].name != "_slice") continue;
+    for (size_t row = 0; row < sheet.rows.size(); ++row) {
+      const Value slice = CellOf(table, i, row);
+      const auto* number = std::get_if<int64_t>(&slice);
+      sheet.slices.push_back(number == nullptr ? -1 : *number);
+    }
+  }
+}
+
 AdviceSheet SheetOf(const store::ResultTable& table) {
   AdviceSheet sheet;
   std::vector<size_t> shown;
@@ -34,6 +45,7 @@ AdviceSheet SheetOf(const store::ResultTable& table) {
     auto& cells = sheet.rows.emplace_back();
     for (const size_t column : shown) cells.push_back(CellOf(table, column, row));
   }
+  TakeSlices(table, sheet);
   return sheet;
 }
 
@@ -154,6 +166,7 @@ class Evaluation {
     advice_.rule = &rule_;
     advice_.rank = question_.rank;
     advice_.path = question_.path;
+    advice_.trace = question_.trace;
     const Language language = question_.language;
     const std::string& block = rule_.block.In(language);
     SONDE_ASSIGN_OR_RETURN(advice_.sheet.name, Fill(advice_.sheet.name, values_));

@@ -4,8 +4,8 @@
 // Of its columns these mean something to the frame: fires (else: occurrences > 0), occurrences,
 // total_us, gain_us, place_slice, priority, problem_count, problem_us, problem_ratio,
 // tuned_ops (names, line by line); all fill the texts. Columns of `rows` whose name begins with '_'
-// are not in the sheet. Threads: any, each call for itself. Errors: a statement that the database
-// refuses, a text that names what is not known; they name the rule.
+// are not in the sheet; `_slice` is the place of a row. Threads: any, each call for itself. Errors:
+// a statement that the database refuses, a text that names what is not known; they name the rule.
 #pragma once
 
 #include <functional>
@@ -34,6 +34,7 @@ struct Question {
   Language language = Language::kChinese;
   int64_t rank = -1;  // of several: titles name it
   std::string path;
+  int32_t trace = -1;  // number in the job
   std::map<std::string, Function, std::less<>> functions;
   std::map<std::string, std::string, std::less<>> tables;  // shared ones, by name: their statement
 };

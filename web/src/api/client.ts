@@ -2,6 +2,7 @@
 import { type LaneWindow, decodeWindow } from "./decode";
 import type {
   AdviceMessage,
+  AdvisorMessage,
   AreaMessage,
   ClusterMessage,
   ComparisonMessage,
@@ -177,6 +178,9 @@ export const api = {
   cluster: (mode: string, lang: string, signal?: AbortSignal) =>
     json<ClusterMessage>("/api/cluster", { mode, lang }, signal),
   /** How a step of a trace differs from one of another. */
+  /** Of one trace, or with -1 of all ranks; `base` is what one is compared with, -1 nothing. */
+  advisor: (trace: number, base: number, lang: string, signal?: AbortSignal) =>
+    json<AdvisorMessage>("/api/advisor", { trace, base, lang }, signal),
   compare: (base: number, comparison: number, lang: string, signal?: AbortSignal) =>
     json<ComparisonMessage>("/api/compare", { base, comparison, lang }, signal),
   recipes: () => json<Omit<ResultMessage, "rows">[]>("/api/recipes", {}),

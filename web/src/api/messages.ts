@@ -412,6 +412,64 @@ export interface ComparisonMessage {
   tables: ClusterTableMessage[];
 }
 
+export interface RuleSheetMessage {
+  /** in the language asked for */
+  name: string;
+  /** their names */
+  columns: string[];
+  /** rows that there are */
+  total: number;
+  /** the first of them */
+  rows: Cell[][];
+  /** in which one sees each row, -1 nowhere; empty: of none */
+  slices: number[];
+}
+
+export interface RuleAdviceMessage {
+  /** its name */
+  rule: string;
+  /** where it stands in the report */
+  section: string;
+  /** that it is about, -1 all */
+  trace: number;
+  /** in the language asked for, as all texts */
+  title: string;
+  /** what was found */
+  description: string;
+  /** what to do */
+  suggestions: string[];
+  /** high, medium, low or empty */
+  priority: string;
+  /** 1: counted and not concluded */
+  confidence: number;
+  /** how often, how long, what it could gain and by which formula */
+  evidence: string;
+  /** slice in which one sees it, -1 nowhere */
+  place: number;
+  /** rows that show it */
+  sheets: RuleSheetMessage[];
+}
+
+export interface RuleSilenceMessage {
+  /** that was not asked, or failed */
+  rule: string;
+  /** what the trace lacks, or the error */
+  why: string;
+  /** an error */
+  failed: boolean;
+}
+
+export interface AdvisorMessage {
+  /** why there is no advice, or empty */
+  missing: string;
+  /** in the order of the report */
+  advice: RuleAdviceMessage[];
+  /** rules without a verdict */
+  silences: RuleSilenceMessage[];
+  /** a line each: what was left out */
+  notices: string[];
+}
+
 export interface SchemaTableMessage {
   /** of the table */
   name: string;

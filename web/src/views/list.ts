@@ -1,4 +1,5 @@
 import type { View } from "../app/view";
+import { adviceView } from "./advice/Advice";
 import { communicationView } from "./communication/Communication";
 import { compareView } from "./compare/Compare";
 import { expertsView } from "./experts/Experts";
@@ -20,6 +21,7 @@ import { timelineView } from "./timeline/Timeline";
 export const views: readonly View[] = [
   timelineView,
   summaryView,
+  adviceView,
   compareView,
   operatorsView,
   modulesView,
