@@ -33,12 +33,10 @@ static_assert(kResults.size() == kSheets.size());
 class SheetSink final : public store::RowSink {
  public:
   explicit SheetSink(const SheetInfo& info) : sheet_{.info = &info, .rows = {}} {}
-  void Int(int64_t value) override { row_.cells.emplace_back(value); }
-  void Double(double value) override {
-    std::isnan(value) ? Null() : static_cast<void>(row_.cells.emplace_back(value));
-  }
-  void Text(std::string_view value) override { row_.cells.emplace_back(std::string(value)); }
-  void Null() override { row_.cells.emplace_back(); }
+  void Int(int64_t value) override { Add(Cell(value)); }
+  void Double(double value) override { Add(std::isnan(value) ? Cell() : Cell(value)); }
+  void Text(std::string_view value) override { Add(Cell(std::string(value))); }
+  void Null() override { Add(Cell()); }
   void EndRow() override {
     sheet_.rows.push_back(std::move(row_));
     row_ = {};
@@ -46,6 +44,8 @@ class SheetSink final : public store::RowSink {
   Sheet Take() { return std::move(sheet_); }
 
  private:
+  void Add(Cell cell) { row_.cells.push_back(std::move(cell)); }
+
   Sheet sheet_;
   Row row_;
 };
