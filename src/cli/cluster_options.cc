@@ -60,6 +60,15 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
         options.given.emplace_back("--dump_intermediate_results");
       },
       "Also the times of either side (calibrate_npu_gpu)");
+  note(app.add_option("--time_range", options.time_range,
+                      "BEGIN,END in nanoseconds, as the databases have them: what begins in it "
+                      "(filter_db)"));
+  note(app.add_option("--tables", options.tables,
+                      "Tables that stay, as TASK,COMMUNICATION_OP (filter_db; default: all)"));
+  note(app.add_option("--min_duration", options.min_duration_us,
+                      "Microseconds that a kernel or call must take to stay (filter_db)")
+           ->check(CLI::NonNegativeNumber)
+           ->option_text("FLOAT (default: 10)"));
   note(app.add_option("--parallel_types", options.parallel_types,
                       "Kinds of groups, ';' between, ',' between those that count together "
                       "(computational_op_masking)")
@@ -118,6 +127,18 @@ Result<std::vector<std::vector<std::string>>> ParseParallelTypes(const std::stri
     }
   }
   return groups;
+}
+
+Result<cluster::StepWindow> ParseTimeRange(const std::string& text) {
+  if (text.empty()) return cluster::StepWindow{};
+  const auto parts = base::Split(text, ',');
+  const auto begin = base::ParseInt64(base::Trim(parts.front()));
+  const auto end = base::ParseInt64(base::Trim(parts.back()));
+  if (parts.size() != 2 || !begin || !end || *begin > *end) {
+    return base::InvalidArgumentError(
+        Concat("--time_range is two numbers, the smaller first, like 100,200, not '", text, "'"));
+  }
+  return cluster::StepWindow{*begin, *end};
 }
 
 std::string ClusterPath(const std::string& text) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cluster/frame/mode.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
@@ -32,6 +33,9 @@ struct ClusterOptions {
   double fuzzy_threshold = 0.6;
   bool dumps_intermediate = false;
   std::string parallel_types = "dp,edp;edp;dp;ep;pp;mp;tp";
+  std::string time_range;
+  std::string tables;
+  double min_duration_us = 10;
   std::vector<std::string> given;  // those of some modes that were given
 };
 
@@ -42,6 +46,9 @@ Result<std::vector<int32_t>> ParseRankList(const std::string& text);
 
 // "tp;dp,edp" is tp, and dp and edp together.
 Result<std::vector<std::vector<std::string>>> ParseParallelTypes(const std::string& text);
+
+// "100,200", in nanoseconds; "" is all.
+Result<cluster::StepWindow> ParseTimeRange(const std::string& text);
 
 // Without the "=" that the other tool lets stand before a path, "~" resolved.
 std::string ClusterPath(const std::string& text);

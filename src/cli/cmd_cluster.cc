@@ -100,17 +100,27 @@ int64_t TopNumber(const std::string& text) {
 Result<cluster::ModeOptions> ModeOptionsOf(const ClusterOptions& options,
                                            const std::string& folder) {
   SONDE_ASSIGN_OR_RETURN(auto parallel_types, ParseParallelTypes(options.parallel_types));
-  return cluster::ModeOptions{.step_id = options.step_id,
-                              .top_num = TopNumber(options.top_num),
-                              .exclude_op_name = options.exclude_op_name,
-                              .rank_id = options.rank_id,
-                              .parallel_types = std::move(parallel_types),
-                              .base_path = ClusterPath(options.base_path),
-                              .gpu_path = ClusterPath(options.gpu_path),
-                              .fuzzy_threshold = options.fuzzy_threshold,
-                              .dumps_intermediate = options.dumps_intermediate,
-                              .result_folder = folder,
-                              .profiling_path = ClusterPath(options.path)};
+  SONDE_ASSIGN_OR_RETURN(const auto time_range, ParseTimeRange(options.time_range));
+  std::vector<std::string> tables;
+  for (const std::string_view table : base::Split(options.tables, ',')) {
+    if (!base::Trim(table).empty()) tables.emplace_back(base::Trim(table));
+  }
+  constexpr double kNsPerUs = 1000;
+  return cluster::ModeOptions{
+      .step_id = options.step_id,
+      .top_num = TopNumber(options.top_num),
+      .exclude_op_name = options.exclude_op_name,
+      .rank_id = options.rank_id,
+      .parallel_types = std::move(parallel_types),
+      .base_path = ClusterPath(options.base_path),
+      .gpu_path = ClusterPath(options.gpu_path),
+      .fuzzy_threshold = options.fuzzy_threshold,
+      .dumps_intermediate = options.dumps_intermediate,
+      .time_range = time_range,
+      .min_dur_ns = static_cast<int64_t>(options.min_duration_us * kNsPerUs),
+      .wanted_tables = std::move(tables),
+      .result_folder = folder,
+      .profiling_path = ClusterPath(options.path)};
 }
 
 Result<Done> Analyse(const ClusterOptions& options) {

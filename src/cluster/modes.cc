@@ -22,6 +22,7 @@ namespace sonde::cluster {
   M(kComputeOpSum)              \
   M(kEpLoadBalance)             \
   M(kExportSummary)             \
+  M(kFilterDb)                  \
   M(kFreeAnalysis)              \
   M(kFreqAnalysis)              \
   M(kHcclSum)                   \

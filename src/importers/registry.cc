@@ -112,6 +112,9 @@ constexpr std::array kImporters = {
              .preview = trace_events::WriteTimelinePreview},
 };
 
+// What analyses of several ranks leave beside these; copies of ranks may be in it.
+constexpr std::string_view kResultsOfRanks = "cluster_analysis_output";
+
 // `is_inside`: of what the user named.
 Status Search(const std::string& path, int max_depth, bool is_inside,
               std::vector<TraceSource>& found, std::vector<std::string>& unread) {
@@ -131,7 +134,7 @@ Status Search(const std::string& path, int max_depth, bool is_inside,
   SONDE_RETURN_IF_ERROR(entries.status());
   for (const base::DirectoryEntry& entry : *entries) {
     const std::string inside = base::JoinPath(path, entry.name);
-    if (entry.name.starts_with('.') ||
+    if (entry.name.starts_with('.') || entry.name == kResultsOfRanks ||
         (!base::IsDirectory(inside) && !base::IsRegularFile(inside))) {
       continue;
     }

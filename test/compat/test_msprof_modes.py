@@ -121,6 +121,23 @@ def test_other_modes_end_without_surprise(database, tmp_path, ranks, level, mode
             assert any(text in line for text in MAY_BE_EMPTY[mode]), line
 
 
+@pytest.mark.parametrize("mode", ["hccl_sum", "communication_time_sum", "compute_op_sum"])
+def test_smaller_copies_are_ranks_to_the_peer(database, tmp_path, mode):
+    ranks = database(2, "level1")
+    words = [SONDE, "cluster", "-m", "filter_db", "-d", ranks, "-o", tmp_path / "small"]
+    done = subprocess.run(
+        [str(word) for word in [*words, "--min_duration", "0"]],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    copies = tmp_path / "small" / "cluster_analysis_output" / "FilterDb"
+    _, tables = analysed(copies, tmp_path / "of_copies", mode)
+    assert tables
+    assert tables == analysed(ranks, tmp_path / "of_ranks", mode)[1]
+
+
 def test_calls_of_the_host_are_those_that_launched(database):
     """CANN_API: one for each task and collective, with the number that ties them."""
     for ranks, level in RUNS:

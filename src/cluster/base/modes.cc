@@ -29,8 +29,8 @@ void Keep(Delivered delivered, Part& part) {
   Move(delivered.groups, part);
 }
 
-Result<bool> MapFiles(const std::string& path, Part& part) {
-  SONDE_ASSIGN_OR_RETURN(Delivered delivered, ReadDelivered(path));
+Result<bool> MapFiles(const RankFiles& rank, Part& part) {
+  SONDE_ASSIGN_OR_RETURN(Delivered delivered, ReadDelivered(rank.path));
   if (delivered.empty()) return false;
   Keep(std::move(delivered), part);
   return true;

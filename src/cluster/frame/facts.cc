@@ -1,5 +1,6 @@
 #include "cluster/frame/facts.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/strings.h"
@@ -51,6 +52,21 @@ std::string Fixed(double value, int decimals) {
   const auto end =
       std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
   return {buffer, end.ptr};
+}
+
+std::string Listed(const std::vector<int32_t>& ranks) {
+  constexpr size_t kMost = 10;
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < std::min(kMost, ranks.size()); ++i) {
+    texts.push_back(std::to_string(ranks[i]));
+  }
+  if (ranks.size() > kMost) texts.push_back(Concat("... (", std::to_string(ranks.size()), ")"));
+  return base::Join(texts, ",");
+}
+
+Status NoSuchStep(int64_t step_id, const std::vector<int32_t>& steps) {
+  return base::NotFoundError(Concat("there is no step ", std::to_string(step_id),
+                                    " (steps: ", steps.empty() ? "none" : Listed(steps), ")"));
 }
 
 }  // namespace sonde::cluster

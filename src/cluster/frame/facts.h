@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/status.h"
 #include "recipes/trace/device_view.h"
 
 namespace sonde::cluster {
@@ -44,5 +46,11 @@ std::string QuotedShapes(const recipes::TraceData& data, int32_t shapes);
 
 // "12.3" of 12.345.
 std::string Fixed(double value, int decimals);
+
+// "0,1,2", of many the first ten and how many they are.
+std::string Listed(const std::vector<int32_t>& numbers);
+
+// The error of a rank that has other steps than the one that was asked for.
+Status NoSuchStep(int64_t step_id, const std::vector<int32_t>& steps);
 
 }  // namespace sonde::cluster

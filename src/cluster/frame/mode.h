@@ -27,6 +27,14 @@
 
 namespace sonde::cluster {
 
+// A moment counts where it lies in a step that was asked for, both ends included.
+struct StepWindow {
+  int64_t begin_ns = std::numeric_limits<int64_t>::min();
+  int64_t end_ns = std::numeric_limits<int64_t>::max();
+  bool Has(int64_t ts) const { return ts >= begin_ns && ts <= end_ns; }
+  bool operator==(const StepWindow&) const = default;
+};
+
 // Of the command line, for modes. What a mode does not list in Mode::flags is not given to it.
 struct ModeOptions {
   int64_t step_id = -1;          // -1: all
@@ -39,15 +47,13 @@ struct ModeOptions {
   std::string gpu_path;   // --baseline_profiling_path of calibrate_npu_gpu
   double fuzzy_threshold = 0.6;
   bool dumps_intermediate = false;
-  std::string result_folder;   // where results go
-  std::string profiling_path;  // -d
-};
-
-// A moment counts where it lies in a step that was asked for, both ends included.
-struct StepWindow {
-  int64_t begin_ns = std::numeric_limits<int64_t>::min();
-  int64_t end_ns = std::numeric_limits<int64_t>::max();
-  bool Has(int64_t ts) const { return ts >= begin_ns && ts <= end_ns; }
+  // filter_db
+  StepWindow time_range;
+  int64_t min_dur_ns = 0;
+  std::vector<std::string> wanted_tables;  // empty: all
+  std::string result_folder;               // where results go
+  std::string profiling_path;              // -d
+  bool has_time_range() const { return !(time_range == StepWindow{}); }
 };
 
 struct RankInput {
@@ -57,6 +63,13 @@ struct RankInput {
   StepWindow window;                // of --step_id
   const ModeOptions& options;
   const recipes::TraceData& data() const { return *view.data; }
+};
+
+// A rank that is not imported yet.
+struct RankFiles {
+  int32_t rank = 0;
+  const std::string& path;
+  const ModeOptions& options;
 };
 
 struct RankPart {
@@ -109,7 +122,7 @@ struct Mode {
   bool writes_files = false;
   // Takes what it needs from the files of the trace, so that it need not be imported; false where
   // they do not hold it, and `map` is called. May be null.
-  Result<bool> (*map_files)(const std::string& path, Part& part) = nullptr;
+  Result<bool> (*map_files)(const RankFiles& rank, Part& part) = nullptr;
   Status (*map)(const RankInput& rank, Part& part);
   Status (*reduce)(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome);
 };

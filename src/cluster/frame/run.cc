@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "cluster/frame/facts.h"
 #include "importers/import_rows.h"
 #include "job/for_each_trace.h"
 
@@ -16,16 +17,6 @@ namespace sonde::cluster {
 namespace {
 
 using base::Concat;
-
-std::string Listed(const std::vector<int32_t>& ranks) {
-  constexpr size_t kMost = 10;
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < std::min(kMost, ranks.size()); ++i) {
-    texts.push_back(std::to_string(ranks[i]));
-  }
-  if (ranks.size() > kMost) texts.push_back(Concat("... (", std::to_string(ranks.size()), ")"));
-  return base::Join(texts, ",");
-}
 
 // Numbers for traces that have no rank: those that are free, from 0 on.
 void NumberOthers(const std::vector<const job::Trace*>& others, std::map<int32_t, job::Trace>& by,
@@ -165,17 +156,18 @@ class Runner {
   void MapFiles() {
     has_failed_.assign(ranks_.size(), 0);
     if (mode_.map_files == nullptr) return;
-    base::ParallelFor(ranks_.size(), {.max_threads = options_.threads},
-                      [&](size_t begin, size_t end) {
-                        for (size_t i = begin; i < end; ++i) {
-                          Part part;
-                          const std::string& path = ranks_[i].trace.source.path;
-                          const Result<bool> mapped = mode_.map_files(path, part);
-                          if (!mapped.ok()) Fail(path, mapped.status());
-                          has_failed_[i] = !mapped.ok();
-                          if (mapped.ok() && *mapped) parts_[i] = std::move(part);
-                        }
-                      });
+    base::ParallelFor(
+        ranks_.size(), {.max_threads = options_.threads}, [&](size_t begin, size_t end) {
+          for (size_t i = begin; i < end; ++i) {
+            Part part;
+            const std::string& path = ranks_[i].trace.source.path;
+            const Result<bool> mapped = mode_.map_files(
+                {.rank = ranks_[i].number, .path = path, .options = mode_options_}, part);
+            if (!mapped.ok()) Fail(path, mapped.status());
+            has_failed_[i] = !mapped.ok();
+            if (mapped.ok() && *mapped) parts_[i] = std::move(part);
+          }
+        });
   }
 
   Status MapTrace(const job::TraceInHand& trace) {
@@ -217,8 +209,7 @@ class Runner {
     }
     std::vector<int32_t> ids;
     for (const store::StepRow& step : data.steps) ids.push_back(static_cast<int32_t>(step.step_id));
-    return base::NotFoundError(Concat("there is no step ", std::to_string(mode_options_.step_id),
-                                      " (steps: ", ids.empty() ? "none" : Listed(ids), ")"));
+    return NoSuchStep(mode_options_.step_id, ids);
   }
 
   void Fail(const std::string& path, const Status& why) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/files.h"
 #include "base/strings.h"
 
 namespace sonde::exporters {
@@ -13,8 +14,9 @@ using base::Concat;
 
 Result<SqliteFile> SqliteFile::Create(const std::string& path) {
   sqlite3* database = nullptr;
-  const int code =
-      sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  // URIs are for databases that statements attach.
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+  const int code = sqlite3_open_v2(base::AbsolutePath(path).c_str(), &database, flags, nullptr);
   SqliteFile file(database, path);
   if (code != SQLITE_OK) return file.Failure("cannot create the database");
   // Rows are written as they were read: triggers of a copied table acted on them long ago.

@@ -148,13 +148,17 @@ Status CheckSchema(const std::string& path) {
   return status;
 }
 
-SqliteReader::SqliteReader(sqlite3* database, std::string path,
+SqliteReader::SqliteReader(sqlite3* database, std::string path, std::string uri,
                            std::unique_ptr<base::PrivateFolder> temporary_folder)
-    : database_(database), path_(std::move(path)), temporary_folder_(std::move(temporary_folder)) {}
+    : database_(database),
+      path_(std::move(path)),
+      uri_(std::move(uri)),
+      temporary_folder_(std::move(temporary_folder)) {}
 
 SqliteReader::SqliteReader(SqliteReader&& other) noexcept
     : database_(std::exchange(other.database_, nullptr)),
       path_(std::move(other.path_)),
+      uri_(std::move(other.uri_)),
       temporary_folder_(std::move(other.temporary_folder_)),
       objects_(std::move(other.objects_)) {}
 
@@ -179,7 +183,7 @@ Result<SqliteReader> SqliteReader::Open(const std::string& path) {
   const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
                     (folder == nullptr ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
   const int code = sqlite3_open_v2(uri.c_str(), &database, flags, nullptr);
-  SqliteReader reader(database, path, std::move(folder));
+  SqliteReader reader(database, path, uri, std::move(folder));
   if (code != SQLITE_OK) return reader.Failure("cannot open the database");
   // Else SQLite refuses a file that is cut off; so its tables are read up to where it ends.
   SONDE_RETURN_IF_ERROR(reader.Query("PRAGMA writable_schema = ON", [](const SqliteRow&) {}));

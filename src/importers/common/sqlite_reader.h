@@ -74,6 +74,8 @@ class SqliteReader {
   ~SqliteReader();
 
   const std::string& path() const { return path_; }
+  // What other statements may attach while this object is there.
+  const std::string& uri() const { return uri_; }
   // Whether a write-ahead log was read too.
   bool read_log() const { return temporary_folder_ != nullptr; }
   // In the order in which they were made.
@@ -91,12 +93,13 @@ class SqliteReader {
   Status Query(const std::string& sql, const SqliteTake& take) const;
 
  private:
-  SqliteReader(sqlite3* database, std::string path,
+  SqliteReader(sqlite3* database, std::string path, std::string uri,
                std::unique_ptr<base::PrivateFolder> temporary_folder);
   Status Failure(std::string_view what) const;
 
   sqlite3* database_ = nullptr;
   std::string path_;
+  std::string uri_;
   std::unique_ptr<base::PrivateFolder> temporary_folder_;  // null: read where it lies
   std::vector<SqliteObject> objects_;
 };
