@@ -6,6 +6,7 @@ processes. Goals are those that the project sets itself; a case that misses one 
 
 import argparse
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -39,6 +40,32 @@ def best_of(count, command, work):
         shutil.rmtree(out, ignore_errors=True)
         runs.append(run([*command, "-o", out], work))
     return min(seconds for seconds, _ in runs), max(memory for _, memory in runs)
+
+
+def processor_seconds(command, work):
+    """Of a command whose output folder is new."""
+    out = work / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run([*command, "-o", out], work)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def cost_of_summary(sonde, calls, work, runs):
+    """What the search for the cause costs: with and without, in turn, processor time."""
+    pairs = (("runs of one program", calls[1]), ("the same run", calls[0]), ("rounding", calls[2]))
+    print(f"\n{'summary by cause':<20} {'without s':>9} {'with s':>7} {'goal':>5} {'cost':>6}")
+    for title, golden in pairs:
+        words = [sonde, "probe", "compare", "-tp", calls[0] / "dump.json"]
+        words += ["-gp", golden / "dump.json"]
+        with_cause, without = [], []
+        for _ in range(4 * runs):
+            with_cause.append(processor_seconds(words, work))
+            without.append(processor_seconds([*words, "--reference-summary"], work))
+        cost = min(with_cause) / min(without) - 1
+        line = f"{title:<20} {min(without):9.3f} {min(with_cause):7.3f} {'10 %':>5} {cost:6.1%}"
+        print(line + ("  MISSED" if cost > 0.1 else ""), flush=True)
 
 
 def main():
@@ -78,6 +105,7 @@ def main():
                 line += f" {reference[0]:12.1f} {reference[1]:6.0f} {reference[0] / seconds:6.0f}"
             missed = (goal and seconds > goal) or memory > 300
             print(line + ("  MISSED" if missed else ""), flush=True)
+        cost_of_summary(arguments.sonde, calls, work, arguments.runs)
         start = min(run([arguments.sonde, "probe", "compare", "--help"], work)[0] for _ in range(9))
         print(f"{'start-up':<20} {0.02:7.2f} {start:7.3f}" + ("  MISSED" if start > 0.02 else ""))
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/host/json.h"
+#include "base/host/parallel.h"
 #include "base/strings.h"
 #include "precision/analysis/difference_json.h"
 #include "precision/compare/compare.h"
@@ -78,6 +79,8 @@ class CompareRun {
   Status WriteMapping(const Task& task, const PairingSetup& setup, PairOutcome* outcome) const;
   Status WriteTable(const Task& task, const Comparison& comparison, const DumpFolder& target,
                     PairOutcome* outcome) const;
+  Status WriteSummary(const Task& task, const Comparison& comparison, const DumpFolder& target,
+                      PairOutcome* outcome) const;
   Status KeepForAnalysis(const Task& task, DumpFolder target, DumpFolder golden,
                          Comparison comparison, PairOutcome* outcome);
   void FindCause(const Task& task, const DumpPair& pair, const Comparison& comparison,
@@ -283,15 +286,19 @@ Status CompareRun::WriteTable(const Task& task, const Comparison& comparison,
   } else {
     SONDE_ASSIGN_OR_RETURN(files, WriteCsv(table, path));
   }
+  outcome->files.insert(outcome->files.begin(), files.begin(), files.end());
+  return Status::Ok();
+}
+
+Status CompareRun::WriteSummary(const Task& task, const Comparison& comparison,
+                                const DumpFolder& target, PairOutcome* outcome) const {
   outcome->summary = Summarize(comparison, target.construct.get());
   const bool by_cause = !options_.reference_summary && options_.engine == Engine::kNone;
   outcome->summary_text = by_cause ? CauseSummaryText(comparison, outcome->summary, outcome->cause)
                                    : SummaryText(comparison, outcome->summary);
-  files.push_back(OutputPath(task, "advisor", ".txt"));
-  SONDE_RETURN_IF_ERROR(
-      base::WriteFileAtomically(files.back(), AdviceText(Advise(comparison, outcome->summary))));
-  outcome->files.insert(outcome->files.begin(), files.begin(), files.end());
-  return Status::Ok();
+  outcome->files.push_back(OutputPath(task, "advisor", ".txt"));
+  return base::WriteFileAtomically(outcome->files.back(),
+                                   AdviceText(Advise(comparison, outcome->summary)));
 }
 
 void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Comparison& comparison,
@@ -340,8 +347,16 @@ Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
   SONDE_ASSIGN_OR_RETURN(Comparison comparison,
                          CompareDumps(task, pair.target, pair.golden, outcome));
   SONDE_RETURN_IF_ERROR(StoreRows(task, pair.target, &comparison));
-  FindCause(task, pair, comparison, outcome);
-  SONDE_RETURN_IF_ERROR(WriteTable(task, comparison, pair.target, outcome));
+  // The walk is one thread's work, the table's rows are many's.
+  Status written;
+  {
+    base::TaskGroup beside;
+    beside.Run([&] { FindCause(task, pair, comparison, outcome); });
+    written = WriteTable(task, comparison, pair.target, outcome);
+    beside.Wait();
+  }
+  SONDE_RETURN_IF_ERROR(written);
+  SONDE_RETURN_IF_ERROR(WriteSummary(task, comparison, pair.target, outcome));
   if (!options_.analyze_difference) return Status::Ok();
   return KeepForAnalysis(task, std::move(pair.target), std::move(pair.golden),
                          std::move(comparison), outcome);

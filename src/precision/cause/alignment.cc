@@ -55,13 +55,13 @@ struct Sequence {
   std::vector<int32_t> calls;
 };
 
-Sequence SequenceOf(const DumpFile& dump) {
+bool Counts(const DumpApi& api) { return api.row_count > 0 && !IsConversion(api.name); }
+
+Sequence SequenceOf(const DumpFile& dump, size_t begin) {
   Sequence out;
-  out.keys.reserve(dump.apis().size());
-  out.calls.reserve(dump.apis().size());
-  for (size_t i = 0; i < dump.apis().size(); ++i) {
+  for (size_t i = begin; i < dump.apis().size(); ++i) {
     const DumpApi& api = dump.apis()[i];
-    if (api.row_count == 0 || IsConversion(api.name)) continue;
+    if (!Counts(api)) continue;
     out.keys.push_back(base::HashString(WithoutCallNumber(api.name)));
     out.is_module.push_back(IsModuleName(api.name));
     out.has_modules = out.has_modules || out.is_module.back();
@@ -102,6 +102,21 @@ Gap FindGap(const Sequence& a, size_t i, const Sequence& b, size_t j) {
           i + most_a == a.keys.size() && j + most_b == b.keys.size()};
 }
 
+// Two runs of one program have the same names up to the place where they part, mostly to the end:
+// no key is made of them. Gives how many calls that are.
+size_t AlikeAtFirst(const DumpFile& target, const DumpFile& golden, Alignment* out) {
+  const auto& ours = target.apis();
+  const auto& theirs = golden.apis();
+  const size_t most = std::min(ours.size(), theirs.size());
+  size_t i = 0;
+  for (; i < most && ours[i].name == theirs[i].name; ++i) {
+    const bool counts = Counts(ours[i]);
+    if (counts != Counts(theirs[i])) break;
+    if (counts) out->calls.push_back({static_cast<int32_t>(i), static_cast<int32_t>(i)});
+  }
+  return i;
+}
+
 }  // namespace
 
 bool IsConversion(std::string_view api) {
@@ -114,10 +129,11 @@ bool IsConversion(std::string_view api) {
 }
 
 Alignment AlignCalls(const DumpFile& target, const DumpFile& golden) {
-  const Sequence a = SequenceOf(target);
-  const Sequence b = SequenceOf(golden);
   Alignment out;
-  out.calls.reserve(a.calls.size());
+  out.calls.reserve(target.apis().size());
+  const size_t alike = AlikeAtFirst(target, golden, &out);
+  const Sequence a = SequenceOf(target, alike);
+  const Sequence b = SequenceOf(golden, alike);
   size_t i = 0;
   size_t j = 0;
   while (i < a.keys.size() || j < b.keys.size()) {

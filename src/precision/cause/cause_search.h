@@ -75,7 +75,7 @@ class CauseSearch {
   bool JudgeResult(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
   bool JudgeCollective(const AlignedCall& call, const Pair& pair);
   bool JudgeNumbers(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
-  CallNumbers NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs);
+  const CallNumbers& NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs);
   void AddForward(std::string_view golden_api, CallNumbers* numbers);
   bool FindMovedCalls(const AlignedCall& call, const Pair& pair);
   int32_t LaterWith(const DumpFile& dump, int32_t call, const DumpRow& like,
@@ -108,6 +108,12 @@ class CauseSearch {
   size_t gap_end_ = 0;
   int since_gap_ = 0;
   int statistics_round_ = -1;  // unknown
+  std::vector<Pair> pairs_;    // of the call at hand
+  // Of the call at hand, once a result of it differs.
+  CallNumbers numbers_;
+  bool has_numbers_ = false;
+  double inputs_apart_ = 0;
+  std::string name_;  // of another call, being looked for
 };
 
 }  // namespace sonde::precision

@@ -227,7 +227,8 @@ bool CauseSearch::HasOtherNodes(std::string_view api, const std::vector<Pair>& p
 }
 
 bool CauseSearch::WalkCall(const AlignedCall& call) {
-  std::vector<Pair> pairs;
+  std::vector<Pair>& pairs = pairs_;
+  has_numbers_ = false;
   MeasureRows(call, &pairs);
   const bool differs = std::any_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
     return pair.difference.gap != Gap::kNone;

@@ -16,6 +16,13 @@ using base::Concat;
 constexpr double kCarriedGrowth = 64;
 constexpr double kCarriedLimit = 0.01;
 
+double UnitOf(const DumpRow& row) {
+  return row.kind == LeafKind::kTensor ? UnitRoundoff(row.dtype) : 0;
+}
+
+constexpr std::string_view kBackward = ".backward";
+constexpr std::string_view kParametersGrad = ".parameters_grad";
+
 bool IsScalarOfDevice(const DumpRow& row) { return row.name.ends_with(".device"); }
 
 }  // namespace
@@ -163,43 +170,56 @@ bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
 }
 
 void CauseSearch::AddForward(std::string_view golden_api, CallNumbers* numbers) {
-  for (const std::string_view word : {".backward", ".parameters_grad"}) {
-    const size_t at = golden_api.rfind(word);
-    if (at == std::string_view::npos) continue;
-    const std::string rest(golden_api.substr(at + word.size()));
-    const std::string path(golden_api.substr(0, at));
-    const auto rows_of = [&](std::string_view phase) {
-      std::string origin = path;
-      origin.append(phase).append(rest);
-      return RowsOf(golden_, golden_origins_.Find(origin));
-    };
-    numbers->is_backward = true;
-    // Gradients of parameters: what comes in is what comes into the module.
-    if (word == ".parameters_grad") {
-      for (const DumpRow& row : rows_of(".backward")) {
-        if (row.section == Section::kInput) numbers->inputs.push_back(OperandOf(row));
-      }
-    }
-    for (const DumpRow& row : rows_of(".forward")) {
-      numbers->forward.push_back(OperandOf(row));
+  // "Torch.mm.0.backward", "Module.a.Linear.backward.0", "Module.a.Linear.parameters_grad".
+  const size_t dot = golden_api.rfind('.');
+  if (dot == std::string_view::npos) return;
+  const bool numbered = base::ParseInt64(golden_api.substr(dot + 1)).has_value();
+  const std::string_view rest = numbered ? golden_api.substr(dot) : std::string_view();
+  const std::string_view phased = golden_api.substr(0, golden_api.size() - rest.size());
+  const bool parameters = phased.ends_with(kParametersGrad);
+  if (!parameters && !phased.ends_with(kBackward)) return;
+  const std::string_view path =
+      phased.substr(0, phased.size() - (parameters ? kParametersGrad : kBackward).size());
+  const auto rows_of = [&](std::string_view phase) {
+    name_.assign(path).append(phase).append(rest);
+    return RowsOf(golden_, golden_origins_.Find(name_));
+  };
+  numbers->is_backward = true;
+  // Gradients of parameters: what comes in is what comes into the module.
+  if (parameters) {
+    for (const DumpRow& row : rows_of(kBackward)) {
+      if (row.section == Section::kInput) numbers->inputs.push_back(OperandOf(row));
     }
   }
+  for (const DumpRow& row : rows_of(".forward")) numbers->forward.push_back(OperandOf(row));
 }
 
-CallNumbers CauseSearch::NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs) {
-  CallNumbers out;
+const CallNumbers& CauseSearch::NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs) {
+  CallNumbers& out = numbers_;
+  if (has_numbers_) {
+    // What passed as rounding of an earlier result of this call counts for the next.
+    out.relative = std::max(inputs_apart_, background_);
+    return out;
+  }
+  has_numbers_ = true;
+  // The lists keep their memory from call to call.
+  out.inputs.clear();
+  out.forward.clear();
+  out.is_backward = false;
+  out.unit = out.relative = 0;
   const std::string_view api = NameOf(golden_, call.golden);
   out.family = FamilyOf(api);
-  out.relative = background_;
   for (const Pair& pair : pairs) {
     const Operand operand = OperandOf(*pair.golden);
-    out.unit = std::max({out.unit, operand.unit, OperandOf(*pair.target).unit});
+    out.unit = std::max({out.unit, operand.unit, UnitOf(*pair.target)});
     if (IsResult(*pair.golden) || !operand.is_tensor) continue;
     out.inputs.push_back(operand);
     if (pair.difference.gap == Gap::kNumbers && operand.norm > 0) {
       out.relative = std::max(out.relative, std::min(1.0, pair.difference.length / operand.norm));
     }
   }
+  inputs_apart_ = out.relative;
+  out.relative = std::max(inputs_apart_, background_);
   AddForward(api, &out);
   return out;
 }
@@ -214,7 +234,7 @@ bool CauseSearch::JudgeCollective(const AlignedCall& call, const Pair& pair) {
 
 bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
                                const std::vector<Pair>& pairs) {
-  const CallNumbers numbers = NumbersOf(call, pairs);
+  const CallNumbers& numbers = NumbersOf(call, pairs);
   const Operand output = OperandOf(*pair.golden);
   const Tolerance tolerance = ToleranceOf(numbers, output);
   const double length = pair.difference.length;
