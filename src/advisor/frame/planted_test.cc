@@ -1,194 +1,75 @@
 // Rules on planted traces: each fires where what it looks for is there, and not just below its
 // limit.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <optional>
-
-#include "advisor/frame/evaluate.h"
-#include "advisor/frame/rule.h"
-#include "base/test_folder.h"
-#include "store/name_pool.h"
-#include "store/rows.h"
-#include "store/store.h"
-#include "store/table_writer.h"
+#include "advisor/frame/planted.h"
 
 namespace sonde::advisor {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kUs = 1'000;
-constexpr int64_t kMiB = int64_t{1} << 20U;
-
-class Trace {
- public:
-  Trace() : store_(store::Store::Create(folder_.File("trace.duckdb")).value()) {
-    Put<store::TrackRow>(
-        {{.track_id = 0, .kind = Name("thread")}, {.track_id = 1, .kind = Name("stream")}});
-  }
-
-  int32_t Name(std::string_view text) { return names_.Intern(text); }
-
-  template <class Row>
-  void Put(const std::vector<Row>& rows) {
-    auto transaction = store_->Begin();
-    ASSERT_TRUE(transaction.ok());
-    auto writer = store::TableWriter<Row>::Open(*transaction);
-    ASSERT_TRUE(writer.ok());
-    for (const Row& row : rows) writer->Append(row);
-    ASSERT_TRUE(writer->Close().ok());
-    ASSERT_TRUE(transaction->Commit().ok());
-  }
-
-  int32_t Slice(std::string_view name, int64_t ts, int64_t dur, int32_t track = 0,
-                std::string_view category = "cpu_op") {
-    slices_.push_back({.slice_id = static_cast<int32_t>(slices_.size()),
-                       .ts = ts,
-                       .dur = dur,
-                       .track_id = track,
-                       .name = Name(name),
-                       .category = Name(category)});
-    return slices_.back().slice_id;
-  }
-
-  void Kernel(std::string_view name, int64_t ts, int64_t dur, int64_t wait_ns) {
-    const auto id = static_cast<int32_t>(tasks_.size());
-    kinds_.push_back({.kind_id = id, .name = Name(name), .core = Name("GPU")});
-    tasks_.push_back({.task_id = id,
-                      .slice_id = Slice(name, ts, dur, 1, "kernel"),
-                      .track_id = 1,
-                      .ts = ts,
-                      .dur = dur,
-                      .wait_ns = wait_ns,
-                      .kind_id = id});
-  }
-
-  void Step(int64_t id, int64_t ts, int64_t dur) {
-    steps_.push_back({.step_id = id, .slice_id = Slice("step", ts, dur), .ts = ts, .dur = dur});
-  }
-
-  // What the rule has to say of it; once.
-  std::optional<Advice> Ask(std::string_view name) {
-    Put(slices_);
-    Put(kinds_);
-    Put(tasks_);
-    Put(steps_);
-    auto transaction = store_->Begin();
-    EXPECT_TRUE(names_.Write(*transaction).ok());
-    EXPECT_TRUE(transaction->Commit().ok());
-    book_ = LoadRules({}).value();
-    Question question;
-    question.store = store_.get();
-    question.language = Language::kEnglish;
-    question.values = {{"is_other", int64_t{1}}, {"is_ascend", int64_t{0}},
-                       {"is_text", int64_t{0}},  {"env", Value()},
-                       {"cann", std::string()},  {"rank_column", std::string()}};
-    Needs needs(question);
-    EXPECT_TRUE(ChooseTables(book_.tables, needs, question).ok());
-    const auto rule = std::find_if(book_.rules.begin(), book_.rules.end(),
-                                   [&](const Rule& r) { return r.name == name; });
-    EXPECT_NE(rule, book_.rules.end());
-    EXPECT_EQ(needs.Missing(rule->needs).value_or("failed"), "");
-    auto advice = Evaluate(*rule, question);
-    EXPECT_TRUE(advice.ok()) << advice.status().message();
-    return advice.ok() ? *advice : std::nullopt;
-  }
-
- private:
-  base::TestFolder folder_;
-  std::unique_ptr<store::Store> store_;
-  RuleBook book_;
-  store::NamePool names_;
-  std::vector<store::SliceRow> slices_;
-  std::vector<store::TaskKindRow> kinds_;
-  std::vector<store::DeviceTaskRow> tasks_;
-  std::vector<store::StepRow> steps_;
-};
-
-// Fires with `enough`, not with `too_little`; returns what it said.
-Advice Check(std::string_view rule, const std::function<void(Trace&, int64_t)>& plant,
-             int64_t enough, int64_t too_little) {
-  Trace silent;
-  plant(silent, too_little);
-  EXPECT_FALSE(silent.Ask(rule).has_value()) << "just below the limit";
-  Trace trace;
-  plant(trace, enough);
-  const auto advice = trace.Ask(rule);
-  EXPECT_TRUE(advice.has_value());
-  if (!advice) return {};
-  EXPECT_GT(advice->evidence.occurrences, 0);
-  EXPECT_FALSE(advice->sheet.rows.empty());
-  EXPECT_FALSE(advice->suggestions.empty());
-  return *advice;
-}
-
 TEST(Rules, HostSynchronisation) {
-  const auto plant = [](Trace& trace, int64_t wait_us) {
+  const auto plant = [](PlantedTrace& trace, int64_t wait_us) {
     trace.Step(1, 0, 100 * kMs);
     trace.Kernel("gemm", 0, kMs, 0);
     for (int64_t i = 0; i < 5; ++i) {
       trace.Slice("cudaStreamSynchronize", (10 + i) * kMs, wait_us * kUs, 0, "cuda_runtime");
     }
   };
-  const Advice advice = Check("host_synchronisation", plant, 1000, 999);
+  const Advice advice = CheckWithRows("host_synchronisation", plant, 1000, 999);
   EXPECT_EQ(advice.evidence.total_us, 5000);
   EXPECT_EQ(advice.description.substr(0, 53),
             "The host waited 5 times for the device, 5.0 % of the ");
 }
 
 TEST(Rules, SmallKernels) {
-  const auto plant = [](Trace& trace, int64_t idle_us) {
+  const auto plant = [](PlantedTrace& trace, int64_t idle_us) {
     trace.Step(1, 0, 100 * kMs);
     for (int64_t i = 0; i < 10; ++i) {
       trace.Kernel("small", i * kMs, 9 * kUs, idle_us * kUs);
       trace.Kernel("large", i * kMs + 500 * kUs, 10 * kUs, 0);
     }
   };
-  EXPECT_EQ(Check("small_kernels", plant, 2000, 1999).evidence.gain_us, 20000);
+  EXPECT_EQ(CheckWithRows("small_kernels", plant, 2000, 1999).evidence.gain_us, 20000);
 }
 
 TEST(Rules, UnfusedPointwise) {
-  const auto plant = [](Trace& trace, int64_t length) {
+  const auto plant = [](PlantedTrace& trace, int64_t length) {
     trace.Kernel("gemm", 0, 100 * kUs, 0);
     for (int64_t i = 0; i < length; ++i) {
       trace.Kernel("vectorized_elementwise_kernel<4, add>", (i + 1) * kMs, 30 * kUs, 0);
     }
     trace.Kernel("gemm", 10 * kMs, 100 * kUs, 0);
   };
-  EXPECT_EQ(Check("unfused_pointwise", plant, 3, 2).evidence.gain_us, 60);
+  EXPECT_EQ(CheckWithRows("unfused_pointwise", plant, 3, 2).evidence.gain_us, 60);
 }
 
 TEST(Rules, DataLoaderWait) {
-  const auto plant = [](Trace& trace, int64_t wait_us) {
+  const auto plant = [](PlantedTrace& trace, int64_t wait_us) {
     trace.Step(1, 0, 100 * kMs);
     trace.Slice("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, wait_us * kUs);
   };
-  const Advice advice = Check("data_loader_wait", plant, 5000, 4999);
+  const Advice advice = CheckWithRows("data_loader_wait", plant, 5000, 4999);
   EXPECT_EQ(advice.evidence.gain_us, 5000);
   EXPECT_EQ(advice.suggestions.size(), 3U) << "one for a loader without processes of its own";
 }
 
 TEST(Rules, PythonCollection) {
-  const auto plant = [](Trace& trace, int64_t us) {
+  const auto plant = [](PlantedTrace& trace, int64_t us) {
     trace.Step(1, 0, 100 * kMs);
     trace.Slice("GC", kMs, us * kUs, 0, "gc");
   };
-  EXPECT_EQ(Check("python_collection", plant, 1000, 999).evidence.total_us, 1000);
+  EXPECT_EQ(CheckWithRows("python_collection", plant, 1000, 999).evidence.total_us, 1000);
 }
 
 TEST(Rules, Recompilation) {
-  const auto plant = [](Trace& trace, int64_t begin_ms) {
+  const auto plant = [](PlantedTrace& trace, int64_t begin_ms) {
     trace.Step(1, 0, 10 * kMs);
     trace.Step(2, 10 * kMs, 10 * kMs);
     trace.Slice("_compile.compile_inner (dynamo_timed)", begin_ms * kMs, 2 * kMs);
   };
-  EXPECT_EQ(Check("recompilation", plant, 11, 10).evidence.gain_us, 2000);
+  EXPECT_EQ(CheckWithRows("recompilation", plant, 11, 10).evidence.gain_us, 2000);
 }
 
 TEST(Rules, AliveAtPeak) {
-  const auto plant = [](Trace& trace, int64_t mib) {
+  const auto plant = [](PlantedTrace& trace, int64_t mib) {
     const int32_t linear = trace.Slice("aten::linear", 0, kMs);
     const auto block = [&](int64_t size_mib, int64_t ts, int64_t total_mib, int32_t owner) {
       return store::MemoryBlockRow{.size_bytes = size_mib * kMiB,
@@ -203,24 +84,24 @@ TEST(Rules, AliveAtPeak) {
     }
     trace.Put(blocks);
   };
-  const Advice advice = Check("alive_at_peak", plant, 30, 29);
+  const Advice advice = CheckWithRows("alive_at_peak", plant, 30, 29);
   EXPECT_NE(advice.description.find("(30.0 MiB) were asked for by aten::linear"),
             std::string::npos);
 }
 
 TEST(Rules, Fragmentation) {
-  const auto plant = [](Trace& trace, int64_t reserved_mib) {
+  const auto plant = [](PlantedTrace& trace, int64_t reserved_mib) {
     trace.Put<store::MemoryEventRow>({{.ts = 1,
                                        .size_bytes = kMiB,
                                        .total_allocated = 700 * kMiB,
                                        .total_reserved = reserved_mib * kMiB}});
   };
-  EXPECT_NE(Check("fragmentation", plant, 1000, 999).description.find("300 of 1000 MiB"),
+  EXPECT_NE(CheckWithRows("fragmentation", plant, 1000, 999).description.find("300 of 1000 MiB"),
             std::string::npos);
 }
 
 TEST(Rules, MemoryGrowth) {
-  const auto plant = [](Trace& trace, int64_t steps) {
+  const auto plant = [](PlantedTrace& trace, int64_t steps) {
     std::vector<store::MemoryEventRow> events;
     for (int64_t i = 0; i < steps; ++i) {
       trace.Step(i, i * 10 * kMs, 9 * kMs);
@@ -229,7 +110,7 @@ TEST(Rules, MemoryGrowth) {
     }
     trace.Put(events);
   };
-  EXPECT_NE(Check("memory_growth", plant, 4, 3).description.find("1.00 MiB a step"),
+  EXPECT_NE(CheckWithRows("memory_growth", plant, 4, 3).description.find("1.00 MiB a step"),
             std::string::npos);
 }
 
@@ -243,28 +124,28 @@ store::EngineStepRow EngineStep(int64_t id, int64_t dur_us, int32_t prefill, int
 
 TEST(Rules, PrefillInterference) {
   // Five steps with prompts, longer by `more_us`; 95 ms decode alone in ten.
-  const auto plant = [](Trace& trace, int64_t more_us) {
+  const auto plant = [](PlantedTrace& trace, int64_t more_us) {
     std::vector<store::EngineStepRow> steps;
     for (int64_t i = 0; i < 10; ++i) steps.push_back(EngineStep(i, 10'000, 0, 4));
     for (int64_t i = 10; i < 15; ++i) steps.push_back(EngineStep(i, 10'000 + more_us, 512, 4));
     trace.Put(steps);
   };
-  const Advice advice = Check("prefill_interference", plant, 3334, 3333);
+  const Advice advice = CheckWithRows("prefill_interference", plant, 3334, 3333);
   EXPECT_NEAR(advice.evidence.gain_us, 5 * 3334, 1e-6);
 }
 
 TEST(Rules, Preemption) {
-  const auto plant = [](Trace& trace, int64_t steps) {
+  const auto plant = [](PlantedTrace& trace, int64_t steps) {
     std::vector<store::EngineStepRow> rows;
     for (int64_t i = 0; i < steps; ++i) rows.push_back(EngineStep(i, 10'000, 0, 4));
     rows[0].preempted_requests = 2;
     trace.Put(rows);
   };
-  EXPECT_EQ(Check("preemption", plant, 100, 101).evidence.occurrences, 2);
+  EXPECT_EQ(CheckWithRows("preemption", plant, 100, 101).evidence.occurrences, 2);
 }
 
 TEST(Rules, PrefixCache) {
-  const auto plant = [](Trace& trace, int64_t cached) {
+  const auto plant = [](PlantedTrace& trace, int64_t cached) {
     std::vector<store::RequestRow> rows(2);
     for (size_t i = 0; i < rows.size(); ++i) {
       rows[i].request_id = static_cast<int32_t>(i);
@@ -273,12 +154,12 @@ TEST(Rules, PrefixCache) {
     }
     trace.Put(rows);
   };
-  EXPECT_NE(Check("prefix_cache", plant, 499, 500).description.find("10000 tokens"),
+  EXPECT_NE(CheckWithRows("prefix_cache", plant, 499, 500).description.find("10000 tokens"),
             std::string::npos);
 }
 
 TEST(Rules, QueueAtBatchLimit) {
-  const auto plant = [](Trace& trace, int64_t waiting_steps) {
+  const auto plant = [](PlantedTrace& trace, int64_t waiting_steps) {
     std::vector<store::EngineStepRow> rows;
     for (int64_t i = 0; i < 10; ++i) {
       rows.push_back(EngineStep(i, 10'000, 0, 8));
@@ -288,11 +169,11 @@ TEST(Rules, QueueAtBatchLimit) {
     }
     trace.Put(rows);
   };
-  EXPECT_EQ(Check("queue_at_batch_limit", plant, 2, 1).evidence.occurrences, 2);
+  EXPECT_EQ(CheckWithRows("queue_at_batch_limit", plant, 2, 1).evidence.occurrences, 2);
 }
 
 TEST(Rules, HostBoundDecode) {
-  const auto plant = [](Trace& trace, int64_t host_us) {
+  const auto plant = [](PlantedTrace& trace, int64_t host_us) {
     std::vector<store::EngineStepRow> rows;
     for (int64_t i = 0; i < 10; ++i) {
       rows.push_back(EngineStep(i, 10'000, 0, 8));
@@ -301,7 +182,7 @@ TEST(Rules, HostBoundDecode) {
     }
     trace.Put(rows);
   };
-  EXPECT_NEAR(Check("host_bound_decode", plant, 2000, 1999).evidence.gain_us, 20000, 1e-6);
+  EXPECT_NEAR(CheckWithRows("host_bound_decode", plant, 2000, 1999).evidence.gain_us, 20000, 1e-6);
 }
 
 }  // namespace
