@@ -45,7 +45,8 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
   note(app.add_option("--rank_id", options.rank_id,
                       "Rank whose operations are looked at (communication_bottleneck)"));
   note(app.add_option("--bp", options.base_path,
-                      "Folder of the base run (cluster_time_compare_summary, trace_diff)"));
+                      "Folder of the base run (cluster_compare_baseline, "
+                      "cluster_time_compare_summary, trace_diff)"));
   note(app.add_option("--baseline_profiling_path", options.gpu_path,
                       "Of the GPU: what 'nsys export --type sqlite' wrote (calibrate_npu_gpu)"));
   note(app.add_option("--fuzzy_threshold", options.fuzzy_threshold,

@@ -11,6 +11,7 @@ namespace sonde::cluster {
   M(kCommunicationMatrix)       \
   M(kCalibrateNpuGpu)           \
   M(kCannApiSum)                \
+  M(kClusterCompareBaseline)    \
   M(kClusterTimeCompareSummary) \
   M(kClusterTimeSummary)        \
   M(kCollectiveSkew)            \

@@ -161,6 +161,15 @@ def test_a_file_that_does_not_do_is_one_line(write, said, folder, run_sonde, tmp
     assert said in errors[0]
 
 
+def test_the_file_of_the_gpu_is_looked_at_before_ranks_are_read(
+    folder, run_sonde, one_error_line, tmp_path
+):
+    path = tmp_path / "gpu.sqlite"
+    without_table(path)
+    words = ("cluster", "-m", "calibrate_npu_gpu", "-d", folder, "-o", tmp_path / "out")
+    one_error_line(run_sonde(*words, "--baseline_profiling_path", path), 1, "has no table")
+
+
 def test_without_the_file_of_the_gpu_it_says_what_is_missing(folder, run_sonde, tmp_path):
     done = run_sonde("cluster", "-m", "calibrate_npu_gpu", "-d", folder, "-o", tmp_path)
     assert done.returncode == 1

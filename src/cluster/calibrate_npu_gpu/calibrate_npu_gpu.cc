@@ -297,11 +297,6 @@ void AddProfile(int32_t rank, const std::vector<ModuleTime>& times, std::vector<
 }
 
 Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
-  if (options.gpu_path.empty()) {
-    return base::InvalidArgumentError(
-        "Must specify the --baseline_profiling_path parameter: what 'nsys export --type sqlite' "
-        "wrote of the GPU");
-  }
   SONDE_ASSIGN_OR_RETURN(const auto gpu, ReadGpuModules(options.gpu_path));
   std::vector<CompareProfileRow> compared;
   std::vector<NpuProfileRow> npu_rows;
@@ -350,6 +345,7 @@ constexpr Mode kCalibrateNpuGpuMode = {
     .wants = "kernels and modules (--profile-with-modules; mstx ranges of the domain Module)",
     .flags = kFlags,
     .books = kBooks,
+    .check = [](const ModeOptions& options) { return CheckGpuFile(options.gpu_path); },
     .map = &Map,
     .reduce = &Reduce};
 

@@ -185,13 +185,20 @@ std::vector<ModuleTime> SumByOp(const std::vector<ModuleTime>& rows) {
   return sums;
 }
 
-Result<std::map<int32_t, std::vector<ModuleTime>>> ReadGpuModules(const std::string& path) {
+namespace {
+
+Result<importers::SqliteReader> OpenGpuFile(const std::string& path) {
+  if (path.empty()) {
+    return base::InvalidArgumentError(
+        "Must specify the --baseline_profiling_path parameter: what 'nsys export --type sqlite' "
+        "wrote of the GPU");
+  }
   if (!base::IsRegularFile(path)) {
     return base::NotFoundError(Concat("'", path,
                                       "' is no file: --baseline_profiling_path is what "
                                       "'nsys export --type sqlite' wrote"));
   }
-  SONDE_ASSIGN_OR_RETURN(const auto database, importers::SqliteReader::Open(path));
+  SONDE_ASSIGN_OR_RETURN(auto database, importers::SqliteReader::Open(path));
   for (const std::string_view table :
        {"NVTX_EVENTS", "StringIds", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL"}) {
     if (database.HasTable(table)) continue;
@@ -200,6 +207,15 @@ Result<std::map<int32_t, std::vector<ModuleTime>>> ReadGpuModules(const std::str
                ": record with 'nsys profile "
                "--trace=cuda,nvtx' and export with 'nsys export --type sqlite'"));
   }
+  return database;
+}
+
+}  // namespace
+
+Status CheckGpuFile(const std::string& path) { return OpenGpuFile(path).status(); }
+
+Result<std::map<int32_t, std::vector<ModuleTime>>> ReadGpuModules(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const auto database, OpenGpuFile(path));
   Replay replay;
   SONDE_RETURN_IF_ERROR(ReadRanges(database, replay).Annotate(path));
   SONDE_RETURN_IF_ERROR(ReadKernels(database, replay).Annotate(path));

@@ -39,6 +39,9 @@ struct ModuleTime {
 std::vector<ModuleTime> SumByOp(const std::vector<ModuleTime>& rows);
 
 // By rank.
+// Whether it is an export of the GPU's tool with the tables that are needed.
+Status CheckGpuFile(const std::string& path);
+
 Result<std::map<int32_t, std::vector<ModuleTime>>> ReadGpuModules(const std::string& path);
 
 }  // namespace sonde::cluster

@@ -92,10 +92,6 @@ void SayChange(const std::vector<TimeCompareRow>& rows, Outcome& outcome) {
 Status Map(const RankInput& rank, Part& part) { return kClusterTimeSummaryMode.map(rank, part); }
 
 Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
-  if (options.base_path.empty()) {
-    return base::InvalidArgumentError(
-        "Must specify the --bp parameter: the folder of the base run");
-  }
   SONDE_ASSIGN_OR_RETURN(auto base_ranks,
                          MapFolder(kClusterTimeSummaryMode, options.base_path, {}, options));
   std::erase_if(base_ranks, [](const RankPart& part) { return part.part.empty(); });
@@ -139,6 +135,7 @@ constexpr Mode kClusterTimeCompareSummaryMode = {
     .needs = DeliveredNeeds() | HostCallNeeds(),
     .wants = "steps or kernels (a recording with the device or, on a CPU, --profile-with-cpu)",
     .flags = kFlags,
+    .check = &CheckBaseRun,
     .map = &Map,
     .reduce = &Reduce};
 

@@ -9,6 +9,14 @@
 
 namespace sonde::cluster {
 
+Status CheckBaseRun(const ModeOptions& options) {
+  if (options.base_path.empty()) {
+    return base::InvalidArgumentError(
+        "Must specify the --bp parameter: the folder of the base run");
+  }
+  return job::FindWholeJob({options.base_path}, {.max_depth = kFolderDepth, .allow = {}}).status();
+}
+
 Result<std::vector<RankPart>> MapFolder(const Mode& mode, const std::string& folder,
                                         const std::vector<int32_t>& ranks,
                                         const ModeOptions& options) {

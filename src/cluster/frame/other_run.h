@@ -12,6 +12,9 @@
 
 namespace sonde::cluster {
 
+// Whether the run that --bp names is there; a Mode::check.
+Status CheckBaseRun(const ModeOptions& options);
+
 // What `map` keeps of the ranks below `folder`; `ranks` empty: all.
 Result<std::vector<RankPart>> MapFolder(const Mode& mode, const std::string& folder,
                                         const std::vector<int32_t>& ranks,

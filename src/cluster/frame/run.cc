@@ -277,6 +277,7 @@ Result<MappedRanks> MapRanks(const Mode& mode, const std::vector<Rank>& ranks,
 
 Result<RunResult> Run(const Mode& mode, const std::vector<Rank>& ranks,
                       const ModeOptions& mode_options, const RunOptions& options) {
+  if (mode.check != nullptr) SONDE_RETURN_IF_ERROR(mode.check(mode_options));
   SONDE_ASSIGN_OR_RETURN(MappedRanks mapped, MapRanks(mode, ranks, mode_options, options));
   RunResult result;
   result.failures = std::move(mapped.failures);

@@ -152,16 +152,13 @@ constexpr Mode kTraceDiffMode = {
         recipes::Reads<store::DeviceTaskRow, store::FrameworkOpRow, store::SliceRow>().WithBounds(),
     .wants = kWantsKernels,
     .flags = kFlags,
+    .check = &CheckBaseRun,
     .map = &Map,
     .reduce = &Reduce};
 
 namespace {
 
 Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
-  if (options.base_path.empty()) {
-    return base::InvalidArgumentError(
-        "Must specify the --bp parameter: the folder of the base run");
-  }
   SONDE_ASSIGN_OR_RETURN(const auto base_ranks,
                          MapFolder(kTraceDiffMode, options.base_path, {}, options));
   std::set<int32_t> own;
