@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -194,6 +195,24 @@ bool RunSession(Workers* workers, const std::string& directory, std::vector<Samp
   return true;
 }
 
+// Microseconds that the first record of a new thread takes, of threads a millisecond apart.
+bool FirstRecords(const std::string& directory, Samples* samples) {
+  constexpr int kNewThreads = 500;
+  if (!StartSession(directory)) return false;
+  for (int i = 0; i < kNewThreads; ++i) {
+    std::thread([&] {
+      const auto begin = std::chrono::steady_clock::now();
+      sonde_mark(name, 0, 0);
+      const std::chrono::duration<double, std::micro> took =
+          std::chrono::steady_clock::now() - begin;
+      samples->push_back(took.count());
+    }).join();
+    Pause(1'000'000);
+  }
+  sonde_session_discard();
+  return true;
+}
+
 void Report(const Settings& settings, const std::vector<Samples>& samples, const Samples& first,
             uint64_t dropped) {
   if (settings.json) {
@@ -248,8 +267,14 @@ int main(int argc, char** argv) {
   for (int session = 0; ok && session < settings.sessions; ++session) {
     ok = RunSession(&workers, directory, &samples, &first, &dropped);
   }
+  Samples first_records;
+  ok = ok && FirstRecords(directory, &first_records);
   rmdir(directory);
   if (!ok) return 1;
   Report(settings, samples, first, dropped);
+  if (!settings.json) {
+    printf("%-20s %8.1f us (median %.1f)\n", "first_of_thread", Quantile(first_records, 0.25),
+           Quantile(first_records, 0.5));
+  }
   return 0;
 }

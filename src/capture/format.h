@@ -4,7 +4,7 @@
 //
 //   dictionary_000001.sonde  names, argument sets, stacks, threads, metadata, clock samples
 //   events_000001.sonde ...  segments of record chunks, in the order in which they were drained
-//   ring_<thread>.sonde      live ring buffer of a thread; removed when the session ends cleanly
+//   ring_<number>.sonde      live ring buffer of a thread; removed when the session ends cleanly
 //
 // All files are append-only or memory mapped, little-endian, and valid at every moment: a reader
 // takes whole, checksummed pieces and counts what is cut off. After a crash the ring files still
@@ -163,7 +163,7 @@ struct RingHeader {
   uint64_t session_id;
   uint32_t pid;
   uint32_t tid;
-  uint64_t capacity;  // slots, a power of two
+  uint64_t capacity;  // slots, a power of two; may grow while no slot has been used twice
   uint64_t reserved0[3];
   // offset 64: written by the owner
   uint64_t head;

@@ -5,7 +5,8 @@
 // pointer). `word` of the ring equals sonde_features_ exactly while the ring belongs to the session
 // that records now, so that one compare tells "recording, and into this ring". A range is kept in
 // the ring's open stack until it ends, then becomes one 32-byte slot. Nothing here allocates,
-// locks, calls the system or waits. A full ring drops the record and counts it.
+// locks, calls the system or waits, but once: a ring begins small and grows to its size when a
+// thread has filled it for the first time. A full ring drops the record and counts it.
 //
 // Why stopping is safe. The owner sets `busy` before it compares `word` with sonde_features_ and
 // clears it (release) after its record is committed. A stopper clears sonde_features_, makes every
@@ -59,6 +60,9 @@ extern SONDE_API __thread sonde::record::RingWriter* sonde_ring_
 // Gives the calling thread a ring of the session whose word is given, or nullptr.
 SONDE_API sonde::record::RingWriter* sonde_ring_acquire_(uint32_t word);
 SONDE_API uint64_t sonde_ticks_slow_(void);
+// Whether the ring has room for `count` slots, where its known room is used up: looks at the drain
+// thread's tail, makes a small ring large, and counts a record as dropped. ring must be busy.
+SONDE_API bool sonde_ring_room_(sonde::record::RingWriter* ring, uint64_t count);
 // Ends an open range of the given kinds that is not on top: the one with `above` others of these
 // kinds above it, at `end_ticks`, now where that is 0. ring must be busy.
 SONDE_API void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds, uint32_t above,
@@ -113,14 +117,10 @@ SONDE_INLINE RingWriter* Enter(uint32_t word, bool create) {
 
 SONDE_INLINE void Leave(RingWriter* ring) { ring->busy.store(0, std::memory_order_release); }
 
-// Room for `count` slots at head? Looks at the drain thread's tail only when the known room is
-// used.
+// Room for `count` slots at head?
 SONDE_INLINE bool HasRoom(RingWriter* ring, uint64_t count) {
   if (SONDE_LIKELY(ring->head + count <= ring->limit)) return true;
-  ring->limit = __atomic_load_n(&ring->header->tail, __ATOMIC_ACQUIRE) + ring->mask + 1;
-  if (SONDE_LIKELY(ring->head + count <= ring->limit)) return true;
-  __atomic_store_n(&ring->header->dropped, ring->header->dropped + 1, __ATOMIC_RELAXED);
-  return false;
+  return sonde_ring_room_(ring, count);
 }
 
 // Fetches what comes soon into the cache for writing: the ring is larger than the caches

@@ -69,9 +69,9 @@ int WriteWhole(int fd, iovec* iov, int count, uint64_t offset) {
   return 0;
 }
 
-int AllocateBlocks(int fd, uint64_t size) {
+int AllocateBlocks(int fd, uint64_t offset, uint64_t size) {
   HoldFileSizeSignal hold;
-  while (fallocate(fd, 0, 0, static_cast<off_t>(size)) != 0) {
+  while (fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) != 0) {
     if (errno == EINTR) continue;
     if (errno == EFBIG) hold.NoteRaised();
     if (errno != EOPNOTSUPP && errno != ENOSYS) return -errno;
@@ -79,7 +79,7 @@ int AllocateBlocks(int fd, uint64_t size) {
     static const char zeros[4096] = {};
     for (uint64_t at = 0; at < size; at += sizeof(zeros)) {
       iovec piece{const_cast<char*>(zeros), std::min<uint64_t>(sizeof(zeros), size - at)};
-      const int result = WriteWhole(fd, &piece, 1, at);
+      const int result = WriteWhole(fd, &piece, 1, offset + at);
       if (result != 0) return result;
     }
     return 0;
@@ -104,6 +104,11 @@ std::string ReadSmallFile(const std::string& path, size_t max_bytes) {
 
 int CreateFile(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
+  return fd < 0 ? -errno : fd;
+}
+
+int OpenOwnFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   return fd < 0 ? -errno : fd;
 }
 
@@ -144,8 +149,8 @@ int OwnFile::Create(const std::string& path) {
 int OwnFile::Ensure() {
   if (identity_.Holds(fd_)) return 0;
   fd_ = -1;  // not ours to close
-  int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) return -errno;
+  int fd = OpenOwnFile(path_);
+  if (fd < 0) return fd;
   if (!identity_.Holds(fd)) {
     CloseFile(&fd);
     return -ESTALE;

@@ -24,13 +24,17 @@ inline constexpr mode_t kFileMode = 0640;
 // cutting the file back to `offset`. `iov` is used up.
 [[nodiscard]] int WriteWhole(int fd, iovec* iov, int count, uint64_t offset);
 
-// Makes sure that `size` bytes of the file have disk blocks, so that a mapping of it cannot fault.
-[[nodiscard]] int AllocateBlocks(int fd, uint64_t size);
+// Makes sure that `size` bytes of the file from `offset` on have disk blocks, so that a mapping of
+// it cannot fault. What is there must not have been written: it may become zeros.
+[[nodiscard]] int AllocateBlocks(int fd, uint64_t offset, uint64_t size);
 
 std::string ReadSmallFile(const std::string& path, size_t max_bytes);
 
 // Creates a file that must not exist yet, close-on-exec. Descriptor or negative errno.
 [[nodiscard]] int CreateFile(const std::string& path);
+
+// Opens a file that the recorder made, for writing; no links. Descriptor or negative errno.
+[[nodiscard]] int OpenOwnFile(const std::string& path);
 
 void CloseFile(int* fd);  // -1 afterwards
 

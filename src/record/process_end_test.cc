@@ -388,7 +388,7 @@ TEST_F(SessionTest, DiskFull) {
 TEST_F(SessionTest, DiskFullBeforeTheFirstRing) {
   const std::string disk = folder_.File("disk");
   ASSERT_TRUE(base::MakeDirectories(disk).ok());
-  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=512k") != 0) {
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=128k") != 0) {
     GTEST_SKIP() << "needs root, to mount";
   }
   sonde_session_config config = ConfigIn(disk);

@@ -38,6 +38,10 @@ sonde::record::RingWriter* sonde_ring_acquire_(uint32_t word) {
   return sonde::record::Recorder::Get().AcquireRing(word);
 }
 
+bool sonde_ring_room_(sonde::record::RingWriter* ring, uint64_t count) {
+  return static_cast<sonde::record::Ring*>(ring->state)->FindRoom(count);
+}
+
 void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds, uint32_t above,
                           uint64_t end_ticks) {
   using sonde::record::Record;

@@ -9,7 +9,6 @@
 
 #include "record/clock.h"
 #include "record/error.h"
-#include "record/file.h"
 
 namespace sonde::record {
 
@@ -18,21 +17,23 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kFirstPopulatedSlots = 2048;
 
+uint64_t BytesOf(uint64_t slots) { return capture::kRingDataOffset + slots * sizeof(Record); }
+
 }  // namespace
 
 using capture::kMaxOpenRanges;
 using capture::RingHeader;
 
-Ring* Ring::Create(const CaptureIdentity& identity, uint32_t slots, uint32_t thread_index,
-                   uint32_t tid, uint32_t word, std::string* issue) {
+Ring* Ring::Create(const CaptureIdentity& identity, uint32_t slots, uint32_t number,
+                   std::string* issue) {
   slots = std::bit_ceil(std::clamp(slots, kMinRingSlots, kMaxRingSlots));
   Ring* ring = new Ring;
-  ring->memory_size_ = capture::kRingDataOffset + size_t{slots} * sizeof(Record);
-  const std::string path = identity.folder + "/ring_" + std::to_string(thread_index) + ".sonde";
-  const int result = ring->MapFile(path);
+  ring->full_slots_ = slots;
+  ring->memory_size_ = BytesOf(slots);
+  const int result = ring->MapFile(identity.folder + "/ring_" + std::to_string(number) + ".sonde");
   if (result != 0) {
-    *issue = "ring buffer of thread " + std::to_string(tid) + " is not backed by a file (" +
-             ErrorText(-result) + "): its last records are lost if the process is killed";
+    *issue = std::string("a ring buffer is not backed by a file (") + ErrorText(-result) +
+             "): the last records of its thread are lost if the process is killed";
     void* memory = mmap(nullptr, ring->memory_size_, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
@@ -40,35 +41,60 @@ Ring* Ring::Create(const CaptureIdentity& identity, uint32_t slots, uint32_t thr
       return nullptr;
     }
     ring->memory_ = memory;
+    ring->backed_bytes_ = ring->memory_size_;
   }
   auto* header = static_cast<RingHeader*>(ring->memory_);
   header->version = capture::kFormatVersion;
-  header->thread_index = thread_index;
   header->session_id = identity.session_id;
   header->pid = identity.pid;
-  header->tid = tid;
-  header->capacity = slots;
-  __atomic_store_n(&header->magic, capture::kRingMagic, __ATOMIC_RELEASE);
+  header->capacity = (ring->backed_bytes_ - capture::kRingDataOffset) / sizeof(Record);
 
   char* base = static_cast<char*>(ring->memory_);
   RingWriter& writer = ring->writer_;
-  writer.word.store(word, std::memory_order_relaxed);
-  writer.thread_index = thread_index;
   writer.header = header;
   writer.open = reinterpret_cast<Record*>(base + capture::kOpenRangesOffset);
   writer.slots = reinterpret_cast<Record*>(base + capture::kRingDataOffset);
-  writer.mask = slots - 1;
-  writer.limit = slots;
   writer.use_counter = identity.clock_kind == capture::ClockKind::kTsc ? 1 : 0;
   writer.state = ring;
-  ring->PopulateAhead();
   return ring;
+}
+
+void Ring::Begin(uint32_t thread_index, uint32_t tid, uint32_t word) {
+  RingHeader* header = writer_.header;
+  header->thread_index = thread_index;
+  header->tid = tid;
+  header->head = 0;
+  header->dropped = 0;
+  header->open_depth = 0;
+  header->tail = 0;
+  __atomic_store_n(&header->magic, capture::kRingMagic, __ATOMIC_RELEASE);
+
+  writer_.busy.store(0, std::memory_order_relaxed);
+  writer_.open_depth = 0;
+  writer_.thread_index = thread_index;
+  writer_.mask = header->capacity - 1;
+  writer_.head = 0;
+  writer_.limit = header->capacity;
+  writer_.next_id = 0;
+  writer_.orphan_pops = 0;
+  writer_.word.store(word, std::memory_order_relaxed);
+  reported_dropped = 0;
+  may_grow_ = header->capacity < full_slots_;
+  done_.store(0, std::memory_order_relaxed);
+}
+
+// Without the magic the file says that it holds nothing; whoever reads it meanwhile sees by that
+// that it changed.
+void Ring::Rest() {
+  writer_.word.store(0, std::memory_order_relaxed);
+  __atomic_exchange_n(&writer_.header->magic, uint64_t{0}, __ATOMIC_ACQ_REL);
 }
 
 int Ring::MapFile(const std::string& path) {
   int fd = CreateFile(path);
   if (fd < 0) return fd;
-  int result = AllocateBlocks(fd, memory_size_);
+  const uint64_t first = BytesOf(std::min<uint64_t>(full_slots_, kFirstRingSlots));
+  int result = AllocateBlocks(fd, 0, first);
   if (result == 0) {
     void* memory = mmap(nullptr, memory_size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) {
@@ -76,11 +102,47 @@ int Ring::MapFile(const std::string& path) {
     } else {
       memory_ = memory;
       path_ = path;
+      file_ = DescriptorIdentity(fd);
+      backed_bytes_ = first;
     }
   }
   CloseFile(&fd);
   if (result != 0) unlink(path.c_str());
   return result;
+}
+
+bool Ring::BackAll() {
+  const std::lock_guard lock(backing_mutex_);  // blocks may be allocated by writing zeros
+  const uint64_t backed = backed_bytes_.load(std::memory_order_acquire);
+  if (backed == memory_size_) return true;
+  int fd = OpenOwnFile(path_);
+  if (fd < 0) return false;
+  // The program may have put another file in its place.
+  const int result = file_.Holds(fd) ? AllocateBlocks(fd, backed, memory_size_ - backed) : -ESTALE;
+  CloseFile(&fd);
+  if (result != 0) return false;
+  backed_bytes_.store(memory_size_, std::memory_order_release);
+  return true;
+}
+
+// Possible as long as no slot has been used twice: the place of each is then the same in a ring of
+// any size. Where the disk has no more the ring stays as it is.
+void Ring::Grow() {
+  may_grow_ = false;
+  if (!BackAll()) return;
+  writer_.mask = full_slots_ - 1;
+  writer_.limit = full_slots_;
+  __atomic_store_n(&writer_.header->capacity, full_slots_, __ATOMIC_RELEASE);
+}
+
+bool Ring::FindRoom(uint64_t count) {
+  if (may_grow_) Grow();
+  RingHeader* header = writer_.header;
+  if (writer_.head + count <= writer_.limit) return true;
+  writer_.limit = __atomic_load_n(&header->tail, __ATOMIC_ACQUIRE) + writer_.mask + 1;
+  if (writer_.head + count <= writer_.limit) return true;
+  __atomic_store_n(&header->dropped, header->dropped + 1, __ATOMIC_RELAXED);
+  return false;
 }
 
 void Ring::Release(uint32_t who) {
@@ -111,9 +173,10 @@ bool Ring::Pending(ChunkSource* source) const {
   source->first_slot = begin;
   source->dropped_total = dropped();
   if (begin == end) return false;
-  const uint64_t capacity = writer_.mask + 1;
-  const uint64_t first = std::min(end - begin, capacity - (begin & writer_.mask));
-  source->pieces[0] = writer_.slots + (begin & writer_.mask);
+  const uint64_t slots = capacity();
+  const uint64_t place = begin & (slots - 1);
+  const uint64_t first = std::min(end - begin, slots - place);
+  source->pieces[0] = writer_.slots + place;
   source->counts[0] = static_cast<uint32_t>(first);
   source->pieces[1] = writer_.slots;
   source->counts[1] = static_cast<uint32_t>(end - begin - first);
@@ -127,15 +190,23 @@ void Ring::Take(const ChunkSource& source) {
 
 void Ring::PopulateAhead() {
   if (populated_bytes_ >= memory_size_) return;
+  const uint64_t end_of_used = head();
+  // What fills half of a small ring is about to fill it.
+  if (end_of_used > kFirstRingSlots / 2) BackAll();
   // A quarter of the ring, but only a little before the first record is seen.
-  const uint64_t ahead = head() == 0 ? kFirstPopulatedSlots : (writer_.mask + 1) / 4;
-  const uint64_t wanted = capture::kRingDataOffset + (head() + ahead) * sizeof(Record);
-  const uint64_t end = std::min<uint64_t>(wanted / kPage * kPage, memory_size_);
+  const uint64_t ahead = end_of_used == 0 ? kFirstPopulatedSlots : full_slots_ / 4;
+  const uint64_t wanted = BytesOf(end_of_used + ahead);
+  const uint64_t end =
+      std::min(wanted / kPage * kPage, backed_bytes_.load(std::memory_order_relaxed));
   if (end <= populated_bytes_) return;
   // A kernel before 5.14 refuses; then the owner meets the faults, as it would anyway.
   const bool done = madvise(static_cast<char*>(memory_) + populated_bytes_, end - populated_bytes_,
                             MADV_POPULATE_WRITE) == 0;
   populated_bytes_ = done ? end : memory_size_;
+}
+
+uint64_t Ring::capacity() const {
+  return __atomic_load_n(&writer_.header->capacity, __ATOMIC_RELAXED);
 }
 
 uint64_t Ring::head() const { return __atomic_load_n(&writer_.header->head, __ATOMIC_ACQUIRE); }
@@ -161,14 +232,14 @@ __attribute__((no_sanitize("thread"))) uint32_t Ring::OpenRanges(Record* out,
 
 double Ring::Fill() const {
   const uint64_t used = head() - __atomic_load_n(&writer_.header->tail, __ATOMIC_RELAXED);
-  return static_cast<double>(used) / static_cast<double>(writer_.mask + 1);
+  return static_cast<double>(used) / static_cast<double>(capacity());
 }
 
 void Ring::RemoveFile() {
   if (!path_.empty()) unlink(path_.c_str());
 }
 
-void Ring::DropInChild() {
+void Ring::Discard() {
   Unmap();
   delete this;
 }

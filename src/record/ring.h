@@ -1,6 +1,10 @@
 // A thread's ring buffer: a file of the capture mapped into memory (capture/format.h), so that what
 // a thread recorded is in the page cache at once and survives any end of the process.
 //
+// The file begins small; a thread that has filled it once gets the size that was asked for. Making
+// a file and its pages costs some hundred microseconds, so that rings are made ahead and pass from
+// threads that ended to threads that begin (ring_list.h): Create, then Begin and Rest in turn.
+//
 // Ownership: a Ring is used by its thread (through the RingWriter) and by the session. Each says
 // when it is through (ReleaseBy...); the second one deletes it. Threads: as each function says.
 #ifndef SONDE_RECORD_RING_H_
@@ -8,24 +12,33 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 #include "record/capture_files.h"
 #include "record/fast_path.h"
+#include "record/file.h"
 
 namespace sonde::record {
 
 inline constexpr uint32_t kDefaultRingSlots = 64 * 1024;  // 2 MiB
+inline constexpr uint32_t kFirstRingSlots = 4 * 1024;     // 128 KiB, of a ring that may grow
 inline constexpr uint32_t kMinRingSlots = 64;
 inline constexpr uint32_t kMaxRingSlots = 1u << 24;
 
 class Ring {
  public:
-  // On the owner's thread. Disk blocks are allocated before mapping, so that a full disk is an
-  // error here and not a signal later. Where the file cannot be had, *issue says why and the ring
-  // is anonymous memory, lost if the process is killed. nullptr: no memory either.
-  static Ring* Create(const CaptureIdentity& identity, uint32_t slots, uint32_t thread_index,
-                      uint32_t tid, uint32_t word, std::string* issue);
+  // A ring without a thread, on any thread. Disk blocks are allocated before they are written, so
+  // that a full disk is an error here and not a signal later. Where the file cannot be had, *issue
+  // says why and the ring is anonymous memory, lost if the process is killed. nullptr: no memory
+  // either. `number`: of the file, another one for each ring of a capture.
+  static Ring* Create(const CaptureIdentity& identity, uint32_t slots, uint32_t number,
+                      std::string* issue);
+  // Gives it to a thread, which may record at once.
+  void Begin(uint32_t thread_index, uint32_t tid, uint32_t word);
+  // Takes it from a thread that is OwnerDone, when all of it is drained.
+  void Rest();
+  bool HasFile() const { return !path_.empty(); }
 
   RingWriter* writer() { return &writer_; }
   uint32_t thread_index() const { return writer_.thread_index; }
@@ -44,6 +57,8 @@ class Ring {
   // (several microseconds a page on a file). Only as far ahead as the ring is used: a thread that
   // records little holds little memory.
   void PopulateAhead();
+  // On the owner's thread: room for `count` slots, as sonde_ring_room_ (fast_path.h).
+  bool FindRoom(uint64_t count);
   uint64_t head() const;
   uint64_t dropped() const;
   // Ranges open now, as unfinished records. Right only after the owner is out of the recording
@@ -52,8 +67,9 @@ class Ring {
   double Fill() const;  // 0..1
 
   void RemoveFile();  // its name; the memory stays
-  // In the child of a fork: forget the parent's memory and file.
-  void DropInChild();
+  // Deletes a ring that no thread has, or, in the child of a fork, one of the parent's. Its file
+  // stays.
+  void Discard();
 
   uint64_t reported_dropped = 0;  // last dropped_total that a chunk told; for the drain
 
@@ -62,14 +78,22 @@ class Ring {
   Ring() = default;
   ~Ring() = default;
   [[nodiscard]] int MapFile(const std::string& path);
+  bool BackAll();  // gives all of the file disk blocks; owner and drain thread. False: no
+  void Grow();
+  uint64_t capacity() const;  // slots; at least those up to a head read before
   void Release(uint32_t who);
   void Unmap();
 
   RingWriter writer_;
   void* memory_ = nullptr;
   size_t memory_size_ = 0;
-  std::string path_;              // empty: anonymous
-  uint64_t populated_bytes_ = 0;  // from the start of the memory
+  std::string path_;  // empty: anonymous
+  DescriptorIdentity file_;
+  std::mutex backing_mutex_;
+  uint64_t full_slots_ = 0;                // what it may grow to
+  uint64_t populated_bytes_ = 0;           // from the start of the memory
+  std::atomic<uint64_t> backed_bytes_{0};  // of the memory, from its start, that may be written
+  bool may_grow_ = false;                  // the owner's: not full size yet, not wrapped yet
   std::atomic<uint32_t> done_{0};
 };
 

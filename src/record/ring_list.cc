@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "record/clock.h"
 #include "record/error.h"
@@ -50,13 +51,69 @@ Ring* RingList::Acquire(uint32_t word, const ThreadEntry& thread) {
   {
     const std::lock_guard lock(mutex_);
     if (word != word_ || word == 0) return nullptr;
-    ring = Ring::Create(identity_, ring_slots_, thread.index, thread.tid, word, &issue);
-    if (ring != nullptr) rings_.push_back(ring);
+    if (spares_.empty()) {
+      spares_wanted_ = std::min(2 * spares_wanted_, kMaxSpares);
+      ring = Ring::Create(identity_, ring_slots_, next_number_++, &issue);
+    } else {
+      ring = spares_.back();
+      spares_.pop_back();
+    }
+    if (ring != nullptr) {
+      threads_began_ = true;
+      ring->Begin(thread.index, thread.tid, word);
+      rings_.push_back(ring);
+    }
   }
   if (ring == nullptr) issue = "no memory for a ring buffer: a thread is not recorded";
   if (!issue.empty()) dictionary_->WriteOnce(capture::EntryType::kIssue, 0, issue);
   if (ring != nullptr) dictionary_->SetThread(thread);
   return ring;
+}
+
+bool RingList::Keep(Ring* ring) {
+  const std::lock_guard lock(mutex_);
+  if (word_ == 0 || spares_.size() >= spares_wanted_ || !ring->HasFile()) return false;
+  rings_.erase(std::remove(rings_.begin(), rings_.end(), ring), rings_.end());
+  ring->Rest();
+  spares_.push_back(ring);
+  return true;
+}
+
+bool RingList::MakeSpares() {
+  bool threads_began = false;
+  for (;;) {
+    CaptureIdentity identity;
+    uint32_t slots = 0;
+    uint32_t number = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      threads_began |= std::exchange(threads_began_, false);
+      if (word_ == 0 || spares_.size() >= spares_wanted_) return threads_began;
+      identity = identity_;
+      slots = ring_slots_;
+      number = next_number_++;
+    }
+    std::string issue;  // a thread that needs a ring will tell it
+    Ring* ring = Ring::Create(identity, slots, number, &issue);
+    if (ring == nullptr) return threads_began;
+    if (!ring->HasFile()) {
+      ring->Discard();
+      return threads_began;
+    }
+    ring->PopulateAhead();
+    const std::lock_guard lock(mutex_);
+    spares_.push_back(ring);
+  }
+}
+
+void RingList::RemoveSpares() {
+  const std::lock_guard lock(mutex_);
+  for (Ring* ring : spares_) {
+    ring->RemoveFile();
+    ring->Discard();
+  }
+  spares_.clear();
+  spares_wanted_ = kMinSpares;
 }
 
 bool RingList::WaitUntilOut() {
@@ -87,8 +144,10 @@ void RingList::Remove(Ring* ring) {
 }
 
 void RingList::DropInChild() {
-  for (Ring* ring : rings_) ring->DropInChild();
-  rings_.clear();
+  for (std::vector<Ring*>* rings : {&rings_, &spares_}) {
+    for (Ring* ring : *rings) ring->Discard();
+    rings->clear();
+  }
   word_ = 0;
 }
 

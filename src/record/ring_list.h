@@ -1,7 +1,10 @@
 // The rings of the session that runs: where threads get theirs, and where the session finds them.
 //
+// A few spare rings lie ready, made ahead by the drain thread or left by threads that ended, so
+// that a new thread waits for no file. A thread that finds none makes its own.
+//
 // Threads: Acquire and the owner's side from any thread; the rest from the one thread that drains
-// or stops. The mutex is never held while anything but making a ring is done.
+// or stops. The mutex is never held while anything but making a thread's own ring is done.
 #ifndef SONDE_RECORD_RING_LIST_H_
 #define SONDE_RECORD_RING_LIST_H_
 
@@ -36,18 +39,31 @@ class RingList {
   std::vector<Ring*> Snapshot();
   // Takes a ring out of the list; the caller then releases it.
   void Remove(Ring* ring);
+  // Instead of Remove, for a ring that is OwnerDone and drained: keeps it as a spare. False: there
+  // are enough, and the caller removes it.
+  bool Keep(Ring* ring);
+  // Makes spare rings as many as threads lately began at a time. Whether any began since last time.
+  bool MakeSpares();
+  void RemoveSpares();  // with their files; nobody records any more
 
   void LockForFork() { mutex_.lock(); }
   void UnlockAfterFork() { mutex_.unlock(); }
   void DropInChild();  // forgets the parent's rings; mutex held
 
  private:
+  static constexpr size_t kMinSpares = 2;
+  static constexpr size_t kMaxSpares = 64;
+
   Dictionary* const dictionary_;
   std::mutex mutex_;  // guards all below
   CaptureIdentity identity_;
   uint32_t ring_slots_ = 0;
-  uint32_t word_ = 0;  // 0: closed
+  uint32_t word_ = 0;         // 0: closed
+  uint32_t next_number_ = 0;  // of a ring's file
   std::vector<Ring*> rings_;
+  std::vector<Ring*> spares_;
+  size_t spares_wanted_ = kMinSpares;
+  bool threads_began_ = false;  // since MakeSpares
 };
 
 // Prepares the process for WaitUntilOut; false where the kernel has no membarrier for it.

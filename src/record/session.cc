@@ -162,6 +162,7 @@ void Session::DrainLoop() {
       continue;
     }
     const double fill = DrainAll();
+    if (!ending_ && rings_->MakeSpares()) period_ns = kMinPeriodNs;  // more threads may begin
     if (fill > kBusyFill) period_ns = std::max(period_ns / 2, kMinPeriodNs);
     if (fill < kQuietFill) period_ns = std::min(period_ns + kMinPeriodNs, kMaxPeriodNs);
     const int64_t now_ns = MonotonicNs();
@@ -218,10 +219,11 @@ void Session::CloseRing(Ring* ring, bool owner_is_out) {
       AppendChunk(source);
     }
   }
-  if (!failed_) ring->RemoveFile();
   if (KeepsLast()) dictionary_->EndThread(ring->thread_index());
   dropped_closed_ += source.dropped_total;
   orphan_pops_ += ring->writer()->orphan_pops;
+  if (!failed_ && !left_over && ring->OwnerDone() && rings_->Keep(ring)) return;
+  if (!failed_) ring->RemoveFile();
   rings_->Remove(ring);
   ring->ReleaseBySession(owner_is_out);
 }
@@ -343,6 +345,7 @@ SessionError Session::Finish(SessionError end, bool all_out) {
     dropped += ring->dropped();
     CloseRing(ring, all_out);
   }
+  rings_->RemoveSpares();
   dropped_.store(dropped, std::memory_order_relaxed);
   if (ending_ && end.reason == StopReason::kStopped) end = error_;
   WriteEnd(end, dropped, all_out);

@@ -144,6 +144,8 @@ OPEN_RANGES = 4096
 
 def _ring(data, drained):
     """Thread of a ring and what it holds beyond the segments: its last slots, its open ranges."""
+    if not data:  # killed between making the file and sizing it
+        return 0, b""
     magic, _, thread = struct.unpack_from("<QII", data, 0)
     if magic == 0:
         return 0, b""

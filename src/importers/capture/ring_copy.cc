@@ -48,12 +48,20 @@ Positions PositionsOf(const std::byte* ring) {
 
 class Copier {
  public:
-  Copier(const std::byte* ring, RingCopy& copy) : ring_(ring), copy_(copy) {}
+  Copier(const base::MappedFile& file, RingCopy& copy)
+      : ring_(file.data()),
+        most_slots_((file.size() - capture::kRingDataOffset) / sizeof(Record)),
+        copy_(copy) {}
 
-  void Run() {
+  // False: the ring grew or went to another thread meanwhile.
+  bool Run() {
     CopyOpenRanges();
-    CopySlots();
+    if (!CopySlots()) return false;
     RemoveClosed();
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    RingHeader after;
+    std::memcpy(&after, ring_, sizeof(after));
+    return after.magic == capture::kRingMagic && after.thread_index == copy_.header.thread_index;
   }
 
  private:
@@ -71,21 +79,25 @@ class Copier {
         std::memcpy(copy_.open.data(), ring_ + capture::kOpenRangesOffset, depth * sizeof(Record));
       }
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
+      // A ring may grow; its size is at least that of the moment when the head was read.
+      copy_.header.capacity = LoadPosition(ring_, offsetof(RingHeader, capacity));
       if (HeadOf(ring_) == copy_.header.head) return;
     }
   }
 
   // Slots that the drain thread has given back meanwhile may hold newer records; segments have
   // what was there.
-  void CopySlots() {
+  bool CopySlots() {
     RingHeader& header = copy_.header;
+    if (!std::has_single_bit(header.capacity) || header.capacity > most_slots_) return false;
     const uint64_t mask = header.capacity - 1;
     const std::byte* slots = ring_ + capture::kRingDataOffset;
     header.tail = TailOf(ring_);
     if (header.tail >= header.head) {  // all drained since the head was read
       header.tail = header.head;
-      return;
+      return true;
     }
+    if (header.head - header.tail > header.capacity) return false;
     copy_.slots.reserve(header.head - header.tail);
     for (uint64_t slot = header.tail; slot < header.head; ++slot) {
       copy_.slots.push_back(SlotAt(slots, slot & mask));
@@ -95,6 +107,7 @@ class Copier {
     copy_.slots.erase(copy_.slots.begin(),
                       copy_.slots.begin() + static_cast<std::ptrdiff_t>(given_back));
     header.tail += given_back;
+    return true;
   }
 
   // Places of filtered ranges, and one range whose record was written just before the end.
@@ -116,6 +129,7 @@ class Copier {
   }
 
   const std::byte* ring_;
+  const uint64_t most_slots_;  // that the mapping holds
   RingCopy& copy_;
 };
 
@@ -125,14 +139,35 @@ RingCopy::State StateOf(const base::MappedFile& file) {
   RingHeader header;
   std::memcpy(&header, file.data(), sizeof(header));
   if (header.magic == 0) return State::kBeingMade;
+  const Positions at = PositionsOf(file.data());
+  header.capacity = LoadPosition(file.data(), offsetof(RingHeader, capacity));
   const bool fits = header.magic == capture::kRingMagic &&
                     header.version == capture::kFormatVersion &&
                     std::has_single_bit(header.capacity) && header.capacity <= kMaxRingSlots &&
                     file.size() >= capture::kRingDataOffset + header.capacity * sizeof(Record);
   if (!fits) return State::kGarbled;
-  const Positions at = PositionsOf(file.data());
   const bool ordered = at.tail <= at.head && at.head - at.tail <= header.capacity;
   return ordered ? State::kGood : State::kGarbled;
+}
+
+// Copies the ring once more where it grew or changed hands while it was read: what it held for the
+// thread before is in the segments then.
+Status CopyRing(const std::string& path, RingCopy* copy) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    SONDE_ASSIGN_OR_RETURN(const base::MappedFile file, base::MappedFile::Open(path));
+    *copy = {};
+    copy->file = base::BaseName(path);
+    copy->file_size = file.size();
+    copy->state = StateOf(file);
+    if (copy->state == RingCopy::State::kGarbled) {
+      const auto now = base::MappedFile::Open(path);
+      if (now.ok() && now->size() != file.size()) continue;
+    }
+    if (copy->state != RingCopy::State::kGood || Copier(file, *copy).Run()) return {};
+  }
+  *copy = {};
+  copy->file = base::BaseName(path);
+  return {};
 }
 
 }  // namespace
@@ -141,17 +176,13 @@ std::vector<RingCopy> CopyRings(const std::vector<std::string>& files,
                                 store::ImportIssues& issues) {
   std::vector<RingCopy> copies;
   for (const std::string& path : files) {
-    const auto file = base::MappedFile::Open(path);
-    if (!file.ok()) {
-      if (!IsGone(path, file.status()))
-        CountUnreadable(base::BaseName(path), file.status(), issues);
-      continue;
+    RingCopy copy;
+    const Status status = CopyRing(path, &copy);
+    if (status.ok()) {
+      copies.push_back(std::move(copy));
+    } else if (!IsGone(path, status)) {
+      CountUnreadable(base::BaseName(path), status, issues);
     }
-    RingCopy& copy = copies.emplace_back();
-    copy.file = base::BaseName(path);
-    copy.file_size = file->size();
-    copy.state = StateOf(*file);
-    if (copy.state == RingCopy::State::kGood) Copier(file->data(), copy).Run();
   }
   return copies;
 }
