@@ -19,6 +19,7 @@ namespace {
 
 compare::Form FormOf(const std::string& name) {
   if (name == "csv") return compare::Form::kCsv;
+  if (name == "html") return compare::Form::kHtml;
   return name == "db" ? compare::Form::kDb : compare::Form::kExcel;
 }
 

@@ -96,7 +96,7 @@ void AddCompareOptions(CLI::App& app, CompareOptions& options) {
   app.add_option("-o,--output_path", options.output, "Folder of the results")
       ->capture_default_str();
   app.add_option("--export_type", options.export_type, "Form of the results")
-      ->check(CLI::IsMember({"excel", "csv", "db"}))
+      ->check(CLI::IsMember({"excel", "csv", "db", "html"}))
       ->capture_default_str();
   app.add_option("--format", options.format, "What is printed: for people, or for programs")
       ->check(CLI::IsMember({"table", "json"}))

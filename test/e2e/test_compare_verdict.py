@@ -1,6 +1,7 @@
 """`sonde compare` over several steps: verdicts, causes, and what a CI does with them."""
 
 import json
+from html.parser import HTMLParser
 
 import pytest
 
@@ -94,6 +95,60 @@ def test_sentences_stand_at_the_top(judged):
     assert "+7.9 %" in lines[0] and "more than noise" in lines[0]
     assert lines[1].startswith("largest parts of the difference of a step: ")
     assert lines[2].startswith("100.0 % of the time of kernels")
+
+
+class Page(HTMLParser):
+    """What a page shows, and what it would fetch."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.texts, self.boxes, self.fetched, self.open = [], [], [], []
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        words = dict(attrs)
+        self.fetched += [words[name] for name in ("src", "href") if name in words]
+        if tag == "div" and "top:" in words.get("style", ""):
+            self.boxes.append((words["class"], words["title"]))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_one_page_with_all_of_it(judged, tmp_path):
+    done = judged((1000, 200, 100), (900, 200, 100, 50), "--export_type", "html")
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "out").glob("performance_comparison_result_*.html")
+    assert str(path) in done.stdout
+    text = path.read_text(encoding="utf-8")
+    page = Page(text)
+    assert not page.fetched and "http" not in text
+    assert "prefers-color-scheme: dark" in text
+    shown = "\n".join(page.texts)
+    for line in done.stdout.splitlines()[:2]:
+        assert line in shown
+    assert {"changed", "vanished", KERNELS[0]} <= set(page.texts)
+    sides = {title.split(":")[0]: side for side, title in page.boxes}
+    assert sides["step"] == "longer" and "shorter" in sides.values()
+    assert "KernelCompare: " in shown
+
+
+def test_names_on_the_page_are_text(run_sonde, tmp_path):
+    paths = []
+    for name, kernel in (("new", "<b onclick=x>&"), ("old", "gemm")):
+        paths.append(write_trace(tmp_path / f"{name}.json", {kernel: 100, "other": 50}))
+    words = ("-d", paths[0], "-bp", paths[1], "-o", tmp_path / "out", "--export_type", "html")
+    assert run_sonde("compare", *words).returncode == 0
+    (path,) = (tmp_path / "out").glob("*.html")
+    text = path.read_text(encoding="utf-8")
+    assert "<b onclick" not in text and "&lt;b onclick=x&gt;&amp;" in text
+    Page(text)
 
 
 def test_fail_if(judged):

@@ -119,6 +119,11 @@ Result<std::vector<std::string>> Write(const Report& report, Form form, const st
     SONDE_RETURN_IF_ERROR(WriteCsvFiles(report, name, files));
     return files;
   }
+  if (form == Form::kHtml) {
+    files.push_back(Concat(name, ".html"));
+    SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(files.front(), HtmlOf(report)));
+    return files;
+  }
   files.push_back(Concat(name, form == Form::kDb ? ".db" : ".xlsx"));
   SONDE_RETURN_IF_ERROR(form == Form::kDb ? WriteDatabase(report, files.front())
                                           : WriteWorkbook(report, files.front()));
