@@ -102,4 +102,6 @@ def main(words: "Optional[list[str]]" = None) -> int:
 
 if __name__ == "__main__":
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # Numpy's products here are of vectors: its threads would only wait beside those of torch.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(main())

@@ -213,7 +213,8 @@ class _Call:
         if not isinstance(value, self.runner.torch.Tensor):
             return value
         tracks = self.goes_back and value.requires_grad
-        copy = widened(value.clone())
+        copy = widened(value)
+        copy = value.clone() if copy is value else copy
         copy = (copy if keeps else copy.detach()).to(device)
         if tracks:
             copy = (copy.requires_grad_() * 1).type_as(copy)

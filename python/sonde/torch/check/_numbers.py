@@ -70,18 +70,26 @@ def _operand(torch: Any, tensor: Any) -> "list[float]":
     if not values.is_floating_point():
         return [0, count, last, 0, 0, 0, 0]
     unit = torch.finfo(values.dtype).eps / 2
-    finite = _finite(torch, values)
-    if finite.numel() == 0:
+    values = values.cpu()
+    least, largest = _ends(torch, values)
+    if not math.isfinite(least + largest):
+        values = values.double().reshape(-1)
+        values = values[torch.isfinite(values)]
+        least, largest = _ends(torch, values)
+    if values.numel() == 0:
         return [1, count, last, 0, 0, 0, unit]
-    norm = float(torch.linalg.vector_norm(finite))
-    return [1, count, last, norm, float(finite.mean()), float(finite.abs().max()), unit]
+    # Added up in double precision, without a copy in it.
+    norm = float(torch.linalg.vector_norm(values, dtype=torch.float64))
+    mean = float(values.sum(dtype=torch.float64)) / values.numel()
+    return [1, count, last, norm, mean, max(abs(least), abs(largest)), unit]
 
 
-def _finite(torch: Any, values: Any) -> Any:
-    """Those that are, in double precision on the CPU."""
-    values = values.cpu().double().reshape(-1)
-    is_finite = torch.isfinite(values)
-    return values if bool(is_finite.all()) else values[is_finite]
+def _ends(torch: Any, values: Any) -> "tuple[float, float]":
+    """Smallest and largest; NaN where there is one among them."""
+    if values.numel() == 0:
+        return 0.0, 0.0
+    least, largest = torch.aminmax(values)
+    return float(least), float(largest)
 
 
 def _result(torch: Any, ours: Any, true: Any) -> "Optional[dict[str, Any]]":
@@ -98,10 +106,13 @@ def _result(torch: Any, ours: Any, true: Any) -> "Optional[dict[str, Any]]":
     unit = torch.finfo(ours.dtype).eps / 2
     known["output"] = [*known["output"][:6], unit]
     a, b = ours.double().reshape(-1), true.double().reshape(-1)
+    apart = a - b
+    error = float(torch.linalg.vector_norm(apart))
+    if math.isfinite(error):  # then every element of both is
+        return {**known, "error": error, "places": 0, "not_finite": 0}
     both = torch.isfinite(a) & torch.isfinite(b)
     # What is beyond the type's largest is infinite in it by rights.
     same = (a == b) | (torch.isnan(a) & torch.isnan(b)) | (a == b.to(ours.dtype).double())
     off = int((~both & ~same).sum())
-    apart = torch.where(both, a - b, 0.0)
-    error = float(torch.linalg.vector_norm(apart))
+    error = float(torch.linalg.vector_norm(torch.where(both, apart, 0.0)))
     return {**known, "error": error, "places": 0, "not_finite": off}
