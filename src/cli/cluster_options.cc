@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "cluster/frame/mode.h"
+#include "cluster/user_recipes/recipe.h"
 
 namespace sonde::cli {
 namespace {
@@ -24,6 +25,44 @@ std::vector<std::string> ModeNames() {
   std::vector<std::string> names;
   for (const cluster::Mode* mode : cluster::Modes()) names.emplace_back(mode->name);
   return names;
+}
+
+// Where recipes are, also before options have got their values; "": nowhere.
+std::string RecipeFolder(const CLI::Option& option) {
+  return option.count() > 0 ? option.results().back() : RecipeFolderOf("");
+}
+
+// Nothing, or what is wrong with the name.
+std::string CheckMode(const std::string& name, const CLI::Option& recipes) {
+  std::vector<std::string> names = ModeNames();
+  const std::string folder = RecipeFolder(recipes);
+  if (!folder.empty()) {
+    const auto found = cluster::FindUserRecipes(ClusterPath(folder));
+    if (!found.ok()) return std::string(found.status().message());
+    for (const cluster::UserRecipe& recipe : found->recipes) names.push_back(recipe.name);
+    for (const Status& failure : found->failures) {
+      const bool is_it = failure.message().find(Concat("/", name, "/")) != std::string::npos ||
+                         failure.message().find(Concat("/", name, ":")) != std::string::npos;
+      if (is_it) return std::string(failure.message());
+    }
+  }
+  return CLI::IsMember(names)(name);
+}
+
+// For --help.
+std::string ListOfRecipes(const CLI::Option& recipes) {
+  const std::string folder = RecipeFolder(recipes);
+  if (folder.empty()) return {};
+  const auto found = cluster::FindUserRecipes(ClusterPath(folder));
+  if (!found.ok()) return Concat("\nRecipes: ", found.status().message());
+  std::string text = Concat("\nRecipes of ", folder, ":");
+  for (const cluster::UserRecipe& recipe : found->recipes) {
+    text += Concat("\n  ", recipe.name, ": ", recipe.summary);
+  }
+  for (const Status& failure : found->failures) {
+    text += Concat("\n  not usable: ", failure.message());
+  }
+  return text;
 }
 
 // Options that some modes know.
@@ -82,9 +121,14 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& options) {
   app.add_option("-d,--profiling_path,PATH", options.path,
                  "Folder with what was recorded of all ranks")
       ->required();
+  const CLI::Option* recipes =
+      app.add_option("--recipe-dir", options.recipe_folder,
+                     "Folder of own recipes, which are modes then: docs/cluster.md")
+          ->option_text("DIR (default: $SONDE_RECIPE_DIR)");
   app.add_option("-m,--mode", options.mode, ListOfModes())
-      ->check(CLI::IsMember(ModeNames()))
+      ->check([recipes](const std::string& name) { return CheckMode(name, *recipes); })
       ->option_text("MODE (default: all)");
+  app.footer([recipes] { return ListOfRecipes(*recipes); });
   app.add_option("-o,--output_path", options.output,
                  "Results go to DIR/cluster_analysis_output (default: the folder of -d)");
   app.add_option("--export_type", options.export_type,
@@ -140,6 +184,12 @@ Result<cluster::StepWindow> ParseTimeRange(const std::string& text) {
         Concat("--time_range is two numbers, the smaller first, like 100,200, not '", text, "'"));
   }
   return cluster::StepWindow{*begin, *end};
+}
+
+std::string RecipeFolderOf(const std::string& given) {
+  if (!given.empty()) return given;
+  const char* of_user = std::getenv("SONDE_RECIPE_DIR");
+  return of_user == nullptr ? "" : of_user;
 }
 
 std::string ClusterPath(const std::string& text) {

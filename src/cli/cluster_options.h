@@ -17,6 +17,7 @@ namespace sonde::cli {
 struct ClusterOptions {
   std::string path;
   std::string mode = "all";
+  std::string recipe_folder;  // "": none
   std::string output;
   std::string export_type;  // "": the mode's own
   std::string parallel_mode = "concurrent";
@@ -49,6 +50,9 @@ Result<std::vector<std::vector<std::string>>> ParseParallelTypes(const std::stri
 
 // "100,200", in nanoseconds; "" is all.
 Result<cluster::StepWindow> ParseTimeRange(const std::string& text);
+
+// What --recipe-dir or SONDE_RECIPE_DIR says; "" is none.
+std::string RecipeFolderOf(const std::string& given);
 
 // Without the "=" that the other tool lets stand before a path, "~" resolved.
 std::string ClusterPath(const std::string& text);

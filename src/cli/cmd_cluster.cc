@@ -1,6 +1,7 @@
 // `sonde cluster`: analyses over all ranks of a folder.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 
@@ -13,12 +14,23 @@
 #include "cli/job_notices.h"
 #include "cluster/frame/run.h"
 #include "cluster/output/write.h"
+#include "cluster/user_recipes/recipe.h"
+#include "cluster/user_recipes/run.h"
 #include "job/job.h"
 
 namespace sonde::cli {
 namespace {
 
 using base::Concat;
+
+// What was asked for: a mode of ours, or one that stands for a recipe of the user.
+struct Asked {
+  const cluster::Mode* mode = nullptr;
+  cluster::Mode of_user;
+  std::unique_ptr<cluster::UserRecipe> recipe;  // null: a mode of ours
+  std::unique_ptr<cluster::UserTable> table;
+  std::array<const cluster::TableInfo*, 1> tables{};
+};
 
 struct Done {
   cluster::RunResult result;
@@ -123,8 +135,41 @@ Result<cluster::ModeOptions> ModeOptionsOf(const ClusterOptions& options,
       .profiling_path = ClusterPath(options.path)};
 }
 
-Result<Done> Analyse(const ClusterOptions& options) {
-  const cluster::Mode& mode = *cluster::FindMode(options.mode);
+Status FindRecipe(const ClusterOptions& options, Asked& asked) {
+  const std::string folder = ClusterPath(RecipeFolderOf(options.recipe_folder));
+  SONDE_ASSIGN_OR_RETURN(auto found, cluster::FindUserRecipes(folder));
+  const cluster::UserRecipe* recipe = found.Find(options.mode);
+  if (recipe == nullptr) {
+    return base::NotFoundError(Concat("'", folder, "' has no recipe '", options.mode, "'"));
+  }
+  for (const Status& failure : found.failures) PrintNotice(failure.message());
+  asked.recipe = std::make_unique<cluster::UserRecipe>(*recipe);
+  asked.table = std::make_unique<cluster::UserTable>(recipe->table, recipe->summary);
+  asked.tables = {&asked.table->info()};
+  asked.of_user = {.name = asked.recipe->name,
+                   .folder = asked.recipe->name,
+                   .summary = asked.recipe->summary,
+                   .tables = asked.tables,
+                   .needs = {},
+                   .wants = asked.recipe->wants,
+                   .map = nullptr,
+                   .reduce = nullptr};
+  asked.mode = &asked.of_user;
+  return {};
+}
+
+Result<cluster::RunResult> RunAsked(const Asked& asked, const std::vector<cluster::Rank>& ranks,
+                                    const cluster::ModeOptions& mode_options, bool is_quiet) {
+  const cluster::RunOptions run = {
+      .threads = base::AvailableThreads(), .notify = PrintNotice, .shows_progress = !is_quiet};
+  if (asked.recipe == nullptr) return cluster::Run(*asked.mode, ranks, mode_options, run);
+  return cluster::RunUserRecipe(*asked.recipe, ranks, mode_options, run, *asked.table);
+}
+
+Result<Done> Analyse(const ClusterOptions& options, Asked& asked) {
+  asked.mode = cluster::FindMode(options.mode);
+  if (asked.mode == nullptr) SONDE_RETURN_IF_ERROR(FindRecipe(options, asked));
+  const cluster::Mode& mode = *asked.mode;
   SONDE_ASSIGN_OR_RETURN(const auto wanted, ParseRankList(options.rank_list));
   const std::string path = ClusterPath(options.path);
   if (!base::IsDirectory(path)) {
@@ -142,10 +187,7 @@ Result<Done> Analyse(const ClusterOptions& options) {
   for (const std::string& notice : choice.notices) PrintNotice(notice);
   Done done;
   SONDE_ASSIGN_OR_RETURN(const auto mode_options, ModeOptionsOf(options, folder));
-  SONDE_ASSIGN_OR_RETURN(done.result, cluster::Run(mode, choice.ranks, mode_options,
-                                                   {.threads = base::AvailableThreads(),
-                                                    .notify = PrintNotice,
-                                                    .shows_progress = !options.agent}));
+  SONDE_ASSIGN_OR_RETURN(done.result, RunAsked(asked, choice.ranks, mode_options, options.agent));
   for (const std::string& notice : done.result.outcome.notices) PrintNotice(notice);
   done.failures = job::SayFailures(done.result.failures);
   const cluster::Form form = cluster::FormOf(options.export_type, done.result.outcome);
@@ -154,7 +196,8 @@ Result<Done> Analyse(const ClusterOptions& options) {
 }
 
 Result<int> Cluster(const ClusterOptions& options) {
-  const Result<Done> done = Analyse(options);
+  Asked asked;  // results refer to it
+  const Result<Done> done = Analyse(options, asked);
   if (options.agent) {
     PrintAgentLine(done);
     return done.ok() && done->failures.empty() ? kExitOk : kExitFailure;
