@@ -15,7 +15,7 @@ export CCACHE_NOHASHDIR ?= 1
 # The sanitizer presets build and run the tests of these folders: those that parse foreign bytes, and those with threads.
 # Folders that use DuckDB are not among the latter: the thread sanitizer cannot see into it and reports its own threads.
 ASAN_FOLDERS ?= base capture record store importers recipes exporters precision
-TSAN_FOLDERS ?= base capture record
+TSAN_FOLDERS ?= base capture record probe
 FUZZ_SECONDS ?= 60
 # Those with a test that ends in IsCurrent: it compares a file of the tree with what it is made from.
 GOLDEN_PROGRAMS = $(shell grep -rl 'IsCurrent' src --include='*_test.cc' | cut -d/ -f2 | sort -u | sed 's/.*/sonde_&_test/')
