@@ -72,12 +72,13 @@ Result<int> Examine(const Context& context, const DoctorOptions& options) {
   }
   AddPythonFindings(context, python, findings);
   for (const Finding& finding : CheckDevices("/dev")) findings.push_back(finding);
-  findings.push_back(CheckClock());
-  findings.push_back(CheckSavePath(options.save_path));
-  for (const Finding& finding :
-       CheckOtherProfilers([](const char* name) { return std::getenv(name); })) {
+  const auto get_variable = [](const char* name) { return std::getenv(name); };
+  for (const Finding& finding : CheckDeviceTasks("/dev", get_variable)) {
     findings.push_back(finding);
   }
+  findings.push_back(CheckClock());
+  findings.push_back(CheckSavePath(options.save_path));
+  for (const Finding& finding : CheckOtherProfilers(get_variable)) findings.push_back(finding);
   const std::string screen = RenderDoctor(Concat("Sonde on ", DescribeMachine()), findings);
   std::fwrite(screen.data(), 1, screen.size(), stdout);
   const auto failure = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {

@@ -13,6 +13,7 @@
 #include "cli/analyse_rank.h"
 #include "cli/analyse_server.h"
 #include "cli/command.h"
+#include "cli/run_device.h"
 #include "cli/run_dump.h"
 #include "cli/run_list.h"
 #include "cli/run_options.h"
@@ -93,6 +94,8 @@ void DeclareContent(CLI::App& app, RunOptions& options) {
   AddSwitch(app, options.with_stack, group, "profile-with-stack", "Python call stacks (off)");
   AddSwitch(app, options.with_modules, group, "profile-with-modules",
             "One range per nn.Module call (on)");
+  AddSwitch(app, options.with_device, group, "profile-with-device",
+            "Tasks of an Ascend NPU, by CANN's libmspti.so (on where that is)");
   AddSwitch(app, options.mstx, group, "profile-mstx", "Ranges and marks of the program (on)");
   AddSwitch(app, options.request_text, group, "profile-request-text",
             "Texts of the prompts and answers of a server (off)");
@@ -294,6 +297,10 @@ EnvironmentVariables VariablesOf(const Context& context, const RunOptions& optio
   python_folders += ProvidedFolders(options, context.layout);
   if (options.dump_config) {
     variables.emplace_back("SONDE_DUMP_CONFIG", base::AbsolutePath(*options.dump_config));
+  }
+  if (const auto library = FindMspti(&std::getenv);
+      library && !is_dump && options.with_device.value_or(true)) {
+    AddDeviceVariables(*library, &std::getenv, variables);
   }
   variables.emplace_back("SONDE_ATTACH", is_dump ? "dump" : "profile");
   variables.emplace_back("SONDE_HOME", context.layout.home);

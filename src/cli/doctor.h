@@ -47,6 +47,9 @@ std::vector<Finding> CheckOtherProfilers(const VariableGetter& get_variable);
 // Device files below `root` ("/dev") and the tools of their vendors on PATH.
 std::vector<Finding> CheckDevices(const std::string& root);
 
+// Where there is an NPU below `root`: whether its tasks are recorded, and what lacks for it.
+std::vector<Finding> CheckDeviceTasks(const std::string& root, const VariableGetter& get_variable);
+
 // --- The screen --------------------------------------------------------------------------------
 
 // "host, Debian GNU/Linux 12 (bookworm), x86_64, 2 cores".

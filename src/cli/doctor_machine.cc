@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "cli/doctor.h"
+#include "cli/run_device.h"
 #include "cli/supervise.h"
 
 namespace sonde::cli {
@@ -173,6 +175,24 @@ std::vector<Finding> CheckDevices(const std::string& root) {
                                        ", ", family.tool, has_tool ? " found" : " not found")});
   }
   return findings;
+}
+
+std::vector<Finding> CheckDeviceTasks(const std::string& root, const VariableGetter& get_variable) {
+  const auto entries = base::ListDirectory(root);
+  const bool has_npu =
+      entries.ok() && std::any_of(entries->begin(), entries->end(), [](const auto& entry) {
+        const std::string_view name = entry.name;
+        return name.starts_with("davinci") && IsNumber(name.substr(std::strlen("davinci")));
+      });
+  if (!has_npu) return {};
+  if (const auto library = FindMspti(get_variable)) {
+    return {{.subject = "Tasks of the NPU", .text = Concat("recorded by ", *library)}};
+  }
+  return {{.grade = Grade::kGap,
+           .subject = "Tasks of the NPU",
+           .text = "CANN's libmspti.so was not found by ASCEND_HOME_PATH and LD_LIBRARY_PATH",
+           .remedy = "source CANN's set_env.sh before sonde run (a CANN that has libmspti.so)",
+           .loses = "what the NPU does"}};
 }
 
 }  // namespace sonde::cli

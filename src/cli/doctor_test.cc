@@ -160,6 +160,23 @@ TEST(Doctor, DevicesAreCountedByTheirFiles) {
   EXPECT_TRUE(CheckDevices(folder.File("none")).empty());
 }
 
+TEST(Doctor, TasksOfAnNpuNeedItsLibrary) {
+  const base::TestFolder folder;
+  const auto of = [&](const char* home) {
+    return CheckDeviceTasks(folder.path(), [home](const char* name) {
+      return std::string_view(name) == "ASCEND_HOME_PATH" ? home : nullptr;
+    });
+  };
+  EXPECT_TRUE(of("/none").empty());
+  ASSERT_TRUE(base::WriteFileAtomically(folder.File("davinci0"), "").ok());
+  ASSERT_EQ(of("/none").size(), 1U);
+  EXPECT_EQ(of("/none")[0].grade, Grade::kGap);
+  EXPECT_THAT(of("/none")[0].remedy, HasSubstr("set_env.sh"));
+  ASSERT_TRUE(base::MakeDirectories(folder.File("cann/lib64")).ok());
+  ASSERT_TRUE(base::WriteFileAtomically(folder.File("cann/lib64/libmspti.so"), "").ok());
+  EXPECT_EQ(of(folder.File("cann").c_str())[0].grade, Grade::kOk);
+}
+
 TEST(Doctor, ClockIsMeasured) {
   EXPECT_THAT(CheckClock().text, HasSubstr("ns a reading"));
   EXPECT_THAT(DescribeMachine(), HasSubstr("core"));

@@ -186,6 +186,7 @@ Status ReadVariables(const VariableGetter& get_variable, RunOptions& options) {
   reader.Read("SONDE_PROFILE_WITH_MEMORY", options.with_memory);
   reader.Read("SONDE_PROFILE_RECORD_SHAPES", options.record_shapes);
   reader.Read("SONDE_PROFILE_WITH_MODULES", options.with_modules);
+  reader.Read("SONDE_PROFILE_WITH_DEVICE", options.with_device);
   reader.Read("SONDE_PROFILE_MSTX", options.mstx);
   reader.Read("SONDE_PROFILE_REQUEST_TEXT", options.request_text);
   reader.Read("SONDE_PROFILE_GC_THRESHOLD_MS", options.gc_threshold_ms);
@@ -258,6 +259,7 @@ EnvironmentVariables ToEnvironment(const RunOptions& options) {
   AddSwitch(out, "SONDE_PROFILE_WITH_MEMORY", options.with_memory);
   AddSwitch(out, "SONDE_PROFILE_RECORD_SHAPES", options.record_shapes);
   AddSwitch(out, "SONDE_PROFILE_WITH_MODULES", options.with_modules);
+  AddSwitch(out, "SONDE_PROFILE_WITH_DEVICE", options.with_device);
   AddSwitch(out, "SONDE_PROFILE_MSTX", options.mstx);
   AddSwitch(out, "SONDE_PROFILE_REQUEST_TEXT", options.request_text);
   if (options.gc_threshold_ms) {

@@ -28,6 +28,7 @@ struct RunOptions {
   std::optional<bool> with_memory;
   std::optional<bool> record_shapes;
   std::optional<bool> with_modules;
+  std::optional<bool> with_device;  // what an accelerator does, by its vendor's library
   std::optional<bool> mstx;
   std::optional<bool> request_text;
   std::optional<double> gc_threshold_ms;

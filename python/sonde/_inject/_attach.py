@@ -12,7 +12,7 @@ from typing import Any, Optional
 from sonde import _native, _report
 from sonde._inject import _command, _hosts, _options, _stand_in
 from sonde._inject._run import Run
-from sonde.torch import _adapter, _metadata
+from sonde.torch import _adapter, _device, _metadata
 
 # Set for child processes by a rank: whoever inherits it together with RANK works for that rank.
 _OWNER_VARIABLE = "SONDE_RANK_OWNER"
@@ -57,6 +57,10 @@ def attach(torch: Any) -> None:
     _run = run
     if run.leaves_it_to_the_program:
         _stand_in.install(torch, options, run, serves=server is not None)
+    if _device.is_recorded():
+        from sonde._inject import _npu  # which asks for the run of this process
+
+        _npu.watch()
     if server is None:
         _await_server(torch, options, run)
     atexit.register(_end)

@@ -7,7 +7,9 @@ from its first recording on only its windows are recorded.
 import functools
 from typing import Any
 
+from sonde import mstx
 from sonde._inject import _attach
+from sonde._seams import Part, Seam
 from sonde.torch import (
     AiCMetrics,
     ExportType,
@@ -25,6 +27,7 @@ from sonde.torch import (
     supported_profiler_level,
     tensorboard_trace_handler,
 )
+from sonde.torch._handler import analyse
 
 
 def _takes_over(profile_class: Any) -> Any:
@@ -72,3 +75,25 @@ def names() -> "dict[str, Any]":
         "supported_profiler_level": supported_profiler_level,
         "tensorboard_trace_handler": tensorboard_trace_handler,
     }
+
+
+def _part(name: str, ours: Any) -> Part:
+    return Part(name, replace=lambda original: ours, optional=True)
+
+
+def seams() -> "tuple[Seam, ...]":
+    """The names of an installed ``torch_npu``, for where Sonde records what its device does."""
+    parts = [_part(name, ours) for name, ours in names().items()]
+    profiler = ("torch_npu.profiler.profiler", "torch_npu.profiler")
+    marks = ("torch_npu.npu.mstx", "torch_npu.npu")
+    return (
+        Seam("profilers of the program (torch_npu)", profiler, parts),
+        Seam("torch_npu's offline parsing", profiler[:1], [_part("analyse", analyse)]),
+        Seam("marks of torch_npu", marks, [_part("mstx", mstx)]),
+    )
+
+
+def watch() -> None:
+    """Has them changed when the program imports them."""
+    for seam in seams():
+        seam.install()

@@ -11,7 +11,7 @@ import threading
 from typing import Any, Optional
 
 from sonde import _native
-from sonde.torch import _compiled, _kernels
+from sonde.torch import _compiled, _device, _kernels
 
 _lock = threading.Lock()
 _library: Optional[ctypes.PyDLL] = None
@@ -56,6 +56,7 @@ def attach() -> None:
             text = (library.sonde_torch_last_error() or b"").decode("utf-8", "replace")
             raise _native.NativeError(f"cannot attach to torch: {text}")
         _library = library
+        _device.attach()
         _compiled.watch()
         _kernels.watch(library)
         if not _report(library)["records"]["kinds"]:

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -235,7 +236,6 @@ class Writer {
                          : TypeOf(operation);
     const uint64_t hash = GroupHash(facts.group);
     CommunicationOpRow row;
-    row.communication_id = next_id_++;
     row.slice_id = node.slice_id;
     row.process_id = kProcessId;
     row.ts = node.ts;
@@ -340,7 +340,6 @@ class Writer {
 
   CaptureTrace& trace_;
   const ArgumentTable& arguments_;
-  int32_t next_id_ = 0;
   std::unordered_map<uint32_t, CollectiveFacts> facts_;
   std::unordered_map<uint64_t, int64_t> index_in_group_;
   RankLists rank_lists_;
@@ -353,17 +352,27 @@ Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arg
                                    const std::vector<StepRange>& steps,
                                    store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto table, store::TableWriter<CommunicationOpRow>::Open(transaction));
-  const std::vector<Operation> operations = FindOperations(trace);
+  std::vector<CommunicationOpRow> rows = DeviceOperations(trace, steps);
+  std::set<int32_t> on_device;  // calls of the framework that the device carried out
+  for (const CommunicationOpRow& row : rows) on_device.insert(row.launch_slice_id);
   Writer writer(trace, arguments);
   StepCursor step(steps);
-  for (const Operation& operation : operations) {
+  for (const Operation& operation : FindOperations(trace)) {
+    const bool is_call = operation.call == operation.work;
+    if (is_call && on_device.contains(operation.call->slice_id)) continue;
     CommunicationOpRow row = writer.Row(operation);
     row.step_id = step.At(row.ts, store::kNone);
-    table.Append(row);
+    rows.push_back(row);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.ts < b.ts; });
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].communication_id = static_cast<int32_t>(i);
+    table.Append(rows[i]);
   }
   SONDE_RETURN_IF_ERROR(table.Close());
   SONDE_RETURN_IF_ERROR(writer.WriteGroups(transaction));
-  return static_cast<int64_t>(operations.size());
+  return static_cast<int64_t>(rows.size());
 }
 
 }  // namespace sonde::importers::capture_import

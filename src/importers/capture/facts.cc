@@ -236,6 +236,18 @@ Status WriteThreads(CaptureTrace& trace, store::Transaction& transaction) {
       tracks.Append(row);
     }
   }
+  for (const DeviceTrack& track : trace.device.tracks) {
+    store::TrackRow row;
+    row.track_id = track.track_id;
+    row.kind = trace.names.Intern(capture::TextOf(track.kind));
+    row.name = trace.names.Intern(track.label);
+    row.process_id = kProcessId;
+    row.thread_id = track.thread_id;
+    row.device_id = track.device_id;
+    row.stream_id = track.stream_id;
+    row.sort_index = track.track_id;
+    tracks.Append(row);
+  }
   SONDE_RETURN_IF_ERROR(WriteCounters(trace, tracks, transaction));
   return tracks.Close();
 }

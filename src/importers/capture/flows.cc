@@ -49,6 +49,17 @@ class FlowWriter {
     });
   }
 
+  // From the host call to what it launched.
+  void WriteLaunches() {
+    const int32_t kind = trace_.names.Intern("host_to_device");
+    const DeviceStage& device = trace_.device;
+    for (const DeviceTask& task : device.tasks) {
+      if (task.call == kNoNode) continue;
+      const DeviceCall& call = device.calls[static_cast<size_t>(task.call)];
+      Append(kind, static_cast<int64_t>(task.correlation), call.slice_id, task.slice_id);
+    }
+  }
+
  private:
   template <class Take>
   void ForEachEnd(bool out, Take take) {
@@ -86,6 +97,7 @@ Result<int64_t> WriteFlows(CaptureTrace& trace, store::Transaction& transaction)
   FlowWriter flows(trace, writer);
   flows.WriteBackward();
   flows.WriteUserFlows();
+  flows.WriteLaunches();
   const auto count = static_cast<int64_t>(writer.rows());
   SONDE_RETURN_IF_ERROR(writer.Close());
   return count;

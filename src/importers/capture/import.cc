@@ -28,6 +28,7 @@ struct CaptureFiles {
   std::vector<std::string> dictionaries;
   std::vector<std::string> segments;
   std::vector<std::string> rings;
+  std::vector<std::string> devices;
 };
 
 bool Matches(std::string_view name, std::string_view prefix) {
@@ -55,6 +56,7 @@ Result<CaptureFiles> ListFiles(const std::string& folder) {
     std::vector<std::string>* list = Matches(entry.name, "dictionary_") ? &files.dictionaries
                                      : Matches(entry.name, "events_")   ? &files.segments
                                      : Matches(entry.name, "ring_")     ? &files.rings
+                                     : Matches(entry.name, "device_")   ? &files.devices
                                                                         : nullptr;
     if (list != nullptr) list->push_back(base::JoinPath(folder, entry.name));
   }
@@ -120,6 +122,8 @@ Status ReadFilesOnce(const std::string& path, CaptureTrace& trace) {
   SONDE_ASSIGN_OR_RETURN(files, ListCapture(path));
   SONDE_ASSIGN_OR_RETURN(slots.segments, OpenSegments(files.segments, trace.issues));
   SONDE_ASSIGN_OR_RETURN(trace.dictionary, ReadDictionary(files.dictionaries, trace.issues));
+  SONDE_ASSIGN_OR_RETURN(trace.device_records,
+                         ReadDeviceFiles(files.devices, trace.dictionary, trace.issues));
   trace.slots = ReadSlots(std::move(slots), trace.dictionary.session_id, trace.issues);
   return {};
 }
@@ -167,6 +171,16 @@ void TakeIssues(CaptureTrace& trace) {
   }
 }
 
+// The vendor's times are real time; those of the trace go on where the wall clock was set.
+int64_t DeviceOffset(const std::vector<capture::ClockSampleEntry>& samples,
+                     const TickClock& clock) {
+  if (samples.empty()) return 0;
+  const auto first =
+      std::min_element(samples.begin(), samples.end(),
+                       [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
+  return clock.ToNs(first->ticks) - first->realtime_ns;
+}
+
 std::optional<int64_t> SharedOffset(const Dictionary& dictionary, ClockOffsets* clocks) {
   const std::string_view boot = MetadataOf(dictionary, "boot_id");
   const std::optional<int64_t> own = TickClock::OffsetOf(dictionary.clocks);
@@ -190,6 +204,7 @@ Status Stage(CaptureTrace& trace, ClockOffsets* clocks) {
     const int64_t sampled_ns = clock.ToNs(sample.ticks);
     if (trace.recording_ns == 0 || sampled_ns < trace.recording_ns) trace.recording_ns = sampled_ns;
   }
+  trace.device_offset_ns = DeviceOffset(dictionary.clocks, clock);
   std::vector<std::vector<Node>> spans = PairSpans(trace.stages, trace.issues);
   int64_t begin = std::numeric_limits<int64_t>::max();
   int64_t end = std::numeric_limits<int64_t>::min();
@@ -211,6 +226,14 @@ Status Stage(CaptureTrace& trace, ClockOffsets* clocks) {
       end = std::max(end, event.ts);
     }
   }
+  StageDevice(trace);
+  for (const DeviceTask& task : trace.device.tasks) {
+    begin = std::min(begin, task.ts);
+    end = std::max(end, task.end);
+  }
+  if (trace.slices > kMaxSlices) {
+    return base::OutOfRangeError("the capture holds more ranges than a store can number (2^31)");
+  }
   if (unknown_names > 0) trace.issues.Add(kUnknownId, "", -1, unknown_names);
   if (begin <= end) {
     trace.begin_ns = begin;
@@ -227,8 +250,13 @@ Status WriteSmallTables(CaptureTrace& trace, ArgumentTable& arguments, store::St
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
   const std::vector<StepRange> steps = FindSteps(trace);
   SONDE_RETURN_IF_ERROR(WriteThreads(trace, transaction));
-  SONDE_ASSIGN_OR_RETURN(summary.device_tasks,
-                         WriteCpuDeviceTasks(trace, arguments, steps, transaction));
+  if (trace.device.empty()) {
+    SONDE_ASSIGN_OR_RETURN(summary.device_tasks,
+                           WriteCpuDeviceTasks(trace, arguments, steps, transaction));
+  } else {
+    SONDE_ASSIGN_OR_RETURN(summary.device_tasks, WriteDeviceTasks(trace, steps, transaction));
+    SONDE_RETURN_IF_ERROR(WriteApiCalls(trace, transaction));
+  }
   SONDE_ASSIGN_OR_RETURN(summary.communication_ops,
                          WriteCommunication(trace, arguments, steps, transaction));
   SONDE_ASSIGN_OR_RETURN(summary.memory_events, WriteMemory(trace, transaction));
@@ -300,7 +328,7 @@ Result<int32_t> CaptureRank(const std::string& path) {
 Result<int64_t> CaptureStamp(const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
   uint64_t stamp = 0;
-  for (const auto* list : {&files.dictionaries, &files.segments, &files.rings}) {
+  for (const auto* list : {&files.dictionaries, &files.segments, &files.rings, &files.devices}) {
     for (const std::string& file : *list) {
       const auto bytes = base::MappedFile::Open(file);
       if (!bytes.ok() && IsGone(file, bytes.status())) continue;
@@ -329,7 +357,7 @@ Status FinishRemoval(const std::string& path) {
   const std::string folder = CaptureFolder(path);
   if (!AreRemoved(folder)) return {};
   SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListFiles(folder));
-  for (const auto* list : {&files.rings, &files.segments, &files.dictionaries}) {
+  for (const auto* list : {&files.rings, &files.devices, &files.segments, &files.dictionaries}) {
     for (const std::string& file : *list) SONDE_RETURN_IF_ERROR(base::RemoveTree(file));
   }
   return base::RemoveTree(base::JoinPath(folder, kRemovedMark));

@@ -74,6 +74,13 @@ inline constexpr IssueKind kBadArguments{
     "argument sets that do not keep to the format were left out"};
 inline constexpr IssueKind kBadMetadata{"metadata_garbled", Severity::kWarning,
                                         "metadata that is not valid JSON was kept as text"};
+inline constexpr IssueKind kDeviceTimes{
+    "device_times_impossible", Severity::kWarning,
+    "records of a device whose times make no sense were left out"};
+inline constexpr IssueKind kDeviceUnjoined{
+    "device_task_unjoined", Severity::kInfo,
+    "the operator that launched these device tasks is not known: the launch was before recording "
+    "began or on another thread; with TASK_QUEUE_ENABLE=0 an NPU's launches are on the operator's"};
 inline constexpr IssueKind kRecorder{"recorder", Severity::kWarning, ""};
 inline constexpr IssueKind kEnded{"recording_ended", Severity::kWarning, ""};
 

@@ -16,6 +16,8 @@
 
 #include "base/status.h"
 #include "importers/capture/arguments.h"
+#include "importers/capture/device_file.h"
+#include "importers/capture/device_stage.h"
 #include "importers/capture/dictionary.h"
 #include "importers/capture/shared_memory.h"
 #include "importers/capture/slots.h"
@@ -23,6 +25,7 @@
 #include "importers/capture/tick_clock.h"
 #include "store/name_pool.h"
 #include "store/store.h"
+#include "store/table_writer.h"
 
 namespace sonde::importers::capture_import {
 
@@ -36,6 +39,9 @@ struct CaptureTrace {
   std::vector<int32_t> name_ids;  // by name id of the dictionary
   int32_t unknown_name = -1;
   std::vector<ThreadStage> stages;  // thread_id is the index
+  DeviceRecords device_records;     // as the vendor gave them
+  DeviceStage device;               // the same, numbered; empty where the CPU is the device
+  int64_t device_offset_ns = 0;     // to be added to the vendor's times
   int32_t tracks = 0;
   int64_t slices = 0;
   int32_t rank = -1;
@@ -103,6 +109,7 @@ class StepCursor {
 struct Categories {
   explicit Categories(store::NamePool& names);
   std::array<int32_t, capture::kMostRecordKinds> ids;
+  DeviceCategories device;
 };
 
 Status WriteSlices(const CaptureTrace& trace, const ArgumentTable& arguments,
@@ -115,6 +122,19 @@ Status WriteFrameworkOps(const CaptureTrace& trace, const ArgumentTable& argumen
 Result<int64_t> WriteCpuDeviceTasks(CaptureTrace& trace, const ArgumentTable& arguments,
                                     const std::vector<StepRange>& steps,
                                     store::Transaction& transaction);
+
+// Gives what the device did tracks and slices behind those of the threads, and finds what launched
+// it: the operator open on the thread of the host call that has the same correlation.
+void StageDevice(CaptureTrace& trace);
+void WriteDeviceSlices(const CaptureTrace& trace, const DeviceCategories& categories,
+                       store::TableWriter<store::SliceRow>& writer);
+Result<int64_t> WriteDeviceTasks(CaptureTrace& trace, const std::vector<StepRange>& steps,
+                                 store::Transaction& transaction);
+Status WriteApiCalls(CaptureTrace& trace, store::Transaction& transaction);
+// Its communications, not numbered yet; launch_slice_id: the collective of the framework where one
+// is known, else the operator.
+std::vector<store::CommunicationOpRow> DeviceOperations(CaptureTrace& trace,
+                                                        const std::vector<StepRange>& steps);
 
 Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arguments,
                                    const std::vector<StepRange>& steps,

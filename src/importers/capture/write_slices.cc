@@ -8,7 +8,7 @@ using capture::RecordKind;
 using store::FrameworkOpRow;
 using store::SliceRow;
 
-Categories::Categories(store::NamePool& names) {
+Categories::Categories(store::NamePool& names) : device(names) {
   for (size_t i = 0; i < ids.size(); ++i) {
     const std::string_view category = capture::kRecordKindByNumber[i].category;
     ids[i] = category.empty() ? store::kNone : names.Intern(category);
@@ -36,6 +36,7 @@ Status WriteSlices(const CaptureTrace& trace, const ArgumentTable& arguments,
       writer.Append(row);
     }
   }
+  WriteDeviceSlices(trace, categories.device, writer);
   return writer.Close();
 }
 

@@ -1,0 +1,21 @@
+// The vendor's library that tells `sonde run` what an accelerator did, and how a program gets it.
+//
+// Looks at files, changes nothing. Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/environment.h"
+
+namespace sonde::cli {
+
+// CANN's libmspti.so, where the environment of CANN (set_env.sh) says: $ASCEND_HOME_PATH,
+// $ASCEND_TOOLKIT_HOME, LD_LIBRARY_PATH. None without, and where the file is not there.
+std::optional<std::string> FindMspti(const VariableGetter& get_variable);
+
+// Has a program load it before all others, in front of what the user loads, and Sonde use it.
+void AddDeviceVariables(const std::string& library, const VariableGetter& get_variable,
+                        EnvironmentVariables& out);
+
+}  // namespace sonde::cli

@@ -1,0 +1,27 @@
+// What a device's vendor library told of its work (capture/device_format.h), as records.
+//
+// Garbled and cut chunks are left out and counted. Names are appended to the dictionary of the
+// capture, and records refer to them by its ids. One thread.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "capture/device_format.h"
+#include "importers/capture/dictionary.h"
+#include "store/import_issues.h"
+
+namespace sonde::importers::capture_import {
+
+struct DeviceRecords {
+  std::deque<base::MappedFile> files;  // which the names point into
+  std::vector<capture::DeviceRecord> records;
+};
+
+// Errors: a file that is gone. Whatever the files hold is none.
+Result<DeviceRecords> ReadDeviceFiles(const std::vector<std::string>& files, Dictionary& dictionary,
+                                      store::ImportIssues& issues);
+
+}  // namespace sonde::importers::capture_import
