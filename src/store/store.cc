@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -79,12 +80,16 @@ Status CheckSchemaVersion(const std::string& path, int64_t version) {
                    "; run sonde analyse again"));
 }
 
-// It has no number for the reason, but the system's words are part of its text.
+// It has no number for the reason, but the system's words are part of its text, and so is the file.
 Status DatabaseError(std::string message) {
   for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
-    if (message.find(std::generic_category().message(error)) != std::string::npos) {
-      return base::ResourceExhaustedError(std::move(message));
-    }
+    if (message.find(std::generic_category().message(error)) == std::string::npos) continue;
+    constexpr std::string_view kBeforePath = "file \"";
+    const size_t path = message.find(kBeforePath);
+    if (path == std::string::npos) return base::ResourceExhaustedError(std::move(message));
+    const size_t begin = path + kBeforePath.size();
+    return base::ErrnoStatus(error, "write",
+                             message.substr(begin, message.find('"', begin) - begin));
   }
   return base::InternalError(std::move(message));
 }

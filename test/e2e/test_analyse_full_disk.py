@@ -1,5 +1,6 @@
 """`sonde analyse` and `sonde query` where the disk of a capture is full."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -105,6 +106,36 @@ def test_no_place_at_all(run_sonde, disk, one_error_line):
     done = run_sonde("analyse", full / "capture", **options)
     one_error_line(done, 1, "No space left on device (free some disk space")
     assert not list(full.rglob("*.tmp*"))
+
+
+@pytest.fixture(scope="module", name="foreign")
+def make_foreign(tmp_path_factory):
+    """A trace of another tool, whose store can lie in the cache only."""
+    events = [
+        {"ph": "X", "name": f"operator {i % 5000}", "pid": 1, "tid": i % 7, "ts": i * 10, "dur": 5}
+        for i in range(40_000)
+    ]
+    path = tmp_path_factory.mktemp("foreign") / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+# Full at once, in the index, in the database, at its end.
+@pytest.mark.parametrize("left", [0, 200_000, 500_000, 900_000, 1_300_000])
+def test_a_full_cache_names_the_cause(run_sonde, foreign, mount_disk, left):
+    cache = mount_disk("8m")
+    fill(cache, left)
+    options = {"env": {"XDG_CACHE_HOME": str(cache)}}
+    done = run_sonde("query", foreign, "SELECT count(*) FROM slice", **options)
+    assert done.returncode == 1
+    _, said = done.stderr.splitlines()  # behind the line that it reads
+    assert f"cannot write '{cache}" in said
+    assert said.endswith("No space left on device (free some disk space or choose another disk)")
+    assert "transaction" not in done.stderr and "invalidated" not in done.stderr
+    assert not [path for path in cache.rglob("*.partial*")]
+    (cache / "other").unlink()
+    done = run_sonde("query", foreign, "SELECT count(*) FROM slice", **options)
+    assert done.returncode == 0 and "40000" in done.stdout
 
 
 def test_a_query_of_a_capture_on_a_full_disk(run_sonde, disk, tmp_path):
