@@ -193,6 +193,7 @@ def test_only_the_ordered_steps(run, tmp_path):
         steps(2)
         assert not (tmp_path / "dump").exists()
         assert _dump_control._post(address, '{"tokens": 1}') == 400
+        assert _dump_control._post(address, "[" * 50_000) == 400
         assert _dump_control._post(address, '{"next": 2}') == 200
         steps(4)
         assert _dump_control._post(address, "") == 200

@@ -28,7 +28,7 @@ def listen(
         try:
             order = json.loads(body) if body.strip() else {}
             read_order(order)
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             return 400, json.dumps({"error": str(problem)})
         if rank == 0 and size > 1:
             ahead = _AHEAD if selection.is_running else 1

@@ -62,7 +62,7 @@ def read(options: str) -> dict[str, Any]:
     """A request as an object; empty where it is none."""
     try:
         asked = json.loads(options or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return asked if isinstance(asked, dict) else {}
 

@@ -37,7 +37,7 @@ class Annotations:
             return
         try:
             self._metadata[key] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             _console.warning("The metadata value must be json format string. Skip this metadata")
 
     def _metadata_fits(self, key: Any, value: Any) -> bool:

@@ -135,7 +135,7 @@ def _cached(path: str) -> "Optional[dict[str, int]]":
         with open(path, encoding="utf-8") as file:
             offsets = json.load(file)
         return {name: int(offsets[name]) for name in _NAMES}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
 
 

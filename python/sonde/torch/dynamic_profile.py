@@ -216,7 +216,7 @@ def read_config(path: str, log: logging.Logger) -> "Optional[dict[str, Any]]":
     try:
         with open(path, encoding="utf-8") as file:
             config = json.load(file)
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         log.error("The provided config_path is invalid: %s %s", path, problem)
         return None
     if not isinstance(config, dict):

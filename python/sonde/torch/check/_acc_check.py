@@ -30,7 +30,7 @@ class Lists:
             try:
                 with open(path, encoding="utf-8") as file:
                     content = json.load(file)
-            except (OSError, ValueError) as problem:
+            except (OSError, ValueError, RecursionError) as problem:
                 raise ValueError(f"-config {path}: {problem}") from problem
             block = content.get("acc_check", {}) if isinstance(content, dict) else {}
         self.white = _list(block, "white_list")

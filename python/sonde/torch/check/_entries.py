@@ -50,7 +50,7 @@ def _read(path: str) -> "dict[str, Any]":
             content = json.load(file)
     except OSError as problem:
         raise ValueError(f"cannot read {path}: {problem.strerror}") from problem
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise ValueError(f"{path} is not valid JSON: {problem}") from problem
     if not isinstance(content, dict):
         raise ValueError(f"{path} is no dump: it must be an object with 'data'")

@@ -165,7 +165,7 @@ def _read_file(path: Any) -> dict:
     try:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
-    except (OSError, UnicodeDecodeError, ValueError) as problem:
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as problem:
         raise _errors.PathError(
             _errors.PathError.INVALID_FILE, f"{path} cannot be read: {problem}"
         ) from None

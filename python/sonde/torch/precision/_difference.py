@@ -38,7 +38,7 @@ class Difference:
         try:
             with open(path, encoding="utf-8") as file:
                 self._entries = json.load(file)["data"]
-        except (OSError, ValueError, KeyError, TypeError) as problem:
+        except (OSError, ValueError, RecursionError, KeyError, TypeError) as problem:
             _errors.warning(f"nothing to compare this step with: {path}: {problem}")
 
     def inputs(self, name: str, args: tuple, kwargs: "dict[str, Any]") -> None:
