@@ -39,6 +39,8 @@ struct Exporter {
   Status (*write_waits)(const ExportContext& context) = nullptr;
   bool queries_store = false;  // cannot do without ExportContext::store
   bool is_serial = false;      // uses one thread, however many there are
+  // That its files take for a slice, at least: a file system is not filled for nothing.
+  int64_t bytes_a_slice = 0;
 };
 
 }  // namespace sonde::exporters
