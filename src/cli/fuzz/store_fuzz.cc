@@ -1,8 +1,6 @@
 // Fuzz target of stores that something damaged: statements that the bytes choose change a good one
 // (columns that are gone or of another type, values that no importer writes, rows that are missing
 // or twice), or its file and its zoom index are changed byte by byte; then all is made of it.
-#include <duckdb.h>
-
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -17,6 +15,7 @@
 #include "importers/capture/testing/training_capture.h"
 #include "importers/import_trace.h"
 #include "importers/registry.h"
+#include "store/testing/plain_database.h"
 #include "store/zoom_index.h"
 
 namespace {
@@ -54,43 +53,6 @@ struct Good {
   std::vector<std::pair<std::string, std::vector<std::string>>> tables;  // with their columns
 };
 
-// A connection to a database file; statements that fail are as good as others.
-class Database {
- public:
-  explicit Database(const std::string& path) {
-    if (duckdb_open(path.c_str(), &database_) != DuckDBSuccess) return;
-    if (duckdb_connect(database_, &connection_) != DuckDBSuccess) connection_ = nullptr;
-  }
-  ~Database() {
-    if (connection_ != nullptr) duckdb_disconnect(&connection_);
-    if (database_ != nullptr) duckdb_close(&database_);
-  }
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
-
-  std::vector<std::vector<std::string>> Run(const std::string& sql) {
-    std::vector<std::vector<std::string>> rows;
-    if (connection_ == nullptr) return rows;
-    duckdb_result result = {};
-    if (duckdb_query(connection_, sql.c_str(), &result) == DuckDBSuccess) {
-      rows.resize(duckdb_row_count(&result));
-      for (idx_t row = 0; row < rows.size(); ++row) {
-        for (idx_t column = 0; column < duckdb_column_count(&result); ++column) {
-          char* text = duckdb_value_varchar(&result, column, row);
-          rows[row].emplace_back(text != nullptr ? text : "");
-          duckdb_free(text);
-        }
-      }
-    }
-    duckdb_destroy_result(&result);
-    return rows;
-  }
-
- private:
-  duckdb_database database_ = nullptr;
-  duckdb_connection connection_ = nullptr;
-};
-
 void Must(const base::Status& status) {
   if (!status.ok()) std::abort();
 }
@@ -113,7 +75,7 @@ const Good& GoodStore() {
     Must(sources->front().importer->remove_records(sources->front().path));
     made.store_bytes = *base::ReadFile(made.store);
     made.zoom_bytes = *base::ReadFile(store::ZoomIndex::PathFor(made.store));
-    Database database(made.store);
+    store::PlainDatabase database(made.store);
     for (const auto& row :
          database.Run("SELECT table_name, string_agg(column_name, ',' ORDER BY column_index) FROM "
                       "duckdb_columns() WHERE NOT internal GROUP BY 1 ORDER BY 1")) {
@@ -197,7 +159,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     AskZoomIndex(zoom);
     return 0;
   } else {
-    Database database(good.store);
+    store::PlainDatabase database(good.store);
     constexpr int kMostStatements = 12;
     for (int i = 0; i < kMostStatements && reader.remaining() >= 5; ++i) {
       database.Run(Statement(reader));
