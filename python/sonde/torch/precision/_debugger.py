@@ -52,7 +52,11 @@ class PrecisionDebugger(_errors.Loud):
         dump_path: Any = None,
         level: Any = None,
         step: Any = None,
+        **others: Any,
     ) -> None:
+        for name in others:
+            where = "; give it to start(model=...)" if name == "model" else ""
+            raise TypeError(f"PrecisionDebugger() takes no argument {name!r}{where}")
         if config_path is not None and not isinstance(config_path, str):
             raise _errors.refuse("config_path must be a string")
         default = dump_path

@@ -47,6 +47,7 @@ class Service(_errors.Loud):
         self._ended = False
         self._is_resting = False  # nothing of us is in the way, and no step is open
         self._first = True
+        self.first_start = True  # what programs set for each new model; start() ends it
         self._has_opened = False  # files of a step, once
         self.recorded: dict[int, str] = {}  # steps with files, and the folder of each
         self._knows_rank = False  # whether a process has a rank that is to be recorded
@@ -122,6 +123,7 @@ class Service(_errors.Loud):
             return
         if self._first:
             self._first_start(model, token_range)
+        self.first_start = False
         if not self.open(slices):
             self.switch(False)
             return
