@@ -146,9 +146,14 @@ Result<int> Compare(const CompareOptions& options, const compare::Request& reque
   std::vector<std::string> failed;
   Status untold;
   for (const compare::FailCondition& condition : conditions) {
-    const auto line = compare::CheckFail(condition, report.judgement);
-    if (!line.ok()) untold = line.status();
-    if (line.ok() && !line->empty()) failed.push_back(*line);
+    const auto check = compare::CheckFail(condition, report.judgement);
+    if (!check.ok()) {
+      untold = check.status();
+    } else if (!check->failed.empty()) {
+      failed.push_back(check->failed);
+    } else if (!check->spared.empty()) {
+      PrintNotice(check->spared);
+    }
   }
   if (options.format == "json") {
     PrintJson(report, files, failed);

@@ -102,7 +102,18 @@ Status WithRemedy(Status status) {
       "statements read nothing but the trace, unless --read-files is given");
 }
 
-Status RunStatement(const store::JointStore& store, const QueryOptions& options) {
+// Tables of two traces, asked of one.
+Status WithBaseline(Status status, const QueryOptions& options) {
+  if (status.ok() || !options.baseline.empty()) return status;
+  for (const store::ResultInfo* result : compare::Results()) {
+    if (status.message().find(Concat("with name ", result->name)) == std::string::npos) continue;
+    return std::move(status).Annotate(
+        Concat(result->name, " is of two traces: name the other one with --baseline"));
+  }
+  return status;
+}
+
+Status RunStatementOf(const store::JointStore& store, const QueryOptions& options) {
   if (options.format == "parquet") {
     return WriteOutputPath(options.output, [&](const std::string& path) {
       return WithRemedy(store.WriteParquet(options.sql, path));
@@ -118,6 +129,10 @@ Status RunStatement(const store::JointStore& store, const QueryOptions& options)
     return WithRemedy(WriteQuery(store, options.sql, format, file));
   };
   return options.output.empty() ? write(stdout) : WriteOutput(options.output, write);
+}
+
+Status RunStatement(const store::JointStore& store, const QueryOptions& options) {
+  return WithBaseline(RunStatementOf(store, options), options);
 }
 
 // Results of the trace; with a base also those of comparing them.

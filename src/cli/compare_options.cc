@@ -103,7 +103,8 @@ void AddCompareOptions(CLI::App& app, CompareOptions& options) {
       ->capture_default_str();
   app.add_option("--fail-if", options.fail_if,
                  "Exit status 3 where this holds beyond noise, as 'step > 3%' or 'free > 1.5ms'; "
-                 "stages: step, computing, communication, free");
+                 "stages: step, computing, communication, free; what all work takes longer alike "
+                 "counts as 'machine' only");
   AddSheetOptions(app, options.compare);
   app.add_option("--op_name_map", options.name_map, "Other names of operators, like {'a':'b'}");
   app.add_option("--base_step", options.base_step, "Step of -bp that counts (default: all)");

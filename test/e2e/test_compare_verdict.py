@@ -161,6 +161,43 @@ def test_fail_if(judged):
     assert judged((1000, 200, 100), USUAL, "--fail-if", "free > 1ms").returncode == 0
 
 
+MANY = {f"kernel_{number}": 100 + 10 * number for number in range(10)}
+
+
+def machine(run_sonde, folder, factor, *words, **more):
+    """Compares with a run in which all work took that much longer, and some work more."""
+    slow = {name: round(time * factor) + more.get(name, 0) for name, time in MANY.items()}
+    new, old = write_trace(folder / "new.json", slow), write_trace(folder / "old.json", MANY)
+    return run_sonde("compare", "-d", new, "-bp", old, "-o", folder / "out", *words)
+
+
+def test_fail_if_is_of_the_program_and_not_of_the_machine(run_sonde, tmp_path):
+    done = machine(run_sonde, tmp_path, 1.2, "--fail-if", "step > 3%")
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "the stage step takes" in line]
+    assert "all work takes longer alike" in line and "--fail-if 'machine > 3.0%'" in line
+    done = machine(run_sonde, tmp_path, 1.2, "--fail-if", "machine > 3%")
+    assert done.returncode == 3
+    assert "all work alike takes +" in done.stderr
+    assert machine(run_sonde, tmp_path, 1.2, "--fail-if", "machine > 25%").returncode == 0
+    # What comes on top of it is the program's.
+    done = machine(run_sonde, tmp_path, 1.2, "--fail-if", "step > 3%", kernel_3=400)
+    assert done.returncode == 3
+    assert "the stage step takes +" in done.stderr
+
+
+def test_tables_of_two_traces_need_the_other_one(run_sonde, tmp_path):
+    new, old = write_trace(tmp_path / "new.json", MANY), write_trace(tmp_path / "old.json", MANY)
+    for table in ("compare_stage", "compare_cause", "compare_tree"):
+        done = run_sonde("query", new, f"SELECT count(*) FROM {table}")
+        assert done.returncode == 1
+        assert f"{table} is of two traces: name the other one with --baseline" in done.stderr
+        done = run_sonde("query", new, "--baseline", old, f"SELECT count(*) FROM {table}")
+        assert done.returncode == 0, done.stderr
+    done = run_sonde("query", new, "SELECT * FROM no_such_table")
+    assert done.returncode == 1 and "--baseline" not in done.stderr
+
+
 def test_fail_if_is_silent_about_noise(judged):
     noisy = judged((950, 200, 100), USUAL, "--fail-if", "step > 3%", jitter=(0, 900, 20, 500))
     assert noisy.returncode == 0

@@ -260,7 +260,7 @@ class CauseFinder {
   void AddMachine(double factor, std::vector<Cause>& causes) const {
     if (factor == 1) return;
     Cause machine;
-    machine.cause = "all work takes another time (clock or load of the machine)";
+    machine.cause = kMachineCause;
     for (const Candidate& one : candidates_) {
       if (one.has_same_work) machine.base_ms += MeanOf(one.base_ms);
     }

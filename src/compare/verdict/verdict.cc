@@ -126,7 +126,8 @@ Judgement Judge(const Side& base, const Side& comparison) {
                       JudgeStage("communication", a.communication_ms, b.communication_ms),
                       JudgeStage("free", a.free_ms, b.free_ms)};
   const Works works = MakeWorks(base, base_steps.windows, comparison, comparison_steps.windows);
-  const bool is_host = base.kind == SideKind::kCpu && comparison.kind == SideKind::kCpu;
+  const bool is_host = judgement.is_host =
+      base.kind == SideKind::kCpu && comparison.kind == SideKind::kCpu;
   judgement.causes = FindCauses(works, is_host, a.communication_ms, b.communication_ms);
   judgement.tree = MakeTree(works, is_host);
   judgement.aligned_share = AlignedShare(works);

@@ -50,6 +50,9 @@ inline constexpr double kRelevantOfStep = 0.01;  // of a step
 enum class CauseKind : uint8_t { kWork, kTime };
 std::string_view TextOf(CauseKind kind);
 
+inline constexpr std::string_view kMachineCause =
+    "all work takes another time (clock or load of the machine)";
+
 struct Cause {
   std::string cause;    // appeared, vanished, other kernels, other shapes, ...
   std::string subject;  // operator, with its kernel where that tells more
@@ -83,6 +86,7 @@ struct Judgement {
   std::vector<Cause> causes;  // beyond noise first, the largest first
   std::vector<TreeNode> tree;
   double aligned_share = 0;  // of the device time of both: of operators that both have
+  bool is_host = false;      // the host is the device on both sides
   bool has_steps = false;    // else each trace counts as one
   int64_t warm_up[2] = {};   // steps that do not count, of base and comparison
   int64_t unfinished[2] = {};
@@ -107,15 +111,19 @@ Steps StepsOf(const Side& side);
 std::string SentencesOf(const Judgement& judgement,
                         recipes::Language language = recipes::Language::kEnglish);
 
-// "computing > 3%", "step > 1.5ms".
+// "computing > 3%", "step > 1.5ms"; "machine": what all work takes longer alike.
 struct FailCondition {
   std::string stage;
   double limit = 0;
   bool is_percent = true;
 };
 Result<FailCondition> ParseFailCondition(const std::string& text);
-// A line where the condition holds beyond noise, "" where it does not. kFailedPrecondition where
-// one step on a side does not let that be told.
-Result<std::string> CheckFail(const FailCondition& condition, const Judgement& judgement);
+// What all work takes longer alike (clock or load of the machine) is no change of a stage: it is
+// counted as "machine" only. kFailedPrecondition where one step on a side does not let it be told.
+struct FailCheck {
+  std::string failed;  // a line where the condition holds beyond noise, "" where it does not
+  std::string spared;  // a line where it would hold but for the machine
+};
+Result<FailCheck> CheckFail(const FailCondition& condition, const Judgement& judgement);
 
 }  // namespace sonde::compare

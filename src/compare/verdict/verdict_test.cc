@@ -35,9 +35,10 @@ TEST(VerdictTest, FailConditions) {
   }
   Judgement judgement;
   judgement.stages = {JudgeStage("step", {10, 10.1, 9.9, 10}, {12, 12.1, 11.9, 12})};
-  EXPECT_NE(*CheckFail(*ParseFailCondition("step > 3%"), judgement), "");
-  EXPECT_NE(*CheckFail(*ParseFailCondition("step > 1.5ms"), judgement), "");
-  EXPECT_EQ(*CheckFail(*ParseFailCondition("step > 19%"), judgement), "");  // within the noise
+  EXPECT_NE(CheckFail(*ParseFailCondition("step > 3%"), judgement)->failed, "");
+  EXPECT_NE(CheckFail(*ParseFailCondition("step > 1.5ms"), judgement)->failed, "");
+  EXPECT_EQ(CheckFail(*ParseFailCondition("step > 19%"), judgement)->failed,
+            "");  // within the noise
   judgement.stages = {JudgeStage("step", {10}, {12})};
   EXPECT_FALSE(CheckFail(*ParseFailCondition("step > 3%"), judgement).ok());
 }
@@ -101,6 +102,16 @@ TEST(VerdictTest, PlantedCausesAreFound) {
   changed = usual;
   changed[1].calls = 12;
   EXPECT_EQ(FirstCause(usual, changed), "more or fewer calls | Add (add)");
+}
+
+TEST(VerdictTest, CausesHaveTheirNamesInTheSentence) {
+  const std::vector<Planted> usual = {{"MatMul", "mm", "8;8", 1'000'000, 4}};
+  auto changed = usual;
+  changed.push_back({"Cast", "cast", "8", 500'000, 1});
+  const Judgement judgement = Judge(SideWith(usual), SideWith(changed));
+  EXPECT_NE(SentencesOf(judgement).find("Cast: appeared +0.500 ms"), std::string::npos);
+  const std::string chinese = SentencesOf(judgement, recipes::Language::kChinese);
+  EXPECT_NE(chinese.find("Cast: 新增 +0.500 ms"), std::string::npos) << chinese;
 }
 
 TEST(VerdictTest, WhatBothSidesHaveIsAligned) {
