@@ -109,6 +109,13 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
                       "Microseconds that a kernel or call must take to stay (filter_db)")
            ->check(CLI::NonNegativeNumber)
            ->option_text("FLOAT (default: 10)"));
+  app.add_flag_function(
+      "--keep_clocks",
+      [&options](int64_t) {
+        options.keeps_clocks = true;
+        options.given.emplace_back("--keep_clocks");
+      },
+      "Leave times of hosts whose clocks disagree as they are (collective_skew, p2p_pairing)");
   note(app.add_option("--parallel_types", options.parallel_types,
                       "Kinds of groups, ';' between, ',' between those that count together "
                       "(computational_op_masking)")

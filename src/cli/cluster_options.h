@@ -33,6 +33,7 @@ struct ClusterOptions {
   std::string gpu_path;
   double fuzzy_threshold = 0.6;
   bool dumps_intermediate = false;
+  bool keeps_clocks = false;
   std::string parallel_types = "dp,edp;edp;dp;ep;pp;mp;tp";
   std::string time_range;
   std::string tables;

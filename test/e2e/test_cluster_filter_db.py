@@ -181,6 +181,25 @@ def test_the_ranks_stay_as_they_are_and_copies_are_no_ranks(shared_data, run_son
     assert [path.name for path in copies.iterdir()] == ["rank1_ascend_pt"]
 
 
+def test_copies_of_several_hosts_are_one_job(shared_data, run_sonde, tmp_path):
+    gathered = tmp_path / "gathered"
+    gathered.mkdir()
+    for host in ("node0", "node1"):  # each sees its own ranks
+        for path in (shared_data / SYNTH).glob(f"{host}_*"):
+            shutil.copytree(path, tmp_path / host / path.name)
+        out = tmp_path / f"out_{host}"
+        words = ("cluster", "-m", "filter_db", "-d", tmp_path / host, "-o", out)
+        assert run_sonde(*words, "--min_duration", "0").returncode == 0
+        for path in (out / "cluster_analysis_output" / "FilterDb").iterdir():
+            path.rename(gathered / path.name)
+    for mode in ("all", "hccl_sum"):
+        ours = results(run_sonde, mode, gathered, tmp_path / "ours")
+        theirs = results(run_sonde, mode, shared_data / SYNTH, tmp_path / "theirs")
+        assert {k: v for k, v in ours.items() if k != "RankDeviceMap"} == {
+            k: v for k, v in theirs.items() if k != "RankDeviceMap"
+        }
+
+
 def test_what_lies_in_a_log_beside_the_database_is_copied(shared_data, smaller, tmp_path):
     ranks = shutil.copytree(shared_data / DB, tmp_path / "ranks")
     path = profilers(ranks)[0]

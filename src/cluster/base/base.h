@@ -140,6 +140,8 @@ struct KnownGroup {
   std::vector<int32_t> ranks;     // of the metadata, else observed
 };
 std::vector<KnownGroup> GroupsOf(Ranks ranks);
+// Groups that ranks know under different names.
+void SayNamesOfGroups(Ranks ranks, Outcome& outcome);
 std::vector<GroupMapRow> GroupRows(const std::vector<KnownGroup>& groups);
 
 std::vector<ClusterTimeRow> TimeRows(Ranks ranks);

@@ -5,6 +5,7 @@
 #include "base/host/json.h"
 #include "base/strings.h"
 #include "cluster/base/base.h"
+#include "cluster/frame/facts.h"
 
 namespace sonde::cluster {
 namespace {
@@ -65,6 +66,25 @@ std::vector<KnownGroup> GroupsOf(Ranks ranks) {
     groups.push_back(std::move(group));
   }
   return groups;
+}
+
+void SayNamesOfGroups(Ranks ranks, Outcome& outcome) {
+  std::map<std::string, std::map<std::string, std::vector<int32_t>>> names;  // of a hash: by name
+  for (const RankPart& rank : ranks) {
+    for (const DeliveredGroup& group : rank.part.Rows<DeliveredGroup>()) {
+      names[group.hash][group.pg_name].push_back(rank.rank);
+    }
+  }
+  for (const auto& [hash, by_name] : names) {
+    if (by_name.size() < 2) continue;
+    std::vector<std::string> texts;
+    for (const auto& [name, list] : by_name) {
+      texts.push_back(Concat("'", name, "' (rank ", Listed(list), ")"));
+    }
+    outcome.notices.push_back(Concat("ranks call the group ", hash,
+                                     " differently: ", base::Join(texts, ", "),
+                                     "; the name that the first of them gives counts"));
+  }
 }
 
 std::vector<GroupMapRow> GroupRows(const std::vector<KnownGroup>& groups) {

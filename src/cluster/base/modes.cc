@@ -100,6 +100,7 @@ struct Wanted {
 
 Status Base(Ranks ranks, Wanted wanted, Outcome& outcome) {
   const std::vector<KnownGroup> groups = GroupsOf(ranks);
+  SayNamesOfGroups(ranks, outcome);
   outcome.prefers_text = AreTexts(ranks);
   SaySteps(ranks, groups, outcome);
   outcome.tables.push_back(StepTable(ranks, groups));
@@ -138,6 +139,7 @@ Status ReduceMatrix(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcom
 
 Status ReduceGroups(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcome) {
   const std::vector<KnownGroup> groups = GroupsOf(ranks);
+  SayNamesOfGroups(ranks, outcome);
   AddTable(kGroupMap, GroupRows(groups), outcome);
   SayGroups(groups, outcome);
   return {};

@@ -8,7 +8,8 @@
 //   endSkew     latest end - earliest end; of collectives that end together what the clocks of the
 //               ranks differ by, at most
 //   latency     latest end - latest begin: what the collective takes when everybody is there
-// Sends and receives do not count (p2p_pairing). Tables CollectiveSkewSum and CollectiveSkew. With
+// Clocks of hosts that disagree are found and corrected (frame/clocks.h). Sends and receives do not
+// count (p2p_pairing). Tables CollectiveSkewSum, CollectiveSkew, HostClocks. With
 // --step_id operations count that begin in the step. Units: nanoseconds. Pure, any thread.
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/clocks.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/say.h"
 #include "cluster/frame/statistics.h"
@@ -57,53 +59,45 @@ SONDE_CLUSTER_TABLE(SkewSumRow, kSkewSum, "collective_skew_sum", "CollectiveSkew
                     "collective_skew_sum", SONDE_COLUMNS_SKEW_SUM,
                     "begin and end of collectives by group and type")
 
-struct Operation {
-  std::string group_name;
-  std::string type;
-  int64_t begin = 0;
-  int64_t end = 0;
-};
-
 Status Map(const RankInput& rank, Part& part) {
-  const recipes::TraceData& data = rank.data();
-  for (size_t i = 0; i < data.communications.size(); ++i) {
-    const store::CommunicationOpRow& op = data.communications[i];
-    const recipes::CommunicationView& shown = rank.view.communications[i];
-    const bool is_p2p = op.is_p2p != 0 || IsSendOrReceive(base::ToLower(shown.name));
-    if (is_p2p || op.dur < 0 || !rank.window.Has(op.ts)) continue;
-    part.Rows<Operation>().push_back(
-        {shown.group_name, NamedCommunicationType(shown), op.ts, op.ts + op.dur});
-  }
+  MapCollectives(rank, part);
   return {};
 }
 
+using Operation = CollectiveTime;
+
 struct OfRank {
   int32_t rank = 0;
+  int64_t ahead_ns = 0;                      // its clock
   std::vector<const Operation*> operations;  // in the order of time
 };
 using Types = std::map<std::pair<std::string, std::string>, std::vector<OfRank>>;
 
-Types ByType(std::span<const RankPart> ranks) {
+Types ByType(std::span<const RankPart> ranks, const Clocks& clocks) {
   Types types;
   for (const RankPart& rank : ranks) {
     for (const Operation& operation : rank.part.Rows<Operation>()) {
       auto& list = types[{operation.group_name, operation.type}];
-      if (list.empty() || list.back().rank != rank.rank) list.push_back({rank.rank, {}});
+      if (list.empty() || list.back().rank != rank.rank) {
+        list.push_back({rank.rank, clocks.Of(rank.rank), {}});
+      }
       list.back().operations.push_back(&operation);
     }
   }
   for (auto& [key, list] : types) {
     for (OfRank& one : list) {
       std::stable_sort(one.operations.begin(), one.operations.end(),
-                       [](const auto* a, const auto* b) { return a->begin < b->begin; });
+                       [](const auto* a, const auto* b) { return a->begin_ns < b->begin_ns; });
     }
   }
   return types;
 }
 
 SkewRow SkewOf(const std::vector<OfRank>& list, size_t number) {
-  const auto begin = [&](const OfRank& one) { return one.operations[number]->begin; };
-  const auto end = [&](const OfRank& one) { return one.operations[number]->end; };
+  const auto begin = [&](const OfRank& one) {
+    return one.operations[number]->begin_ns - one.ahead_ns;
+  };
+  const auto end = [&](const OfRank& one) { return one.operations[number]->end_ns - one.ahead_ns; };
   const auto [first, last] = std::minmax_element(
       list.begin(), list.end(), [&](const auto& a, const auto& b) { return begin(a) < begin(b); });
   const auto [ends_first, ends_last] = std::minmax_element(
@@ -177,10 +171,11 @@ void SaySkew(const std::vector<SkewSumRow>& sums, const std::vector<SkewRow>& ro
       kSkew);
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+  const Clocks clocks = FindClocks(ranks, options, outcome);
   std::vector<SkewRow> rows;
   std::vector<SkewSumRow> sums;
-  for (const auto& [key, list] : ByType(ranks)) {
+  for (const auto& [key, list] : ByType(ranks, clocks)) {
     if (list.size() < 2) continue;
     const size_t count = list.front().operations.size();
     const bool is_even = std::all_of(list.begin(), list.end(), [&](const OfRank& one) {
@@ -196,11 +191,13 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
     sums.push_back(SumOf(std::span(rows).subspan(before)));
   }
   outcome.tables = {TableOf(kSkewSum, sums), TableOf(kSkew, rows)};
+  if (!clocks.rows.empty()) outcome.tables.push_back(TableOf(kHostClocks, clocks.rows));
   SaySkew(sums, rows, outcome);
   return {};
 }
 
-constexpr std::array kTables = {&kSkewSum, &kSkew};
+constexpr std::array kTables = {&kSkewSum, &kSkew, &kHostClocks};
+constexpr std::array<std::string_view, 1> kFlags = {"--keep_clocks"};
 
 }  // namespace
 
@@ -212,6 +209,7 @@ constexpr Mode kCollectiveSkewMode = {
     .tables = kTables,
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,
+    .flags = kFlags,
     .map = &Map,
     .reduce = &Reduce};
 

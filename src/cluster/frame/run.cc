@@ -58,6 +58,20 @@ int32_t RankOf(const job::Trace& trace) {
   return trace.rank;
 }
 
+// Numbers between those that are there; ranks of one host of several need not begin at 0.
+void SayGaps(const std::map<int32_t, job::Trace>& by_rank, std::vector<std::string>& notices) {
+  std::vector<int32_t> gaps;
+  int32_t next = by_rank.empty() ? 0 : by_rank.begin()->first;
+  for (const auto& [rank, trace] : by_rank) {
+    for (; next < rank; ++next) gaps.push_back(next);
+    next = rank + 1;
+  }
+  if (gaps.empty()) return;
+  notices.push_back(Concat("rank ", Listed(gaps), " of ", std::to_string(by_rank.begin()->first),
+                           " to ", std::to_string(by_rank.rbegin()->first),
+                           " is not there: the results are without it"));
+}
+
 class Runner {
  public:
   Runner(const Mode& mode, const std::vector<Rank>& ranks, const ModeOptions& mode_options,
@@ -252,6 +266,7 @@ Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& 
     if (is_newer) found->second = trace;
   }
   NumberOthers(others, by_rank, choice.notices);
+  if (wanted.empty()) SayGaps(by_rank, choice.notices);
   std::vector<int32_t> unknown;
   for (const int32_t rank : wanted) {
     if (!by_rank.contains(rank)) unknown.push_back(rank);

@@ -22,6 +22,7 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "cluster/frame/clocks.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/host_calls.h"
 #include "cluster/frame/say.h"
@@ -163,13 +164,14 @@ Status Map(const RankInput& rank, Part& part) {
     }
     part.Rows<Transfer>().push_back(std::move(transfer));
   }
+  if (!part.Rows<Transfer>().empty()) MapCollectives(rank, part);
   if (unclear.count > 0) part.Rows<Unclear>().push_back(unclear);
   return {};
 }
 
 using PairKey = std::tuple<std::string, std::string>;  // communicator, id
 
-std::vector<PairRow> Pair(std::span<const RankPart> ranks) {
+std::vector<PairRow> Pair(std::span<const RankPart> ranks, const Clocks& clocks) {
   std::map<PairKey, PairRow> pairs;
   for (const RankPart& rank : ranks) {
     for (const Transfer& one : rank.part.Rows<Transfer>()) {
@@ -178,7 +180,7 @@ std::vector<PairRow> Pair(std::span<const RankPart> ranks) {
       pair.id = one.row.id;
       pair.group_name = one.group_name;
       (one.is_receive ? pair.to : pair.from) = one.row.rank;
-      (one.is_receive ? pair.receive_ns : pair.send_ns) = one.row.begin_ns;
+      (one.is_receive ? pair.receive_ns : pair.send_ns) = one.row.begin_ns - clocks.Of(rank.rank);
     }
   }
   std::vector<PairRow> rows;
@@ -224,7 +226,7 @@ void SayPairs(const std::vector<PairRow>& pairs, Outcome& outcome) {
   finding.unit = "ns";
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
   std::vector<P2pRow> rows;
   for (const RankPart& rank : ranks) {
     for (const Transfer& transfer : rank.part.Rows<Transfer>()) rows.push_back(transfer.row);
@@ -235,13 +237,17 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
                                        "(--profile-level level1 records it)"));
     }
   }
-  const std::vector<PairRow> pairs = Pair(ranks);
+  const Clocks clocks = FindClocks(ranks, options, outcome);
+  const std::vector<PairRow> pairs = Pair(ranks, clocks);
+
   outcome.tables = {TableOf(kP2p, rows), TableOf(kPairs, pairs)};
+  if (!clocks.rows.empty()) outcome.tables.push_back(TableOf(kHostClocks, clocks.rows));
   SayPairs(pairs, outcome);
   return {};
 }
 
-constexpr std::array kTables = {&kP2p, &kPairs};
+constexpr std::array kTables = {&kP2p, &kPairs, &kHostClocks};
+constexpr std::array<std::string_view, 1> kFlags = {"--keep_clocks"};
 
 }  // namespace
 
@@ -257,6 +263,7 @@ constexpr Mode kP2pPairingMode = {
     .wants =
         "sends and receives between two ranks (a pipeline, recorded with --profile-level "
         "level1)",
+    .flags = kFlags,
     .map = &Map,
     .reduce = &Reduce};
 

@@ -1,0 +1,59 @@
+// Clocks of hosts that disagree: found by collectives, which end everywhere at about one time.
+//
+//   ahead   of a host: the middle of (its last end - last end of the hosts that are known) over the
+//           collectives that need all ranks of their group; the first rank's host has 0, hosts that
+//           share no collective with it follow those that do
+//   found   from 1 ms on, of three collectives or more, with a middle deviation of a quarter of it
+//           at most: what a slow network does to ends is smaller or less even
+// Where no host is known each rank is one, and at least half of its collectives must be impossible:
+// one rank is done with it before another begins. Units: nanoseconds. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cluster/frame/mode.h"
+
+namespace sonde::cluster {
+
+#define SONDE_COLUMNS_CLOCKS(C)                                                            \
+  C(host, Text, "host", "", "", KeyOf("host"), "host, or the rank where it is not known")  \
+  C(ranks, Text, "ranks", "", "", kLabel, "its ranks")                                     \
+  C(ahead_ns, Int, "AheadNs", "", "ns", kNeither, "of the clock of the first rank's host") \
+  C(deviation_ns, Int, "DeviationNs", "", "ns", kNeither, "middle deviation of that")      \
+  C(count, Int, "collectives", "", "", kNeither, "that tell it")                           \
+  C(is_corrected, Int, "isCorrected", "", "", kLabel, "1: times of the ranks are without it")
+SONDE_CLUSTER_TABLE(ClockRow, kHostClocks, "host_clocks", "HostClocks", "host_clocks",
+                    SONDE_COLUMNS_CLOCKS, "clocks of hosts that disagree")
+
+// A collective on a rank; of Part.
+struct CollectiveTime {
+  std::string group_name;
+  std::string type;  // hcom_allReduce_
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+};
+struct HostOfRank {
+  std::string name;  // "" where it is not known
+};
+
+// Adds the collectives that begin in the window, and the host where there are any.
+void MapCollectives(const RankInput& rank, Part& part);
+
+struct Clocks {
+  std::map<int32_t, int64_t> ahead_ns;  // by rank; those that agree are not there
+  std::vector<ClockRow> rows;           // of all hosts, where one disagrees
+  int64_t Of(int32_t rank) const {
+    const auto found = ahead_ns.find(rank);
+    return found == ahead_ns.end() ? 0 : found->second;
+  }
+};
+
+// By what MapCollectives took; with ModeOptions::keeps_clocks they are shown and not corrected.
+// Says what it found.
+Clocks FindClocks(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome);
+
+}  // namespace sonde::cluster

@@ -1,0 +1,93 @@
+"""Clocks of hosts that disagree: planted into copies of ranks, found, said, corrected or left."""
+
+import shutil
+import sqlite3
+
+import pytest
+
+SYNTH = "ascend_pt/synth8_tp_pp_dp"  # ranks 0 to 3 are on one host, 4 to 7 on another
+TIMES = {
+    "TASK": ("startNs", "endNs"),
+    "COMMUNICATION_OP": ("startNs", "endNs"),
+    "CANN_API": ("startNs", "endNs"),
+    "PYTORCH_API": ("startNs", "endNs"),
+    "STEP_TIME": ("startNs", "endNs"),
+}
+
+
+def shift(folder, ranks, ns):
+    for path in folder.rglob("ascend_pytorch_profiler_*.db"):
+        if int(path.stem.rsplit("_", 1)[1]) not in ranks:
+            continue
+        database = sqlite3.connect(path)
+        for table, columns in TIMES.items():
+            sets = ", ".join(f"{name} = CAST({name} AS INTEGER) + {ns}" for name in columns)
+            database.execute(f"UPDATE {table} SET {sets}")
+        database.commit()
+        database.close()
+
+
+@pytest.fixture(name="ranks")
+def copy_ranks(shared_data, tmp_path):
+    return shutil.copytree(shared_data / SYNTH, tmp_path / "ranks")
+
+
+@pytest.fixture(name="tables")
+def make_runner(run_sonde, tmp_path):
+    def run(mode, folder, *words):
+        out = tmp_path / "out"
+        done = run_sonde("cluster", "-m", mode, "-d", folder, "-o", out, *words)
+        assert done.returncode == 0, done.stderr
+        database = sqlite3.connect(out / "cluster_analysis_output" / "cluster_analysis.db")
+        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        tables = {name: database.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}
+        database.close()
+        return tables, done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize(("mode", "table"), [("collective_skew", "CollectiveSkew"),
+                                             ("p2p_pairing", "P2PPairs")])  # fmt: skip
+@pytest.mark.parametrize("ns", [250_000_000, -3_600_000_000_000])
+def test_a_host_whose_clock_is_wrong(mode, table, ns, ranks, shared_data, tables, tmp_path):
+    right, said = tables(mode, shared_data / SYNTH)
+    assert "HostClocks" not in right and "clock of" not in said
+    shift(ranks, {4, 5, 6, 7}, ns)
+    corrected, said = tables(mode, ranks)
+    lines = [line for line in said.splitlines() if "the clock of" in line]
+    assert len(lines) == 1 and "(rank 4,5,6,7)" in lines[0], said
+    assert ("ahead of" if ns > 0 else "behind") in lines[0] and "--keep_clocks" in lines[0]
+    first, second = corrected["HostClocks"]
+    assert (first[1], first[2], first[5]) == ("0,1,2,3", 0, 0)
+    assert (second[1], second[5]) == ("4,5,6,7", 1)
+    # What remains is what the clocks differed by before: microseconds.
+    residue = second[2] - ns
+    assert abs(residue) < 1_000_000
+    for before, after in zip(right[table], corrected[table], strict=True):
+        for a, b in zip(before, after, strict=True):
+            assert a == b or (isinstance(a, int | float) and abs(a - b) <= abs(residue))
+
+
+def test_on_demand_they_stay(ranks, tables):
+    shift(ranks, {4, 5, 6, 7}, 250_000_000)
+    left, said = tables("collective_skew", ranks, "--keep_clocks")
+    assert "its times are left as they are" in said
+    assert [row[5] for row in left["HostClocks"]] == [0, 0]
+    assert max(row[7] for row in left["CollectiveSkew"]) > 200_000_000
+
+
+def test_ranks_of_one_host_have_one_clock(ranks, tables):
+    """A rank that is late by its work is not taken for a clock."""
+    shift(ranks, {2}, 250_000_000)
+    shown, said = tables("collective_skew", ranks)
+    assert "(rank 2)" not in said
+    assert all(row[1] != "2" for row in shown.get("HostClocks", []))
+
+
+def test_hosts_that_share_no_collective_are_left(ranks, tables):
+    shift(ranks, {4, 5, 6, 7}, 250_000_000)
+    shown, said = tables("collective_skew", ranks, "--rank_list", "0,4")
+    assert "(rank 4)" in said  # the whole group's collectives are of both
+    shown, said = tables("collective_skew", ranks, "--rank_list", "4,5")
+    assert "HostClocks" not in shown and "clock of" not in said
