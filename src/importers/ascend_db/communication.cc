@@ -60,7 +60,7 @@ class CommunicationReader {
     const int32_t index = device_.AddOperation(op, has_size);
     if (!has_size) trace_.BadValue("COMMUNICATION_OP");
     store::CommunicationOpRow& added = rows_.communications[static_cast<size_t>(index)];
-    added.step_id = trace_.DeviceStepAt(added.ts);
+    added.step_id = steps_.At(added.ts);
     AddFlow(added);
     trace_.op_of_id.Insert(*id, index);
   }
@@ -117,6 +117,7 @@ class CommunicationReader {
   }
 
   DbTrace& trace_;
+  StepIndex steps_ = trace_.DeviceSteps();
   TraceRows& rows_;
   ascend::DeviceRows device_;
   ascend::TransferSums transfers_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "importers/common/sqlite_reader.h"
+#include "importers/common/step_index.h"
 #include "importers/rows/number_table.h"
 #include "importers/rows/trace_rows.h"
 
@@ -67,9 +68,10 @@ struct DbTrace {
   // Thread of (pid << 32 | tid).
   int32_t Thread(int64_t global_tid);
   int32_t MainProcess() { return rows.Process(main_pid); }
-  // The step in which a moment of the host, or of the device, lies; -1 none.
-  int64_t HostStepAt(int64_t ts) const;
-  int64_t DeviceStepAt(int64_t ts) const;
+  // By moments of the host, places being those in `steps`; and by those of the device, once the
+  // tasks have been read.
+  StepIndex HostSteps() const;
+  StepIndex DeviceSteps() const;
 };
 
 void ReadSession(DbTrace& trace);    // texts, enums, rank, host, metadata

@@ -199,18 +199,20 @@ int32_t DbTrace::Thread(int64_t global_tid) {
   return rows.Thread(rows.Process(pid), global_tid & 0xffffffff);
 }
 
-int64_t DbTrace::HostStepAt(int64_t ts) const {
-  for (const StepSpan& step : steps) {
-    if (ts >= step.host_begin && ts <= step.host_end) return step.step_id;
-  }
-  return -1;
+StepIndex DbTrace::HostSteps() const {
+  std::vector<StepIndex::Span> spans;
+  for (const StepSpan& step : steps)
+    spans.push_back({step.host_begin, step.host_end, step.step_id});
+  return StepIndex(spans);
 }
 
-int64_t DbTrace::DeviceStepAt(int64_t ts) const {
+StepIndex DbTrace::DeviceSteps() const {
+  std::vector<StepIndex::Span> spans;
   for (const StepSpan& step : steps) {
-    if (ts >= step.begin && ts < step.end) return step.step_id;
+    const bool has_work = step.begin < step.end;
+    spans.push_back({step.begin, has_work ? step.end - 1 : INT64_MIN, step.step_id});
   }
-  return -1;
+  return StepIndex(spans);
 }
 
 void ReadSession(DbTrace& trace) {

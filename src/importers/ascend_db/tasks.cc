@@ -236,11 +236,11 @@ class TaskReader {
     flow.slice_in = task.slice_id;
     rows_.flows.push_back(flow);
     if (!call->is_launch) return;
-    for (StepSpan& step : trace_.steps) {
-      if (call->ts < step.host_begin || call->ts > step.host_end) continue;
+    steps_.ForEach(call->ts, [&](size_t place) {
+      StepSpan& step = trace_.steps[place];
       step.begin = std::min(step.begin, task.ts);
       step.end = std::max(step.end, task.ts + task.dur);
-    }
+    });
   }
 
   void ReadCounters() {
@@ -268,13 +268,15 @@ class TaskReader {
   NumberTable<CommunicationTask> communication_tasks_;
   std::vector<TransferFacts> facts_;
   NumberTable<int32_t> mark_texts_;
+  StepIndex steps_ = trace_.HostSteps();
 };
 
 }  // namespace
 
 void ReadTasks(DbTrace& trace) {
   TaskReader(trace).Run();
-  for (store::DeviceTaskRow& task : trace.rows.tasks) task.step_id = trace.DeviceStepAt(task.ts);
+  const StepIndex steps = trace.DeviceSteps();
+  for (store::DeviceTaskRow& task : trace.rows.tasks) task.step_id = steps.At(task.ts);
 }
 
 }  // namespace sonde::importers::db_import

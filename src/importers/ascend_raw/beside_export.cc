@@ -10,6 +10,7 @@
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/issues.h"
 #include "importers/common/part_file.h"
+#include "importers/common/step_index.h"
 
 namespace sonde::importers {
 namespace {
@@ -20,7 +21,7 @@ bool IsOfDeviceTool(const SpanFile& file) { return file.relative.starts_with("PR
 class Joining {
  public:
   Joining(TraceRows& rows, const raw::FrameworkLayer& framework)
-      : rows_(rows), framework_(framework) {
+      : rows_(rows), framework_(framework), steps_(IndexOfSteps(rows.steps)) {
     for (const store::ApiCallRow& call : rows.api_calls) {
       // A node's launch says more than the call around it.
       const bool is_node = call.level >= 0 && rows.names.Text(call.level) == "node";
@@ -39,18 +40,13 @@ class Joining {
     if (thread < 0) return;
     row.launch_slice_id =
         framework_.OperatorAt(rows_.threads[static_cast<size_t>(thread)].tid, slice.ts);
-    if (row.step_id < 0) row.step_id = StepAt(slice.ts);
+    if (row.step_id < 0) row.step_id = steps_.At(slice.ts);
   }
 
  private:
-  int64_t StepAt(int64_t ts) const {
-    const auto step = std::ranges::find_if(
-        rows_.steps, [&](const store::StepRow& s) { return ts >= s.ts && ts <= s.ts + s.dur; });
-    return step == rows_.steps.end() ? -1 : step->step_id;
-  }
-
   TraceRows& rows_;
   const raw::FrameworkLayer& framework_;
+  StepIndex steps_;
   std::unordered_map<int64_t, int32_t> call_of_;  // slice, by connection
 };
 

@@ -102,7 +102,7 @@ void DeviceTables::Connect(const HostTask& host, store::DeviceTaskRow& row, bool
   if (host.caller < 0) return;
   AddFlow(host.caller, row.slice_id);
   const Api& api = host_.apis()[static_cast<size_t>(host.caller)];
-  row.step_id = StepAt(host_.clock().FromTicks(api.begin));
+  row.step_id = steps_.At(host_.clock().FromTicks(api.begin));
   if (!is_part || host.kernel >= 0) row.launch_slice_id = OperatorOf(host.caller);
 }
 
@@ -118,13 +118,6 @@ void DeviceTables::AddFlow(int32_t caller, int32_t slice) {
 int32_t DeviceTables::OperatorOf(int32_t caller) {
   const Api& api = host_.apis()[static_cast<size_t>(caller)];
   return framework_.OperatorAt(api.tid, host_.clock().FromTicks(api.begin));
-}
-
-int64_t DeviceTables::StepAt(int64_t host_time) const {
-  for (const store::StepRow& step : rows_.steps) {
-    if (host_time >= step.ts && host_time <= step.ts + step.dur) return step.step_id;
-  }
-  return -1;
 }
 
 void DeviceTables::AddTransfer(const HostTask& host, int32_t task, int32_t name) {
@@ -226,7 +219,7 @@ void DeviceTables::AddOperation(int32_t caller, const Operation& op, int64_t num
   }
   row.rank_size = op.rank_size;
   row.connection_id = host_.IdOf(caller);
-  row.step_id = StepAt(host_.clock().FromTicks(api.begin));
+  row.step_id = steps_.At(host_.clock().FromTicks(api.begin));
   row.launch_slice_id = OperatorOf(caller);
   bool has_size = true;
   const int32_t index = device_.AddOperation(row, has_size);

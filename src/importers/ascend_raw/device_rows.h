@@ -12,14 +12,21 @@
 #include "importers/ascend_raw/device_layer.h"
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/host_layer.h"
+#include "importers/common/step_index.h"
 
 namespace sonde::importers::raw {
 
 class DeviceTables {
  public:
-  // `framework` may be empty. `pid`: of the process that the devices worked for.
+  // The steps of `rows` are there; `framework` may be empty. `pid`: of the process that the devices
+  // worked for.
   DeviceTables(TraceRows& rows, HostLayer& host, const FrameworkLayer& framework, int64_t pid)
-      : rows_(rows), device_(rows), host_(host), framework_(framework), pid_(pid) {}
+      : rows_(rows),
+        device_(rows),
+        host_(host),
+        framework_(framework),
+        steps_(IndexOfSteps(rows.steps)),
+        pid_(pid) {}
 
   // Returns for each task the index of its row, store::kNone where it has none.
   Records<int32_t> Add(const DeviceLayer& layer, const Records<RanTask>& ran);
@@ -48,12 +55,12 @@ class DeviceTables {
   void AddOperation(int32_t caller, const Operation& op, int64_t number);
   void AddFlow(int32_t caller, int32_t slice);
   int32_t OperatorOf(int32_t caller);
-  int64_t StepAt(int64_t host_time) const;
 
   TraceRows& rows_;
   ascend::DeviceRows device_;
   HostLayer& host_;
   const FrameworkLayer& framework_;
+  StepIndex steps_;
   int64_t pid_;
   std::map<std::pair<int32_t, int32_t>, int32_t> stream_tracks_;  // by device and stream
   // Of rows.kinds, by what makes them differ: kernel, name of another task, type, context, model.
