@@ -55,3 +55,48 @@ def test_it_runs_as_without_the_probe(run_program, tmp_path, level, inside, outs
         names.update(json.loads(dump.read_text(encoding="utf-8"))["data"])
     found = {name.split(".")[1] for name in names if name.startswith("Module.")}
     assert found - {"_orig_mod"} == recorded
+
+
+FUNCTION = """
+torch.manual_seed(0)
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        self.last = nn.Linear(4, 2)
+        @torch.compile(fullgraph=True, backend="eager")
+        def twice(batch):
+            return self.block(batch) * 2
+        self.twice = twice
+        self.again = torch.compile(self.tail, fullgraph=True, backend="eager")
+    def tail(self, batch):
+        return self.last(batch) + self.block[0](torch.zeros_like(batch)).sum()
+    def forward(self, batch):
+        return self.last(self.twice(batch)) + self.again(batch)
+model = Model()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.ones(2, 4)).sum()
+    loss.backward()
+    optimizer.step()
+    print(loss.item())
+"""
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_a_compiled_function_that_calls_modules(run_program, tmp_path, level):
+    """Nobody sees beforehand what it calls: hooks are away while it is compiled."""
+    plain = run_program("import torch\nfrom torch import nn\n" + FUNCTION)
+    watched = run_program(RUN + FUNCTION, level=level)
+    assert watched.stdout == plain.stdout
+    for name in ("twice()", "tail()"):
+        assert watched.stderr.count(f"{name} (") == 1
+    assert watched.stderr.count("is compiled with fullgraph=True: modules that it calls") == 2
+    dumps = sorted(tmp_path.rglob("dump.json"))
+    assert len(dumps) == 3
+    for dump in dumps:
+        data = json.loads(dump.read_text(encoding="utf-8"))["data"]
+        modules = [name for name in data if name.startswith("Module.") and ".forward." in name]
+        # The call outside of both functions is there in each step, also in that which compiled.
+        assert modules == ["Module.last.Linear.forward.0"], dump

@@ -105,6 +105,7 @@ class Modules:
         self._hooked: set[int] = set()
         self._handles: list[Any] = []  # of hooks and stand-ins
         self._is_paused = False  # they are taken off
+        self.closed: set[int] = set()  # ids of modules in graphs that were told of
         self._models: dict[int, Any] = {}  # lists of models, whose ids stay theirs so
         self.prefixes: set[str] = set()  # that entries of modules begin with
         # Parameters that are hooked, by the prefixes of their modules: several models may share
@@ -154,6 +155,20 @@ class Modules:
         for handle in self._handles:
             handle.put_back()
 
+    def hide(self) -> bool:
+        """Takes them off also in the middle of a call, until ``show()``; False where none is on."""
+        if self._is_paused:
+            return False
+        for handle in self._handles:
+            handle.remove()
+        return bool(self._handles)
+
+    def show(self) -> None:
+        """Puts back what ``hide()`` took."""
+        if not self._is_paused:
+            for handle in self._handles:
+                handle.put_back()
+
     def sleep(self) -> None:
         """Forgets all hooks, too: the next ``attach()`` looks at the models anew."""
         for handle in self._handles:
@@ -180,6 +195,7 @@ class Modules:
         lead = lead or self._lead_of(model, everything)
         skipped = (1, len(everything) - 1) if "verl" in sys.modules else ()
         closed = inside_whole_graphs(everything)
+        self.closed |= closed
         for number, (name, module) in enumerate(everything):
             if module is model or id(module) in self._hooked or id(module) in closed:
                 continue

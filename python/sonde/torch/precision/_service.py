@@ -5,10 +5,9 @@ One object a process, made by the debugger; its lock is held during every call.
 
 import atexit
 import os
-import sys
 from typing import Any, Optional
 
-from sonde.torch.precision import _config, _errors
+from sonde.torch.precision import _compiler, _config, _errors
 from sonde.torch.precision._apis import Apis
 from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._errors import ProbeError
@@ -310,9 +309,9 @@ class Service(_errors.Loud):
     def _wake(self, model: Any) -> None:
         """Hooks and wrappers are in place."""
         self._is_resting = False
+        if not self._compiler_is_watched:
+            self._compiler_is_watched = _compiler.watch(self.apis, self.modules)
         if self.config.level in WITH_APIS:
-            if not self._compiler_is_watched:
-                self._compiler_is_watched = _watch_compiler(self.apis)
             if not self.apis.installed:
                 self.apis.install()
             if self._first:  # of libraries that were loaded since
@@ -433,44 +432,6 @@ class Service(_errors.Loud):
         self.collector.leave_to_parent()
         self.switch(False)
         self.config.dump_enable = False
-
-
-def _watch_compiler(apis: Apis) -> bool:
-    """The compiler must see torch's own functions: wrappers are away while it works.
-
-    False where the compiler is not loaded yet: that takes seconds.
-    """
-    if "torch._dynamo" not in sys.modules:
-        return False
-    from torch._dynamo.callback import callback_handler
-
-    state = {"depth": 0, "removed": False}
-
-    def begin(*_args: Any) -> None:
-        state["depth"] += 1
-        if state["depth"] == 1:
-            state["removed"] = apis.installed
-            apis.remove(entirely=True)
-
-    def end(*_args: Any) -> None:
-        state["depth"] -= 1
-        if state["depth"] == 0 and state["removed"]:
-            state["removed"] = False
-            apis.install()
-
-    forget = callback_handler.clear
-
-    def clear() -> None:  # torch._dynamo.reset() does it
-        forget()
-        follow()
-
-    def follow() -> None:
-        callback_handler.register_start_callback(begin)
-        callback_handler.register_end_callback(end)
-
-    callback_handler.clear = clear
-    follow()
-    return True
 
 
 def _check_rank(rank_id: Any) -> None:

@@ -1,0 +1,101 @@
+"""What the probe takes away while ``torch.compile`` works, and puts back behind it.
+
+The compiler must see torch's own functions, so wrappers of functions are away. A hook breaks the
+graph in two, which a function that is compiled with ``fullgraph=True`` refuses: of such a one the
+hooks of all modules are away, too, and the modules that it calls are seen from outside only.
+"""
+
+import sys
+from types import FrameType
+from typing import Any, Optional
+
+from sonde.torch.precision import _errors
+from sonde.torch.precision._apis import Apis
+from sonde.torch.precision._modules import Modules
+
+# From the compiler's callback out to the function that knows what is compiled, and how.
+_FRAMES = 12
+
+
+class _Watch:
+    def __init__(self, apis: Apis, modules: Modules) -> None:
+        self._apis = apis
+        self._modules = modules
+        self._depth = 0
+        self._has_removed = False
+        self._has_hidden = False
+        self._told: set[Any] = set()
+
+    def begin(self, *_args: Any) -> None:
+        self._depth += 1
+        if self._depth > 1:
+            return
+        self._has_removed = self._apis.installed
+        self._apis.remove(entirely=True)
+        whole = _whole_function()
+        if whole is None:
+            return
+        code, frame = whole
+        self._has_hidden = self._modules.hide()
+        owner = getattr(frame, "f_locals", {}).get("self")
+        # A module is compiled by a stand-in of torch's, and told of when it is hooked.
+        is_module = id(owner) in self._modules.closed or "/torch/_dynamo/" in code.co_filename
+        if self._has_hidden and code not in self._told and not is_module:
+            self._told.add(code)
+            _errors.warning(
+                f"{code.co_name}() ({code.co_filename}:{code.co_firstlineno}) is compiled with "
+                "fullgraph=True: modules that it calls are no entries, since a look at them would "
+                "break the graph; compile without it to see them."
+            )
+
+    def end(self, *_args: Any) -> None:
+        self._depth -= 1
+        if self._depth > 0:
+            return
+        if self._has_removed:
+            self._has_removed = False
+            self._apis.install()
+        if self._has_hidden:
+            self._has_hidden = False
+            self._modules.show()
+
+
+def _whole_function() -> "Optional[tuple[Any, Any]]":
+    """The code that is being compiled, and its frame, if it may not be broken into pieces."""
+    at: Optional[FrameType] = sys._getframe(2)
+    for _ in range(_FRAMES):
+        if at is None:
+            return None
+        known = at.f_locals
+        if at.f_code.co_name in ("compile_inner", "_compile") and "one_graph" in known:
+            code = known.get("code")
+            if not known["one_graph"] or code is None:
+                return None
+            outer: Optional[FrameType] = at
+            while outer is not None and outer.f_locals.get("frame") is None:
+                outer = outer.f_back
+            return code, None if outer is None else outer.f_locals["frame"]
+        at = at.f_back
+    return None
+
+
+def watch(apis: Apis, modules: Modules) -> bool:
+    """False where the compiler is not loaded yet: that takes seconds."""
+    if "torch._dynamo" not in sys.modules:
+        return False
+    from torch._dynamo.callback import callback_handler
+
+    watching = _Watch(apis, modules)
+    forget = callback_handler.clear
+
+    def clear() -> None:  # torch._dynamo.reset() does it
+        forget()
+        follow()
+
+    def follow() -> None:
+        callback_handler.register_start_callback(watching.begin)
+        callback_handler.register_end_callback(watching.end)
+
+    callback_handler.clear = clear
+    follow()
+    return True
