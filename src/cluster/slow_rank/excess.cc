@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 namespace sonde::cluster {
@@ -31,6 +32,20 @@ std::vector<Standing> StandingsOf(const std::vector<double>& values) {
                        kDeviationOfMad * MedianOf(others) / middle};
   }
   return standings;
+}
+
+// How much the shares vary from step to step, whether or not they rise once or are high at times:
+// of two measures the one that the rise, or the times, leave alone.
+double SpreadOverSteps(const std::vector<double>& shares) {
+  if (shares.size() < 3) return 0;
+  const double middle = MedianOf(shares);
+  std::vector<double> from_middle;
+  std::vector<double> between;
+  for (size_t step = 0; step < shares.size(); ++step) {
+    from_middle.push_back(std::fabs(shares[step] - middle));
+    if (step > 0) between.push_back(std::fabs(shares[step] - shares[step - 1]));
+  }
+  return kDeviationOfMad * std::min(MedianOf(from_middle), MedianOf(between) / std::numbers::sqrt2);
 }
 
 struct Rank {
@@ -113,6 +128,31 @@ void SetSteps(const Rank& rank, bool is_always, double limit, Excess& excess) {
   }
 }
 
+// Each rank beside the others in each step.
+std::vector<Rank> JudgeSteps(const std::vector<std::vector<double>>& values) {
+  const size_t count = values.size();
+  const size_t steps = values.front().size();
+  std::vector<Rank> ranks(count);
+  std::vector<std::vector<double>> spreads(count);
+  std::vector<double> column(count);
+  for (size_t step = 0; step < steps; ++step) {
+    for (size_t rank = 0; rank < count; ++rank) column[rank] = values[rank][step];
+    const auto standings = StandingsOf(column);
+    for (size_t rank = 0; rank < count; ++rank) {
+      ranks[rank].shares.push_back(standings[rank].share);
+      spreads[rank].push_back(standings[rank].spread);
+    }
+  }
+  for (size_t rank = 0; rank < count; ++rank) {
+    const double over_steps = count == 2 ? SpreadOverSteps(ranks[rank].shares) : 0;
+    for (size_t step = 0; step < steps; ++step) {
+      const double limit = ExcessLimit(count * steps, std::max(spreads[rank][step], over_steps));
+      ranks[rank].is_slow.push_back(ranks[rank].shares[step] >= limit);
+    }
+  }
+  return ranks;
+}
+
 }  // namespace
 
 double MedianOf(std::vector<double> values) {
@@ -131,21 +171,18 @@ std::vector<Excess> FindExcesses(const std::vector<std::vector<double>>& values)
   const size_t count = values.size();
   if (count < 2 || values.front().empty()) return {};
   const size_t steps = values.front().size();
-  std::vector<Rank> ranks(count);
+  const std::vector<Rank> ranks = JudgeSteps(values);
   std::vector<double> column(count);
-  for (size_t step = 0; step < steps; ++step) {
-    for (size_t rank = 0; rank < count; ++rank) column[rank] = values[rank][step];
-    const auto standings = StandingsOf(column);
-    for (size_t rank = 0; rank < count; ++rank) {
-      const double share = standings[rank].share;
-      ranks[rank].shares.push_back(share);
-      ranks[rank].is_slow.push_back(share >= ExcessLimit(count * steps, standings[rank].spread));
-    }
-  }
   for (size_t rank = 0; rank < count; ++rank) {
     column[rank] = std::accumulate(values[rank].begin(), values[rank].end(), 0.0);
   }
-  const auto standings = StandingsOf(column);
+  std::vector<Standing> standings = StandingsOf(column);
+  if (count == 2) {
+    for (size_t rank = 0; rank < count; ++rank) {
+      standings[rank].spread =
+          SpreadOverSteps(ranks[rank].shares) / std::sqrt(static_cast<double>(steps));
+    }
+  }
   std::vector<Excess> found;
   for (size_t place = 0; place < count; ++place) {
     const Rank& rank = ranks[place];
@@ -161,6 +198,7 @@ std::vector<Excess> FindExcesses(const std::vector<std::vector<double>>& values)
     for (const size_t step : excess.steps) {
       const double share = rank.shares[step] / static_cast<double>(excess.steps.size());
       excess.share += share;
+      if (rank.shares[step] > 0) ++excess.slower_count;
       excess.value += share * values[place][step] / (1 + rank.shares[step]);
     }
     found.push_back(std::move(excess));

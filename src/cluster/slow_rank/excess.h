@@ -2,7 +2,9 @@
 //
 //   excess    value of a rank - median of the others, in each step; a share of that median
 //   spread    1.4826 * median |excess| of the others, at least kSpreadFloor of the median: between
-//             healthy devices there is that much anyway
+//             healthy devices there is that much anyway. Of two ranks there is one other: the
+//             spread is then that of the excess over the steps, of a mean over n steps its root
+//             n-th part
 //   limit     max(kExcessShare, z * spread), z = 2.95 + 0.24 ln(ranks): with a normal spread about
 //             one of 500 healthy jobs would have a rank beyond it
 //   always    the mean over all steps is above the limit, and that of the middle step is like it
@@ -28,7 +30,8 @@ inline constexpr double kSpreadFloor = 0.0045;
 struct Excess {
   size_t place = 0;                // of the rank
   std::vector<size_t> steps = {};  // in which it was slow, ascending
-  bool is_steady = false;          // from steps.front() on in all
+  bool is_steady = false;          // from steps.front() on, on average
+  size_t slower_count = 0;         // of these steps, in how many it took longer at all
   double share = 0;                // mean over these steps
   double value = 0;                // mean over these steps, in the unit of the values
 };

@@ -75,6 +75,45 @@ TEST(FindExcesses, FindsTheSlowerOfTwo) {
   EXPECT_EQ(found[0].place, 1U);
 }
 
+// Of two ranks the other one does not tell how much healthy ones differ; their steps do.
+TEST(FindExcesses, DoesNotAccuseBothOfTwoThatVary) {
+  const std::vector<double> noise = {0.9,  1.1,  0.85, 1.2,  1.0, 0.95, 1.15, 0.8,
+                                     1.05, 0.97, 1.12, 0.88, 1.0, 1.18, 0.92, 1.03};
+  Values values(2);
+  for (size_t step = 0; step < noise.size(); ++step) {
+    values[0].push_back(1000 * noise[step]);
+    values[1].push_back(1000 * noise[(step + 5) % noise.size()]);
+  }
+  EXPECT_TRUE(FindExcesses(values).empty());
+  for (double& value : values[1]) value *= 1.4;
+  values[1][4] *= 0.5;
+  const auto found = FindExcesses(values);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].place, 1U);
+  EXPECT_TRUE(found[0].is_steady);
+  EXPECT_EQ(found[0].steps.size(), noise.size());
+  EXPECT_EQ(found[0].slower_count, noise.size() - 1);
+}
+
+TEST(FindExcesses, FindsWhenOneOfTwoWasSlow) {
+  Values values(2);
+  for (size_t step = 0; step < 10; ++step) {
+    values[0].push_back(1000 + static_cast<double>(step * 3 % 7));
+    values[1].push_back(1000 + static_cast<double>(step * 5 % 7));
+  }
+  Values since = values;
+  for (size_t step = 5; step < 10; ++step) since[1][step] *= 1.05;
+  auto found = FindExcesses(since);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].steps, (std::vector<size_t>{5, 6, 7, 8, 9}));
+  Values at_times = values;
+  for (const size_t step : {1U, 4U, 8U}) at_times[0][step] *= 1.1;
+  found = FindExcesses(at_times);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].place, 0U);
+  EXPECT_EQ(found[0].steps, (std::vector<size_t>{1, 4, 8}));
+}
+
 TEST(ActivityOf, KnowsWhatStopsAHost) {
   EXPECT_EQ(ActivityOf("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"),
             HostActivity::kDataLoading);

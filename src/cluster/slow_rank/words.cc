@@ -86,7 +86,11 @@ std::string SinceText(const Excess& excess, const std::vector<int64_t>& steps) {
     return first < 0 ? "@slow.whole" : Argument("slow.in_step", {std::to_string(first)});
   }
   if (excess.is_steady) {
-    if (excess.steps.size() == steps.size()) return "@slow.always";
+    if (excess.steps.size() == steps.size()) {
+      if (excess.slower_count == steps.size()) return "@slow.always";
+      return Argument("slow.on_average",
+                      {std::to_string(excess.slower_count), std::to_string(steps.size())});
+    }
     return Argument("slow.since", {std::to_string(first)});
   }
   return Argument("slow.in_some", {std::to_string(excess.steps.size()),
