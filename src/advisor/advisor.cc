@@ -205,6 +205,9 @@ class Adviser {
     for (const std::string& line : job::SayFailures(ranks.failures)) {
       report_.notices.push_back(Concat(line, "; the advice is without it"));
     }
+    if (!ranks.without_causes.empty()) {
+      report_.notices.push_back(Concat("why a rank is slow was not asked: ", ranks.without_causes));
+    }
     return ranks;
   }
 

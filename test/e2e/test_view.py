@@ -10,6 +10,7 @@ import time
 import urllib.parse
 from contextlib import contextmanager
 
+import planted_ranks
 import pytest
 
 TRACE = {
@@ -90,6 +91,17 @@ def test_serves_the_trace_and_the_page(view, trace):
         assert (status, "<title>Sonde</title>" in text) == (200, True)
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
+
+
+def test_the_advice_of_all_ranks_says_why_one_is_slow(view, tmp_path):
+    job = planted_ranks.Job(tp=2, dp=4, steps=3, cause="kernel", strength=0.1, rank=5, seed=77)
+    planted_ranks.write(job, tmp_path / "ranks")
+    with view(tmp_path / "ranks") as (_, address):
+        wait_until_ready(address)
+        status, text = ask(address, "/api/advisor?lang=en")
+        assert status == 200, text
+    (said,) = [one for one in json.loads(text)["advice"] if one["rule"] == "slow_rank_cause"]
+    assert said["description"].startswith("rank 5 is slow in all steps")
 
 
 def test_confined_to_the_traces_and_to_its_own_page(view, trace):

@@ -7,6 +7,7 @@
 #include "advisor/ranks/ranks.h"
 #include "base/strings.h"
 #include "cluster/base/base.h"
+#include "cluster/slow_rank/reasons.h"
 
 namespace sonde::advisor {
 namespace {
@@ -100,6 +101,18 @@ void TakeTimes(const Table& table, std::map<OpKey, OpOfRank>& ops) {
   }
 }
 
+// What `all` looks for by itself in the folder of a job. Traces that were found already have none.
+Status AddCauses(const std::vector<cluster::Rank>& ranks, const cluster::RunOptions& options,
+                 cluster::Outcome& outcome) {
+  SONDE_ASSIGN_OR_RETURN(cluster::RunResult run,
+                         cluster::Run(*cluster::FindMode("slow_rank"), ranks, {}, options));
+  std::vector<recipes::Finding>& findings = run.outcome.findings;
+  std::erase_if(findings, [](const auto& finding) { return !cluster::TellsOfCause(finding); });
+  outcome.findings.insert(outcome.findings.begin(), std::make_move_iterator(findings.begin()),
+                          std::make_move_iterator(findings.end()));
+  return {};
+}
+
 }  // namespace
 
 double LinkOfRank::RdmaGbps() const { return rdma_ms > 0 ? rdma_mb / rdma_ms : 0; }
@@ -116,6 +129,10 @@ Result<Ranks> MeasureRanks(const std::vector<cluster::Rank>& ranks,
                          cluster::Run(*cluster::FindMode("all"), ranks, mode_options, options));
   out.outcome = std::move(run.outcome);
   out.failures = std::move(run.failures);
+  if (path.empty()) {
+    const Status added = AddCauses(ranks, options, out.outcome);
+    if (!added.ok()) out.without_causes = added.message();
+  }
   std::map<OpKey, OpOfRank> ops;
   for (const Table& table : out.outcome.tables) {
     const std::string_view name = table.info().reference_name;

@@ -52,7 +52,8 @@ struct Ranks {
   std::vector<StepOfRank> steps;  // by step and rank
   std::vector<LinkOfRank> links;  // by step and rank
   std::vector<OpOfRank> ops;
-  cluster::Outcome outcome;  // of the mode, to be written
+  cluster::Outcome outcome;    // of the mode, to be written
+  std::string without_causes;  // why nobody looked for causes of slow ranks; "": somebody did
   std::vector<job::TraceFailure> failures;
 };
 
