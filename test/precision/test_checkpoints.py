@@ -2,7 +2,10 @@
 
 import csv
 import json
+import re
 import struct
+import subprocess
+import sys
 
 import pytest
 
@@ -145,6 +148,23 @@ class Evil:
         import os
 
         return (os.system, ("touch executed",))
+
+
+def test_a_distributed_checkpoint_is_told_how_to_be_compared(probe, compare, tmp_path):
+    state = model()
+    torch.save(state, tmp_path / "good.pt")
+    folder = tmp_path / "step_100"
+    distributed = pytest.importorskip("torch.distributed.checkpoint")
+    distributed.save(state, checkpoint_id=folder)
+    (file,) = folder.glob("*.distcp")
+    for given in (folder, file):
+        done = probe("compare", "-tp", given, "-gp", tmp_path / "good.pt", good=False)
+        assert done.returncode == 1
+        assert f"{given} is a distributed checkpoint" in done.stderr
+    words = re.search("'(python3 .*) FILE.pt'", done.stderr)[1].split()
+    subprocess.run([sys.executable, *words[1:], tmp_path / "one.pt"], check=True)
+    done, _, _ = compare(tmp_path / "one.pt", tmp_path / "good.pt")
+    assert "10 equal, 0 rounded, 0 differ" in done.stdout
 
 
 def test_bad_input(probe, compare, tmp_path):

@@ -172,6 +172,7 @@ bool NaturallyBefore(std::string_view a, std::string_view b) {
 }
 
 bool IsCheckpoint(const std::string& path) {
+  if (IsDistributed(path)) return true;
   if (base::IsRegularFile(path)) {
     return base::Extension(path) == ".safetensors" || IsTorchName(path);
   }
@@ -187,6 +188,7 @@ bool IsCheckpoint(const std::string& path) {
 }
 
 Result<Checkpoint> LoadCheckpoint(const std::string& path) {
+  if (IsDistributed(path)) return RefuseDistributed(path);
   Result<Checkpoint> out = !base::IsDirectory(path) ? LoadFile(path)
                            : IsMegatronFolder(path) ? LoadMegatron(path)
                                                     : LoadFolder(path);

@@ -312,13 +312,24 @@ bool IsMegatronFolder(const std::string& path) {
   return base::PathExists(JoinPath(path, kTracker)) || !RankFolders(path).empty();
 }
 
+bool IsDistributed(const std::string& path) {
+  return base::Extension(path) == ".distcp" || base::PathExists(JoinPath(path, ".metadata"));
+}
+
+Status RefuseDistributed(const std::string& path) {
+  const std::string folder =
+      base::IsDirectory(path) ? path : std::string(base::DirName(base::AbsolutePath(path)));
+  return base::UnimplementedError(Concat(
+      path,
+      " is a distributed checkpoint, which only torch can put together: compare what 'python3 "
+      "-m torch.distributed.checkpoint.format_utils dcp_to_torch ",
+      folder, " FILE.pt' makes of it, or save with --ckpt-format torch (Megatron)"));
+}
+
 Result<Checkpoint> LoadMegatron(const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(const std::string folder, IterationFolder(path));
   if (RankFolders(folder).empty() && base::PathExists(JoinPath(folder, ".metadata"))) {
-    return base::UnimplementedError(
-        Concat(folder,
-               " is a distributed checkpoint (torch_dist); convert it, or save with "
-               "--ckpt-format torch"));
+    return RefuseDistributed(folder);
   }
   return Loader(folder).Load();
 }

@@ -15,6 +15,11 @@
 
 namespace sonde::precision {
 
+// What torch.distributed.checkpoint leaves, Megatron's --ckpt-format torch_dist with it: a file of
+// it, or the folder with its ".metadata". Refused, with what to do.
+bool IsDistributed(const std::string& path);
+Status RefuseDistributed(const std::string& path);
+
 bool IsMegatronFolder(const std::string& path);
 Result<Checkpoint> LoadMegatron(const std::string& path);
 
