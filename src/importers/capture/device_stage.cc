@@ -160,7 +160,10 @@ class Stager {
                   .thread_id = call.thread_id});
       }
       open.CloseUntil(call.ts);
-      if (!open.Holds(call.end)) call.end = open.innermost().end;  // times of one thread nest
+      if (!open.Holds(call.end)) {  // times of one thread nest
+        call.end = open.innermost().end;
+        trace_.issues.Add(kDeviceCallCut, "");
+      }
       call.track_id = device_.tracks.back().track_id;
       call.depth = static_cast<int32_t>(open.depth());
       if (!open.empty()) parents[i] = static_cast<int32_t>(open.innermost().index);

@@ -112,6 +112,16 @@ TEST_F(DeviceFiles, ThatLieBesideEachOtherHaveLanes) {
             "0 1000\n0 1500\n1 1200\n");
 }
 
+TEST_F(DeviceFiles, CallsThatDoNotNestAreCutAndCounted) {
+  ImportWith(Header() +
+             Chunk(Name(1, "Mul") + Name(2, "aclnnMul"),
+                   {Call(4242, 200, 300, 1), Call(4242, 250, 350, 2), Call(4242, 260, 280, 3)}));
+  EXPECT_EQ(Issue("device_call_cut"), 1);
+  EXPECT_EQ(Rows("SELECT s.depth, s.ts - 1700000000000000000, s.dur FROM slice s JOIN track USING "
+                 "(track_id) WHERE track.kind = 'api' ORDER BY s.ts"),
+            "0 200 100\n1 250 50\n2 260 20\n");
+}
+
 TEST_F(DeviceFiles, LostAndImpossibleRecordsAreCounted) {
   DeviceRecord unknown = Kernel(1, 2, 0);
   unknown.kind = 77;

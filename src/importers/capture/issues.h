@@ -81,6 +81,10 @@ inline constexpr IssueKind kDeviceUnjoined{
     "device_task_unjoined", Severity::kInfo,
     "the operator that launched these device tasks is not known: the launch was before recording "
     "began or on another thread; with TASK_QUEUE_ENABLE=0 an NPU's launches are on the operator's"};
+inline constexpr IssueKind kDeviceCallCut{
+    "device_call_cut", Severity::kInfo,
+    "calls of the device's library end after the call around them; they end with it, as times of "
+    "one thread nest"};
 inline constexpr IssueKind kRecorder{"recorder", Severity::kWarning, ""};
 inline constexpr IssueKind kEnded{"recording_ended", Severity::kWarning, ""};
 
