@@ -112,6 +112,22 @@ def test_a_step_and_types(cluster, recipes, tmp_path):
     assert cluster("--step_id", "50").stderr.count("--step_id has no effect") == 1
 
 
+def test_ranks_with_other_columns_are_named(cluster, recipes, tmp_path):
+    folder = recipes / "columns"
+    folder.mkdir()
+    (folder / "recipe.json").write_text('{"summary": "Columns made of values"}')
+    (folder / "rank.sql").write_text(
+        "SELECT * FROM (PIVOT (SELECT 'of' || rank % 2 AS name, 1 AS one FROM slice LIMIT 1)"
+        " ON name USING sum(one))"
+    )
+    done = cluster(mode="columns")
+    assert done.returncode == 1
+    assert "columns/rank.sql gives other columns than of rank 0" in done.stderr
+    names, *rows = rows_of(tmp_path, "columns")
+    assert names == ["rank", "of0"]
+    assert rows == [[rank, 1] for rank in (0, 2, 4, 6)]
+
+
 def test_help_lists_them(run_sonde, recipes):
     line = "longest_kernels: The longest kernel of each rank"
     assert line in run_sonde("cluster", "--recipe-dir", recipes, "--help").stdout

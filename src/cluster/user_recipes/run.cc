@@ -262,6 +262,15 @@ Status Reduce(const UserRecipe& recipe, const store::StoreFile& any, Answer rows
 
 using Answers = std::vector<std::pair<int32_t, Answer>>;  // by rank
 
+// A statement may make columns of values (PIVOT): only what has the same ones goes together.
+bool HaveSameColumns(const Answer& a, const Answer& b) {
+  if (a.names != b.names) return false;
+  for (size_t i = 0; i < a.types.size(); ++i) {
+    if ((a.types[i] == ResultType::kText) != (b.types[i] == ResultType::kText)) return false;
+  }
+  return true;
+}
+
 // Of the ranks in which the statement found something; what became of the others is in `result`.
 Result<Answers> AskRanks(const UserRecipe& recipe, const std::vector<RankFile>& files,
                          const std::string& sql, int threads, RunResult& result) {
@@ -278,6 +287,11 @@ Result<Answers> AskRanks(const UserRecipe& recipe, const std::vector<RankFile>& 
       result.failures.push_back({files[i].path, std::move(why)});
     } else if (answer->rows.empty()) {
       result.without.push_back(files[i].rank);
+    } else if (!good.empty() && !HaveSameColumns(good.front().second, *answer)) {
+      result.failures.push_back(
+          {files[i].path, base::FailedPreconditionError(
+                              Concat(recipe.folder, "/rank.sql gives other columns than of rank ",
+                                     std::to_string(good.front().first)))});
     } else {
       good.emplace_back(files[i].rank, *std::move(answer));
     }
