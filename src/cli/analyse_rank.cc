@@ -40,15 +40,17 @@ std::vector<std::string> ExportTypes(const AnalyseOptions& options,
 }
 
 // Refuses what a disk has no room for, before it is filled; what takes little is tried.
-Status CheckRoom(const std::vector<std::string>& types, int64_t slices, const std::string& folder) {
+Status CheckRoom(const std::vector<std::string>& types, const recipes::TraceData& data,
+                 const std::string& folder) {
   constexpr uint64_t kLittle = uint64_t{16} << 20;
   const auto bytes_of = [&](std::string_view type) {
-    return static_cast<uint64_t>(exporters::FindExporter(type)->bytes_a_slice * slices);
+    return exporters::LeastBytesOf(*exporters::FindExporter(type), data);
   };
   uint64_t needed = 0;
   for (const std::string& type : types) needed += bytes_of(type);
+  if (needed < kLittle) return {};
   const Result<uint64_t> free = base::FreeDiskBytes(folder);
-  if (!free.ok() || needed < kLittle || needed <= *free) return {};
+  if (!free.ok() || needed <= *free) return {};
   std::string message = Concat("the deliverables take at least ", base::FormatBytes(needed),
                                ", and ", base::FormatBytes(*free), " are free for '", folder,
                                "': free some disk space or name a folder of another disk with -o");
@@ -113,8 +115,7 @@ class RankExport {
  private:
   // `store`: null where it cannot be queried yet.
   Status Run(const store::Store* store) {
-    const auto slices = static_cast<int64_t>(view_.data->slices.size());
-    SONDE_RETURN_IF_ERROR(CheckRoom(types_, slices, folder_));
+    SONDE_RETURN_IF_ERROR(CheckRoom(types_, *view_.data, folder_));
     SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder_));
     const bool needs_output = std::any_of(types_.begin(), types_.end(), [](const auto& type) {
       return exporters::FindExporter(type)->in_output_folder;

@@ -19,30 +19,30 @@ constexpr std::array kExporters = {
              .in_output_folder = true,
              .run = &ExportAscendText,
              .write_waits = &WriteTextWaits,
-             .bytes_a_slice = 200},
+             .least_bytes = {80, 100, 200}},
     Exporter{.name = "db",
              .summary = "SQLite databases of ASCEND_PROFILER_OUTPUT",
              .in_output_folder = true,
              .run = &ExportAscendDb,
              .write_waits = &WriteDbWaits,
              .is_serial = true,
-             .bytes_a_slice = 100},
+             .least_bytes = {0, 80, 60}},
     Exporter{.name = "kineto",
              .summary = "Kineto trace for TensorBoard and HolisticTraceAnalysis",
              .in_output_folder = false,
              .run = &ExportKineto,
-             .bytes_a_slice = 200},
+             .least_bytes = {80, 100, 100}},
     Exporter{.name = "mindstudio",
              .summary = "CSV and JSON files of mindstudio_profiler_output",
              .in_output_folder = false,
              .run = &ExportMindstudio,
-             .bytes_a_slice = 100},
+             .least_bytes = {0, 0, 100}},
     Exporter{.name = "parquet",
              .summary = "a Parquet file for each table of the store",
              .in_output_folder = false,
              .run = &ExportParquet,
              .queries_store = true,
-             .bytes_a_slice = 8},
+             .least_bytes = {4, 8, 8}},
 };
 
 }  // namespace
@@ -54,6 +54,13 @@ const Exporter* FindExporter(std::string_view name) {
     if (exporter.name == name) return &exporter;
   }
   return nullptr;
+}
+
+uint64_t LeastBytesOf(const Exporter& exporter, const recipes::TraceData& data) {
+  const auto of = [](int64_t bytes, size_t rows) { return static_cast<uint64_t>(bytes) * rows; };
+  return of(exporter.least_bytes.slice, data.slices.size()) +
+         of(exporter.least_bytes.framework_op, data.ops.size()) +
+         of(exporter.least_bytes.device_task, data.tasks.size());
 }
 
 bool LeavesIdle(const Exporter& exporter, int threads) {
