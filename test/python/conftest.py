@@ -3,6 +3,7 @@
 PRESET chooses the build folder (default dev). Tests that need torch are skipped without it.
 """
 
+import csv
 import os
 import subprocess
 import sys
@@ -86,6 +87,33 @@ def find_command():
     path = BUILD / "bin" / "sonde"
     assert path.is_file(), f"{path} is missing: make build"
     return path
+
+
+def query(path, statement):
+    """Rows of a statement as texts."""
+    words = [BUILD / "bin" / "sonde", "query", "--format", "csv", path, statement]
+    text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    return list(csv.reader(text.splitlines()))[1:]
+
+
+@pytest.fixture(name="sonde_run")
+def make_sonde_run(tmp_path, sonde_command):
+    """sonde_run(source, options..., NAME=value) is `sonde run` of a program of that source."""
+
+    def call(source, *options, **more):
+        (tmp_path / "program.py").write_text(source)
+        variables = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
+        return subprocess.run(
+            [sonde_command, "run", *options, "--", sys.executable, "program.py"],
+            cwd=tmp_path,
+            env={**variables, "SONDE_HOME": str(BUILD), **more},
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+
+    return call
 
 
 @pytest.fixture(scope="session", name="package_root")

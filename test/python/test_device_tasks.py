@@ -1,15 +1,12 @@
 """What an Ascend device did, by its vendor's library: simulated, through `sonde run`."""
 
 import csv
-import os
+import functools
 import shutil
-import subprocess
-import sys
 
 import pytest
-from conftest import BUILD
+from conftest import BUILD, query
 
-SONDE = BUILD / "bin" / "sonde"
 SIMULATION = BUILD / "test" / "ascend_sim" / "libmspti.so"
 
 BEGIN = """
@@ -109,35 +106,14 @@ torch_npu.profiler.profiler.analyse("./result")
 
 
 @pytest.fixture(name="run")
-def make_run(tmp_path, need_torch):
+def make_run(sonde_run, tmp_path, need_torch):
     """run(source, options...) runs a program where CANN's environment names the simulation."""
     assert SIMULATION.is_file(), f"{SIMULATION} is missing: make build"
     cann = tmp_path / "cann" / "lib64"
     cann.mkdir(parents=True)
     shutil.copy(SIMULATION, cann)
 
-    def call(source, *options, **more):
-        (tmp_path / "program.py").write_text(source)
-        variables = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
-        variables.update(SONDE_HOME=str(BUILD), ASCEND_HOME_PATH=str(cann.parent))
-        variables.update(more)
-        return subprocess.run(
-            [str(SONDE), "run", *options, "--", sys.executable, "program.py"],
-            cwd=tmp_path,
-            env=variables,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-
-    return call
-
-
-def query(path, statement):
-    words = [str(SONDE), "query", "--format", "csv", str(path), statement]
-    text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    return list(csv.reader(text.splitlines()))[1:]
+    return functools.partial(sonde_run, ASCEND_HOME_PATH=str(cann.parent))
 
 
 def issues(path):

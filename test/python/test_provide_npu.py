@@ -1,14 +1,7 @@
 """`sonde run --provide torch_npu`: programs written for an NPU run to their end without one."""
 
-import csv
-import os
-import subprocess
-import sys
-
 import pytest
-from conftest import BUILD
-
-SONDE = BUILD / "bin" / "sonde"
+from conftest import query
 
 # As the guides of vllm-ascend and torch_npu mark modules, with every step that they take.
 GUIDE = """
@@ -92,28 +85,8 @@ print(torch.npu.is_available(), torch.accelerator.is_available())
 
 
 @pytest.fixture(name="run")
-def make_run(tmp_path, need_torch):
-    def call(source, *options):
-        (tmp_path / "program.py").write_text(source)
-        variables = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
-        variables["SONDE_HOME"] = str(BUILD)
-        return subprocess.run(
-            [str(SONDE), "run", *options, "--", sys.executable, "program.py"],
-            cwd=tmp_path,
-            env=variables,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-
-    return call
-
-
-def query(folder, statement):
-    words = [str(SONDE), "query", "--format", "csv", str(folder), statement]
-    text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    return list(csv.reader(text.splitlines()))[1:]
+def make_run(sonde_run, need_torch):
+    return sonde_run
 
 
 def test_a_program_of_the_guides_leaves_deliverables(run, tmp_path):

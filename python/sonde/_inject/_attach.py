@@ -7,11 +7,11 @@ doing the program's work.
 import atexit
 import functools
 import os
-from typing import Any, Optional
+from typing import Any
 
 from sonde import _native, _report
 from sonde._inject import _command, _hosts, _options, _stand_in
-from sonde._inject._run import Run
+from sonde._inject._run import Run, current_run, make_current
 from sonde.torch import _adapter, _device, _metadata
 
 # Set for child processes by a rank: whoever inherits it together with RANK works for that rank.
@@ -26,12 +26,9 @@ _LAUNCHER_MODULES = (
     "deepspeed.launcher",
 )
 
-_run: Optional[Run] = None
-
 
 def attach(torch: Any) -> None:
     """Starts recording as the environment asks. Whatever fails costs one line, nothing more."""
-    global _run
     command = _command.command_line()
     reason = _not_a_worker(command)
     if reason:
@@ -54,11 +51,11 @@ def attach(torch: Any) -> None:
     except (_native.NativeError, OSError, AttributeError) as problem:
         _fail(str(problem))
         return
-    _run = run
+    make_current(run)
     if run.leaves_it_to_the_program:
         _stand_in.install(torch, options, run, serves=server is not None)
     if _device.is_recorded():
-        from sonde._inject import _npu  # which asks for the run of this process
+        from sonde._inject import _npu
 
         _npu.watch()
     if server is None:
@@ -114,11 +111,6 @@ def _load() -> None:
         os.environ.update(kept)
 
 
-def current_run() -> Optional[Run]:
-    """The recording of this process under ``sonde run``, None without."""
-    return _run
-
-
 def _not_a_worker(command: list[str]) -> str:
     """Why a process with torch is left alone, empty for one to record."""
     text = " ".join(command)
@@ -152,15 +144,17 @@ def _fail(text: str) -> None:
 
 def _end() -> None:
     try:
-        if _run is not None:
-            _run.end()
+        run = current_run()
+        if run is not None:
+            run.end()
     except Exception as problem:  # noqa: BLE001: the boundary to the user's program
         _fail(str(problem))
 
 
 def _forked() -> None:
     try:
-        if _run is not None:
-            _run.forked()
+        run = current_run()
+        if run is not None:
+            run.forked()
     except Exception as problem:  # noqa: BLE001: the boundary to the user's program
         _fail(str(problem))

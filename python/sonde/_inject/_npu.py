@@ -8,7 +8,7 @@ import functools
 from typing import Any
 
 from sonde import mstx
-from sonde._inject import _attach
+from sonde._inject._run import current_run
 from sonde._seams import Part, Seam
 from sonde.torch import (
     AiCMetrics,
@@ -38,7 +38,7 @@ def _takes_over(profile_class: Any) -> Any:
 
         def start(self) -> None:
             """Starts recording, on the ranks that the command line chose."""
-            run = _attach.current_run()
+            run = current_run()
             if run is not None and not run.wants_this_rank():
                 self._disabled = "this rank is not in the list of ranks"
             if run is not None and not run.leaves_it_to_the_program:
@@ -46,7 +46,7 @@ def _takes_over(profile_class: Any) -> Any:
             super().start()
 
         def _init(self) -> None:
-            run = _attach.current_run()
+            run = current_run()
             if run is not None:
                 run.yield_to_program()
             super()._init()

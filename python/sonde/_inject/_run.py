@@ -441,3 +441,17 @@ class Run:
         except (_native.NativeError, OSError) as problem:
             _report.say(f"recording failed: {problem}", error=True)
             _report.note("failed", str(problem))
+
+
+_current: "Optional[Run]" = None
+
+
+def current_run() -> "Optional[Run]":
+    """The recording of this process under ``sonde run``, None without."""
+    return _current
+
+
+def make_current(run: Run) -> None:
+    """Says which one it is; once a process."""
+    global _current
+    _current = run
