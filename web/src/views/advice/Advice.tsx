@@ -7,6 +7,7 @@ import type { AdvisorMessage, RuleAdviceMessage, RuleSheetMessage, TraceMessage 
 import { useApp, useAppState } from "../../app/context";
 import { Empty } from "../../app/Empty";
 import { Failure } from "../../app/Failure";
+import { TraceSelect } from "../../app/RankSelect";
 import { isReady } from "../../app/traces";
 import { useVersions } from "../../app/useTable";
 import type { View } from "../../app/view";
@@ -220,22 +221,14 @@ function Advice() {
     queryFn:
       versions === "" || session.loading ? skipToken : ({ signal }) => api.advisor(trace, base, language, signal),
   });
-  const choice = (key: "advice.of" | "advice.base", value: number, nothing: TextKey) => (
-    <label>
-      {t(key)}{" "}
-      <select
-        value={value}
-        onChange={(event) => store.set({ detail: { ...store.get().detail, [key]: event.target.value } })}
-      >
-        <option value={-1}>{t(nothing)}</option>
-        {ready.map((one) => (
-          <option key={one.id} value={one.id}>
-            {one.rank >= 0 ? `${one.rank} · ` : ""}
-            {traceName(one, ready)}
-          </option>
-        ))}
-      </select>
-    </label>
+  const choice = (key: "advice.of" | "advice.base", value: number, none: TextKey) => (
+    <TraceSelect
+      label={t(key)}
+      value={value}
+      traces={ready}
+      none={t(none)}
+      choose={(id) => store.set({ detail: { ...store.get().detail, [key]: id } })}
+    />
   );
   return (
     <div className="page">

@@ -9,11 +9,11 @@ import { useApp, useAppState } from "../../app/context";
 import { Empty } from "../../app/Empty";
 import { Failure } from "../../app/Failure";
 import { Grid, type GridColumn, type LazyRows } from "../../app/Grid";
+import { TraceSelect } from "../../app/RankSelect";
 import { isReady } from "../../app/traces";
 import { useVersions } from "../../app/useTable";
 import type { View } from "../../app/view";
 import type { TextKey } from "../../i18n";
-import { traceName } from "../timeline/lanes";
 import { Flame } from "./Flame";
 import { type Node, treeOf, visible } from "./tree";
 
@@ -227,20 +227,12 @@ function Compare() {
   });
   if (ready.length < 2) return <Empty title={t("compare.two")} help={t("compare.two.help")} />;
   const choice = (key: "compare.base" | "compare.new", value: number | undefined) => (
-    <label>
-      {t(key)}{" "}
-      <select
-        value={value}
-        onChange={(event) => store.set({ detail: { ...store.get().detail, [key]: event.target.value } })}
-      >
-        {ready.map((trace) => (
-          <option key={trace.id} value={trace.id}>
-            {trace.rank >= 0 ? `${trace.rank} · ` : ""}
-            {traceName(trace, ready)}
-          </option>
-        ))}
-      </select>
-    </label>
+    <TraceSelect
+      label={t(key)}
+      value={value ?? -1}
+      traces={ready}
+      choose={(id) => store.set({ detail: { ...store.get().detail, [key]: id } })}
+    />
   );
   return (
     <div className="page">
