@@ -38,7 +38,7 @@ struct QueryOptions {
   std::string output;
   std::string baseline;
   bool schema = false;
-  store::JointOptions limits = {};
+  store::JointOptions statements = {};
 };
 
 constexpr std::string_view kPromptHelp =
@@ -51,7 +51,7 @@ constexpr std::string_view kPromptHelp =
 Result<job::OpenedJob> Open(const QueryOptions& options) {
   const int threads = base::AvailableThreads();
   const std::string& path = options.path;
-  store::JointOptions limits = options.limits;
+  store::JointOptions limits = options.statements;
   limits.threads = threads;
   if (base::IsRegularFile(path) && path.ends_with(".duckdb")) {
     job::OpenedJob opened;
@@ -285,14 +285,14 @@ CommandAction Declare(CLI::App& app) {
       "--baseline", options->baseline,
       "Another trace: compare_stage, compare_cause and compare_tree say how PATH differs "
       "from it");
-  app.add_option("--max-memory", options->limits.memory_bytes,
+  app.add_option("--max-memory", options->statements.limits.memory_bytes,
                  "What statements may hold in memory, as 4GB; what is more goes to temporary files "
                  "(default: half of what there is)")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--max-seconds", options->limits.max_seconds,
+  app.add_option("--max-seconds", options->statements.limits.max_seconds,
                  "Cancel a statement that takes longer")
       ->check(CLI::PositiveNumber);
-  app.add_flag("--read-files", options->limits.reads_files,
+  app.add_flag("--read-files", options->statements.reads_files,
                "Let statements read other files, as FROM 'table.parquet' does");
   app.add_flag("--schema", options->schema, "Print the tables and their columns");
   return [options](const Context& context) { return Run(context, *options); };

@@ -35,6 +35,7 @@ struct ViewOptions {
   std::string host = "127.0.0.1";
   int port = 0;
   bool open = false;
+  store::StatementLimits limits = {.max_seconds = 600};  // of one that is typed on the page
 };
 
 // For the part of an address behind '#'.
@@ -152,7 +153,7 @@ Result<int> Run(const ViewOptions& options) {
                                        heap.NoteUse();
                                        return Answer(*session, request);
                                      }));
-  session = std::make_unique<serve::Session>(SONDE_VERSION, options.paths, roots);
+  session = std::make_unique<serve::Session>(SONDE_VERSION, options.paths, roots, options.limits);
   if (!options.live.empty() || !options.live_list.empty()) {
     live = std::make_unique<serve::Live>(*session, options.live, options.live_list);
   }
@@ -191,6 +192,14 @@ CommandAction Declare(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--host", options->host, "Address to listen on")->capture_default_str();
   app.add_flag("--open", options->open, "Open the page in the browser");
+  app.add_option("--max-memory", options->limits.memory_bytes,
+                 "What statements of the page may hold in memory, as 4GB; what is more goes to "
+                 "temporary files (default: half of what there is)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--max-seconds", options->limits.max_seconds,
+                 "Cancel a statement of the page that takes longer")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--baseline", options->baseline,
                  "Another trace: it is opened, too, and the page begins with how PATH differs from "
                  "it")

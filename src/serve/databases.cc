@@ -79,7 +79,8 @@ Result<std::shared_ptr<const store::UserStatements>> Databases::Statements(
     const store::StoreFile& file) {
   const std::string name = Concat(file.path, "#", std::to_string(file.traces.front().trace));
   if (auto open = statements_.Find(name)) return open;
-  SONDE_ASSIGN_OR_RETURN(auto opened, store::UserStatements::Open({file}, StatementThreads()));
+  SONDE_ASSIGN_OR_RETURN(auto opened,
+                         store::UserStatements::Open({file}, StatementThreads(), limits_));
   SONDE_RETURN_IF_ERROR(opened->Offer(job::MakeResults(
       {file}, store::JointStore::Columns::kOwn, StatementThreads(), [](std::string_view) {})));
   return statements_.Keep(name, std::move(opened));

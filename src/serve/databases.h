@@ -73,8 +73,9 @@ class Databases {
  public:
   static constexpr size_t kMostStores = 32;
   static constexpr size_t kMostStatements = 8;  // of users: a database each
-  explicit Databases(size_t most_stores = kMostStores)
-      : stores_(most_stores), packs_(kMostStores), statements_(kMostStatements) {}
+  // `limits`: of each statement of a user.
+  explicit Databases(size_t most_stores = kMostStores, const store::StatementLimits& limits = {})
+      : limits_(limits), stores_(most_stores), packs_(kMostStores), statements_(kMostStatements) {}
 
   // One that has been opened, or made, just now.
   void Keep(std::shared_ptr<const store::Store> store);
@@ -88,6 +89,7 @@ class Databases {
   size_t open_stores() const { return stores_.size(); }
 
  private:
+  const store::StatementLimits limits_;
   Recent<const store::Store> stores_;
   Recent<const store::JointStore> packs_;
   Recent<const store::UserStatements> statements_;

@@ -197,6 +197,8 @@ int HttpStatusOf(StatusCode code) {
       return 409;
     case StatusCode::kUnavailable:
       return 503;
+    case StatusCode::kResourceExhausted:
+      return 507;
     default:
       return 500;
   }

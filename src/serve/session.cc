@@ -41,8 +41,8 @@ std::set<int32_t> CopiesIn(std::span<const job::StampedTrace> traces) {
 }  // namespace
 
 Session::Session(std::string version, std::vector<std::string> paths,
-                 std::vector<std::string> roots)
-    : roots_(std::move(roots)), paths_(std::move(paths)) {
+                 std::vector<std::string> roots, const store::StatementLimits& limits)
+    : roots_(std::move(roots)), limits_(limits), paths_(std::move(paths)) {
   message_.version = std::move(version);
   message_.base = "0";
   message_.loading = !paths_.empty();
@@ -441,7 +441,8 @@ Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
     }  // else a copy of another one
   }
   if (files.empty()) return base::UnavailableError("no trace is ready");
-  SONDE_ASSIGN_OR_RETURN(auto opened, store::UserStatements::Open(files, StatementThreads()));
+  SONDE_ASSIGN_OR_RETURN(auto opened,
+                         store::UserStatements::Open(files, StatementThreads(), limits_));
   const auto leave_out = [](std::string_view) {
   };  // each trace says by itself what is wrong with it
   const auto columns = files.size() == 1 && files.front().traces.size() == 1

@@ -37,8 +37,9 @@ class Live;
 class Session {
  public:
   // `paths`: what the user named. Reading begins at once. `roots`: folders inside of which more may
-  // be opened later.
-  Session(std::string version, std::vector<std::string> paths, std::vector<std::string> roots = {});
+  // be opened later. `limits`: of each statement that is typed.
+  Session(std::string version, std::vector<std::string> paths, std::vector<std::string> roots = {},
+          const store::StatementLimits& limits = {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -110,7 +111,9 @@ class Session {
   void Update(Change&& change);
 
   const std::vector<std::string> roots_;
-  const std::shared_ptr<Databases> databases_ = std::make_shared<Databases>();
+  const store::StatementLimits limits_;
+  const std::shared_ptr<Databases> databases_ =
+      std::make_shared<Databases>(Databases::kMostStores, limits_);
   mutable std::mutex mutex_;
   std::vector<std::string> paths_;  // of the user, still to be looked at
   std::vector<std::string> added_;  // of the page, likewise

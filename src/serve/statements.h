@@ -3,12 +3,8 @@
 // Threads: any.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "base/status.h"
 #include "serve/http.h"
@@ -21,7 +17,8 @@ Result<std::shared_ptr<const store::UserStatements>> StoreFor(Session& session,
                                                               const HttpRequest& request);
 
 // The statement of a request, under its parameter `id`: ends when somebody cancels it, when who
-// asked leaves, and after ten minutes. Takes itself from the session's list when it has ended.
+// asked leaves, and at its limits (StatementLimits). Takes itself from the session's list when it
+// has ended.
 class RunningStatement {
  public:
   RunningStatement(Session& session, const HttpRequest& request)
@@ -32,13 +29,6 @@ class RunningStatement {
     if (caller_ != nullptr) {
       caller_->WhenLeft([statement = cancellation_] { statement->Cancel(); });
     }
-    watch_ = std::jthread([statement = cancellation_](const std::stop_token& ended) {
-      std::mutex mutex;
-      std::unique_lock lock(mutex);
-      std::condition_variable_any wake;
-      wake.wait_for(lock, ended, kMostTime, [] { return false; });
-      if (!ended.stop_requested()) statement->Cancel();
-    });
   }
   RunningStatement(const RunningStatement&) = delete;
   RunningStatement& operator=(const RunningStatement&) = delete;
@@ -52,10 +42,7 @@ class RunningStatement {
   Session& session_;
   std::string id_;
   std::shared_ptr<store::Cancellation> cancellation_;
-  static constexpr std::chrono::minutes kMostTime{10};
-
   std::shared_ptr<HttpCaller> caller_;
-  std::jthread watch_;
 };
 
 }  // namespace sonde::serve

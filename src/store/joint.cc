@@ -1,12 +1,8 @@
 #include "store/joint.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <span>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -18,6 +14,7 @@
 #include "store/schema.h"
 #include "store/schema_check.h"
 #include "store/schema_template.h"
+#include "store/statement_watch.h"
 #include "store/user_statements.h"
 
 namespace sonde::store {
@@ -197,9 +194,9 @@ Result<std::unique_ptr<JointStore>> JointStore::Open(const std::vector<StoreFile
     SONDE_RETURN_IF_ERROR(internal::JoinStores(*connection, files, false));
   }
   SONDE_RETURN_IF_ERROR(
-      internal::LimitStatements(*connection, options.memory_bytes, options.reads_files));
+      internal::LimitStatements(*connection, options.limits.memory_bytes, options.reads_files));
   std::unique_ptr<JointStore> joint(new JointStore(std::move(database)));
-  joint->max_seconds_ = options.max_seconds;
+  joint->limits_ = options.limits;
   return joint;
 }
 
@@ -233,41 +230,16 @@ Status JointStore::Scan(const std::string& sql,
 Status JointStore::ScanWithColumns(
     const std::string& sql, const std::function<Status(const std::vector<QueryColumn>&)>& begin,
     const std::function<Status(const Chunk&)>& consume) const {
-  return WithinTime([&](Cancellation* cancellation) {
+  return internal::Watched(limits_, nullptr, [&](Cancellation* cancellation) {
     return internal::RunStatement(*database_, sql, internal::Asker::kUser, begin, consume,
                                   cancellation);
   });
 }
 
 Status JointStore::WriteParquet(const std::string& sql, const std::string& path) const {
-  return WithinTime([&](Cancellation* cancellation) {
+  return internal::Watched(limits_, nullptr, [&](Cancellation* cancellation) {
     return internal::WriteParquetTo(*database_, sql, path, cancellation);
   });
-}
-
-Status JointStore::WithinTime(const std::function<Status(Cancellation*)>& statement) const {
-  if (max_seconds_ <= 0) return statement(nullptr);
-  Cancellation cancellation;
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool has_ended = false;
-  std::thread watch([&] {
-    std::unique_lock lock(mutex);
-    const auto limit = std::chrono::seconds(max_seconds_);
-    if (ended.wait_for(lock, limit, [&] { return has_ended; })) return;
-    lock.unlock();  // the statement ends while it is being cancelled
-    cancellation.Cancel();
-  });
-  Status status = statement(&cancellation);
-  {
-    const std::scoped_lock lock(mutex);
-    has_ended = true;
-  }
-  ended.notify_one();
-  watch.join();
-  if (status.code() != base::StatusCode::kCancelled) return status;
-  return base::CancelledError(
-      Concat("the statement was cancelled after ", std::to_string(max_seconds_), " s"));
 }
 
 std::string JointSchemaText() {

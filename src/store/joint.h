@@ -39,10 +39,15 @@ struct StoreFile {
   bool is_pack = false;
 };
 
+// What one statement of a user may take.
+struct StatementLimits {
+  int64_t memory_bytes = 0;  // 0: half of what this process may have
+  int64_t max_seconds = 0;   // then it is cancelled; 0: any
+};
+
 struct JointOptions {
   int threads = 1;
-  int64_t memory_bytes = 0;  // that statements may hold; 0: half of what this process may have
-  int64_t max_seconds = 0;   // of one statement of a user, which then is cancelled; 0: any
+  StatementLimits limits = {};
   bool reads_files = false;  // statements may read other files, as FROM 'table.parquet' does
 };
 
@@ -79,9 +84,8 @@ class JointStore final : public Queryable {
 
  private:
   explicit JointStore(std::unique_ptr<internal::Database> database);
-  Status WithinTime(const std::function<Status(Cancellation*)>& statement) const;
   std::unique_ptr<internal::Database> database_;
-  int64_t max_seconds_ = 0;
+  StatementLimits limits_;
   int64_t source_stamp_ = 0;
 };
 

@@ -76,6 +76,14 @@ std::string MessageOf(const char* text, const char* otherwise) {
   return std::string(base::Trim(message));
 }
 
+constexpr std::string_view kOutOfMemory = "Out of Memory Error: ";
+
+// The database goes on with settings that would help, which statements here may not change.
+std::string OutOfMemory(std::string_view text) {
+  const std::string_view what = text.substr(kOutOfMemory.size());
+  return std::string(base::Trim(what.substr(0, what.find('\n'))));
+}
+
 }  // namespace
 
 // The database forgets an interruption that comes right before it begins with the statement.
@@ -188,7 +196,7 @@ class Cursor {
       SONDE_RETURN_IF_ERROR(consume(Chunk(rows, std::move(columns))));
     }
     const char* text = duckdb_result_error(&result_.handle);
-    if (text != nullptr && *text != '\0') return base::InternalError(text);
+    if (text != nullptr && *text != '\0') return Failure(text);
     return {};
   }
 
@@ -196,6 +204,9 @@ class Cursor {
   static Status Cancelled() { return base::CancelledError("the statement was cancelled"); }
   bool WasCancelled() const { return cancellation_ != nullptr && cancellation_->cancelled(); }
   Status StatementError(const char* text, const char* otherwise) const {
+    if (text != nullptr && std::string_view(text).starts_with(kOutOfMemory)) {
+      return base::ResourceExhaustedError(OutOfMemory(text));
+    }
     return base::InvalidArgumentError(
         internal::WithHint(MessageOf(text, otherwise), sql_, database_->made));
   }

@@ -1,9 +1,7 @@
 #include "store/user_statements.h"
 
 #include <duckdb.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include "store/duckdb_lazy.h"
 #include "store/joint.h"
 #include "store/made_tables.h"
+#include "store/statement_watch.h"
 
 namespace sonde::store {
 namespace {
@@ -23,18 +22,9 @@ std::string Quoted(std::string_view text) {
   return Concat("'", base::ReplaceAll(text, "'", "''"), "'");
 }
 
-// Half of what this process may have: others work on the machine, and the page itself.
-int64_t ShareOfMemory() {
-  auto most = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
-  const auto group = base::ReadFile("/sys/fs/cgroup/memory.max");  // "max" without a limit
-  const auto limit = group.ok() ? base::ParseInt64(base::Trim(*group)) : std::nullopt;
-  if (limit && *limit > 0) most = std::min(most, *limit);
-  return most / 2;
-}
-
 // The stores are attached while that is allowed; then the door is closed for good.
 Status Prepare(internal::Connection& connection, const std::vector<StoreFile>& files, int threads,
-               const std::string& folder) {
+               int64_t memory_bytes, const std::string& folder) {
   for (const std::string& setting : {std::string("autoinstall_known_extensions = false"),
                                      std::string("autoload_known_extensions = false"),
                                      std::string("custom_extension_repository = '/nonexistent'"),
@@ -44,13 +34,13 @@ Status Prepare(internal::Connection& connection, const std::vector<StoreFile>& f
   }
   SONDE_RETURN_IF_ERROR(internal::JoinStores(
       connection, files, files.size() == 1 && files.front().traces.size() == 1));
-  return internal::LimitStatements(connection, 0, /*reads_files=*/false);
+  return internal::LimitStatements(connection, memory_bytes, /*reads_files=*/false);
 }
 
 }  // namespace
 
 Status internal::LimitStatements(Connection& connection, int64_t memory_bytes, bool reads_files) {
-  const int64_t bytes = memory_bytes > 0 ? memory_bytes : ShareOfMemory();
+  const int64_t bytes = MostMemory(memory_bytes);
   SONDE_RETURN_IF_ERROR(
       connection.Execute(Concat("SET memory_limit = '", std::to_string(bytes), "B'")));
   if (!reads_files) {
@@ -59,13 +49,15 @@ Status internal::LimitStatements(Connection& connection, int64_t memory_bytes, b
   return connection.Execute("SET lock_configuration = true");
 }
 
-UserStatements::UserStatements(std::unique_ptr<internal::Database> database)
-    : database_(std::move(database)) {}
+UserStatements::UserStatements(std::unique_ptr<internal::Database> database,
+                               const StatementLimits& limits)
+    : database_(std::move(database)), limits_(limits) {}
 
 UserStatements::~UserStatements() = default;
 
 Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<StoreFile>& files,
-                                                             int threads) {
+                                                             int threads,
+                                                             const StatementLimits& limits) {
   SONDE_RETURN_IF_ERROR(LoadDuckDb());
   auto database = std::make_unique<internal::Database>();
   if (duckdb_open(":memory:", &database->handle) == DuckDBError) {
@@ -74,8 +66,9 @@ Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<S
   SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(*database));
   // Statements are let into the folder of temporary files, closed or not: one of its own.
   SONDE_ASSIGN_OR_RETURN(database->spill, base::PrivateFolder::Make("statements"));
-  SONDE_RETURN_IF_ERROR(Prepare(*connection, files, threads, database->spill->path()));
-  return std::unique_ptr<UserStatements>(new UserStatements(std::move(database)));
+  SONDE_RETURN_IF_ERROR(
+      Prepare(*connection, files, threads, limits.memory_bytes, database->spill->path()));
+  return std::unique_ptr<UserStatements>(new UserStatements(std::move(database), limits));
 }
 
 Status UserStatements::Offer(std::shared_ptr<const MadeTables> made) const {
@@ -86,8 +79,9 @@ Status UserStatements::Scan(const std::string& sql,
                             const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                             const std::function<Status(const Chunk&)>& consume,
                             Cancellation* cancellation) const {
-  return internal::RunStatement(*database_, sql, internal::Asker::kUser, begin, consume,
-                                cancellation);
+  return internal::Watched(limits_, cancellation, [&](Cancellation* watched) {
+    return internal::RunStatement(*database_, sql, internal::Asker::kUser, begin, consume, watched);
+  });
 }
 
 Result<std::string> UserStatements::WriteParquet(const std::string& sql,
@@ -95,7 +89,9 @@ Result<std::string> UserStatements::WriteParquet(const std::string& sql,
   static std::atomic<int> next = 0;
   std::string path =
       Concat(database_->spill->path(), "/export-", std::to_string(next++), ".parquet");
-  const Status status = internal::WriteParquet(*database_, sql, path, cancellation);
+  const Status status = internal::Watched(limits_, cancellation, [&](Cancellation* watched) {
+    return internal::WriteParquet(*database_, sql, path, watched);
+  });
   if (status.ok()) return path;
   base::RemoveTree(path).IgnoreError();  // the failure above matters
   return status;

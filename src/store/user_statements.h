@@ -41,7 +41,8 @@ class Cancellation {
 class UserStatements {
  public:
   static Result<std::unique_ptr<UserStatements>> Open(const std::vector<StoreFile>& files,
-                                                      int threads);
+                                                      int threads,
+                                                      const StatementLimits& limits = {});
   UserStatements(const UserStatements&) = delete;
   UserStatements& operator=(const UserStatements&) = delete;
   ~UserStatements();
@@ -61,8 +62,9 @@ class UserStatements {
                                    Cancellation* cancellation = nullptr) const;
 
  private:
-  explicit UserStatements(std::unique_ptr<internal::Database> database);
+  UserStatements(std::unique_ptr<internal::Database> database, const StatementLimits& limits);
   std::unique_ptr<internal::Database> database_;
+  const StatementLimits limits_;
 };
 
 namespace internal {

@@ -205,16 +205,29 @@ TEST_F(UserStatementsTest, JointStoresReachOtherFilesOnlyWhereThatIsWanted) {
 }
 
 TEST_F(UserStatementsTest, JointStoresEndStatementsThatTakeTooLongOrTooMuch) {
-  const auto joint = JointStore::Open({File("a.duckdb", 3)}, JointStore::Columns::kOwn,
-                                      {.memory_bytes = int64_t{64} << 20, .max_seconds = 1});
+  const auto joint =
+      JointStore::Open({File("a.duckdb", 3)}, JointStore::Columns::kOwn,
+                       {.limits = {.memory_bytes = int64_t{64} << 20, .max_seconds = 1}});
   ASSERT_TRUE(joint.ok()) << joint.status().message();
   const Status slow = (*joint)->ScanWithColumns(
       "SELECT count(*) FROM range(1000000000) a, range(1000000000) b", kNoColumns, kNoRows);
-  EXPECT_EQ(slow.message(), "the statement was cancelled after 1 s");
+  EXPECT_EQ(slow.message(), "the statement was cancelled after 1 s: --max-seconds N gives it more");
   // Lists do not go to temporary files.
   const Status large = (*joint)->ScanWithColumns("SELECT len(list(range)) FROM range(100000000)",
                                                  kNoColumns, kNoRows);
-  EXPECT_FALSE(large.ok());
+  EXPECT_EQ(large.code(), base::StatusCode::kResourceExhausted) << large.message();
+  EXPECT_TRUE((*joint)->ScanWithColumns("FROM slice", kNoColumns, kNoRows).ok());
+}
+
+// What the database does not count itself.
+TEST_F(UserStatementsTest, AggregatesHoldNoMoreThanStatementsMay) {
+  const auto joint = JointStore::Open({File("a.duckdb", 3)}, JointStore::Columns::kOwn,
+                                      {.limits = {.memory_bytes = int64_t{32} << 20}});
+  ASSERT_TRUE(joint.ok()) << joint.status().message();
+  const Status median = (*joint)->ScanWithColumns(
+      "SELECT median(a.range * 1000003 + b.range) FROM range(8000) a, range(8000) b", kNoColumns,
+      kNoRows);
+  EXPECT_EQ(median.code(), base::StatusCode::kResourceExhausted) << median.message();
   EXPECT_TRUE((*joint)->ScanWithColumns("FROM slice", kNoColumns, kNoRows).ok());
 }
 
