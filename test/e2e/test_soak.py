@@ -9,7 +9,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_some_seconds_of_the_soak():
-    words = [sys.executable, ROOT / "tools" / "soak.py", "--seconds", "8", "--seed", "7"]
+    storms = ["--storms", "ranges,training,disk"]
+    words = [sys.executable, ROOT / "tools" / "soak.py", "--seconds", "12", "--seed", "7", *storms]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout.splitlines()[-1])
