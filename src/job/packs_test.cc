@@ -116,6 +116,20 @@ TEST_F(PacksTest, HoldWhatStoresHoldOfDeliverablesOfAscend) {
       FindJob({SharedData() + "/ascend_pt/text/level1", SharedData() + "/ascend_pt/db/level1"}));
 }
 
+// A database for each of many small traces would cost ten times as much as reading them.
+TEST_F(PacksTest, RowsOfFilesOfOthersNeedNoDatabase) {
+  const Job job =
+      FindJob({SharedData() + "/ascend_pt/text/level1", SharedData() + "/ascend_pt/db/level1",
+               SharedData() + "/mindspore_cpu/profiler", SharedData() + "/field"});
+  ASSERT_GT(job.traces.size(), 10U);
+  for (const Trace& trace : job.traces) {
+    const auto imported =
+        importers::ImportRows(trace.source, folder_.File("spare"), {.threads = 1}, kSilent);
+    ASSERT_TRUE(imported.ok()) << trace.source.path << ": " << imported.status().message();
+    EXPECT_NE(imported->store->rows(), nullptr) << trace.source.path;
+  }
+}
+
 TEST_F(PacksTest, HoldWhatStoresHoldOfCaptures) {
   std::vector<std::string> spans;
   for (const int rank : {0, 1}) {

@@ -169,6 +169,7 @@ Status CopyTable(const SqliteReader& reader, const std::string& file, const std:
 
 Status CopyTables(const SqliteReader& reader, const std::string& file, store::SourceNames& names,
                   store::ImportIssues& issues, store::Transaction& transaction) {
+  if (transaction.rows() != nullptr) return {};  // of rows alone no file is written again
   for (const SqliteObject& object : reader.objects()) {
     if (object.type == "table") {
       SONDE_RETURN_IF_ERROR(CopyTable(reader, file, object.name, names, issues, transaction));

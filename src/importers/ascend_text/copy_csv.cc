@@ -67,6 +67,7 @@ Status CopyCsv(const SpanFile& file, std::string_view text, store::SourceNames& 
   }
   CountForm(facts, file.relative, issues);
   CountRepeated(facts.header, file.relative, issues);
+  if (transaction.rows() != nullptr) return {};  // of rows alone no file is written again
   std::string_view name = base::BaseName(file.path);
   name.remove_suffix(4);  // ".csv"
   store::SourceTable table{.file = file.relative,
