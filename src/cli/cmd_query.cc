@@ -281,10 +281,9 @@ CommandAction Declare(CLI::App& app) {
       ->check(CLI::IsMember({"table", "csv", "csv-raw", "json", "parquet", "xlsx"}))
       ->capture_default_str();
   app.add_option("-o,--output", options->output, "File for the result instead of standard output");
-  app.add_option(
-      "--baseline", options->baseline,
-      "Another trace: compare_stage, compare_cause and compare_tree say how PATH differs "
-      "from it");
+  app.add_option("--baseline", options->baseline,
+                 "Another trace: compare_stage, compare_cause, compare_tree, compare_request, "
+                 "compare_distribution and compare_memory say how PATH differs from it");
   app.add_option("--max-memory", options->statements.limits.memory_bytes,
                  "What statements may hold in memory, as 4GB; what is more goes to temporary files "
                  "(default: half of what there is)")

@@ -51,7 +51,7 @@ Result<Sides> Load(const Request& request, const job::Say& notify) {
 }
 
 Status CheckNotEmpty(const Side& side) {
-  if (!side.ops.empty() || !side.kernels.empty() || !side.communications.empty()) return {};
+  if (!side.IsEmpty()) return {};
   return base::NotFoundError(
       Concat("'", side.path, "' holds neither operators nor work of a device: there is nothing to ",
              "compare", side.issues.empty() ? "" : ", and not all of it could be read: ",
@@ -86,6 +86,13 @@ class Comparer {
     report_.judgement = Judge(base_, comparison_);
     SayDoubts();
     report_.more = ResultSheets(report_.judgement);
+    // What neither side has is no table.
+    std::erase_if(report_.more, [](const Sheet& sheet) {
+      const std::string_view name = ResultOf(sheet).name;
+      return sheet.rows.empty() &&
+             (name == kCompareRequest.name || name == kCompareDistribution.name ||
+              name == kCompareMemory.name);
+    });
     return std::move(report_);
   }
 
@@ -256,7 +263,7 @@ Result<Report> Compare(const Request& request, const job::Say& notify) {
   SONDE_RETURN_IF_ERROR(CheckNotEmpty(sides.base));
   SONDE_RETURN_IF_ERROR(CheckNotEmpty(sides.comparison));
   Report report = Comparer(request, sides).Run();
-  if (report.sheets.empty()) {
+  if (report.sheets.empty() && report.judgement.requests.empty()) {
     return base::NotFoundError(
         Concat("there is nothing that both sides hold: ", base::Join(report.notices, "; ")));
   }

@@ -230,7 +230,8 @@
   F(std::string, missing, "why there is nothing, or empty")                         \
   F(std::string, verdict, "of a step: changed, unchanged, too noisy to tell, ...")  \
   F(std::vector<std::string>, sentences, "what it says, in the language asked for") \
-  F(std::vector<ClusterTableMessage>, tables, "compare_stage, compare_cause, compare_tree")
+  F(std::vector<ClusterTableMessage>, tables,                                       \
+    "compare_stage, compare_cause and the others of two traces")
 
 #define SONDE_FIELDS_RULE_SHEET(F)                    \
   F(std::string, name, "in the language asked for")   \

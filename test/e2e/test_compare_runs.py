@@ -5,6 +5,7 @@ import re
 import shutil
 import sqlite3
 import sys
+from decimal import Decimal
 
 import pytest
 from workbook import sheets_of
@@ -47,6 +48,45 @@ def test_workbook_csv_and_database_hold_the_same(compare, tmp_path):
             texts = list(csv.reader(file))
         assert len(texts) == len(rows) + 1
         assert len(texts[0]) == len(headings) == len(set(texts[0]))
+
+
+def peak_of(folder):
+    """Bytes and blocks that are alive at the peak, by the profiler's own list of blocks; it is when
+    its own curve is highest."""
+    changes = []
+    with (folder / "operator_memory.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            size = round(float(row["Size(KB)"]) * 1024)
+            changes.append((Decimal(row["Allocation Time(us)"].strip()), size, 1))
+            if row["Release Time(us)"].strip():
+                changes.append((Decimal(row["Release Time(us)"].strip()), -size, -1))
+    now, count, most = 0, 0, (0, 0, None)
+    for moment, size, block in sorted(changes):
+        now, count = now + size, count + block
+        most = max(most, (now, count, moment), key=lambda found: found[0])
+    with (folder / "memory_record.csv").open(newline="", encoding="utf-8") as file:
+        curve = [row for row in csv.DictReader(file) if row["Component"] == "PTA+GE"]
+    highest = max(curve, key=lambda row: float(row["Total Allocated(MB)"]))
+    assert most[2] == Decimal(highest["Timestamp(us)"].strip())
+    return most[:2]
+
+
+def test_what_was_alive_at_the_peak_of_memory(compare, shared_data, tmp_path):
+    other = TEXT.replace("rank0", "rank1")
+    assert compare(other, TEXT, "--export_type", "db").returncode == 0
+    database = sqlite3.connect(only(tmp_path / "out", "*.db"))
+    rows = database.execute(
+        "SELECT owner, base_bytes, base_blocks, comparison_bytes, comparison_blocks, diff_bytes"
+        " FROM MemoryAtPeak"
+    ).fetchall()
+    whole, *owners = rows
+    assert whole[0] == "all"
+    for at in range(1, 6):
+        assert sum(row[at] for row in owners) == whole[at]
+    assert whole[1:3] == peak_of(shared_data / TEXT / "ASCEND_PROFILER_OUTPUT")
+    assert whole[3:5] == peak_of(shared_data / other / "ASCEND_PROFILER_OUTPUT")
+    differences = [abs(row[5]) for row in owners]
+    assert differences == sorted(differences, reverse=True)
 
 
 def test_the_same_trace_twice_differs_nowhere(compare, tmp_path):

@@ -188,7 +188,9 @@ def test_fail_if_is_of_the_program_and_not_of_the_machine(run_sonde, tmp_path):
 
 def test_tables_of_two_traces_need_the_other_one(run_sonde, tmp_path):
     new, old = write_trace(tmp_path / "new.json", MANY), write_trace(tmp_path / "old.json", MANY)
-    for table in ("compare_stage", "compare_cause", "compare_tree"):
+    tables = [f"compare_{name}" for name in ("stage", "cause", "tree", "request", "distribution",
+                                             "memory")]  # fmt: skip
+    for table in tables:
         done = run_sonde("query", new, f"SELECT count(*) FROM {table}")
         assert done.returncode == 1
         assert f"{table} is of two traces: name the other one with --baseline" in done.stderr

@@ -286,3 +286,37 @@ def test_a_request_that_began_before(server, rows):
     (row,) = found
     assert row["is_whole"] == 0 and row["finish_reason"] == "length"
     assert row["ttft_ns"] is None and 0 < row["output_tokens"] < 480
+
+
+def test_requests_of_two_sessions_side_by_side(server, sonde, rows, four, tmp_path):
+    """Times and their percentiles are those of the requests; a longer queue is told."""
+    old, _ = four
+
+    def work():
+        for _ in range(6):
+            server.ask(PROMPTS[0], 8)
+
+    _, new = profiled(server, work)
+    command = [sonde, "compare", "-d", new, "-bp", old, "-o", tmp_path, "--export_type", "csv"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "requests" in done.stdout
+    (folder,) = tmp_path.iterdir()
+    with (folder / "Requests.csv").open(newline="") as file:
+        found = {row["measure"]: row for row in csv.DictReader(file)}
+    for side, session in (("base", old), ("comparison", new)):
+        for measure, column in (("TTFT", "ttft_ns"), ("TPOT", "tpot_ns"), ("queue", "queue_ns")):
+            sql = (f"SELECT avg({column}) / 1e6 AS mean, count(*) AS count,"
+                   f" quantile_cont({column}, 0.99) / 1e6 AS p99 FROM request")  # fmt: skip
+            (own,) = rows(session, sql)
+            row = found[measure]
+            assert int(row[f"{side}_count"]) == own["count"]
+            assert float(row[f"{side}_mean"]) == pytest.approx(own["mean"], rel=1e-6)
+            assert float(row[f"{side}_p99"]) == pytest.approx(own["p99"], rel=1e-6)
+    # Of four at once two wait; of one after the other none does.
+    assert float(found["queue"]["base_p99"]) > float(found["queue"]["comparison_p99"])
+    assert float(found["batch"]["base_mean"]) > float(found["batch"]["comparison_mean"])
+    with (folder / "RequestPercentiles.csv").open(newline="") as file:
+        shares = [row for row in csv.DictReader(file) if row["measure"] == "TTFT"]
+    assert [int(row["share_percent"]) for row in shares] == list(range(101))
+    assert shares[99]["base_value"] == found["TTFT"]["base_p99"]

@@ -54,7 +54,7 @@ it.skipIf(data === "")(
       const top = tree.find(({ parent }) => parent === 0)!;
       expect((await nodes.nth(1).innerText()).split("\n")).toContain(formatDuration(top.comparison_ms * 1e6));
 
-      for (const part of ["causes", "tree", "flame"]) {
+      for (const part of ["causes", "tree", "flame", "memory", "timelines"]) {
         for (const theme of ["light", "dark"]) {
           await opened.go(`${opened.hash}&x.compare.part=${part}&theme=${theme}`);
           await opened.settle();
@@ -64,6 +64,13 @@ it.skipIf(data === "")(
         }
         expect(await walkByTab(page), part).toEqual([]);
       }
+      // The curves and what was alive at the peaks: of the whole the rows below it are the parts.
+      await opened.go(`${opened.hash}&x.compare.part=memory`);
+      await page.getByTestId("compare-memory").waitFor();
+      const peaks = page.getByTestId("compare-peaks").locator(".grid-row");
+      await expect.poll(() => peaks.count(), { timeout: 20_000 }).toBeGreaterThan(3);
+      expect(await peaks.first().innerText()).toContain("all of it");
+
       await opened.go(`${opened.hash}&lang=zh`);
       await opened.settle();
       await opened.shot("compare-chinese");
@@ -74,6 +81,72 @@ it.skipIf(data === "")(
       await box.waitFor();
       await box.click();
       await expect.poll(() => page.url()).toContain("search=");
+      expect(opened.errors).toEqual([]);
+    } finally {
+      await opened.close();
+    }
+  },
+  240_000,
+);
+
+/** Begins and lengths of the steps of a trace, in nanoseconds of the epoch. */
+function stepsOf(path: string): [begin: bigint, dur: bigint][] {
+  const words = ["query", path, "SELECT ts::VARCHAR AS ts, dur FROM step ORDER BY ts, step_id", "--format", "json"];
+  const answer = execFileSync(binary, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  return (JSON.parse(answer) as { ts: string; dur: number }[]).map(({ ts, dur }) => [BigInt(ts), BigInt(dur)]);
+}
+
+it.skipIf(data === "")(
+  "brings chosen steps of both timelines under each other, and they zoom as one",
+  async () => {
+    const [ofBase, ofOther] = [stepsOf(base), stepsOf(other)];
+    const opened = await open(other, "--baseline", base);
+    try {
+      const { page } = opened;
+      await opened.read();
+      // As `--baseline` opens it; the base is the second trace then.
+      await opened.go(`${opened.hash}&x.compare.part=timelines`);
+      const state = () => new URLSearchParams(page.url().split("#")[1] ?? "");
+      const numbers = (name: string, by: string) => (state().get(name) ?? "").split(by).map(Number);
+      const [below, above] = [page.getByTestId("timeline-base"), page.getByTestId("timeline-comparison")];
+      await below.waitFor();
+      const steps = page.getByLabel("Step of the base");
+      await expect.poll(() => steps.locator("option").count(), { timeout: 20_000 }).toBe(ofBase.length);
+      const at = ofBase.length - 1;
+      await steps.selectOption(String(at));
+      await page.getByLabel("Step under study").selectOption("0");
+      const apart = ofOther[0]![0] - ofBase[at]![0];
+      await expect.poll(() => numbers("offset", ":")[1], { timeout: 20_000 }).toBe(Number(apart));
+      const longer = Number([ofBase[at]![1], ofOther[0]![1]].reduce((a, b) => (a > b ? a : b)));
+      const span = () => numbers("window", ",").reduce((begin, end) => end - begin);
+      await expect.poll(span, { timeout: 20_000 }).toBeGreaterThan(longer);
+      expect(span()).toBeLessThan(1.2 * longer);
+
+      // Each pane has the lanes of its own trace, and is scrolled by itself; a zoom is of both.
+      const shown = (pane: typeof below) => pane.evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
+      await opened.settle();
+      const before = [await shown(above), await shown(below)];
+      const box = (await below.boundingBox())!;
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      await page.mouse.wheel(0, 200);
+      await expect.poll(() => state().get("x.top.0") ?? state().get("x.top.1"), { timeout: 20_000 }).toBe("200");
+      await opened.settle();
+      expect(await shown(above)).toBe(before[0]);
+      expect(await shown(below)).not.toBe(before[1]);
+      const wide = span();
+      await page.keyboard.press("w");
+      await expect.poll(span, { timeout: 20_000 }).toBeLessThan(wide);
+      expect(span()).toBeGreaterThan(wide / 1.2); // one step of the key, not one for each pane
+      await opened.settle();
+      expect(await shown(above)).not.toBe(before[0]);
+      // The way back from another view finds the window as it was.
+      const left = state().get("window");
+      await page.getByRole("button", { name: "Causes", exact: true }).click();
+      await page.getByTestId("compare-causes").waitFor();
+      await page.getByRole("button", { name: "Timelines", exact: true }).click();
+      await below.waitFor();
+      await opened.settle();
+      expect(state().get("window")).toBe(left);
       expect(opened.errors).toEqual([]);
     } finally {
       await opened.close();

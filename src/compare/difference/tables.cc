@@ -21,12 +21,20 @@ constexpr std::array<Column, count> ColumnsOf(
 constexpr auto kStageColumns = ColumnsOf(kCompareStageColumns);
 constexpr auto kCauseColumns = ColumnsOf(kCompareCauseColumns);
 constexpr auto kTreeColumns = ColumnsOf(kCompareTreeColumns);
+constexpr auto kRequestColumns = ColumnsOf(kCompareRequestColumns);
+constexpr auto kDistributionColumns = ColumnsOf(kCompareDistributionColumns);
+constexpr auto kMemoryColumns = ColumnsOf(kCompareMemoryColumns);
 constexpr SheetInfo kStages = {"Verdict", kCompareStage.meaning, kStageColumns};
 constexpr SheetInfo kCauses = {"Causes", kCompareCause.meaning, kCauseColumns};
 constexpr SheetInfo kTree = {"DifferenceTree", kCompareTree.meaning, kTreeColumns};
+constexpr SheetInfo kRequests = {"Requests", kCompareRequest.meaning, kRequestColumns};
+constexpr SheetInfo kDistribution = {"RequestPercentiles", kCompareDistribution.meaning,
+                                     kDistributionColumns};
+constexpr SheetInfo kMemory = {"MemoryAtPeak", kCompareMemory.meaning, kMemoryColumns};
 
-constexpr std::array kResults = {&kCompareStage, &kCompareCause, &kCompareTree};
-constexpr std::array kSheets = {&kStages, &kCauses, &kTree};
+constexpr std::array kResults = {&kCompareStage,   &kCompareCause,        &kCompareTree,
+                                 &kCompareRequest, &kCompareDistribution, &kCompareMemory};
+constexpr std::array kSheets = {&kStages, &kCauses, &kTree, &kRequests, &kDistribution, &kMemory};
 static_assert(kResults.size() == kSheets.size());
 
 // Rows of a declared result become those of a sheet.
@@ -117,6 +125,59 @@ Sheet TreeSheet(const Judgement& judgement) {
   return rows.Take();
 }
 
+Sheet RequestSheet(const Judgement& judgement) {
+  constexpr size_t kMedian = 50;
+  constexpr size_t kTail = 99;
+  SheetSink rows(kRequests);
+  for (const RequestMeasure& one : judgement.requests) {
+    CompareRequestRow{.measure = one.measure,
+                      .unit = one.unit,
+                      .base_mean = one.mean[0],
+                      .base_count = one.count[0],
+                      .comparison_mean = one.mean[1],
+                      .comparison_count = one.count[1],
+                      .diff = one.Diff(),
+                      .low = Known(one.verdict, one.low),
+                      .high = Known(one.verdict, one.high),
+                      .base_p50 = one.percentiles[0][kMedian],
+                      .comparison_p50 = one.percentiles[1][kMedian],
+                      .base_p99 = one.percentiles[0][kTail],
+                      .comparison_p99 = one.percentiles[1][kTail],
+                      .verdict = TextOf(one.verdict)}
+        .Write(rows);
+  }
+  return rows.Take();
+}
+
+Sheet DistributionSheet(const Judgement& judgement) {
+  SheetSink rows(kDistribution);
+  for (const RequestMeasure& one : judgement.requests) {
+    for (size_t percent = 0; percent < kPercentiles; ++percent) {
+      CompareDistributionRow{.measure = one.measure,
+                             .unit = one.unit,
+                             .share_percent = static_cast<int64_t>(percent),
+                             .base_value = one.percentiles[0][percent],
+                             .comparison_value = one.percentiles[1][percent]}
+          .Write(rows);
+    }
+  }
+  return rows.Take();
+}
+
+Sheet MemorySheetOf(const Judgement& judgement) {
+  SheetSink rows(kMemory);
+  for (const AliveAtPeak& one : judgement.memory) {
+    CompareMemoryRow{.owner = one.owner.empty() ? std::string_view("all") : one.owner,
+                     .base_bytes = one.bytes[0],
+                     .base_blocks = one.blocks[0],
+                     .comparison_bytes = one.bytes[1],
+                     .comparison_blocks = one.blocks[1],
+                     .diff_bytes = one.DiffBytes()}
+        .Write(rows);
+  }
+  return rows.Take();
+}
+
 }  // namespace
 
 std::span<const store::ResultInfo* const> Results() { return kResults; }
@@ -126,6 +187,9 @@ std::vector<Sheet> ResultSheets(const Judgement& judgement) {
   sheets.push_back(StageSheet(judgement));
   sheets.push_back(CauseSheet(judgement));
   sheets.push_back(TreeSheet(judgement));
+  sheets.push_back(RequestSheet(judgement));
+  sheets.push_back(DistributionSheet(judgement));
+  sheets.push_back(MemorySheetOf(judgement));
   return sheets;
 }
 

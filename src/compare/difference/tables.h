@@ -2,7 +2,7 @@
 // once; from there come the tables that statements name (`sonde query NEW --baseline OLD`), csv
 // files, databases, JSON and the messages of the server.
 //
-// Units: milliseconds and calls a step. Pure, any thread.
+// Units: milliseconds and calls a step, bytes. Pure, any thread.
 #pragma once
 
 #include <memory>
@@ -59,6 +59,44 @@ SONDE_RESULT(CompareCauseRow, kCompareCause, "compare_cause", SONDE_COLUMNS_COMP
     "appeared, vanished, changed, unchanged, too noisy to tell, one step: no verdict")
 SONDE_RESULT(CompareTreeRow, kCompareTree, "compare_tree", SONDE_COLUMNS_COMPARE_TREE,
              "a node of the difference of a step: module, operator, kernel, idle time of the host")
+
+#define SONDE_COLUMNS_COMPARE_REQUEST(C)                                                         \
+  C(measure, Text, "", KeyOf("serving_name"), "TTFT, TPOT, ITL, E2E, queue, batch, engine step") \
+  C(unit, Text, "", kLabel, "of the numbers: ms, requests")                                      \
+  C(base_mean, Double, "", kLess, "mean of the base")                                            \
+  C(base_count, Int, "", kNeither, "requests, pauses or engine steps of the base")               \
+  C(comparison_mean, Double, "", kLess, "mean of the comparison")                                \
+  C(comparison_count, Int, "", kNeither, "requests, pauses or engine steps of the comparison")   \
+  C(diff, Double, "", kLess, "comparison less base")                                             \
+  C(low, Double, "", kLess, "where the interval of the difference begins; NULL: one value")      \
+  C(high, Double, "", kLess, "where it ends")                                                    \
+  C(base_p50, Double, "", kLess, "median of the base")                                           \
+  C(comparison_p50, Double, "", kLess, "median of the comparison")                               \
+  C(base_p99, Double, "", kLess, "99th percentile of the base")                                  \
+  C(comparison_p99, Double, "", kLess, "99th percentile of the comparison")                      \
+  C(verdict, Text, "", kLabel, "changed, unchanged, too noisy to tell, one step: no verdict")
+SONDE_RESULT(CompareRequestRow, kCompareRequest, "compare_request", SONDE_COLUMNS_COMPARE_REQUEST,
+             "a time of the requests of two servers, or the size of their batches")
+
+#define SONDE_COLUMNS_COMPARE_DISTRIBUTION(C)                                                    \
+  C(measure, Text, "", KeyOf("serving_name"), "TTFT, TPOT, ITL, E2E, queue, batch, engine step") \
+  C(unit, Text, "", kLabel, "of the values: ms, requests")                                       \
+  C(share_percent, Int, "%", KeyOf("share"), "so many of them are at most as large")             \
+  C(base_value, Double, "", kLess, "as the value of the base")                                   \
+  C(comparison_value, Double, "", kLess, "as the value of the comparison")
+SONDE_RESULT(CompareDistributionRow, kCompareDistribution, "compare_distribution",
+             SONDE_COLUMNS_COMPARE_DISTRIBUTION,
+             "percentiles of a time of the requests of two servers, or of their batches")
+
+#define SONDE_COLUMNS_COMPARE_MEMORY(C)                                                     \
+  C(owner, Text, "", KeyOf("op_type"), "operator that asked for it; 'all': the whole peak") \
+  C(base_bytes, Int, "bytes", kLess, "alive when the base had the most in use")             \
+  C(base_blocks, Int, "", kNeither, "how many")                                             \
+  C(comparison_bytes, Int, "bytes", kLess, "alive when the comparison had the most in use") \
+  C(comparison_blocks, Int, "", kNeither, "how many")                                       \
+  C(diff_bytes, Int, "bytes", kLess, "comparison less base")
+SONDE_RESULT(CompareMemoryRow, kCompareMemory, "compare_memory", SONDE_COLUMNS_COMPARE_MEMORY,
+             "what was alive at the peak of memory of two traces, by who asked for it")
 
 // All of them.
 std::span<const store::ResultInfo* const> Results();

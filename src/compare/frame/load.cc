@@ -19,7 +19,8 @@ constexpr recipes::Needs kNeeds =
                    store::CallstackRow, store::FlowRow, store::DeviceTaskRow,
                    store::DeviceTaskPmuRow, store::CommunicationOpRow,
                    store::CommunicationTransitRow, store::CommunicationGroupRow,
-                   store::MemoryEventRow, store::MemoryBlockRow, store::StepRow>()
+                   store::MemoryEventRow, store::MemoryBlockRow, store::StepRow, store::RequestRow,
+                   store::EngineStepRow, store::RequestStepRow>()
         .WithOrder()
         .WithBounds();
 

@@ -64,6 +64,7 @@ Result<Side> MakeSide(const TraceData& data, const std::string& path, int64_t st
   TakeMemory(data, side);
   TakePython(data, side);
   TakeOverlap(data, side);
+  TakeServing(data, side);
   return side;
 }
 

@@ -120,6 +120,14 @@ struct PythonRange {
   int64_t end_ns = 0;
 };
 
+// Of a server of language models: times of its requests, sizes of its batches, by
+// when they began; of a chosen step what began in it.
+struct ServingValues {
+  std::string_view measure;  // TTFT, TPOT, ITL, E2E, queue, batch, engine step
+  std::string_view unit;     // ms, requests
+  std::vector<double> values;
+};
+
 struct Side {
   std::string path;
   SideKind kind = SideKind::kNpuDb;
@@ -136,6 +144,7 @@ struct Side {
   std::vector<CommunicationTask> communication_tasks;
   std::vector<CommunicationGroup> groups;
   std::vector<MemoryBlock> blocks;
+  std::vector<MemoryBlock> unasked_blocks;  // of a queue, and no call of the host is known for them
   std::vector<uint32_t> blocks_by_op;
   std::vector<uint32_t> blocks_begin;
   std::vector<PythonRange> modules;  // by begin, those outside first
@@ -152,13 +161,17 @@ struct Side {
   int64_t reserved_bytes = 0;  // the most that was reserved
   double rdma_gbps = 0;
   double sdma_gbps = 0;
-  std::vector<std::string> issues;  // "code (count)"
+  std::vector<ServingValues> serving;  // none: nothing was served
+  std::vector<std::string> issues;     // "code (count)"
 
   std::string_view Name(int32_t id) const {
     return id < 0 ? std::string_view() : std::string_view(names[static_cast<size_t>(id)]);
   }
   const Op& OpAt(int32_t index) const { return ops[static_cast<size_t>(index)]; }
   bool IsNpu() const { return kind == SideKind::kNpuText || kind == SideKind::kNpuDb; }
+  bool IsEmpty() const {
+    return ops.empty() && kernels.empty() && communications.empty() && serving.empty();
+  }
   std::string_view Device() const {
     return IsNpu() ? "NPU" : kind == SideKind::kGpu ? "GPU" : "CPU";
   }
@@ -182,6 +195,7 @@ void TakeCommunication(const recipes::TraceData& data, Side& side);
 void TakeMemory(const recipes::TraceData& data, Side& side);
 void TakePython(const recipes::TraceData& data, Side& side);
 void TakeOverlap(const recipes::TraceData& data, Side& side);
+void TakeServing(const recipes::TraceData& data, Side& side);
 
 // The outermost operators, those of steps in the place of the steps.
 std::vector<int32_t> TopOps(const Side& side);

@@ -67,7 +67,11 @@ void TakeMemory(const TraceData& data, Side& side) {
     int64_t moment = row.alloc_ts;
     if (data.Name(row.name).find("cann::") != std::string_view::npos) {
       moment = EnqueuedAt(pairs, row.alloc_ts);
-      if (moment == kNone) continue;
+      if (moment == kNone) {
+        block.owner = row.name;
+        side.unasked_blocks.push_back(block);
+        continue;
+      }
       if (side.kind == SideKind::kNpuText) block.owner = row.name;
     }
     block.asked_ns = moment;

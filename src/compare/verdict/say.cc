@@ -68,6 +68,41 @@ std::string ListOf(const Judgement& judgement, bool only_work, recipes::Language
   return base::Join(causes, is_chinese ? "；" : "; ");
 }
 
+std::string SayRequests(const Judgement& judgement, recipes::Language language) {
+  if (judgement.requests.empty()) return {};
+  std::string text;
+  for (const RequestMeasure& one : judgement.requests) {
+    if (one.verdict != Verdict::kChanged) continue;
+    const double percent = one.mean[0] > 0 ? 100 * one.Diff() / one.mean[0] : 0;
+    text += recipes::FilledText("compare.request",
+                                {std::string(one.measure), Fixed(one.mean[1], 3),
+                                 std::string(one.unit), Fixed(one.mean[0], 3), Signed(percent, 1),
+                                 std::to_string(one.count[1]), std::to_string(one.count[0])},
+                                language) +
+            "\n";
+  }
+  if (text.empty()) text = recipes::FilledText("compare.requests_same", {}, language) + "\n";
+  return text;
+}
+
+std::string SayMemory(const Judgement& judgement, recipes::Language language) {
+  constexpr double kTold = 0.01;  // of the base: less is not worth a sentence
+  if (judgement.memory.size() < 2) return {};
+  const AliveAtPeak& all = judgement.memory.front();
+  const auto base = static_cast<double>(all.bytes[0]);
+  const auto diff = static_cast<double>(all.DiffBytes());
+  if (std::abs(diff) <= kTold * base) return {};
+  const AliveAtPeak& most = judgement.memory[1];
+  constexpr double kMiB = 1 << 20U;
+  return recipes::FilledText(
+             "compare.memory",
+             {Fixed(static_cast<double>(all.bytes[1]) / kMiB, 1), Fixed(base / kMiB, 1),
+              base > 0 ? Signed(100 * diff / base, 1) : "", base::Shortened(most.owner),
+              Signed(static_cast<double>(most.DiffBytes()) / kMiB, 1)},
+             language) +
+         "\n";
+}
+
 }  // namespace
 
 std::string SentencesOf(const Judgement& judgement, recipes::Language language) {
@@ -91,7 +126,7 @@ std::string SentencesOf(const Judgement& judgement, recipes::Language language) 
   if (judgement.aligned_share > 0) {
     text += say("compare.aligned", {Fixed(100 * judgement.aligned_share, 1)});
   }
-  return text;
+  return text + SayRequests(judgement, language) + SayMemory(judgement, language);
 }
 
 Result<FailCondition> ParseFailCondition(const std::string& text) {

@@ -129,6 +129,8 @@ Judgement Judge(const Side& base, const Side& comparison) {
   const bool is_host = judgement.is_host =
       base.kind == SideKind::kCpu && comparison.kind == SideKind::kCpu;
   judgement.causes = FindCauses(works, is_host, a.communication_ms, b.communication_ms);
+  judgement.requests = CompareRequests(base, comparison);
+  judgement.memory = ComparePeaks(base, comparison);
   judgement.tree = MakeTree(works, is_host);
   judgement.aligned_share = AlignedShare(works);
   const Steps* steps[] = {&base_steps, &comparison_steps};

@@ -81,7 +81,36 @@ struct TreeNode {
   std::string_view verdict;
 };
 
+// A time of the requests of two servers, or the size of their batches. Requests of one moment are
+// alike: the test is of the means of kBlocks pieces of the recording, in its order.
+inline constexpr size_t kBlocks = 20;
+inline constexpr size_t kPercentiles = 101;
+struct RequestMeasure {
+  std::string_view measure;
+  std::string_view unit;
+  int64_t count[2] = {};  // of base and comparison
+  double mean[2] = {};
+  std::vector<double> percentiles[2];  // kPercentiles of them: the least, of 1 %, ..., the most
+  double low = 0;  // of the interval of the difference of the means; both 0 without a spread
+  double high = 0;
+  Verdict verdict = Verdict::kOneStep;
+  double Diff() const { return mean[1] - mean[0]; }
+};
+std::vector<RequestMeasure> CompareRequests(const Side& base, const Side& comparison);
+
+// What was alive when the most memory was in use, by the operator that asked for it; the first is
+// all of it, the others follow by their difference.
+struct AliveAtPeak {
+  std::string owner;  // "" all
+  int64_t bytes[2] = {};
+  int64_t blocks[2] = {};
+  int64_t DiffBytes() const { return bytes[1] - bytes[0]; }
+};
+std::vector<AliveAtPeak> ComparePeaks(const Side& base, const Side& comparison);
+
 struct Judgement {
+  std::vector<RequestMeasure> requests;  // of what both sides have
+  std::vector<AliveAtPeak> memory;       // none where a side has no allocations
   std::vector<Stage> stages;
   std::vector<Cause> causes;  // beyond noise first, the largest first
   std::vector<TreeNode> tree;

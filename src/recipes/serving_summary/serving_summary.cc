@@ -41,20 +41,29 @@ Distribution Describe(std::string_view name, std::vector<int64_t> values) {
   return result;
 }
 
-// Pauses between pieces of output, of all requests; tokens in one piece share its moment.
-std::vector<int64_t> Pauses(std::span<const RequestStepRow> parts) {
+// Pauses between pieces of output, of all requests, by their end; tokens in one piece share its
+// moment. Those that end from begin_ns to end_ns count.
+std::vector<int64_t> Pauses(std::span<const RequestStepRow> parts, int64_t begin_ns,
+                            int64_t end_ns) {
   std::map<int32_t, std::vector<int64_t>> moments;
   for (const RequestStepRow& part : parts) {
     const int64_t ts = part.sent_ts >= 0 ? part.sent_ts : part.output_ts;
     if (part.output_tokens > 0 && ts >= 0) moments[part.request_id].push_back(ts);
   }
-  std::vector<int64_t> pauses;
+  std::vector<std::pair<int64_t, int64_t>> pauses;  // end, length
   for (auto& [request, list] : moments) {
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
-    for (size_t i = 1; i < list.size(); ++i) pauses.push_back(list[i] - list[i - 1]);
+    for (size_t i = 1; i < list.size(); ++i) {
+      if (list[i] < begin_ns || list[i] > end_ns) continue;
+      pauses.emplace_back(list[i], list[i] - list[i - 1]);
+    }
   }
-  return pauses;
+  std::sort(pauses.begin(), pauses.end());
+  std::vector<int64_t> lengths;
+  lengths.reserve(pauses.size());
+  for (const auto& [end, length] : pauses) lengths.push_back(length);
+  return lengths;
 }
 
 enum class Fate : uint8_t { kWhole, kCut, kRefused, kOpen, kEarlier };
@@ -87,17 +96,12 @@ void CountFate(Fate fate, ServingSummary& summary) {
   }
 }
 
-// Times of requests, by kind.
-struct Times {
-  std::vector<int64_t> ttft, tpot, e2e, queue, loop_lag;
-  static void Keep(int64_t ns, std::vector<int64_t>& list) {
-    if (ns >= 0) list.push_back(ns);
-  }
-};
+void Keep(int64_t ns, std::vector<int64_t>& list) {
+  if (ns >= 0) list.push_back(ns);
+}
 
 void AddRequests(std::span<const RequestRow> requests, const store::RowTables& tables,
                  ServingSummary& summary) {
-  Times times;
   int64_t first_ns = INT64_MAX;
   int64_t last_ns = 0;
   for (const RequestRow& row : requests) {
@@ -105,11 +109,6 @@ void AddRequests(std::span<const RequestRow> requests, const store::RowTables& t
     const Fate fate = FateOf(row, reason);
     CountFate(fate, summary);
     summary.preemptions += row.preemptions;
-    if (fate == Fate::kWhole || fate == Fate::kOpen) {
-      Times::Keep(row.ttft_ns, times.ttft);
-      Times::Keep(row.queue_ns, times.queue);
-      Times::Keep(row.loop_lag_ns, times.loop_lag);
-    }
     if (fate != Fate::kWhole) continue;
     first_ns = std::min(first_ns, row.ts);
     last_ns = std::max(last_ns, row.ts + row.dur);
@@ -117,16 +116,13 @@ void AddRequests(std::span<const RequestRow> requests, const store::RowTables& t
     summary.cached_tokens += std::max<int64_t>(row.cached_tokens, 0);
     summary.output_tokens += row.output_tokens;
     if (reason == "abort") ++summary.failed_requests;
-    Times::Keep(row.tpot_ns, times.tpot);
-    times.e2e.push_back(row.dur);
   }
   if (last_ns > 0) summary.duration_ns = last_ns - first_ns;
-  summary.latencies = {Describe("TTFT", std::move(times.ttft)),
-                       Describe("TPOT", std::move(times.tpot)),
-                       Describe("ITL", Pauses(tables.Rows<RequestStepRow>())),
-                       Describe("E2E", std::move(times.e2e)),
-                       Describe("Queue", std::move(times.queue)),
-                       Describe("Loop lag", std::move(times.loop_lag))};
+  ServingTimes times = TimesOf(tables);
+  summary.latencies = {
+      Describe("TTFT", std::move(times.ttft)),   Describe("TPOT", std::move(times.tpot)),
+      Describe("ITL", std::move(times.itl)),     Describe("E2E", std::move(times.e2e)),
+      Describe("Queue", std::move(times.queue)), Describe("Loop lag", std::move(times.loop_lag))};
 }
 
 void AddBatches(const std::vector<EngineStep>& steps, ServingSummary& summary) {
@@ -165,6 +161,29 @@ void AddBatches(const std::vector<EngineStep>& steps, ServingSummary& summary) {
 
 bool HasServing(const store::RowTables& tables) {
   return !tables.Rows<RequestRow>().empty() || !tables.Rows<EngineStepRow>().empty();
+}
+
+ServingTimes TimesOf(const store::RowTables& tables, int64_t begin_ns, int64_t end_ns) {
+  std::vector<const RequestRow*> arrived;
+  for (const RequestRow& row : tables.Rows<RequestRow>()) {
+    if (row.ts >= begin_ns && row.ts <= end_ns) arrived.push_back(&row);
+  }
+  std::stable_sort(arrived.begin(), arrived.end(),
+                   [](const RequestRow* a, const RequestRow* b) { return a->ts < b->ts; });
+  ServingTimes times;
+  for (const RequestRow* row : arrived) {
+    const Fate fate = FateOf(*row, NameIn(tables, row->finish_reason));
+    if (fate == Fate::kWhole || fate == Fate::kOpen) {
+      Keep(row->ttft_ns, times.ttft);
+      Keep(row->queue_ns, times.queue);
+      Keep(row->loop_lag_ns, times.loop_lag);
+    }
+    if (fate != Fate::kWhole) continue;
+    Keep(row->tpot_ns, times.tpot);
+    times.e2e.push_back(row->dur);
+  }
+  times.itl = Pauses(tables.Rows<RequestStepRow>(), begin_ns, end_ns);
+  return times;
 }
 
 ServingSummary SummariseServing(const store::RowTables& tables) {

@@ -105,6 +105,15 @@ struct ServingSummary {
   }
 };
 
+// The single times, in nanoseconds, by when they began: requests by their arrival.
+struct ServingTimes {
+  std::vector<int64_t> ttft, tpot, itl, e2e, queue, loop_lag;
+};
+// Of requests that arrive, and pauses that end, from begin_ns to end_ns, both included. Uses
+// request, request_step and the names.
+ServingTimes TimesOf(const store::RowTables& tables, int64_t begin_ns = INT64_MIN,
+                     int64_t end_ns = INT64_MAX);
+
 // Uses request, engine_step, request_step, communication_op, step, flow and the names.
 ServingSummary SummariseServing(const store::RowTables& tables);
 

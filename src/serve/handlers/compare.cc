@@ -44,14 +44,10 @@ ClusterTableMessage TableMessageOf(const compare::Sheet& sheet) {
   return message;
 }
 
-bool IsEmpty(const compare::Side& side) {
-  return side.ops.empty() && side.kernels.empty() && side.communications.empty();
-}
-
 void Fill(const std::array<compare::Side, 2>& sides, recipes::Language language,
           ComparisonMessage& message) {
-  if (IsEmpty(sides[0]) || IsEmpty(sides[1])) {
-    message.missing = base::Concat(IsEmpty(sides[0]) ? "the base" : "the trace under study",
+  if (sides[0].IsEmpty() || sides[1].IsEmpty()) {
+    message.missing = base::Concat(sides[0].IsEmpty() ? "the base" : "the trace under study",
                                    " holds neither operators nor work of a device");
     return;
   }

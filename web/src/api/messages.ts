@@ -408,7 +408,7 @@ export interface ComparisonMessage {
   verdict: string;
   /** what it says, in the language asked for */
   sentences: string[];
-  /** compare_stage, compare_cause, compare_tree */
+  /** compare_stage, compare_cause and the others of two traces */
   tables: ClusterTableMessage[];
 }
 

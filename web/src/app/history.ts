@@ -4,7 +4,7 @@ import { type Preferred, readAddress, writeAddress } from "./address";
 import type { Place, Store } from "./state";
 
 /** What is typed or moved all the time, and is no step to go back to: texts, filters, where one scrolled. */
-const isFleeting = (name: string) => /^(f\.|c\.|s\.|top$|sql$|ran$|drawer)/.test(name);
+const isFleeting = (name: string) => /^(f\.|c\.|s\.|top(\.|$)|sql$|ran$|drawer)/.test(name);
 
 const steps = ({ view, selection, area, panel, detail }: Place) =>
   JSON.stringify([

@@ -13,51 +13,17 @@ import { TraceSelect } from "../../app/RankSelect";
 import { isReady } from "../../app/traces";
 import { useVersions } from "../../app/useTable";
 import type { View } from "../../app/view";
-import type { TextKey } from "../../i18n";
+import { Aligned, StepChoice } from "./Aligned";
 import { Flame } from "./Flame";
+import { MemoryCurves } from "./Memory";
+import { Requests } from "./Requests";
 import { type Node, treeOf, visible } from "./tree";
+import type { Pair } from "./useSteps";
+import { CAUSES, STAGES, type Table, VERDICTS, useWords } from "./words";
 
 /** So deep are nodes open at first. */
 const OPEN = 2;
-const PARTS = ["causes", "tree", "flame"] as const;
-const VERDICTS: Readonly<Record<string, TextKey>> = {
-  changed: "compare.changed",
-  unchanged: "compare.unchanged",
-  "too noisy to tell": "compare.noisy",
-  "one step: no verdict": "compare.one",
-  appeared: "compare.appeared",
-  vanished: "compare.vanished",
-};
-const CAUSES: Readonly<Record<string, TextKey>> = {
-  appeared: "compare.appeared",
-  vanished: "compare.vanished",
-  "other kernels": "compare.cause.kernels",
-  "other shapes": "compare.cause.shapes",
-  "other types": "compare.cause.types",
-  "more or fewer calls": "compare.cause.calls",
-  "other time at the same shapes": "compare.cause.speed",
-  "time of the host outside of operators": "compare.cause.host",
-  "the device is idle (host gaps)": "compare.cause.idle",
-  "communication that nothing hides": "compare.cause.exposed",
-  "all work takes another time (clock or load of the machine)": "compare.cause.machine",
-};
-const STAGES: Readonly<Record<string, TextKey>> = {
-  step: "compare.step",
-  computing: "compare.computing",
-  communication: "compare.communication",
-  free: "compare.free",
-};
-
-type Table = ComparisonMessage["tables"][number];
-
-function useWords() {
-  const { t } = useApp();
-  return (of: Readonly<Record<string, TextKey>>, word: unknown) => {
-    const key = of[String(word)];
-    return key ? t(key) : String(word);
-  };
-}
-
+const PARTS = ["causes", "tree", "flame", "requests", "memory", "timelines"] as const;
 function useTimes(): GridColumn[] {
   const { t } = useApp();
   return [
@@ -161,39 +127,61 @@ function Tree({ root, onName }: { root: Node; onName: (name: string) => void }) 
   );
 }
 
-function Result({ message }: { message: ComparisonMessage }) {
-  const { store, actions, t } = useApp();
+type Part = (typeof PARTS)[number];
+
+function Parts({ shown, part, pair }: { shown: readonly Part[]; part: Part; pair: Pair }) {
+  const { store, t } = useApp();
+  return (
+    <div className="toolbar">
+      {shown.map((name) => (
+        <button
+          key={name}
+          aria-pressed={part === name}
+          onClick={() => store.set({ detail: { ...store.get().detail, "compare.part": name } })}
+        >
+          {t(`compare.${name}`)}
+        </button>
+      ))}
+      {part === "timelines" || part === "memory" ? (
+        <StepChoice pair={pair} />
+      ) : (
+        part !== "requests" && <span className="muted">{t("compare.hint")}</span>
+      )}
+    </div>
+  );
+}
+
+function Result({ message, pair }: { message: ComparisonMessage; pair: Pair }) {
+  const { actions, t } = useApp();
   const detail = useAppState((s) => s.detail);
-  const part = PARTS.find((name) => name === detail["compare.part"]) ?? "causes";
-  const tables = useMemo(() => message.tables.map(inBaseUnits), [message]);
-  const [stages, causes, tree] = tables;
+  const tables = useMemo(() => new Map(message.tables.map((table) => [table.name, inBaseUnits(table)])), [message]);
+  const stages = tables.get("compare_stage");
+  const causes = tables.get("compare_cause");
+  const tree = tables.get("compare_tree");
+  const requests = tables.get("compare_request");
+  const distribution = tables.get("compare_distribution");
   const root = useMemo(() => tree && treeOf(tree), [tree]);
+  const shown = PARTS.filter((name) => name !== "requests" || (requests && requests.rows.length > 0));
+  const part = shown.find((name) => name === detail["compare.part"]) ?? "causes";
   const onName = (name: string) => {
     if (name !== "") void actions.searchName(name);
   };
   if (message.missing !== "") return <Empty title={t("compare.none")} help={message.missing} />;
+  // The others have numbers of their own, and need the room.
+  const isOfStep = part === "causes" || part === "tree" || part === "flame";
   return (
     <>
-      <ul className="findings" data-testid="compare-said">
-        {message.sentences.map((sentence) => (
-          <li key={sentence} className="finding info">
-            {sentence}
-          </li>
-        ))}
-      </ul>
-      {stages && <Stages table={stages} />}
-      <div className="toolbar">
-        {PARTS.map((name) => (
-          <button
-            key={name}
-            aria-pressed={part === name}
-            onClick={() => store.set({ detail: { ...store.get().detail, "compare.part": name } })}
-          >
-            {t(`compare.${name}`)}
-          </button>
-        ))}
-        <span className="muted">{t("compare.hint")}</span>
-      </div>
+      <Parts shown={shown} part={part} pair={pair} />
+      {isOfStep && (
+        <ul className="findings" data-testid="compare-said">
+          {message.sentences.map((sentence) => (
+            <li key={sentence} className="finding info">
+              {sentence}
+            </li>
+          ))}
+        </ul>
+      )}
+      {isOfStep && stages && <Stages table={stages} />}
       {part === "causes" && causes && <Causes table={causes} onName={onName} />}
       {part === "tree" && root && <Tree root={root} onName={onName} />}
       {part === "flame" && root && (
@@ -201,6 +189,9 @@ function Result({ message }: { message: ComparisonMessage }) {
           <Flame root={root} onNode={({ name }) => onName(name)} />
         </div>
       )}
+      {part === "requests" && requests && distribution && <Requests table={requests} distribution={distribution} />}
+      {part === "timelines" && <Aligned pair={pair} />}
+      {part === "memory" && <MemoryCurves pair={pair} table={tables.get("compare_memory")} onName={onName} />}
     </>
   );
 }
@@ -226,6 +217,9 @@ function Compare() {
     queryFn: isKnown ? ({ signal }) => api.compare(base, comparison, language, signal) : skipToken,
   });
   if (ready.length < 2) return <Empty title={t("compare.two")} help={t("compare.two.help")} />;
+  const traceOf = (id: number | undefined) => ready.find((trace) => trace.id === id);
+  const [baseTrace, comparisonTrace] = [traceOf(base), traceOf(comparison)];
+  const pair = baseTrace && comparisonTrace ? { base: baseTrace, comparison: comparisonTrace } : null;
   const choice = (key: "compare.base" | "compare.new", value: number | undefined) => (
     <TraceSelect
       label={t(key)}
@@ -241,7 +235,7 @@ function Compare() {
         {choice("compare.base", base)}
       </div>
       <Failure of={query} />
-      {query.data ? <Result message={query.data} /> : <Empty title={t("cluster.busy")} help="" />}
+      {query.data && pair ? <Result message={query.data} pair={pair} /> : <Empty title={t("cluster.busy")} help="" />}
     </div>
   );
 }

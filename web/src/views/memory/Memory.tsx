@@ -13,9 +13,8 @@ import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { colorIndex } from "../../base/color";
 import { formatBytes, formatCount, formatDuration, formatShare } from "../../base/format";
+import { curvesOf } from "./curves";
 import { type Range, blockStatement, curveStatement, ownerStatement } from "./statements";
-
-const KINDS = ["allocated", "reserved", "active"] as const;
 
 function Memory() {
   const { store, actions, t, theme } = useApp();
@@ -40,27 +39,15 @@ function Memory() {
   const setRange = (a: number, b: number) => put({ memory: `${Math.round(a)},${Math.round(b)}` });
 
   const curves = useMemo(() => {
-    const made: { name: string; color: string; filled: boolean; points: [number, number][]; peak: number }[] = [];
-    const names = [...new Set(curve.data?.rows.map((row) => String(row[0])) ?? [])];
-    for (const owner of names) {
-      KINDS.forEach((kind, i) => {
-        const rows = curve.data!.rows.filter((row) => row[0] === owner && row[3 + i] !== null);
-        const peak = rows.reduce((best, row) => Math.max(best, Number(row[3 + i])), 0);
-        if (rows.length === 0 || peak === 0) return;
-        const points = rows.map((row): [number, number] => [
-          Number(BigInt(String(row[2])) - BigInt(session.base)) + offset,
-          Number(row[3 + i]),
-        ]);
-        made.push({
-          name: `${owner ? `${owner} ` : ""}${t(`memory.${kind}`)}`,
-          color: theme.lines[made.length % theme.lines.length]!,
-          filled: kind === "allocated",
-          points,
-          peak,
-        });
-      });
-    }
-    return made;
+    const base = BigInt(session.base);
+    const made = curvesOf(curve.data?.rows ?? [], (ts) => Number(ts - base) + offset);
+    return made.map(({ owner, kind, points, peak }, at) => ({
+      name: `${owner ? `${owner} ` : ""}${t(`memory.${kind}`)}`,
+      color: theme.lines[at % theme.lines.length]!,
+      filled: kind === "allocated",
+      points,
+      peak,
+    }));
   }, [curve.data, theme, t, session.base, offset]);
 
   if (curve.data && curves.length === 0) return <Empty title={t("memory.none")} help={t("memory.none.help")} />;

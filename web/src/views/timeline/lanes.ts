@@ -48,6 +48,8 @@ export interface LaneChoice {
   hidden: readonly string[];
   order?: readonly string[];
   offsets?: Readonly<Record<number, number>>;
+  /** No other trace is shown. */
+  only?: number | undefined;
 }
 
 /** Things that the user put in order come first, in that order. */
@@ -267,7 +269,8 @@ function computedTrack(name: string, number: number): TrackMessage {
 export function buildRows(session: SessionMessage, choice: LaneChoice, t: Translate): Row[] {
   const builder = new Builder(choice);
   const order = choice.order ?? [];
-  const byRank = session.traces.filter(isShown).sort((a, b) => a.rank - b.rank || a.id - b.id);
+  const traces = session.traces.filter(({ id }) => choice.only === undefined || id === choice.only);
+  const byRank = traces.filter(isShown).sort((a, b) => a.rank - b.rank || a.id - b.id);
   const ready = inOrder(byRank, (trace) => `${trace.id}`, order);
   if (choice.pinned.length > 0) {
     builder.header("group", "pinned", t("group.pinned"), -1, "pinned", 0, false);
@@ -319,7 +322,7 @@ export function buildRows(session: SessionMessage, choice: LaneChoice, t: Transl
     }
   }
   // What is still to come, and what never will.
-  for (const trace of session.traces.filter((candidate) => !isShown(candidate) && candidate.state !== "ready")) {
+  for (const trace of traces.filter((candidate) => !isShown(candidate) && candidate.state !== "ready")) {
     const note = t(`app.${trace.state}` as "app.reading") + (trace.message ? ` · ${trace.message}` : "");
     builder.header("trace", `${trace.id}`, traceLabel(trace, t), trace.id, "trace", 0, false, [], note);
   }

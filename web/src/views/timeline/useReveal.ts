@@ -7,9 +7,11 @@ import { COMPUTED } from "./overlap";
 import { RULER } from "./scene";
 
 /** A slice that was jumped to comes into view: what hides it is unfolded, and the lanes are scrolled. */
-export function useReveal(height: number, setScroll: Dispatch<SetStateAction<number>>) {
+export function useReveal(height: number, setScroll: Dispatch<SetStateAction<number>>, isWhole: boolean) {
   const { store, t } = useApp();
   useEffect(() => {
+    // Panes of one trace leave it to the timeline, which opens then.
+    if (!isWhole) return undefined;
     const reveal = (event: Event) => {
       const target = (event as CustomEvent<SliceRefMessage>).detail;
       requestAnimationFrame(() => {
@@ -46,5 +48,5 @@ export function useReveal(height: number, setScroll: Dispatch<SetStateAction<num
     };
     window.addEventListener("sonde-reveal", reveal);
     return () => window.removeEventListener("sonde-reveal", reveal);
-  }, [store, t, height, setScroll]);
+  }, [store, t, height, setScroll, isWhole]);
 }

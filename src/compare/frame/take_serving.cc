@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "compare/frame/side.h"
+#include "recipes/serving_summary/serving_summary.h"
+
+namespace sonde::compare {
+namespace {
+
+void Add(std::string_view measure, const std::vector<int64_t>& times_ns, Side& side) {
+  if (times_ns.empty()) return;
+  ServingValues& one = side.serving.emplace_back();
+  one.measure = measure;
+  one.unit = "ms";
+  for (const int64_t ns : times_ns) one.values.push_back(static_cast<double>(ns) / 1e6);
+}
+
+}  // namespace
+
+void TakeServing(const recipes::TraceData& data, Side& side) {
+  if (data.tables == nullptr || !recipes::HasServing(*data.tables)) return;
+  const Window& window = side.window;
+  const recipes::ServingTimes times =
+      recipes::TimesOf(*data.tables, window.begin_ns, window.end_ns);
+  Add("TTFT", times.ttft, side);
+  Add("TPOT", times.tpot, side);
+  Add("ITL", times.itl, side);
+  Add("E2E", times.e2e, side);
+  Add("queue", times.queue, side);
+  std::vector<const store::EngineStepRow*> steps;
+  for (const store::EngineStepRow& step : data.tables->Rows<store::EngineStepRow>()) {
+    if (step.dur >= 0 && window.Has(step.ts)) steps.push_back(&step);
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const auto* a, const auto* b) {
+    return a->ts < b->ts;  // engines side by side
+  });
+  ServingValues batches{.measure = "batch", .unit = "requests", .values = {}};
+  std::vector<int64_t> steps_ns;
+  for (const store::EngineStepRow* step : steps) {
+    batches.values.push_back(step->prefill_requests + step->decode_requests);
+    steps_ns.push_back(step->dur);
+  }
+  Add("engine step", steps_ns, side);
+  if (!batches.values.empty()) side.serving.push_back(std::move(batches));
+}
+
+}  // namespace sonde::compare

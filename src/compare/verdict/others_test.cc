@@ -1,0 +1,122 @@
+// Requests of two servers, and what was alive at the peak of memory of two traces.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "base/large_vector.h"
+#include "compare/verdict/verdict.h"
+#include "store/row_tables.h"
+
+namespace sonde::compare {
+namespace {
+
+Side Server(double ttft_ms, double itl_ms) {
+  Side side;
+  ServingValues ttft{.measure = "TTFT", .unit = "ms", .values = {}};
+  ServingValues itl{.measure = "ITL", .unit = "ms", .values = {}};
+  for (int i = 0; i < 40; ++i) ttft.values.push_back(ttft_ms + i % 4);
+  // Slow and fast halves of the recording: pauses of one moment are alike.
+  for (int i = 0; i < 4000; ++i) itl.values.push_back(itl_ms + (i < 2000 ? 0.0 : 2.0));
+  side.serving = {ttft, itl};
+  return side;
+}
+
+TEST(RequestsTest, WhatChangedIsToldFromWhatVaries) {
+  const auto same = CompareRequests(Server(100, 10), Server(100, 10));
+  ASSERT_EQ(same.size(), 2U);
+  EXPECT_EQ(same[0].verdict, Verdict::kUnchanged);
+  ASSERT_EQ(same[0].percentiles[0].size(), kPercentiles);
+  EXPECT_EQ(same[0].percentiles[0].front(), 100);
+  EXPECT_EQ(same[0].percentiles[0][50], 101.5);
+  EXPECT_EQ(same[0].percentiles[0].back(), 103);
+  const auto slower = CompareRequests(Server(100, 10), Server(120, 10.2));
+  EXPECT_EQ(slower[0].verdict, Verdict::kChanged);
+  EXPECT_DOUBLE_EQ(slower[0].Diff(), 20);
+  EXPECT_EQ(slower[1].verdict, Verdict::kTooNoisy)
+      << "4000 pauses of two moments are no 4000 samples";
+  EXPECT_EQ(slower[1].count[1], 4000);
+}
+
+TEST(RequestsTest, OnlyWhatBothHave) {
+  Side other = Server(1, 1);
+  other.serving.pop_back();
+  EXPECT_EQ(CompareRequests(Server(1, 1), other).size(), 1U);
+  EXPECT_TRUE(CompareRequests(Server(1, 1), Side()).empty());
+  EXPECT_TRUE(Side().IsEmpty());
+  EXPECT_FALSE(other.IsEmpty());
+}
+
+template <class Row>
+void Add(store::RowTables& tables, std::initializer_list<Row> rows) {
+  tables.Add(base::LargeVector<Row>(rows.begin(), rows.end()));
+}
+
+// Of a request that is cut only what it has been through counts.
+TEST(RequestsTest, ASessionGivesTimesOfItsRequests) {
+  store::RequestRow whole;
+  whole.dur = 50'000'000;
+  whole.ttft_ns = 7'000'000;
+  whole.tpot_ns = 2'000'000;
+  whole.is_whole = 1;
+  store::RequestRow open;
+  open.dur = -1;
+  open.ttft_ns = 9'000'000;
+  store::EngineStepRow step;
+  step.dur = 3'000'000;
+  step.prefill_requests = 1;
+  step.decode_requests = 4;
+  auto tables = std::make_shared<store::RowTables>();
+  Add<store::NameRow>(*tables, {{0, "length"}});
+  Add<store::RequestRow>(*tables, {whole, open});
+  Add<store::EngineStepRow>(*tables, {step});
+  recipes::TraceData data;
+  data.tables = tables;
+  Side side;
+  TakeServing(data, side);
+  std::map<std::string_view, std::vector<double>> values;
+  for (const ServingValues& one : side.serving) values[one.measure] = one.values;
+  EXPECT_EQ(values["TTFT"], (std::vector<double>{7, 9}));
+  EXPECT_EQ(values["TPOT"], std::vector<double>{2});
+  EXPECT_EQ(values["E2E"], std::vector<double>{50});
+  EXPECT_EQ(values["engine step"], std::vector<double>{3});
+  EXPECT_EQ(values["batch"], std::vector<double>{5});
+  EXPECT_FALSE(values.contains("queue"));
+}
+
+// An operator keeps a block all the time, another one has one that is freed and asked for again.
+Side Allocating(int64_t kept_bytes) {
+  Side side;
+  side.names = {"aten::linear", "aten::relu"};
+  Op linear;
+  linear.name = 0;
+  Op relu;
+  relu.name = 1;
+  side.ops = {linear, relu};
+  side.blocks = {{.op = 0, .size_bytes = kept_bytes, .alloc_ns = 1},
+                 {.op = 1, .size_bytes = 500, .alloc_ns = 2, .free_ns = 5},
+                 {.op = 1, .size_bytes = 500, .alloc_ns = 5, .free_ns = 9},
+                 {.op = kNone, .size_bytes = 100, .alloc_ns = 9}};
+  return side;
+}
+
+TEST(PeaksTest, OwnersAtThePeaksAreJoined) {
+  const auto rows = ComparePeaks(Allocating(1000), Allocating(1600));
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].owner, "");
+  EXPECT_EQ(rows[0].bytes[0], 1500) << "the block that is freed at a moment makes room for another";
+  EXPECT_EQ(rows[0].bytes[1], 2100);
+  EXPECT_EQ(rows[1].owner, "aten::linear");
+  EXPECT_EQ(rows[1].DiffBytes(), 600);
+  EXPECT_EQ(rows[2].blocks[0], 1);
+  EXPECT_TRUE(ComparePeaks(Allocating(1), Side()).empty());
+  Side queued = Allocating(1000);
+  queued.names.emplace_back("cann::add");
+  queued.unasked_blocks = {{.owner = 2, .size_bytes = 50, .alloc_ns = 3}};
+  const auto more = ComparePeaks(Allocating(1000), queued);
+  EXPECT_EQ(more[0].DiffBytes(), 50) << "memory of which no call is known is memory";
+  EXPECT_EQ(more[1].owner, "cann::add");
+}
+
+}  // namespace
+}  // namespace sonde::compare
