@@ -256,7 +256,8 @@ class Adviser {
                           .notify = notify_,
                           .complain = [](std::string_view) {},  // the failure is returned
                           .shows_progress = false,
-                          .statements = {.threads = request_.threads}}));
+                          .is_thrifty = true,
+                          .statements = {}}));
     SONDE_RETURN_IF_ERROR(opened.store->Offer(
         job::MakeResults(opened.files, opened.columns, request_.threads, notify_)));
     TraceFacts facts = FactsOf(asked.trace);

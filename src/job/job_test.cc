@@ -53,6 +53,20 @@ class JobTest : public ::testing::Test {
   std::vector<std::string> wrong_;
 };
 
+TEST_F(JobTest, WhoAsksSmallStoresThriftilyAsksThemWithOneThread) {
+  Write("rank0.json", 0);
+  const Job job = FindJob({root()});
+  for (const bool is_thrifty : {false, true}) {
+    const auto opened = Open(
+        job,
+        {.threads = 2, .notify = [](auto) {}, .complain = [](auto) {}, .is_thrifty = is_thrifty});
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    const auto threads = opened->store->Query("SELECT current_setting('threads')::BIGINT");
+    ASSERT_TRUE(threads.ok()) << threads.status().message();
+    EXPECT_EQ(threads->Int(0, 0), is_thrifty ? 1 : 2);
+  }
+}
+
 TEST_F(JobTest, NumbersCountByRunAndRank) {
   Write("rank10.json", 10);
   Write("rank2.json", 2);

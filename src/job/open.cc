@@ -128,6 +128,20 @@ class Opener {
   std::vector<TraceFailure> failures_;
 };
 
+// A table is divided among threads by 122 880 rows. Of stores as small as this a statement that
+// asks for their rows has next to nothing to divide, and threads that wait for work ask for it all
+// the time: an eighth to a quarter of what the advisor would take with two.
+bool IsSmall(const std::vector<store::StoreFile>& files) {
+  constexpr uint64_t kSmallBytes = uint64_t{16} << 20U;
+  uint64_t bytes = 0;
+  for (const store::StoreFile& file : files) {
+    const auto size = base::FileSize(file.path);
+    if (!size.ok()) return false;
+    bytes += *size;
+  }
+  return bytes <= kSmallBytes;
+}
+
 }  // namespace
 
 Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options) {
@@ -142,7 +156,7 @@ Result<OpenedJob> Open(const Job& job, const OpenOptions& options) {
   // What is left of several has the columns that tell them apart.
   if (job.traces.size() > 1) opened.columns = store::JointStore::Columns::kLeading;
   store::JointOptions statements = options.statements;
-  statements.threads = options.threads;
+  statements.threads = options.is_thrifty && IsSmall(opened.files) ? 1 : options.threads;
   SONDE_ASSIGN_OR_RETURN(opened.store,
                          store::JointStore::Open(opened.files, opened.columns, statements));
   return opened;

@@ -27,7 +27,8 @@ struct OpenOptions {
   Say notify;                           // what the user should know
   Say complain;                         // what went wrong, though not for all
   bool shows_progress = false;          // on standard error, where traces are many
-  store::JointOptions statements = {};  // `threads` above hold for them
+  bool is_thrifty = false;              // statements over small stores run on one thread
+  store::JointOptions statements = {};  // else `threads` above hold for them
 };
 
 struct JobFiles {

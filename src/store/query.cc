@@ -148,6 +148,12 @@ class Cursor {
   }
 
   Status Open(const internal::Database& database, const std::string& sql, Asker asker) {
+    SONDE_RETURN_IF_ERROR(Describe(database, sql, asker));
+    return Execute();
+  }
+
+  // As Open, but the statement itself waits for Execute: its columns are known.
+  Status Describe(const internal::Database& database, const std::string& sql, Asker asker) {
     SONDE_RETURN_IF_ERROR(Prepare(database, sql, asker));
     for (idx_t i = 0; i < result_part_; ++i) {
       Prepared part;
@@ -158,24 +164,28 @@ class Cursor {
       }
     }
     if (parts_->count > 1) SONDE_RETURN_IF_ERROR(PreparePart(result_part_, statement_));
+    const idx_t count = duckdb_prepared_statement_column_count(statement_.handle);
+    for (idx_t i = 0; i < count; ++i) {
+      const char* name = duckdb_prepared_statement_column_name(statement_.handle, i);
+      columns_.push_back({name != nullptr ? name : "", ToValueType(TypeOf(i))});
+      duckdb_free(const_cast<char*>(name));
+    }
+    return {};
+  }
+
+  Status Execute() {
     if (duckdb_execute_prepared_streaming(statement_.handle, &result_.handle) == DuckDBError) {
       return Failure(duckdb_result_error(&result_.handle));
-    }
-    const idx_t count = duckdb_column_count(&result_.handle);
-    for (idx_t i = 0; i < count; ++i) {
-      const char* name = duckdb_column_name(&result_.handle, i);
-      columns_.push_back(
-          {name != nullptr ? name : "", ToValueType(duckdb_column_type(&result_.handle, i))});
     }
     return {};
   }
 
   const std::vector<QueryColumn>& columns() const { return columns_; }
-  bool IsDecimal(size_t column) {
-    return duckdb_column_type(&result_.handle, column) == DUCKDB_TYPE_DECIMAL;
-  }
-  bool IsNested(size_t column) {
-    const duckdb_type type = duckdb_column_type(&result_.handle, column);
+  // Not where a parameter of the statement has no value: it fails when it is executed.
+  bool IsKnown(size_t column) const { return TypeOf(column) != DUCKDB_TYPE_INVALID; }
+  bool IsDecimal(size_t column) const { return TypeOf(column) == DUCKDB_TYPE_DECIMAL; }
+  bool IsNested(size_t column) const {
+    const duckdb_type type = TypeOf(column);
     return type == DUCKDB_TYPE_LIST || type == DUCKDB_TYPE_STRUCT || type == DUCKDB_TYPE_MAP ||
            type == DUCKDB_TYPE_ARRAY || type == DUCKDB_TYPE_UNION;
   }
@@ -201,6 +211,9 @@ class Cursor {
   }
 
  private:
+  duckdb_type TypeOf(size_t column) const {
+    return duckdb_prepared_statement_column_type(statement_.handle, column);
+  }
   static Status Cancelled() { return base::CancelledError("the statement was cancelled"); }
   bool WasCancelled() const { return cancellation_ != nullptr && cancellation_->cancelled(); }
   Status StatementError(const char* text, const char* otherwise) const {
@@ -341,12 +354,12 @@ Status internal::RunStatement(const internal::Database& database, const std::str
                               Cancellation* cancellation) {
   SONDE_ASSIGN_OR_RETURN(const std::string statement, OneStatement(sql));
   Cursor cursor(cancellation);
-  SONDE_RETURN_IF_ERROR(cursor.Open(database, statement, asker));
+  SONDE_RETURN_IF_ERROR(cursor.Describe(database, statement, asker));
   std::vector<QueryColumn> columns = cursor.columns();
   std::vector<std::string> casts(columns.size());
   bool any_cast = false;
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].type != ValueType::kOther) continue;
+    if (columns[i].type != ValueType::kOther || !cursor.IsKnown(i)) continue;
     const bool is_decimal = cursor.IsDecimal(i);
     const bool to_double = asker == Asker::kSonde && is_decimal;
     columns[i].is_json = cursor.IsNested(i);
@@ -355,10 +368,14 @@ Status internal::RunStatement(const internal::Database& database, const std::str
     columns[i].is_decimal = is_decimal && !to_double;
     any_cast = true;
   }
-  SONDE_RETURN_IF_ERROR(begin(columns));
-  if (!any_cast) return cursor.ForEach(consume);
+  if (!any_cast) {
+    SONDE_RETURN_IF_ERROR(cursor.Execute());
+    SONDE_RETURN_IF_ERROR(begin(columns));
+    return cursor.ForEach(consume);
+  }
   Cursor cast_cursor(cancellation);
   SONDE_RETURN_IF_ERROR(cast_cursor.Open(database, WithCasts(statement, casts), Asker::kSonde));
+  SONDE_RETURN_IF_ERROR(begin(columns));
   return cast_cursor.ForEach(consume);
 }
 

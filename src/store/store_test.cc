@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/strings.h"
 #include "store/import_issues.h"
 #include "store/name_pool.h"
 #include "store/source_tables.h"
@@ -83,6 +84,23 @@ TEST_F(StoreTest, RowsInMemoryUntilTheFileIsMade) {
   EXPECT_EQ(sums->Int(1, 0), 5000 * 4999 / 2);
   EXPECT_EQ(sums->Int(2, 0), 2500);
   EXPECT_EQ(rows->Rows<SliceRow>().size(), 5000U);  // still there for who holds them
+}
+
+TEST_F(StoreTest, AStatementRunsOnceWhateverTypesItsColumnsHave) {
+  const auto created = Store::Create(path_);
+  ASSERT_TRUE(created.ok()) << created.status().message();
+  ASSERT_TRUE((*created)->Query("CREATE SEQUENCE turns").ok());
+  for (const std::string type :
+       {"BIGINT", "DECIMAL(9, 0)", "BIGINT[]", "DECIMAL(9, 0)", "BIGINT"}) {
+    const std::string value = type == "BIGINT[]" ? "[nextval('turns')]" : "nextval('turns')";
+    const auto turn =
+        (*created)->Query(base::Concat("SELECT 1, CAST(", value, " AS ", type, ") AS turn"));
+    ASSERT_TRUE(turn.ok()) << turn.status().message();
+    EXPECT_EQ(turn->columns()[1].name, "turn");
+  }
+  const auto turns = (*created)->Query("SELECT nextval('turns')");
+  ASSERT_TRUE(turns.ok()) << turns.status().message();
+  EXPECT_EQ(turns->Int(0, 0), 6);
 }
 
 TEST_F(StoreTest, LiesInAFolderOfAnyName) {

@@ -76,7 +76,7 @@ Status LimitStatements(Connection& connection, int64_t memory_bytes, bool reads_
 // A user's statements only read, and decimals stay exact.
 enum class Asker : uint8_t { kSonde, kUser };
 
-// Runs `sql`; where it has columns without a plain layout, runs it again with casts (query.cc).
+// Runs `sql`, with casts where it has columns without a plain layout (query.cc).
 Status RunStatement(const Database& database, const std::string& sql, Asker asker,
                     const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                     const std::function<Status(const Chunk&)>& consume, Cancellation* cancellation);
