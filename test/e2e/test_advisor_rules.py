@@ -216,6 +216,36 @@ def test_roofline(run_sonde, tmp_path):
     assert "roofline" not in spoke
 
 
+# What TraceLens (AMD-AGI, August 2026) counts of a trace of an A100: operations and bytes.
+TRACELENS = {
+    "aten::mm": (231, 1_190_708_813_824, 22_633_680_864),
+    "aten::addmm": (107, 286_301_337_600, 4_635_066_548),
+    "aten::bmm": (40, 176_113_582_080, 17_248_485_376),
+}
+
+
+def test_work_of_matrix_products_is_what_tracelens_counts(run_sonde, shared_data):
+    """By the rule's own statement, without the times that its limits are of."""
+    rule = Path(__file__).resolve().parents[2] / "src" / "advisor" / "rules" / "roofline.yaml"
+    text = rule.read_text(encoding="utf-8")
+    tables = text.split("with: |\n")[1].split("  bounded AS")[0].rstrip().rstrip(",")
+    for part, instead in (
+        ("o.device_self_ns / 1000.0 AS us, o.host_self_ns / 1000.0 AS host_us", "0 AS us"),
+        (" JOIN operator_details o USING (slice_id)", ""), ("o.device_self_ns > 0 AND ", ""),
+    ):  # fmt: skip
+        assert part in tables
+        tables = tables.replace(part, instead)
+    sql = (f"WITH {tables} SELECT name, count(*) AS calls, sum(flops)::BIGINT AS flops,"
+           " sum(moved_bytes)::BIGINT AS bytes FROM works WHERE is_product GROUP BY 1")  # fmt: skip
+    trace = shared_data / "kineto" / "timeline_analysis" / "sampled_rank-0.json.gz"
+    done = run_sonde("query", trace, sql, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = {row["name"]: row for row in json.loads(done.stdout)}
+    assert {
+        name: (row["calls"], row["flops"], row["bytes"]) for name, row in found.items()
+    } == TRACELENS
+
+
 def test_no_rule_of_ascend_is_asked_of_what_sonde_recorded_on_a_host(run_sonde, tmp_path):
     """Its folders look like those of torch_npu; what to set there for an NPU is no advice here."""
     program = tmp_path / "train.py"
