@@ -13,6 +13,7 @@
 #include "importers/import_trace.h"
 #include "job/failures.h"
 #include "job/for_each.h"
+#include "job/open_rows.h"
 #include "job/packs.h"
 
 namespace sonde::job {
@@ -41,7 +42,15 @@ class Opener {
 
   Result<JobFiles> Run() {
     std::vector<Trace> alone = job_.traces;
-    std::vector<StampedTrace> small = TakeSmall(alone, options_.threads);
+    return Run(TakeSmall(alone, options_.threads), alone);
+  }
+  Result<JobFiles> RunForRows() {
+    std::vector<Trace> alone = job_.traces;
+    return Run(TakeSmallOfOthers(alone, options_.threads), alone);
+  }
+
+ private:
+  Result<JobFiles> Run(std::vector<StampedTrace> small, const std::vector<Trace>& alone) {
     LeaveOutCopies(options_.notify, small);
     SONDE_RETURN_IF_ERROR(OpenPacks(small));
     OpenAlone(alone);
@@ -59,7 +68,6 @@ class Opener {
     return std::move(opened_);
   }
 
- private:
   Status OpenPacks(const std::vector<StampedTrace>& small) {
     const auto plan = PlanPacks(small);
     std::vector<std::optional<Pack>> packs(plan.size());
@@ -146,6 +154,10 @@ bool IsSmall(const std::vector<store::StoreFile>& files) {
 
 Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options) {
   return Opener(job, options).Run();
+}
+
+Result<JobFiles> OpenForRows(const Job& job, const OpenOptions& options) {
+  return Opener(job, options).RunForRows();
 }
 
 Result<OpenedJob> Open(const Job& job, const OpenOptions& options) {

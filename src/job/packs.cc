@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "importers/cache.h"
 #include "importers/import_rows.h"
+#include "job/open_rows.h"
 #include "recipes/trace/table_reader.h"
 #include "store/pack.h"
 #include "store/row_tables.h"
@@ -125,11 +126,11 @@ Status AddTrace(const StampedTrace& trace, int32_t place, const std::string& spa
   return writer.Add(place, *rows);
 }
 
-}  // namespace
+using Stamps = std::vector<std::optional<int64_t>>;
 
-std::vector<StampedTrace> TakeSmall(std::vector<Trace>& traces, int threads) {
-  if (traces.size() <= kMostStores) return {};
-  std::vector<std::optional<int64_t>> stamps(traces.size());
+// None of those that are large.
+Stamps StampsOfSmall(const std::vector<Trace>& traces, int threads) {
+  Stamps stamps(traces.size());
   base::ParallelFor(traces.size(), {.max_threads = threads}, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       if (!IsSmall(traces[i].source.path)) continue;
@@ -137,9 +138,11 @@ std::vector<StampedTrace> TakeSmall(std::vector<Trace>& traces, int threads) {
       if (stamp.ok()) stamps[i] = *stamp;  // else the import says what is wrong
     }
   });
-  const auto count = std::count_if(stamps.begin(), stamps.end(),
-                                   [](const auto& stamp) { return stamp.has_value(); });
-  if (static_cast<size_t>(count) <= kMostStores) return {};
+  return stamps;
+}
+
+// Moves those with a stamp out of `traces`.
+std::vector<StampedTrace> TakeStamped(std::vector<Trace>& traces, const Stamps& stamps) {
   std::vector<StampedTrace> small;
   std::vector<Trace> others;
   for (size_t i = 0; i < traces.size(); ++i) {
@@ -151,6 +154,26 @@ std::vector<StampedTrace> TakeSmall(std::vector<Trace>& traces, int threads) {
   }
   traces = std::move(others);
   return small;
+}
+
+}  // namespace
+
+std::vector<StampedTrace> TakeSmall(std::vector<Trace>& traces, int threads) {
+  if (traces.size() <= kMostStores) return {};
+  auto stamps = StampsOfSmall(traces, threads);
+  const auto count = std::count_if(stamps.begin(), stamps.end(),
+                                   [](const auto& stamp) { return stamp.has_value(); });
+  if (static_cast<size_t>(count) <= kMostStores) return {};
+  return TakeStamped(traces, stamps);
+}
+
+std::vector<StampedTrace> TakeSmallOfOthers(std::vector<Trace>& traces, int threads) {
+  if (traces.size() > kMostStores) return TakeSmall(traces, threads);
+  auto stamps = StampsOfSmall(traces, threads);
+  for (size_t i = 0; i < traces.size(); ++i) {
+    if (traces[i].source.importer->is_ours) stamps[i].reset();
+  }
+  return TakeStamped(traces, stamps);
 }
 
 Result<std::string> PreparedCacheFolder() {

@@ -12,6 +12,7 @@
 #include "base/test_folder.h"
 #include "importers/capture/testing/training_capture.h"
 #include "importers/import_rows.h"
+#include "job/open_rows.h"
 #include "store/schema.h"
 
 namespace sonde::job {
@@ -162,6 +163,36 @@ TEST_F(PacksTest, ManySmallTracesAreFewFiles) {
   EXPECT_EQ(ranks->Int(4, 0), 70);
   EXPECT_EQ((*store)->Query("SELECT count(*) FROM trace JOIN process USING (trace)")->Int(0, 0),
             70);
+}
+
+TEST_F(PacksTest, FewSmallTracesAreOneFileForWhoReadsRows) {
+  for (int rank = 0; rank < 3; ++rank) Write(rank);
+  const Job job = FindAll();
+  const auto open = [&](auto function) {
+    const auto opened = function(job, OpenOptions{.threads = 2, .notify = kSilent, .complain = {}});
+    EXPECT_TRUE(opened.ok() && opened->is_whole);
+    return opened.ok() ? opened->files : std::vector<store::StoreFile>();
+  };
+  const auto packed = open(&OpenForRows);
+  ASSERT_EQ(packed.size(), 1U);
+  EXPECT_TRUE(packed[0].is_pack);
+  EXPECT_EQ(packed[0].traces.size(), 3U);
+  EXPECT_EQ(open(&OpenFiles).size(), 3U);  // statements see the copies of files, too
+  const auto names = Joined(packed)->get()->Query("SELECT count(DISTINCT rank) FROM slice");
+  ASSERT_TRUE(names.ok()) << names.status().message();
+  EXPECT_EQ(names->Int(0, 0), 3);
+}
+
+TEST_F(PacksTest, CapturesHaveStoresOfTheirOwn) {
+  importers::testing::CaptureBuilder capture;
+  capture.Metadata("rank", "0");
+  importers::testing::MakeTrainingCapture(capture, 500, {});
+  const std::string span = folder_.File("h_7_20250109081616001_ascend_pt");
+  ASSERT_TRUE(capture.Write(span).ok());
+  const auto opened = OpenForRows(FindJob({span}), {.notify = kSilent, .complain = {}});
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  ASSERT_EQ(opened->files.size(), 1U);
+  EXPECT_FALSE(opened->files[0].is_pack);
 }
 
 TEST_F(PacksTest, AnotherRunDoesNotDoubleRows) {

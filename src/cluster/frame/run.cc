@@ -12,6 +12,7 @@
 #include "cluster/frame/facts.h"
 #include "importers/import_rows.h"
 #include "job/for_each_trace.h"
+#include "job/open_rows.h"
 
 namespace sonde::cluster {
 namespace {
@@ -116,10 +117,10 @@ class Runner {
     std::optional<base::ProgressBar> progress;
     if (options_.shows_progress) progress.emplace("Cluster analyzing", job.traces.size());
     const auto opened =
-        job::OpenFiles(job, {.threads = options_.threads,
-                             .notify = options_.notify,
-                             .complain = [](std::string_view) {},  // failures are said at the end
-                             .shows_progress = options_.shows_progress});
+        job::OpenForRows(job, {.threads = options_.threads,
+                               .notify = options_.notify,
+                               .complain = [](std::string_view) {},  // failures are said at the end
+                               .shows_progress = options_.shows_progress});
     if (!opened.ok()) {  // none of them
       std::vector<job::TraceFailure> failures;
       for (const job::Trace& trace : job.traces) {
