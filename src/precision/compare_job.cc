@@ -11,6 +11,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "precision/analysis/difference_json.h"
+#include "precision/cause/other_ranks.h"
 #include "precision/compare/compare.h"
 #include "precision/dump/dump_folder.h"
 #include "precision/dump/dump_tree.h"
@@ -49,7 +50,7 @@ struct KeptRank {
   DumpFolder golden;
   std::unique_ptr<Comparison> comparison;
   RankTimeline timeline;
-  FirstCause cause;
+  const FirstCause* cause = nullptr;  // of the outcome
 };
 
 // What an earlier step of a rank says about the weights of the next.
@@ -85,6 +86,7 @@ class CompareRun {
                          Comparison comparison, PairOutcome* outcome);
   void FindCause(const Task& task, const DumpPair& pair, const Comparison& comparison,
                  PairOutcome* outcome);
+  void WriteCauses(CompareOutcome* outcome);
   Status AnalyzeSteps(CompareOutcome* outcome);
   std::string OutputPath(const Task& task, std::string_view name,
                          std::string_view extension) const {
@@ -102,6 +104,7 @@ class CompareRun {
   std::unique_ptr<ResultStore> store_;                 // when asked for, and for metrics in SQL
   std::map<std::string, std::vector<KeptRank>> kept_;  // by step folder
   std::map<int64_t, StepBefore> before_;               // by rank
+  std::map<std::string, std::vector<RankFinding>> findings_;  // by step folder; of level L0
 };
 
 void CompareRun::AddRank(const RankPair& pair, bool with_suffix) {
@@ -294,8 +297,12 @@ Status CompareRun::WriteSummary(const Task& task, const Comparison& comparison,
                                 const DumpFolder& target, PairOutcome* outcome) const {
   outcome->summary = Summarize(comparison, target.construct.get());
   const bool by_cause = !options_.reference_summary && options_.engine == Engine::kNone;
-  outcome->summary_text = by_cause ? CauseSummaryText(comparison, outcome->summary, outcome->cause)
-                                   : SummaryText(comparison, outcome->summary);
+  if (by_cause) {
+    outcome->cause_rows =
+        CauseRows(comparison, outcome->cause);  // the rest when all ranks are known
+  } else {
+    outcome->summary_text = SummaryText(comparison, outcome->summary);
+  }
   outcome->files.push_back(OutputPath(task, "advisor", ".txt"));
   return base::WriteFileAtomically(outcome->files.back(),
                                    AdviceText(Advise(comparison, outcome->summary)));
@@ -316,6 +323,10 @@ void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Compari
   if (follows && before->second.differs) {
     outcome->cause.evidence.emplace_back("an earlier step differs already: begin there");
   }
+  if (!task.suffix.empty() && pair.target.dump->level() == "L0") {
+    findings_[task.folder].push_back(
+        RankFindingOf(task.rank, *pair.target.dump, alignment, &outcome->cause));
+  }
   StepBefore& now = before_[task.rank];
   now = {task.step, std::max(now.rounding, outcome->cause.largest_relative),
          now.differs || outcome->cause.IsFinding()};
@@ -332,7 +343,7 @@ Status CompareRun::KeepForAnalysis(const Task& task, DumpFolder target, DumpFold
   SONDE_RETURN_IF_ERROR(
       WriteDifferenceJson(path, *kept.comparison, kept.timeline, target.stack.get()));
   outcome->files.push_back(path);
-  kept.cause = outcome->cause;
+  kept.cause = &outcome->cause;
   kept.target = std::move(target);
   kept.golden = std::move(golden);
   kept_[task.folder].push_back(std::move(kept));
@@ -365,19 +376,29 @@ Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
 // The calls of a rank with one wrong among them, the one where it differs first by cause.
 RankTimeline CauseTimeline(const KeptRank& rank) {
   RankTimeline out = rank.timeline;
+  const FirstCause& cause = *rank.cause;
+  // Without collectives in the timeline the search over ranks cannot tell that by itself.
+  const bool is_of_other = cause.kind == CauseKind::kOtherRank && rank.target.dump->level() == "L0";
+  const bool is_finding = cause.IsFinding() && !is_of_other;
   for (size_t g = 0; g < out.calls.size(); ++g) {
     const ComparedGroup& group = rank.comparison->groups[g];
     const DumpRow& first = *rank.comparison->rows[group.first_row].target;
-    out.calls[g].wrong =
-        rank.cause.IsFinding() && static_cast<int32_t>(first.api) == rank.cause.target_call;
+    out.calls[g].wrong = is_finding && static_cast<int32_t>(first.api) == cause.target_call;
   }
   // Calls that only the golden run has, behind the target's last.
   const auto wrong = [](const TimelineCall& call) { return call.wrong; };
-  if (rank.cause.IsFinding() && !out.calls.empty() &&
-      std::none_of(out.calls.begin(), out.calls.end(), wrong)) {
+  if (is_finding && !out.calls.empty() && std::none_of(out.calls.begin(), out.calls.end(), wrong)) {
     out.calls.back().wrong = true;
   }
   return out;
+}
+
+void CompareRun::WriteCauses(CompareOutcome* outcome) {
+  for (auto& [folder, findings] : findings_) PutEarliestRankFirst(findings);
+  for (PairOutcome& pair : outcome->pairs) {
+    if (!pair.status.ok() || !pair.summary_text.empty()) continue;
+    pair.summary_text = CauseSummaryText(pair.summary, pair.cause, pair.cause_rows);
+  }
 }
 
 Status CompareRun::AnalyzeSteps(CompareOutcome* outcome) {
@@ -399,7 +420,7 @@ Status CompareRun::AnalyzeSteps(CompareOutcome* outcome) {
       outcome->first_differences.push_back(Concat(step, "rank ", std::to_string(timeline.rank),
                                                   ": ", timeline.calls[call.call].name));
       if (options_.reference_summary) continue;
-      const FirstCause& cause = ranks[call.timeline].cause;
+      const FirstCause& cause = *ranks[call.timeline].cause;
       outcome->first_differences.push_back(Concat("  ", CauseText(cause.kind), ": ", cause.place));
     }
     const std::string path =
@@ -430,6 +451,7 @@ Result<CompareOutcome> CompareRun::Run() {
     SONDE_RETURN_IF_ERROR(store_->Publish());
     out.files.push_back(store_path_);
   }
+  WriteCauses(&out);
   SONDE_RETURN_IF_ERROR(AnalyzeSteps(&out));
   if (calibration_ != nullptr) {
     for (const std::string& warning : calibration_->warnings()) out.notes.push_back(warning);

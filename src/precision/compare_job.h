@@ -46,6 +46,7 @@ struct PairOutcome {
   Summary summary;
   FirstCause cause;  // without its rows
   std::string summary_text;
+  std::string cause_rows;    // its part about the call where the runs differ
   TensorFileIssues tensors;  // tensor mode
   std::vector<std::string> files;
   std::vector<std::string> notes;

@@ -242,8 +242,18 @@ Summary Summarize(const Comparison& comparison, const ConstructFile* construct) 
   return out;
 }
 
-std::string CauseSummaryText(const Comparison& comparison, const Summary& summary,
-                             const FirstCause& cause) {
+std::string CauseRows(const Comparison& comparison, const FirstCause& cause) {
+  std::string out;
+  if (!cause.IsFinding() || cause.kind == CauseKind::kNotCompared) return out;
+  for (const ComparedGroup& group : comparison.groups) {
+    const DumpRow& first = *comparison.rows[group.first_row].target;
+    if (static_cast<int32_t>(first.api) == cause.target_call) out += SideBySide(comparison, group);
+  }
+  return out;
+}
+
+std::string CauseSummaryText(const Summary& summary, const FirstCause& cause,
+                             std::string_view rows) {
   std::string out = CountText(summary) + Concat("  first      ", CauseText(cause.kind));
   if (!cause.IsFinding()) {
     out += Concat(": ", Count(cause.exact), " of ", Count(cause.values),
@@ -260,12 +270,7 @@ std::string CauseSummaryText(const Comparison& comparison, const Summary& summar
   if (cause.kind == CauseKind::kNotCompared) return out;
   out += Concat("  module     ",
                 cause.module.empty() ? "none is known around it" : cause.module.c_str(), "\n");
-  for (const ComparedGroup& group : comparison.groups) {
-    const DumpRow& first = *comparison.rows[group.first_row].target;
-    if (static_cast<int32_t>(first.api) != cause.target_call) continue;
-    out += SideBySide(comparison, group);
-  }
-  out += Concat("  advice     ", AdviceOf(cause.kind), "\n");
+  out += Concat(rows, "  advice     ", AdviceOf(cause.kind), "\n");
   return out;
 }
 

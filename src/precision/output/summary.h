@@ -35,10 +35,12 @@ struct Summary {
 // `construct` may be null.
 Summary Summarize(const Comparison& comparison, const ConstructFile* construct);
 
-// Plain text of several lines: where the runs differ first by cause (first_cause.h), with what both
-// sides have there side by side.
-std::string CauseSummaryText(const Comparison& comparison, const Summary& summary,
-                             const FirstCause& cause);
+// What both sides have side by side at the call where they differ first by cause (first_cause.h).
+std::string CauseRows(const Comparison& comparison, const FirstCause& cause);
+
+// Plain text of several lines: that cause, with its rows.
+std::string CauseSummaryText(const Summary& summary, const FirstCause& cause,
+                             std::string_view rows);
 
 // The same with the first row that the reference's rules call an error or warning.
 std::string SummaryText(const Comparison& comparison, const Summary& summary);
