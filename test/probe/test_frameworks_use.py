@@ -188,3 +188,34 @@ debugger = PrecisionDebugger(dump_path="dump", level="mix", model=model)
     assert done.returncode != 0
     last = done.stderr.strip().splitlines()[-1]
     assert "'model'" in last and "start(model=" in last, done.stderr
+
+
+def test_mindspeed_wraps_the_step_and_its_end(run_program, tmp_path):
+    """Models are a list, a step is counted where the trainer ends its iteration."""
+    run_program(
+        MODEL
+        + """
+debugger = PrecisionDebugger(config_path=os.path.join(os.getcwd(), "config.json"))
+def train_step(forward, data, model, optimizer):
+    debugger.start(model=model)
+    loss = forward(data, model)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+def on_training_step_end():
+    debugger.stop()
+    debugger.step()
+chunks = [model, make()]
+optimizer = torch.optim.SGD([weight for part in chunks for weight in part.parameters()], 0.1)
+for iteration in range(2):
+    train_step(lambda data, parts: sum(part(data).sum() for part in parts), x, chunks, optimizer)
+    on_training_step_end()
+""",
+        level="L0",
+    )
+    found = dumps_of(tmp_path)
+    assert set(found) == {"step0", "step1"}
+    for names in found.values():
+        for chunk in (0, 1):
+            assert f"Module.{chunk}.2.Linear.forward.0" in names
+            assert f"Module.{chunk}.0.Linear.parameters_grad.0" in names
