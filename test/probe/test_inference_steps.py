@@ -94,6 +94,27 @@ with torch.no_grad():
     assert [len(names) for names in steps_of(tmp_path)] == [1] * 4
 
 
+def test_a_call_that_raises_is_a_call(run_program, tmp_path):
+    """Its exception reaches the program, and the step that it began ends."""
+    done = run_program(
+        RUN
+        + """
+model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+with torch.no_grad():
+    for width in (4, 3, 4):
+        try:
+            model(torch.ones(2, width))
+        except RuntimeError as problem:
+            print("raised", "shapes" in str(problem))
+""",
+        level="L0",
+    )
+    assert done.stdout.split() == ["raised", "True"]
+    whole = ["0.Linear.forward.0", "1.Linear.forward.0"]
+    steps = [modules(names) for names in steps_of(tmp_path)]
+    assert steps[0] == whole and steps[-1] == whole and len(steps) == 3
+
+
 def test_inference_before_training_is_a_step_of_its_own(run_program, tmp_path):
     run_program(
         RUN

@@ -23,15 +23,18 @@ def make_drawn(monkeypatch):
     monkeypatch.setattr(_steps._report, "say", lambda text, error=False: said.append(text))
 
     def drawn(program, **options):
-        steps, outside, state = [], [], SimpleNamespace(open=None, number=0)
+        steps, outside, state = [], [], SimpleNamespace(open=None, rested=None)
 
         def begin():
             if state.open is None:
-                state.open = []
+                state.open, state.rested = state.rested or [], None
+
+        def rest():
+            state.open, state.rested = None, state.open
 
         def end():
-            steps.append(state.open)
-            state.open = None
+            steps.append(state.open if state.rested is None else state.rested)
+            state.open = state.rested = None
 
         def pause():
             outside.extend(state.open or [])
@@ -40,13 +43,15 @@ def make_drawn(monkeypatch):
         def note(what):
             (outside if state.open is None else state.open).append(what)
 
-        hooks = _steps.StepHooks(torch, begin, end, pause=pause, **options)
+        hooks = _steps.StepHooks(torch, begin, end, pause=pause, rest=rest, **options)
         hooks.install()
         undone.extend([*hooks._seams, hooks._gradients])
         program(note)
-        rest = state.open
-        return SimpleNamespace(steps=["".join(step or "") for step in steps], said=said,
-                               outside="".join(outside), rest="".join(rest or ""))  # fmt: skip
+        if state.rested is not None:
+            end()
+        drawn = ["".join(step or "") for step in steps]
+        rest_of_it = "".join(state.open or "")
+        return SimpleNamespace(steps=drawn, said=said, outside="".join(outside), rest=rest_of_it)
 
     yield drawn
     _step_mark.listen(None)
@@ -305,11 +310,11 @@ def test_calls_on_several_threads_are_steps_beside_each_other():
 
     hooks = _steps.StepHooks(torch, tell("begin"), tell("end"), begin_beside=tell("beside"))
     net = model().eval()
-    hooks._root = lambda: net
+    hooks._hooks_classes = False  # nothing of it stays
     inside = threading.Barrier(3)
 
     def serve():
-        hooks._call_as_step(net, inside.wait, (60,), {})
+        hooks.calls._call(net, inside.wait, (60,), {})
 
     threads = [threading.Thread(target=serve) for _ in range(3)]
     for thread in threads:

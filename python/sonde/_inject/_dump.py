@@ -1,21 +1,19 @@
 """``sonde run --dump-config``: dumps a program that knows nothing of it.
 
-Recording begins with the first call of an outermost module and lasts to the end of the step: until
-every optimizer has stepped; where there is none, until a call begins the next (``_turns``). Calls
-in between that evaluate what the program trains are left out: eval mode, no gradients, and the
-module was called for training before. With a control address (``--control``) nothing is recorded
-until ``POST /dump`` asks for steps.
+Recording begins with the first call of an outermost module and lasts to the end of the step, which
+``_steps`` tells; between calls that alone make a step it rests. Calls that evaluate what the
+program trains are left out: eval mode, no gradients, and the module was called for training before.
+With a control address (``--control``) nothing is recorded until ``POST /dump`` asks for steps.
 """
 
 import atexit
 import os
 import weakref
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from sonde import _report
 from sonde._inject import _dump_control
 from sonde._inject._steps import StepHooks
-from sonde._inject._turns import Turns
 from sonde.torch.precision import PrecisionDebugger, _config, _function_modes, _native_probe
 
 
@@ -88,10 +86,9 @@ class DumpRun:
             _config.read(config)  # refused before anything runs
         else:
             self._debugger = PrecisionDebugger(config_path=config)
-        self._hooks = StepHooks(torch, lambda: None, self._step_ends)
-        self._turns = Turns()
+        self._hooks = StepHooks(torch, lambda: None, self._finish_step, rest=self._rest)
         self._is_recording = False
-        self._has_paused = False  # the step may go on with another module's call
+        self._rests = False  # the step may go on with another module's call
         self._is_wanted = False  # the step that runs, where steps are ordered
         self._roots: set[int] = set()
         self._trained: weakref.WeakSet[Any] = weakref.WeakSet()  # outermost modules
@@ -103,7 +100,7 @@ class DumpRun:
 
     def install(self) -> None:
         """Puts the hooks in place."""
-        self._hooks.install()
+        self._hooks.install(sees_calls=False)
         module_class = self._torch.nn.Module
         module_class.__call__ = _native_probe.outermost(module_class.__call__, self._begin)
         if self._is_waiting:
@@ -111,16 +108,23 @@ class DumpRun:
             address = os.environ["SONDE_CONTROL"]
             _dump_control.listen(address, rank, size, self._steps, read_order)
 
-    def _begin(self, module: Any) -> None:
-        """An outermost call begins: its modules are hooked, recording is on."""
+    def _begin(self, module: Any) -> "Optional[Callable[[], None]]":
+        """An outermost call begins: its modules are hooked, recording is on. What is returned is to
+        be called at its end."""
         if self._is_over or self._leaves_out(module):
-            return
+            return None
         is_traced = self._torch._C._get_tracing_state() is not None  # torch.jit.trace's own calls
         if is_traced or isinstance(module, self._torch.jit.ScriptModule):
-            return
-        if self._begins_step(module):
-            self._finish_step()
-        if self._is_recording and id(module) in self._roots:
+            return None
+        if self._debugger is not None:
+            # The one before may be gone but for this: then nothing can come behind it.
+            self._debugger.service.collector.model = module
+        has_entered = self._hooks.calls.enter(module)
+        self._record(module)
+        return self._hooks.calls.leave if has_entered else None
+
+    def _record(self, module: Any) -> None:
+        if self._is_over or (self._is_recording and id(module) in self._roots):
             return
         if self._is_waiting and not self._is_recording:
             if not self._steps.is_running:
@@ -135,22 +139,16 @@ class DumpRun:
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._fail(problem)
 
-    def _begins_step(self, module: Any) -> bool:
-        """Whether the step that was left open is over with this call."""
-        if not self._hooks.ends_with_calls(module):
-            return self._has_paused  # it trains from here on, or threads share a module
-        is_open = self._is_recording or self._has_paused or self._steps.is_running
-        if self._debugger is not None:
-            # The one before may be gone but for this: then nothing can come behind it.
-            self._debugger.service.collector.model = module
-        return self._turns.begins(module) and is_open
-
     def _leaves_out(self, module: Any) -> bool:
         """Whether the call evaluates what the program trains: such calls belong to no update."""
         learns = self._torch.is_grad_enabled()
         if learns and module.training:
             self._trained.add(module)
-        is_evaluation = not learns and not module.training and module in self._trained
+        is_evaluation = not learns and (
+            (not module.training and module in self._trained)
+            # A criterion behind it, which nobody switches.
+            or (self._is_evaluating and next(module.parameters(), None) is None)
+        )
         if is_evaluation:
             self._evaluated += 1
         if is_evaluation != self._is_evaluating:
@@ -170,16 +168,11 @@ class DumpRun:
         self._debugger.service.modules.tells_apart = True
         self._debugger.start(model=module)
 
-    def _step_ends(self) -> None:
-        """A step is over, or, where calls alone tell of steps, a call that may be its last."""
-        if self._is_over:
+    def _rest(self) -> None:
+        """A call has ended that may be the step's last."""
+        if self._is_over or not self._is_recording or self._debugger is None:
             return
-        if not self._hooks.ends_with_calls():
-            self._finish_step()
-            return
-        self._has_paused = self._has_paused or self._is_recording
-        if not self._is_recording or self._debugger is None:
-            return
+        self._rests = True
         self._is_recording = False
         try:
             self._debugger.stop()
@@ -187,8 +180,10 @@ class DumpRun:
             self._fail(problem)
 
     def _finish_step(self) -> None:
-        was_recording = self._is_recording or self._has_paused
-        self._is_recording = self._has_paused = False
+        if self._is_over:
+            return
+        was_recording = self._is_recording or self._rests
+        self._is_recording = self._rests = False
         if was_recording or self._steps.is_running:
             self._steps.steps += 1
             self._steps.is_running = False

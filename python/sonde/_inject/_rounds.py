@@ -42,6 +42,11 @@ class Rounds:
         """How often it has stepped."""
         return self._totals.get(optimizer, 0)
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether some have stepped, and others are waited for."""
+        return bool(self._counts)
+
     def stepped(self, optimizer: Any) -> int:
         """One step: whether the round goes on, ends with it, or had ended before it."""
         self._totals[optimizer] = self.total(optimizer) + 1

@@ -73,8 +73,11 @@ class Run:
             self._step_pauses,
             self._step_begins_beside,
             options.step_mark,
+            self._step_rests,
         )
         self._step = 0
+        self._rests = False  # the step that was marked last may go on
+        self._marked = -1  # its number
         self._open: set[int] = set()  # threads that are in a step
         # Before this step nothing begins or ends, and none records: steps are only counted.
         self._next_change = self._native_schedule.skip_first if self._native_schedule else 0
@@ -192,13 +195,14 @@ class Run:
     def _tell_if_too_short(self) -> None:
         """Where the program ended before the first step that was to be recorded."""
         schedule = self._native_schedule
-        if schedule is None or self._step >= schedule.skip_first + schedule.warmup:
+        steps = self._step + self._rests
+        if schedule is None or steps >= schedule.skip_first + schedule.warmup:
             return
         if self._unwanted or self._is_helper or _metadata.role() != "main":
             return
-        if self._server is not None and self._step == 0:
+        if self._server is not None and steps == 0:
             return  # one of a server's processes that have no steps
-        what = f"ended after {self._step} steps, before step {self._options.step_start}"
+        what = f"ended after {steps} steps, before step {self._options.step_start}"
         _report.note("skipped", f"the program {what} (--profile-step-start)")
         _report.say(f"process {os.getpid()} {what}: nothing of it was recorded")
 
@@ -400,7 +404,9 @@ class Run:
 
     def _mark_step(self, number: int) -> None:
         self._open.add(threading.get_ident())
-        if self._watching:  # which marks the step, too
+        goes_on, self._rests = self._rests and number == self._marked, False
+        self._marked = number
+        if self._watching and not goes_on:  # which marks the step, too
             _native.recorder().slow.sonde_dynamic_step(number)
         else:
             _native.recorder().fast.sonde_step(number)
@@ -411,15 +417,24 @@ class Run:
             self._open.clear()
             _native.recorder().fast.sonde_step(-2)
 
-    def _step_ends(self) -> None:
+    def _step_rests(self) -> None:
+        """Where it goes on it is marked again: an import joins parts of one number."""
         if self._yielded:
             return
+        self._rests = True
         _native.recorder().fast.sonde_step(-1)
         thread = threading.get_ident()
         if thread in self._open:
             self._open.remove(thread)
         else:
             self._open.clear()  # it began on another one
+
+    def _step_ends(self) -> None:
+        if self._yielded:
+            return
+        if not self._rests:
+            self._step_rests()
+        self._rests = False
         self._step += 1
         if self._step < self._next_change:
             return

@@ -3,16 +3,17 @@
 A step of training ends when each of its optimizers has stepped (``_rounds``); a step that a
 gradient scaler leaves out counts. Step 0 begins with the first batch or call of a module in
 training after an optimizer was made; the step in which the model is switched to evaluation begins
-again when it is switched back. A program that makes no optimizer: each outermost call of its root
-module, which is the first module that it calls, is a step of inference; where gradients are
+again when it is switched back. In a program without an optimizer outermost calls of modules make
+the steps (``_calls`` sees them, ``_turns`` says which of them begin one); where gradients are
 computed behind such calls, a step lasts to the next of them. Calls that overlap, on several
-threads, are steps beside each other. docs/reference/steps.md says it to users.
+threads, are steps beside each other. docs/reference/steps.md says it to users; a profile and a
+dump both take their steps from here.
 
 From the first ``sonde.torch.step()`` on, and where a name of steps was given, none of this ends or
 begins a step.
 
 All hooks are installed right after ``import torch``. Code that Dynamo traces sees them as nothing:
-they ask ``is_compiling`` first. Cost: about a microsecond a step, nothing for other modules but
+they ask ``is_compiling`` first. Cost: some microseconds a step, nothing for inner modules but
 those that were compiled in place, whose calls pass through one function of ours.
 """
 
@@ -23,6 +24,8 @@ from typing import Any, Callable, Optional
 
 from sonde import _report, _step_mark
 from sonde._inject import _dynamo, _rounds
+from sonde._inject._calls import OutermostCalls
+from sonde._inject._turns import Turns
 from sonde._seams import Around, Part, Seam, when_imported
 
 _DOUBT = (
@@ -34,7 +37,9 @@ _RATES = "optimizers step at different rates, a step ends when each has"
 
 class StepHooks:
     """Calls ``begin()`` when a step begins after a pause, ``end()`` when one ends, and
-    ``begin_beside()`` when one begins on this thread while another thread is in one.
+    ``begin_beside()`` when one begins on this thread while another thread is in one. ``rest()``: a
+    call has ended that may be the step's last; ``begin()`` then means that the step goes on,
+    ``end()`` that it was the last.
 
     ``loads_data()`` is called where this process turns out to be a worker of a data loader,
     ``pause()`` where the step that runs is none after all: it begins again later. ``mark``: the
@@ -52,6 +57,7 @@ class StepHooks:
         pause: Callable[[], None] = lambda: None,
         begin_beside: Optional[Callable[[], None]] = None,
         mark: str = "",
+        rest: Callable[[], None] = lambda: None,
     ) -> None:
         self._torch = torch
         self._mark = mark
@@ -66,29 +72,36 @@ class StepHooks:
             "torch.utils.data._utils.worker",
             (Part("_worker_loop", self._worker_begins),),
         )
+        self.calls = OutermostCalls(
+            torch, self._steps.guarded(self._call_begins), self._steps.guarded(self._call_ended)
+        )
         self._seams = self.seams()
         self._begin = self._steps.guarded(begin)
         self._begin_beside = self._steps.guarded(begin_beside or begin)
         self._end = self._steps.guarded(end)
         self._pause = self._steps.guarded(pause)
+        self._rest = self._steps.guarded(rest)
         self._loads_data = loads_data
-        self._take = self._steps.guarded(self._take_first)
         self._lock = threading.RLock()
         self._rounds = _rounds.Rounds()
         self._doubts: set[str] = set()
         self._is_marked = False  # the program says where steps are
         self._has_optimizer = False
+        self._updated = False  # an optimizer has ended a step
         self._trained: Callable[[], Any] = lambda: None  # the module whose calls are training
-        self._calls = 0  # of the root, on all threads
+        self._awaits_training = True  # its first call, after an optimizer was made
+        self._running = 0  # outermost calls, on all threads
+        self._overlap = False  # a call began while another ran
+        self._turns = Turns()
+        self._rests = False  # the last call has ended, and the step may go on
+        self._rest_thread = 0  # that made it
         self._awaits_backward = False  # a call that may be training has ended
         self._trains = False  # without an optimizer
         self._knows_kind = False  # what calls of the root are
         self._had_backward = False  # since the step began
         self._has_batches = False
-        self._first_call: Optional[Any] = None  # the hook that waits for a module call
-        self._first_thread = 0  # that made it
-        self._root: Callable[[], Any] = lambda: None
-        self._inside = threading.local()  # a step of the root on this thread
+        self._hooks_classes = True
+        self._root: Callable[[], Any] = lambda: None  # what the program calls first
         self._is_compiling = _dynamo.compiling_test(torch)
         self._gradients = Seam(
             "gradients without an optimizer",
@@ -97,8 +110,10 @@ class StepHooks:
             is_extra=True,
         )
 
-    def install(self) -> None:
-        """Puts the hooks in place."""
+    def install(self, sees_calls: bool = True) -> None:
+        """Puts the hooks in place. ``sees_calls`` false: the owner tells ``calls`` of outermost
+        calls itself."""
+        self._hooks_classes = sees_calls
         if self._mark:
             self._is_marked = True
             self._scopes().install()
@@ -109,7 +124,8 @@ class StepHooks:
             seam.install()
         compiler = Seam("optimizers that are compiled", _dynamo.EVAL_FRAME, (), is_extra=True)
         when_imported(_dynamo.EVAL_FRAME, compiler.guarded(self._hide_from_dynamo))
-        self._hook_first_module()
+        if sees_calls:
+            self.calls.watch()
 
     def seams(self) -> tuple[Seam, ...]:
         """What is changed: a step needs the first; the others are of some programs."""
@@ -130,7 +146,7 @@ class StepHooks:
             Seam(
                 "calls of modules that were compiled in place",
                 "torch.nn.modules.module",
-                (Part("Module.compile", self._compiled_in_place, optional=True),),
+                (Part("Module.compile", self.calls.compiled_in_place, optional=True),),
             ),
             Seam(
                 "steps that a gradient scaler leaves out",
@@ -146,25 +162,29 @@ class StepHooks:
             Seam(
                 "calls of compiled modules",
                 _dynamo.EVAL_FRAME,
-                (Part("OptimizedModule.__call__", replace=self._compiled_wrapper, optional=True),),
+                (
+                    Part(
+                        "OptimizedModule.__call__",
+                        replace=self.calls.compiled_wrapper,
+                        optional=True,
+                    ),
+                ),
             ),
         )
-
-    def ends_with_calls(self, module: Any = None) -> bool:
-        """Whether steps are known by outermost calls alone, and no other thread is in one but the
-        call of ``module``."""
-        others = self._calls - (1 if module is not None and module is self._root() else 0)
-        return not (self._has_optimizer or self._trains or self._is_marked or others > 0)
 
     def renew(self) -> None:
         """In the child of a fork, whose steps are its own; a thread may have held the lock."""
         self._lock = threading.RLock()
         self._rounds = _rounds.Rounds()
-        self._calls = 0
+        self._turns = Turns()
+        self._running = 0
         self._awaits_backward = self._trains = self._had_backward = self._knows_kind = False
+        self._rests = self._overlap = False
+        self._awaits_training = True
         self._root = self._trained = lambda: None
-        if self._first_call is None:
-            self._hook_first_module()
+        self.calls.renew()
+        if self._hooks_classes and not self._mark:
+            self.calls.watch()
 
     # Optimizers
 
@@ -220,11 +240,16 @@ class StepHooks:
     def _optimizer_made(self, optimizer: Any, *_: Any, **__: Any) -> None:
         with self._lock:
             self._rounds.made(optimizer)
-            if self._root() is not None:  # called before: whatever it was, it is over
-                self._trained = self._root
-                if self._awaits_backward:
-                    self._awaits_backward = False
-                    self._end()
+            was_first, self._has_optimizer = not self._has_optimizer, True
+            if not was_first or self._root() is None:
+                return
+            self._trained = self._root
+            if self._awaits_backward and self._had_backward:  # made late: the step is of training
+                self._awaits_backward = self._awaits_training = False
+                return
+            self._end_calls()  # called before: whatever it was, it is over
+            if self._hooks_classes:
+                self.calls.watch()
 
     def _optimizer_stepped(self, optimizer: Any) -> None:
         with self._lock:
@@ -234,6 +259,7 @@ class StepHooks:
             if self._rounds.is_doubtful:
                 self._doubt(_RATES)
             if is_over:
+                self._updated = True
                 self._end()
                 self._begin()
 
@@ -246,7 +272,11 @@ class StepHooks:
 
     def _marked(self) -> None:
         with self._lock:
+            is_same = self._updated and not (self._is_marked or self._rounds.is_under_way)
             self._is_marked = True
+            if is_same:  # as the end by an optimizer's step, right before
+                return
+            self._rests = self._awaits_backward = False
             self._end()
             self._begin()
 
@@ -310,171 +340,95 @@ class StepHooks:
         """What runs in a worker, found there by its name if the worker is not forked."""
         self._loads_data()
 
-    # First module call, and steps of inference
+    # Outermost calls of modules
 
-    def _hook_first_module(self) -> None:
-        hooks = self._torch.nn.modules.module
-
-        def before_first_call(module: Any, args: Any) -> None:
-            if self._is_compiling():
-                return
-            if self._take(module):
-                with self._lock:
-                    self._calls += 1
-                    self._first_thread = threading.get_ident()
-                    register = hooks.register_module_forward_hook
-                    try:  # also where the call raises
-                        self._first_call = register(after_first_call, always_call=True)
-                    except TypeError:  # an older torch
-                        self._first_call = register(after_first_call)
-
-        def after_first_call(module: Any, args: Any, output: Any) -> None:
-            if self._is_compiling() or module is not self._root():
-                return
-            if threading.get_ident() != self._first_thread:
-                return  # called by another thread beside the first call
-            with self._lock:
-                if self._first_call is not None:
-                    self._first_call.remove()
-                    self._first_call = None
-            if not getattr(self._inside, "value", False):  # the first call ended by an exception
-                self._forward_ended()
-
-        self._first_call = hooks.register_module_forward_pre_hook(before_first_call)
-
-    def _take_first(self, module: Any) -> bool:
-        """At the call of any module: begins the first step where none has begun yet. Whether the
-        module became the root, so that the end of its call ends the step."""
+    def _call_begins(self, module: Any) -> bool:
+        """Whether the end of the call means something, too."""
+        if self._has_optimizer and not self._awaits_training:
+            return False  # most calls
         with self._lock:
-            if self._first_call is None or self._root() is not None:
+            if self._is_marked:
+                self.calls.unwatch()
                 return False
-            if self._has_optimizer and not (module.training or self._torch.is_grad_enabled()):
-                self._pause()  # it evaluates before it trains
-                return False
-            self._first_call.remove()
-            self._first_call = None
-            self._begin()
             if self._has_optimizer:
-                self._trained = weakref.ref(module)
+                self._training_call(module)
                 return False
-            self._hook_root(module)
+            if self._root() is None:
+                self._root = weakref.ref(module, self._root_died)
+                if self._hooks_classes:
+                    self.calls.hook_class(type(module))
+            self.calls.unwatch()
+            self._calls_begin(module)
             return True
 
-    def _compiled_in_place(self, module: Any, *_: Any, **__: Any) -> Around:
-        """Modules that run compiled code: torch's hooks do not see their calls, or its users are
-        warned of hooks."""
-        yield
-        self._hook_compiled_call(module)
-
-    def _hook_compiled_call(self, module: Any) -> None:
-        """``module.compile()``: also who keeps the module's bound ``__call__`` comes by here."""
-        compiled = module._compiled_call_impl
-        if compiled is None:
+    def _training_call(self, module: Any) -> None:
+        if not self._awaits_training:
             return
+        if not (module.training or self._torch.is_grad_enabled()):
+            self._pause()  # it evaluates before it trains
+            return
+        self._awaits_training = False
+        self._trained = weakref.ref(module)
+        self.calls.unwatch()
+        self._begin()
 
-        @functools.wraps(compiled)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if self._is_compiling():
-                return compiled(*args, **kwargs)
-            return self._call_as_step(module, compiled, args, kwargs)
-
-        module._compiled_call_impl = call
-
-    def _compiled_wrapper(self, original: Any) -> Any:
-        """``torch.compile(module)``: before the call begins, since the wrapper warns its user of
-        hooks like ours."""
-        if getattr(original, "__qualname__", "") != "OptimizedModule.__call__":
-            return original  # inherited: of a torch that does not warn
-
-        @functools.wraps(original)
-        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._is_compiling():
-                return original(module, *args, **kwargs)
-            return self._call_as_step(module, original, (module, *args), kwargs)
-
-        call._sonde_passes_on = True  # type: ignore[attr-defined]
-        call._sonde_steps = self  # type: ignore[attr-defined]
-        return call
-
-    def _call_as_step(self, module: Any, function: Any, args: Any, kwargs: Any) -> Any:
-        """Calls ``function``, as a step where the module is the root and no step is inside."""
-        self._take(module)
-        thread = self._inside
-        is_step = not self._has_optimizer and module is self._root()
-        if not is_step or getattr(thread, "value", False):
-            return function(*args, **kwargs)
-        thread.value = True
-        try:
-            self._forward_begins()
-            return function(*args, **kwargs)
-        finally:
-            thread.value = False
-            self._forward_ended()
-
-    def _hook_root(self, root: Any) -> None:
-        """Makes a step of each further outermost call of the root module.
-
-        Both ways into a module are wrapped: who keeps its bound ``__call__`` over many calls, as
-        generation loops do, passes by the class.
-        """
-        self._root = weakref.ref(root, self._root_died)
-        for name in ("__call__", "_call_impl"):
-            self._hook_method(type(root), name)
+    def _call_ended(self) -> None:
+        with self._lock:
+            if self._is_marked:
+                self._running = max(0, self._running - 1)
+                return
+            self._calls_end()
+            if self._running == 0 and self._hooks_classes:
+                self.calls.watch()
 
     def _root_died(self, _: Any) -> None:
         """Nothing of it will be called any more: without a backward, its last call was a step."""
         with self._lock:
             if self._awaits_backward and not self._had_backward:
-                self._awaits_backward = False
-                self._end()
+                self._end_calls()
 
-    def _hook_method(self, root_class: Any, name: str) -> None:
-        own = root_class.__dict__.get(name)
-        if getattr(own, "_sonde_steps", None) is self:
-            return  # a copy of the parent's, whose root was of this class, too
-
-        @functools.wraps(own or getattr(self._torch.nn.Module, name))
-        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
-            # Looked up at each call: the adapter replaces the one of nn.Module while it records.
-            function = own or getattr(super(root_class, root_class), name)
-            if self._is_compiling():
-                return function(module, *args, **kwargs)
-            return self._call_as_step(module, function, (module, *args), kwargs)
-
-        if own is None:
-            call._sonde_passes_on = True  # type: ignore[attr-defined]
-        call._sonde_steps = self  # type: ignore[attr-defined]
-        setattr(root_class, name, call)
-
-    def _forward_begins(self) -> None:
-        with self._lock:
-            if not self._is_marked:
-                self._calls_begin()
-
-    def _forward_ended(self) -> None:
-        with self._lock:
-            if not self._is_marked:
-                self._calls_end()
-
-    def _calls_begin(self) -> None:
-        if self._calls == 0 and self._awaits_backward and (self._had_backward or not self._trains):
-            self._awaits_backward = False
-            self._end()  # of training, or of a first call that turned out to be none
-            if not self._trains:
-                self._gradients.undo()
-        self._calls += 1
+    def _calls_begin(self, module: Any = None) -> None:
+        if self._running == 0:
+            self._overlap = False
+            self._settle(module)
+        self._running += 1
         self._had_backward = False
-        if self._calls == 1:
+        if self._running == 1:
             self._begin()
         else:
+            self._overlap = True
             self._begin_beside()
 
+    def _settle(self, module: Any) -> None:
+        """A call begins while no other runs: whether the step that rests is over."""
+        begins = module is None or self._turns.begins(module)
+        begins = begins or threading.get_ident() != self._rest_thread
+        if self._awaits_backward:
+            if self._had_backward or (begins and not self._trains):
+                self._end_calls()  # of training, or of calls that turned out to be none
+                if not self._trains:
+                    self._gradients.undo()
+        elif begins:
+            self._end_calls()
+        self._rests = False
+
+    def _end_calls(self) -> None:
+        """The step that waits for what comes is over."""
+        if self._rests or self._awaits_backward:
+            self._rests = self._awaits_backward = False
+            self._end()
+
     def _calls_end(self) -> None:
-        self._calls = max(0, self._calls - 1)
-        if self._calls == 0 and self._may_train():
+        self._running = max(0, self._running - 1)
+        is_last = self._running == 0
+        self._rest_thread = threading.get_ident()
+        if is_last and (self._awaits_backward or self._may_train()):
             self._awaits_backward = True
-            return
-        self._end()
+        elif is_last and not (self._overlap or self._mark):
+            self._rests = True
+            self._rest()
+        else:
+            self._end()
 
     # Training without an optimizer
 

@@ -71,6 +71,22 @@ PyObject* OnCompare(PyObject* self, PyObject* other, int operation) {
 
 thread_local bool t_is_inside = false;  // an outermost call of this thread
 
+// Calls what was to be called at the end; the exception of the call that ended is kept. False: that
+// raised one itself.
+bool TellEnd(PyObject* end) {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* trace = nullptr;
+  Python().error_fetch(&type, &value, &trace);
+  const PyOwned done(Python(), Python().call(end, nullptr));
+  if (done) {
+    Python().error_restore(type, value, trace);
+    return true;
+  }
+  for (PyObject* object : {type, value, trace}) Python().release(object);
+  return false;
+}
+
 PyObject* OnOutermost(PyObject* self, PyObject* const* args, size_t count_flags, PyObject* names) {
   const ApiCall& call = CallOf(self);
   if (t_is_inside || (count_flags & ~kOffsetFlag) == 0) {
@@ -81,7 +97,10 @@ PyObject* OnOutermost(PyObject* self, PyObject* const* args, size_t count_flags,
   PyObject* const result =
       answer ? CallOriginal(Python(), call, args, count_flags, names) : nullptr;
   t_is_inside = false;
-  return result;
+  const bool is_told = !answer || answer.get() == Python().none || TellEnd(answer.get());
+  if (is_told) return result;
+  Python().release(result);
+  return nullptr;
 }
 
 constexpr int kMemberSize = 19;  // Py_T_PYSSIZET

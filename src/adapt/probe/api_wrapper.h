@@ -30,7 +30,8 @@ PyObject* MakeWrapperType(const PythonCalls& calls, bool binds);
 PyObject* WrapperOf(const PythonCalls& calls, PyObject* type, PyObject* original, Api* api);
 
 // A wrapper that tells begin(first argument) of each outermost call of a thread, for as long as the
-// process lives; nullptr with an exception. Both references are kept.
+// process lives, and calls what that returned at the end if it is not None; nullptr with an
+// exception. Both references are kept.
 PyObject* OutermostOf(const PythonCalls& calls, PyObject* type, PyObject* original,
                       PyObject* begin);
 

@@ -336,7 +336,8 @@ __attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_api_f
 }
 
 // [GIL] What stands for `original`, a method, and calls begin(instance) first where the thread is
-// in no other call of it; nullptr with a Python exception.
+// in no other call of it, and what that returned, unless None, at the end; nullptr with a Python
+// exception.
 __attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_outermost(
     sonde::adapt::PyObject* original, sonde::adapt::PyObject* begin) {
   using namespace sonde::adapt;  // NOLINT(google-build-using-namespace): inside a function

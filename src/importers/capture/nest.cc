@@ -60,6 +60,26 @@ void OrderByBegin(std::vector<Node>& nodes) {
   }
 }
 
+// A step that went on behind a rest was recorded in parts, which have its number: they are one
+// range.
+void JoinSteps(std::vector<Node>& nodes) {
+  constexpr size_t kNone = SIZE_MAX;
+  size_t step = kNone;
+  size_t kept = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].kind == RecordKind::kStep) {
+      if (step != kNone && nodes[step].sequence == nodes[i].sequence) {
+        nodes[step].end = nodes[i].end;
+        continue;
+      }
+      step = kept;
+    }
+    if (kept != i) nodes[kept] = nodes[i];
+    ++kept;
+  }
+  nodes.resize(kept);
+}
+
 // Tracks for ranges that may overlap: each range goes to one that is free at its begin.
 class FlatTracks {
  public:
@@ -93,6 +113,7 @@ class ThreadNester {
 
   void Run() {
     OrderByBegin(stage_.nodes);
+    JoinSteps(stage_.nodes);
     SortInstants();
     size_t flow = 0;
     size_t memory = 0;

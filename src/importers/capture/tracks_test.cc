@@ -151,6 +151,33 @@ TEST_F(CaptureImportTest, StepsBesideEachOtherAreThoseOfTheirThreads) {
             "13 157 1\n13 237 2\n");
 }
 
+// An encoder and the first token: two calls of one step; the next step is another.
+TEST_F(CaptureImportTest, PartsOfAStepAreOneRange) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "");
+  const auto add = [&](uint64_t begin, uint64_t end, int32_t number) {
+    c.Add(1, Range{.begin = begin + 1, .end = begin + 2, .name = c.Name("aten::mm")});
+    c.Add(1, Range{.kind = RecordKind::kStep,
+                   .begin = begin,
+                   .end = end,
+                   .name = c.Name("ProfilerStep#" + std::to_string(number)),
+                   .sequence = number});
+  };
+  add(10, 20, 0);
+  c.Add(1, Range{.begin = 22, .end = 23, .name = c.Name("aten::cat")});
+  add(30, 40, 0);
+  c.Add(1, Range{.begin = 42, .end = 43, .name = c.Name("aten::cat")});
+  add(50, 60, 1);
+  c.Flush(1);
+  c.End(capture::StopReason::kStopped, 0);
+  Import(c);
+  EXPECT_EQ(Rows("SELECT step_id, dur FROM step ORDER BY ts"), "0 30\n1 10\n");
+  EXPECT_EQ(Rows("SELECT name, dur FROM slice WHERE name LIKE 'Prof%' ORDER BY ts"),
+            "ProfilerStep#0 30\nProfilerStep#1 10\n");
+  EXPECT_EQ(Rows("SELECT step_id, count(*) AS n FROM device_task GROUP BY 1 ORDER BY 1"),
+            "0 3\n1 1\n- 1\n");
+}
+
 // A track's number is its place in the table, in whatever order a thread's kinds are met.
 TEST_F(CaptureImportTest, TracksStandInTheOrderOfTheirNumbers) {
   CaptureBuilder c;

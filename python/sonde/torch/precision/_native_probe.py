@@ -162,5 +162,5 @@ def api_functions(setup: "dict[str, Any]") -> "dict[str, Any]":
 
 def outermost(original: Any, begin: Any) -> Any:
     """A stand-in for a method that calls ``begin(instance)`` before each outermost call of it in a
-    thread. Raises ``NativeError``."""
+    thread, and what that returned, if anything, at the end. Raises ``NativeError``."""
     return _open().sonde_probe_outermost(original, begin)
