@@ -99,16 +99,17 @@ def run_alone(unit, failed, total):
 def run_units(units, memory, jobs, total):
     """The longest first, so that none is left over at the end; unknown ones before.
 
-    Servers are waited for most of the time: their tests run beside all others, one by one."""
-    known = {unit.title: memory.seconds(unit) for unit in units}
-    order = sorted(units, key=lambda u: -(1e9 if known[u.title] is None else known[u.title]))
+    Servers are waited for most of the time: their tests run beside all others, two at a time where
+    memory allows."""
+    order = sorted(units, key=lambda unit: -suite.expected_seconds(unit, memory.seconds(unit)))
     servers = [unit for unit in order if unit.source.startswith(suite.SERVER_FOLDER)]
     others = [unit for unit in order if unit not in servers]
     with tempfile.TemporaryDirectory(prefix="sonde-shared-") as shared:
         for unit in order:  # for what is costly to make, and the same for several
             unit.environment = {**unit.environment, "UNITS_SHARED_FOLDER": shared}
-        with ThreadPoolExecutor(1) as server_lane, ThreadPoolExecutor(jobs) as lanes:
-            futures = [server_lane.submit(run_or_recall, u, memory, total) for u in servers]
+        servers_at_once = ThreadPoolExecutor(suite.servers_at_once())
+        with servers_at_once as server_lanes, ThreadPoolExecutor(jobs) as lanes:
+            futures = [server_lanes.submit(run_or_recall, u, memory, total) for u in servers]
             futures += [lanes.submit(run_or_recall, u, memory, total) for u in others]
             again = [future.result() for future in futures]
         for unit, failed in filter(None, again):

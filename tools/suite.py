@@ -1,6 +1,7 @@
 """What the test suite consists of: the units of each part, and how each is run."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -19,10 +20,35 @@ SANITIZER_ENVIRONMENT = {
 }
 
 SERVER_FOLDER = "test/vllm"
+
+# What two servers of two ranks each, their clients and two other tests take at most.
+MEMORY_FOR_TWO_SERVERS = 16 << 30
+
+# Where nothing is remembered of them yet: what takes minutes begins first.
+LONGEST = (
+    "test/vllm/test_ways.py",
+    "test/vllm/test_server_dump.py",
+    "test/vllm/test_bad_days.py",
+    "test/vllm/test_offline.py",
+    "test/e2e/test_run_processes.py",
+    "test/python/test_recorded_programs.py",
+)
 COMPAT_FOLDER = "test/compat"
 
 # Run by a test of servers, on what that has recorded.
 STARTED_BY_OTHERS = ("web/e2e/served.test.ts",)
+
+
+def servers_at_once():
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return 2 if memory >= MEMORY_FOR_TWO_SERVERS else 1
+
+
+def expected_seconds(unit, remembered):
+    """How long a unit takes, by what is remembered (None: nothing); unknown ones as the longest."""
+    if remembered is not None:
+        return remembered
+    return 2e9 - LONGEST.index(unit.source) if unit.source in LONGEST else 1e9
 
 
 def test_programs(preset, folders=()):
