@@ -43,6 +43,7 @@ PYTHON_ORDER = (
     "_seams",
     "_api_precision_compare",
     "mstx",
+    "session",
     "torch",
     "_inject",
     "vllm",

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from sonde._inject import _dynamo, _steps
 from sonde._seams import APPLIED, FAILED
-from sonde.torch import _metadata
+from sonde.session import _metadata
 
 torch = pytest.importorskip("torch")
 

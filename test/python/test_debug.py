@@ -4,7 +4,7 @@ import pytest
 
 SAYERS = {
     "report": "from sonde import _report; _report.say('a fault', error=True)",
-    "profiler": "from sonde.torch import _console; _console.error('a fault')",
+    "profiler": "from sonde.session import _console; _console.error('a fault')",
     "debugger": "from sonde.torch.precision import _errors; _errors.warning('a fault')",
 }
 PROGRAM = """

@@ -156,7 +156,7 @@ def test_a_forked_child_leaves_its_parents_data_alone(run_hooked):
 GROUPS = """
 import torch.distributed as dist
 from torch.testing._internal.distributed.fake_pg import FakeStore
-from sonde.torch import _metadata
+from sonde.session import _metadata
 dist.init_process_group("fake", rank=0, world_size=8, store=FakeStore())
 group = dist.new_group([0, 1])
 _metadata.note_groups()

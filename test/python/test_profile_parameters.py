@@ -225,7 +225,7 @@ def test_handler_warnings(parameters, expected, tmp_path, monkeypatch, capsys):
 
 
 def test_default_place(tmp_path, monkeypatch):
-    from sonde.torch import _place
+    from sonde.session import _place
 
     monkeypatch.setenv("ASCEND_WORK_PATH", str(tmp_path))
     st.tensorboard_trace_handler()
@@ -299,7 +299,7 @@ def test_memory_page(monkeypatch, capsys):
     import types
     from unittest import mock
 
-    from sonde.torch import _export
+    from sonde.session import _export
 
     times_us, sizes = _export._running_sums([(10_000, 100), (20_000, 50), (30_000, -100)])
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -8,7 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from sonde import torch as st  # noqa: E402
-from sonde.torch import _export, _tables  # noqa: E402
+from sonde.session import _export  # noqa: E402
+from sonde.torch import _tables  # noqa: E402
 from torch.autograd import profiler_util  # noqa: E402
 
 ROW = '{"ph":"X","cat":"cpu_op","name":"%s","pid":7,"tid":7,"ts":%s,"dur":%s,"args":{%s}}'

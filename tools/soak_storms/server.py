@@ -1,6 +1,6 @@
 """A vLLM server under `sonde run` with four streams of requests and session after session of
 profiling by HTTP; it is killed now and then. Each request that began and ended inside of a session
-is in that session's capture."""
+is whole in that session's record."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from vllm_server import Server, ServerError
 from soak_storms.ground import HANG_S, ROOT, SONDE, growth
 
 STREAMS = 4
-ROWS = "SELECT count(*) FROM request WHERE finish_reason IS NOT NULL"
+ROWS = "SELECT count(*) FROM request WHERE is_whole = 1"
 
 
 class Stream(threading.Thread):
@@ -74,7 +74,7 @@ class Serving:
 
     def session(self, killed):
         """Records some seconds; `killed`: ends with the server instead of an order."""
-        before = set(self.profiles.glob("*_ascend_pt"))
+        before = set(self.profiles.iterdir()) if self.profiles.exists() else set()
         if self.server.profile("start")[0] != 200:
             self.ground.report.add(crashes=1)
             self.ground.say("server", "a session was not started")
@@ -90,27 +90,39 @@ class Serving:
             self.ground.report.add(crashes=1)
             self.ground.say("server", "a session was not stopped")
         inside = sum(b > begin and e < end for s in self.streams for b, e in s.answered)
-        for span in set(self.profiles.glob("*_ascend_pt")) - before:
-            self.check(span, inside, is_whole=not killed)
+        new = set(self.profiles.iterdir()) - before
+        spans = [path for path in new if path.name.endswith("_ascend_pt")]
+        sessions = [path for path in new if path.name.startswith("server_")]
+        if len(sessions) != 1 or len(spans) != 1:
+            self.ground.report.add(crashes=1)
+            self.ground.say("server", f"a session left {sorted(path.name for path in new)}")
+        for session in sessions:
+            if not killed:
+                self.wait_for_analysis(spans, session)
+            self.check(session, inside, is_whole=not killed)
+        for path in [*spans, *sessions]:
+            shutil.rmtree(path)
         if not killed:
             self.sizes.append(size_of(self.server))
 
-    def check(self, span, inside, is_whole):
-        done = span / "ASCEND_PROFILER_OUTPUT" / "analyse.done"
-        end = time.monotonic() + HANG_S
-        while is_whole and not done.exists():
-            if time.monotonic() > end:
-                self.ground.report.add(hangs=1)
-                self.ground.say("server", f"{span}: not analysed after {HANG_S} s")
-                break
+    def wait_for_analysis(self, spans, session):
+        done = [span / "ASCEND_PROFILER_OUTPUT" / "analyse.done" for span in spans]
+        log, end = self.server.log, time.monotonic() + HANG_S
+        while time.monotonic() < end:
+            is_served = f"served: {session}" in log.read_text(errors="replace")
+            if is_served and all(path.exists() for path in done):
+                return
             time.sleep(0.2)
-        (rows,) = self.ground.numbers(span, ROWS) or (0,)
+        self.ground.report.add(hangs=1)
+        self.ground.say("server", f"{session}: not analysed after {HANG_S} s")
+
+    def check(self, session, inside, is_whole):
+        (rows,) = self.ground.numbers(session, ROWS) or (0,)
         # What was on its way between the processes when all were killed at once is in neither.
         lost = max(0, inside - rows - (0 if is_whole else STREAMS))
         self.ground.report.add(captures=1, sessions=1, requests=rows, lost=lost)
         if lost:
-            self.ground.say("server", f"{span}: {inside} requests answered, {rows} rows")
-        shutil.rmtree(span)
+            self.ground.say("server", f"{session}: {inside} requests answered, {rows} rows")
 
 
 def serve(ground, python, model, number):

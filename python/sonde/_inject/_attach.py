@@ -12,7 +12,8 @@ from typing import Any
 from sonde import _native, _report
 from sonde._inject import _command, _hosts, _options, _stand_in
 from sonde._inject._run import Run, current_run, make_current
-from sonde.torch import _adapter, _device, _metadata
+from sonde.session import _metadata
+from sonde.torch import _adapter, _device
 
 # Set for child processes by a rank: whoever inherits it together with RANK works for that rank.
 _OWNER_VARIABLE = "SONDE_RANK_OWNER"

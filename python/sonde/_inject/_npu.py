@@ -10,6 +10,7 @@ from typing import Any
 from sonde import mstx
 from sonde._inject._run import current_run
 from sonde._seams import Part, Seam
+from sonde.session._handler import analyse
 from sonde.torch import (
     AiCMetrics,
     ExportType,
@@ -27,7 +28,6 @@ from sonde.torch import (
     supported_profiler_level,
     tensorboard_trace_handler,
 )
-from sonde.torch._handler import analyse
 
 
 def _takes_over(profile_class: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 from sonde import _native
 from sonde._inject._options import LEVELS, Options
-from sonde.torch._enums import AiCMetrics
+from sonde.session._enums import AiCMetrics
 
 _METRICS = {
     "Level_none": "ACL_AICORE_NONE",

@@ -18,7 +18,7 @@ from sonde import _analyse, _machine, _native, _report
 from sonde._inject import _requested
 from sonde._inject._options import Options
 from sonde._inject._steps import StepHooks
-from sonde.torch import _metadata
+from sonde.session import _metadata
 from sonde.torch._recording import Recording, Settings
 
 _IDLE_POLL_S = 0.02

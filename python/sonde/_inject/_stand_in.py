@@ -20,9 +20,10 @@ from typing import Any, Callable, Optional
 from sonde import _report
 from sonde._inject._options import Options
 from sonde._seams import Part, Seam
-from sonde.torch import _console, _export, _tables
-from sonde.torch._enums import AiCMetrics, ExportType, ProfilerActivity, ProfilerLevel
-from sonde.torch._experimental import _ExperimentalConfig
+from sonde.session import _console, _export
+from sonde.session._enums import AiCMetrics, ExportType, ProfilerActivity, ProfilerLevel
+from sonde.session._experimental import _ExperimentalConfig
+from sonde.torch import _tables
 from sonde.torch._profiler import profile
 from sonde.torch._recording import Settings
 

@@ -19,7 +19,7 @@ it come from ``sonde.torch.precision``, which is imported when it is asked for.
 from typing import Any
 
 from sonde._step_mark import step
-from sonde.torch._enums import (
+from sonde.session._enums import (
     AiCMetrics,
     ExportType,
     HostSystem,
@@ -31,10 +31,10 @@ from sonde.torch._enums import (
     supported_export_type,
     supported_profiler_level,
 )
-from sonde.torch._experimental import _ExperimentalConfig
-from sonde.torch._handler import analyse, tensorboard_trace_handler
+from sonde.session._experimental import _ExperimentalConfig
+from sonde.session._handler import analyse, tensorboard_trace_handler
+from sonde.session._schedule import schedule
 from sonde.torch._profiler import _KinetoProfile, profile
-from sonde.torch._schedule import schedule
 
 _PRECISION = ("PrecisionDebugger", "acl_save", "module_dump", "module_dump_end", "seed_all")
 

@@ -5,9 +5,9 @@ import os
 from collections.abc import Iterable
 from typing import Any, Optional
 
-from sonde.torch import _console
-from sonde.torch._enums import ProfilerActivity, as_activities, supported_activities
-from sonde.torch._experimental import _ExperimentalConfig
+from sonde.session import _console
+from sonde.session._enums import ProfilerActivity, as_activities, supported_activities
+from sonde.session._experimental import _ExperimentalConfig
 
 
 def activities(values: Optional[Iterable[Any]]) -> set[ProfilerActivity]:

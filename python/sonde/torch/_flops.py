@@ -14,7 +14,7 @@ import threading
 from typing import Any, Callable
 
 from sonde import mstx
-from sonde.torch import _console
+from sonde.session import _console
 
 DOMAIN = "mfu_flops"
 

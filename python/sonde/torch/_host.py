@@ -3,7 +3,8 @@
 import types
 
 from sonde._seams import Seam
-from sonde.torch import _compiled, _kernels, _metadata
+from sonde.session import _metadata
+from sonde.torch import _compiled, _kernels
 
 
 def seams() -> "tuple[Seam, ...]":

@@ -12,16 +12,17 @@ from collections.abc import Iterable
 from typing import Any, Callable, Optional
 
 from sonde import _machine, _native
-from sonde.torch import _checks, _console, _export, _place, _tables
-from sonde.torch._annotations import Annotations
-from sonde.torch._console import guarded
-from sonde.torch._enums import (
+from sonde.session import _console, _export, _place
+from sonde.session._annotations import Annotations
+from sonde.session._console import guarded
+from sonde.session._enums import (
     ProfilerAction,
     as_action,
 )
-from sonde.torch._experimental import _ExperimentalConfig
+from sonde.session._experimental import _ExperimentalConfig
+from sonde.session._schedule import Schedule
+from sonde.torch import _checks, _tables
 from sonde.torch._recording import Recording, Settings
-from sonde.torch._schedule import Schedule
 
 _SWITCHES = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
 from sonde import _native
-from sonde.torch import _adapter, _flops, _host_system, _metadata
-from sonde.torch._enums import HostSystem
+from sonde.session import _host_system, _metadata
+from sonde.session._enums import HostSystem
+from sonde.torch import _adapter, _flops
 
 
 @dataclass

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from sonde.torch import _export
-from sonde.torch._export import nanoseconds
+from sonde.session import _export
+from sonde.session._export import nanoseconds
 
 _CALLS = ("cpu_op", "user_annotation")
 _PYTHON = "python_function"

@@ -23,12 +23,12 @@ import socket
 import time
 from typing import Any, Optional
 
-from sonde.torch import _console, _metadata, _place
-from sonde.torch._enums import AiCMetrics, ExportType, HostSystem, ProfilerActivity, ProfilerLevel
-from sonde.torch._experimental import _ExperimentalConfig
-from sonde.torch._handler import tensorboard_trace_handler
+from sonde.session import _console, _metadata, _place
+from sonde.session._enums import AiCMetrics, ExportType, HostSystem, ProfilerActivity, ProfilerLevel
+from sonde.session._experimental import _ExperimentalConfig
+from sonde.session._handler import tensorboard_trace_handler
+from sonde.session._schedule import schedule
 from sonde.torch._profiler import live_profiles, profile
-from sonde.torch._schedule import schedule
 
 CONFIG_NAME = "profiler_config.json"
 _POLL_S = 2.0

@@ -1,6 +1,6 @@
 """Offline parsing, under the module name that torch_npu programs know."""
 
-from sonde.torch._handler import analyse
+from sonde.session._handler import analyse
 from sonde.torch._profiler import _KinetoProfile, profile
 
 __all__ = ["_KinetoProfile", "analyse", "profile"]

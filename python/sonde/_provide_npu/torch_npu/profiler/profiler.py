@@ -1,7 +1,7 @@
 """Offline parsing and the profile classes, where upstream has them."""
 
 from sonde._inject import _npu
-from sonde.torch._handler import analyse
+from sonde.session._handler import analyse
 
 globals().update(_npu.names())
 

@@ -4,8 +4,8 @@ import json
 import uuid
 from typing import Any, Callable, Optional
 
-from sonde.torch import _console
-from sonde.torch._console import guarded
+from sonde.session import _console
+from sonde.session._console import guarded
 
 _MAX_METADATA_TEXT = 4096
 _MAX_METADATA_TOTAL = 50 * 1024

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 from sonde import _analyse, _native
-from sonde.torch import _console
+from sonde.session import _console
 
 _STACK_METRICS = {
     "self_cpu_time_total": "Host Self Duration(us)",

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Callable, Optional
 
 from sonde import _native
-from sonde.torch._enums import HostSystem
+from sonde.session._enums import HostSystem
 
 DOMAIN = "Host System"
 SUPPORTED = (HostSystem.CPU, HostSystem.MEM, HostSystem.DISK, HostSystem.NETWORK)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from sonde import _native
-from sonde.torch import _console
-from sonde.torch._enums import ProfilerAction
+from sonde.session import _console
+from sonde.session._enums import ProfilerAction
 
 _MOST_STEPS = 2**31 - 1  # the recorder's numbers have 32 bits
 

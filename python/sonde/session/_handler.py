@@ -7,8 +7,8 @@ import time
 from typing import Any, Callable, Optional, Union
 
 from sonde import _analyse
-from sonde.torch import _console, _place
-from sonde.torch._enums import ExportType
+from sonde.session import _console, _place
+from sonde.session._enums import ExportType
 
 SPAN_SUFFIX = "_ascend_pt"
 _MAX_WORKER_NAME = 226

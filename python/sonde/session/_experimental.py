@@ -3,8 +3,8 @@
 import warnings
 from typing import Any, Optional, Union
 
-from sonde.torch import _console, _host_system
-from sonde.torch._enums import AiCMetrics, ExportType, HostSystem, ProfilerLevel
+from sonde.session import _console, _host_system
+from sonde.session._enums import AiCMetrics, ExportType, HostSystem, ProfilerLevel
 
 _NO_METRICS_LEVELS = (ProfilerLevel.Level0, ProfilerLevel.Level_none)
 
