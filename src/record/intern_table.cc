@@ -54,7 +54,7 @@ uint32_t InternTable::AddEmpty() {
 uint32_t InternTable::Add(std::string_view bytes) {
   const Table* present = table_.load(std::memory_order_relaxed);
   // A search must find an empty place.
-  if (entries_.size() + 1 >= present->mask || !HasRoom()) return 0;
+  if (strings_ + 1 >= present->mask || !HasRoom()) return 0;
   void* memory = Allocate(sizeof(Entry) + bytes.size());
   auto* entry = new (memory) Entry;
   entry->hash = base::HashString(bytes);
@@ -62,10 +62,10 @@ uint32_t InternTable::Add(std::string_view bytes) {
   entry->length = static_cast<uint32_t>(bytes.size());
   if (!bytes.empty()) std::memcpy(entry->bytes, bytes.data(), bytes.size());
   entries_.emplace_back(entry->bytes, entry->length);
+  ++strings_;
 
   Table* table = table_.load(std::memory_order_relaxed);
-  Table* larger =
-      entries_.size() * 2 > table->mask ? NewTable((table->mask + 1) * 4, table) : nullptr;
+  Table* larger = strings_ * 2 > table->mask ? NewTable((table->mask + 1) * 4, table) : nullptr;
   if (larger != nullptr) {
     for (uint64_t i = 0; i <= table->mask; ++i) {
       const Entry* known = table->slots[i].load(std::memory_order_relaxed);

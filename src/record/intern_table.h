@@ -52,6 +52,7 @@ class InternTable {
 
   std::atomic<Table*> table_;
   std::vector<std::string_view> entries_;
+  size_t strings_ = 0;     // of entries_: those that are in the table
   char* arena_ = nullptr;  // memory is never given back: ids stay valid until the process ends
   size_t arena_left_ = 0;
 };

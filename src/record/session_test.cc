@@ -132,6 +132,49 @@ TEST_F(SessionTest, TextsOfMarkersAreOfOneSession) {
   for (const auto& [id, text] : second.names) EXPECT_EQ(text.find("loss"), std::string::npos);
 }
 
+// More of them than the tables had room for at first: what comes later is kept all the same, in
+// this session and in the next one.
+TEST_F(SessionTest, ManyTextsOfOneSessionLeaveRoomForOtherNames) {
+  constexpr int kTexts = 5000;
+  Start();
+  for (int i = 0; i < kTexts; ++i) {
+    const std::string text = "passing " + std::to_string(i);
+    sonde_mark_text(text.data(), text.size(), 0);
+    sonde_args_builder builder;
+    sonde_args_init(&builder);
+    sonde_args_int(&builder, Name("once"), i);
+    ASSERT_NE(sonde_args_once(&builder), 0u);
+  }
+  const auto use_new_ones = [](const std::string& session) {
+    for (int i = 0; i < kTexts; ++i) {
+      sonde_args_builder builder;
+      sonde_args_init(&builder);
+      sonde_args_int(&builder, Name((session + " key").c_str()), i);
+      const sonde_args args = sonde_args_intern(&builder);
+      const std::string name = session + " " + std::to_string(i);
+      ASSERT_NE(args, 0u) << name;
+      sonde_mark(Name(name.c_str()), 0, args);
+    }
+  };
+  use_new_ones("first");
+  const CheckedCapture first = Stop();
+  Start();
+  use_new_ones("second");
+  const CheckedCapture second = Stop();
+  for (const std::string last : {"0", "4999"}) {
+    EXPECT_EQ(first.Count(RecordKind::kMark, "passing " + last), 1u);
+    EXPECT_EQ(first.Count(RecordKind::kMark, "first " + last), 1u);
+    EXPECT_EQ(second.Count(RecordKind::kMark, "second " + last), 1u);
+  }
+  const auto nameless = [](const CheckedCapture& capture) {
+    const auto marks = OfKind(capture, RecordKind::kMark);
+    return std::count_if(marks.begin(), marks.end(),
+                         [](const CheckedRecord& checked) { return checked.record.name == 0; });
+  };
+  EXPECT_EQ(nameless(first), 0);
+  EXPECT_EQ(nameless(second), 0);
+}
+
 TEST_F(SessionTest, InstantsCountersFlowsSpans) {
   Start();
   sonde_mark(Name("mark"), 0, 0);
