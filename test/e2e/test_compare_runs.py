@@ -121,6 +121,30 @@ def test_any_pairing(new, old, devices, compare, tmp_path):
     assert {"OverallMetrics", "ApiCompare", "KernelCompare"} <= set(sheets)
 
 
+def test_two_runs_of_mindspore(compare, shared_data, tmp_path):
+    """One executes operators one by one, the other compiled them to a graph: operators that only
+    one has are named, and shapes tell which are called more."""
+    folder = shared_data / "mindspore_cpu" / "profiler"
+    (eager,) = (folder / "pynative_mem").glob("*_ascend_ms")
+    (graph,) = (folder / "graph_mem").glob("*_ascend_ms")
+    assert compare(eager, graph, "--export_type", "csv").returncode == 0
+    result = next(path for path in (tmp_path / "out").iterdir() if path.is_dir())
+    with (result / "Causes.csv").open(newline="", encoding="utf-8") as file:
+        causes = {(row["cause"], row["subject"].split(" ")[0]) for row in csv.DictReader(file)}
+    assert ("appeared", "AddExt") in causes and ("other kernels", "MatMul") in causes
+
+
+def test_an_amd_trace_beside_an_nvidia_one(compare, shared_data, tmp_path):
+    """Kernels and copies of the one, launched by no operator, are set against those of the other."""
+    amd = shared_data / "field" / "16-rocm-copies"
+    done = compare(amd, GPU)
+    assert done.returncode == 0, done.stderr
+    assert re.search("GPU +GPU", done.stdout)
+    assert "no sheet ApiCompare: the comparison side lacks operators" in done.stderr
+    sheets = sheets_of(only(tmp_path / "out", "*.xlsx"))
+    assert {"OverallMetrics", "KernelCompare"} <= set(sheets)
+
+
 PROGRAM = """
 import torch
 
