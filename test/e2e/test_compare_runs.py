@@ -130,12 +130,13 @@ def test_two_runs_of_mindspore(compare, shared_data, tmp_path):
     assert compare(eager, graph, "--export_type", "csv").returncode == 0
     result = next(path for path in (tmp_path / "out").iterdir() if path.is_dir())
     with (result / "Causes.csv").open(newline="", encoding="utf-8") as file:
-        causes = {(row["cause"], row["subject"].split(" ")[0]) for row in csv.DictReader(file)}
+        rows = list(csv.DictReader(file))
+    causes = {(row["cause"], row["subject"].split(" ")[0]) for row in rows}
     assert ("appeared", "AddExt") in causes and ("other kernels", "MatMul") in causes
 
 
 def test_an_amd_trace_beside_an_nvidia_one(compare, shared_data, tmp_path):
-    """Kernels and copies of the one, launched by no operator, are set against those of the other."""
+    """Kernels and copies of the one, launched by no operator, beside those of the other."""
     amd = shared_data / "field" / "16-rocm-copies"
     done = compare(amd, GPU)
     assert done.returncode == 0, done.stderr
