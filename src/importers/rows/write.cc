@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -32,7 +33,7 @@ struct Open {
 
 // Most files hold their rows in order: sorting takes as much memory again.
 template <class Rows, class Before>
-void StableSort(Rows& rows, const Before& before) {
+void StableSort(Rows&& rows, const Before& before) {
   if (!std::is_sorted(rows.begin(), rows.end(), before)) {
     std::stable_sort(rows.begin(), rows.end(), before);
   }
@@ -50,7 +51,11 @@ template <class Rows>
 void Take(const Permutation& order, Rows& rows) {
   Rows out(rows.get_allocator());
   out.reserve(order.size());
-  for (const int32_t index : order) out.push_back(rows[static_cast<size_t>(index)]);
+  base::SpillSteps steps(order.get_allocator().pool());
+  for (const int32_t index : order) {
+    steps.Next();
+    out.push_back(rows[static_cast<size_t>(index)]);
+  }
   rows = std::move(out);
 }
 
@@ -61,6 +66,27 @@ Permutation Inverse(const Permutation& order, size_t count) {
     places[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
   }
   return places;
+}
+
+// Puts the numbers into the order of what group(number) says of them, 0 to groups - 1; those of one
+// group keep theirs. Returns where each group begins, and the end. Counted, not compared.
+template <class Group>
+std::vector<size_t> GroupBy(Permutation& order, size_t groups, const Group& group) {
+  base::SpillSteps steps(order.get_allocator().pool());
+  std::vector<size_t> begins(groups + 1, 0);
+  for (const int32_t number : order) {
+    steps.Next();
+    ++begins[static_cast<size_t>(group(number)) + 1];
+  }
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<size_t> next = begins;
+  Permutation grouped(order.size(), order.get_allocator());
+  for (const int32_t number : order) {
+    steps.Next();
+    grouped[next[static_cast<size_t>(group(number))]++] = number;
+  }
+  order = std::move(grouped);
+  return begins;
 }
 
 // Rows by start, those of the same start in the order of the file. Calls move(places) where that
@@ -78,6 +104,35 @@ void OrderByStart(Rows& rows, base::SpillPool* pool, const Move& move) {
   Take(order, rows);
 }
 
+using Slices = base::SpillVector<store::SliceRow>;
+
+// The slices that have a track, by track and begin, a slice before those inside of it.
+Permutation SlicesByStart(const Slices& slices, size_t tracks) {
+  Permutation order = Numbers(slices.size(), slices.get_allocator().pool());
+  const auto row = [&](int32_t index) -> const store::SliceRow& {
+    return slices[static_cast<size_t>(index)];
+  };
+  std::erase_if(order, [&](int32_t index) { return row(index).track_id == kNone; });
+  const std::vector<size_t> begins =
+      GroupBy(order, tracks, [&](int32_t index) { return row(index).track_id; });
+  for (size_t track = 0; track < tracks; ++track) {
+    std::span<int32_t> of_track(order);
+    of_track = of_track.subspan(begins[track], begins[track + 1] - begins[track]);
+    StableSort(of_track, [&](int32_t a, int32_t b) {
+      const store::SliceRow& x = row(a);
+      const store::SliceRow& y = row(b);
+      return BeginsBefore(x.ts, x.ts + x.dur, y.ts, y.ts + y.dur);
+    });
+  }
+  return order;
+}
+
+size_t DeepestOf(const Slices& slices) {
+  int32_t deepest = 0;
+  for (const store::SliceRow& slice : slices) deepest = std::max(deepest, slice.depth);
+  return static_cast<size_t>(deepest);
+}
+
 }  // namespace
 
 int32_t TraceRows::AddTrackLike(int32_t track_id) {
@@ -89,24 +144,14 @@ int32_t TraceRows::AddTrackLike(int32_t track_id) {
 
 // Sets depth and parent (an index), and gives ranges that do not nest a track beside theirs.
 void TraceRows::NestSlices() {
-  Permutation order = Numbers(slices.size(), pool_);
-  std::erase_if(order, [this](int32_t index) {
-    return slices[static_cast<size_t>(index)].track_id == kNone;
-  });
-  const auto row = [&](int32_t index) -> store::SliceRow& {
-    return slices[static_cast<size_t>(index)];
-  };
-  StableSort(order, [&](int32_t a, int32_t b) {
-    const store::SliceRow& x = row(a);
-    const store::SliceRow& y = row(b);
-    if (x.track_id != y.track_id) return x.track_id < y.track_id;
-    return BeginsBefore(x.ts, x.ts + x.dur, y.ts, y.ts + y.dur);
-  });
+  Permutation order = SlicesByStart(slices, tracks.size());
   Nester<Open> open;  // on the current track
   FreeTracks beside;
   int32_t current = kNone;
+  base::SpillSteps walk(pool_);
   for (const int32_t index : order) {
-    store::SliceRow& slice = row(index);
+    walk.Next();
+    store::SliceRow& slice = slices[static_cast<size_t>(index)];
     if (slice.track_id != current) {
       current = slice.track_id;
       open.Clear();
@@ -123,15 +168,15 @@ void TraceRows::NestSlices() {
     slice.depth = static_cast<int32_t>(open.depth());
     open.Open({end, index});
   }
-  // Numbers in the order (track, depth, start).
-  StableSort(order, [&](int32_t a, int32_t b) {
-    const store::SliceRow& x = row(a);
-    const store::SliceRow& y = row(b);
-    return std::tie(x.track_id, x.depth, x.ts) < std::tie(y.track_id, y.depth, y.ts);
-  });
+  // Numbers in the order (track, depth, start); by start they are already.
+  GroupBy(order, DeepestOf(slices) + 1,
+          [this](int32_t index) { return slices[static_cast<size_t>(index)].depth; });
+  GroupBy(order, tracks.size(),
+          [this](int32_t index) { return slices[static_cast<size_t>(index)].track_id; });
   slice_number_ = Inverse(order, slices.size());
   Take(order, slices);
   for (size_t i = 0; i < slices.size(); ++i) {
+    walk.Next();
     slices[i].slice_id = static_cast<int32_t>(i);
     int32_t& parent = slices[i].parent_id;
     if (parent != kNone) parent = slice_number_[static_cast<size_t>(parent)];
