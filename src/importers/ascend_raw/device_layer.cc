@@ -1,6 +1,7 @@
 #include "importers/ascend_raw/device_layer.h"
 
 #include <algorithm>
+#include <compare>
 #include <tuple>
 #include <utility>
 
@@ -10,16 +11,41 @@
 namespace sonde::importers::raw {
 namespace {
 
-using Key = std::tuple<uint16_t, uint32_t, uint32_t, uint32_t>;  // stream, task, batch, context
+// Compared by the million: two numbers, not four fields.
+struct Key {
+  uint64_t place = 0;  // stream, task
+  uint64_t part = 0;   // batch, context
+  auto operator<=>(const Key&) const = default;
+};
+Key KeyOf(uint16_t stream, uint32_t task, uint32_t batch, uint32_t context) {
+  return {uint64_t{stream} << 32U | task, uint64_t{batch} << 32U | context};
+}
 
 Key KeyOf(const RanTask& task) {
-  return {task.place.stream, task.place.task, task.batch, task.context};
+  return KeyOf(task.place.stream, task.place.task, task.batch, task.context);
 }
-Key KeyOf(const HostTask& task) {
-  return {task.track->stream, task.number, task.batch, task.context};
-}
-std::tuple<uint16_t, uint32_t, uint32_t> PlaceOf(const StarsLog& log) {
-  return {log.place.stream, log.place.task, log.context};
+Key PlaceOf(const StarsLog& log) { return KeyOf(log.place.stream, log.place.task, 0, log.context); }
+
+struct Launched {
+  Key key = {};
+  uint32_t index = 0;  // of the host's tasks
+  auto operator<=>(const Launched&) const = default;
+};
+
+// What the host launched on the device in the order of keys; of one key in that of the launches.
+Records<Launched> LaunchedOn(int32_t device, const Records<HostTask>& tasks,
+                             base::SpillPool* pool) {
+  Records<Launched> launched{base::SpillAllocator<Launched>(pool)};
+  base::SpillSteps steps(pool);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    steps.Next();
+    const HostTask& task = tasks[i];
+    if (static_cast<int32_t>(task.track->device) != device) continue;
+    launched.push_back({KeyOf(task.track->stream, task.number, task.batch, task.context),
+                        static_cast<uint32_t>(i)});
+  }
+  std::sort(launched.begin(), launched.end());
+  return launched;
 }
 
 }  // namespace
@@ -51,8 +77,7 @@ bool DeviceLayer::Read(const Stream& stream, bool expands_streams, const TakeOth
 Records<RanTask> DeviceLayer::Join(const HostLayer& host) {
   Records<RanTask> ran = Pair();
   if (chip_.is_v6()) SetStreams(host, ran);
-  const Records<uint32_t> launched = LaunchedHere(host);
-  const auto launch = [&](size_t i) -> const HostTask& { return host.tasks()[launched[i]]; };
+  const Records<Launched> launched = LaunchedOn(device_, host.tasks(), rows_.pool());
   base::SpillSteps steps(rows_.pool());
   std::sort(ran.begin(), ran.end(), [](const RanTask& a, const RanTask& b) {
     return std::pair(KeyOf(a), a.begin) < std::pair(KeyOf(b), b.begin);
@@ -61,14 +86,15 @@ Records<RanTask> DeviceLayer::Join(const HostLayer& host) {
   for (size_t begin = 0, end = 0; begin < ran.size(); begin = end) {
     const Key key = KeyOf(ran[begin]);
     for (end = begin + 1; end < ran.size() && KeyOf(ran[end]) == key; ++end) steps.Next();
-    while (next < launched.size() && KeyOf(launch(next)) < key) ++next;
-    if (next == launched.size() || KeyOf(launch(next)) != key) continue;
-    const bool are_several = next + 1 < launched.size() && KeyOf(launch(next + 1)) == key;
+    while (next < launched.size() && launched[next].key < key) ++next;
+    if (next == launched.size() || launched[next].key != key) continue;
+    const bool are_several = next + 1 < launched.size() && launched[next + 1].key == key;
     if (are_several && end - begin > 1) {
       rows_.issues.Add(kTaskAmbiguous, "stars_soc", -1, static_cast<int64_t>(end - begin));
       continue;
     }
-    for (size_t i = begin; i < end; ++i) ran[i].host = &launch(next);
+    const HostTask* host_task = &host.tasks()[launched[next].index];
+    for (size_t i = begin; i < end; ++i) ran[i].host = host_task;
   }
   // A task before its parts.
   std::sort(ran.begin(), ran.end(), [](const RanTask& a, const RanTask& b) {
@@ -76,22 +102,6 @@ Records<RanTask> DeviceLayer::Join(const HostLayer& host) {
     return a.end != b.end ? a.end > b.end : KeyOf(a) < KeyOf(b);
   });
   return ran;
-}
-
-// Indices in the order of their keys; of one key in that of the launches.
-Records<uint32_t> DeviceLayer::LaunchedHere(const HostLayer& host) {
-  const Records<HostTask>& tasks = host.tasks();
-  Records<uint32_t> launched = NoRecords<uint32_t>();
-  base::SpillSteps steps(rows_.pool());
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    steps.Next();
-    if (static_cast<int32_t>(tasks[i].track->device) != device_) continue;
-    launched.push_back(static_cast<uint32_t>(i));
-  }
-  std::sort(launched.begin(), launched.end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(KeyOf(tasks[a]), a) < std::pair(KeyOf(tasks[b]), b);
-  });
-  return launched;
 }
 
 // Unique numbers stand without their stream.
@@ -123,7 +133,7 @@ Records<RanTask> DeviceLayer::Pair() {
   for (size_t i = 0; i < logs_.size();) {
     begins.clear();
     ends.clear();
-    const auto place = PlaceOf(logs_[i]);
+    const Key place = PlaceOf(logs_[i]);
     for (; i < logs_.size() && PlaceOf(logs_[i]) == place; ++i) {
       steps.Next();
       (logs_[i].is_begin ? begins : ends).push_back(&logs_[i]);

@@ -52,7 +52,6 @@ class DeviceLayer {
               Records<RanTask>& tasks);
   void SetBatches(Records<RanTask>& tasks);
   void SetStreams(const HostLayer& host, Records<RanTask>& tasks);
-  Records<uint32_t> LaunchedHere(const HostLayer& host);
   template <class Record>
   Records<Record> NoRecords() const {
     return Records<Record>(base::SpillAllocator<Record>(rows_.pool()));

@@ -21,6 +21,7 @@ int32_t KnownRank(uint32_t rank) {
 Records<int32_t> DeviceTables::Add(const DeviceLayer& layer, const Records<RanTask>& ran) {
   Records<int32_t> rows{base::SpillAllocator<int32_t>(rows_.pool())};
   rows.reserve(ran.size());
+  ReserveMore(rows_.tasks, ran.size());
   int64_t before = 0;
   base::SpillSteps steps(rows_.pool());
   for (const RanTask& task : ran) {
@@ -48,9 +49,8 @@ int32_t DeviceTables::AddTask(const DeviceLayer& layer, const RanTask& ran) {
   if (host != nullptr && host->transfer >= 0) {
     task.plane = host_.transfers()[static_cast<size_t>(host->transfer)].plane;
   }
-  if (host != nullptr && host->caller >= 0) {
-    task.connection_id = host_.IdOf(host->caller);
-  }
+  const bool has_caller = host != nullptr && host->caller >= 0;
+  task.connection_id = has_caller ? host_.IdOf(host->caller) : next_alone_++;
   const int32_t index = device_.AddTask(task);
   if (host == nullptr) return index;
   Connect(*host, rows_.tasks[static_cast<size_t>(index)], is_part);

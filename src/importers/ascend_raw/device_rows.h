@@ -26,7 +26,8 @@ class DeviceTables {
         host_(host),
         framework_(framework),
         steps_(IndexOfSteps(rows.steps)),
-        pid_(pid) {}
+        pid_(pid),
+        next_alone_(host.IdOf(static_cast<int32_t>(host.apis().size()))) {}
 
   // Returns for each task the index of its row, store::kNone where it has none.
   Records<int32_t> Add(const DeviceLayer& layer, const Records<RanTask>& ran);
@@ -62,6 +63,7 @@ class DeviceTables {
   const FrameworkLayer& framework_;
   StepIndex steps_;
   int64_t pid_;
+  int64_t next_alone_;  // connection of a task that no call launched: one that no call has
   std::map<std::pair<int32_t, int32_t>, int32_t> stream_tracks_;  // by device and stream
   // Of rows.kinds, by what makes them differ: kernel, name of another task, type, context, model.
   std::map<std::tuple<int32_t, int32_t, int32_t, uint32_t, int64_t>, int32_t> kinds_;

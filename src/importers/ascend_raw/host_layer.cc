@@ -156,8 +156,11 @@ void HostLayer::AddCalls(int64_t pid) {
   }
   ascend::DeviceRows device(rows_);
   const int32_t process = rows_.Process(pid);
-  first_id_ = static_cast<int64_t>(rows_.api_calls.size()) + 1;
+  // Behind those of the calls, and of the tasks that none launched, of other folders.
+  first_id_ = static_cast<int64_t>(rows_.api_calls.size() + rows_.tasks.size()) + 1;
   first_slice_ = static_cast<int32_t>(rows_.slices.size());
+  ReserveMore(rows_.api_calls, apis_.size());
+  ReserveMore(rows_.slices, apis_.size() + tracks_.size());
   struct Thread {
     int32_t id = store::kNone;
     int32_t track = store::kNone;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -28,6 +27,12 @@ namespace sonde::importers::raw {
 
 template <class Record>
 using Records = base::SpillVector<Record>;
+
+// Room for so many more rows: where they grow by themselves each growth copies them all.
+template <class Rows>
+void ReserveMore(Rows& rows, size_t more) {
+  rows.reserve(rows.size() + more);
+}
 
 struct Api {
   uint64_t begin = 0;
@@ -138,7 +143,8 @@ class HostLayer {
   int32_t ArgumentsOf(const Api& api, const CallKind& kind);
   void BuildTree();
   // Calls that contain the moment, innermost first: begin < at <= end.
-  void ForEachOpen(uint32_t tid, uint64_t at, const std::function<void(int32_t api)>& take) const;
+  template <class Take>
+  void ForEachOpen(uint32_t tid, uint64_t at, const Take& take) const;
   int32_t OutermostOf(uint16_t level, const Head& head) const;
   int32_t NodeOfBasic(const Head& head) const;
   template <class Record>
@@ -188,5 +194,20 @@ class HostLayer {
   std::vector<ascend::Kernel> kernels_;
   Records<HostTask> tasks_ = NoRecords<HostTask>();
 };
+
+template <class Take>
+void HostLayer::ForEachOpen(uint32_t tid, uint64_t at, const Take& take) const {
+  const auto tree = trees_.find(tid);
+  if (tree == trees_.end()) return;
+  const Records<Node>& nodes = tree->second;
+  const auto after = std::lower_bound(nodes.begin(), nodes.end(), at,
+                                      [](const Node& node, uint64_t t) { return node.begin < t; });
+  auto index = static_cast<int32_t>(after - nodes.begin()) - 1;
+  while (index >= 0) {
+    const Node& node = nodes[static_cast<size_t>(index)];
+    if (at <= node.end) take(node.api);
+    index = node.parent;
+  }
+}
 
 }  // namespace sonde::importers::raw

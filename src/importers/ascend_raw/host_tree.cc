@@ -45,21 +45,6 @@ void HostLayer::BuildTree() {
   }
 }
 
-void HostLayer::ForEachOpen(uint32_t tid, uint64_t at,
-                            const std::function<void(int32_t api)>& take) const {
-  const auto tree = trees_.find(tid);
-  if (tree == trees_.end()) return;
-  const Records<Node>& nodes = tree->second;
-  const auto after = std::lower_bound(nodes.begin(), nodes.end(), at,
-                                      [](const Node& node, uint64_t t) { return node.begin < t; });
-  auto index = static_cast<int32_t>(after - nodes.begin()) - 1;
-  while (index >= 0) {
-    const Node& node = nodes[static_cast<size_t>(index)];
-    if (at <= node.end) take(node.api);
-    index = node.parent;
-  }
-}
-
 int32_t HostLayer::OutermostOf(uint16_t level, const Head& head) const {
   int32_t outermost = -1;
   ForEachOpen(head.tid, head.time, [&](int32_t api) {

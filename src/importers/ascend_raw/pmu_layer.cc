@@ -10,10 +10,13 @@
 namespace sonde::importers::raw {
 namespace {
 
-using Place = std::tuple<uint16_t, uint32_t, uint32_t>;  // stream, task, context
+using Place = std::pair<uint64_t, uint32_t>;  // stream and task, context
 
+Place PlaceAt(uint16_t stream, uint32_t task, uint32_t context) {
+  return {uint64_t{stream} << 32U | task, context};
+}
 Place PlaceOf(const PmuRecord& record) {
-  return {record.place.stream, record.place.task, record.context};
+  return PlaceAt(record.place.stream, record.place.task, record.context);
 }
 
 }  // namespace
@@ -92,6 +95,8 @@ void PmuLayer::AddMetrics(const Records<RanTask>& ran, const Records<int32_t>& t
   std::sort(records_.begin(), records_.end(), [](const PmuRecord& a, const PmuRecord& b) {
     return std::tuple(PlaceOf(a), a.end, a.order) < std::tuple(PlaceOf(b), b.end, b.order);
   });
+  const size_t columns = cube_.metrics.columns().size() + vector_.metrics.columns().size() + 1;
+  ReserveMore(rows_.pmu, std::min(records_.size(), ran.size()) * columns);
   base::SpillSteps steps(rows_.pool());
   for (size_t i = 0; i < ran.size(); ++i) {
     steps.Next();
@@ -105,7 +110,7 @@ void PmuLayer::AddMetrics(const Records<RanTask>& ran, const Records<int32_t>& t
 // Those of its place that end while it runs.
 std::span<PmuRecord> PmuLayer::RecordsOf(const RanTask& ran) {
   const uint16_t stream = device_.chip().is_v6() ? uint16_t{0} : ran.place.stream;
-  const Place place(stream, ran.place.task, ran.context);
+  const Place place = PlaceAt(stream, ran.place.task, ran.context);
   const auto before = [](const PmuRecord& record, const std::pair<Place, uint64_t>& at) {
     return std::pair(PlaceOf(record), record.end) < at;
   };
