@@ -1,7 +1,8 @@
 """Import of raw records of a device (PROF_*) into the store: speed and memory.
 
 Timed with one processor and with two, from the start of the process to the end of a first query.
-Folders are made by make_prof.py in TMPDIR and removed again.
+Folders are made by make_prof.py in TMPDIR and removed again. Where sonde_raw_bench lies beside the
+command, it tells what of it was reading the records and what was writing the store.
 
     python3 bench/raw/bench.py --megabytes 100 500 --runs 3
 """
@@ -10,6 +11,7 @@ import argparse
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -51,6 +53,13 @@ def run_size(megabytes, options, folder):
             f"load {os.getloadavg()[0]:.1f}",
             flush=True,
         )
+    stages = Path(options.binary).with_name("sonde_raw_bench")
+    if stages.is_file():
+        print("one processor, by stages:", flush=True)
+        store = folder / "store"
+        store.mkdir()
+        subprocess.run(["taskset", "-c", "0", stages, path, store], check=True)
+        shutil.rmtree(store)
     shutil.rmtree(path)
 
 

@@ -37,13 +37,18 @@ std::optional<std::pair<std::string, int64_t>> SliceOf(std::string_view file, bo
   const size_t mark = file.rfind(kMark);
   if (mark == std::string_view::npos) return std::nullopt;
   const auto number = base::ParseInt64(file.substr(mark + kMark.size()));
-  if (!number || *number < 0) return std::nullopt;  // .done, .complete, .zip
+  if (!number || *number < 0) return std::nullopt;
   std::string_view name = file.substr(0, mark);
   const size_t point = name.rfind('.');
   if (is_device && point != std::string_view::npos && base::ParseInt64(name.substr(point + 1))) {
     name = name.substr(0, point);
   }
   return std::pair(std::string(name), *number);
+}
+
+// What writers and readers of slices leave beside them.
+bool IsBesideSlice(std::string_view file) {
+  return file.ends_with(".done") || file.ends_with(".complete") || file.ends_with(".zip");
 }
 
 void TakeStreams(ProfPart& part) {
@@ -53,6 +58,7 @@ void TakeStreams(ProfPart& part) {
   for (const base::DirectoryEntry& entry : entries) names.insert(entry.name);
   for (const base::DirectoryEntry& entry : entries) {
     const auto slice = SliceOf(entry.name, part.device >= 0);
+    if (!slice && !IsBesideSlice(entry.name)) part.others.push_back(entry.name);
     if (!slice) continue;
     const std::string inside = Concat("data/", entry.name);
     streams[slice->first].push_back(

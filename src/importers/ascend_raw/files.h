@@ -27,6 +27,7 @@ struct ProfPart {
   std::string relative;  // below the folder that was named
   int32_t device = -1;   // -1: the host
   std::vector<Stream> streams;
+  std::vector<std::string> others;  // names of files of data/ that are no slices
 };
 
 struct Prof {

@@ -77,6 +77,9 @@ class RawImport {
     for (const raw::ProfPart& part : prof.parts) {
       is_v6 |= raw::Chip{raw::DeviceInfoOf(part.folder, part.device).chip}.is_v6();
     }
+    for (const raw::ProfPart& part : prof.parts) {
+      for (const std::string& name : part.others) LeaveUnread(part, name);
+    }
     raw::HostLayer host(rows_, clock, is_v6);
     raw::Marks marks(rows_, clock);
     for (const raw::ProfPart& part : prof.parts) {
@@ -96,7 +99,7 @@ class RawImport {
                 raw::Marks& marks) {
     CheckClock(clock, part.relative);
     for (const raw::Stream& stream : part.streams) {
-      if (!host.Read(stream) && !marks.Read(stream)) LeaveUnread(part, stream);
+      if (!host.Read(stream) && !marks.Read(stream)) LeaveUnread(part, stream.name);
     }
   }
 
@@ -117,7 +120,7 @@ class RawImport {
       const bool expands = host.expands_streams();
       if (!layer.Read(stream, expands, other) && !pmu.Read(stream, expands) &&
           !sampled.Read(stream) && !soc.Read(stream)) {
-        LeaveUnread(part, stream);
+        LeaveUnread(part, stream.name);
       }
     }
     const raw::Records<raw::RanTask> ran = layer.Join(host);
@@ -125,8 +128,8 @@ class RawImport {
     pmu.AddFrequency(pid);
   }
 
-  void LeaveUnread(const raw::ProfPart& part, const raw::Stream& stream) {
-    unread_.push_back(base::Concat(part.relative, "/data/", stream.name));
+  void LeaveUnread(const raw::ProfPart& part, std::string_view name) {
+    unread_.push_back(base::Concat(part.relative, "/data/", name));
   }
 
   const raw::Files& files_;
@@ -158,10 +161,8 @@ Result<int64_t> AscendRawStamp(const std::string& path) {
   return static_cast<int64_t>(stamp);
 }
 
-Result<ImportSummary> ImportAscendRaw(const std::string& path, store::Store& store,
-                                      const ImportOptions& /*options*/) {
+void ReadAscendRaw(const std::string& path, TraceRows& rows) {
   const raw::Files files = raw::FindFiles(path);
-  TraceRows rows(std::string(base::DirName(store.path())));
   rows.rank = SpanRank(FindSpan(path));
   rows.source = files.framework.empty() ? "PROF" : files.framework.front().relative;
   ReadSpanMetadata(files.folder, rows);
@@ -170,9 +171,15 @@ Result<ImportSummary> ImportAscendRaw(const std::string& path, store::Store& sto
   for (store::ProcessRow& process : rows.processes) process.rank = rows.rank;
   if (rows.rank >= 0) rows.AddJson("rank", std::to_string(rows.rank));
   for (GroupFact& group : rows.groups) group.process_id = rows.processes.empty() ? -1 : 0;
+}
+
+Result<ImportSummary> ImportAscendRaw(const std::string& path, store::Store& store,
+                                      const ImportOptions& /*options*/) {
+  TraceRows rows(std::string(base::DirName(store.path())));
+  ReadAscendRaw(path, rows);
   rows.issues.AddGarbled(rows.names, rows.source);
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
-  SONDE_RETURN_IF_ERROR(KeepTexts(files.metadata, rows.issues, transaction));
+  SONDE_RETURN_IF_ERROR(KeepTexts(raw::FindFiles(path).metadata, rows.issues, transaction));
   SONDE_ASSIGN_OR_RETURN(ImportSummary summary, rows.Write(transaction));
   SONDE_RETURN_IF_ERROR(transaction.Commit());
   return summary;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "importers/importer.h"
+#include "importers/rows/trace_rows.h"
 
 namespace sonde::importers {
 
@@ -15,5 +16,7 @@ Result<int32_t> AscendRawRank(const std::string& path);
 Result<int64_t> AscendRawStamp(const std::string& path);
 Result<ImportSummary> ImportAscendRaw(const std::string& path, store::Store& store,
                                       const ImportOptions& options);
+// The first half of it: what the records say, as rows in memory; `rows` is empty.
+void ReadAscendRaw(const std::string& path, TraceRows& rows);
 
 }  // namespace sonde::importers
