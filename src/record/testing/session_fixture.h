@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "base/test_folder.h"
 #include "record/testing/capture_checker.h"
@@ -22,6 +23,14 @@ inline sonde_session_config ConfigIn(const std::string& directory) {
 }
 
 sonde_session_config ConfigIn(std::string&&) = delete;  // the config points into it
+
+inline std::vector<CheckedRecord> OfKind(const CheckedCapture& capture, capture::RecordKind kind) {
+  std::vector<CheckedRecord> found;
+  for (const CheckedRecord& checked : capture.records) {
+    if (capture::KindOf(checked.record) == kind) found.push_back(checked);
+  }
+  return found;
+}
 
 inline sonde_name Name(const std::string& text) { return sonde_intern(text.data(), text.size()); }
 
