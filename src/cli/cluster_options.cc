@@ -122,6 +122,19 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
            ->option_text("TEXT (default: dp,edp;edp;dp;ep;pp;mp;tp)"));
 }
 
+// Options of several processes that share the work.
+void AddProcessOptions(CLI::App& app, ClusterOptions& options) {
+  app.add_option("--meet", options.meeting_folder,
+                 "Under mpirun or srun: folder that all processes see, in which they meet")
+      ->option_text("DIR (default: in the folder of results)");
+  app.add_option("--patience", options.patience_s,
+                 "Seconds that the first process waits for the others to come, and they for it")
+      ->check(CLI::Range(int64_t{1}, int64_t{86'400}))
+      ->option_text("SECONDS (default: 60)");
+  app.add_flag("--alone", options.is_alone,
+               "Do all in this process, also where mpirun or srun started several");
+}
+
 }  // namespace
 
 void AddClusterOptions(CLI::App& app, ClusterOptions& options) {
@@ -149,6 +162,7 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& options) {
       ->check(CLI::IsMember({"concurrent"}));
   app.add_flag("--force", options.force, "Accepted; owners and sizes of files are not checked");
   app.add_flag("--agent", options.agent, "Print one line of JSON, for programs");
+  AddProcessOptions(app, options);
   AddModeOptions(app, options);
 }
 

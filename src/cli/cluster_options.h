@@ -25,6 +25,10 @@ struct ClusterOptions {
   int64_t step_id = -1;
   bool force = false;  // accepted: owners and sizes of files are not looked at
   bool agent = false;
+  // Where several processes share the work.
+  bool is_alone = false;
+  std::string meeting_folder;  // "": below the results
+  int64_t patience_s = 60;
   // Of some modes.
   std::string top_num;
   bool exclude_op_name = false;

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 
@@ -13,6 +14,9 @@
 #include "cli/command.h"
 #include "cli/job_notices.h"
 #include "cluster/frame/run.h"
+#include "cluster/machines/head.h"
+#include "cluster/machines/launch.h"
+#include "cluster/machines/share.h"
 #include "cluster/output/write.h"
 #include "cluster/user_recipes/recipe.h"
 #include "cluster/user_recipes/run.h"
@@ -159,12 +163,65 @@ Status FindRecipe(const ClusterOptions& options, Asked& asked) {
   return {};
 }
 
+cluster::RunOptions RunOptionsOf(bool is_quiet) {
+  return {.threads = base::AvailableThreads(), .notify = PrintNotice, .shows_progress = !is_quiet};
+}
+
 Result<cluster::RunResult> RunAsked(const Asked& asked, const std::vector<cluster::Rank>& ranks,
                                     const cluster::ModeOptions& mode_options, bool is_quiet) {
-  const cluster::RunOptions run = {
-      .threads = base::AvailableThreads(), .notify = PrintNotice, .shows_progress = !is_quiet};
+  const cluster::RunOptions run = RunOptionsOf(is_quiet);
   if (asked.recipe == nullptr) return cluster::Run(*asked.mode, ranks, mode_options, run);
   return cluster::RunUserRecipe(*asked.recipe, ranks, mode_options, run, *asked.table);
+}
+
+cluster::Place PlaceOf(const ClusterOptions& options) {
+  return options.is_alone ? cluster::Place() : cluster::PlaceOfEnvironment();
+}
+
+std::string ResultFolder(const ClusterOptions& options) {
+  const std::string output = ClusterPath(options.output.empty() ? options.path : options.output);
+  return base::JoinPath(output, "cluster_analysis_output");
+}
+
+std::string MeetingFolder(const ClusterOptions& options) {
+  const std::string folder =
+      options.meeting_folder.empty() ? ResultFolder(options) : ClusterPath(options.meeting_folder);
+  return base::JoinPath(folder, "meeting");
+}
+
+// Of one of several processes that is not the first.
+Result<int> ServeFirst(const ClusterOptions& options, const cluster::Place& place) {
+  if (cluster::FindMode(options.mode) == nullptr) return kExitFailure;  // the first says why
+  SONDE_ASSIGN_OR_RETURN(const auto meeting,
+                         cluster::Meeting::Join(MeetingFolder(options), place,
+                                                std::chrono::seconds(options.patience_s)));
+  SONDE_RETURN_IF_ERROR(cluster::Serve(*meeting, place, RunOptionsOf(/*is_quiet=*/true)));
+  return kExitOk;
+}
+
+// Null where this process is the only one.
+Result<std::unique_ptr<cluster::Head>> GatherOthers(const ClusterOptions& options,
+                                                    const Asked& asked) {
+  const cluster::Place place = PlaceOf(options);
+  if (!place.is_shared()) return std::unique_ptr<cluster::Head>();
+  if (asked.recipe != nullptr) {
+    return base::InvalidArgumentError(
+        "recipes of your own run in one process: give --alone where all ranks can be seen");
+  }
+  PrintNotice(Concat("process 0 of ", std::to_string(place.count), ", as ", place.said_by,
+                     " says: they share the ranks (--alone: this one does all)"));
+  return cluster::Head::Gather(MeetingFolder(options), place,
+                               std::chrono::seconds(options.patience_s),
+                               RunOptionsOf(/*is_quiet=*/true));
+}
+
+Result<cluster::RankChoice> Choose(const std::string& path, const std::vector<int32_t>& wanted,
+                                   cluster::Hosts* hosts) {
+  if (hosts != nullptr) return hosts->Choose(path, wanted);
+  SONDE_ASSIGN_OR_RETURN(
+      const job::Job found,
+      job::FindWholeJob({path}, {.max_depth = cluster::kFolderDepth, .allow = {}}));
+  return cluster::ChooseRanks(found, wanted);
 }
 
 Result<Done> Analyse(const ClusterOptions& options, Asked& asked) {
@@ -173,21 +230,19 @@ Result<Done> Analyse(const ClusterOptions& options, Asked& asked) {
   const cluster::Mode& mode = *asked.mode;
   SONDE_ASSIGN_OR_RETURN(const auto wanted, ParseRankList(options.rank_list));
   const std::string path = ClusterPath(options.path);
-  if (!base::IsDirectory(path)) {
+  if (!PlaceOf(options).is_shared() && !base::IsDirectory(path)) {  // of several, one may see it
     return base::NotFoundError(Concat("'", path, "' is no folder"));
   }
-  const std::string output = options.output.empty() ? path : ClusterPath(options.output);
-  const std::string folder = base::JoinPath(output, "cluster_analysis_output");
+  const std::string folder = ResultFolder(options);
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(folder).Annotate(
       "results cannot be written, name another folder with -o"));
+  SONDE_ASSIGN_OR_RETURN(const auto hosts, GatherOthers(options, asked));
   SayOptionsWithoutEffect(mode, options);
-  SONDE_ASSIGN_OR_RETURN(
-      const job::Job found,
-      job::FindWholeJob({path}, {.max_depth = cluster::kFolderDepth, .allow = {}}));
-  SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, cluster::ChooseRanks(found, wanted));
+  SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, Choose(path, wanted, hosts.get()));
   for (const std::string& notice : choice.notices) PrintNotice(notice);
   Done done;
-  SONDE_ASSIGN_OR_RETURN(const auto mode_options, ModeOptionsOf(options, folder));
+  SONDE_ASSIGN_OR_RETURN(auto mode_options, ModeOptionsOf(options, folder));
+  mode_options.hosts.value = hosts.get();
   SONDE_ASSIGN_OR_RETURN(done.result, RunAsked(asked, choice.ranks, mode_options, options.agent));
   for (const std::string& notice : done.result.outcome.notices) PrintNotice(notice);
   done.failures = job::SayFailures(done.result.failures);
@@ -197,6 +252,9 @@ Result<Done> Analyse(const ClusterOptions& options, Asked& asked) {
 }
 
 Result<int> Cluster(const ClusterOptions& options) {
+  if (const cluster::Place place = PlaceOf(options); place.number > 0) {
+    return ServeFirst(options, place);
+  }
   Asked asked;  // results refer to it
   const Result<Done> done = Analyse(options, asked);
   if (options.agent) {

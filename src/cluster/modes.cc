@@ -1,6 +1,7 @@
 // The list of modes, one line each.
 #include <array>
 
+#include "cluster/communication_bottleneck/streams.h"
 #include "cluster/frame/mode.h"
 
 namespace sonde::cluster {
@@ -58,6 +59,10 @@ const Mode* FindMode(std::string_view name) {
     if (mode->name == name) return mode;
   }
   return nullptr;
+}
+
+const Mode* FindModeOrPart(std::string_view name) {
+  return name == kStreamsMode.name ? &kStreamsMode : FindMode(name);
 }
 
 }  // namespace sonde::cluster

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "job/merge.h"
 #include "job/runs.h"
 
 namespace sonde::job {
@@ -166,6 +167,17 @@ Job FindJob(const std::vector<std::string>& paths, const FindOptions& options) {
 Result<Job> FindWholeJob(const std::vector<std::string>& paths, const FindOptions& options) {
   Job job = FindJob(paths, options);
   if (!job.failures.empty()) return job.failures.front();
+  return job;
+}
+
+Job JobOf(std::vector<Trace> traces) {
+  Job job;
+  job.traces = std::move(traces);
+  std::stable_sort(job.traces.begin(), job.traces.end(), [](const Trace& a, const Trace& b) {
+    return std::filesystem::path(a.source.path) < std::filesystem::path(b.source.path);
+  });
+  Sort(job.traces);
+  Number(job);
   return job;
 }
 

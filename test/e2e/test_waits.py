@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import ascend_reader as reader
@@ -121,12 +122,20 @@ def test_traffic_says_what_it_is(undelivered, run_sonde):
         assert [row["basis"] for row in json.loads(done.stdout)] == ["nominal"], done.stderr
 
 
-def test_cluster_says_the_same(capture, undelivered, run_sonde, tmp_path):
+@pytest.mark.parametrize("processes", [1, 2])
+def test_cluster_says_the_same(processes, capture, undelivered, run_sonde, tmp_path):
+    """Also of several processes: one of them matches the collectives of all ranks."""
     out = tmp_path / "out"
-    done = run_sonde(
-        "cluster", "-m", "communication_time", "-d", undelivered, "-o", out, "--export_type", "db"
-    )
-    assert done.returncode == 0, done.stderr
+    words = ("cluster", "-m", "communication_time", "-d", undelivered, "-o", out,
+             "--export_type", "db", "--patience", "600")  # fmt: skip
+    with ThreadPoolExecutor() as pool:
+        ends = list(pool.map(lambda number: run_sonde(
+            *words, stdin=subprocess.DEVNULL,
+            env={"OMPI_COMM_WORLD_RANK": str(number), "OMPI_COMM_WORLD_SIZE": str(processes)},
+        ), range(processes)))  # fmt: skip
+    for done in ends:
+        assert done.returncode == 0, done.stderr
+    assert ("process 0 of 2" in ends[0].stderr) == (processes == 2)
     (path,) = out.rglob("cluster_analysis.db")
     db = reader.open_db(path)
     for number, span in enumerate(ranks_in_order(capture)):

@@ -20,6 +20,7 @@
 
 #include "base/status.h"
 #include "cluster/frame/part.h"
+#include "cluster/frame/serial.h"
 #include "cluster/frame/table.h"
 #include "recipes/finding/finding.h"
 #include "recipes/trace/device_view.h"
@@ -34,6 +35,8 @@ struct StepWindow {
   bool Has(int64_t ts) const { return ts >= begin_ns && ts <= end_ns; }
   bool operator==(const StepWindow&) const = default;
 };
+
+class Hosts;  // frame/run.h
 
 // Of the command line, for modes. What a mode does not list in Mode::flags is not given to it.
 struct ModeOptions {
@@ -54,6 +57,8 @@ struct ModeOptions {
   std::vector<std::string> wanted_tables;  // empty: all
   std::string result_folder;               // where results go
   std::string profiling_path;              // -d
+  // Who reads ranks; null: this process does.
+  serial::Own<Hosts*> hosts = {};
   bool has_time_range() const { return !(time_range == StepWindow{}); }
 };
 
@@ -133,5 +138,7 @@ struct Mode {
 std::span<const Mode* const> Modes();
 // Null where there is none of that name.
 const Mode* FindMode(std::string_view name);
+// The same, and those that only modes ask for.
+const Mode* FindModeOrPart(std::string_view name);
 
 }  // namespace sonde::cluster

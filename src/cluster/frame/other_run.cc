@@ -14,15 +14,26 @@ Status CheckBaseRun(const ModeOptions& options) {
     return base::InvalidArgumentError(
         "Must specify the --bp parameter: the folder of the base run");
   }
+  if (options.hosts.value != nullptr) return {};  // another process may be the one that sees it
   return job::FindWholeJob({options.base_path}, {.max_depth = kFolderDepth, .allow = {}}).status();
 }
+
+namespace {
+
+Result<RankChoice> ChoiceOf(const std::string& folder, const std::vector<int32_t>& ranks,
+                            const ModeOptions& options) {
+  if (options.hosts.value != nullptr) return options.hosts.value->Choose(folder, ranks);
+  SONDE_ASSIGN_OR_RETURN(const job::Job found,
+                         job::FindWholeJob({folder}, {.max_depth = kFolderDepth, .allow = {}}));
+  return ChooseRanks(found, ranks);
+}
+
+}  // namespace
 
 Result<std::vector<RankPart>> MapFolder(const Mode& mode, const std::string& folder,
                                         const std::vector<int32_t>& ranks,
                                         const ModeOptions& options) {
-  SONDE_ASSIGN_OR_RETURN(const job::Job found,
-                         job::FindWholeJob({folder}, {.max_depth = kFolderDepth, .allow = {}}));
-  SONDE_ASSIGN_OR_RETURN(const RankChoice choice, ChooseRanks(found, ranks));
+  SONDE_ASSIGN_OR_RETURN(const RankChoice choice, ChoiceOf(folder, ranks, options));
   RunOptions run;
   run.threads = base::AvailableThreads();
   run.notify = [](std::string_view) {};

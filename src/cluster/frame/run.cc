@@ -40,25 +40,6 @@ int32_t NumberOfName(std::string_view name) {
   return number && *number >= 0 && *number <= INT32_MAX ? static_cast<int32_t>(*number) : -1;
 }
 
-// As the names of an Ascend profiler's files tell it, which is how the reference numbers ranks: in
-// sets that were put together from copies what stands inside is of the original.
-int32_t RankOf(const job::Trace& trace) {
-  const std::string output = base::JoinPath(trace.source.path, "ASCEND_PROFILER_OUTPUT");
-  const std::pair<std::string, std::string_view> places[] = {{output, "ascend_pytorch_profiler_"},
-                                                             {output, "ascend_mindspore_profiler_"},
-                                                             {trace.source.path, "profiler_info_"}};
-  for (const auto& [folder, prefix] : places) {
-    const auto entries = base::ListDirectory(folder);
-    if (!entries.ok()) continue;
-    for (const base::DirectoryEntry& entry : *entries) {
-      if (!entry.name.starts_with(prefix)) continue;
-      const int32_t rank = NumberOfName(entry.name);
-      if (rank >= 0) return rank;
-    }
-  }
-  return trace.rank;
-}
-
 // Numbers between those that are there; ranks of one host of several need not begin at 0.
 void SayGaps(const std::map<int32_t, job::Trace>& by_rank, std::vector<std::string>& notices) {
   std::vector<int32_t> gaps;
@@ -247,12 +228,39 @@ class Runner {
 
 }  // namespace
 
+// As the names of an Ascend profiler's files tell it, which is how the reference numbers ranks: in
+// sets that were put together from copies what stands inside is of the original.
+int32_t RankOf(const job::Trace& trace) {
+  const std::string output = base::JoinPath(trace.source.path, "ASCEND_PROFILER_OUTPUT");
+  const std::pair<std::string, std::string_view> places[] = {{output, "ascend_pytorch_profiler_"},
+                                                             {output, "ascend_mindspore_profiler_"},
+                                                             {trace.source.path, "profiler_info_"}};
+  for (const auto& [folder, prefix] : places) {
+    const auto entries = base::ListDirectory(folder);
+    if (!entries.ok()) continue;
+    for (const base::DirectoryEntry& entry : *entries) {
+      if (!entry.name.starts_with(prefix)) continue;
+      const int32_t rank = NumberOfName(entry.name);
+      if (rank >= 0) return rank;
+    }
+  }
+  return trace.rank;
+}
+
 Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& wanted) {
+  std::vector<int32_t> numbers;
+  for (const job::Trace& trace : job.traces) numbers.push_back(RankOf(trace));
+  return ChooseRanks(job, numbers, wanted);
+}
+
+Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& numbers,
+                               const std::vector<int32_t>& wanted) {
   RankChoice choice;
   std::map<int32_t, job::Trace> by_rank;
   std::vector<const job::Trace*> others;
-  for (const job::Trace& trace : job.traces) {
-    const int32_t rank = RankOf(trace);
+  for (size_t i = 0; i < job.traces.size(); ++i) {
+    const job::Trace& trace = job.traces[i];
+    const int32_t rank = numbers[i];
     if (rank < 0) {
       others.push_back(&trace);
       continue;
@@ -285,6 +293,9 @@ Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& 
 
 Result<MappedRanks> MapRanks(const Mode& mode, const std::vector<Rank>& ranks,
                              const ModeOptions& mode_options, const RunOptions& options) {
+  if (mode_options.hosts.value != nullptr) {
+    return mode_options.hosts.value->Map(mode, ranks, mode_options);
+  }
   MappedRanks mapped = Runner(mode, ranks, mode_options, options).Work();
   if (!mapped.parts.empty()) return mapped;
   return mapped.failures.empty() ? base::NotFoundError("there is no rank")

@@ -33,6 +33,12 @@ struct RankChoice {
 // `wanted`: empty is all. kInvalidArgument where one of them is not there.
 Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& wanted);
 
+// The number of a trace among the ranks, -1 where nothing tells it; and the choice by such numbers,
+// one for each trace of the job, for traces that this process may not see.
+int32_t RankOf(const job::Trace& trace);
+Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& numbers,
+                               const std::vector<int32_t>& wanted);
+
 // Goes over traces and says which failed.
 using MapOne = std::function<Status(const job::TraceInHand& trace)>;
 using OverTraces = std::function<std::vector<job::TraceFailure>(
@@ -55,6 +61,22 @@ struct MappedRanks {
 };
 Result<MappedRanks> MapRanks(const Mode& mode, const std::vector<Rank>& ranks,
                              const ModeOptions& mode_options, const RunOptions& options);
+
+// Several processes that share the work (cluster/machines), for who runs a mode and for modes that
+// look at ranks again. One call at a time. Errors: as those of one process.
+class Hosts {
+ public:
+  Hosts() = default;
+  Hosts(const Hosts&) = delete;
+  Hosts& operator=(const Hosts&) = delete;
+  virtual ~Hosts() = default;
+  // Of what any of them sees below `folder`.
+  virtual Result<RankChoice> Choose(const std::string& folder,
+                                    const std::vector<int32_t>& wanted) = 0;
+  // Ranks of such a choice.
+  virtual Result<MappedRanks> Map(const Mode& mode, const std::vector<Rank>& ranks,
+                                  const ModeOptions& options) = 0;
+};
 
 struct RunResult {
   Outcome outcome;

@@ -41,7 +41,7 @@ constexpr std::string_view kOperator = "operator";
 constexpr std::string_view kKernel = "kernel";
 
 struct Ran {
-  std::string_view kind;
+  std::string kind;
   std::string name;
   int64_t count = 0;
   int64_t ns = 0;

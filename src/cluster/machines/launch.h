@@ -1,0 +1,24 @@
+// Which of several processes this one is, as who started them says it: Open MPI (mpirun), what
+// speaks PMI (MPICH, Intel MPI), Slurm's srun. No library of theirs is needed. Pure but for the
+// environment and the standard input, which they change for no one.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace sonde::cluster {
+
+struct Place {
+  int32_t number = 0;
+  int32_t count = 1;
+  std::string_view said_by;  // name of the variable that tells the count
+  bool is_shared() const { return count > 1; }
+};
+
+// One of one where nobody says anything, or nothing that can be; and where what is said is of
+// another program, that handed it down: the script of a Slurm job and the shell of salloc (only
+// steps, srun, have several processes), a shell that a launcher started (its input is a terminal,
+// which launchers give to nobody), what a worker of torchrun starts.
+Place PlaceOfEnvironment();
+
+}  // namespace sonde::cluster

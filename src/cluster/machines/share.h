@@ -1,0 +1,33 @@
+// One process's share of the work, as it was asked for.
+//
+// Threads: one call at a time; the work is parallel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/frame/run.h"
+#include "cluster/machines/launch.h"
+#include "cluster/machines/meeting.h"
+#include "cluster/machines/messages.h"
+
+namespace sonde::cluster {
+
+// What is there below the folder; nothing where it cannot be read.
+std::vector<messages::SeenTrace> SeeTraces(const std::string& folder);
+
+// A rank of another process, or one of this, for what is said of it and to map it.
+Rank RankOf(const messages::WantedRank& wanted);
+
+messages::Answer MapShare(const Mode& mode, const std::vector<messages::WantedRank>& share,
+                          const ModeOptions& options, const RunOptions& run);
+
+// Of a process but the first: does what process 0 asks until it says that this is the end.
+// `options`: how it reads. Errors: process 0 is gone.
+Status Serve(Meeting& meeting, const Place& place, const RunOptions& options);
+
+// "0.1.0 84231" : processes with other programs do not understand each other.
+std::string ProgramOfThis();
+std::string HostOfThis();
+
+}  // namespace sonde::cluster
