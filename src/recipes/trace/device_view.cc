@@ -10,11 +10,23 @@ namespace {
 
 constexpr size_t kNoDevice = SIZE_MAX;
 
+// Garbled numbers leave no room behind them: those count as none.
+int64_t LastConnection(const TraceData& data) {
+  constexpr int64_t kMost = int64_t{1} << 61U;
+  int64_t last = 0;
+  const auto note = [&](int64_t id) { last = id < kMost ? std::max(last, id) : last; };
+  for (const store::DeviceTaskRow& task : data.tasks) note(task.connection_id);
+  for (const store::CommunicationOpRow& op : data.communications) note(op.connection_id);
+  for (const store::ApiCallRow& call : data.api_calls) note(call.connection_id);
+  return last;
+}
+
 class ViewMaker {
  public:
   explicit ViewMaker(const TraceData& data) : data_(data) {
     view_.data = &data;
     view_.settings = CaptureSettings::FromTrace(data);
+    view_.last_connection = LastConnection(data);
   }
 
   DeviceView Make(bool with_times) {

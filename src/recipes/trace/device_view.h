@@ -56,6 +56,10 @@ struct DeviceView {
   // (communication/arrivals.h); -1: not known. Parallel to data.communications, or empty.
   std::vector<int64_t> waits_ns;
 
+  // The largest number that the trace itself has: what has none is numbered behind it, and is tied
+  // to no call of another one.
+  int64_t last_connection = 0;
+
   // `with_times`: overlap and steps of the devices, too.
   static DeviceView Make(const TraceData& data, bool with_times = true);
 
@@ -67,12 +71,12 @@ struct DeviceView {
   }
   // Numbers that tie a task or operation to its host call; unique in the trace, from 1.
   int64_t ConnectionOf(const store::DeviceTaskRow& task) const {
-    return task.connection_id >= 0 ? task.connection_id : int64_t{task.task_id} + 1;
+    return task.connection_id >= 0 ? task.connection_id : last_connection + task.task_id + 1;
   }
   int64_t ConnectionOf(const store::CommunicationOpRow& op) const {
-    return op.connection_id >= 0
-               ? op.connection_id
-               : static_cast<int64_t>(data->tasks.size()) + op.communication_id + 1;
+    return op.connection_id >= 0 ? op.connection_id
+                                 : last_connection + static_cast<int64_t>(data->tasks.size()) +
+                                       op.communication_id + 1;
   }
   int64_t EndNs(const store::CommunicationOpRow& op) const {
     return op.dur < 0 ? data->last_ns : op.ts + op.dur;
