@@ -443,13 +443,12 @@ Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
   if (files.empty()) return base::UnavailableError("no trace is ready");
   SONDE_ASSIGN_OR_RETURN(auto opened,
                          store::UserStatements::Open(files, StatementThreads(), limits_));
-  const auto leave_out = [](std::string_view) {
-  };  // each trace says by itself what is wrong with it
   const auto columns = files.size() == 1 && files.front().traces.size() == 1
                            ? store::JointStore::Columns::kOwn
                            : store::JointStore::Columns::kLeading;
+  // Each trace says by itself what is wrong with it.
   SONDE_RETURN_IF_ERROR(
-      opened->Offer(job::MakeResults(files, columns, StatementThreads(), leave_out)));
+      opened->Offer(job::MakeResults(files, columns, StatementThreads(), [](std::string_view) {})));
   const std::scoped_lock lock(mutex_);
   all_ranks_ = std::move(opened);
   all_ranks_of_ = std::move(ids);

@@ -55,7 +55,9 @@ def test_a_full_disk_and_one_that_cannot_be_written(
         done = subprocess.run([sonde, "analyse", kept], capture_output=True, text=True,
                               check=False)  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert rows(kept, "SELECT count(*) AS n FROM step")[0]["n"] > TOKENS
+        # How many steps there was room for depends on how far the recorder was behind.
+        assert rows(kept, "SELECT count(*) AS n FROM step")[0]["n"] > 0
+        assert rows(kept, "SELECT count(*) AS n FROM slice")[0]["n"] > 100
 
         (session,) = folder.glob("server_*")
         await_line(server, f"served: {session}")  # then nothing is added to the folder any more

@@ -16,7 +16,7 @@ import time
 from soak_storms.ground import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "python"))
-from sonde._native import _SessionConfig  # noqa: E402 - its folder is known now
+from sonde._native import SessionStatus, _SessionConfig  # noqa: E402 - its folder is known now
 
 BATCH = 50
 RECORDING, ENDED_BY_ERROR = 2, 3
@@ -25,21 +25,6 @@ ROWS = (
     "(SELECT coalesce(sum(count), 0)::BIGINT FROM import_issue WHERE code = 'records_dropped'), "
     "(SELECT count(*) FROM import_issue WHERE code = 'recording_ended')"
 )
-
-
-class SessionStatus(ctypes.Structure):
-    """sonde_session_status of sonde.h."""
-
-    _fields_ = (
-        ("struct_size", ctypes.c_uint32),
-        ("state", ctypes.c_uint32),
-        ("session_number", ctypes.c_uint64),
-        ("records", ctypes.c_uint64),
-        ("dropped", ctypes.c_uint64),
-        ("bytes", ctypes.c_uint64),
-        ("step", ctypes.c_int32),
-        ("reserved", ctypes.c_uint32),
-    )
 
 
 def record(folder, progress_path):
