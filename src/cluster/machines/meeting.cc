@@ -108,7 +108,9 @@ std::string Meeting::PathOf(std::string_view name) const {
 Status Meeting::BeginToCount() {
   const std::string path = PulseFile(number_);
   const std::string hidden = path + ".new";
-  descriptor_ = ::open(hidden.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  ::unlink(hidden.c_str());  // of one that was killed here; a link that somebody planted goes, too
+  constexpr int kNewFile = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  descriptor_ = ::open(hidden.c_str(), kNewFile, 0666);
   if (descriptor_ < 0) return base::ErrnoStatus(errno, "write", hidden);
   struct flock lock = WholeFile(F_WRLCK);
   // Without locks the count alone tells.
@@ -134,7 +136,7 @@ void Meeting::Count() {
 Meeting::Seen Meeting::Look(int32_t number) const {
   base::ListDirectory(folder_).status().IgnoreError();  // so that no cache hides what is new
   Seen seen;
-  const int descriptor = ::open(PulseFile(number).c_str(), O_RDWR | O_CLOEXEC);
+  const int descriptor = ::open(PulseFile(number).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0) return seen;
   seen.is_locked = IsLocked(descriptor);
   seen.is_there = ::pread(descriptor, &seen.beat, sizeof(seen.beat), 0) == sizeof(seen.beat);

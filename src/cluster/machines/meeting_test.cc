@@ -1,6 +1,7 @@
 #include "cluster/machines/meeting.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -83,6 +84,19 @@ TEST_F(MeetingTest, FilesOfOthersStay) {
   head = Opened();
   head->Close();
   EXPECT_FALSE(base::IsDirectory(place()));
+}
+
+TEST_F(MeetingTest, PlantedLinksLeadNowhere) {
+  const std::string victim = folder_.File("victim");
+  ASSERT_TRUE(base::WriteFileAtomically(victim, "mine").ok());
+  ASSERT_TRUE(base::MakeDirectories(place()).ok());
+  for (const std::string name : {"head", "head.new"}) {
+    ASSERT_EQ(::symlink(victim.c_str(), base::JoinPath(place(), name).c_str()), 0);
+  }
+  const auto head = Opened();
+  ASSERT_NE(head, nullptr);
+  EXPECT_TRUE(Meeting::Join(place(), kSecond, kLong).ok());
+  EXPECT_EQ(base::ReadFile(victim).value(), "mine");
 }
 
 TEST_F(MeetingTest, WhereNobodyComesItIsSaid) {
