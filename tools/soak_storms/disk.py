@@ -34,7 +34,7 @@ def record(ground, disk, folder):
     end = time.monotonic() + ground.random.uniform(0.5, 4)
     while time.monotonic() < end and not program.seen()[1]:
         time.sleep(0.05)
-    program.kill(ground.report)
+    program.kill(ground.report, may_refuse=True)
     return program
 
 
@@ -46,11 +46,14 @@ def check(ground, disk, program):
     ground.command("analyse", program.span)  # as far as there is room; it must not crash or hang
     (disk / "other").unlink(missing_ok=True)
     status = ground.command("analyse", program.span)[0]
-    rows, dropped, ended = ground.numbers(program.span, ROWS) or (0, 0, 0)
-    # What was made between the end of the disk and the program's next look is said, not counted.
-    lost = 0 if has_failed and ended else max(0, made - rows - dropped)
+    rows, dropped, ended, in_memory = ground.numbers(program.span, ROWS) or (0, 0, 0, 0)
+    # What was made between the end of the disk and the program's next look is said, not counted; so
+    # is what lay in memory when the program was killed.
+    is_said = (has_failed and ended) or in_memory
+    lost = 0 if is_said else max(0, made - rows - dropped)
     ground.report.add(captures=1, ranges=rows, dropped=dropped, lost=lost, full_disks=has_failed)
-    if lost or (has_failed and not ended) or (status != 0 and made > 0):
+    # Such a small disk has no room for the deliverables of a long recording.
+    if lost or (has_failed and not ended) or (status != 0 and rows == 0 and made > 0):
         ground.report.add(crashes=has_failed and not ended)
         ground.say("disk", f"{program.span}: made {made}, rows {rows}, dropped {dropped}, "
                            f"failed {has_failed}, said {ended}, status {status}")  # fmt: skip

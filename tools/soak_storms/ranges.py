@@ -24,7 +24,7 @@ def check(ground, program):
     if not (span / "SONDE").exists():
         return None
     status = ground.analyse_with_kills(span)
-    rows, dropped, _ = ground.numbers(span, ROWS) or (0, 0, 0)
+    rows, dropped, *_ = ground.numbers(span, ROWS) or (0, 0)
     bad = status not in (0, None) and made > 0
     lost = max(0, made - rows - dropped)
     left = [path.name for path in span.rglob("*.partial")]

@@ -20,10 +20,13 @@ from sonde._native import SessionStatus, _SessionConfig  # noqa: E402 - its fold
 
 BATCH = 50
 RECORDING, ENDED_BY_ERROR = 2, 3
+REFUSED = 9  # exit status where no session could be started
 ROWS = (
     "SELECT (SELECT count(*) FROM slice WHERE name = 'range'), "
     "(SELECT coalesce(sum(count), 0)::BIGINT FROM import_issue WHERE code = 'records_dropped'), "
-    "(SELECT count(*) FROM import_issue WHERE code = 'recording_ended')"
+    "(SELECT count(*) FROM import_issue WHERE code = 'recording_ended'), "
+    # Where the disk has no room for a thread's ring, a kill takes what is in its memory.
+    "(SELECT count(*) FROM import_issue WHERE advice LIKE '%not backed by a file%')"
 )
 
 
@@ -32,7 +35,7 @@ def record(folder, progress_path):
     config = _SessionConfig(struct_size=ctypes.sizeof(_SessionConfig), features=0x7F)
     config.directory, config.folder = str(folder).encode(), b"soak_ascend_pt"
     if recorder.sonde_session_start(ctypes.byref(config)) != 0:
-        sys.exit(9)
+        sys.exit(REFUSED)
     name = recorder.sonde_intern(b"range", ctypes.c_size_t(5))
     status = SessionStatus(struct_size=ctypes.sizeof(SessionStatus))
     with open(progress_path, "r+b") as file:
@@ -67,13 +70,12 @@ class Program:
         data = self.progress.read_bytes()
         return int.from_bytes(data[:8], "little"), data[8] == 1
 
-    def kill(self, report):
-        """True where the program was alive, as it should be."""
-        was_alive = self.process.poll() is None
+    def kill(self, report, may_refuse=False):
+        """It should be alive; `may_refuse`: or have ended because there was no room to begin."""
+        status = self.process.poll()
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
-        report.add(kills=1, crashes=not was_alive)
-        return was_alive
+        report.add(kills=1, crashes=status is not None and not (may_refuse and status == REFUSED))
 
 
 if __name__ == "__main__":

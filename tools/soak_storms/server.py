@@ -100,8 +100,8 @@ class Serving:
             if not killed:
                 self.wait_for_analysis(spans, session)
             self.check(session, inside, is_whole=not killed)
-        for path in [*spans, *sessions]:
-            shutil.rmtree(path)
+        for path in [*spans, *sessions]:  # after a kill somebody may still work on what was left
+            shutil.rmtree(path, ignore_errors=killed)
         if not killed:
             self.sizes.append(size_of(self.server))
 
