@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "cli/number_checks.h"
 #include "cluster/frame/mode.h"
 #include "cluster/user_recipes/recipe.h"
 
@@ -105,9 +106,10 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
                       "(filter_db)"));
   note(app.add_option("--tables", options.tables,
                       "Tables that stay, as TASK,COMMUNICATION_OP (filter_db; default: all)"));
-  note(app.add_option("--min_duration", options.min_duration_us,
-                      "Microseconds that a kernel or call must take to stay (filter_db)")
-           ->check(CLI::NonNegativeNumber)
+  note(CheckAtLeast(app.add_option("--min_duration", options.min_duration_us,
+                                   "Microseconds that a kernel or call must take to stay "
+                                   "(filter_db)"),
+                    0)
            ->option_text("FLOAT (default: 10)"));
   app.add_flag_function(
       "--keep_clocks",

@@ -21,6 +21,7 @@
 #include "cli/command.h"
 #include "cli/guarded.h"
 #include "cli/job_notices.h"
+#include "cli/number_checks.h"
 #include "exporters/registry.h"
 #include "job/failures.h"
 #include "job/for_each.h"
@@ -234,9 +235,10 @@ CommandAction Declare(CLI::App& app) {
                         " (default: what the capture was recorded for, else text)"))
       ->delimiter(',')
       ->check(CLI::IsMember(types));
-  app.add_option("--max-process-number,--max_process_number", options->max_process_number,
-                 "Ranks analysed at the same time (default: number of cores)")
-      ->check(CLI::PositiveNumber);
+  CheckAtLeast(
+      app.add_option("--max-process-number,--max_process_number", options->max_process_number,
+                     "Ranks analysed at the same time (default: number of cores)"),
+      1);
   app.add_option("-o,--output", options->output_folder,
                  "Put the deliverables into DIR/<name of the capture> instead of beside it");
   app.add_flag("--only-missing", options->only_missing,

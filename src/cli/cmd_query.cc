@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/job_notices.h"
 #include "cli/line_editor.h"
+#include "cli/number_checks.h"
 #include "cli/output_file.h"
 #include "cli/query_output.h"
 #include "compare/compare.h"
@@ -284,13 +285,7 @@ CommandAction Declare(CLI::App& app) {
   app.add_option("--baseline", options->baseline,
                  "Another trace: compare_stage, compare_cause, compare_tree, compare_request, "
                  "compare_distribution and compare_memory say how PATH differs from it");
-  app.add_option("--max-memory", options->statements.limits.memory_bytes,
-                 "What statements may hold in memory, as 4GB; what is more goes to temporary files "
-                 "(default: half of what there is)")
-      ->transform(CLI::AsSizeValue(false));
-  app.add_option("--max-seconds", options->statements.limits.max_seconds,
-                 "Cancel a statement that takes longer")
-      ->check(CLI::PositiveNumber);
+  AddStatementLimits(app, "a statement", options->statements.limits);
   app.add_flag("--read-files", options->statements.reads_files,
                "Let statements read other files, as FROM 'table.parquet' does");
   app.add_flag("--schema", options->schema, "Print the tables and their columns");

@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/heap_care.h"
+#include "cli/number_checks.h"
 #include "serve/handlers.h"
 #include "serve/http.h"
 #include "serve/live.h"
@@ -192,14 +193,7 @@ CommandAction Declare(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--host", options->host, "Address to listen on")->capture_default_str();
   app.add_flag("--open", options->open, "Open the page in the browser");
-  app.add_option("--max-memory", options->limits.memory_bytes,
-                 "What statements of the page may hold in memory, as 4GB; what is more goes to "
-                 "temporary files (default: half of what there is)")
-      ->transform(CLI::AsSizeValue(false));
-  app.add_option("--max-seconds", options->limits.max_seconds,
-                 "Cancel a statement of the page that takes longer")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  AddStatementLimits(app, "a statement that is typed on the page", options->limits);
   app.add_option("--baseline", options->baseline,
                  "Another trace: it is opened, too, and the page begins with how PATH differs from "
                  "it")

@@ -65,3 +65,15 @@ def test_the_command_says_the_same(run_sonde, one_error_line, traces):
 def test_what_the_limits_allow_runs(run_sonde, traces):
     done = run_sonde("query", traces / "a.json", MODEST, "--max-memory", "40MB", "--format", "csv")
     assert done.returncode == 0 and done.stdout.split()[-1] == "2000", done.stderr
+
+
+@pytest.mark.parametrize("command", ["view", "query"])
+@pytest.mark.parametrize(("option", "value", "told"), [
+    ("--max-seconds", "0", "must be a number from 1 on, not '0'"),
+    ("--max-seconds", "soon", "must be a number from 1 on, not 'soon'"),
+    ("--max-memory", "much", "must be a number of bytes with K, M, G or nothing behind it"),
+])  # fmt: skip
+def test_what_is_no_limit(run_sonde, one_error_line, traces, command, option, value, told):
+    done = run_sonde(command, traces / "a.json", option, value)
+    one_error_line(done, 2)
+    assert told in done.stderr, done.stderr
