@@ -1,9 +1,8 @@
 // The text of some that is most like another, as Python's difflib.get_close_matches finds it.
 //
-//   ratio   2 * characters in matching blocks / characters of both; the longest block that both
-//           have is found first, then those before and behind it
-//   junk    in texts of 200 characters and more such as make up more than one of a hundred begin no
-//           block
+//   ratio   2 * characters in common runs / characters of both (base/host/common_runs.h), of
+//   characters
+//           that are popular in a long text none begins a run
 // Characters are bytes. Pure, any thread.
 #pragma once
 
