@@ -216,16 +216,25 @@ def test_roofline(run_sonde, tmp_path):
     assert "roofline" not in spoke
 
 
-# What TraceLens (AMD-AGI, August 2026) counts of a trace of an A100: operations and bytes.
+# What TraceLens (AMD-AGI, August 2026) counts of a trace of an A100: operations and bytes, of
+# elementwise operators those
+# of which it knows the types (not "long", not "bool").
 TRACELENS = {
     "aten::mm": (231, 1_190_708_813_824, 22_633_680_864),
     "aten::addmm": (107, 286_301_337_600, 4_635_066_548),
     "aten::bmm": (40, 176_113_582_080, 17_248_485_376),
+    "aten::add": (8, 0, 341_360_700),
+    "aten::add_": (31, 0, 668_505_928),
+    # Two copies of one number to a number of another type: there both are as wide as the copy.
+    "aten::copy_": (40, 0, 401_993_888 - 8),
+    "aten::div": (28, 0, 2_535_137_336),
+    "aten::mul": (53, 0, 282_954_264),
+    "aten::mul_": (16, 0, 112_462_660),
 }
 
 
-def test_work_of_matrix_products_is_what_tracelens_counts(run_sonde, shared_data):
-    """By the rule's own statement, without the times that its limits are of."""
+def works_of(run_sonde, trace, question):
+    """The question asked of the rule's own tables, without the times that its limits are of."""
     rule = Path(__file__).resolve().parents[2] / "src" / "advisor" / "rules" / "roofline.yaml"
     text = rule.read_text(encoding="utf-8")
     tables = text.split("with: |\n")[1].split("  bounded AS")[0].rstrip().rstrip(",")
@@ -235,15 +244,53 @@ def test_work_of_matrix_products_is_what_tracelens_counts(run_sonde, shared_data
     ):  # fmt: skip
         assert part in tables
         tables = tables.replace(part, instead)
-    sql = (f"WITH {tables} SELECT name, count(*) AS calls, sum(flops)::BIGINT AS flops,"
-           " sum(moved_bytes)::BIGINT AS bytes FROM works WHERE is_product GROUP BY 1")  # fmt: skip
-    trace = shared_data / "kineto" / "timeline_analysis" / "sampled_rank-0.json.gz"
-    done = run_sonde("query", trace, sql, "--format", "json")
+    done = run_sonde("query", trace, f"WITH {tables} {question}", "--format", "json")
     assert done.returncode == 0, done.stderr
-    found = {row["name"]: row for row in json.loads(done.stdout)}
-    assert {
-        name: (row["calls"], row["flops"], row["bytes"]) for name, row in found.items()
-    } == TRACELENS
+    return json.loads(done.stdout)
+
+
+def test_work_is_what_tracelens_counts(run_sonde, shared_data):
+    """It counts 4 bytes of a number that is no tensor, which the device does not read."""
+    trace = shared_data / "kineto" / "timeline_analysis" / "sampled_rank-0.json.gz"
+    question = (
+        "SELECT name, count(*) AS calls, sum(flops)::BIGINT AS flops,"
+        " sum(moved_bytes + CASE WHEN types[2] = 'Scalar' THEN 4 ELSE 0 END)::BIGINT AS bytes"
+        " FROM works WHERE NOT list_has_any(types, ['long', 'bool']) GROUP BY 1"
+    )
+    found = {
+        row["name"]: (row["calls"], row["flops"], row["bytes"])
+        for row in works_of(run_sonde, trace, question)
+    }
+    assert {name: row for name, row in found.items() if name in TRACELENS} == TRACELENS
+
+
+# Shapes and types of inputs, and the bytes that have to move.
+MOVED = [
+    ("mul", [[8, 4], [8, 4]], "float;float", 3 * 128),
+    ("mul", [[8, 4], [8, 4], [8, 4]], "float;float;float", 3 * 128),  # the third one is `out`
+    ("mul", [[], [8, 4]], "double;float", 8 + 2 * 128),
+    ("mul", [[8, 1], [1, 4]], "float;float", 32 + 16 + 128),
+    ("mul_", [[8, 4], [8, 4]], "c10::Half;float", 64 + 128 + 64),
+    ("add", [[8, 4], [8, 4], [], [8, 4]], "long int;long int;Scalar;long int", 3 * 256),
+    ("copy_", [[8, 4], [4], []], "float;c10::Half;Scalar", 128 + 8),
+    ("mm", [[8, 2], [2, 4], [8, 4]], "float;float;float", 64 + 32 + 128),
+    ("relu", [[8, 4], [8, 4]], "float;float", 2 * 128),
+    ("native_layer_norm", [[8, 4], [], [4], [4], []], "float;;float;float;Scalar", 128 + 32 + 128),
+]
+
+
+def test_each_tensor_counts_once(run_sonde, tmp_path):
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": f"aten::{name}", "pid": 1, "tid": 1, "ts": 10.0 * i,
+         "dur": 5.0, "args": {"External id": i, "Input Dims": dims, "Input type": types.split(";")}}
+        for i, (name, dims, types, _) in enumerate(MOVED, 1)
+    ]  # fmt: skip
+    trace = tmp_path / "made.pt.trace.json"
+    trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    rows = works_of(
+        run_sonde, trace, "SELECT moved_bytes::BIGINT AS bytes FROM works ORDER BY slice_id"
+    )
+    assert [row["bytes"] for row in rows] == [moved for *_, moved in MOVED]
 
 
 def test_no_rule_of_ascend_is_asked_of_what_sonde_recorded_on_a_host(run_sonde, tmp_path):
