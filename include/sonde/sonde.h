@@ -240,6 +240,9 @@ SONDE_API int sonde_add_listener(sonde_listener listener, void* data);
 /* The same without SONDE_EVENT_FORK_CHILD, which comes inside fork(): for listeners that enter an
  * interpreter, where the child would wait for ever for a lock of a thread it does not have. */
 SONDE_API int sonde_add_session_listener(sonde_listener listener, void* data);
+/* For those that come while a session records, whose START they missed: the keep_last_seconds of
+ * its configuration; 0 also where there is no session. */
+SONDE_API uint32_t sonde_keep_last_seconds(void);
 
 SONDE_API const char* sonde_last_error(void); /* of the calling thread; "" none */
 SONDE_API const char* sonde_version(void);

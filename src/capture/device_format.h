@@ -15,13 +15,19 @@ namespace sonde::capture {
 inline constexpr uint64_t kDeviceMagic = 0x3130564544444e53;  // "SNDDEV01"
 inline constexpr uint32_t kDeviceChunkMagic = 0x4b484344;     // "DCHK"
 
+// Whose library told: what its numbers mean, and in which words people speak of them.
+enum class DeviceVendor : uint32_t {
+  kAscend = 0,  // libmspti.so
+  kNvidia = 1,  // CUPTI
+};
+
 struct DeviceChunkHeader {
   uint32_t magic;
   uint32_t name_bytes;    // of the names, padding included
   uint32_t record_count;  // behind the names
   uint32_t payload_crc;   // CRC-32C of names and records
   uint64_t lost;          // records that the vendor's library gave and nobody could take, so far
-  uint32_t reserved;
+  DeviceVendor vendor;
   uint32_t header_crc;  // CRC-32C of the 28 bytes before
 };
 static_assert(sizeof(DeviceChunkHeader) == 32);
@@ -46,7 +52,7 @@ struct DeviceRecord {
   uint16_t code;
   uint32_t device;
   uint32_t stream;
-  uint32_t name;   // name id, 0 none
+  uint32_t name;   // name id, 0 none; of a copy or set: which one, where the vendor has words
   uint32_t type;   // name id: kind of kernel, algorithm of a communication
   uint32_t group;  // name id: communicator
   int64_t start_ns;

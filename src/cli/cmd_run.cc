@@ -95,7 +95,8 @@ void DeclareContent(CLI::App& app, RunOptions& options) {
   AddSwitch(app, options.with_modules, group, "profile-with-modules",
             "One range per nn.Module call (on)");
   AddSwitch(app, options.with_device, group, "profile-with-device",
-            "Tasks of an Ascend NPU, by CANN's libmspti.so (on where that is)");
+            "Tasks of an NVIDIA GPU by CUPTI, of an Ascend NPU by CANN's libmspti.so (on where "
+            "those are)");
   AddSwitch(app, options.mstx, group, "profile-mstx", "Ranges and marks of the program (on)");
   AddSwitch(app, options.request_text, group, "profile-request-text",
             "Texts of the prompts and answers of a server (off)");

@@ -291,6 +291,8 @@ int sonde_add_session_listener(sonde_listener listener, void* data) {
                              : Recorder::Get().AddListener(listener, data, false);
 }
 
+uint32_t sonde_keep_last_seconds(void) { return Recorder::Get().KeepLastSeconds(); }
+
 const char* sonde_last_error(void) { return sonde::record::LastError(); }
 const char* sonde_version(void) { return SONDE_VERSION; }
 

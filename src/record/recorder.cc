@@ -223,6 +223,11 @@ void Recorder::GetStatus(sonde_session_status* status) {
   status->step = step_.load(std::memory_order_relaxed);
 }
 
+uint32_t Recorder::KeepLastSeconds() {
+  const std::lock_guard lock(status_mutex_);
+  return session_ != nullptr ? session_->config().keep_last_seconds : 0;
+}
+
 std::string Recorder::Path() {
   const std::lock_guard lock(status_mutex_);
   return path_;

@@ -52,6 +52,7 @@ class Recorder {
   void StopAtExit();
   void GetStatus(sonde_session_status* status);
   std::string Path();
+  uint32_t KeepLastSeconds();  // of the session, 0 none
   [[nodiscard]] int AddListener(sonde_listener listener, void* data, bool in_fork);
 
   // Threads.

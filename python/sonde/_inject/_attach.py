@@ -55,7 +55,7 @@ def attach(torch: Any) -> None:
     make_current(run)
     if run.leaves_it_to_the_program:
         _stand_in.install(torch, options, run, serves=server is not None)
-    if _device.is_recorded():
+    if _device.is_recorded("ascend"):
         from sonde._inject import _npu
 
         _npu.watch()

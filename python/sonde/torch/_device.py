@@ -1,48 +1,66 @@
-"""Opens the adapter of Ascend devices (``libsonde_ascend.so``) where the process can be asked for
-what its device does: ``sonde run`` has loaded CANN's ``libmspti.so`` into it before all others.
+"""Opens the adapters of devices where the process can be asked for what its device does:
+``libsonde_ascend.so`` where ``sonde run`` has loaded CANN's ``libmspti.so`` into it before all
+others, ``libsonde_nvidia.so`` once a torch for CUDA has begun to use a GPU.
 
-The adapter follows the recorder's sessions by itself. Threads: any. Nothing raises: a program whose
-device cannot be recorded is recorded without, and one line says so.
+Not before: asking whether there is a GPU would start CUDA's driver, and processes that are forked
+afterwards could not use it. The adapters follow the recorder's sessions by themselves. Threads:
+any. Nothing raises: a program whose device cannot be recorded is recorded without, and one line
+says so.
 """
 
 import ctypes
+import glob
 import os
-from typing import Any, Optional
+import sys
+from typing import Any
 
 from sonde import _native, _report
 
-_LIBRARY = "libsonde_ascend.so"
-_library: Optional[ctypes.CDLL] = None
-_tried = False
+_SWITCH = "SONDE_PROFILE_WITH_DEVICE"  # 1, 0 or unset: where it can be
+_libraries: dict[str, ctypes.CDLL] = {}
+_watched: list[bool] = []
 
 
 def attach() -> None:
-    """Once a process, where ``SONDE_PROFILE_WITH_DEVICE=1`` asks for it."""
-    global _tried
-    if _tried or os.environ.get("SONDE_PROFILE_WITH_DEVICE") != "1":
+    """Once torch is there. Later calls do nothing."""
+    wanted = os.environ.get(_SWITCH)
+    if wanted == "0" or _watched:
         return
-    _tried = True
-    problem = _open()
+    _watched.append(True)
+    torch: Any = sys.modules["torch"]
+    is_preloaded = "libmspti.so" in os.environ.get("LD_PRELOAD", "")
+    if wanted == "1" and (is_preloaded or not glob.glob("/dev/nvidia[0-9]*")):
+        _attach("ascend", "NPU")
+    when_begun = getattr(torch.cuda, "_lazy_call", None)
+    if torch.version.cuda and when_begun is not None:
+        when_begun(lambda: _attach("nvidia", "GPU"))
+
+
+def is_recorded(vendor: str) -> bool:
+    """Whether sessions of this process record a device of ``ascend`` or ``nvidia``."""
+    return vendor in _libraries
+
+
+def _attach(vendor: str, device: str) -> None:
+    if vendor in _libraries:
+        return
+    problem = _open(vendor)
     if problem:
-        _report.say(f"tasks of the NPU are not recorded: {problem}", error=True)
+        _report.say(f"tasks of the {device} are not recorded: {problem}", error=True)
 
 
-def is_recorded() -> bool:
-    """Whether sessions of this process record a device."""
-    return _library is not None
-
-
-def _open() -> str:
-    global _library
-    path = _native.find_library(_LIBRARY)
+def _open(vendor: str) -> str:
+    name = f"libsonde_{vendor}.so"
+    path = _native.find_library(name)
     if path is None:
-        return f"{_LIBRARY} not found in {', '.join(_native.library_folders())}"
+        return f"{name} not found in {', '.join(_native.library_folders())}"
     try:
         library: Any = ctypes.CDLL(path)
     except OSError as error:
         return f"cannot load {path}: {error}"
-    library.sonde_ascend_last_error.restype = ctypes.c_char_p
-    if library.sonde_ascend_attach() != 0:
-        return (library.sonde_ascend_last_error() or b"").decode("utf-8", "replace")
-    _library = library
+    last_error = getattr(library, f"sonde_{vendor}_last_error")
+    last_error.restype = ctypes.c_char_p
+    if getattr(library, f"sonde_{vendor}_attach")() != 0:
+        return (last_error() or b"").decode("utf-8", "replace")
+    _libraries[vendor] = library
     return ""

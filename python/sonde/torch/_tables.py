@@ -27,6 +27,8 @@ from sonde.session import _export
 from sonde.session._export import nanoseconds
 
 _CALLS = ("cpu_op", "user_annotation")
+_RUNTIME = ("cuda_runtime", "cuda_driver")
+_DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 _PYTHON = "python_function"
 _MEMORY = "[memory]"
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
@@ -139,18 +141,21 @@ def _read_trace(util: Any, path: str, shown: Shown) -> Any:
     kinds = (*_CALLS, _PYTHON) if shown.stacks and _lists_python(util) else _CALLS
     with open(path, "rb") as file:
         trace = file.read()
-    calls = _rows(trace, [f'"ph":"X","cat":"{kind}"' for kind in kinds])
+    calls = _complete(trace, kinds if shown.device is None else (*kinds, *_RUNTIME))
+    works = [] if shown.device is None else _complete(trace, _DEVICE_WORK)
     hidden = {name for name in {row["name"] for row in calls} if util._filter_name(name)}
     if hidden:
         calls = [row for row in calls if row["name"] not in hidden]
     memory = _Memory(_rows(trace, ['"ph":"i"']) if shown.memory else [])
     del trace
-    for row in calls:
+    for row in (*calls, *works):
         row["ts"] = nanoseconds(row["ts"])
     origin_ns = min([*(row["ts"] for row in calls), *memory.times[:1]], default=0)
     builder = _Builder(util, shown, memory, origin_ns)
     builder.find_forward_threads(calls)
     events = [builder.call(row) for row in calls]
+    launchers = {event.id: event for row, event in zip(calls, events) if row["cat"] in _CALLS}
+    events += builder.works(works, launchers)
     last = max((event.id for event in events), default=0)
     events += [
         builder.allocation(last + 1 + i, index) for i, index in enumerate(memory.unclaimed())
@@ -159,6 +164,10 @@ def _read_trace(util: Any, path: str, shown: Shown) -> Any:
     events.sort(key=operator.attrgetter("time_range.end"), reverse=True)
     events.sort(key=operator.attrgetter("time_range.start"))
     return _event_list(util, events, shown)
+
+
+def _complete(trace: bytes, kinds: tuple[str, ...]) -> list[Any]:
+    return _rows(trace, [f'"ph":"X","cat":"{kind}"' for kind in kinds])
 
 
 def _rows(trace: bytes, beginnings: list[str]) -> list[Any]:
@@ -262,6 +271,27 @@ class _Builder:
         if kind == _PYTHON:
             self._add_python(fields, args)
         return self._make(kind, fields)
+
+    def works(self, rows: list[Any], launchers: dict[int, Any]) -> list[Any]:
+        """Of kernels, copies and fills of a device. Those that an operator launched are told to it,
+        too: torch's classes take the operators' device times from there."""
+        found = []
+        for row in rows:
+            args = row["args"]
+            end_ns = row["ts"] + nanoseconds(row.get("dur", 0))
+            fields = self._common(args["correlation"], row["tid"], row["ts"], end_ns)
+            fields["name"], fields["trace_name"] = self._names(row["name"])
+            fields["fwd_thread"] = fields["scope"] = 0
+            fields["input_shapes"], fields["stack"] = [], []
+            fields["device_type"] = self._util.DeviceType.CUDA
+            fields["device_index"] = args["device"]
+            fields["sequence_nr"] = -1
+            fields["activity_type"] = row["cat"]
+            found.append(self._make(row["cat"], fields))
+            launcher = launchers.get(args.get("External id"))
+            if launcher is not None:
+                launcher.append_kernel(found[-1].name, args["device"], (end_ns - row["ts"]) / 1000)
+        return found
 
     def allocation(self, number: int, index: int) -> Any:
         """Of an allocation or release outside of every call."""

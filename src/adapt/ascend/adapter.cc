@@ -4,39 +4,21 @@
 #include <mutex>
 #include <string>
 
-#include "adapt/ascend/device_tracer.h"
+#include "adapt/ascend/mspti_tracer.h"
+#include "adapt/device/device_tracer.h"
 
 namespace sonde::adapt::ascend {
 namespace {
 
-// One per process, as the recorder's listeners are.
 struct Adapter {
-  std::mutex mutex;  // attach only: sessions are one at a time
-  DeviceTracer* tracer = nullptr;
-  bool collecting = false;
+  std::mutex mutex;
+  device::DeviceTracer* tracer = nullptr;
   std::string error;
 };
 
 Adapter& State() {
   static auto* adapter = new Adapter();  // never destroyed: callbacks outlive static objects
   return *adapter;
-}
-
-void OnSession(sonde_event event, const sonde_session_config* config, void*) {
-  Adapter& adapter = State();
-  std::string problem;
-  if (event == SONDE_EVENT_START) {
-    const uint32_t keep = config != nullptr ? config->keep_last_seconds : 0;
-    problem = adapter.tracer->Start(std::string(sonde_session_path()) + "/SONDE", keep);
-    adapter.collecting = problem.empty();
-  } else if (event == SONDE_EVENT_STOP && adapter.collecting) {
-    adapter.collecting = false;
-    problem = adapter.tracer->Stop();
-  } else if (event == SONDE_EVENT_FORK_CHILD) {
-    adapter.collecting = false;
-    adapter.tracer->AfterFork();
-  }
-  if (!problem.empty()) sonde_report_issue(problem.c_str());
 }
 
 }  // namespace
@@ -51,7 +33,7 @@ int sonde_ascend_attach(void) {
   if (adapter.tracer != nullptr) return 0;
   adapter.tracer = sonde::adapt::ascend::MsptiTracer(&adapter.error);
   if (adapter.tracer == nullptr) return -ENOENT;
-  return sonde_add_listener(&sonde::adapt::ascend::OnSession, nullptr);
+  return sonde::adapt::device::FollowSessions(adapter.tracer);
 }
 
 const char* sonde_ascend_last_error(void) { return State().error.c_str(); }

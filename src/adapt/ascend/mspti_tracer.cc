@@ -1,4 +1,6 @@
 // Kernels, copies, communications and host calls of an Ascend device, by libmspti.so.
+#include "adapt/ascend/mspti_tracer.h"
+
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -8,9 +10,8 @@
 #include <mutex>
 #include <new>
 
-#include "adapt/ascend/device_file.h"
-#include "adapt/ascend/device_tracer.h"
 #include "adapt/ascend/mspti.h"
+#include "adapt/device/device_file.h"
 
 namespace sonde::adapt::ascend {
 namespace {
@@ -27,7 +28,7 @@ constexpr int kQuietRounds = 3;
 constexpr int kMostRounds = 16;
 constexpr timespec kRound = {0, 25'000'000};
 
-class Tracer final : public DeviceTracer {
+class Tracer final : public device::DeviceTracer {
  public:
   explicit Tracer(const Mspti& mspti) : mspti_(mspti) {}
 
@@ -49,7 +50,7 @@ class Tracer final : public DeviceTracer {
   const Mspti mspti_;
   void* subscriber_ = nullptr;
   std::mutex mutex_;  // the file: buffers come on a thread of the library
-  DeviceFile file_;
+  device::DeviceFile file_;
   bool taking_ = false;
   int write_error_ = 0;
   uint64_t untimed_ = 0;  // kernels that the library could not time
@@ -91,7 +92,7 @@ std::string Tracer::Subscribe() {
 std::string Tracer::Start(const std::string& folder, uint32_t keep_last_seconds) {
   {
     const std::lock_guard lock(mutex_);
-    const int result = file_.Open(folder, keep_last_seconds);
+    const int result = file_.Open(folder, capture::DeviceVendor::kAscend, keep_last_seconds);
     if (result != 0) {
       return "tasks of the NPU are not recorded: " + folder + ": " + std::strerror(-result);
     }
@@ -234,7 +235,7 @@ void Tracer::WriteCommunication(const MsptiCommunication& communication) {
 
 }  // namespace
 
-DeviceTracer* MsptiTracer(std::string* lacks) {
+device::DeviceTracer* MsptiTracer(std::string* lacks) {
   if (the_tracer != nullptr) return the_tracer;
   Mspti mspti = {};
   *lacks = FindMspti(&mspti);

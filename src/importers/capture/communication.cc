@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -346,6 +345,18 @@ class Writer {
   std::map<std::string, const RankList*> groups_;  // by name
 };
 
+// What a kernel does not tell of the collective that it carries out.
+void TakeFacts(const CommunicationOpRow& call, CommunicationOpRow& kernel) {
+  CommunicationOpRow row = call;
+  row.slice_id = kernel.slice_id;
+  row.device_id = kernel.device_id;
+  row.ts = kernel.ts;
+  row.dur = kernel.dur;
+  row.connection_id = kernel.connection_id;
+  row.step_id = kernel.step_id;
+  kernel = row;
+}
+
 }  // namespace
 
 Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arguments,
@@ -353,13 +364,18 @@ Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arg
                                    store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto table, store::TableWriter<CommunicationOpRow>::Open(transaction));
   std::vector<CommunicationOpRow> rows = DeviceOperations(trace, steps);
-  std::set<int32_t> on_device;  // calls of the framework that the device carried out
-  for (const CommunicationOpRow& row : rows) on_device.insert(row.launch_slice_id);
+  std::map<int32_t, size_t> on_device;  // by the framework's call: the first one that it launched
+  for (size_t i = 0; i < rows.size(); ++i) on_device.try_emplace(rows[i].launch_slice_id, i);
   Writer writer(trace, arguments);
   StepCursor step(steps);
   for (const Operation& operation : FindOperations(trace)) {
     const bool is_call = operation.call == operation.work;
-    if (is_call && on_device.contains(operation.call->slice_id)) continue;
+    const auto done = is_call ? on_device.find(operation.call->slice_id) : on_device.end();
+    if (done != on_device.end()) {
+      const bool tells_all = rows[done->second].group_name != store::kNone;
+      if (!tells_all) TakeFacts(writer.Row(operation), rows[done->second]);
+      continue;
+    }
     CommunicationOpRow row = writer.Row(operation);
     row.step_id = step.At(row.ts, store::kNone);
     rows.push_back(row);

@@ -25,7 +25,7 @@ class Reader {
          store::ImportIssues& issues)
       : bytes_(bytes), file_(file), dictionary_(dictionary), issues_(issues) {}
 
-  void Read(std::vector<DeviceRecord>& out) {
+  void Read(DeviceRecords& out) {
     size_t position = sizeof(capture::FileHeader);
     while (position < bytes_.size()) {
       const auto header = HeaderAt(position);
@@ -45,7 +45,8 @@ class Reader {
       }
       if (base::Crc32c(bytes_.data() + payload, size) == header->payload_crc) {
         TakeNames(payload, header->name_bytes);
-        TakeRecords(payload + header->name_bytes, header->record_count, out);
+        TakeRecords(payload + header->name_bytes, header->record_count, out.records);
+        out.vendor = header->vendor;
         lost_ = header->lost;
       } else {
         issues_.Add(kGarbledChunk, file_, static_cast<int64_t>(position));
@@ -138,7 +139,7 @@ Result<DeviceRecords> ReadDeviceFiles(const std::vector<std::string>& files, Dic
     const std::string_view name = base::BaseName(file);
     if (!ReadHeader(bytes->bytes(), capture::kDeviceMagic, name, issues)) continue;
     device.files.push_back(std::move(*bytes));
-    Reader(device.files.back().bytes(), name, dictionary, issues).Read(device.records);
+    Reader(device.files.back().bytes(), name, dictionary, issues).Read(device);
   }
   return device;
 }

@@ -18,6 +18,7 @@ namespace sonde::importers::capture_import {
 struct DeviceRecords {
   std::deque<base::MappedFile> files;  // which the names point into
   std::vector<capture::DeviceRecord> records;
+  capture::DeviceVendor vendor = capture::DeviceVendor::kAscend;  // of the last chunk
 };
 
 // Errors: a file that is gone. Whatever the files hold is none.

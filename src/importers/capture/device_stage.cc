@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
+#include "importers/capture/device_words.h"
 #include "importers/capture/issues.h"
 #include "importers/capture/trace.h"
 #include "importers/common/nester.h"
@@ -40,9 +41,8 @@ class OpenRanges {
     }
     open_.CloseUntil(ts);
   }
-  int32_t Operator() const {
-    const Node* node = Innermost([](RecordKind kind) { return kind != RecordKind::kCollective; });
-    return node == nullptr ? kNoNode : node->slice_id;
+  const Node* Operator() const {
+    return Innermost([](RecordKind kind) { return kind != RecordKind::kCollective; });
   }
   int32_t Collective() const {
     const Node* node = Innermost([](RecordKind kind) { return kind == RecordKind::kCollective; });
@@ -74,6 +74,7 @@ class Stager {
   explicit Stager(CaptureTrace& trace) : trace_(trace), device_(trace.device) {}
 
   void Run() {
+    device_.vendor = trace_.device_records.vendor;
     for (const DeviceRecord& record : trace_.device_records.records) Take(record);
     trace_.device_records.records = {};
     JoinCalls();
@@ -138,7 +139,12 @@ class Stager {
       DeviceCall& call = device_.calls[i];
       open.MoveTo(call.ts);
       call.thread_id = stage.thread_id;
-      call.op_slice = open.Operator();
+      if (const Node* op = open.Operator()) {
+        call.op_slice = op->slice_id;
+        const bool is_operator =
+            op->kind == RecordKind::kOp || op->kind == RecordKind::kBackwardNode;
+        call.op_name = is_operator ? op->name : 0;
+      }
       call.collective = open.Collective();
     }
   }
@@ -155,9 +161,10 @@ class Stager {
       DeviceCall& call = device_.calls[i];
       if (i == 0 || call.tid != device_.calls[i - 1].tid) {
         open.Clear();
-        AddTrack({.kind = TrackKind::kApi,
-                  .label = Concat("Thread ", std::to_string(call.tid), " CANN"),
-                  .thread_id = call.thread_id});
+        AddTrack(
+            {.kind = TrackKind::kApi,
+             .label = Concat("Thread ", std::to_string(call.tid), " ", InterfaceOf(device_.vendor)),
+             .thread_id = call.thread_id});
       }
       open.CloseUntil(call.ts);
       if (!open.Holds(call.end)) {  // times of one thread nest

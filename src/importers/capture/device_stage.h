@@ -31,6 +31,7 @@ struct DeviceCall {
   uint32_t tid = 0;         // the system's number of the thread
   int32_t thread_id = -1;   // -1: a thread that recorded nothing
   int32_t op_slice = -1;    // innermost operator open there when it began
+  uint32_t op_name = 0;     // of that, where it is an operator and no range around some
   int32_t collective = -1;  // of the framework, the same
   int32_t track_id = -1;
   int32_t slice_id = -1;
@@ -57,6 +58,7 @@ struct DeviceTask {
 };
 
 struct DeviceStage {
+  capture::DeviceVendor vendor = capture::DeviceVendor::kAscend;
   std::vector<DeviceTrack> tracks;  // by number, ascending
   std::vector<DeviceCall> calls;    // by (track, depth, ts)
   std::vector<DeviceTask> tasks;    // the same; communications on tracks of their groups
@@ -65,12 +67,14 @@ struct DeviceStage {
 
 // Texts that the slices of a device need; interned before they are written.
 struct DeviceCategories {
-  explicit DeviceCategories(store::NamePool& names);
+  DeviceCategories(store::NamePool& names, capture::DeviceVendor vendor);
   int32_t kernel;
-  int32_t task;
+  int32_t copy;
+  int32_t set;
   int32_t communication;
   int32_t call;
-  int32_t copy_name;
+  int32_t driver_call;
+  int32_t copy_name;  // of vendors that have no word for which one it is
   int32_t set_name;
 };
 

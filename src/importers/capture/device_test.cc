@@ -17,6 +17,8 @@ using capture::DeviceChunkHeader;
 using capture::DeviceNameHead;
 using capture::DeviceRecord;
 using capture::DeviceRecordKind;
+using capture::DeviceVendor;
+using capture::RecordKind;
 
 constexpr int64_t kEpochNs = 1'700'000'000'000'000'000;
 
@@ -41,7 +43,7 @@ std::string Name(uint32_t id, std::string text) {
 }
 
 std::string Chunk(const std::string& names, const std::vector<DeviceRecord>& records,
-                  uint64_t lost = 0) {
+                  uint64_t lost = 0, DeviceVendor vendor = DeviceVendor::kAscend) {
   std::string payload = names;
   for (const DeviceRecord& record : records) payload += Bytes(record);
   DeviceChunkHeader header = {};
@@ -50,6 +52,7 @@ std::string Chunk(const std::string& names, const std::vector<DeviceRecord>& rec
   header.record_count = static_cast<uint32_t>(records.size());
   header.payload_crc = base::Crc32c(payload);
   header.lost = lost;
+  header.vendor = vendor;
   header.header_crc = base::Crc32c(&header, offsetof(DeviceChunkHeader, header_crc));
   return Bytes(header) + payload;
 }
@@ -80,6 +83,13 @@ class DeviceFiles : public CaptureImportTest {
     capture.ClockSample(0, 0, kEpochNs);
     capture.ClockSample(1'000'000, 1'000'000, kEpochNs + 1'000'000);
     capture.Thread(0, 4242, 1, "main");
+    capture.Add(0, {.kind = RecordKind::kCollective,
+                    .begin = 400,
+                    .end = 500,
+                    .name = capture.Name("c10d::allreduce_"),
+                    .args = capture.Args(ArgsBuilder()
+                                             .Text(capture.Name(capture::kKeyGroupName), "tp")
+                                             .Int(capture.Name(capture::kKeyBytes), 4096))});
     capture.Add(0, {.begin = 100, .end = 900, .name = capture.Name("aten::mm")});
     capture.Flush(0);
     capture.End(capture::StopReason::kStopped, 0);
@@ -133,6 +143,35 @@ TEST_F(DeviceFiles, LostAndImpossibleRecordsAreCounted) {
   EXPECT_EQ(Issue("record_unknown_id"), 1);
   EXPECT_EQ(Issue("records_dropped"), 12);
   EXPECT_EQ(Tasks(), "? 5 1 0 -\nMul 7 1 1 -\n");
+}
+
+TEST_F(DeviceFiles, OfNvidiaHaveTheTypesOfTheirOperators) {
+  DeviceRecord copy = Kernel(1600, 1650, 3, 4);
+  copy.kind = static_cast<uint16_t>(DeviceRecordKind::kMemcpy);
+  ImportWith(Header() + Chunk(Name(1, "void gemm<1>(int)") + Name(2, "cudaLaunchKernel") +
+                                  Name(3, "cuLaunchKernel") + Name(4, "Memcpy DtoD"),
+                              {Call(4242, 200, 300, 1), Kernel(1000, 1500, 1),
+                               Kernel(1700, 1800, 9), Call(4242, 310, 320, 3), copy},
+                              0, DeviceVendor::kNvidia));
+  EXPECT_EQ(Rows("SELECT name, op_type, task_type, core FROM device_task ORDER BY ts"),
+            "void gemm<1>(int) mm KERNEL GPU\nMemcpy DtoD mm MEMCPY -\n"
+            "void gemm<1>(int) gemm KERNEL GPU\n");
+  EXPECT_EQ(
+      Rows("SELECT DISTINCT category FROM slice JOIN device_task USING (slice_id) ORDER BY 1"),
+      "gpu_memcpy\nkernel\n");
+  EXPECT_EQ(Rows("SELECT DISTINCT name FROM track WHERE kind = 'api'"), "Thread 4242 CUDA\n");
+}
+
+TEST_F(DeviceFiles, OfNvidiaCommunicateWithTheFactsOfTheCall) {
+  const std::string kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)";
+  ImportWith(Header() +
+             Chunk(Name(1, kernel) + Name(2, "cudaLaunchKernelExC"),
+                   {Call(4242, 420, 430, 1), Kernel(1000, 1500, 1), Kernel(1700, 1800, 9)}, 0,
+                   DeviceVendor::kNvidia));
+  EXPECT_EQ(Rows("SELECT core FROM device_task ORDER BY ts"), "COMMUNICATION\nCOMMUNICATION\n");
+  EXPECT_EQ(Rows("SELECT op_type, ts - 1700000000000000000, dur, group_name, size_bytes FROM "
+                 "communication_op ORDER BY ts"),
+            "allreduce 1000 500 tp 4096\nallreduce 1700 100 - -\n");
 }
 
 // What is read of these bytes, and how many pieces were bad.

@@ -281,7 +281,7 @@ Status WriteSmallTables(CaptureTrace& trace, ArgumentTable& arguments, store::St
 
 Status WriteAll(CaptureTrace& trace, ArgumentTable& arguments, store::Store& store,
                 const ImportOptions& options, ServingEvents* serving, ImportSummary& summary) {
-  const Categories categories(trace.names);
+  const Categories categories(trace.names, trace.device.vendor);
   Status slices;
   Status ops;
   Status others;

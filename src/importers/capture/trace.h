@@ -107,7 +107,7 @@ class StepCursor {
 
 // Texts of categories, by kind of record; interned before the slices are written.
 struct Categories {
-  explicit Categories(store::NamePool& names);
+  Categories(store::NamePool& names, capture::DeviceVendor vendor);
   std::array<int32_t, capture::kMostRecordKinds> ids;
   DeviceCategories device;
 };
@@ -131,8 +131,12 @@ void WriteDeviceSlices(const CaptureTrace& trace, const DeviceCategories& catego
 Result<int64_t> WriteDeviceTasks(CaptureTrace& trace, const std::vector<StepRange>& steps,
                                  store::Transaction& transaction);
 Status WriteApiCalls(CaptureTrace& trace, store::Transaction& transaction);
+// The step of each of its host calls, -1 none: a task belongs to the step that launched it, however
+// late it runs.
+std::vector<int64_t> StepsOfCalls(const CaptureTrace& trace, const std::vector<StepRange>& steps);
 // Its communications, not numbered yet; launch_slice_id: the collective of the framework where one
-// is known, else the operator.
+// is known, else the operator. Where kernels carried them out, groups and sizes are those of the
+// framework's call.
 std::vector<store::CommunicationOpRow> DeviceOperations(CaptureTrace& trace,
                                                         const std::vector<StepRange>& steps);
 

@@ -8,7 +8,8 @@ using capture::RecordKind;
 using store::FrameworkOpRow;
 using store::SliceRow;
 
-Categories::Categories(store::NamePool& names) : device(names) {
+Categories::Categories(store::NamePool& names, capture::DeviceVendor vendor)
+    : device(names, vendor) {
   for (size_t i = 0; i < ids.size(); ++i) {
     const std::string_view category = capture::kRecordKindByNumber[i].category;
     ids[i] = category.empty() ? store::kNone : names.Intern(category);

@@ -8,7 +8,7 @@
 #include "base/host/json.h"
 #include "base/strings.h"
 #include "importers/common/communication_names.h"
-#include "importers/kineto/kernel_name.h"
+#include "importers/common/kernel_name.h"
 #include "importers/kineto/trace.h"
 #include "store/table_writer.h"
 
@@ -18,6 +18,7 @@ namespace {
 using common::CollectiveName;
 using common::GroupHash;
 using common::IsPointToPoint;
+using common::KernelCollective;
 using common::NormalCollective;
 using trace_events::EventStage;
 using trace_events::StagedSlice;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "importers/common/kernel_name.h"
 #include "importers/common/own_time.h"
-#include "importers/kineto/kernel_name.h"
 #include "importers/kineto/trace.h"
 #include "store/table_writer.h"
 
@@ -64,7 +64,7 @@ std::string_view TaskType(const KinetoTrace& trace, int32_t slice_id) {
   const SliceClass slice_class = trace.ClassAt(slice_id);
   if (slice_class == SliceClass::kMemcpy) return "MEMCPY";
   if (slice_class == SliceClass::kMemset) return "MEMSET";
-  return KernelTaskType(trace.NameAt(slice_id));
+  return common::KernelTaskType(trace.NameAt(slice_id));
 }
 
 // Compiled code, steps and ranges of the user hold operators; they are none themselves.
@@ -80,7 +80,7 @@ int32_t TypeOfTask(const KinetoTrace& trace, int32_t slice_id, int32_t launch,
                    std::string_view task_type) {
   const bool has_op = launch >= 0 && IsOperator(trace, launch);
   const std::string_view name = trace.NameAt(has_op ? launch : slice_id);
-  if (!has_op && task_type == "KERNEL") return trace.names().Intern(KernelFunction(name));
+  if (!has_op && task_type == "KERNEL") return trace.names().Intern(common::KernelFunction(name));
   // A copy: what is interned must not lie in the pool that grows by it.
   const std::string type(has_op ? OpType(name) : name.substr(0, name.find_first_of(" (<")));
   return trace.names().Intern(type);

@@ -3,8 +3,8 @@
 // A chunk that cannot be written (disk full) ends the file: what comes after is counted as lost.
 // With `keep_last_seconds` a file of the next number begins after half of that time, and those that
 // ended before it are removed. Threads: one at a time. No exceptions.
-#ifndef SONDE_ADAPT_ASCEND_DEVICE_FILE_H_
-#define SONDE_ADAPT_ASCEND_DEVICE_FILE_H_
+#ifndef SONDE_ADAPT_DEVICE_DEVICE_FILE_H_
+#define SONDE_ADAPT_DEVICE_DEVICE_FILE_H_
 
 #include <cstdint>
 #include <deque>
@@ -16,12 +16,13 @@
 #include "capture/device_format.h"
 #include "record/file.h"
 
-namespace sonde::adapt::ascend {
+namespace sonde::adapt::device {
 
 class DeviceFile {
  public:
   // `folder`: SONDE of the span. 0 or a negative errno.
-  [[nodiscard]] int Open(const std::string& folder, uint32_t keep_last_seconds);
+  [[nodiscard]] int Open(const std::string& folder, capture::DeviceVendor vendor,
+                         uint32_t keep_last_seconds);
   bool is_open() const { return file_.is_open(); }
 
   uint32_t Name(const char* text);  // 0 for null
@@ -42,6 +43,7 @@ class DeviceFile {
   void NextWhereOld();
 
   record::OwnFile file_;
+  capture::DeviceVendor vendor_ = capture::DeviceVendor::kAscend;
   uint32_t number_ = 0;
   int64_t began_ns_ = 0;
   int64_t keep_ns_ = 0;
@@ -56,6 +58,6 @@ class DeviceFile {
   uint64_t size_ = 0;
 };
 
-}  // namespace sonde::adapt::ascend
+}  // namespace sonde::adapt::device
 
-#endif  // SONDE_ADAPT_ASCEND_DEVICE_FILE_H_
+#endif  // SONDE_ADAPT_DEVICE_DEVICE_FILE_H_

@@ -1,8 +1,8 @@
-#include "importers/kineto/kernel_name.h"
+#include "importers/common/kernel_name.h"
 
 #include <gtest/gtest.h>
 
-namespace sonde::importers::kineto {
+namespace sonde::importers::common {
 namespace {
 
 TEST(KernelName, IsThatOfItsFunction) {
@@ -45,4 +45,4 @@ TEST(KernelName, OfAmdsCompilersIsReadable) {
 }
 
 }  // namespace
-}  // namespace sonde::importers::kineto
+}  // namespace sonde::importers::common

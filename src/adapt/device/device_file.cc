@@ -1,4 +1,4 @@
-#include "adapt/ascend/device_file.h"
+#include "adapt/device/device_file.h"
 
 #include <sys/uio.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "base/crc32c.h"
 #include "capture/format.h"
 
-namespace sonde::adapt::ascend {
+namespace sonde::adapt::device {
 namespace {
 
 using capture::DeviceChunkHeader;
@@ -23,8 +23,10 @@ constexpr int64_t kSecondNs = 1'000'000'000;
 
 }  // namespace
 
-int DeviceFile::Open(const std::string& folder, uint32_t keep_last_seconds) {
+int DeviceFile::Open(const std::string& folder, capture::DeviceVendor vendor,
+                     uint32_t keep_last_seconds) {
   folder_ = folder;
+  vendor_ = vendor;
   keep_ns_ = int64_t{keep_last_seconds} * kSecondNs;
   number_ = 0;
   written_ = lost_ = 0;
@@ -87,6 +89,7 @@ int DeviceFile::Flush() {
     const size_t record_bytes = records_.size() * sizeof(DeviceRecord);
     header.payload_crc = base::Crc32c(records_.data(), record_bytes, base::Crc32c(new_names_));
     header.lost = lost_;
+    header.vendor = vendor_;
     header.header_crc = base::Crc32c(&header, offsetof(DeviceChunkHeader, header_crc));
     std::array<iovec, 3> pieces = {iovec{&header, sizeof(header)},
                                    {new_names_.data(), new_names_.size()},
@@ -120,4 +123,4 @@ void DeviceFile::NextWhereOld() {
 
 void DeviceFile::Close() { file_.Close(); }
 
-}  // namespace sonde::adapt::ascend
+}  // namespace sonde::adapt::device

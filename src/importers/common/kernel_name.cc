@@ -1,4 +1,4 @@
-#include "importers/kineto/kernel_name.h"
+#include "importers/common/kernel_name.h"
 
 #include <cxxabi.h>
 
@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "importers/common/communication_names.h"
 
-namespace sonde::importers::kineto {
+namespace sonde::importers::common {
 namespace {
 
 std::string TryToDemangle(const std::string& name) {
@@ -84,9 +84,9 @@ std::string KernelCollective(std::string_view name) {
   // "ncclKernel_AllReduce_RING_LL_Sum_float", "ncclDevKernel_ReduceScatter_Sum_f32_RING".
   if (text.starts_with("nccl") || text.starts_with("rccl") || text.starts_with("oneccl")) {
     const size_t begin = text.find('_');
-    if (begin == std::string::npos) return common::NormalCollective(text);
+    if (begin == std::string::npos) return NormalCollective(text);
     const std::string_view rest = std::string_view(text).substr(begin + 1);
-    return common::NormalCollective(rest.substr(0, rest.find('_')));
+    return NormalCollective(rest.substr(0, rest.find('_')));
   }
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kWords = {{
       {"cross_device_reduce", "allreduce"},
@@ -114,4 +114,4 @@ const char* KernelTaskType(std::string_view name) {
   return name.starts_with("__amd_rocclr_fill") ? "MEMSET" : "KERNEL";
 }
 
-}  // namespace sonde::importers::kineto
+}  // namespace sonde::importers::common

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace sonde::importers::kineto {
+namespace sonde::importers::common {
 
 // The function without return type, template arguments and parameters:
 // "void at::native::reduce_kernel<512, 1>(int)" -> "at::native::reduce_kernel".
@@ -21,4 +21,4 @@ std::string KernelCollective(std::string_view name);
 // ROCm copies and fills by kernels, too: MEMCPY, MEMSET or KERNEL.
 const char* KernelTaskType(std::string_view name);
 
-}  // namespace sonde::importers::kineto
+}  // namespace sonde::importers::common
