@@ -86,7 +86,8 @@ class DumpRun:
             _config.read(config)  # refused before anything runs
         else:
             self._debugger = PrecisionDebugger(config_path=config)
-        self._hooks = StepHooks(torch, lambda: None, self._finish_step, rest=self._rest)
+        # Files are of one step at a time: calls that overlap on several threads share one.
+        self._hooks = StepHooks(torch, lambda: None, self._finish_step, rest=self._rest, joins=True)
         self._is_recording = False
         self._rests = False  # the step may go on with another module's call
         self._is_wanted = False  # the step that runs, where steps are ordered

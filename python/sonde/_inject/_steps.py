@@ -43,8 +43,9 @@ class StepHooks:
 
     ``loads_data()`` is called where this process turns out to be a worker of a data loader,
     ``pause()`` where the step that runs is none after all: it begins again later. ``mark``: the
-    name of the user scopes (``record_function``) that are the steps. ``begin`` may be called for a
-    step that has begun already. Callbacks run on the thread that does the work, under a lock of
+    name of the user scopes (``record_function``) that are the steps. ``joins``: calls that overlap
+    are one step, which ends with the last of them. ``begin`` may be called for a step that has
+    begun already. Callbacks run on the thread that does the work, under a lock of
     this object.
     """
 
@@ -58,9 +59,9 @@ class StepHooks:
         begin_beside: Optional[Callable[[], None]] = None,
         mark: str = "",
         rest: Callable[[], None] = lambda: None,
+        joins: bool = False,
     ) -> None:
-        self._torch = torch
-        self._mark = mark
+        self._torch, self._mark, self._joins = torch, mark, joins
         # Whatever fails in there ends the steps, and not the program.
         self._steps = Seam(
             "steps of the program",
@@ -82,26 +83,12 @@ class StepHooks:
         self._pause = self._steps.guarded(pause)
         self._rest = self._steps.guarded(rest)
         self._loads_data = loads_data
-        self._lock = threading.RLock()
-        self._rounds = _rounds.Rounds()
         self._doubts: set[str] = set()
         self._is_marked = False  # the program says where steps are
         self._has_optimizer = False
         self._updated = False  # an optimizer has ended a step
-        self._trained: Callable[[], Any] = lambda: None  # the module whose calls are training
-        self._awaits_training = True  # its first call, after an optimizer was made
-        self._running = 0  # outermost calls, on all threads
-        self._overlap = False  # a call began while another ran
-        self._turns = Turns()
-        self._rests = False  # the last call has ended, and the step may go on
-        self._rest_thread = 0  # that made it
-        self._awaits_backward = False  # a call that may be training has ended
-        self._trains = False  # without an optimizer
-        self._knows_kind = False  # what calls of the root are
-        self._had_backward = False  # since the step began
         self._has_batches = False
         self._hooks_classes = True
-        self._root: Callable[[], Any] = lambda: None  # what the program calls first
         self._is_compiling = _dynamo.compiling_test(torch)
         self._gradients = Seam(
             "gradients without an optimizer",
@@ -109,6 +96,24 @@ class StepHooks:
             (Part("backward", self._backward), Part("grad", self._backward)),
             is_extra=True,
         )
+        self._forget_steps()
+
+    def _forget_steps(self) -> None:
+        """No step has begun in this process."""
+        self._lock = threading.RLock()
+        self._rounds = _rounds.Rounds()
+        self._turns = Turns()
+        self._trained: Callable[[], Any] = lambda: None  # the module whose calls are training
+        self._root: Callable[[], Any] = lambda: None  # what the program calls first
+        self._awaits_training = True  # its first call, after an optimizer was made
+        self._running = 0  # outermost calls, on all threads
+        self._overlap = False  # a call began while another ran
+        self._rests = False  # the last call has ended, and the step may go on
+        self._rest_thread = 0  # that made it
+        self._awaits_backward = False  # a call that may be training has ended
+        self._trains = False  # without an optimizer
+        self._knows_kind = False  # what calls of the root are
+        self._had_backward = False  # since the step began
 
     def install(self, sees_calls: bool = True) -> None:
         """Puts the hooks in place. ``sees_calls`` false: the owner tells ``calls`` of outermost
@@ -174,14 +179,7 @@ class StepHooks:
 
     def renew(self) -> None:
         """In the child of a fork, whose steps are its own; a thread may have held the lock."""
-        self._lock = threading.RLock()
-        self._rounds = _rounds.Rounds()
-        self._turns = Turns()
-        self._running = 0
-        self._awaits_backward = self._trains = self._had_backward = self._knows_kind = False
-        self._rests = self._overlap = False
-        self._awaits_training = True
-        self._root = self._trained = lambda: None
+        self._forget_steps()
         self.calls.renew()
         if self._hooks_classes and not self._mark:
             self.calls.watch()
@@ -421,6 +419,8 @@ class StepHooks:
     def _calls_end(self) -> None:
         self._running = max(0, self._running - 1)
         is_last = self._running == 0
+        if self._joins and not is_last:
+            return
         self._rest_thread = threading.get_ident()
         if is_last and (self._awaits_backward or self._may_train()):
             self._awaits_backward = True
