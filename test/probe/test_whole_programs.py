@@ -177,3 +177,80 @@ debugger.step()
         if name.startswith("Functional."):
             around = data[parents[name]]
             assert around["input_args"][0]["shape"] == entry["input_args"][0]["shape"], name
+
+
+def test_calls_of_threads_that_overlap_are_one_step(run_program, tmp_path):
+    """Where the program has no debugger: nothing of a call is lost when another one ends."""
+    run_program(
+        RUN
+        + """
+import concurrent.futures, threading
+torch.set_num_threads(1)
+together = threading.Barrier(8)
+class Meet(nn.Module):
+    def forward(self, x):
+        together.wait()
+        return x
+model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), Meet(), nn.Linear(8, 8)).eval()
+batches = [torch.full((2 + i, 8), float(i)) for i in range(40)]
+with torch.no_grad(), concurrent.futures.ThreadPoolExecutor(8) as pool:
+    list(pool.map(model, batches))
+""",
+        level="L0",
+    )
+    rows: dict[str, list[int]] = {}
+    for path in (tmp_path / "dump").glob("step*/*/dump.json"):
+        data = json.loads(path.read_text())["data"]
+        parents = json.loads((path.parent / "construct.json").read_text())
+        assert set(data) == set(parents)
+        for name, entry in data.items():
+            length = entry["input_args"][0]["shape"][0]
+            assert length == entry["output"][0]["shape"][0], name
+            rows.setdefault(name.rsplit(".", 2)[0], []).append(length)
+    modules = ("0.Linear", "1.ReLU", "2.Meet", "3.Linear")
+    assert set(rows) == {f"Module.{module}" for module in modules}
+    assert all(sorted(lengths) == [2 + i for i in range(40)] for lengths in rows.values())
+
+
+def test_modules_in_lists_and_dicts_carry_their_place(run_program, tmp_path):
+    """Nothing is told apart by a number alone where the program has a name for it."""
+    run_program(
+        RUN
+        + """
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.proj = nn.Linear(4, 4)
+    def forward(self, x):
+        return self.proj(x)
+class Agent:
+    shared = Part()
+    def __init__(self):
+        self.parts = {"left": Part(), "right": Part()}
+    def run(self, x):
+        return [self.parts[side](x) for side in ("left", "right")] + [self.shared(x)]
+first, agent = Part(), Agent()
+heads, pair, nets = nn.ModuleList([Part(), Part()]), [Part(), Part()], {"beta": Part()}
+def called_by_another_name(net, x):
+    return net(x)
+old, new = Part(), Part()
+with torch.no_grad():
+    x = torch.ones(2, 4)
+    first(x)
+    agent.run(x)
+    nets["beta"](x)
+    for head in heads:
+        head(x)
+    for number, one in enumerate(pair):
+        pair[number](x)
+    for net in (old, new):
+        called_by_another_name(net, x)
+""",
+        level="L0",
+    )
+    names = [name for names in steps_of(tmp_path) for name in names]
+    leads = [name[len("Module.") : -len("proj.Linear.forward.0")] for name in names]
+    assert leads == [
+        "", "parts.left.", "parts.right.", "shared.", "nets.beta.", "heads.0.", "heads.1.",
+        "pair.0.", "pair.1.", "net.", "new.",
+    ]  # fmt: skip
