@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 VERL = """
 import os, sys, torch
 from torch import nn
@@ -110,6 +112,7 @@ print(msprobe.__version__)
 for line in (
     "from msprobe.pytorch.debugger.precision_debugger import PrecisionDebugger",
     "from msprobe.pytorch.common.utils import seed_all",
+    "from msprobe.pytorch.common import seed_all",
     "from msprobe.pytorch import TrainerMon",
     "from msprobe.pytorch.monitor.module_hook import TrainerMon",
     "from msprobe.core.common.file_utils import load_json",
@@ -128,11 +131,11 @@ print(AclGraphDumper, PrecisionDebugger is sonde.torch.PrecisionDebugger)
 def test_without_an_msprobe_the_missing_is_named(run_program):
     done = run_program(IMPORTS)
     lines = done.stdout.splitlines()
-    assert lines[1:3] == ["ok", "ok"]
-    assert "pip install mindstudio-probe" in lines[4] and "msprobe.pytorch.monitor" in lines[4]
-    assert "msprobe.core is not part of Sonde's probe" in lines[5]
+    assert lines[1:4] == ["ok", "ok", "ok"]
+    assert "pip install mindstudio-probe" in lines[5] and "msprobe.pytorch.monitor" in lines[5]
+    assert "msprobe.core is not part of Sonde's probe" in lines[6]
     assert "msprobe.pytorch.TrainerMon is not part of Sonde's probe" in done.stderr
-    assert lines[6] == "None True"
+    assert lines[7] == "None True"
 
 
 def install_msprobe(folder: Path) -> None:
@@ -154,7 +157,7 @@ def install_msprobe(folder: Path) -> None:
         ),
         "pytorch/debugger/__init__.py": "",
         "pytorch/debugger/precision_debugger.py": "raise RuntimeError('ours answers for it')\n",
-        "pytorch/common/__init__.py": "",
+        "pytorch/common/__init__.py": "from .utils import seed_all\n",
         "pytorch/common/utils.py": "def seed_all(): pass\n",
         "pytorch/monitor/__init__.py": "",
         "pytorch/monitor/module_hook.py": "class TrainerMon: pass\n",
@@ -169,8 +172,8 @@ def test_an_installed_msprobe_gives_the_rest(run_program, tmp_path):
     install_msprobe(tmp_path / "installed")
     done = run_program(f"import sys\nsys.path.append({str(tmp_path / 'installed')!r})\n" + IMPORTS)
     lines = done.stdout.splitlines()
-    assert lines[1:6] == ["ok"] * 5
-    assert lines[6] == "theirs True"
+    assert lines[1:7] == ["ok"] * 6
+    assert lines[7] == "theirs True"
     assert "not part of Sonde" not in done.stderr
 
 
@@ -195,3 +198,20 @@ except ModuleNotFoundError as problem:
     )
     lines = done.stdout.splitlines()
     assert lines == ["theirs True True", "True False", "No module named 'msprobe.no_such_module'"]
+
+
+EVERYTHING = """
+from msprobe.pytorch import *
+import sonde.torch
+print(PrecisionDebugger is sonde.torch.PrecisionDebugger, seed_all is sonde.torch.seed_all)
+print("random_save" in globals() and random_save())
+"""
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_an_import_of_everything(run_program, tmp_path, is_installed):
+    """As guides write it before compare_distributed(): ours and what an installed one has."""
+    install_msprobe(tmp_path / "installed")
+    place = tmp_path / "installed" if is_installed else tmp_path
+    done = run_program(f"import sys\nsys.path.append({str(place)!r})\n" + EVERYTHING)
+    assert done.stdout.splitlines() == ["True True", "theirs" if is_installed else "False"]

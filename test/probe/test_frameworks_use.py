@@ -1,7 +1,8 @@
 """Every way in which public frameworks hold the debugger, driven as they do it.
 
-Found in the sources of verl (test_frameworks.py), slime, MindSpeed-RL, MindSpeed-LLM, SGLang,
-vllm-ascend, RL frameworks that make a debugger anew for each stage, and programs on TorchTitan.
+Found in the sources and guides of verl (test_frameworks.py), slime, MindSpeed, MindSpeed-RL,
+MindSpeed-LLM, ms-swift, SGLang, vllm-ascend, RL frameworks that make a debugger anew for each
+stage, and programs on TorchTitan.
 """
 
 import json
@@ -176,18 +177,61 @@ assert debugger.service.current_iter == 0
     assert [name for name in names if name.startswith("Module.0.")] == ["Module.0.Linear.forward.0"]
 
 
-def test_arguments_of_older_releases_are_refused_in_words(run_program):
-    """MindSpeed's guide gives the model to the constructor; 26.2.0 no longer takes it there."""
-    done = run_program(
+def test_the_model_given_to_the_constructor(run_program, tmp_path):
+    """As releases before 26 took it; guides of ms-swift and MindSpeed do so at each step."""
+    run_program(
         MODEL
         + """
-debugger = PrecisionDebugger(dump_path="dump", level="mix", model=model)
+chunks = [make()]
+optimizer = torch.optim.SGD(chunks[0].parameters(), 0.1)
+def train_step(model):
+    from msprobe.pytorch import PrecisionDebugger
+    debugger = PrecisionDebugger(dump_path="./dump", level="mix", model=model)
+    debugger.start()
+    try:
+        model[0](x).sum().backward()
+        optimizer.step()
+    finally:
+        debugger.stop()
+        debugger.step()
+for _ in range(3):
+    train_step(chunks)
 """,
-        good=False,
     )
+    found = dumps_of(tmp_path)
+    assert set(found) == {f"step{number}" for number in range(3)}
+    for names in found.values():
+        modules = [name for name in names if name.startswith("Module.")]
+        assert len(modules) == 3 + 3 + 2, modules  # forward, backward, gradients of two layers
+
+
+def test_a_debugger_without_a_file(run_program, tmp_path):
+    """Recipes for verl and slime give task, level and steps; the second model of a worker none."""
+    run_program(
+        MODEL
+        + """
+seed_all(mode=True)
+debugger = PrecisionDebugger(task="tensor", level="L0", step=[0], dump_path="dump")
+for _ in range(2):
+    debugger.start(model)
+    with torch.no_grad():
+        model(x)
+    debugger.stop()
+    if hasattr(debugger, "step"):
+        debugger.step()
+""",
+    )
+    found = dumps_of(tmp_path)
+    assert list(found) == ["step0"]
+    files = sorted(path.name for path in (tmp_path / "dump").rglob("*.pt"))
+    assert "Module.0.Linear.forward.0.input.0.pt" in files and len(files) == 6 + 4
+
+
+def test_arguments_that_no_release_knew_are_refused_in_words(run_program):
+    done = run_program(MODEL + 'PrecisionDebugger(dump_path="dump", modle=model)\n', good=False)
     assert done.returncode != 0
     last = done.stderr.strip().splitlines()[-1]
-    assert "'model'" in last and "start(model=" in last, done.stderr
+    assert "takes no argument 'modle'" in last, done.stderr
 
 
 def test_mindspeed_wraps_the_step_and_its_end(run_program, tmp_path):

@@ -23,7 +23,7 @@ _OURS_ALONE = {
     "msprobe.pytorch.debugger": (),
     "msprobe.pytorch.dump": (),
     "msprobe.pytorch.dump.debugger": (),
-    "msprobe.pytorch.common": (),
+    "msprobe.pytorch.common": ("seed_all",),
     "msprobe.pytorch.common.utils": ("seed_all",),
 }
 _HOW = "no msProbe is installed to take it from (pip install mindstudio-probe)"
@@ -64,6 +64,16 @@ def attribute(module: str, name: str) -> Any:
             print(f"sonde: error: {text}", file=sys.stderr)
         raise AttributeError(text)
     return getattr(_load(module, installed), name)
+
+
+def names(module: str, but: "tuple[str, ...]") -> "list[str]":
+    """What an import of everything would take of the installed module."""
+    installed = folder()
+    if installed is None:
+        return []
+    loaded = _load(module, installed)
+    public = getattr(loaded, "__all__", [name for name in vars(loaded) if name[0] != "_"])
+    return [name for name in public if name not in but]
 
 
 def _load(module: str, installed: str) -> ModuleType:

@@ -42,8 +42,11 @@ class PrecisionDebugger(_errors.Loud):
         dump_path: Optional[str] = None,
         level: Optional[str] = None,
         step: Optional[list] = None,
+        *,
+        model: Any = None,
     ) -> None:
-        """Arguments win over the file; without a file, over the defaults."""
+        """Arguments win over the file; without a file, over the defaults. ``model``: for each
+        ``start()`` that gets none, as in releases before 26."""
 
     def _set_up(
         self,
@@ -52,11 +55,11 @@ class PrecisionDebugger(_errors.Loud):
         dump_path: Any = None,
         level: Any = None,
         step: Any = None,
+        model: Any = None,
         **others: Any,
     ) -> None:
         for name in others:
-            where = "; give it to start(model=...)" if name == "model" else ""
-            raise TypeError(f"PrecisionDebugger() takes no argument {name!r}{where}")
+            raise TypeError(f"PrecisionDebugger() takes no argument {name!r}")
         if config_path is not None and not isinstance(config_path, str):
             raise _errors.refuse("config_path must be a string")
         default = dump_path
@@ -66,7 +69,7 @@ class PrecisionDebugger(_errors.Loud):
         reload = None
         if config_path and config.dump_enable is not None:
             reload = Reload(config_path, (task, dump_path, level, step))
-        type(self)._service = Service(config, reload)
+        type(self)._service = Service(config, reload, model)
 
     @classmethod
     def _get(cls) -> Service:

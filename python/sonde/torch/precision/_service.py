@@ -31,9 +31,13 @@ def _torch() -> Any:
 class Service(_errors.Loud):
     """The state behind the one debugger of the process."""
 
-    def __init__(self, config: _config.Config, reload: Optional[Reload] = None) -> None:
+    def __init__(
+        self, config: _config.Config, reload: Optional[Reload] = None, model: Any = None
+    ) -> None:
+        """``model``: for each ``start()`` that gets none."""
         self.torch = _torch()
         self.config = config
+        self._model = model
         self._reload = reload
         self.loop = 0
         self.init_step = 0
@@ -91,6 +95,7 @@ class Service(_errors.Loud):
     def start(self, model: Any, token_range: Any, rank_id: Any, scheduled_tokens: Any) -> None:
         self._look_at_file()
         config = self.config
+        model = self._model if model is None else model
         _check_token_range(token_range)
         _check_rank(rank_id)
         self._check_model(model, token_range)
