@@ -220,3 +220,24 @@ dist.destroy_process_group()
     assert tasks == [["COMMUNICATION", "20"]]
     operations = query(capture, "SELECT op_type, dur, device_id FROM communication_op")
     assert operations == [["allreduce", "9000", "0"]]
+
+
+# A process that has started CUDA's driver cannot fork others that use a GPU.
+@pytest.mark.parametrize("dump", [False, True], ids=["profile", "dump"])
+@pytest.mark.parametrize("asks", [False, True], ids=["nothing", "the program asks"])
+def test_attaching_starts_no_driver(run, tmp_path, dump, asks):
+    program = "import torch\na = torch.ones(4, requires_grad=True)\n(a * a).detach().sum()\n"
+    options = []
+    if dump:
+        config = tmp_path / "config.json"
+        config.write_text(f'{{"task": "statistics", "dump_path": "{tmp_path}/dump"}}')
+        options = ["--dump-config", str(config)]
+    done = run(program + ("torch.cuda.is_available()\n" if asks else ""), *options,
+               LD_DEBUG="files", LD_DEBUG_OUTPUT=str(tmp_path / "loaded"))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    # CUDA's runtime opens the driver at its first use, and not before.
+    started = [
+        line for path in tmp_path.glob("loaded.*") for line in path.read_text().splitlines()
+        if "file=libcuda.so.1" in line and "/libcudart.so" in line
+    ]  # fmt: skip
+    assert bool(started) == asks

@@ -63,7 +63,9 @@ with torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", ena
         sequence = product.grad_fn._sequence_nr()
         joined = torch.cat([tensors[0], tensors[0], tensors[0]])
         reduced = torch.sum(tensors[3], [0], True)
-        product.sum().backward()
+        # The node alone: autograd's engine would begin threads for all devices, which starts CUDA's
+        # driver, and then no process that the program forks could use a GPU.
+        product.grad_fn(torch.ones_like(product))
     finally:
         end()
     list_address = tensors[0]._cdata
