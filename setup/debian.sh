@@ -28,8 +28,9 @@ fi
 say "installing ${#missing[@]} Debian packages and what they need (some 10 to 150 MB, about a minute): ${missing[*]}"
 apt_get=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
 "${apt_get[@]}" update >/dev/null || say "apt-get update failed; trying with the package lists at hand"
-"${apt_get[@]}" install -y --no-install-recommends "${missing[@]}" >"${TMPDIR:-/tmp}/sonde-apt.$$" 2>&1 || {
-  tail -n 20 "${TMPDIR:-/tmp}/sonde-apt.$$" >&2
+log=$(mktemp)
+"${apt_get[@]}" install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1 || {
+  tail -n 20 "$log" >&2
   fail "apt-get could not install: ${missing[*]}"
 }
-rm -f "${TMPDIR:-/tmp}/sonde-apt.$$"
+rm -f "$log"

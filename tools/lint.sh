@@ -17,6 +17,7 @@ python=$(setup/python.sh lint) || exit 1
 check "format" "$python" tools/check_format.py
 check "layers" "$python" tools/check_layers.py
 check "sizes" "$python" tools/check_sizes.py
+check "files that are made" "$python" tools/check_writes.py
 check "docs" "$python" tools/check_docs.py
 check "search paths of libraries" "$python" tools/check_rpaths.py
 check "types" "$(dirname "$python")/mypy"

@@ -35,6 +35,7 @@ RECORDER_FOLDERS = ("capture", "record", "probe", "adapt")
 PYTHON_ORDER = (
     "_debug",
     "_native",
+    "_new_file",
     "_machine",
     "_analyse",
     "_command",

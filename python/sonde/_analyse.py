@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Callable, Optional
 
 from sonde import _native
+from sonde._new_file import anew, going_on
 
 OUTPUT_FOLDER = "ASCEND_PROFILER_OUTPUT"
 DONE_FILE = "analyse.done"
@@ -154,7 +155,8 @@ def run_in_background(
     """
     logs = os.path.join(paths[0], "logs")
     os.makedirs(logs, mode=0o750, exist_ok=True)
-    with open(os.path.join(logs, "analyse.log"), "ab") as log, _allowed_on(processors):
+    log_path = os.path.join(logs, "analyse.log")
+    with open(log_path, "ab", opener=going_on) as log, _allowed_on(processors):
         process = subprocess.Popen(
             [*_later(delay_s), *_command(paths, export_types, None)],
             env=_environment(),
@@ -163,10 +165,11 @@ def run_in_background(
             stderr=log,
             start_new_session=True,
         )
+    parser = os.path.join(logs, _PARSER_FILE)
     # A full disk takes no file; whoever asks then finds it full.
     with (
         contextlib.suppress(OSError),
-        open(os.path.join(logs, _PARSER_FILE), "w", encoding="utf-8") as file,
+        open(parser, "w", encoding="utf-8", opener=anew) as file,
     ):
         file.write(f"{process.pid} {socket.gethostname()}\n")
     try:

@@ -14,6 +14,8 @@ import sys
 import time
 from typing import Optional
 
+from sonde._new_file import anew
+
 PASS, ERROR, WARNING, SKIP, SPACE = "pass", "error", "warning", "SKIP", " "
 NAME, DTYPE, SHAPE, MESSAGE = "API Name", "DEVICE Dtype", "Shape", "Message"
 BALANCE, BINARY = "误差均衡性", "二进制一致错误率"
@@ -271,7 +273,7 @@ def compare(ours: "list[dict]", theirs: "list[dict]") -> "tuple[list, list, int]
 
 
 def _write(path: str, rows: "list[list]") -> str:
-    with open(path, "w", encoding="utf-8-sig", newline="") as file:
+    with open(path, "w", encoding="utf-8-sig", newline="", opener=anew) as file:
         csv.writer(file).writerows(rows)
     return path
 
@@ -299,7 +301,7 @@ def main(words: "Optional[list[str]]" = None) -> int:
             "details": _write(stem.format("details") + ".csv", [DETAILS_HEAD, *table]),
             "verdicts": _summary(rows, missing),
         }
-        with open(options.report, "w", encoding="utf-8") as file:
+        with open(options.report, "w", encoding="utf-8", opener=anew) as file:
             json.dump(report, file)
     except (ValueError, OSError) as problem:
         sys.stderr.write(f"sonde: error: {problem}\n")

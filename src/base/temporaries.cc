@@ -91,6 +91,16 @@ Result<int> CreateNewFile(const std::string& path, mode_t mode) {
   return descriptor;
 }
 
+Result<int> CreateFileAnew(const std::string& path, mode_t mode) {
+  Result<int> created = CreateNewFile(path, mode);
+  if (created.status().code() != StatusCode::kAlreadyExists) return created;
+  struct stat info{};
+  const bool goes =
+      ::lstat(path.c_str(), &info) == 0 && (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
+  if (!goes || ::unlink(path.c_str()) != 0) return created;
+  return CreateNewFile(path, mode);
+}
+
 void RemoveLeftovers(const std::string& folder) {
   const auto entries = ListDirectory(folder);
   if (!entries.ok()) return;  // whoever works there meets it, too

@@ -24,6 +24,10 @@ std::string TemporaryBeside(std::string_view path);
 // (EEXIST) and never followed. Descriptor or a failure.
 Result<int> CreateNewFile(const std::string& path, mode_t mode);
 
+// The same in the place of a file that is there already: it is taken away first. A link is taken
+// away, too, and what it leads to stays as it is. Folders, pipes and devices are an error (EEXIST).
+Result<int> CreateFileAnew(const std::string& path, mode_t mode);
+
 // Removes what TemporaryBeside named in `folder` and nobody will finish: the maker was of this
 // machine and is gone, or it was of another and the last change is older than a day. Only of this
 // user.

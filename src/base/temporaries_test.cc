@@ -88,5 +88,28 @@ TEST(Temporaries, PlantedLinksAreNotFollowed) {
   RemoveTree(next).IgnoreError();
 }
 
+TEST(Temporaries, AFileMadeAnewTakesThePlaceOfLinksAndFilesOnly) {
+  const TestFolder folder;
+  const std::string victim = folder.File("victim");
+  ASSERT_TRUE(WriteFileAtomically(victim, "precious").ok());
+  ASSERT_EQ(::symlink(victim.c_str(), folder.File("symbolic").c_str()), 0);
+  ASSERT_EQ(::link(victim.c_str(), folder.File("hard").c_str()), 0);
+  ASSERT_EQ(::symlink(folder.File("nothing").c_str(), folder.File("dangling").c_str()), 0);
+  ASSERT_TRUE(WriteFileAtomically(folder.File("older"), "a longer text").ok());
+  for (const char* name : {"symbolic", "hard", "dangling", "older", "new"}) {
+    const auto descriptor = CreateFileAnew(folder.File(name), 0600);
+    ASSERT_TRUE(descriptor.ok()) << name;
+    EXPECT_EQ(::write(*descriptor, "text", 4), 4);
+    ::close(*descriptor);
+    EXPECT_EQ(*ReadFile(folder.File(name)), "text") << name;
+  }
+  EXPECT_EQ(*ReadFile(victim), "precious");
+  EXPECT_FALSE(PathExists(folder.File("nothing")));
+  ASSERT_EQ(::mkfifo(folder.File("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(CreateFileAnew(folder.File("pipe"), 0600).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(CreateFileAnew(folder.path(), 0600).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_FALSE(CreateFileAnew(folder.File("nowhere/file"), 0600).ok());
+}
+
 }  // namespace
 }  // namespace sonde::base

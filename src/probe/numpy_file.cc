@@ -1,5 +1,8 @@
 #include "probe/numpy_file.h"
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -11,6 +14,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "base/temporaries.h"
 
 namespace sonde::probe {
 namespace {
@@ -21,6 +25,7 @@ using base::ErrnoStatus;
 constexpr size_t kAlignment = 64;
 constexpr size_t kPreludeBytes = 10;  // magic, version, length of the header
 constexpr size_t kBufferElements = 4096;
+constexpr mode_t kFileMode = 0666;  // less the umask
 
 std::string_view TypeText(ElementType type) {
   switch (type) {
@@ -124,8 +129,13 @@ Status WriteNumpyFile(const std::string& path, const TensorView& view) {
   if (TypeText(view.type).empty()) {
     return base::UnimplementedError(Concat("'", path, "' is not written: numpy has no such type"));
   }
-  std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "wbe"));
-  if (!file) return ErrnoStatus(errno, "create", path);
+  SONDE_ASSIGN_OR_RETURN(const int descriptor, base::CreateFileAnew(path, kFileMode));
+  std::unique_ptr<std::FILE, Closer> file(fdopen(descriptor, "wb"));
+  if (!file) {
+    const int error = errno;
+    close(descriptor);
+    return ErrnoStatus(error, "create", path);
+  }
   const std::string header = Header(view);
   FileVisitor visitor(file.get(), view);
   const bool has_header = std::fwrite(header.data(), 1, header.size(), file.get()) == header.size();

@@ -2,7 +2,7 @@
 //
 // Written row-major. Types that numpy lacks: bfloat16 is written as float32, one-byte floats as
 // their bytes. Threads: free functions, any thread. Errors: Status; a file that could not be
-// written whole is removed.
+// written whole is removed. A link under the name is replaced, never followed.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 #include "probe/numpy_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -56,6 +57,18 @@ TEST(NumpyFileTest, WhatNumpyLacks) {
   view.type = ElementType::kOther;
   EXPECT_FALSE(WriteNumpyFile(path, view).ok());
   EXPECT_FALSE(WriteNumpyFile("/nowhere/t.npy", view).ok());
+}
+
+TEST(NumpyFileTest, PlantedLinksLeadNowhere) {
+  const base::TestFolder folder;
+  const std::string path = folder.File("t.npy");
+  ASSERT_TRUE(base::WriteFileAtomically(folder.File("victim"), "precious").ok());
+  ASSERT_EQ(symlink(folder.File("victim").c_str(), path.c_str()), 0);
+  const float value = 1;
+  const TensorView view = {.data = &value, .type = ElementType::kFloat32, .element_bytes = 4};
+  ASSERT_TRUE(WriteNumpyFile(path, view).ok());
+  EXPECT_EQ(*base::ReadFile(folder.File("victim")), "precious");
+  EXPECT_EQ(base::ReadFile(path)->substr(1, 5), "NUMPY");
 }
 
 }  // namespace

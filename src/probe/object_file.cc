@@ -19,7 +19,7 @@ using base::ErrnoStatus;
 
 Result<ObjectFile> ObjectFile::Create(std::string path, Frame frame) {
   SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(path, Concat(frame.head, frame.empty_tail)));
-  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int descriptor = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0) return ErrnoStatus(errno, "open", path);
   ObjectFile file(std::move(path), std::move(frame), descriptor);
   file.data_end_ = file.frame_.head.size();
@@ -226,7 +226,7 @@ Status ObjectFile::WriteAnew() {
   SONDE_RETURN_IF_ERROR(file.Append(offsets.empty() ? frame_.empty_tail : frame_.tail));
   SONDE_RETURN_IF_ERROR(file.Commit());
   CloseDescriptor();
-  descriptor_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  descriptor_ = open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor_ < 0) return ErrnoStatus(errno, "open", path_);
   data_end_ = end;
   written_ = offsets.size();

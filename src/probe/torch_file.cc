@@ -1,7 +1,6 @@
 #include "probe/torch_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/files.h"
 #include "base/strings.h"
+#include "base/temporaries.h"
 #include "probe/checksum.h"
 #include "probe/copy_visitor.h"
 
@@ -29,6 +29,7 @@ using base::Concat;
 constexpr size_t kAlignment = 64;
 constexpr uint32_t kWide = 0xffffffff;  // the number is in the extra field
 constexpr uint16_t kZip64Version = 45;
+constexpr mode_t kFileMode = 0666;  // less the umask
 
 template <class T>
 void AppendLe(std::string& out, T value) {
@@ -275,16 +276,13 @@ Status WriteAll(int descriptor, std::span<iovec> pieces, const std::string& path
 
 Status WriteParts(const std::string& path, std::string& lead, std::span<const std::byte> data,
                   std::string& trail) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return base::ErrnoStatus(errno, "create", path);
+  SONDE_ASSIGN_OR_RETURN(const int descriptor, base::CreateFileAnew(path, kFileMode));
   std::array<iovec, 3> pieces = {{{lead.data(), lead.size()},
                                   {const_cast<std::byte*>(data.data()), data.size()},
                                   {trail.data(), trail.size()}}};
   Status status = WriteAll(descriptor, pieces, path);
-  struct stat about = {};
-  const bool is_file = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
-  close(descriptor);
-  if (!status.ok() && is_file) unlink(path.c_str());
+  if (close(descriptor) != 0 && status.ok()) status = base::ErrnoStatus(errno, "write", path);
+  if (!status.ok()) unlink(path.c_str());
   return status;
 }
 

@@ -2,7 +2,8 @@
 // that holds a pickle program and the elements.
 //
 // Written row-major from offset 0, on the device "cpu". Threads: free functions, any thread.
-// Errors: Status; a file that could not be written whole is removed.
+// Errors: Status; a file that could not be written whole is removed. A link under the name is
+// replaced, never followed.
 #pragma once
 
 #include <cstdint>

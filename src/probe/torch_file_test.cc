@@ -1,7 +1,10 @@
 #include "probe/torch_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <vector>
 
 #include "base/bytes.h"
@@ -10,6 +13,27 @@
 
 namespace sonde::probe {
 namespace {
+
+// As on a disk that is full: nothing beyond the first bytes of a file can be written.
+class FewBytesAFile {
+ public:
+  FewBytesAFile() : on_signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit few = before_;
+    few.rlim_cur = 100;
+    setrlimit(RLIMIT_FSIZE, &few);
+  }
+  FewBytesAFile(const FewBytesAFile&) = delete;
+  FewBytesAFile& operator=(const FewBytesAFile&) = delete;
+  ~FewBytesAFile() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, on_signal_);
+  }
+
+ private:
+  rlimit before_ = {};
+  void (*on_signal_)(int);
+};
 
 // torch itself reads these files in test/probe, `sonde probe` in test/precision.
 TEST(TorchFileTest, ElementsLieAlignedAndRowMajor) {
@@ -68,12 +92,32 @@ TEST(TorchFileTest, LargeSizesAndOffsetsAreZip64) {
 }
 
 TEST(TorchFileTest, FailuresNameTheFile) {
+  const base::TestFolder folder;
+  const std::string path = folder.File("t.pt");
   const float value = 1;
   const TensorView view = {.data = &value, .type = ElementType::kFloat32, .element_bytes = 4};
-  const Status full = WriteTorchFile("/dev/full", view, "float32");
-  ASSERT_FALSE(full.ok());
-  EXPECT_NE(full.message().find("/dev/full"), std::string_view::npos);
+  {
+    const FewBytesAFile limit;
+    const Status full = WriteTorchFile(path, view, "float32");
+    ASSERT_FALSE(full.ok());
+    EXPECT_NE(full.message().find(path), std::string_view::npos);
+  }
+  EXPECT_FALSE(base::PathExists(path));
   EXPECT_FALSE(WriteTorchFile("/nowhere/t.pt", view, "float32").ok());
+  EXPECT_FALSE(WriteTorchFile("/dev/full", view, "float32").ok());
+  EXPECT_TRUE(base::PathExists("/dev/full"));
+}
+
+TEST(TorchFileTest, PlantedLinksLeadNowhere) {
+  const base::TestFolder folder;
+  const std::string path = folder.File("t.pt");
+  ASSERT_TRUE(base::WriteFileAtomically(folder.File("victim"), "precious").ok());
+  ASSERT_EQ(symlink(folder.File("victim").c_str(), path.c_str()), 0);
+  const float value = 1;
+  const TensorView view = {.data = &value, .type = ElementType::kFloat32, .element_bytes = 4};
+  ASSERT_TRUE(WriteTorchFile(path, view, "float32").ok());
+  EXPECT_EQ(*base::ReadFile(folder.File("victim")), "precious");
+  EXPECT_EQ(base::ReadFile(path)->substr(0, 2), "PK");
 }
 
 }  // namespace

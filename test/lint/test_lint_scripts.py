@@ -47,7 +47,14 @@ def lint(tree, script, *arguments):
 
 
 @pytest.mark.parametrize(
-    "script", ["check_layers.py", "check_sizes.py", "check_docs.py", "check_rpaths.py"]
+    "script",
+    [
+        "check_layers.py",
+        "check_sizes.py",
+        "check_docs.py",
+        "check_rpaths.py",
+        "check_writes.py",
+    ],
 )
 def test_clean_tree_passes(tree, script):
     done = lint(tree, script)
@@ -164,6 +171,42 @@ def test_header_check_finds_a_header_that_needs_another(tree):
     done = lint(tree, "check_cpp.py", "headers")
     assert done.returncode == 1
     assert "src/base/a.h alone" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "path, text, complaint",
+    [
+        (
+            "src/base/a.cc",
+            "int F() {\n  return open(path, O_WRONLY | O_CREAT |\n    O_TRUNC, 0666);\n}\n",
+            "src/base/a.cc:2: O_CREAT without O_EXCL",
+        ),
+        ("src/base/a.cc", "int F() { return open(path, O_RDWR | O_CREAT | O_EXCL); }\n", None),
+        ("src/base/a.cc", "// by O_CREAT\nint F();\n", None),
+        (
+            "src/base/a.cc",
+            'auto f = std::fopen(path.c_str(), "wbe");\n',
+            'fopen with the mode "wbe"',
+        ),
+        ("src/base/a.cc", "auto f = std::fopen(Name(x, y), mode);\n", "fopen with the mode mode"),
+        ("src/base/a.cc", 'auto f = std::fopen(path.c_str(), "re");\n', None),
+        ("src/base/a.cc", "std::ofstream(path) << 1;\n", "a stream that opens by name"),
+        ("src/base/a_test.cc", "std::ofstream(path) << 1;\n", None),
+        ("python/sonde/x.py", 'open(path, "w")\n', "x.py:1: open() for writing without an opener"),
+        ("python/sonde/x.py", "open(path, mode=how)\n", "open() for writing without an opener"),
+        ("python/sonde/x.py", 'gzip.open(path, "ab")\n', "open() for writing without an opener"),
+        ("python/sonde/x.py", 'open(path, "w", opener=anew)\nopen(path, "rb")\n', None),
+        ("python/sonde/x.py", 'self.torch.save(x, f"{name}.pt")\n', "torch.save() into a name"),
+        ("python/sonde/x.py", "torch.save(x, file)\n", None),
+        ("python/sonde/x.py", "path.write_text(text)\n", "write_text()"),
+        ("python/sonde/x.py", "shutil.copyfile(a, b)\n", "copyfile()"),
+        ("python/sonde/x.py", "os.open(path, os.O_CREAT)\n", "O_CREAT outside of _new_file.py"),
+    ],
+)
+def test_files_are_made_so_that_links_lead_nowhere(tree, path, text, complaint):
+    (tree / path).parent.mkdir(parents=True, exist_ok=True)
+    (tree / path).write_text(text)
+    refuses(lint(tree, "check_writes.py"), complaint)
 
 
 SEARCH_PATHS = [

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 from sonde import _analyse, _native
+from sonde._new_file import anew
 from sonde.session import _console
 
 _STACK_METRICS = {
@@ -85,10 +86,12 @@ def copy(source: str, output_path: str) -> None:
     _make_parent(output_path)
     partial = f"{output_path}.{os.getpid()}.part"
     if output_path.endswith(".gz"):
-        with open(source, "rb") as reader, gzip.open(partial, "wb", compresslevel=1) as writer:
-            shutil.copyfileobj(reader, writer, 1 << 20)
+        with open(source, "rb") as reader, open(partial, "wb", opener=anew) as file:
+            with gzip.GzipFile(output_path, "wb", compresslevel=1, fileobj=file) as writer:
+                shutil.copyfileobj(reader, writer, 1 << 20)
     else:
-        shutil.copyfile(source, partial)
+        with open(source, "rb") as reader, open(partial, "wb", opener=anew) as writer:
+            shutil.copyfileobj(reader, writer, 1 << 20)
     os.replace(partial, output_path)
 
 
@@ -229,6 +232,6 @@ def _write_text(path: str, text: str) -> None:
     _make_parent(path)
     partial = f"{path}.{os.getpid()}.part"
     data = text.encode("utf-8")
-    with open(partial, "wb") as file:
+    with open(partial, "wb", opener=anew) as file:
         file.write(gzip.compress(data, compresslevel=1) if path.endswith(".gz") else data)
     os.replace(partial, path)

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 from typing import Any, Optional
 
+from sonde._new_file import anew
+
 _TIMEOUT_S = 120
 _COMPILERS = ("c++", "g++", "clang++")
 _STANDARDS = ("-std=c++20", "-std=c++17")
@@ -143,7 +145,7 @@ def _keep(path: str, offsets: "dict[str, int]") -> None:
     partial = f"{path}.{os.getpid()}.part"
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(partial, "w", encoding="utf-8") as file:
+        with open(partial, "w", encoding="utf-8", opener=anew) as file:
             json.dump(offsets, file)
         os.replace(partial, path)
     except OSError:

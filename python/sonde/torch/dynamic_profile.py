@@ -23,6 +23,7 @@ import socket
 import time
 from typing import Any, Optional
 
+from sonde._new_file import anew, going_on
 from sonde.session import _console, _metadata, _place
 from sonde.session._enums import AiCMetrics, ExportType, HostSystem, ProfilerActivity, ProfilerLevel
 from sonde.session._experimental import _ExperimentalConfig
@@ -185,9 +186,7 @@ def _make_log(folder: str) -> logging.Logger:
     log_folder = os.path.join(folder, "log")
     os.makedirs(log_folder, mode=_place.DIRECTORY_MODE, exist_ok=True)
     name = f"dp_{socket.gethostname()}_{os.getpid()}_rank_{rank}.log"
-    handler = logging.handlers.RotatingFileHandler(
-        os.path.join(log_folder, name), maxBytes=_LOG_BYTES, backupCount=1
-    )
+    handler = _LogFile(os.path.join(log_folder, name), maxBytes=_LOG_BYTES, backupCount=1)
     handler.setFormatter(
         logging.Formatter("%(asctime)s [%(levelname)s] [%(process)d] %(filename)s: %(message)s")
     )
@@ -196,10 +195,15 @@ def _make_log(folder: str) -> logging.Logger:
     return log
 
 
+class _LogFile(logging.handlers.RotatingFileHandler):
+    def _open(self) -> Any:
+        return open(self.baseFilename, self.mode, encoding=self.encoding, opener=going_on)
+
+
 def _write_defaults(path: str) -> None:
     """Whole or not at all: several ranks may do this at once."""
     partial = f"{path}.{os.getpid()}.part"
-    with open(partial, "w", encoding="utf-8") as file:
+    with open(partial, "w", encoding="utf-8", opener=anew) as file:
         json.dump(DEFAULTS, file, indent=4)
     os.replace(partial, path)
 

@@ -13,6 +13,8 @@ import re
 import time
 from typing import Optional
 
+from sonde._new_file import anew
+
 _SERVER_ID = "SONDE_SERVER_ID"
 _PROCESSORS = "SONDE_SERVER_PROCESSORS"
 
@@ -118,12 +120,11 @@ def read_state(session: str) -> str:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", opener=anew) as file:
         file.write(text)
 
 
 def add_capture(session: str, span: str) -> None:
     """Says where the capture of a rank lies."""
     name = os.path.basename(span)
-    with open(os.path.join(session, f"{name}.capture"), "w", encoding="utf-8") as file:
-        file.write(os.path.relpath(span, session) + "\n")
+    _write(os.path.join(session, f"{name}.capture"), os.path.relpath(span, session) + "\n")

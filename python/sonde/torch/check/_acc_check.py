@@ -7,6 +7,7 @@ import sys
 import time
 from typing import Any, Optional
 
+from sonde._new_file import anew, going_on
 from sonde.torch.check import _entries, _measures, _numbers
 from sonde.torch.check._calls import Outcome, Runner
 from sonde.torch.check._measures import SKIP, SPACE, Row
@@ -65,7 +66,7 @@ def check(
     torch.manual_seed(_SEED)
     runner = Runner(torch, dump, device)
     begun = told = time.monotonic()
-    with open(tables.numbers, "a", encoding="utf-8") as numbers:
+    with open(tables.numbers, "a", encoding="utf-8", opener=going_on) as numbers:
         for count, call in enumerate(calls, start=1):
             for line in _Check(torch, runner, lists, tables, saver).one(call):
                 numbers.write(line + "\n")
@@ -162,7 +163,9 @@ class _Saver:
         for number, item in enumerate(_leaves(value)):
             if isinstance(item, self.torch.Tensor):
                 tensor = item.detach().cpu().contiguous().clone()
-                self.torch.save(tensor, os.path.join(self.folder, f"{name}.{number}.pt"))
+                path = os.path.join(self.folder, f"{name}.{number}.pt")
+                with open(path, "wb", opener=anew) as file:
+                    self.torch.save(tensor, file)
 
 
 def _leaves(value: Any) -> list:

@@ -8,6 +8,7 @@ import os
 import re
 from typing import Any
 
+from sonde._new_file import anew
 from sonde.torch.check import _entries
 from sonde.torch.check._calls import _HOLDERS, resolve
 from sonde.torch.check._values import Maker
@@ -128,9 +129,10 @@ def write(torch: Any, dump: _entries.Dump, entry: str, folder: str) -> str:
         name, function, arguments = _of_module(parts, dump, entry)
     os.makedirs(folder, exist_ok=True)
     program = os.path.join(folder, f"{name}.py")
-    torch.save(parts.tensors, os.path.join(folder, f"{name}.pt"))
+    with open(os.path.join(folder, f"{name}.pt"), "wb", opener=anew) as file:
+        torch.save(parts.tensors, file)
     kept = "its inputs as they were saved" if parts.saved else "inputs made of their statistics"
-    with open(program, "w", encoding="utf-8") as file:
+    with open(program, "w", encoding="utf-8", opener=anew) as file:
         file.write(
             _TEXT.format(
                 title=f"{name}, by itself.",

@@ -9,6 +9,7 @@ import re
 import time
 from typing import Any
 
+from sonde._new_file import going_on
 from sonde.torch.check._measures import SKIP, Row
 
 RESULT_HEAD = ["API name", "Forward Test Success", "Backward Test Success", "Message"]
@@ -75,7 +76,8 @@ class Tables:
 class _Appending:
     def __init__(self, path: str, head: "list[str]") -> None:
         is_new = not os.path.exists(path)
-        self._file = open(path, "a", encoding="utf-8-sig" if is_new else "utf-8", newline="")
+        encoding = "utf-8-sig" if is_new else "utf-8"
+        self._file = open(path, "a", encoding=encoding, newline="", opener=going_on)
         self._writer = csv.writer(self._file)
         if is_new:
             self.add([head])

@@ -5,6 +5,8 @@ import os
 import re
 from typing import Any
 
+from sonde._new_file import anew
+
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_.:/\-]")
 _numbers = itertools.count()
 
@@ -19,7 +21,9 @@ def acl_save(x: Any, path: str) -> Any:
 
     host = x.detach().cpu().contiguous().clone()
     base = name.rpartition(".")[0] or name
-    torch.save(host, os.path.join(folder, f"{base}_{next(_numbers)}.pt"))
+    target = os.path.join(folder, f"{base}_{next(_numbers)}.pt")
+    with open(target, "wb", opener=anew) as file:
+        torch.save(host, file)
     return host
 
 

@@ -12,6 +12,7 @@ import time
 import traceback
 from typing import Any, Callable, Optional
 
+from sonde._new_file import going_on
 from sonde.torch.precision import _errors, _native_probe
 from sonde.torch.precision._config import Config
 from sonde.torch.precision._difference import Difference
@@ -243,7 +244,7 @@ class Collector:
             lines += f"Call stack (most recent call last):\n{stack}\n"
         try:
             path = os.path.join(self.folder, "dump_error_info.log")
-            with open(path, "a", encoding="utf-8", errors="replace") as file:
+            with open(path, "a", encoding="utf-8", errors="replace", opener=going_on) as file:
                 file.write(lines + "\n")
         except OSError:
             pass  # the disk that the dump cannot be written to either: said on standard error

@@ -13,6 +13,8 @@ import re
 import sys
 from typing import Any, Callable
 
+from sonde._new_file import anew
+
 _FILE = "nan_watch.json"
 _IN_PLACE = re.compile(r"^([^_].*_|__(i(?!nvert)\w+|setitem)__)$")
 
@@ -38,7 +40,7 @@ class Finds:
             self._folder, self._finds = folder, []
         self._finds.append(find)
         path = os.path.join(folder, _FILE)
-        with open(path + ".part", "w", encoding="utf-8") as file:
+        with open(path + ".part", "w", encoding="utf-8", opener=anew) as file:
             json.dump(self._finds, file, indent=1)
         os.replace(path + ".part", path)
         place = ""

@@ -1,0 +1,26 @@
+"""How files are made in folders that others may write to, too: a link that somebody planted under
+the name leads nowhere. Both are openers: ``open(path, "w", opener=anew)``.
+"""
+
+import os
+import stat
+
+_MODE = 0o666  # less the umask
+
+
+def anew(path: str, flags: int) -> int:
+    """A new file in the place of what is there; a link goes, what it leads to stays as it is."""
+    flags = (flags & ~os.O_TRUNC) | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags, _MODE)
+    except FileExistsError:
+        kind = os.lstat(path).st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
+            raise
+        os.unlink(path)
+        return os.open(path, flags, _MODE)
+
+
+def going_on(path: str, flags: int) -> int:
+    """The file that is there, or a new one; a link is an error (``OSError``)."""
+    return os.open(path, flags | os.O_NOFOLLOW, _MODE)
