@@ -79,16 +79,28 @@ void ExplainPackages(const JsonValue& packages, std::vector<Finding>& out) {
   if (!found.empty()) out.push_back({.subject = "Beside it", .text = base::Join(found, ", ")});
 }
 
-void ExplainAccelerators(const JsonValue& accelerators, std::vector<Finding>& out) {
+// A torch for CUDA is linked with CUPTI; what tells of an NPU is looked for on the machine.
+Finding ExplainAccelerator(const std::string& kind, std::string text, bool is_for_cuda) {
+  if (kind == "cuda" && is_for_cuda) {
+    text += ": its tasks are recorded by CUPTI";
+    return {.subject = "Accelerator", .text = std::move(text)};
+  }
+  if (kind == "npu") return {.subject = "Accelerator", .text = std::move(text)};
+  return {.grade = Grade::kGap,
+          .subject = "Accelerator",
+          .text = std::move(text),
+          .remedy = "this version records the host side; use the vendor's tracer beside it",
+          .loses = Concat("kernels on the ", kind, " device")};
+}
+
+void ExplainAccelerators(const JsonValue& report, std::vector<Finding>& out) {
+  const JsonValue accelerators = report["accelerators"];
+  const bool is_for_cuda = report["torch"]["cuda"].IsString();
   for (const JsonValue& device : accelerators.Elements()) {
     const std::string kind = Text(device, "kind");
-    out.push_back(
-        {.grade = Grade::kGap,
-         .subject = "Accelerator",
-         .text = Concat(kind, ":", std::to_string(device.GetInt("index", 0).value_or(0)), " ",
-                        Text(device, "name")),
-         .remedy = "this version records the host side; use the vendor's tracer beside it",
-         .loses = Concat("kernels on the ", kind, " device")});
+    std::string text = Concat(kind, ":", std::to_string(device.GetInt("index", 0).value_or(0)), " ",
+                              Text(device, "name"));
+    out.push_back(ExplainAccelerator(kind, std::move(text), is_for_cuda));
   }
   if (accelerators.IsArray() && accelerators.Size() == 0) {
     out.push_back({.subject = "Accelerator", .text = "none seen by torch: the CPU is the device"});
@@ -187,7 +199,7 @@ std::vector<Finding> ExplainPython(const JsonValue& report) {
   findings.push_back(ExplainHook(report["start_up_hook"]));
   findings.push_back(ExplainTorch(report["torch"]));
   ExplainPackages(report["packages"], findings);
-  ExplainAccelerators(report["accelerators"], findings);
+  ExplainAccelerators(report, findings);
   findings.push_back(ExplainLibrary("Recorder", report["recorder"]));
   if (!report["torch"].IsNull()) {
     findings.push_back(ExplainLibrary("Adapter", report["adapter"]));

@@ -108,6 +108,21 @@ TEST(Doctor, GapsNameWhatIsLost) {
   EXPECT_EQ(Worst(ExplainWith(R"("found": true)", R"("found": false)")), Grade::kGap);
 }
 
+TEST(Doctor, AcceleratorsSayWhetherTheirTasksAreRecorded) {
+  const auto with = [](std::string_view cuda, std::string_view kind) {
+    const std::string json = base::ReplaceAll(kHealthy, R"("cuda": null)", cuda);
+    return Explain(base::ReplaceAll(json, R"("accelerators": [])",
+                                    base::Concat(R"("accelerators": [{"kind": ")", kind,
+                                                 R"(", "index": 0, "name": "Card"}])")));
+  };
+  const std::vector<Finding> nvidia = with(R"("cuda": "13.0")", "cuda");
+  EXPECT_EQ(Worst(nvidia), Grade::kOk);
+  EXPECT_THAT(RenderDoctor("", nvidia), HasSubstr("cuda:0 Card: its tasks are recorded by CUPTI"));
+  EXPECT_EQ(Worst(with(R"("cuda": null)", "cuda")), Grade::kGap);  // AMD's, under CUDA's name
+  EXPECT_EQ(Worst(with(R"("cuda": null)", "npu")), Grade::kOk);
+  EXPECT_EQ(Worst(with(R"("cuda": null)", "xpu")), Grade::kGap);
+}
+
 TEST(Doctor, AnyJsonIsExplainedWithoutACrash) {
   for (const auto* json :
        {"{}", "[]", "null", "3", R"({"torch": [], "python": 3, "packages": "x"})",
