@@ -2,23 +2,28 @@
 the name leads nowhere. Both are openers: ``open(path, "w", opener=anew)``.
 """
 
+import contextlib
 import os
 import stat
 
 _MODE = 0o666  # less the umask
+_ATTEMPTS = 16  # where other processes make the same file
 
 
 def anew(path: str, flags: int) -> int:
     """A new file in the place of what is there; a link goes, what it leads to stays as it is."""
     flags = (flags & ~os.O_TRUNC) | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    try:
-        return os.open(path, flags, _MODE)
-    except FileExistsError:
-        kind = os.lstat(path).st_mode
-        if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
-            raise
-        os.unlink(path)
-        return os.open(path, flags, _MODE)
+    for _ in range(_ATTEMPTS):
+        try:
+            return os.open(path, flags, _MODE)
+        except FileExistsError:
+            pass
+        with contextlib.suppress(FileNotFoundError):  # another process was faster
+            kind = os.lstat(path).st_mode
+            if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
+                break
+            os.unlink(path)
+    return os.open(path, flags, _MODE)
 
 
 def going_on(path: str, flags: int) -> int:
