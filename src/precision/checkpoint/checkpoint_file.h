@@ -3,9 +3,12 @@
 // Tensors keep the file mapped. Errors name the file. Threads: one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -22,5 +25,9 @@ struct CheckpointFile {
 };
 
 Result<CheckpointFile> OpenCheckpointFile(const std::string& path);
+
+// The same of bytes that outlive the tensors; `name` decides what bytes that are neither are
+// called.
+Result<CheckpointFile> ReadCheckpointFile(std::span<const std::byte> bytes, std::string_view name);
 
 }  // namespace sonde::precision

@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/files.h"
+#include "base/strings.h"
 #include "base/test_folder.h"
+#include "precision/checkpoint/checkpoint_file.h"
 #include "precision/checkpoint/name_pairs.h"
 #include "precision/checkpoint/safetensors_file.h"
 #include "precision/checkpoint/torch_state.h"
@@ -74,6 +78,70 @@ TEST(CheckpointTest, DamagedFiles) {
     }
     EXPECT_GT(refused, text->size() / 3) << name;
   }
+}
+
+// The older container around one pickle, without storages.
+std::string LegacyFile(const std::string& object) {
+  return base::Concat(std::string_view("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."),
+                      std::string_view("\x80\x02M\xe9\x03."), std::string_view("\x80\x02}."),
+                      std::string_view("\x80\x02"), object, std::string_view(".\x80\x02]."));
+}
+
+TEST(CheckpointTest, KeysThatNestWithoutEndDoNoHarm) {
+  const auto values_under = [](const std::string& key) {
+    const std::string file = LegacyFile(base::Concat("}", key, "K\x01s"));
+    const auto state = ReadTorchState(std::as_bytes(std::span(file)));
+    EXPECT_TRUE(state.ok()) << state.status().ToString();
+    return state.ok() ? state->other_values : 0;
+  };
+  EXPECT_EQ(values_under(")" + std::string(1'000'000, '\x85')), 1U) << "a tuple in a tuple, deep";
+  std::string twice = ")";
+  for (int i = 0; i < 60; ++i) twice += "2\x86";  // each holds the one before two times
+  EXPECT_EQ(values_under(twice), 1U);
+}
+
+std::string Safetensors(const std::string& header, size_t value_bytes) {
+  std::string out(8, '\0');
+  base::StoreLe<uint64_t>(out.data(), header.size());
+  return out + header + std::string(value_bytes, '\1');
+}
+
+TEST(CheckpointTest, SafetensorsWhoseHeaderDoesNotFit) {
+  const auto left_out = [](const std::string& header, size_t value_bytes) {
+    std::vector<std::string> out;
+    const std::string file = Safetensors(header, value_bytes);
+    const auto tensors = ParseSafetensors(std::as_bytes(std::span(file)), &out);
+    EXPECT_TRUE(tensors.ok()) << tensors.status().ToString();
+    return base::Join(out, "; ");
+  };
+  const std::string a = R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
+  const std::string b = R"("a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]})";
+  EXPECT_EQ(left_out("{" + a + "}", 8), "");
+  EXPECT_EQ(left_out("{" + a + "}", 4), "a: it reaches beyond the file, which was cut");
+  EXPECT_EQ(left_out("{" + a + "," + b + "}", 16),
+            "values of 8 bytes that the header names no tensor for (a name twice?)");
+  EXPECT_EQ(left_out(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,16]}})", 16),
+            "a: type and shape do not fit its 16 bytes");
+  EXPECT_EQ(left_out(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", 4), "a: it has no shape");
+  EXPECT_EQ(left_out(R"({"a":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}})", 1),
+            "a: element type 'F4' is not known");
+  const std::string huge = std::to_string(INT64_MAX);
+  EXPECT_NE(left_out(base::Concat(R"({"a":{"dtype":"F32","shape":[)", huge, ",", huge,
+                                  R"(],"data_offsets":[0,4]}})"),
+                     4),
+            "");
+}
+
+TEST(CheckpointTest, FilesThatAreNoCheckpointAreToldAsWhatTheyAre) {
+  const auto told = [](const std::string& text, std::string_view name) {
+    return std::string(ReadCheckpointFile(std::as_bytes(std::span(text)), name).status().message());
+  };
+  EXPECT_EQ(told("", "a.pt"), "the file is empty");
+  EXPECT_EQ(told("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a.bin"),
+            "only the place where Git LFS keeps the file (git lfs pull)");
+  EXPECT_EQ(told("some text that is long enough", "a.safetensors"), "no header of safetensors");
+  EXPECT_EQ(told(Safetensors("{}", 0).replace(0, 8, "\0\0\0\0\0\0\0\1", 8), "a.safetensors"),
+            "a header of 72057594037927936 bytes, more than safetensors allow");
 }
 
 TEST(CheckpointTest, NumbersInNamesAreSortedByValue) {

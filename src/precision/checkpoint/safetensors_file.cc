@@ -50,6 +50,7 @@ Result<Tensor> TensorOf(const JsonValue& entry, std::span<const std::byte> value
   SONDE_ASSIGN_OR_RETURN(const std::string type, entry.GetString("dtype", ""));
   const std::optional<Dtype> dtype = DtypeOf(type);
   if (!dtype) return base::UnimplementedError(Concat("element type '", type, "' is not known"));
+  if (!entry["shape"].IsArray()) return CorruptDataError("it has no shape");
   std::vector<int64_t> shape;
   for (const JsonValue& length : entry["shape"].Elements()) {
     SONDE_ASSIGN_OR_RETURN(const int64_t value, length.AsInt());
@@ -61,7 +62,22 @@ Result<Tensor> TensorOf(const JsonValue& entry, std::span<const std::byte> value
     return CorruptDataError("it reaches beyond the file, which was cut");
   }
   const auto place = values.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
-  return Tensor::Make(*dtype, shape, Tensor::PackedStrides(shape), 0, place);
+  Result<Tensor> tensor = Tensor::Make(*dtype, shape, Tensor::PackedStrides(shape), 0, place);
+  if (tensor.ok() &&
+      place.size() != static_cast<size_t>(tensor->element_count()) * DtypeSize(*dtype)) {
+    return CorruptDataError(
+        Concat("type and shape do not fit its ", std::to_string(place.size()), " bytes"));
+  }
+  return tensor;
+}
+
+// Bytes of values that belong to a tensor of the header, by their number.
+uint64_t NamedBytes(const std::vector<NamedTensor>& tensors) {
+  uint64_t out = 0;
+  for (const NamedTensor& named : tensors) {
+    out += static_cast<uint64_t>(named.tensor.element_count()) * DtypeSize(named.tensor.dtype());
+  }
+  return out;
 }
 
 }  // namespace
@@ -74,23 +90,36 @@ bool IsSafetensors(std::span<const std::byte> bytes) {
 
 Result<std::vector<NamedTensor>> ParseSafetensors(std::span<const std::byte> bytes,
                                                   std::vector<std::string>* left_out) {
-  if (!IsSafetensors(bytes)) return CorruptDataError("no header of safetensors");
+  if (bytes.size() <= kLengthBytes || static_cast<char>(bytes[kLengthBytes]) != '{') {
+    return CorruptDataError("no header of safetensors");
+  }
   const auto length = base::LoadLe<uint64_t>(bytes.data());
+  if (length > kMaxHeader) {
+    return CorruptDataError(
+        Concat("a header of ", std::to_string(length), " bytes, more than safetensors allow"));
+  }
   if (length > bytes.size() - kLengthBytes) {
     return CorruptDataError("the header of safetensors is cut off");
   }
   const std::string_view header(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length);
   SONDE_ASSIGN_OR_RETURN(const base::JsonDocument document,
                          base::JsonDocument::Parse(header, "header of safetensors"));
+  const std::span<const std::byte> values = bytes.subspan(kLengthBytes + length);
   std::vector<NamedTensor> out;
   for (const auto& [name, entry] : document.root().Members()) {
     if (name == "__metadata__") continue;
-    Result<Tensor> tensor = TensorOf(entry, bytes.subspan(kLengthBytes + length));
+    Result<Tensor> tensor = TensorOf(entry, values);
     if (tensor.ok()) {
       out.push_back({name, *std::move(tensor)});
     } else {
       left_out->push_back(Concat(name, ": ", tensor.status().message()));
     }
+  }
+  // The format has no holes: a name that stands twice in the header hides a tensor.
+  const uint64_t named = NamedBytes(out);
+  if (left_out->empty() && named < values.size()) {
+    left_out->push_back(Concat("values of ", std::to_string(values.size() - named),
+                               " bytes that the header names no tensor for (a name twice?)"));
   }
   return out;
 }

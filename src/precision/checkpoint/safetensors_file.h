@@ -1,8 +1,8 @@
 // Hugging Face's safetensors: eight bytes with the length of a JSON header, the header, the values.
 //
-// A tensor that cannot be offered (element types of less than a byte, a place outside the file) is
-// named and left out. Errors: kCorruptData for a broken header. Pure; `bytes` must outlive the
-// tensors.
+// A tensor that cannot be offered (element types of less than a byte, a place outside the file or
+// of another size) is named and left out, and so are values that no tensor has. Errors:
+// kCorruptData for a broken header. Pure; `bytes` must outlive the tensors.
 #pragma once
 
 #include <cstddef>

@@ -16,26 +16,30 @@ using Kind = PickleValue::Kind;
 constexpr size_t kMaxDepth = 200;
 constexpr size_t kMaxVisits = 16'000'000;
 constexpr size_t kMaxTensors = 4'000'000;
+constexpr size_t kNameBytesOfAVisit = 64;  // longer names count for several
 
 bool IsInnerName(std::string_view key) {
   return key == "_modules" || key == "_parameters" || key == "_buffers" || key == "_local_tensor";
 }
 
-std::string KeyText(const PickleValue& key) {
+std::string PlainKeyText(const PickleValue& key) {
   switch (key.kind) {
     case Kind::kText:
       return key.text;
     case Kind::kInt:
     case Kind::kBool:
       return std::to_string(key.number);
-    case Kind::kTuple: {
-      std::vector<std::string> parts;
-      for (const PicklePtr part : key.items) parts.push_back(KeyText(*part));
-      return base::Join(parts, ",");
-    }
     default:
       return "?";
   }
+}
+
+// Tuples of plain values, but no tuples of tuples: what a file nests may have no end.
+std::string KeyText(const PickleValue& key) {
+  if (key.kind != Kind::kTuple) return PlainKeyText(key);
+  std::vector<std::string> parts;
+  for (const PicklePtr part : key.items) parts.push_back(PlainKeyText(*part));
+  return base::Join(parts, ",");
 }
 
 // Walks an object that may refer to itself.
@@ -44,7 +48,8 @@ class Walk {
   explicit Walk(const TorchContainer& file) : file_(file) {}
 
   Status Visit(PicklePtr value, const std::string& name) {
-    if (++visits_ > kMaxVisits || out_.tensors.size() > kMaxTensors) {
+    visits_ += 1 + name.size() / kNameBytesOfAVisit;
+    if (visits_ > kMaxVisits || out_.tensors.size() + out_.left_out.size() > kMaxTensors) {
       return base::CorruptDataError("too many values for a checkpoint");
     }
     switch (value->kind) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <unordered_map>
 #include <utility>
 
 #include "base/strings.h"
@@ -76,7 +77,8 @@ class Machine {
   const size_t max_values_;
   size_t position_ = 0;
   std::vector<PicklePtr> stack_;
-  std::vector<std::pair<uint64_t, PicklePtr>> memo_;
+  std::vector<PicklePtr> memo_;  // of slots from 0 on, as nearly all pickles number them
+  std::unordered_map<uint64_t, PicklePtr> other_slots_;
   size_t made_ = 0;
   bool handled_ = false;  // the group of opcodes tried last knew the opcode
   bool stopped_ = false;
@@ -154,18 +156,21 @@ bool Machine::PushLong(std::string_view bytes) {
 }
 
 bool Machine::Remember(uint64_t slot) {
-  if (stack_.empty() || memo_.size() >= max_values_) return false;
-  memo_.emplace_back(slot, stack_.back());
+  if (stack_.empty() || memo_.size() + other_slots_.size() >= max_values_) return false;
+  if (slot < memo_.size()) {
+    memo_[slot] = stack_.back();
+  } else if (slot == memo_.size()) {
+    memo_.push_back(stack_.back());
+  } else {
+    other_slots_[slot] = stack_.back();
+  }
   return true;
 }
 
 bool Machine::Recall(uint64_t slot) {
-  // Slots are numbered in order, except in pickles that were optimised.
-  if (slot < memo_.size() && memo_[slot].first == slot) return Push(memo_[slot].second);
-  for (size_t i = memo_.size(); i-- > 0;) {
-    if (memo_[i].first == slot) return Push(memo_[i].second);
-  }
-  return false;
+  if (slot < memo_.size()) return Push(memo_[slot]);
+  const auto found = other_slots_.find(slot);  // of pickles that were optimised
+  return found != other_slots_.end() && Push(found->second);
 }
 
 bool Machine::PushTuple(size_t size) {
@@ -334,6 +339,7 @@ bool Machine::Objects(uint8_t opcode) {
       if (!Pop(&value) || !Pop(&function)) return false;
       const PicklePtr global = Make(Kind::kGlobal);
       global->text = Concat(function->text, " ", value->text);
+      pool_->CountCopies(global->text.size() / 8);
       return Push(global);
     }
     case 'R':
@@ -342,7 +348,7 @@ bool Machine::Objects(uint8_t opcode) {
              PushResult(RebuildPickled(function, value, pool_, rules_));
     case 'b':  // BUILD
       if (!Pop(&value) || stack_.empty()) return false;
-      BuildObject(stack_.back(), value);
+      BuildObject(stack_.back(), value, pool_);
       return true;
     case 'Q':
       return Pop(&value) && PushResult(ReadStorageId(value, pool_));
@@ -360,7 +366,7 @@ bool Machine::Memory(uint8_t opcode) {
     case 'r':
       return TakeUnsigned(4, &slot) && Remember(slot);
     case 0x94:  // MEMOIZE
-      return Remember(memo_.size());
+      return Remember(memo_.size() + other_slots_.size());
     case 'h':
       return TakeUnsigned(1, &slot) && Recall(slot);
     case 'j':
@@ -434,8 +440,9 @@ Result<PicklePtr> Machine::Run() {
   while (!stopped_) {
     uint64_t opcode = 0;
     if (!TakeUnsigned(1, &opcode)) return CorruptDataError("the pickle ends too early");
-    if (!Step(static_cast<uint8_t>(opcode))) {
+    if (!Step(static_cast<uint8_t>(opcode)) || pool_->copies() > max_values_) {
       if (!error_.ok()) return error_;
+      if (pool_->copies() > max_values_) return CorruptDataError("the pickle repeats too much");
       return CorruptDataError(Concat("broken pickle at byte ", std::to_string(position_)));
     }
   }

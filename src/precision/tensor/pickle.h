@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,8 +64,8 @@ struct PickleValue {
   std::string text;
   std::vector<PicklePtr> items;  // tuple, list; dict, object: key, value, key, value
   std::vector<PicklePtr> parts;  // object: what it was made of, and members without keys
-  std::optional<StorageRecord> storage;
-  std::optional<TensorRecord> tensor;
+  std::unique_ptr<StorageRecord> storage;
+  std::unique_ptr<TensorRecord> tensor;
 };
 
 // Owns decoded objects: they may refer to each other in circles.
@@ -75,9 +76,14 @@ class PicklePool {
     return &values_.back();
   }
   const std::deque<PickleValue>& values() const { return values_; }
+  // Members, lengths and eights of a text that are copied from one object into another: a short
+  // pickle may ask for the same copy again and again.
+  void CountCopies(size_t count) { copies_ += count; }
+  size_t copies() const { return copies_; }
 
  private:
   std::deque<PickleValue> values_;
+  size_t copies_ = 0;
 };
 
 enum class PickleRules : uint8_t {

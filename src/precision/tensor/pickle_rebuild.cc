@@ -37,8 +37,11 @@ Result<PicklePtr> RebuildTensor(const std::vector<PicklePtr>& args, bool names_d
   const bool shaped = args.size() >= 4 && args[0]->kind == Kind::kStorage && IsInt(args[1]) &&
                       TakeInts(args[2], &tensor.shape) && TakeInts(args[3], &tensor.strides);
   if (!shaped) return CorruptDataError("a tensor is described wrongly");
+  pool->CountCopies(tensor.shape.size() + tensor.strides.size() + args[0]->storage->key.size() / 8);
   tensor.storage = *args[0]->storage;
-  tensor.offset = args[1]->number + tensor.storage.view_offset;
+  if (__builtin_add_overflow(args[1]->number, tensor.storage.view_offset, &tensor.offset)) {
+    return CorruptDataError("a tensor begins beyond its storage");
+  }
   std::optional<Dtype> dtype = tensor.storage.dtype;
   if (names_dtype) {
     if (args.size() < 7 || args[6]->kind != Kind::kGlobal || !args[6]->text.starts_with("torch ")) {
@@ -50,7 +53,7 @@ Result<PicklePtr> RebuildTensor(const std::vector<PicklePtr>& args, bool names_d
   }
   if (!dtype) return CorruptDataError("a tensor of an untyped storage names no dtype");
   tensor.dtype = *dtype;
-  out->tensor = std::move(tensor);
+  out->tensor = std::make_unique<TensorRecord>(std::move(tensor));
   return out;
 }
 
@@ -62,6 +65,7 @@ bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> name
 }
 
 PicklePtr MakeObject(const std::string& made_by, std::vector<PicklePtr> parts, PicklePool* pool) {
+  pool->CountCopies(made_by.size() / 8 + parts.size());
   const PicklePtr out = pool->Make(Kind::kObject);
   out->text = made_by;
   out->parts = std::move(parts);
@@ -77,7 +81,7 @@ Result<PicklePtr> RebuildFromType(const std::vector<PicklePtr>& args, PicklePool
     if (rules == PickleRules::kOneTensor) return base::UnimplementedError("a subclass of Tensor");
     if (args.size() < 2) return CorruptDataError("a subclass of Tensor without its name");
     const PicklePtr out = MakeObject(args[1]->text, {args.begin() + 2, args.end()}, pool);
-    if (args.size() > 3) BuildObject(out, args[3]);
+    if (args.size() > 3) BuildObject(out, args[3], pool);
     return out;
   }
   // Wrapped once: a file that wraps the wrapper itself would nest without end.
@@ -88,13 +92,14 @@ Result<PicklePtr> RebuildFromType(const std::vector<PicklePtr>& args, PicklePool
 
 }  // namespace
 
-void BuildObject(PicklePtr object, PicklePtr state) {
+void BuildObject(PicklePtr object, PicklePtr state, PicklePool* pool) {
   if (object->kind != Kind::kObject) return;  // hooks of tensors, versions of dicts
   if (state->kind == Kind::kDict) {
+    pool->CountCopies(state->items.size());
     object->items.insert(object->items.end(), state->items.begin(), state->items.end());
   } else if (state->kind == Kind::kTuple && state->items.size() == 2) {
     for (const PicklePtr half : state->items) {
-      if (half->kind == Kind::kDict) BuildObject(object, half);
+      if (half->kind == Kind::kDict) BuildObject(object, half, pool);
     }
   } else {
     object->parts.push_back(state);
@@ -160,7 +165,7 @@ Result<PicklePtr> ReadStorageId(PicklePtr id, PicklePool* pool) {
     storage.view_offset = view[1]->number;
   }
   const PicklePtr out = pool->Make(Kind::kStorage);
-  out->storage = std::move(storage);
+  out->storage = std::make_unique<StorageRecord>(std::move(storage));
   return out;
 }
 

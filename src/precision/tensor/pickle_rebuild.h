@@ -17,6 +17,6 @@ Result<PicklePtr> RebuildPickled(PicklePtr function, PicklePtr arguments, Pickle
 Result<PicklePtr> ReadStorageId(PicklePtr id, PicklePool* pool);
 
 // Gives an object its state: attributes by name, or the pair of two such dicts.
-void BuildObject(PicklePtr object, PicklePtr state);
+void BuildObject(PicklePtr object, PicklePtr state, PicklePool* pool);
 
 }  // namespace sonde::precision

@@ -7,13 +7,20 @@
 #include "base/strings.h"
 
 namespace sonde::precision {
+namespace {
+
+// More than any memory holds; what reads a tensor in pieces counts on it.
+constexpr int64_t kMaxElements = int64_t{1} << 40U;
+
+}  // namespace
 
 std::vector<int64_t> Tensor::PackedStrides(const std::vector<int64_t>& shape) {
   std::vector<int64_t> strides(shape.size());
   int64_t step = 1;
   for (size_t i = shape.size(); i-- > 0;) {
     strides[i] = step;
-    step *= std::max<int64_t>(shape[i], 1);
+    // Make() refuses what has so many elements.
+    if (__builtin_mul_overflow(step, std::max<int64_t>(shape[i], 1), &step)) step = INT64_MAX;
   }
   return strides;
 }
@@ -43,6 +50,9 @@ Result<Tensor> Tensor::Make(Dtype dtype, std::vector<int64_t> shape, std::vector
   if (!empty && (overflow || last >= capacity)) {
     return base::CorruptDataError(base::Concat("the tensor reaches beyond its storage of ",
                                                std::to_string(storage.size()), " bytes"));
+  }
+  if (!empty && count > kMaxElements) {  // of an axis that repeats one element
+    return base::CorruptDataError(base::Concat("a tensor of ", std::to_string(count), " elements"));
   }
   Tensor out;
   out.dtype_ = dtype;

@@ -122,6 +122,10 @@ TEST(TensorTest, ElementsOutsideTheStorageAreRefused) {
   EXPECT_FALSE(Tensor::Make(Dtype::kFloat32, {INT64_MAX, 3}, {0, 0}, 0, bytes).ok());
   EXPECT_FALSE(Tensor::Make(Dtype::kFloat32, {2, 2}, {INT64_MAX, 1}, 0, bytes).ok());
   EXPECT_TRUE(Tensor::Make(Dtype::kFloat32, {0, 3}, {3, 1}, 100, bytes).ok());
+  // One element repeated: more often than anybody could read.
+  EXPECT_TRUE(Tensor::Make(Dtype::kFloat32, {int64_t{1} << 40U}, {0}, 0, bytes).ok());
+  EXPECT_FALSE(Tensor::Make(Dtype::kFloat32, {int64_t{1} << 41U}, {0}, 0, bytes).ok());
+  EXPECT_EQ(Tensor::PackedStrides({2, INT64_MAX, INT64_MAX}).front(), INT64_MAX);
 }
 
 TEST(PickleTest, CirclesAndStrayOpcodesDoNoHarm) {
@@ -133,6 +137,42 @@ TEST(PickleTest, CirclesAndStrayOpcodesDoNoHarm) {
   for (const char* text : {".", "0.", "R.", "Q.", "h\x05.", "t.", "(.", "\x80\x09.", "i.", "o."}) {
     EXPECT_FALSE(ReadPickle(text, &pool, &consumed).ok()) << text;
   }
+}
+
+TEST(PickleTest, SlotsInAnyOrder) {
+  PicklePool pool;
+  size_t consumed = 0;
+  // (1, 2) with 1 in slot 7, which is filled twice, and 2 in slot 0.
+  const std::string_view text(
+      "\x80\x02K\x05q\x07"
+      "0K\x01q\x07"
+      "0K\x02q\x00"
+      "0h\x07h\x00\x86.",
+      23);
+  const auto value = ReadPickle(text, &pool, &consumed);
+  ASSERT_TRUE(value.ok()) << value.status().ToString();
+  ASSERT_EQ((*value)->items.size(), 2U);
+  EXPECT_EQ((*value)->items[0]->number, 1);
+  EXPECT_EQ((*value)->items[1]->number, 2);
+}
+
+// One copy of many members, asked for again and again, in a file of some hundred kilobytes.
+TEST(PickleTest, RepeatedCopiesEnd) {
+  std::string text =
+      "\x80\x02"
+      "c__main__\nModel\nq" +
+      std::string(1, '\0') + "0(";
+  text.append(30'000, 'N');
+  text +=
+      "tq\x01"
+      "0";
+  for (int i = 0; i < 30'000; ++i) text += std::string("h\0h\x01R0", 6);
+  text += "N.";
+  PicklePool pool;
+  size_t consumed = 0;
+  const auto value = ReadPickle(text, &pool, &consumed, PickleRules::kAnyData);
+  ASSERT_FALSE(value.ok());
+  EXPECT_NE(value.status().message().find("repeats too much"), std::string_view::npos);
 }
 
 // Memory of this process that lies in mapped files, in bytes.
