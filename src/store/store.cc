@@ -261,7 +261,12 @@ Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
   if (!base::PathExists(path)) {
     return base::NotFoundError(Concat("there is no trace store '", path, "'"));
   }
-  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(path, Use::kReading, options));
+  // Of so few rows a statement has nothing to divide, and threads that wait for work ask for it all
+  // the time.
+  constexpr uint64_t kSmallBytes = uint64_t{16} << 20U;
+  StoreOptions thrifty = options;
+  if (base::FileSize(path).value_or(0) <= kSmallBytes) thrifty.threads = 1;
+  SONDE_ASSIGN_OR_RETURN(auto database, OpenDatabase(path, Use::kReading, thrifty));
   std::unique_ptr<Store> store(new Store(path, "", std::move(database)));
   const auto version = store->Query("SELECT schema_version FROM store_info_");
   if (!version.ok() || version->rows() != 1) {
