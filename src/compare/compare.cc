@@ -1,6 +1,7 @@
 #include "compare/compare.h"
 
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -22,12 +23,15 @@ namespace {
 
 using base::Concat;
 
+// One side where a trace is compared with itself.
 struct Sides {
-  Side base;
-  Side comparison;
+  std::shared_ptr<const Side> base;
+  std::shared_ptr<const Side> comparison;
 };
 
 Result<Sides> Load(const Request& request, const job::Say& notify) {
+  const bool is_one_path = request.base_path == request.comparison_path;
+  const bool is_one = is_one_path && request.base_step == request.comparison_step;
   std::optional<Result<Side>> loaded[2];
   std::mutex mutex;
   const auto say = [&](std::string_view line) {
@@ -35,8 +39,8 @@ Result<Sides> Load(const Request& request, const job::Say& notify) {
     notify(line);
   };
   // What is read twice is imported once, and then opened.
-  const int at_once = request.base_path == request.comparison_path ? 1 : request.threads;
-  base::ParallelFor(2, {.max_threads = at_once}, [&](size_t begin, size_t end) {
+  const int at_once = is_one_path ? 1 : request.threads;
+  base::ParallelFor(is_one ? 1 : 2, {.max_threads = at_once}, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const bool is_base = i == 0;
       loaded[i].emplace(LoadSide(is_base ? request.base_path : request.comparison_path,
@@ -45,9 +49,11 @@ Result<Sides> Load(const Request& request, const job::Say& notify) {
     }
   });
   for (const auto& side : loaded) {
-    if (!side->ok()) return side->status();
+    if (side && !side->ok()) return side->status();
   }
-  return Sides{.base = *std::move(*loaded[0]), .comparison = *std::move(*loaded[1])};
+  const auto base = std::make_shared<const Side>(*std::move(*loaded[0]));
+  if (is_one) return Sides{.base = base, .comparison = base};
+  return Sides{.base = base, .comparison = std::make_shared<const Side>(*std::move(*loaded[1]))};
 }
 
 Status CheckNotEmpty(const Side& side) {
@@ -61,7 +67,7 @@ Status CheckNotEmpty(const Side& side) {
 class Comparer {
  public:
   Comparer(const Request& request, const Sides& sides)
-      : options_(request.options), base_(sides.base), comparison_(sides.comparison) {
+      : options_(request.options), base_(*sides.base), comparison_(*sides.comparison) {
     report_.base_path = request.base_path;
     report_.comparison_path = request.comparison_path;
   }
@@ -102,12 +108,12 @@ class Comparer {
   // What makes the comparison say less than it seems to.
   void SayDoubts() {
     if (base_.path == comparison_.path) Notice("both sides are the same trace");
-    for (const Side* side : {&base_, &comparison_}) {
-      if (!side->steps.empty()) continue;
-      Notice(Concat(side == &base_ ? "the base side" : "the comparison side",
+    const Side* sides[] = {&base_, &comparison_};  // may be one
+    for (size_t i = 0; i < std::size(sides); ++i) {
+      if (!sides[i]->steps.empty()) continue;
+      Notice(Concat(i == 0 ? "the base side" : "the comparison side",
                     " has no steps: the whole trace counts as one"));
     }
-    const Side* sides[] = {&base_, &comparison_};
     for (size_t i = 0; i < std::size(sides); ++i) {
       const int64_t warm_up = report_.judgement.warm_up[i];
       if (warm_up == 0) continue;
@@ -242,9 +248,9 @@ class ComparedTables final : public store::MadeTables {
     const std::scoped_lock lock(mutex_);  // two that want them make them once
     if (!sheets_) {
       SONDE_ASSIGN_OR_RETURN(const Sides sides, Load(request_, notify_));
-      SONDE_RETURN_IF_ERROR(CheckNotEmpty(sides.base));
-      SONDE_RETURN_IF_ERROR(CheckNotEmpty(sides.comparison));
-      sheets_ = ResultSheets(Judge(sides.base, sides.comparison));
+      SONDE_RETURN_IF_ERROR(CheckNotEmpty(*sides.base));
+      SONDE_RETURN_IF_ERROR(CheckNotEmpty(*sides.comparison));
+      sheets_ = ResultSheets(Judge(*sides.base, *sides.comparison));
     }
     return &*sheets_;
   }
@@ -260,8 +266,8 @@ class ComparedTables final : public store::MadeTables {
 
 Result<Report> Compare(const Request& request, const job::Say& notify) {
   SONDE_ASSIGN_OR_RETURN(const Sides sides, Load(request, notify));
-  SONDE_RETURN_IF_ERROR(CheckNotEmpty(sides.base));
-  SONDE_RETURN_IF_ERROR(CheckNotEmpty(sides.comparison));
+  SONDE_RETURN_IF_ERROR(CheckNotEmpty(*sides.base));
+  SONDE_RETURN_IF_ERROR(CheckNotEmpty(*sides.comparison));
   Report report = Comparer(request, sides).Run();
   if (report.sheets.empty() && report.judgement.requests.empty()) {
     return base::NotFoundError(

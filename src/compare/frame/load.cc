@@ -1,12 +1,11 @@
 #include "compare/frame/load.h"
 
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
 #include "base/strings.h"
-#include "job/for_each_trace.h"
+#include "importers/import_trace.h"
 #include "job/job.h"
 
 namespace sonde::compare {
@@ -69,25 +68,12 @@ Result<Side> LoadSide(const std::string& path, int64_t step_id, int threads,
                       const job::Say& notify) {
   SONDE_ASSIGN_OR_RETURN(const job::Job job, job::FindWholeJob({path}));
   if (job.traces.size() != 1) return SeveralTraces(path, job);
-  std::optional<Side> side;
-  SONDE_ASSIGN_OR_RETURN(
-      const job::JobFiles files,
-      job::OpenFiles(job, {.threads = threads,
-                           .notify = notify,
-                           .complain = [](std::string_view) {},  // the failure is returned
-                           .shows_progress = false}));
-  job::RunOptions run;
-  run.threads = threads;
-  const auto failures = job::RunOverTraces(
-      files.files, kNeeds, run, [&](const job::TraceInHand& trace, size_t /*place*/) -> Status {
-        SONDE_ASSIGN_OR_RETURN(side, SideOf(trace.data, path, step_id));
-        return {};
-      });
-  for (const auto* list : {&files.failures, &failures}) {
-    if (!list->empty()) return list->front().why;
-  }
-  if (!side) return base::NotFoundError(Concat("'", path, "' could not be read"));
-  return *std::move(side);
+  // The store that is there, or that the import made, is read as it is open: of small traces
+  // opening takes longer than reading.
+  SONDE_ASSIGN_OR_RETURN(const auto store, importers::OpenOrImport(job.traces.front().source,
+                                                                   {.threads = threads}, notify));
+  SONDE_ASSIGN_OR_RETURN(const auto data, recipes::TraceData::Load(*store, threads, kNeeds));
+  return SideOf(data, path, step_id);
 }
 
 }  // namespace sonde::compare
