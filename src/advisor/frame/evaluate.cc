@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "store/schema.h"
 
 namespace sonde::advisor {
 namespace {
@@ -61,6 +62,42 @@ const Value& ValueOf(const Values& values, std::string_view name) {
   return found == values.end() ? nothing : found->second;
 }
 
+bool IsNameChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// The tables that a list "a AS (...), b(x) AS (...)" names.
+std::vector<std::string_view> NamesIn(std::string_view with) {
+  std::vector<std::string_view> names;
+  int depth = 0;
+  bool is_next = true;
+  for (size_t at = 0; at < with.size();) {
+    const size_t begin = at++;
+    const char c = with[begin];
+    if (c == '\'') {
+      at = std::min(with.find(c, at), with.size() - 1) + 1;  // two of them are two texts
+    } else if (with.substr(begin).starts_with("--")) {
+      at = std::min(with.find('\n', at), with.size());
+    } else if (c == '(' || c == ')') {
+      depth += c == '(' ? 1 : -1;
+    } else if (IsNameChar(c)) {
+      while (at < with.size() && IsNameChar(with[at])) ++at;
+      if (is_next) names.push_back(with.substr(begin, at - begin));
+      is_next = false;
+    } else if (c == ',' && depth == 0) {
+      is_next = true;
+    }
+  }
+  return names;
+}
+
+bool Mentions(std::string_view sql, std::string_view name) {
+  for (size_t at = sql.find(name); at != std::string_view::npos; at = sql.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    const bool begins = at == 0 || !IsNameChar(sql[at - 1]);
+    if (begins && (end == sql.size() || !IsNameChar(sql[end]))) return true;
+  }
+  return false;
+}
+
 class Evaluation {
  public:
   Evaluation(const Rule& rule, const Question& question)
@@ -97,6 +134,7 @@ class Evaluation {
       sheets_ = std::move(found.sheets);
       return {};
     }
+    KeepRows();
     constexpr std::string_view kCount = "SELECT count(*) AS occurrences FROM found";
     SONDE_ASSIGN_OR_RETURN(const store::ResultTable facts,
                            Ask(rule_.facts.empty() ? kCount : std::string_view(rule_.facts)));
@@ -107,18 +145,35 @@ class Evaluation {
     return {};
   }
 
+  // Facts and sheets ask for the same rows, and most of what a statement over a small trace takes
+  // is its plan: the rows are made once, beside the store. Where that cannot hold them (two columns
+  // of one name, a store that is only read) each statement makes them, and one that is wrong says
+  // so.
+  void KeepRows() {
+    constexpr std::string_view kKept = "memory.main.advisor_found";
+    const auto kept = Ask("FROM found", Concat("CREATE OR REPLACE TABLE ", kKept, " AS "));
+    if (kept.ok()) kept_ = Concat("FROM ", kKept);
+  }
+
   // `question` with the rows as the table `found` before it.
-  Result<store::ResultTable> Ask(std::string_view question) {
-    std::string sql = "WITH ";
+  Result<store::ResultTable> Ask(std::string_view question, std::string_view before = {}) {
+    std::string sql = Concat(before, "WITH ");
+    // Tables that the statement does not read are planned nevertheless.
+    const auto names = NamesIn(rule_.with);
+    const bool needs_with =
+        kept_.empty() || std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+          return Mentions(question, name);
+        });
     for (const std::string& name : rule_.uses) {
+      if (!kept_.empty() && !needs_with && !Mentions(question, name)) continue;
       const auto table = question_.tables.find(name);
       if (table == question_.tables.end()) {
         return base::InvalidArgumentError(Concat("there is no shared table '", name, "'"));
       }
       sql += Concat(name, " AS (", table->second, "), ");
     }
-    if (!rule_.with.empty()) sql += Concat(rule_.with, ", ");
-    sql += Concat("found AS (", rule_.rows, ") ", question);
+    if (needs_with && !rule_.with.empty()) sql += Concat(rule_.with, ", ");
+    sql += Concat("found AS (", kept_.empty() ? rule_.rows : kept_, ") ", question);
     Values values = values_;
     for (auto& [name, value] : values) {
       auto* text = std::get_if<std::string>(&value);
@@ -210,6 +265,7 @@ class Evaluation {
   const Question& question_;
   Values values_;
   Values facts_;
+  std::string kept_;  // how the rows are asked for once they are made
   std::vector<AdviceSheet> sheets_;
   Advice advice_;
 };
@@ -234,7 +290,10 @@ std::string QuestionOf(std::string_view need) {
     return Concat("SELECT count(*) FROM source_text WHERE ends_with(file, '/",
                   need.substr(kFile.size()), "')");
   }
-  return Concat("SELECT count(*) FROM (FROM ", need, " LIMIT 1)");
+  // Views join a table of texts for each column that has any.
+  const store::TableInfo* table = store::FindTable(need);
+  return Concat("SELECT count(*) FROM (FROM ", table == nullptr ? need : table->base_table,
+                " LIMIT 1)");
 }
 
 }  // namespace
