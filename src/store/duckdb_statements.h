@@ -3,7 +3,12 @@
 
 #include <duckdb.h>
 
+#include <string_view>
+
 namespace sonde::store::internal {
+
+// Before an error of ours that the database hands on among words of its own.
+inline constexpr std::string_view kOwnWords = "\x1f";
 
 struct Prepared {
   duckdb_prepared_statement handle = nullptr;

@@ -153,7 +153,10 @@ void Init(duckdb_init_info info) {
     rows->chunks.push_back(std::move(chunk));
   });
   const Status status = made->Fill(table, sink);
-  if (!status.ok()) return duckdb_init_set_error(info, std::string(status.message()).c_str());
+  if (!status.ok()) {
+    const std::string why = base::Concat(internal::kOwnWords, status.message());
+    return duckdb_init_set_error(info, why.c_str());
+  }
   sink.Flush();
   duckdb_init_set_init_data(info, rows.release(), &Delete<Rows>);
 }

@@ -72,6 +72,9 @@ ValueType ToValueType(duckdb_type type) {
 // The database's message without its picture of the statement, which needs lines of its own.
 std::string MessageOf(const char* text, const char* otherwise) {
   std::string_view message = text != nullptr ? text : otherwise;
+  // What makes a table says why it cannot; the database puts a kind of error of its own before it.
+  const size_t own = message.find(internal::kOwnWords);
+  if (own != std::string_view::npos) message.remove_prefix(own + internal::kOwnWords.size());
   message = message.substr(0, message.find("\n\nLINE "));
   return std::string(base::Trim(message));
 }

@@ -1,6 +1,7 @@
 """`sonde compare` over several steps: verdicts, causes, and what a CI does with them."""
 
 import json
+import os
 from html.parser import HTMLParser
 
 import pytest
@@ -251,6 +252,33 @@ def test_a_base_that_is_not_there(judged, run_sonde, tmp_path, one_error_line):
     judged(USUAL, USUAL)
     done = run_sonde("query", "new.json", "--baseline", "none.json", "SELECT 1", cwd=tmp_path)
     one_error_line(done, 1, "there is no 'none.json'")
+
+
+@pytest.mark.parametrize("kind", ["empty", "cut", "other kind", "no data", "no permission"])
+def test_a_base_that_cannot_be_read(kind, judged, run_sonde, tmp_path):
+    """Why a table of the comparison cannot be made is said without words of the database."""
+    judged(USUAL, USUAL)
+    old = tmp_path / "old.json"
+    if kind == "no permission":
+        old.chmod(0)
+        if os.access(old, os.R_OK):
+            pytest.skip("the user may read every file")
+    else:
+        whole = old.read_text()
+        old.write_text(
+            {
+                "empty": "",
+                "cut": whole[:40],
+                "other kind": "{}",
+                "no data": '{"schemaVersion": 1, "traceEvents": []}',
+            }[kind]
+        )
+    words = ("query", "new.json", "--baseline", "old.json", "SELECT * FROM compare_stage")
+    done = run_sonde(*words, cwd=tmp_path)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and last.startswith("sonde: error: "), done.stderr
+    assert "Invalid Input Error" not in done.stderr and "\x1f" not in done.stderr
+    assert "old.json" in last, last
 
 
 def test_the_tree_is_a_sheet_of_csv_files_and_databases(judged, tmp_path):
