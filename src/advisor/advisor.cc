@@ -246,6 +246,21 @@ class Adviser {
     return false;
   }
 
+  // What could not be read takes part in no rule.
+  Status SayIssues(const std::string& path, const store::JointStore& store) {
+    SONDE_ASSIGN_OR_RETURN(
+        const store::ResultTable issues,
+        store.Query("SELECT code || ' (' || sum(count)::BIGINT || ')' FROM import_issue "
+                    "WHERE severity <> 'info' GROUP BY code ORDER BY code"));
+    std::vector<std::string> said;
+    for (size_t row = 0; row < issues.rows(); ++row) said.emplace_back(issues.Text(0, row));
+    if (said.empty()) return {};
+    report_.notices.push_back(Concat("'", path,
+                                     "': not all is as it should be: ", base::Join(said, ", "),
+                                     "; 'sonde analyse' says what that means"));
+    return {};
+  }
+
   Status AskTrace(const Asked& asked) {
     job::Job alone;
     alone.traces = {asked.trace};
@@ -260,6 +275,7 @@ class Adviser {
                           .statements = {}}));
     SONDE_RETURN_IF_ERROR(opened.store->Offer(
         job::MakeResults(opened.files, opened.columns, request_.threads, notify_)));
+    SONDE_RETURN_IF_ERROR(SayIssues(asked.trace.source.path, *opened.store));
     TraceFacts facts = FactsOf(asked.trace);
     for (std::string& notice : facts.notices) report_.notices.push_back(std::move(notice));
     Question question;

@@ -216,6 +216,15 @@ def test_roofline(run_sonde, tmp_path):
     assert "roofline" not in spoke
 
 
+def test_what_could_not_be_read_is_said(run_sonde, tmp_path):
+    """A trace that ends early is asked for what is there, and not in silence."""
+    path = matrix_product(tmp_path / "cut.pt.trace.json", 490.0)
+    path.write_text(path.read_text()[:-60])
+    done = run_sonde("advisor", "all", "-d", path, "-l", "en", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "cut.pt.trace.json': not all is as it should be: " in done.stderr
+
+
 # What TraceLens (AMD-AGI, August 2026) counts of a trace of an A100: operations and bytes, of
 # elementwise operators those
 # of which it knows the types (not "long", not "bool").

@@ -1,6 +1,7 @@
 #include "compare/frame/side.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/strings.h"
 
@@ -54,9 +55,12 @@ Result<Side> MakeSide(const TraceData& data, const std::string& path, int64_t st
                           .is_unfinished = step.dur < 0});
   }
   SONDE_RETURN_IF_ERROR(ChooseWindow(step_id, side));
+  std::map<std::string, int64_t> counts;  // of several files
   for (const recipes::ImportIssue& issue : data.issues) {
-    if (issue.severity == "info") continue;
-    side.issues.push_back(Concat(issue.code, " (", std::to_string(issue.count), ")"));
+    if (issue.severity != "info") counts[issue.code] += issue.count;
+  }
+  for (const auto& [code, count] : counts) {
+    side.issues.push_back(Concat(code, " (", std::to_string(count), ")"));
   }
   TakeOps(data, side);
   TakeKernels(data, side);
