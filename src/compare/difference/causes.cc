@@ -159,13 +159,16 @@ class CauseFinder {
       if (IsThere(both.base)) shapes_of[0].insert(signature.shapes);
       if (IsThere(both.comparison)) shapes_of[1].insert(signature.shapes);
     }
+    // Shapes that one side has in addition are calls in addition: nothing was done in their place.
+    const bool is_replaced =
+        HasOthers(shapes_of[0], shapes_of[1]) && HasOthers(shapes_of[1], shapes_of[0]);
     for (const auto& [signature, both] : signatures) {
       const bool in_base = IsThere(both.base);
       if (in_base && IsThere(both.comparison)) {
         Split(both, calls, speed);
       } else {
         const bool has_shapes = shapes_of[in_base ? 1 : 0].contains(signature.shapes);
-        Take(both, has_shapes ? types : shapes);
+        Take(both, has_shapes ? types : is_replaced ? shapes : calls);
       }
     }
     for (Candidate* candidate : {&shapes, &types, &calls, &speed}) {
@@ -173,6 +176,10 @@ class CauseFinder {
       candidate->kernel = kernel;
       candidates_.push_back(std::move(*candidate));
     }
+  }
+
+  static bool HasOthers(const std::set<int32_t>& of, const std::set<int32_t>& than) {
+    return !std::includes(than.begin(), than.end(), of.begin(), of.end());
   }
 
   // What the other number of calls costs at the base's time of a call, and the rest.

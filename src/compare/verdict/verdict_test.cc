@@ -102,6 +102,11 @@ TEST(VerdictTest, PlantedCausesAreFound) {
   changed = usual;
   changed[1].calls = 12;
   EXPECT_EQ(FirstCause(usual, changed), "more or fewer calls | Add (add)");
+  changed = usual;
+  changed.push_back({"Add", "add", "32", 300'000, 1});
+  EXPECT_EQ(FirstCause(usual, changed), "more or fewer calls | Add (add)")
+      << "shapes in addition take the place of none";
+  EXPECT_EQ(FirstCause(changed, usual), "more or fewer calls | Add (add)");
 }
 
 TEST(VerdictTest, CausesHaveTheirNamesInTheSentence) {
