@@ -1,6 +1,9 @@
 // module_statistic: operators and kernels of each module of the model, in the order of the calls.
 //
 //   modules    modules/module_tree.h, those of backward among them
+//   phases     modules/phases.h: of a server's steps "prefill", "decode" or "mixed" is the
+//   outermost
+//              parent
 //   rows       modules/merged_calls.h: total and mean duration of the kernels, number of calls
 // Of each rank by itself. Table ModuleStatistic; in text a workbook for each rank. --step_id has no
 // effect, as in the reference. Units: nanoseconds. Pure, any thread.
@@ -13,6 +16,7 @@
 #include "cluster/frame/facts.h"
 #include "cluster/frame/say.h"
 #include "cluster/modules/merged_calls.h"
+#include "cluster/modules/phases.h"
 
 namespace sonde::cluster {
 namespace {
@@ -63,7 +67,9 @@ Status Map(const RankInput& rank, Part& part) {
       covered.all_ns += static_cast<double>(kernel.end - kernel.begin);
     }
   }
-  for (MergedCalls& row : MergeCalls(PlaceOps(modules, ops), ops)) {
+  std::vector<PlacedOp> placed = PlaceOps(modules, ops);
+  TellPhases(PhasesOf(data), ops, placed);
+  for (MergedCalls& row : MergeCalls(placed, ops)) {
     covered.in_modules_ns += row.total_ns;
     part.Rows<ModuleRow>().push_back({.parent = std::move(row.parent),
                                       .module = std::move(row.module),
@@ -134,7 +140,7 @@ constexpr Mode kModuleStatisticMode = {
     .folder = "ModuleStatistic",
     .summary = "Operators and kernels of each module of the model, backward among them",
     .tables = kTables,
-    .needs = ModuleNeeds(),
+    .needs = ModuleNeeds() | recipes::Reads<store::StepRow, store::CounterRow>(),
     .wants = "kernels and modules (--profile-with-modules; mstx ranges of the domain Module)",
     .books = kBooks,
     .map = &Map,
