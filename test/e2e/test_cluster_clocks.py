@@ -69,6 +69,50 @@ def test_a_host_whose_clock_is_wrong(mode, table, ns, ranks, shared_data, tables
             assert a == b or (isinstance(a, int | float) and abs(a - b) <= abs(residue))
 
 
+def pipeline_marks(folder):
+    """Marks of a pipeline, as its program sets them, on the host of each rank."""
+    for path in folder.rglob("ascend_pytorch_profiler_*.db"):
+        database = sqlite3.connect(path)
+        ((begin, end, tid),) = database.execute(
+            "SELECT s.startNs, s.endNs, (SELECT globalTid FROM PYTORCH_API LIMIT 1) "
+            "FROM STEP_TIME s LIMIT 1"
+        ).fetchall()  # fmt: skip
+        database.execute("DELETE FROM MSTX_EVENTS")
+        third = (int(end) - int(begin)) // 3
+        for number, text in enumerate(("forward_step", "backward_step")):
+            key = 900_000_000 + number
+            database.execute("INSERT INTO STRING_IDS VALUES (?, ?)", (key, text))
+            start = int(begin) + number * third
+            database.execute(
+                "INSERT INTO MSTX_EVENTS (startNs, endNs, eventType, rangeId, category, message, "
+                "globalTid, endGlobalTid, domainId, connectionId) "
+                "VALUES (?, ?, 2, 0, 0, ?, ?, ?, 65535, 4294967295)",
+                (start, start + third, key, tid, tid),
+            )
+        database.commit()
+        database.close()
+
+
+def test_parts_of_a_pipeline_are_moved(ranks, tables):
+    pipeline_marks(ranks)
+    right, said = tables("pp_chart", ranks)
+    assert len(right["StepTaskInfo"]) == 16
+    assert "HostClocks" not in right and "clock of" not in said
+    shift(ranks, {4, 5, 6, 7}, 250_000_000)
+    corrected, said = tables("pp_chart", ranks)
+    assert "--keep_clocks leaves them" in said
+    residue = corrected["HostClocks"][1][2] - 250_000_000
+    assert abs(residue) < 1_000_000
+    for before, after in zip(right["StepTaskInfo"], corrected["StepTaskInfo"], strict=True):
+        moved = residue if before[0] >= 4 else 0
+        # The marks stay where they were: only what the clock is ahead is taken from them.
+        shifted = before[2] - 250_000_000 if before[0] >= 4 else before[2]
+        assert after[2] == shifted - moved
+    left, said = tables("pp_chart", ranks, "--keep_clocks")
+    assert left["StepTaskInfo"] == right["StepTaskInfo"]
+    assert "its times are left as they are" in said
+
+
 def test_on_demand_they_stay(ranks, tables):
     shift(ranks, {4, 5, 6, 7}, 250_000_000)
     left, said = tables("collective_skew", ranks, "--keep_clocks")

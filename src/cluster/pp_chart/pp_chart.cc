@@ -7,8 +7,9 @@
 //             distributed_args): parts that overlap an earlier one are left out, and those of a
 //             step get names and types of the schedule (schedule.h) by their order; a step of
 //             another number of parts keeps empty names, which is said
-// Table StepTaskInfo with the rank beside; the reference writes it into the traces. With --step_id
-// parts count that begin in the step. Units: nanoseconds. Pure, any thread.
+// Clocks of hosts that disagree are found and corrected (frame/clocks.h). Tables StepTaskInfo with
+// the rank beside, which the reference writes into the traces, and HostClocks. With --step_id parts
+// count that begin in the step. Units: nanoseconds. Pure, any thread.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -18,6 +19,7 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "cluster/frame/clocks.h"
 #include "cluster/frame/say.h"
 #include "cluster/pp_chart/schedule.h"
 #include "recipes/intervals.h"
@@ -142,6 +144,7 @@ void NameBySchedule(const RankInput& rank, const std::vector<ScheduledPart>& sch
 Status Map(const RankInput& rank, Part& part) {
   std::vector<PipelinePart> parts = PartsOf(rank);
   if (parts.empty()) return {};
+  MapCollectives(rank, part);
   if (const auto schedule = ScheduleOf(rank)) {
     NameBySchedule(rank, *schedule, std::move(parts), part);
     return {};
@@ -158,18 +161,18 @@ Status Map(const RankInput& rank, Part& part) {
 }
 
 // The share of the pipeline's time, from its first part on any rank to its last, without a part.
-void SayBubbles(std::span<const RankPart> ranks, Outcome& outcome) {
+void SayBubbles(const std::vector<StepTaskRow>& rows, Outcome& outcome) {
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;
+  std::map<int64_t, std::vector<recipes::Interval>> parts;
+  for (const StepTaskRow& row : rows) {
+    parts[row.rank].push_back({row.begin_ns, row.end_ns});
+    first = std::min(first, row.begin_ns);
+    last = std::max(last, row.end_ns);
+  }
   std::map<int32_t, int64_t> busy;
-  for (const RankPart& rank : ranks) {
-    std::vector<recipes::Interval> parts;
-    for (const StepTaskRow& row : rank.part.Rows<StepTaskRow>()) {
-      parts.push_back({row.begin_ns, row.end_ns});
-      first = std::min(first, row.begin_ns);
-      last = std::max(last, row.end_ns);
-    }
-    busy[rank.rank] = recipes::TotalNs(recipes::Merge(std::move(parts)));
+  for (auto& [rank, list] : parts) {
+    busy[static_cast<int32_t>(rank)] = recipes::TotalNs(recipes::Merge(std::move(list)));
   }
   if (last <= first) return;
   const auto by_time = [](const auto& a, const auto& b) { return a.second < b.second; };
@@ -183,19 +186,26 @@ void SayBubbles(std::span<const RankPart> ranks, Outcome& outcome) {
   finding.rank = least->first;
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+  const Clocks clocks = FindClocks(ranks, options, outcome);
   std::vector<StepTaskRow> rows;
   for (const RankPart& rank : ranks) {
-    const auto& own = rank.part.Rows<StepTaskRow>();
-    rows.insert(rows.end(), own.begin(), own.end());
+    const int64_t ahead_ns = clocks.Of(rank.rank);
+    for (StepTaskRow row : rank.part.Rows<StepTaskRow>()) {
+      row.begin_ns -= ahead_ns;
+      row.end_ns -= ahead_ns;
+      rows.push_back(std::move(row));
+    }
     for (const OddStep& odd : rank.part.Rows<OddStep>()) outcome.notices.push_back(odd.text);
   }
   outcome.tables = {TableOf(kStepTasks, rows)};
-  SayBubbles(ranks, outcome);
+  if (!clocks.rows.empty()) outcome.tables.push_back(TableOf(kHostClocks, clocks.rows));
+  SayBubbles(rows, outcome);
   return {};
 }
 
-constexpr std::array kTables = {&kStepTasks};
+constexpr std::array kTables = {&kStepTasks, &kHostClocks};
+constexpr std::array<std::string_view, 1> kFlags = {"--keep_clocks"};
 
 }  // namespace
 
@@ -205,10 +215,12 @@ constexpr Mode kPpChartMode = {
     .folder = "PPChart",
     .summary = "When each rank of a pipeline works on which part",
     .tables = kTables,
-    .needs = recipes::Reads<store::DeviceTaskRow, store::MarkRow, store::StepRow>(),
+    .needs = recipes::Reads<store::DeviceTaskRow, store::MarkRow, store::StepRow,
+                            store::CommunicationOpRow>(),
     .wants =
         "ranges with 'forward' or 'backward' in their text (sonde.mstx around the steps of the "
         "pipeline, --profile-mstx)",
+    .flags = kFlags,
     .map = &Map,
     .reduce = &Reduce};
 
