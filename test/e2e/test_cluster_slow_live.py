@@ -1,0 +1,110 @@
+"""A training on this machine with one slow rank: `sonde cluster -m slow_rank` names it, and why.
+
+The example is what it is; a launcher beside it slows one of its ranks down, in two ways. All
+ranks record with the CPU as the device, as `sonde run` does.
+"""
+
+import os
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+RANKS = 2
+SLOW = 1
+
+# Each rank is the example with what the word says around one of its parts.
+LAUNCHER = """
+import os
+import runpy
+import sys
+import time
+
+import torch
+
+sys.path.insert(0, {examples!r})
+import tiny_gpt
+
+
+def loads_slowly():
+    from torch.utils.data import DataLoader, Dataset
+    found = Dataset.__init_subclass__
+
+    def prepare(cls, **words):
+        found(**words)
+        get = cls.__getitem__
+
+        def slow(self, index):
+            time.sleep(0.01)
+            return get(self, index)
+
+        cls.__getitem__ = slow
+
+    Dataset.__init_subclass__ = classmethod(prepare)
+
+
+def computes_more():
+    forward = tiny_gpt.TinyGpt.forward
+    weights = torch.ones(640, 640)
+
+    def slow(self, *inputs):
+        for _ in range(6):
+            torch.mm(weights, weights)
+        return forward(self, *inputs)
+
+    tiny_gpt.TinyGpt.forward = slow
+
+
+def main():
+    program, way, slow_rank = sys.argv[1:4]
+    if os.environ["RANK"] == slow_rank and way != "none":
+        {{"data loading": loads_slowly, "compute": computes_more}}[way]()
+    sys.argv = [program, *sys.argv[4:]]
+    runpy.run_path(program, run_name="__main__")
+
+
+main()
+"""
+
+
+def record(run_sonde, tmp_path, way):
+    launcher = tmp_path / "launcher.py"
+    launcher.write_text(LAUNCHER.format(examples=str(EXAMPLES)))
+    done = run_sonde(
+        "run", "--profile-save-path", "out", "--",
+        sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={RANKS}",
+        "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0",
+        launcher, EXAMPLES / "train_tiny_gpt.py", way, str(SLOW),
+        "--steps", "12", "--batch", "4", "--layers", "2", "--width", "64",
+        env={"OMP_NUM_THREADS": "1"}, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "out"
+
+
+def slow_ranks(run_sonde, tmp_path, folder):
+    out = tmp_path / "result"
+    done = run_sonde("cluster", "-m", "slow_rank", "-d", folder, "-o", out)
+    assert done.returncode == 0, done.stderr
+    database = sqlite3.connect(out / "cluster_analysis_output" / "cluster_analysis.db")
+    statement = "SELECT rankId, cause, hostActivity FROM SlowRankCause WHERE causeOrder = 1"
+    rows = database.execute(statement).fetchall()
+    database.close()
+    return rows, done.stdout
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < RANKS, reason="needs a processor for each rank")
+@pytest.mark.parametrize(("way", "causes", "activity"), [
+    ("data loading", {"host"}, "data loading"),
+    ("compute", {"more work", "slow kernel"}, None),
+])  # fmt: skip
+def test_the_rank_that_was_slowed_down_is_named(run_sonde, tmp_path, way, causes, activity):
+    rows, said = slow_ranks(run_sonde, tmp_path, record(run_sonde, tmp_path, way))
+    assert [row[0] for row in rows] == [SLOW], said
+    assert rows[0][1] in causes, said
+    if activity is not None:
+        assert rows[0][2] == activity, said
