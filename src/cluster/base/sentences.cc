@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "cluster/base/base.h"
 #include "cluster/frame/say.h"
+#include "recipes/finding/limits.h"
 #include "recipes/finding/slow_rank.h"
 
 namespace sonde::cluster {

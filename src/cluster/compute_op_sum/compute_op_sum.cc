@@ -9,6 +9,7 @@
 #include "base/shortened.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/say.h"
+#include "recipes/finding/limits.h"
 
 namespace sonde::cluster {
 namespace {

@@ -13,6 +13,7 @@
 #include "cluster/slow_rank/cause.h"
 #include "cluster/slow_rank/link.h"
 #include "cluster/slow_rank/words.h"
+#include "recipes/finding/limits.h"
 
 namespace sonde::cluster {
 namespace {

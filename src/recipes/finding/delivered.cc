@@ -5,6 +5,7 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "recipes/finding/limits.h"
 #include "recipes/finding/rules.h"
 
 namespace sonde::recipes {

@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "recipes/coverage/coverage.h"
 #include "recipes/finding/advice.h"
+#include "recipes/finding/limits.h"
 #include "recipes/finding/rules.h"
 #include "recipes/finding/slow_rank.h"
 #include "recipes/recipe.h"
@@ -26,14 +27,12 @@ struct Text {
   std::string_view chinese;
 };
 #define TEXT(key, english, chinese) Text{key, english, chinese},
-#define LIMIT(name, value, unit, source)
 #define ADVICE(english, chinese) Text{english, english, chinese},
 constexpr Text kTexts[] = {
 #include "recipes/finding/advice.inc"
 #include "recipes/finding/texts.inc"
 };
 #undef ADVICE
-#undef LIMIT
 #undef TEXT
 
 const Text* FindText(std::string_view key) {

@@ -1,8 +1,9 @@
 // What analyses have to say in words: for the terminal, the files, statements and the page alike.
 //
-// A rule makes findings; texts.inc has their texts in both languages and the limits of the rules
-// with their source. A finding carries the key of its text and the arguments, so that whoever shows
-// it chooses the language. Units: that of `value` and `limit` stands beside them. Pure, any thread.
+// A rule makes findings; texts.inc has their texts in both languages, limits.h the limits of the
+// rules with their source. A finding carries the key of its text and the arguments, so that whoever
+// shows it chooses the language. Units: that of `value` and `limit` stands beside them. Pure, any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,6 @@
 namespace sonde::recipes {
 
 enum class Language : uint8_t { kEnglish, kChinese };
-
-struct Limit {
-  std::string_view name;
-  double value;
-  std::string_view unit;
-  std::string_view source;
-};
-#define TEXT(key, english, chinese)
-#define LIMIT(name, value, unit, source) inline constexpr Limit name = {#name, value, unit, source};
-#include "recipes/finding/texts.inc"
-#undef LIMIT
-#undef TEXT
 
 struct Finding {
   std::string_view rule;

@@ -66,11 +66,9 @@ struct Text {
   std::string_view chinese;
 };
 #define TEXT(key, english, chinese) Text{key, english, chinese},
-#define LIMIT(name, value, unit, source)
 constexpr Text kTexts[] = {
 #include "recipes/finding/texts.inc"
 };
-#undef LIMIT
 #undef TEXT
 
 std::multiset<std::string> Places(std::string_view text) {

@@ -7,6 +7,7 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "recipes/finding/limits.h"
 
 namespace sonde::recipes {
 namespace {

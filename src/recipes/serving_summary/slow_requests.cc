@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "recipes/finding/finding.h"
+#include "recipes/finding/limits.h"
 
 namespace sonde::recipes {
 namespace {

@@ -1,0 +1,33 @@
+// From when on the rules of findings speak, and where each limit comes from. Included by the rules
+// that use one, and by no header: a new limit compiles these anew and nothing else.
+#pragma once
+
+#include <string_view>
+
+namespace sonde::recipes {
+
+struct Limit {
+  double value;
+  std::string_view unit;
+  std::string_view source;
+};
+
+inline constexpr Limit kSlowRankShare = {
+    0.05, "", "the advisor of msprof-analyze names slow ranks from (max - min) / mean > 0.05 on"};
+inline constexpr Limit kWaitedShare = {
+    0.5, "",
+    "of what it computes longer, others must have waited half: noise does not make ranks wait"};
+inline constexpr Limit kDeliveredShare = {
+    0.01, "", "delivered times are rounded otherwise than ours, by far less than this"};
+inline constexpr Limit kDeliveredUs = {100, "us",
+                                       "and what is less than this changes no conclusion"};
+inline constexpr Limit kReasonShare = {
+    0.25, "", "a part of a request that is less than a quarter of it does not explain it"};
+inline constexpr Limit kCoverageShare = {
+    0.99, "", "of what a summary speaks for; what is missing below it may change its figures"};
+inline constexpr Limit kSlowLinkShare = {
+    0.2, "",
+    "links of one kind differ by load and distance by a tenth; beyond a fifth of the middle one it "
+    "is worth a look"};
+
+}  // namespace sonde::recipes
