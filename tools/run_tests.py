@@ -27,6 +27,10 @@ PRESET = os.environ.get("PRESET", "dev")
 # Not C++: what a sanitizer sees once is there.
 MAY_BE_TRIED_TWICE = ("Python", "Page")
 
+# How many units are named by their cost, and from when on.
+DEAREST = 15
+LEAST_TOLD_S = 60
+
 
 @dataclass
 class Total:
@@ -38,11 +42,16 @@ class Total:
     unstable: list = field(default_factory=list)
     known_tests: int = 0
     known_units: int = 0
+    costs: list = field(default_factory=list)  # (processor seconds, title) of what was run
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, report, known):
         with self.lock:
             self._add(report, known)
+
+    def spent(self, unit, report):
+        with self.lock:
+            self.costs.append((report.processor_seconds, unit.title))
 
     def _add(self, report, known):
         self.passed += report.passed
@@ -59,7 +68,8 @@ def tell(unit, report, known):
     counts = f"{report.passed} passed"
     counts += f", {len(report.failed)} failed" if report.failed else ""
     counts += f", {len(report.skipped)} skipped" if report.skipped else ""
-    cost = "known" if known else f"{report.seconds:.1f} s"
+    spent = f"{report.seconds:.1f} s, {report.processor_seconds:.1f} s of processor time"
+    cost = "known" if known else spent
     print(f"   {unit.title}: {counts}, {cost}", flush=True)
 
 
@@ -71,6 +81,7 @@ def run_or_recall(unit, memory, total):
     else:
         began, interval = time.time(), memory.begin()
         report = run_unit(unit)
+        total.spent(unit, report)
         fail_what_is_required(unit, report)
         if report.failed:
             memory.drop(interval)
@@ -90,6 +101,7 @@ def run_alone(unit, failed, total):
     the test all the same, and is not remembered as passed."""
     print(f"   {unit.title}: once more, alone", flush=True)
     report = run_unit(unit)
+    total.spent(unit, report)
     fail_what_is_required(unit, report)
     tell(unit, report, known=False)
     total.unstable += [name for name in failed if name not in report.failed]
@@ -160,7 +172,19 @@ def parse_arguments():
     return parser.parse_args()
 
 
+def tell_costs(total):
+    """What to look at first where the whole takes too long."""
+    seconds = sum(spent for spent, _ in total.costs)
+    if seconds < LEAST_TOLD_S:
+        return
+    dearest = sorted(total.costs, reverse=True)[:DEAREST]
+    print(f"Tests took {seconds:.0f} s of processor time, most of it:")
+    for spent, title in dearest:
+        print(f"{spent:8.1f} s  {title}")
+
+
 def close(total, folder):
+    tell_costs(total)
     for name in total.failed:
         print(f"FAILED {name}")
     for name in total.unstable:
