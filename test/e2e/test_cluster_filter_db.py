@@ -121,8 +121,10 @@ def test_halves_of_the_time_make_up_the_whole(shared_data, smaller):
 
 def test_short_kernels_go_and_calls_of_the_rest_stay(shared_data, smaller):
     copies, _ = smaller(shared_data / DB, "--min_duration", "50")
+    sources = profilers(shared_data / DB)
+    assert len(sources) > 1 and set(profilers(copies)) == set(sources)
     for rank, path in profilers(copies).items():
-        source = profilers(shared_data / DB)[rank]
+        source = sources[rank]
         long = "SELECT * FROM TASK WHERE endNs - startNs >= 50000"
         assert rows_of(path, "SELECT * FROM TASK") == rows_of(source, long)
         every = "SELECT * FROM COMMUNICATION_OP"

@@ -208,9 +208,12 @@ def test_tables_have_the_columns_of_the_format(profiler_db, shared_data):
     """Columns of tables that a real database has too: the same first, as documented."""
     folder = shared_data / "golden/torch_npu-2.14.0/db_level1_rank1"
     real_path = folder / "ascend_pytorch_profiler_1.db"
+    compared = 0
     with sqlite3.connect(f"file:{real_path}?immutable=1", uri=True) as real:
         for (table,) in profiler_db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
             expected = [row[1] for row in real.execute(f"PRAGMA table_info({table})")]
             ours = [row[1] for row in profiler_db.execute(f"PRAGMA table_info({table})")]
             if expected and table != "COMPUTE_TASK_INFO":
                 assert ours[: len(expected)] == expected, table
+                compared += 1
+    assert compared > 10

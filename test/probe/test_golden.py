@@ -76,6 +76,7 @@ def differences(left, right, skipped=(), path=""):
 def pairs(ours, theirs):
     """Folders of the same step."""
     steps = sorted(path.name for path in theirs.glob("step*"))
+    assert steps, theirs
     assert sorted(path.name for path in ours.iterdir()) == steps
     for step in steps:
         (left,), (right,) = (ours / step).iterdir(), (theirs / step).iterdir()
