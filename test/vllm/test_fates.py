@@ -10,6 +10,7 @@ import threading
 import time
 import urllib.request
 
+import pytest
 from vllm_server import Server
 
 #: For requests that are not over before the test is done with them, however slow the machine.
@@ -78,52 +79,60 @@ def await_served(server, session):
         time.sleep(0.2)
 
 
-def test_requests_whose_engine_is_killed_are_cut(sonde, vllm_python, model, tmp_path, rows):
-    folder = tmp_path / "profile"
-    launcher = [sonde, "run", "--profile-save-path", folder, "--"]
-    with Server(vllm_python, model, tmp_path / "log", launcher, options=ROOM_FOR_LONG) as server:
+@pytest.fixture(scope="module", name="server")
+def serve_long(sonde, vllm_python, model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fates")
+    launcher = [sonde, "run", "--profile-save-path", folder / "profile", "--"]
+    with Server(vllm_python, model, folder / "log", launcher, options=ROOM_FOR_LONG) as server:
+        server.profiles = folder / "profile"
         server.ask("import ", 4)
-        assert server.profile("start")[0] == 200
-        streams = [Stream(server, LONG) for _ in range(3)]
-        for stream in streams:
-            stream.await_pieces(40)
-        os.kill(engine_of(server), signal.SIGKILL)
-        for stream in streams:
-            stream.join(60)
-        server.process.wait(120)
-    (session,) = folder.glob("server_*")
-    found = rows(session, "SELECT *, last_token_ts - ts AS served FROM request")
-    assert len(found) == 3
-    for row in found:
-        assert row["is_whole"] == 0 and row["finish_reason"] == "engine died", row
-        assert 40 <= row["output_tokens"] < LONG
-        assert row["served"] < row["dur"]
-    told = text_of(session)
-    assert "Served: 3 requests, 0 of them whole, 3 cut by an error of the engine" in told
-    assert "ITL" in told and "E2E" not in told
-    # Those that the client has are no more than those that the session knows.
-    assert sum(len(s.moments) for s in streams) <= sum(row["output_tokens"] for row in found)
+        yield server
 
 
-def test_a_session_shorter_than_its_requests(sonde, vllm_python, model, tmp_path, rows):
+@contextlib.contextmanager
+def one_more_session(server):
+    """A list that has the session's folder when it was started by what runs inside."""
+    before, found = set(server.profiles.glob("server_*")), []
+    yield found
+    found += set(server.profiles.glob("server_*")) - before
+
+
+def test_a_request_that_began_before(server, rows):
+    """And ends in the session: one that is over when the session is there has to be longer."""
+    for tokens in (500, 2000, 8000, LONG):
+        stream = Stream(server, tokens)
+        stream.await_pieces(20)
+        with one_more_session(server) as sessions:
+            assert server.profile("start")[0] == 200
+            is_in_time = stream.is_alive()
+            stream.join(300)
+            assert server.profile("stop")[0] == 200
+        (session,) = sessions
+        await_served(server, session)
+        found = rows(session, "SELECT * FROM request")
+        if is_in_time and found:
+            break
+    (row,) = found
+    assert row["is_whole"] == 0 and row["finish_reason"] == "length"
+    assert row["ttft_ns"] is None and 0 < row["output_tokens"] < tokens
+
+
+def test_a_session_shorter_than_its_requests(server, rows):
     """Nothing begins or ends in it: its tokens are told all the same, each with the piece in which
     it was sent."""
-    folder = tmp_path / "profile"
-    launcher = [sonde, "run", "--profile-save-path", folder, "--"]
-    with Server(vllm_python, model, tmp_path / "log", launcher, options=ROOM_FOR_LONG) as server:
-        server.ask("import ", 4)
-        streams = [Stream(server, LONG) for _ in range(2)]
-        for stream in streams:
-            stream.await_pieces(20)
+    streams = [Stream(server, LONG) for _ in range(2)]
+    for stream in streams:
+        stream.await_pieces(20)
+    with one_more_session(server) as sessions:
         assert server.profile("start")[0] == 200
         began = [len(stream.moments) for stream in streams]
         streams[0].await_pieces(began[0] + 40)
         assert server.call("/v1/completions", {"model": "none", "prompt": "a"})[0] == 404
         assert server.profile("stop")[0] == 200
-        (session,) = folder.glob("server_*")
-        await_served(server, session)
-        for stream in streams:
-            stream.leave()
+    (session,) = sessions
+    await_served(server, session)
+    for stream in streams:
+        stream.leave()
     (steps,) = rows(session, "SELECT sum(output_tokens) AS n FROM engine_step")
     assert steps["n"] >= 40
     told = text_of(session)
@@ -137,6 +146,31 @@ def test_a_session_shorter_than_its_requests(sonde, vllm_python, model, tmp_path
             SELECT sent_ts, lead(output_ts, 2) OVER (PARTITION BY request_id ORDER BY output_ts)
             AS after_next FROM request_step WHERE output_tokens > 0)""")  # fmt: skip
     assert shifted["sent"] >= 40 and shifted["n"] <= shifted["sent"] / 10, shifted
+
+
+def test_requests_whose_engine_is_killed_are_cut(server, rows):
+    """The last one of this server."""
+    with one_more_session(server) as sessions:
+        assert server.profile("start")[0] == 200
+        streams = [Stream(server, LONG) for _ in range(3)]
+        for stream in streams:
+            stream.await_pieces(40)
+        os.kill(engine_of(server), signal.SIGKILL)
+        for stream in streams:
+            stream.join(60)
+        server.process.wait(120)
+    (session,) = sessions
+    found = rows(session, "SELECT *, last_token_ts - ts AS served FROM request")
+    assert len(found) == 3
+    for row in found:
+        assert row["is_whole"] == 0 and row["finish_reason"] == "engine died", row
+        assert 40 <= row["output_tokens"] < LONG
+        assert row["served"] < row["dur"]
+    told = text_of(session)
+    assert "Served: 3 requests, 0 of them whole, 3 cut by an error of the engine" in told
+    assert "ITL" in told and "E2E" not in told
+    # Those that the client has are no more than those that the session knows.
+    assert sum(len(s.moments) for s in streams) <= sum(row["output_tokens"] for row in found)
 
 
 def counters(server):

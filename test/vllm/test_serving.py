@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -264,28 +263,6 @@ def test_a_client_that_goes_away(server, rows):
     is_missed = after[length] == before[length]
     assert row["is_whole"] == 1 and row["finish_reason"] == ("abort" if is_missed else "length")
     assert 3 <= row["output_tokens"] <= (399 if is_missed else 400)
-
-
-def test_a_request_that_began_before(server, rows):
-    for _ in range(5):
-        with ThreadPoolExecutor(1) as pool:
-            answer = pool.submit(server.ask, "class ", 480)
-            time.sleep(0.1)
-            in_time = []
-
-            def work(answer=answer, in_time=in_time):
-                in_time.append(not answer.done())
-                return answer.result()
-
-            _, session = profiled(server, work)
-        found = rows(session, "SELECT * FROM request")
-        if in_time[0] and found:
-            break
-    else:
-        pytest.skip("vLLM's front-end never started a session before the request was over")
-    (row,) = found
-    assert row["is_whole"] == 0 and row["finish_reason"] == "length"
-    assert row["ttft_ns"] is None and 0 < row["output_tokens"] < 480
 
 
 def test_requests_of_two_sessions_side_by_side(server, sonde, rows, four, tmp_path):
