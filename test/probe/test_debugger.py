@@ -2,6 +2,8 @@
 
 import os
 
+PREPARED = True
+
 MODEL = """
 import torch
 from torch import nn

@@ -9,6 +9,8 @@ import json
 
 import pytest
 
+PREPARED = True
+
 MODEL = """
 import os, torch
 from torch import nn

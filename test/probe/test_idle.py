@@ -1,5 +1,7 @@
 """While nothing is dumped a program calls torch's own functions; modules have no hooks of ours."""
 
+PREPARED = True
+
 PRELUDE = """
 import torch
 from torch import nn

@@ -2,6 +2,8 @@
 
 import pytest
 
+PREPARED = True
+
 MODEL = """
 import copy, io, pickle
 import torch
