@@ -164,8 +164,13 @@ class Evaluation {
         kept_.empty() || std::any_of(names.begin(), names.end(), [&](std::string_view name) {
           return Mentions(question, name);
         });
-    for (const std::string& name : rule_.uses) {
-      if (!kept_.empty() && !needs_with && !Mentions(question, name)) continue;
+    // A shared table may read those before it.
+    size_t needed = needs_with ? rule_.uses.size() : 0;
+    for (size_t i = needed; i < rule_.uses.size(); ++i) {
+      if (Mentions(question, rule_.uses[i])) needed = i + 1;
+    }
+    for (size_t i = 0; i < needed; ++i) {
+      const std::string& name = rule_.uses[i];
       const auto table = question_.tables.find(name);
       if (table == question_.tables.end()) {
         return base::InvalidArgumentError(Concat("there is no shared table '", name, "'"));
