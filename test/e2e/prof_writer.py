@@ -101,6 +101,7 @@ class Call:
     transfer: dict | None = None  # of hccl_info
     contexts: list | None = None
     copy: tuple | None = None  # (bytes, largest, direction) of the first task
+    attributes: str = ""
 
 
 @dataclass
@@ -116,6 +117,8 @@ class Run:
     sample: dict = field(default_factory=dict)  # sample.json of the devices
     slice_bytes: int = 100  # a slice is cut there, within a record
     events: bool = False  # calls as two ends
+    texts: list = field(default_factory=list)  # more of the dictionary
+    cann: str = "8.5.0"
 
 
 def text_hash(text):
@@ -225,6 +228,9 @@ class Writer:
                 data += struct.pack("<III8I", kind, layout, data_type, *shape,
                                     *[0] * (8 - len(shape)))  # fmt: skip
             self.additional("tensor_info", NODE, at, data)
+        if call.attributes:
+            data = struct.pack("<QIQ", self.hash(name), 0, self.hash(call.attributes))
+            self.compact("node_attr_info", NODE, at, data)
 
     def transfer(self, facts, at):
         data = struct.pack(
@@ -293,6 +299,7 @@ class Writer:
         for at, stream, flip, task in self.run.flips:
             record = struct.pack("<BBHIQHHHH", 0, 14, 0, 0, device_ticks(at), stream, flip, 0, task)
             self.add("device_0", "ts_track.data.0", record.ljust(40, b"\0"))
+        self.texts.update(self.run.texts)
         hashes = "".join(f"{text_hash(text)}:{text}\n" for text in sorted(self.texts))
         types = "".join(f"{level}_{n}:{name}\n" for (level, name), n in self.types.items())
         self.add("host", "unaging.additional.hash_dic", hashes.encode())
@@ -309,6 +316,7 @@ def settings(run, folder):
            "Type": "x"}  # fmt: skip
     info = {"platform_version": str(run.chip), "devices": "", "pid": str(run.pid),
             "pid_name": "python3", "drvVersion": 467732, "version": "1.0", "CPU": [cpu],
+            "cannVersion": run.cann,
             "hostname": "h", "hostUid": "0", "memoryTotal": 1 << 20, "netCard": [],
             "netCardNums": 0, "cpuNums": 4, "sysClockFreq": 100, "rank_id": -1}  # fmt: skip
     start = {"collectionDateBegin": "2023-11-14 22:13:20.000000",

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import ascend_reader as reader
 import prof_writer as prof
@@ -112,3 +113,60 @@ def test_the_same_again(write_prof, run_sonde, tmp_path):
     before = {path.name: path.read_bytes() for path in first.values()}
     again, _ = export(run_sonde, folder, tmp_path / "out")
     assert {path.name: path.read_bytes() for path in again.values()} == before
+
+
+def test_database_of_the_tool(write_prof, run_sonde, ask, tmp_path):
+    """Beside its folder, without the framework; read again it is the trace that it was made of."""
+    folder = write_prof(Run([MATMUL, ADD, COPY, ALL_REDUCE]))
+    export(run_sonde, folder, tmp_path / "out")
+    (database,) = (tmp_path / "out").rglob("msprof_*.db")
+    assert database.name == "msprof_20231114221320.db"
+    assert (database.parent / "mindstudio_profiler_output").is_dir()
+    tables = {row[0] for row in reader.open_db(database).execute("SELECT name FROM sqlite_master")}
+    assert {"TASK", "COMPUTE_TASK_INFO", "COMMUNICATION_OP", "CANN_API"} <= tables
+    assert not {"PYTORCH_API", "STEP_TIME", "MEMORY_RECORD"} & tables
+    for statement in (
+        "SELECT name, ts, dur, stream_id, queue_number FROM device_task ORDER BY ts",
+        "SELECT name, ts, dur, group_name FROM communication_op",
+        "SELECT level, count(*) FROM api_call GROUP BY 1 ORDER BY 1",
+    ):
+        assert ask(database, statement) == ask(folder, statement)
+
+
+def test_raw_records_and_their_export_agree(write_prof, run_sonde, tmp_path):
+    """A folder that holds both: the export is taken, or the records again by a switch."""
+    run = Run([MATMUL, ADD, COPY, ALL_REDUCE])
+    folder = write_prof(run)
+    export(run_sonde, folder, tmp_path / "out")
+    (made,) = (tmp_path / "out").rglob("mindstudio_profiler_output")
+    both = reader.copy_of(folder, tmp_path / "both" / folder.name)
+    statements = [
+        "SELECT ts, dur, stream_id, queue_number FROM device_task ORDER BY ts",
+        "SELECT name, op_type, block_num FROM device_task WHERE op_type IS NOT NULL ORDER BY ts",
+        "SELECT name, ts, dur FROM communication_op",
+        "SELECT op_type, core, count, total_ns FROM op_statistic ORDER BY ALL",
+    ]
+
+    def answers(**env):
+        found = []
+        for statement in statements:
+            done = run_sonde("query", both, statement, "--format", "csv", env=env)
+            assert done.returncode == 0, done.stderr
+            found.append(done.stdout)
+        code = "SELECT code FROM import_issue ORDER BY 1"
+        return found, run_sonde("query", both, code, "--format", "csv", env=env).stdout.split()[1:]
+
+    raw, issues = answers()
+    assert issues == []
+    for parts in (["text"], ["db"], ["text", "db"]):
+        for name in ("mindstudio_profiler_output", "msprof_20231114221320.db"):
+            path = both / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        if "text" in parts:
+            reader.copy_of(made, both / made.name)
+        if "db" in parts:
+            shutil.copy(next((tmp_path / "out").rglob("msprof_*.db")), both)
+        found, issues = answers()
+        assert found == raw, parts
+        found, issues = answers(SONDE_ASCEND_RAW="1")
+        assert (found, issues) == (raw, [])

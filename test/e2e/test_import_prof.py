@@ -116,7 +116,7 @@ def test_numbers_of_tasks_begin_anew(write_prof, ask):
 
 def test_what_else_the_scheduler_recorded_is_counted(write_prof, ask):
     folder = write_prof(Run([MATMUL, ADD, COPY]))
-    step = struct.pack("<BBHIQ", 0, 10, 0, 0, 1).ljust(40, b"\0")
+    step = struct.pack("<BBHIQ", 0, 12, 0, 0, 1).ljust(40, b"\0")
     (folder / "device_0/data").mkdir(exist_ok=True)
     (folder / "device_0/data/ts_track.data.0.slice_0").write_bytes(2 * step)
     (folder / "device_0/data/ts_track.data.0.slice_0.done").write_bytes(b"")
@@ -252,11 +252,11 @@ def test_marks_of_the_program(write_prof, ask):
 
 def test_what_is_not_read_is_named(write_prof, ask):
     extra = {
-        ("device_0", "l2_cache.data.0"): b"0" * 72,
+        ("device_0", "dvpp.data.0"): b"0" * 72,
         ("host", "unaging.additional.new_kind"): b"1",
     }
     folder = write_prof(Run([MATMUL], extra=extra))
     ((code, advice),) = ask(folder, "SELECT code, advice FROM import_issue")
     assert code == "files_not_read"
-    assert "device_0/data/l2_cache.data" in advice
+    assert "device_0/data/dvpp.data" in advice
     assert "host/data/unaging.additional.new_kind" in advice

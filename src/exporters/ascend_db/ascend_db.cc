@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 #include "base/files.h"
@@ -22,7 +23,7 @@ std::string ProfilerDbName(const CaptureSettings& settings) {
                        : std::string("ascend_pytorch_profiler.db");
 }
 
-Status WriteProfilerDb(const ExportContext& whole, const std::string& path) {
+Status WriteProfilerDb(const ExportContext& whole, const std::string& path, bool with_framework) {
   const recipes::DeviceView& view = whole.view;
   SONDE_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::Create(path));
   StringIds ids;
@@ -37,11 +38,26 @@ Status WriteProfilerDb(const ExportContext& whole, const std::string& path) {
     SONDE_RETURN_IF_ERROR(WriteDeviceTables(context));
     SONDE_RETURN_IF_ERROR(WriteCommunicationTables(context));
   }
-  SONDE_RETURN_IF_ERROR(WriteFrameworkTables(context));
-  if (view.settings.profile_memory) SONDE_RETURN_IF_ERROR(WriteMemoryTables(context));
+  if (with_framework) {
+    SONDE_RETURN_IF_ERROR(WriteFrameworkTables(context));
+    if (view.settings.profile_memory) SONDE_RETURN_IF_ERROR(WriteMemoryTables(context));
+  }
+  SONDE_RETURN_IF_ERROR(WriteMarkTables(context));
   SONDE_RETURN_IF_ERROR(WriteSampledTables(context));
   SONDE_RETURN_IF_ERROR(ids.Write(file));
   return file.Close();
+}
+
+// Lets `write` make a file beside the path, which takes its place when it is whole.
+Status Replace(const std::string& path,
+               const std::function<Status(const std::string& made)>& write) {
+  const std::string made = path + ".new";
+  std::remove(made.c_str());
+  const Status written = write(made);
+  if (written.ok() && std::rename(made.c_str(), path.c_str()) == 0) return {};
+  const Status status = written.ok() ? base::ErrnoStatus(errno, "replace", path) : written;
+  std::remove(made.c_str());
+  return status;
 }
 
 }  // namespace
@@ -49,19 +65,22 @@ Status WriteProfilerDb(const ExportContext& whole, const std::string& path) {
 Status WriteDbWaits(const ExportContext& context) {
   const std::string path = base::JoinPath(context.output_folder, kAnalysis);
   if (!base::PathExists(path)) return {};
-  const std::string made = path + ".new";
-  const Status written = WriteAnalysisDb(context.view, made);
-  if (written.ok() && std::rename(made.c_str(), path.c_str()) == 0) return {};
-  const Status status = written.ok() ? base::ErrnoStatus(errno, "replace", path) : written;
-  std::remove(made.c_str());
-  return status;
+  return Replace(path,
+                 [&](const std::string& made) { return WriteAnalysisDb(context.view, made); });
+}
+
+Status WriteDeviceToolDb(const ExportContext& context, const std::string& path) {
+  return Replace(path, [&](const std::string& made) {
+    return WriteProfilerDb(context, made, /*with_framework=*/false);
+  });
 }
 
 Status ExportAscendDb(const ExportContext& context) {
   SONDE_ASSIGN_OR_RETURN(const bool is_done, WriteSourceDatabases(context));
   if (is_done) return {};
   SONDE_RETURN_IF_ERROR(WriteProfilerDb(
-      context, base::JoinPath(context.output_folder, ProfilerDbName(context.view.settings))));
+      context, base::JoinPath(context.output_folder, ProfilerDbName(context.view.settings)),
+      /*with_framework=*/true));
   SONDE_ASSIGN_OR_RETURN(const bool has_analysis, WriteSourceAnalysis(context));
   if (has_analysis) return {};
   return WriteAnalysisDb(context.view, base::JoinPath(context.output_folder, kAnalysis));

@@ -8,11 +8,17 @@
 // communication tables, as the peer has them.
 #pragma once
 
+#include <string>
+
 #include "exporters/exporter.h"
 
 namespace sonde::exporters {
 
 Status ExportAscendDb(const ExportContext& context);
+
+// As the device's own tool writes it (msprof_<time>.db): without what the framework did. A file
+// that lies there is replaced.
+Status WriteDeviceToolDb(const ExportContext& context, const std::string& path);
 
 // analysis.db anew, where it is (Exporter::write_waits).
 Status WriteDbWaits(const ExportContext& context);

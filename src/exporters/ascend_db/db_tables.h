@@ -40,8 +40,10 @@ Status WriteHostCalls(DbContext& context);
 // COMMUNICATION_OP, COMMUNICATION_TASK_INFO. Their tasks are in TASK: those that the device told
 // of, else one for each operation and transfer.
 Status WriteCommunicationTables(DbContext& context);
-// PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, STEP_TIME, GC_RECORD, MSTX_EVENTS.
+// PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, STEP_TIME, GC_RECORD.
 Status WriteFrameworkTables(DbContext& context);
+// MSTX_EVENTS.
+Status WriteMarkTables(DbContext& context);
 // AICORE_FREQ, HBM and the like, ENUM_MODULE. Values of counters that have no table are left out.
 Status WriteSampledTables(DbContext& context);
 // MEMORY_RECORD, OP_MEMORY.

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "exporters/ascend_db/db_tables.h"
 #include "exporters/ascend_db/enum_tables.h"
+#include "importers/ascend/device_model.h"
 #include "recipes/communication/traffic.h"
 
 namespace sonde::exporters {
@@ -115,6 +116,12 @@ Status WriteTasks(DbContext& context) {
   return context.file.Execute("CREATE INDEX TaskIndex ON TASK (startNs,globalTaskId)");
 }
 
+// What the vendor's library says of the operator.
+std::string_view AttributesOf(const TraceData& data, const store::DeviceTaskRow& task) {
+  if (task.slice_id < 0) return {};
+  return data.TextArgument(data.Slice(task.slice_id).args_id, importers::ascend::kAttributes);
+}
+
 Status WriteComputeTasks(DbContext& context) {
   const TraceData& data = context.data();
   if (data.tasks.empty()) return {};
@@ -131,7 +138,9 @@ Status WriteComputeTasks(DbContext& context) {
     table.Int(ShapesId(context, device, kind.input_shapes));
     table.Int(TextId(context, kind.output_formats)).Int(TextId(context, kind.output_types));
     table.Int(ShapesId(context, device, kind.output_shapes));
-    table.Int(context.ids.Id(StringRange::kDevice, kNotAvailable));
+    const std::string_view attributes = AttributesOf(data, task);
+    table.Int(context.ids.Id(StringRange::kDevice,
+                             attributes.empty() ? std::string_view(kNotAvailable) : attributes));
     table.Int(TextId(context, kind.op_state)).Int(TextId(context, kind.hf32));
     const int64_t none = context.ids.Id(StringRange::kDevice, kNotAvailable);
     table.Int(none).Int(none).End();

@@ -248,8 +248,9 @@ Status WriteFrameworkTables(DbContext& context) {
     SONDE_RETURN_IF_ERROR(WriteStacks(context));
   }
   SONDE_RETURN_IF_ERROR(WriteSteps(context));
-  SONDE_RETURN_IF_ERROR(WriteGarbageCollections(context));
-  return WriteMarks(context);
+  return WriteGarbageCollections(context);
 }
+
+Status WriteMarkTables(DbContext& context) { return WriteMarks(context); }
 
 }  // namespace sonde::exporters

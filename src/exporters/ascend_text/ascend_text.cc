@@ -59,6 +59,7 @@ FileSet TableFiles(const ExportContext& context) {
   if (settings.level != ProfilerLevel::kNone) {
     AddKernelDetails(context, files);
     AddStepTraceTime(context, files);
+    AddDeviceSheets(context, files, /*is_of_framework=*/true, ".csv");
   }
   if (settings.profile_memory) {
     AddMemoryRecord(context, files);

@@ -9,6 +9,7 @@
 #include "exporters/ascend_text/trace_view.h"
 #include "exporters/format/framework_rows.h"
 #include "exporters/format/layers.h"
+#include "exporters/format/task_parts.h"
 #include "exporters/format/viewer_times.h"
 #include "recipes/communication/naming.h"
 
@@ -74,8 +75,9 @@ struct TaskFragments {
   std::vector<std::string> end;       // ,"connection_id":    after the number of the task
   std::vector<std::string> hardware;  // ,"pid":1,"tid":2,"ts":"    by track
   std::vector<std::string> flow_row;  // ,"pid":1,"tid":2,"ts":"    of launching threads
+  TaskParts parts;
 
-  explicit TaskFragments(const DeviceView& view) {
+  explicit TaskFragments(const DeviceView& view) : parts(*view.data) {
     const TraceData& data = *view.data;
     const FrameworkRows rows(data);
     for (const store::TaskKindRow& kind : data.kinds) {
@@ -151,6 +153,7 @@ void AppendTasks(const DeviceView& view, const TaskFragments& fragments,
                  const std::vector<int64_t>& durs_ns, size_t begin, size_t end, LineBuffer& out) {
   const TraceData& data = *view.data;
   for (size_t i = begin; i < end; ++i) {
+    if (fragments.parts.IsInParts(i)) continue;  // its parts are shown
     const store::DeviceTaskRow& task = data.tasks[i];
     const auto kind = static_cast<size_t>(task.kind_id);
     const auto track = static_cast<size_t>(task.track_id);
@@ -178,7 +181,7 @@ void AppendTaskFlows(const DeviceView& view, const TaskFragments& fragments, siz
   const TraceData& data = *view.data;
   for (size_t i = begin; i < end; ++i) {
     const store::DeviceTaskRow& task = data.tasks[i];
-    if (task.launch_slice_id < 0) continue;
+    if (task.launch_slice_id < 0 || fragments.parts.IsInParts(i)) continue;
     const store::SliceRow& launch = data.Slice(task.launch_slice_id);
     AppendTaskFlow('s', view.task_flow_ns[i],
                    fragments.flow_row[static_cast<size_t>(launch.track_id)], launch.ts, out);

@@ -10,6 +10,7 @@
 #include "exporters/ascend_text/device_rows.h"
 #include "exporters/ascend_text/trace_view.h"
 #include "exporters/format/layers.h"
+#include "exporters/format/task_parts.h"
 #include "exporters/format/viewer_times.h"
 
 namespace sonde::exporters {
@@ -135,8 +136,10 @@ void AppendEnd(char phase, int64_t id, const Row& row, int64_t ts_ns, LineBuffer
 std::unordered_map<int32_t, Row> WorkRows(const DeviceView& view, const CommunicationRows& groups) {
   const TraceData& data = *view.data;
   std::unordered_map<int32_t, Row> rows;
-  for (const store::DeviceTaskRow& task : data.tasks) {
-    if (task.slice_id < 0 ||
+  const TaskParts parts(data);
+  for (size_t i = 0; i < data.tasks.size(); ++i) {
+    const store::DeviceTaskRow& task = data.tasks[i];
+    if (task.slice_id < 0 || parts.IsInParts(i) ||
         data.HasTrackKind(data.Slice(task.slice_id), recipes::TrackKind::kCommunicationPlane)) {
       continue;
     }

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "exporters/ascend_db/ascend_db.h"
 #include "exporters/ascend_text/csv_files.h"
 #include "exporters/ascend_text/trace_view.h"
 #include "exporters/format/file_set.h"
@@ -38,7 +39,6 @@ void CountLeftOut(const ExportContext& context) {
   add("operators of the framework", data.ops.size());
   add("memory events", data.memory_events.size());
   add("blocks of memory", data.memory_blocks.size());
-  add("marks", data.marks.size());
 }
 
 void AddFiles(const ExportContext& context, const ImportedSlices& imported, FileSet& files) {
@@ -49,6 +49,7 @@ void AddFiles(const ExportContext& context, const ImportedSlices& imported, File
   const std::string csv = base::Concat(end, ".csv");
   AddOpSummary(context, base::Concat("op_summary", csv), files);
   AddTaskTime(context, base::Concat("task_time", csv), files);
+  AddDeviceSheets(context, files, /*is_of_framework=*/false, csv);
   if (context.view.settings.level == ProfilerLevel::kLevel0) return;
   AddOpStatistic(context, files, base::Concat("op_statistic", csv));
   AddApiStatistic(context, files, base::Concat("api_statistic", csv));
@@ -64,7 +65,9 @@ Status ExportMindstudio(const ExportContext& context) {
   FileSet files(folder.temporary_path());
   AddFiles(context, imported, files);
   SONDE_RETURN_IF_ERROR(files.Write(context.threads));
-  return folder.Commit();
+  SONDE_RETURN_IF_ERROR(folder.Commit());
+  const std::string name = base::Concat("msprof_", TimeStamp(context.data().first_ns), ".db");
+  return WriteDeviceToolDb(context, base::JoinPath(context.span_folder, name));
 }
 
 }  // namespace sonde::exporters

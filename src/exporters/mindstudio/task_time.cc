@@ -1,14 +1,11 @@
 #include "exporters/mindstudio/task_time.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <numeric>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "exporters/format/line_buffer.h"
+#include "exporters/format/task_parts.h"
 
 namespace sonde::exporters {
 namespace {
@@ -22,38 +19,16 @@ const store::TaskKindRow& KindOf(const TraceData& data, const store::DeviceTaskR
   return data.kinds[static_cast<size_t>(task.kind_id)];
 }
 
-// All tasks, each before its parts.
-std::vector<size_t> WholeFirst(const TraceData& data) {
-  std::vector<size_t> order(data.tasks.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto key = [&](size_t i) {
-    const store::DeviceTaskRow& task = data.tasks[i];
-    return std::tuple(task.ts, -task.dur, KindOf(data, task).context_id, i);
-  };
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
-  return order;
-}
-
 // Tasks that are shown: those whose parts lie in their time are not, nor are later parts.
 std::vector<size_t> ShownTasks(const DeviceView& view) {
-  const auto& tasks = view.data->tasks;
-  const auto end_of = [&](size_t i) { return tasks[i].ts + tasks[i].dur; };
-  std::map<std::pair<int32_t, int64_t>, size_t> whole;  // by track and number: the last one
-  std::vector<bool> is_hidden(tasks.size(), false);
-  std::vector<size_t> order = WholeFirst(*view.data);
-  for (const size_t i : order) {
-    const std::pair place(tasks[i].track_id, tasks[i].queue_number);
-    const int64_t context = KindOf(*view.data, tasks[i]).context_id;
-    if (context < 0) {
-      whole[place] = i;
-      continue;
-    }
-    const auto around = whole.find(place);
-    const bool is_part = around != whole.end() && end_of(i) <= end_of(around->second);
-    if (is_part) is_hidden[around->second] = true;
-    is_hidden[i] = is_part && context > 0;
-  }
-  std::erase_if(order, [&](size_t i) { return is_hidden[i]; });
+  const TraceData& data = *view.data;
+  const TaskParts parts(data);
+  std::vector<size_t> order = WholeFirst(data);
+  if (parts.has_parts.empty()) return order;
+  std::erase_if(order, [&](size_t i) {
+    const int64_t context = KindOf(data, data.tasks[i]).context_id;
+    return parts.has_parts[i] || (parts.is_part[i] && context > 0);
+  });
   return order;
 }
 

@@ -163,6 +163,19 @@ void DeviceRows::AddCounter(const HardwareCounter& counter) {
       {.task_id = counter.task, .metric = metric.name, .value = counter.value / metric.unit});
 }
 
+void DeviceRows::AddArguments(int32_t slice, std::span<const Argument> arguments) {
+  constexpr int16_t kText = 0;
+  constexpr int16_t kNumber = 2;  // kept as it is written
+  int32_t& args = rows_.slices[static_cast<size_t>(slice)].args_id;
+  if (args == store::kNone) args = rows_.next_args_id++;
+  for (const Argument& argument : arguments) {
+    rows_.args_text.push_back({.args_id = args,
+                               .key = rows_.names.Intern(argument.key),
+                               .form = argument.is_number ? kNumber : kText,
+                               .value = rows_.names.Intern(argument.text)});
+  }
+}
+
 void DeviceRows::AddFacts(int32_t slice, int32_t name, const TransferFacts& facts) {
   int32_t& args = rows_.slices[static_cast<size_t>(slice)].args_id;
   if (args == store::kNone) args = rows_.next_args_id++;

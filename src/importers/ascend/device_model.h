@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -40,6 +42,7 @@ struct Kernel {
   int32_t output_shapes = store::kNone;
   int32_t op_state = store::kNone;
   int32_t hf32 = store::kNone;
+  int32_t attributes = store::kNone;  // of the operator: an argument of the tasks' slices
   bool operator==(const Kernel&) const = default;
 };
 
@@ -97,6 +100,13 @@ struct HardwareCounter {
   bool is_of_database = false;  // times are nanoseconds, and have the names of databases
 };
 
+// An argument of a slice.
+struct Argument {
+  std::string_view key;
+  std::string text;
+  bool is_number = true;
+};
+
 // What the slice of a communication's task has as arguments, under the names that timelines have
 // for them.
 struct TransferFacts {
@@ -143,6 +153,8 @@ class TransferSums {
 // the transfers and waits of an operation, and the hardware's tasks around either.
 void LeaveLaunches(TraceRows& rows);
 
+inline constexpr std::string_view kAttributes = "attributes";
+
 class DeviceRows {
  public:
   explicit DeviceRows(TraceRows& rows) : rows_(rows) {}
@@ -159,6 +171,8 @@ class DeviceRows {
   int32_t AddOperation(const CommunicationOp& op, bool& has_size);
   int32_t AddCall(const ApiCall& call);
   void AddCounter(const HardwareCounter& counter);
+  // Behind those that it has; none of it may be shared with other slices.
+  void AddArguments(int32_t slice, std::span<const Argument> arguments);
   // Arguments of a slice; `name`: of the task.
   void AddFacts(int32_t slice, int32_t name, const TransferFacts& facts);
 

@@ -55,6 +55,7 @@ class TaskReader {
   struct Kernel {
     int32_t kind = store::kNone;  // in kernel_kinds_
     bool taken = false;
+    int32_t attributes = store::kNone;
     const char* table = "COMPUTE_TASK_INFO";  // that describes it
   };
   struct CommunicationTask {
@@ -72,7 +73,7 @@ class TaskReader {
                 {"name", "globalTaskId", is_new ? "blockNum" : "blockDim",
                  is_new ? "mixBlockNum" : "mixBlockDim", "taskType", "opType", "inputFormats",
                  "inputDataTypes", "inputShapes", "outputFormats", "outputDataTypes",
-                 "outputShapes", "opState", "hf32Eligible"},
+                 "outputShapes", "opState", "hf32Eligible", "attrInfo"},
                 [this](const SqliteRow& row) {
                   const auto id = row.Int(1);
                   if (!id) return trace_.WrongType("COMPUTE_TASK_INFO");
@@ -90,7 +91,8 @@ class TaskReader {
                                       .output_shapes = device_.Shapes(trace_.TextView(row, 11)),
                                       .op_state = device_.Known(trace_.TextView(row, 12)),
                                       .hf32 = device_.Known(trace_.TextView(row, 13))});
-                  kernels_.Insert(*id, {.kind = KernelKind(kind)});
+                  kernels_.Insert(*id, {.kind = KernelKind(kind),
+                                        .attributes = device_.Known(trace_.TextView(row, 14))});
                 });
   }
 
@@ -212,6 +214,12 @@ class TaskReader {
     store::DeviceTaskRow& added = rows_.tasks[static_cast<size_t>(index)];
     Connect(added, task.place.device_id);
     if (task.plane) added.launch_slice_id = store::kNone;
+    if (kernel != nullptr && kernel->attributes != store::kNone) {
+      const ascend::Argument argument{ascend::kAttributes,
+                                      std::string(rows_.names.Text(kernel->attributes)),
+                                      /*is_number=*/false};
+      device_.AddArguments(added.slice_id, {&argument, 1});
+    }
     if (part == nullptr || kernel != nullptr) return;
     device_.AddFacts(added.slice_id, part->name, facts_[static_cast<size_t>(part->facts)]);
   }

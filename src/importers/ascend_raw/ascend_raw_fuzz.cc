@@ -13,14 +13,8 @@
 
 #include "base/bytes.h"
 #include "base/files.h"
-#include "importers/ascend_raw/device_layer.h"
-#include "importers/ascend_raw/device_rows.h"
+#include "importers/ascend_raw/device_part.h"
 #include "importers/ascend_raw/framework.h"
-#include "importers/ascend_raw/host_layer.h"
-#include "importers/ascend_raw/marks.h"
-#include "importers/ascend_raw/pmu_layer.h"
-#include "importers/ascend_raw/sampled.h"
-#include "importers/ascend_raw/soc_values.h"
 
 namespace {
 
@@ -49,7 +43,7 @@ class MemoryStream {
   int descriptor_;
 };
 
-constexpr std::array<std::string_view, 34> kFiles = {
+constexpr std::array<std::string_view, 53> kFiles = {
     "torch.op_range",
     "torch.op_mark",
     "torch.memory_usage",
@@ -84,6 +78,25 @@ constexpr std::array<std::string_view, 34> kFiles = {
     "qos.data",
     "llc.data",
     "ddr.data",
+    "unaging.compact.node_attr_info",
+    "unaging.compact.capture_stream_info",
+    "unaging.additional.capture_op_info",
+    "unaging.variable.capture_op_info",
+    "unaging.additional.graph_id_map",
+    "unaging.additional.model_exeom",
+    "unaging.additional.fusion_op_info",
+    "unaging.additional.static_op_mem",
+    "unaging.additional.task_memory_info",
+    "unaging.additional.mc2_comm_info",
+    "npu_mem.data",
+    "aicpu.data",
+    "DATA_PREPROCESS.AICPU",
+    "l2_cache.data",
+    "socpmu.data",
+    "netdev_stats.data",
+    "ub.data",
+    "lpmInfoConv.data",
+    "aging.additional.tensor_info",
 };
 
 // A folder of a device whose clocks and counters are known, made once.
@@ -102,6 +115,8 @@ const std::string& DeviceFolder() {
     write("sample.json",
           R"({"ai_core_metrics":"PipeUtilization","ai_core_profiling_events":"0x8,0xa,0x9,0xb",)"
           R"("aiv_metrics":"Memory","aiv_profiling_events":"0x15,0x16","llc_profiling":"read",)"
+          R"("l2CacheTaskProfilingEvents":"0xF6,0xFB,0xFC,0xBF,0x90,0x91,0x9C,0x9D",)"
+          R"("npuEvents":"SMMU:0x2,0x8a,0x8b,0x8c,0x8d;HA:0x00,0x81,0x82,0x83,0x74,0x75",)"
           R"("qosEvents":"OTHERS,SDMA"})");
     return path;
   }();
@@ -121,30 +136,28 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const raw::Chip chip{reader.Read<uint8_t>() % 2 == 0 ? 5 : 15};
   raw::FrameworkLayer framework(rows);
   raw::HostLayer host(rows, clock, chip.is_v6());
-  raw::DeviceLayer device(rows, clock, chip, 0);
-  raw::PmuLayer pmu(rows, device, DeviceFolder());
-  raw::SampledValues sampled(rows, device, DeviceFolder(), clock, 7);
-  raw::SocValues soc(rows, device, DeviceFolder(), 7);
+  raw::HostFacts facts(rows, clock);
   raw::Marks marks(rows, clock);
-  const auto other = [&](std::string_view record) { soc.Take(record); };
+  raw::ProfPart part;
+  part.folder = DeviceFolder();
+  part.relative = "device_0";
+  part.device = 0;
+  raw::DevicePart device(rows, clock, chip, part, clock, 7);
   while (reader.ok() && reader.remaining() > 0) {
     const std::string_view name = kFiles.at(reader.Read<uint8_t>() % kFiles.size());
     const auto length = reader.Read<uint16_t>();
     const std::string_view bytes = reader.ReadText(std::min<size_t>(length, reader.remaining()));
     if (framework.Read({name, bytes, rows.issues}, clock)) continue;
     const MemoryStream file(name, bytes);
-    const bool expands = host.expands_streams();
-    if (host.Read(file.stream) || marks.Read(file.stream)) continue;
-    if (device.Read(file.stream, expands, other) || pmu.Read(file.stream, expands)) continue;
-    if (!sampled.Read(file.stream)) soc.Read(file.stream);
+    if (host.Read(file.stream) || marks.Read(file.stream) || facts.Read(file.stream)) continue;
+    device.Read(file.stream, host.expands_streams());
   }
   framework.Finish();
   host.Build(7);
   marks.Build(host.dictionary());
+  facts.Build(host, 7);
   raw::DeviceTables tables(rows, host, framework, 7);
-  const raw::Records<raw::RanTask> ran = device.Join(host);
-  pmu.AddMetrics(ran, tables.Add(device, ran), host);
-  pmu.AddFrequency(7);
+  device.Build(host, facts, marks, tables);
   tables.Finish();
   rows.Arrange();
   return 0;

@@ -65,9 +65,10 @@ bool DeviceLayer::Read(const Stream& stream, bool expands_streams, const TakeOth
   }
   if (stream.name == "ts_track.data") {
     ReadRecords(stream, kTrackForm, rows_.issues, [&](std::string_view record) {
-      const auto flip = ReadFlip(record);
-      if (!flip) return rows_.issues.Add(kTrackRecord, stream.name);
-      flips_.push_back(*flip);
+      if (const auto flip = ReadFlip(record)) return flips_.push_back(*flip);
+      const auto step = ReadTrackStep(record, chip_);
+      if (!step) return rows_.issues.Add(kTrackRecord, stream.name);
+      steps_.push_back(*step);
     });
     return true;
   }

@@ -42,6 +42,9 @@ class DeviceLayer {
   // When all are read: the tasks in the order of their begin.
   Records<RanTask> Join(const HostLayer& host);
 
+  // What the firmware's track holds beside flips.
+  const std::vector<TrackStep>& steps() const { return steps_; }
+  const std::vector<TaskFlip>& flips() const { return flips_; }
   int32_t device() const { return device_; }
   const Chip& chip() const { return chip_; }
   const Clock& clock() const { return clock_; }
@@ -63,6 +66,7 @@ class DeviceLayer {
   int32_t device_;
   Records<StarsLog> logs_ = NoRecords<StarsLog>();
   std::vector<TaskFlip> flips_;
+  std::vector<TrackStep> steps_;
 };
 
 }  // namespace sonde::importers::raw

@@ -63,4 +63,22 @@ std::optional<TaskFlip> ReadFlip(std::string_view record) {
                   .task = At<uint16_t>(record, 22)};
 }
 
+std::optional<TrackStep> ReadTrackStep(std::string_view record, const Chip& chip) {
+  constexpr uint8_t kStep = 0x0A;
+  if (At<uint8_t>(record, 1) != kStep) return std::nullopt;
+  TrackStep step{.time = At<uint64_t>(record, 8),
+                 .index = At<uint64_t>(record, 16),
+                 .model = At<uint64_t>(record, 24)};
+  if (chip.is_v6()) {
+    step.tag = At<uint16_t>(record, 32);
+    step.stream = At<uint16_t>(record, 34);
+    step.task = At<uint32_t>(record, 36);
+    return step;
+  }
+  step.stream = At<uint16_t>(record, 32) & 0x7FFU;
+  step.task = At<uint16_t>(record, 34);
+  step.tag = At<uint16_t>(record, 36);
+  return step;
+}
+
 }  // namespace sonde::importers::raw

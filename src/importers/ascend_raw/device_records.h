@@ -50,4 +50,15 @@ struct TaskFlip {
 };
 std::optional<TaskFlip> ReadFlip(std::string_view record);
 
+// A moment of a model or a step that the firmware saw pass on a stream.
+struct TrackStep {
+  uint64_t time = 0;
+  uint64_t index = 0;  // of the step; of a mark its number
+  uint64_t model = 0;
+  uint32_t task = 0;
+  uint16_t stream = 0;
+  uint16_t tag = 0;
+};
+std::optional<TrackStep> ReadTrackStep(std::string_view record, const Chip& chip);
+
 }  // namespace sonde::importers::raw

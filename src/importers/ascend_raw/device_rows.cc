@@ -18,23 +18,32 @@ int32_t KnownRank(uint32_t rank) {
 
 }  // namespace
 
-Records<int32_t> DeviceTables::Add(const DeviceLayer& layer, const Records<RanTask>& ran) {
+Records<int32_t> DeviceTables::Add(const DeviceLayer& layer, const Records<RanTask>& ran,
+                                   const AiCpuCommunication& launched) {
   Records<int32_t> rows{base::SpillAllocator<int32_t>(rows_.pool())};
   rows.reserve(ran.size());
   ReserveMore(rows_.tasks, ran.size());
   int64_t before = 0;
   base::SpillSteps steps(rows_.pool());
-  for (const RanTask& task : ran) {
+  for (size_t i = 0; i < ran.size(); ++i) {
     steps.Next();
+    const RanTask& task = ran[i];
     const bool is_before = layer.clock().FromTicks(task.end) < layer.clock().began_ns;
     before += is_before ? 1 : 0;
-    rows.push_back(is_before ? store::kNone : AddTask(layer, task));
+    rows.push_back(is_before ? store::kNone : AddTask(layer, task, launched.PartOf(i)));
   }
   if (before > 0) rows_.issues.Add(kBeforeStart, "stars_soc", -1, before);
+  TakeLaunched(layer, ran, rows, launched);
   return rows;
 }
 
-int32_t DeviceTables::AddTask(const DeviceLayer& layer, const RanTask& ran) {
+const HcclTask* DeviceTables::TransferOf(const RanTask& ran, const Part* part) const {
+  if (part != nullptr) return part->facts;
+  if (ran.host == nullptr || ran.host->transfer < 0) return nullptr;
+  return &host_.transfers()[static_cast<size_t>(ran.host->transfer)];
+}
+
+int32_t DeviceTables::AddTask(const DeviceLayer& layer, const RanTask& ran, const Part* part) {
   ascend::DeviceTask task;
   task.ts = layer.clock().FromTicks(ran.begin);
   task.dur = SpanNs(task.ts, layer.clock().FromTicks(ran.end));
@@ -43,20 +52,20 @@ int32_t DeviceTables::AddTask(const DeviceLayer& layer, const RanTask& ran) {
                 .stream_id = ran.place.stream};
   task.queue_number = static_cast<int64_t>(ran.place.task);
   task.track_id = StreamTrack(task.place);
-  SetKind(layer, ran, task);
+  const HcclTask* transfer = TransferOf(ran, part);
+  SetKind(layer, ran, transfer, task);
   const HostTask* host = ran.host;
   const bool is_part = host != nullptr && host->parent >= 0;
-  if (host != nullptr && host->transfer >= 0) {
-    task.plane = host_.transfers()[static_cast<size_t>(host->transfer)].plane;
-  }
+  if (transfer != nullptr) task.plane = part != nullptr ? part->plane : transfer->plane;
   const bool has_caller = host != nullptr && host->caller >= 0;
   task.connection_id = has_caller ? host_.IdOf(host->caller) : next_alone_++;
   const int32_t index = device_.AddTask(task);
+  if (transfer != nullptr) AddTransfer(*transfer, index, task.kind.name);
   if (host == nullptr) return index;
   Connect(*host, rows_.tasks[static_cast<size_t>(index)], is_part);
-  if (host->transfer >= 0) AddTransfer(*host, index, task.kind.name);
-  if (is_part) TakePart(layer, *host, index);
+  if (is_part && part == nullptr) TakePart(layer, *host, index);
   AddCopy(*host, rows_.tasks[static_cast<size_t>(index)].slice_id);
+  AddAttributes(*host, rows_.tasks[static_cast<size_t>(index)].slice_id);
   return index;
 }
 
@@ -68,7 +77,8 @@ int32_t DeviceTables::StreamTrack(const ascend::Place& place) {
 }
 
 // The type that the host knows says more than that of the device's queue, but for parts of FFTS+.
-void DeviceTables::SetKind(const DeviceLayer& layer, const RanTask& ran, ascend::DeviceTask& task) {
+void DeviceTables::SetKind(const DeviceLayer& layer, const RanTask& ran, const HcclTask* transfer,
+                           ascend::DeviceTask& task) {
   const HostTask* host = ran.host;
   const bool by_host = host != nullptr && rows_.names.Text(host->type) != "FFTS_PLUS";
   const int32_t type =
@@ -77,9 +87,8 @@ void DeviceTables::SetKind(const DeviceLayer& layer, const RanTask& ran, ascend:
                                                    : SqeTypeName(ran.type, layer.chip().is_v6()));
   const int32_t kernel = host != nullptr ? host->kernel : -1;
   int32_t name = type;
-  if (kernel < 0 && host != nullptr && host->transfer >= 0) {
-    const HcclTask& transfer = host_.transfers()[static_cast<size_t>(host->transfer)];
-    const int32_t item = host_.dictionary().Text(transfer.item);
+  if (kernel < 0 && transfer != nullptr) {
+    const int32_t item = host_.dictionary().Text(transfer->item);
     if (item != store::kNone) name = item;
   }
   const int64_t model = host != nullptr ? host->model_id : -1;
@@ -120,8 +129,7 @@ int32_t DeviceTables::OperatorOf(int32_t caller) {
   return framework_.OperatorAt(api.tid, host_.clock().FromTicks(api.begin));
 }
 
-void DeviceTables::AddTransfer(const HostTask& host, int32_t task, int32_t name) {
-  const HcclTask& transfer = host_.transfers()[static_cast<size_t>(host.transfer)];
+void DeviceTables::AddTransfer(const HcclTask& transfer, int32_t task, int32_t name) {
   const store::DeviceTaskRow& row = rows_.tasks[static_cast<size_t>(task)];
   ascend::TransferFacts facts;
   facts.numbers = {transfer.notify <= INT64_MAX ? static_cast<int64_t>(transfer.notify) : -1,
@@ -151,72 +159,133 @@ void DeviceTables::AddCopy(const HostTask& host, int32_t slice) {
                              .value = rows_.names.Intern(CopyName(copy->direction))});
 }
 
+void DeviceTables::AddAttributes(const HostTask& host, int32_t slice) {
+  if (host.kernel < 0) return;
+  const int32_t text = host_.kernels()[static_cast<size_t>(host.kernel)].attributes;
+  if (text == store::kNone) return;
+  const ascend::Argument argument{ascend::kAttributes, std::string(rows_.names.Text(text)),
+                                  /*is_number=*/false};
+  device_.AddArguments(slice, {&argument, 1});
+}
+
 // Begin and end of an operation are those of the tasks on its main stream.
 void DeviceTables::TakePart(const DeviceLayer& layer, const HostTask& host, int32_t task) {
-  Operation& op = operations_[{host.caller, layer.device()}];
+  Operation& op = operations_[{host.caller, layer.device(), 0}];
   op.device = layer.device();
-  const store::DeviceTaskRow& row = rows_.tasks[static_cast<size_t>(task)];
   const int64_t host_time = host_.clock().FromTicks(host.track->head.time);
   op.host_time = std::min(op.host_time, host_time);
   if (host.transfer >= 0) {
     const HcclTask& transfer = host_.transfers()[static_cast<size_t>(host.transfer)];
     op.rank_size = Known(transfer.rank_size);
     if (op.group == store::kNone) op.group = host_.dictionary().Text(transfer.group);
-    op.transfers.emplace_back(task, host.transfer);
+    op.transfers.emplace_back(task, &transfer);
   }
   const Api& call = host_.apis()[static_cast<size_t>(host.parent)];
   const int32_t role = host_.dictionary().Type(call.level, call.type);
-  if (host_.dictionary().View(role) != "master") return;
+  if (host_.dictionary().View(role) == "master") TakeTime(layer, task, op);
+}
+
+void DeviceTables::TakeTime(const DeviceLayer& layer, int32_t task, Operation& op) const {
+  const store::DeviceTaskRow& row = rows_.tasks[static_cast<size_t>(task)];
   op.begin = std::min(op.begin, row.ts);
   op.end = std::max(op.end, row.ts + row.dur);
   op.is_warm_up = op.begin < layer.clock().began_ns;
 }
 
+// An operation that the host knows is that of the call around the kernel's; a fused operator
+// communicates in a group of its own.
+void DeviceTables::TakeLaunched(const DeviceLayer& layer, const Records<RanTask>& ran,
+                                const Records<int32_t>& rows, const AiCpuCommunication& launched) {
+  std::vector<Operation*> operations;
+  for (const AiCpuCommunication::Operation& found : launched.operations()) {
+    const HostTask& kernel = *ran[found.kernel].host;
+    const int32_t call = found.is_expanded ? host_.OuterNodeOf(kernel.caller) : kernel.caller;
+    if (call != kernel.caller) operations_.erase({kernel.caller, layer.device(), 0});
+    // Each run of a kernel is an operation of its own.
+    const uint64_t number = found.kernel + 1;
+    Operation& op = operations_[{call, layer.device(), found.is_expanded ? 0 : number}];
+    op.device = layer.device();
+    op.host_time = host_.clock().FromTicks(kernel.track->head.time);
+    op.group_hash = found.group;
+    op.group = host_.dictionary().Text(found.group);
+    if (!found.is_expanded) {
+      op.kernel = kernel.kernel;
+      op.group = rows_.names.Intern(base::Concat(host_.dictionary().View(op.group), " Aicpu"));
+    }
+    op.facts = found.facts;
+    if (found.facts != nullptr) op.rank_size = Known(found.facts->rank_size);
+    operations.push_back(&op);
+  }
+  for (size_t i = 0; i < ran.size() && !operations.empty(); ++i) {
+    const Part* part = launched.PartOf(i);
+    if (part == nullptr || rows[i] == store::kNone) continue;
+    Operation& op = *operations[part->operation];
+    if (part->facts != nullptr) op.transfers.emplace_back(rows[i], part->facts);
+    if (part->is_main) TakeTime(layer, rows[i], op);
+  }
+}
+
 // Operations of a communicator are numbered from 0 in the order of their launch.
 void DeviceTables::Finish() {
-  std::vector<std::pair<std::pair<int32_t, int32_t>, Operation*>> in_order;
+  std::vector<std::pair<int32_t, Operation*>> in_order;  // by call
   for (auto& [key, op] : operations_) {
-    if (const HcclOp* info = host_.OperationOf(key.first)) {
-      op.group = host_.dictionary().Text(info->group);
-    }
-    if (op.end < 0 || key.first < 0) {
+    const int32_t caller = std::get<0>(key);
+    const HcclOp* info = op.kernel < 0 ? host_.OperationOf(caller) : nullptr;
+    if (info != nullptr) op.group = host_.dictionary().Text(info->group);
+    if (op.end < 0 || caller < 0) {
       rows_.issues.Add(kNoMaster, "hccl_info");
     } else {
-      in_order.emplace_back(key, &op);
+      in_order.emplace_back(caller, &op);
     }
   }
   std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
     return a.second->host_time < b.second->host_time;
   });
   std::map<std::pair<int32_t, int32_t>, int64_t> numbers;  // group, device
-  for (const auto& [key, op] : in_order) {
+  for (const auto& [caller, op] : in_order) {
     int64_t& next = numbers[{op->group, op->device}];
-    AddOperation(key.first, *op, op->is_warm_up ? -1 : next++);
+    AddOperation(caller, *op, op->is_warm_up ? -1 : next++);
   }
   transfers_.Write(rows_);
   ascend::LeaveLaunches(rows_);
 }
 
-void DeviceTables::AddOperation(int32_t caller, const Operation& op, int64_t number) {
+std::string DeviceTables::NameOf(int32_t caller, const Operation& op, int64_t number) {
   Dictionary& dictionary = host_.dictionary();
   const Api& api = host_.apis()[static_cast<size_t>(caller)];
-  const std::string_view group = dictionary.View(op.group);
+  const int32_t name = op.kernel < 0 ? dictionary.Text(api.item)
+                                     : host_.kernels()[static_cast<size_t>(op.kernel)].name;
+  const int32_t group_name = op.kernel < 0 ? op.group : dictionary.Text(op.group_hash);
+  const std::string_view group = dictionary.View(group_name);
   const std::string_view mark = group.substr(group.size() - std::min<size_t>(3, group.size()));
-  const std::string name = base::Concat(dictionary.View(dictionary.Text(api.item)), "_", mark, "_",
-                                        std::to_string(number), "_1");
+  return base::Concat(dictionary.View(name), "_", mark, "_", std::to_string(number), "_1");
+}
+
+// The host's description, or that of the device.
+void DeviceTables::SetFacts(int32_t caller, const Operation& op, ascend::CommunicationOp& row) {
+  Dictionary& dictionary = host_.dictionary();
+  const NodeBasic* basic = host_.BasicOf(caller);
+  if (op.kernel >= 0) {
+    row.type = dictionary.View(host_.kernels()[static_cast<size_t>(op.kernel)].op_type);
+  } else if (basic != nullptr) {
+    row.type = dictionary.View(dictionary.Text(basic->op_type));
+  }
+  const HcclOp* info = op.kernel < 0 ? host_.OperationOf(caller) : nullptr;
+  if (info == nullptr && op.facts != nullptr) info = &op.facts->facts;
+  if (info == nullptr) return;
+  row.data_type = rows_.names.Intern(HcclTypeName(info->data_type));
+  row.algorithm = dictionary.Text(info->algorithm);
+  row.count = info->count <= INT64_MAX ? static_cast<int64_t>(info->count) : -1;
+}
+
+void DeviceTables::AddOperation(int32_t caller, const Operation& op, int64_t number) {
+  const Api& api = host_.apis()[static_cast<size_t>(caller)];
   ascend::CommunicationOp row{.ts = op.begin, .dur = op.end - op.begin};
   row.process_id = rows_.Process(pid_);
   row.device_id = op.device;
-  row.name = rows_.names.Intern(name);
-  if (op.group != store::kNone) row.group = group;
-  if (const NodeBasic* basic = host_.BasicOf(caller)) {
-    row.type = dictionary.View(dictionary.Text(basic->op_type));
-  }
-  if (const HcclOp* info = host_.OperationOf(caller)) {
-    row.data_type = rows_.names.Intern(HcclTypeName(info->data_type));
-    row.algorithm = dictionary.Text(info->algorithm);
-    row.count = info->count <= INT64_MAX ? static_cast<int64_t>(info->count) : -1;
-  }
+  row.name = rows_.names.Intern(NameOf(caller, op, number));
+  if (op.group != store::kNone) row.group = host_.dictionary().View(op.group);
+  SetFacts(caller, op, row);
   row.rank_size = op.rank_size;
   row.connection_id = host_.IdOf(caller);
   row.step_id = steps_.At(host_.clock().FromTicks(api.begin));
@@ -225,21 +294,25 @@ void DeviceTables::AddOperation(int32_t caller, const Operation& op, int64_t num
   const int32_t index = device_.AddOperation(row, has_size);
   if (!has_size) rows_.issues.Add(kBadRecord, "hccl_op_info");
   AddFlow(caller, rows_.communications[static_cast<size_t>(index)].slice_id);
-  for (const auto& [task, number_of] : op.transfers) {
-    const HcclTask& transfer = host_.transfers()[static_cast<size_t>(number_of)];
-    const int32_t item = dictionary.Text(transfer.item);
+  AddSums(index, op);
+}
+
+void DeviceTables::AddSums(int32_t operation, const Operation& op) {
+  Dictionary& dictionary = host_.dictionary();
+  for (const auto& [task, transfer] : op.transfers) {
+    const int32_t item = dictionary.Text(transfer->item);
     constexpr uint64_t kLargest = uint64_t{1} << 50U;
-    if (!ascend::TransferSums::MovesData(dictionary.View(item)) || transfer.size > kLargest) {
+    if (!ascend::TransferSums::MovesData(dictionary.View(item)) || transfer->size > kLargest) {
       continue;
     }
-    const std::string link = LinkName(transfer.link);
-    transfers_.Add({.operation = index,
+    const std::string link = LinkName(transfer->link);
+    transfers_.Add({.operation = operation,
                     .transport = ascend::TransferSums::TransportOf(
-                        rows_.names, link, rows_.names.Intern(TransportName(transfer.transport))),
+                        rows_.names, link, rows_.names.Intern(TransportName(transfer->transport))),
                     .link = rows_.names.Intern(link),
-                    .src_rank = KnownRank(transfer.local_rank),
-                    .dst_rank = KnownRank(transfer.remote_rank),
-                    .size = static_cast<int64_t>(transfer.size),
+                    .src_rank = KnownRank(transfer->local_rank),
+                    .dst_rank = KnownRank(transfer->remote_rank),
+                    .size = static_cast<int64_t>(transfer->size),
                     .dur_ns = rows_.tasks[static_cast<size_t>(task)].dur});
   }
 }

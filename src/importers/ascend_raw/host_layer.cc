@@ -46,6 +46,7 @@ bool HostLayer::Read(const Stream& stream) {
                 [this](std::string_view record) { TakeApi(ReadApi(record)); });
     return true;
   }
+  if (captured_.Read(stream)) return true;
   if (parts[1] == "compact") return ReadCompact(parts[2], stream, parts[0] == "aging");
   return parts[1] == "additional" && ReadAdditional(parts[2], stream);
 }
@@ -66,6 +67,9 @@ bool HostLayer::ReadCompact(std::string_view tag, const Stream& stream, bool is_
   }
   if (tag == "memcpy_info") {
     return read([this](std::string_view r) { copies_.push_back(ReadCopyInfo(r)); });
+  }
+  if (tag == "node_attr_info") {
+    return read([this](std::string_view r) { attributes_.push_back(ReadNodeAttributes(r)); });
   }
   if (tag == "expand_stream_spec") {
     return read([this](std::string_view r) { expands_streams_ |= At<uint8_t>(r, 24) == 1; });
@@ -133,6 +137,7 @@ void HostLayer::Build(int64_t pid) {
   AddCalls(pid);
   BuildTree();
   AttachAll();
+  captured_.Build();
   for (size_t i = 0; i < copies_.size(); ++i) copies_[i].head.number = static_cast<uint32_t>(i);
   std::sort(copies_.begin(), copies_.end(), [](const CopyInfo& a, const CopyInfo& b) {
     return std::tie(a.head.tid, a.head.time, a.head.number) <

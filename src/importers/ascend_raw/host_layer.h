@@ -17,11 +17,13 @@
 #include <vector>
 
 #include "importers/ascend/device_model.h"
+#include "importers/ascend_raw/captured.h"
 #include "importers/ascend_raw/clock.h"
 #include "importers/ascend_raw/dictionary.h"
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/host_records.h"
 #include "importers/ascend_raw/list_pool.h"
+#include "importers/common/search_from.h"
 
 namespace sonde::importers::raw {
 
@@ -77,7 +79,11 @@ void SortByTime(Records<Record>& records, base::SpillPool* pool) {
 class HostLayer {
  public:
   HostLayer(TraceRows& rows, const Clock& clock, bool is_unique_ids)
-      : rows_(rows), clock_(clock), dictionary_(rows), has_unique_ids_(is_unique_ids) {}
+      : rows_(rows),
+        clock_(clock),
+        dictionary_(rows),
+        captured_(rows.issues),
+        has_unique_ids_(is_unique_ids) {}
   HostLayer(const HostLayer&) = delete;
   HostLayer& operator=(const HostLayer&) = delete;
 
@@ -97,6 +103,10 @@ class HostLayer {
   const HcclOp* OperationOf(int32_t api) const;
   const NodeBasic* BasicOf(int32_t api) const;
   const CopyInfo* CopyOf(const TaskTrack& track) const;
+  // The operator's call around another one, itself where there is none.
+  int32_t OuterNodeOf(int32_t api) const;
+  // The number of the model in whose call that lies.
+  std::optional<int64_t> ModelAt(const Head& head) const;
   Dictionary& dictionary() { return dictionary_; }
   const Clock& clock() const { return clock_; }
   bool expands_streams() const { return expands_streams_; }
@@ -106,6 +116,7 @@ class HostLayer {
   struct Facts {
     int32_t basic = -1;
     int32_t operation = -1;
+    int32_t attributes = -1;
     int32_t contexts = -1;
     int32_t first = -1;  // of an operator: of tensors_; of a call of communication: of transfers_
     int32_t last = -1;
@@ -134,6 +145,10 @@ class HostLayer {
     int32_t api = -1;
     int32_t parent = -1;  // index in the thread
   };
+  struct Tree {
+    Records<Node> nodes;
+    mutable size_t last = 0;  // where the last search ended: records come in the order of time
+  };
 
   bool ReadCompact(std::string_view tag, const Stream& stream, bool is_dynamic);
   bool ReadAdditional(std::string_view tag, const Stream& stream);
@@ -157,10 +172,12 @@ class HostLayer {
   void AddCompute(HostTask task, int32_t node, bool is_communication);
   void AddCommunication(HostTask task, int32_t node, bool with_kernel);
   int32_t KernelOf(int32_t node, const TaskTrack& track, bool is_communication);
-  int32_t KernelOfTrack(const TaskTrack& track);
+  int32_t KernelOfTrack(const HostTask& task);
+  ascend::Kernel KernelOfCaptured(const CapturedOperator& op);
   int32_t Keep(const ascend::Kernel& kernel);
   void SetTensors(const Facts& facts, ascend::Kernel& kernel);
   void SetTexts(std::span<const int32_t> lists, ascend::Kernel& kernel);
+  void SetTexts(const std::vector<Tensor>& tensors, ascend::Kernel& kernel);
   template <class Record>
   Records<Record> NoRecords() const {
     return Records<Record>(base::SpillAllocator<Record>(rows_.pool()));
@@ -169,6 +186,7 @@ class HostLayer {
   TraceRows& rows_;
   const Clock& clock_;
   Dictionary dictionary_;
+  CapturedGraphs captured_;
   bool has_unique_ids_;
   bool expands_streams_ = false;
   int64_t first_id_ = 0;
@@ -182,12 +200,13 @@ class HostLayer {
   ListPool<uint32_t> id_lists_;
   Records<KeptList> contexts_ = NoRecords<KeptList>();
   Records<HcclOp> operations_ = NoRecords<HcclOp>();
+  Records<NodeAttributes> attributes_ = NoRecords<NodeAttributes>();
   Records<HcclTask> transfers_ = NoRecords<HcclTask>();
   Records<CopyInfo> copies_ = NoRecords<CopyInfo>();  // by thread and time
   std::map<std::pair<uint16_t, uint32_t>, CallKind> call_kinds_;
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> arguments_;  // by kind, number, item
   std::unordered_map<uint64_t, int32_t> arguments_of_kind_;             // by kind and item
-  std::map<uint32_t, Records<Node>> trees_;                             // by thread
+  std::map<uint32_t, Tree> trees_;                                      // by thread
   Records<Facts> facts_ = NoRecords<Facts>();                           // by index of apis_
   std::unordered_map<int32_t, ascend::Kernel> texts_of_list_;           // of tensor_lists_
   std::unordered_map<ascend::Kernel, int32_t, KernelHash> number_of_kernel_;
@@ -199,10 +218,10 @@ template <class Take>
 void HostLayer::ForEachOpen(uint32_t tid, uint64_t at, const Take& take) const {
   const auto tree = trees_.find(tid);
   if (tree == trees_.end()) return;
-  const Records<Node>& nodes = tree->second;
-  const auto after = std::lower_bound(nodes.begin(), nodes.end(), at,
-                                      [](const Node& node, uint64_t t) { return node.begin < t; });
-  auto index = static_cast<int32_t>(after - nodes.begin()) - 1;
+  const Records<Node>& nodes = tree->second.nodes;
+  size_t& last = tree->second.last;
+  last = SearchFrom(nodes, last, [at](const Node& node) { return node.begin < at; });
+  auto index = static_cast<int32_t>(last) - 1;
   while (index >= 0) {
     const Node& node = nodes[static_cast<size_t>(index)];
     if (at <= node.end) take(node.api);

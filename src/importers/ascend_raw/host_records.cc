@@ -116,6 +116,10 @@ HcclTask ReadHcclTask(std::string_view record) {
           .transport = At<uint32_t>(data, 108)};
 }
 
+NodeAttributes ReadNodeAttributes(std::string_view record) {
+  return {.head = ReadHead(record), .text = At<uint64_t>(record, kData + 12)};
+}
+
 CopyInfo ReadCopyInfo(std::string_view record) {
   const std::string_view data = record.substr(kData);
   return {.head = ReadHead(record),

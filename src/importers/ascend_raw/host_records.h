@@ -97,6 +97,11 @@ struct HcclTask {
   int32_t next = -1;  // of the same call, set by who keeps it
 };
 
+struct NodeAttributes {
+  Head head = {};
+  uint64_t text = 0;
+};
+
 struct CopyInfo {
   Head head = {};
   uint64_t size = 0;
@@ -113,6 +118,7 @@ std::optional<ListRecord> ReadContextIds(std::string_view record);
 std::vector<uint32_t> ReadIds(std::string_view bytes);
 HcclOp ReadHcclOp(std::string_view record);
 HcclTask ReadHcclTask(std::string_view record);
+NodeAttributes ReadNodeAttributes(std::string_view record);
 CopyInfo ReadCopyInfo(std::string_view record);
 
 }  // namespace sonde::importers::raw

@@ -100,6 +100,9 @@ void HostLayer::AddTask(const TaskTrack& track, uint32_t batch) {
   task.type = dictionary_.Type(kLevelRuntime, static_cast<uint32_t>(track.type));
   if (model >= 0) {
     task.model_id = static_cast<int64_t>(apis_[static_cast<size_t>(model)].item);
+  } else {
+    task.model_id =
+        captured_.ModelOf(track.device, track.stream, batch, track.head.time).value_or(-1);
   }
   const std::string_view type = rows_.names.Text(task.type);
   const bool is_communication = task.parent >= 0;
@@ -115,7 +118,7 @@ void HostLayer::AddTask(const TaskTrack& track, uint32_t batch) {
   if (is_communication) return AddCommunication(task, node, is_compute);
   if (is_compute) return AddCompute(task, node, false);
   task.context = type.starts_with("KERNEL_MIX") && !has_unique_ids_ ? 0 : kNoContext;
-  if (IsKernelType(type)) task.kernel = KernelOfTrack(track);
+  if (IsKernelType(type)) task.kernel = KernelOfTrack(task);
   tasks_.push_back(task);
 }
 
@@ -193,6 +196,10 @@ int32_t HostLayer::KernelOf(int32_t node, const TaskTrack& track, bool is_commun
     kernel.mix_block_num = basic->mix_blocks;
     kernel.op_state = rows_.names.Intern(basic->is_dynamic ? "dynamic" : "static");
     kernel.hf32 = rows_.names.Intern(basic->is_hf32 ? "YES" : "NO");
+    if (facts.attributes >= 0) {
+      const NodeAttributes& record = attributes_[static_cast<size_t>(facts.attributes)];
+      kernel.attributes = dictionary_.Text(record.text);
+    }
   }
   if (track.has_blocks) {
     kernel.block_num = track.blocks;
@@ -201,10 +208,12 @@ int32_t HostLayer::KernelOf(int32_t node, const TaskTrack& track, bool is_commun
   return facts.kernel = Keep(kernel);
 }
 
-// Of a task outside every operator only its own name is known.
-int32_t HostLayer::KernelOfTrack(const TaskTrack& track) {
-  ascend::Kernel kernel;
-  kernel.name = dictionary_.Text(track.kernel);
+// Of a task outside every operator only its own name is known, unless a captured graph has it.
+int32_t HostLayer::KernelOfTrack(const HostTask& task) {
+  const TaskTrack& track = *task.track;
+  const CapturedOperator* op = captured_.OperatorOf(track.device, track.stream, task.number);
+  ascend::Kernel kernel = op == nullptr ? ascend::Kernel() : KernelOfCaptured(*op);
+  if (kernel.name == store::kNone) kernel.name = dictionary_.Text(track.kernel);
   if (kernel.name == store::kNone) return store::kNone;
   if (track.has_blocks) {
     kernel.block_num = track.blocks;
@@ -213,12 +222,25 @@ int32_t HostLayer::KernelOfTrack(const TaskTrack& track) {
   return Keep(kernel);
 }
 
+ascend::Kernel HostLayer::KernelOfCaptured(const CapturedOperator& op) {
+  ascend::Kernel kernel;
+  SetTexts(ReadTensors(op.tensors), kernel);
+  kernel.name = dictionary_.Text(op.name);
+  kernel.core = rows_.names.Intern(TaskTypeName(op.task_type));
+  kernel.op_type = dictionary_.Text(op.op_type);
+  kernel.block_num = op.blocks;
+  kernel.mix_block_num = op.mix_blocks;
+  kernel.hf32 = rows_.names.Intern(op.is_hf32 ? "YES" : "NO");
+  kernel.attributes = dictionary_.Text(op.attributes);
+  return kernel;
+}
+
 size_t HostLayer::KernelHash::operator()(const ascend::Kernel& kernel) const {
   uint64_t hash = 0;
   for (const int64_t part :
        {int64_t{kernel.name}, int64_t{kernel.op_type}, int64_t{kernel.core}, kernel.block_num,
         kernel.mix_block_num, int64_t{kernel.input_types}, int64_t{kernel.input_shapes},
-        int64_t{kernel.output_shapes}, int64_t{kernel.op_state}}) {
+        int64_t{kernel.output_shapes}, int64_t{kernel.op_state}, int64_t{kernel.attributes}}) {
     hash = base::HashCombine(hash, static_cast<uint64_t>(part));
   }
   return hash;
@@ -246,13 +268,17 @@ void HostLayer::SetTensors(const Facts& facts, ascend::Kernel& kernel) {
 }
 
 void HostLayer::SetTexts(std::span<const int32_t> lists, ascend::Kernel& kernel) {
+  std::vector<Tensor> tensors;
+  for (const int32_t list : lists) {
+    tensors.insert(tensors.end(), tensor_lists_[list].begin(), tensor_lists_[list].end());
+  }
+  SetTexts(tensors, kernel);
+}
+
+void HostLayer::SetTexts(const std::vector<Tensor>& tensors, ascend::Kernel& kernel) {
   Joined inputs;
   Joined outputs;
-  for (const int32_t list : lists) {
-    for (const Tensor& tensor : tensor_lists_[list]) {
-      Join(tensor, tensor.is_output ? outputs : inputs);
-    }
-  }
+  for (const Tensor& tensor : tensors) Join(tensor, tensor.is_output ? outputs : inputs);
   const auto set = [&](const Joined& joined, int32_t& formats, int32_t& types, int32_t& shapes) {
     if (joined.types.empty()) return;
     formats = rows_.names.Intern(joined.formats);

@@ -25,14 +25,18 @@ void HostLayer::BuildTree() {
       if (end != 0 && api.begin <= end) continue;
       end = api.end;
     }
-    trees_.try_emplace(api.tid, NoRecords<Node>())
-        .first->second.push_back({api.begin, api.end, static_cast<int32_t>(i), -1});
+    trees_.try_emplace(api.tid, Tree{.nodes = NoRecords<Node>()})
+        .first->second.nodes.push_back({api.begin, api.end, static_cast<int32_t>(i), -1});
   }
-  for (auto& [tid, nodes] : trees_) {
-    std::sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) {
+  for (auto& [tid, tree] : trees_) {
+    Records<Node>& nodes = tree.nodes;
+    const auto before = [](const Node& a, const Node& b) {
       if (a.begin != b.begin) return a.begin < b.begin;
       return a.end != b.end ? a.end > b.end : a.api < b.api;
-    });
+    };
+    if (!base::IsSorted(nodes.begin(), nodes.end(), rows_.pool(), before)) {
+      std::sort(nodes.begin(), nodes.end(), before);
+    }
     int32_t open = -1;
     for (size_t i = 0; i < nodes.size(); ++i) {
       steps.Next();
@@ -51,6 +55,25 @@ int32_t HostLayer::OutermostOf(uint16_t level, const Head& head) const {
     if (apis_[static_cast<size_t>(api)].level == level) outermost = api;
   });
   return outermost;
+}
+
+int32_t HostLayer::OuterNodeOf(int32_t api) const {
+  if (api < 0) return api;
+  const Api& call = apis_[static_cast<size_t>(api)];
+  int32_t outer = api;
+  ForEachOpen(call.tid, call.end, [&](int32_t open) {
+    const Api& around = apis_[static_cast<size_t>(open)];
+    if (around.level == kLevelNode && around.begin <= call.begin && around.end >= call.end) {
+      outer = open;
+    }
+  });
+  return outer;
+}
+
+std::optional<int64_t> HostLayer::ModelAt(const Head& head) const {
+  const int32_t api = OutermostOf(kLevelModel, head);
+  if (api < 0) return std::nullopt;
+  return static_cast<int64_t>(apis_[static_cast<size_t>(api)].item);
 }
 
 // Communication launched by a kernel of the AI CPU is a call within a call: the inner one.
@@ -96,6 +119,11 @@ void HostLayer::AttachAll() {
   Attach(tensors_, [&](const Head& head, int32_t index) {
     const int32_t api = NodeOfBasic(head);
     if (api >= 0) Link(tensors_, index, of(api));
+    return api >= 0;
+  });
+  Attach(attributes_, [&](const Head& head, int32_t index) {
+    const int32_t api = NodeOfBasic(head);
+    if (api >= 0) of(api).attributes = index;
     return api >= 0;
   });
   Attach(operations_, [&](const Head& head, int32_t index) {

@@ -9,16 +9,14 @@
 #include "importers/ascend/groups.h"
 #include "importers/ascend/keep_files.h"
 #include "importers/ascend_raw/clock.h"
-#include "importers/ascend_raw/device_layer.h"
+#include "importers/ascend_raw/device_part.h"
 #include "importers/ascend_raw/device_rows.h"
 #include "importers/ascend_raw/files.h"
 #include "importers/ascend_raw/framework.h"
+#include "importers/ascend_raw/host_facts.h"
 #include "importers/ascend_raw/host_layer.h"
 #include "importers/ascend_raw/issues.h"
 #include "importers/ascend_raw/marks.h"
-#include "importers/ascend_raw/pmu_layer.h"
-#include "importers/ascend_raw/sampled.h"
-#include "importers/ascend_raw/soc_values.h"
 #include "importers/common/part_file.h"
 #include "importers/mindspore/files.h"
 
@@ -82,50 +80,45 @@ class RawImport {
     }
     raw::HostLayer host(rows_, clock, is_v6);
     raw::Marks marks(rows_, clock);
+    raw::HostFacts facts(rows_, clock);
     for (const raw::ProfPart& part : prof.parts) {
-      if (part.device < 0) ReadHost(part, clock, host, marks);
+      if (part.device < 0) ReadHost(part, clock, host, marks, facts);
     }
     const int64_t pid = framework_.is_empty() ? raw::PidOf(prof.folder) : framework_.pid();
     host.Build(pid);
     marks.Build(host.dictionary());
+    facts.Build(host, pid);
     raw::DeviceTables tables(rows_, host, framework_, pid);
     for (const raw::ProfPart& part : prof.parts) {
-      if (part.device >= 0) ReadDevice(part, clock, host, tables, pid);
+      if (part.device >= 0) ReadDevice(part, clock, host, marks, facts, tables, pid);
     }
     tables.Finish();
   }
 
   void ReadHost(const raw::ProfPart& part, const raw::Clock& clock, raw::HostLayer& host,
-                raw::Marks& marks) {
+                raw::Marks& marks, raw::HostFacts& facts) {
     CheckClock(clock, part.relative);
     for (const raw::Stream& stream : part.streams) {
-      if (!host.Read(stream) && !marks.Read(stream)) LeaveUnread(part, stream.name);
+      if (!host.Read(stream) && !marks.Read(stream) && !facts.Read(stream)) {
+        LeaveUnread(part, stream.name);
+      }
     }
   }
 
   void ReadDevice(const raw::ProfPart& part, const raw::Clock& host_clock, raw::HostLayer& host,
-                  raw::DeviceTables& tables, int64_t pid) {
+                  const raw::Marks& marks, const raw::HostFacts& facts, raw::DeviceTables& tables,
+                  int64_t pid) {
     const raw::Chip chip{raw::DeviceInfoOf(part.folder, part.device).chip};
     const auto clock = raw::DeviceClockOf(part.folder, part.device, host_clock);
     if (!clock || !chip.is_stars()) {
       rows_.issues.Add(clock ? raw::kOldChip : raw::kNoDeviceClock, part.relative);
       return;
     }
-    raw::DeviceLayer layer(rows_, *clock, chip, part.device);
-    raw::PmuLayer pmu(rows_, layer, part.folder);
-    raw::SampledValues sampled(rows_, layer, part.folder, host_clock, pid);
-    raw::SocValues soc(rows_, layer, part.folder, pid);
-    const auto other = [&](std::string_view record) { soc.Take(record); };
+    raw::DevicePart device(rows_, *clock, chip, part, host_clock, pid);
     for (const raw::Stream& stream : part.streams) {
-      const bool expands = host.expands_streams();
-      if (!layer.Read(stream, expands, other) && !pmu.Read(stream, expands) &&
-          !sampled.Read(stream) && !soc.Read(stream)) {
-        LeaveUnread(part, stream.name);
-      }
+      if (!device.Read(stream, host.expands_streams())) LeaveUnread(part, stream.name);
     }
-    const raw::Records<raw::RanTask> ran = layer.Join(host);
-    pmu.AddMetrics(ran, tables.Add(layer, ran), host);
-    pmu.AddFrequency(pid);
+    device.Build(host, facts, marks, tables);
   }
 
   void LeaveUnread(const raw::ProfPart& part, std::string_view name) {

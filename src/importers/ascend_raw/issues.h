@@ -80,8 +80,16 @@ inline constexpr store::IssueKind kSocRecord{
     "values of a chip's links, power and other units are not read and were left out"};
 inline constexpr store::IssueKind kTrackRecord{
     "raw_track_record", store::Severity::kInfo,
-    "records of the task scheduler other than flips (steps, models) are not read and were left "
+    "records of the task scheduler's firmware other than flips, steps and marks (copies, types and "
+    "blocks of tasks) are not read and were left out"};
+inline constexpr store::IssueKind kAiCpuRecord{
+    "raw_aicpu_record", store::Severity::kInfo,
+    "records of the AI CPU of other kinds (the iterations of models) are not read and were left "
     "out"};
+inline constexpr store::IssueKind kCacheEvents{"raw_cache_events", store::Severity::kWarning,
+                                               "the counters of the cache or of the memory unit "
+                                               "lack one that its rates are made of; none were "
+                                               "made"};
 inline constexpr store::IssueKind kOldChip{
     "raw_old_chip", store::Severity::kError,
     "the device has a scheduler whose records are not read (chips before STARS); what its host "

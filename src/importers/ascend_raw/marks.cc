@@ -83,6 +83,7 @@ void Marks::Add(const Mark& mark, Dictionary& dictionary) {
     row.dur = rows_.slices.back().dur;
   }
   rows_.marks.push_back(row);
+  if (record.is_extended) known_[record.id] = {row.message, row.slice_id};
 }
 
 }  // namespace sonde::importers::raw

@@ -40,6 +40,16 @@ class Marks {
   // When all are read, and the dictionary is.
   void Build(Dictionary& dictionary);
 
+  // Of a numbered one, when all are built: its text and the slice of a range; null where unknown.
+  struct Known {
+    int32_t message = store::kNone;
+    int32_t slice = store::kNone;
+  };
+  const Known* Find(uint64_t number) const {
+    const auto found = known_.find(number);
+    return found == known_.end() ? nullptr : &found->second;
+  }
+
  private:
   struct Mark {
     MarkRecord record = {};  // its message is empty
@@ -51,6 +61,7 @@ class Marks {
   const Clock& clock_;
   std::vector<Mark> marks_;                             // of one record
   std::map<uint64_t, std::map<uint16_t, Mark>> parts_;  // of several: by number, by segment
+  std::map<uint64_t, Known> known_;
 };
 
 }  // namespace sonde::importers::raw

@@ -24,7 +24,6 @@ inline constexpr RecordForm kPmuForm{128};
 struct PmuRecord {
   TaskPlace place = {};
   uint32_t context = kNoContext;
-  uint32_t order = 0;  // of the records, set by who keeps it
   uint64_t begin = 0;  // ticks of the device; of newer chips only
   uint64_t end = 0;
   uint64_t cycles = 0;

@@ -6,18 +6,12 @@
 
 #include "importers/ascend/device_model.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/common/search_from.h"
 
 namespace sonde::importers::raw {
 namespace {
 
-using Place = std::pair<uint64_t, uint32_t>;  // stream and task, context
-
-Place PlaceAt(uint16_t stream, uint32_t task, uint32_t context) {
-  return {uint64_t{stream} << 32U | task, context};
-}
-Place PlaceOf(const PmuRecord& record) {
-  return PlaceAt(record.place.stream, record.place.task, record.context);
-}
+uint64_t PlaceAt(uint16_t stream, uint32_t task) { return uint64_t{stream} << 32U | task; }
 
 }  // namespace
 
@@ -29,6 +23,7 @@ PmuLayer::PmuLayer(TraceRows& rows, const DeviceLayer& device, const std::string
       cube_{CoreMetrics(device.chip(), settings_.cube, /*is_vector=*/false)},
       vector_{CoreMetrics(device.chip(), settings_.vector, /*is_vector=*/true)},
       records_(base::SpillAllocator<PmuRecord>(rows.pool())),
+      keys_(base::SpillAllocator<Key>(rows.pool())),
       first_mhz_(info_.aic_mhz) {}
 
 bool PmuLayer::Read(const Stream& stream, bool expands_streams) {
@@ -49,7 +44,6 @@ void PmuLayer::Keep(std::string_view record, bool expands_streams) {
   const bool is_v6 = device_.chip().is_v6();
   if (kind == PmuKind::kTask || (kind == PmuKind::kBlock && !is_v6)) {
     records_.push_back(ReadPmu(record, device_.chip(), expands_streams));
-    records_.back().order = static_cast<uint32_t>(records_.size());
     // Unique numbers stand without their stream.
     if (is_v6) records_.back().place.stream = 0;
     return;
@@ -92,9 +86,7 @@ void PmuLayer::AddMetrics(const Records<RanTask>& ran, const Records<int32_t>& t
                std::ranges::any_of(changes_, [](const auto& change) { return change.second == 0; });
   std::stable_sort(changes_.begin(), changes_.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::sort(records_.begin(), records_.end(), [](const PmuRecord& a, const PmuRecord& b) {
-    return std::tuple(PlaceOf(a), a.end, a.order) < std::tuple(PlaceOf(b), b.end, b.order);
-  });
+  SortKeys();
   const size_t columns = cube_.metrics.columns().size() + vector_.metrics.columns().size() + 1;
   ReserveMore(rows_.pmu, std::min(records_.size(), ran.size()) * columns);
   base::SpillSteps steps(rows_.pool());
@@ -107,28 +99,45 @@ void PmuLayer::AddMetrics(const Records<RanTask>& ran, const Records<int32_t>& t
   if (left > 0) rows_.issues.Add(kCounterWithoutTask, "ffts_profile", -1, left);
 }
 
-// Those of its place that end while it runs.
-std::span<PmuRecord> PmuLayer::RecordsOf(const RanTask& ran) {
-  const uint16_t stream = device_.chip().is_v6() ? uint16_t{0} : ran.place.stream;
-  const Place place = PlaceAt(stream, ran.place.task, ran.context);
-  const auto before = [](const PmuRecord& record, const std::pair<Place, uint64_t>& at) {
-    return std::pair(PlaceOf(record), record.end) < at;
-  };
-  const auto begin =
-      std::lower_bound(records_.begin(), records_.end(), std::pair(place, ran.begin), before);
-  auto end = begin;
-  while (end != records_.end() && PlaceOf(*end) == place && end->end <= ran.end) ++end;
-  return {begin, end};
+void PmuLayer::SortKeys() {
+  keys_.reserve(records_.size());
+  for (size_t i = 0; i < records_.size(); ++i) {
+    const PmuRecord& record = records_[i];
+    keys_.push_back({.place = PlaceAt(record.place.stream, record.place.task),
+                     .end = record.end,
+                     .context = record.context,
+                     .index = static_cast<uint32_t>(i)});
+  }
+  std::sort(keys_.begin(), keys_.end(), [](const Key& a, const Key& b) {
+    return std::tie(a.place, a.context, a.end, a.index) <
+           std::tie(b.place, b.context, b.end, b.index);
+  });
 }
 
-const PmuRecord* PmuLayer::Take(std::span<PmuRecord> of_task, Part part) {
-  const auto found = std::ranges::find_if(of_task, [&](const PmuRecord& record) {
-    const Part is = record.is_block ? Part::kBlock : record.is_main ? Part::kMain : Part::kOther;
-    return is == part && !record.is_taken;
+// Those of its place that end while it runs.
+std::span<const PmuLayer::Key> PmuLayer::RecordsOf(const RanTask& ran) {
+  const uint16_t stream = device_.chip().is_v6() ? uint16_t{0} : ran.place.stream;
+  const uint64_t place = PlaceAt(stream, ran.place.task);
+  last_key_ = SearchFrom(keys_, last_key_, [&](const Key& key) {
+    return std::tie(key.place, key.context, key.end) < std::tie(place, ran.context, ran.begin);
   });
-  if (found == of_task.end()) return nullptr;
-  found->is_taken = true;
-  return &*found;
+  size_t end = last_key_;
+  while (end < keys_.size() && keys_[end].place == place && keys_[end].context == ran.context &&
+         keys_[end].end <= ran.end) {
+    ++end;
+  }
+  return {keys_.data() + last_key_, end - last_key_};
+}
+
+const PmuRecord* PmuLayer::Take(std::span<const Key> of_task, Part part) {
+  for (const Key& key : of_task) {
+    PmuRecord& record = records_[key.index];
+    const Part is = record.is_block ? Part::kBlock : record.is_main ? Part::kMain : Part::kOther;
+    if (is != part || record.is_taken) continue;
+    record.is_taken = true;
+    return &record;
+  }
+  return nullptr;
 }
 
 std::optional<double> PmuLayer::TimeOf(const PmuRecord& record) const {
@@ -140,7 +149,7 @@ std::optional<double> PmuLayer::TimeOf(const PmuRecord& record) const {
 }
 
 void PmuLayer::AddOf(const RanTask& ran, int32_t task, const HostLayer& host) {
-  const std::span<PmuRecord> of_task = RecordsOf(ran);
+  const std::span<const Key> of_task = RecordsOf(ran);
   const PmuRecord* record = Take(of_task, Part::kMain);
   if (record == nullptr) return;
   const bool has_kernel = ran.host != nullptr && ran.host->kernel >= 0;
@@ -168,7 +177,7 @@ void PmuLayer::AddOf(const RanTask& ran, int32_t task, const HostLayer& host) {
   }
 }
 
-void PmuLayer::AddOther(std::span<PmuRecord> of_task, int64_t blocks, Counted& other) {
+void PmuLayer::AddOther(std::span<const Key> of_task, int64_t blocks, Counted& other) {
   if (device_.chip().is_v6()) {
     const PmuRecord* record = Take(of_task, Part::kOther);
     if (record == nullptr) return;

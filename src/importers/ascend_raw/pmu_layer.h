@@ -35,14 +35,24 @@ class PmuLayer {
     std::vector<int32_t> names = {};
   };
 
+  // Which records are of a place, in the order of their ends: sorted in place of those, which are
+  // large.
+  struct Key {
+    uint64_t place = 0;  // stream and task
+    uint64_t end = 0;
+    uint32_t context = kNoContext;
+    uint32_t index = 0;  // of records_
+  };
+
   void ReadFrequency(std::string_view record);
   double FrequencyAt(uint64_t ticks) const;
-  std::span<PmuRecord> RecordsOf(const RanTask& ran);
+  void SortKeys();
+  std::span<const Key> RecordsOf(const RanTask& ran);
   void AddOf(const RanTask& ran, int32_t task, const HostLayer& host);
   enum class Part : uint8_t { kMain, kOther, kBlock };
-  static const PmuRecord* Take(std::span<PmuRecord> of_task, Part part);
+  const PmuRecord* Take(std::span<const Key> of_task, Part part);
   // What the other kind of cores counted in the task.
-  void AddOther(std::span<PmuRecord> of_task, int64_t blocks, Counted& other);
+  void AddOther(std::span<const Key> of_task, int64_t blocks, Counted& other);
   std::optional<double> TimeOf(const PmuRecord& record) const;
   void Keep(std::string_view record, bool expands_streams);
   void AddSide(Side& side, const Counted& counted, int32_t task);
@@ -53,8 +63,10 @@ class PmuLayer {
   PmuSettings settings_;
   Side cube_;
   Side vector_;
-  std::vector<double> values_;                        // of one task's metrics
-  Records<PmuRecord> records_;                        // in the end by place and end
+  std::vector<double> values_;  // of one task's metrics
+  Records<PmuRecord> records_;
+  Records<Key> keys_;
+  size_t last_key_ = 0;                               // where the last search ended
   double first_mhz_;                                  // when recording began
   bool is_broken_ = false;                            // a frequency of 0 was recorded
   std::vector<std::pair<uint64_t, double>> changes_;  // ticks, MHz

@@ -4,11 +4,13 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
 #include "importers/ascend_raw/ge_names.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/ascend_raw/pmu.h"
 
 namespace sonde::importers::raw {
 namespace {
@@ -56,6 +58,9 @@ SampledValues::SampledValues(TraceRows& rows, const DeviceLayer& device,
     : rows_(rows),
       device_(device),
       clocks_(SampleClocksOf(device_folder, device.device(), host_clock, device.clock())),
+      host_clock_(host_clock),
+      has_samples_of_cores_(!PmuSettingsOf(device_folder, 0, 0).is_of_tasks),
+      core_mhz_(DeviceInfoOf(device_folder, device.device()).aic_mhz),
       pid_(pid) {}
 
 bool SampledValues::Read(const Stream& stream) {
@@ -73,6 +78,14 @@ bool SampledValues::Read(const Stream& stream) {
     ReadPorts(stream, "NIC Port");
   } else if (stream.name == "roce.data" && clocks_.device_start_ns) {
     ReadPorts(stream, "RoCE Port");
+  } else if (stream.name == "netdev_stats.data") {
+    ReadNetworkDevice(stream);
+  } else if (stream.name == "ffts_profile.data" && has_samples_of_cores_) {
+    ReadCores(stream);
+  } else if (stream.name == "lpmInfoConv.data") {
+    ReadVoltage(stream);
+  } else if (stream.name == "ub.data" && device_.chip().is_v6()) {
+    ReadUnifiedBus(stream);
   } else {
     return false;
   }
@@ -225,6 +238,121 @@ void SampledValues::ReadPorts(const Stream& stream, std::string_view label) {
       }
     }
   });
+}
+
+// Running counters, as changes since the line before: 0 where one went back. Of bytes a rate, too.
+void SampledValues::ReadNetworkDevice(const Stream& stream) {
+  struct Column {
+    std::string_view change;
+    std::string_view rate;  // "" none
+  };
+  constexpr auto kColumns = std::to_array<Column>({{"mac tx pfc packets", ""},
+                                                   {"mac rx pfc packets", ""},
+                                                   {"mac tx bytes", "mac tx"},
+                                                   {"mac rx bytes", "mac rx"},
+                                                   {"mac tx bad bytes", ""},
+                                                   {"mac rx bad bytes", ""},
+                                                   {"roce tx packets", ""},
+                                                   {"roce rx packets", ""},
+                                                   {"roce tx error packets", ""},
+                                                   {"roce rx error packets", ""},
+                                                   {"roce tx cnp packets", ""},
+                                                   {"roce rx cnp packets", ""},
+                                                   {"roce retried packets", ""},
+                                                   {"nic tx bytes", "nic tx"},
+                                                   {"nic rx bytes", "nic rx"}});
+  std::vector<int64_t> before;  // the moment, then the counters
+  ForEachRow(stream, kColumns.size() + 1, rows_.issues, [&](int64_t moment, const auto& words) {
+    std::vector<int64_t> now = {moment};
+    for (size_t i = 1; i <= kColumns.size(); ++i) {
+      const auto number = base::ParseInt64(words[i]);
+      if (!number) return rows_.issues.Add(kBadRecord, stream.name);
+      now.push_back(*number);
+    }
+    const int64_t dt = before.empty() ? 0 : Change(moment, before.front());
+    if (!before.empty() && dt <= 0) return;  // the line is left out
+    const int64_t ts = host_clock_.FromMonotonic(moment);
+    for (size_t i = 0; i < kColumns.size() && dt > 0; ++i) {
+      const auto change =
+          static_cast<double>(std::max<int64_t>(0, Change(now[i + 1], before[i + 1])));
+      Add(Concat("Network device ", kColumns.at(i).change), ts, change);
+      if (kColumns.at(i).rate.empty()) continue;
+      Add(Concat("Network device ", kColumns.at(i).rate), ts,
+          change * kNsPerSecond / static_cast<double>(dt));
+    }
+    before = std::move(now);
+  });
+}
+
+void SampledValues::ReadUnifiedBus(const Stream& stream) {
+  constexpr RecordForm kForm{128};
+  ReadRecords(stream, kForm, rows_.issues, [&](std::string_view r) {
+    const std::string label = Concat("UB Port ", std::to_string(At<uint16_t>(r, 4)));
+    const int64_t ts = SinceStart(At<uint64_t>(r, 8));
+    Add(Concat(label, " rx"), ts, static_cast<double>(At<uint64_t>(r, 16)));
+    Add(Concat(label, " tx"), ts, static_cast<double>(At<uint64_t>(r, 24)));
+  });
+}
+
+// What a core did since its sample before. Cores are numbered through both kinds.
+void SampledValues::ReadCores(const Stream& stream) {
+  constexpr uint32_t kLastCube = 24;
+  constexpr double kPercent = 100;
+  const bool is_v6 = device_.chip().is_v6();
+  const RecordForm form{is_v6 ? size_t{112} : size_t{96}};
+  const size_t at = is_v6 ? 88 : 72;  // of the cycles, behind the counters
+  std::map<uint32_t, int64_t> before;
+  ReadRecords(stream, form, rows_.issues, [&](std::string_view r) {
+    const auto time = At<uint64_t>(r, at + 8);
+    const int64_t ts = is_v6              ? device_.clock().FromTicks(time)
+                       : time > INT64_MAX ? -1
+                                          : OfDevice(static_cast<int64_t>(time));
+    const uint32_t core = At<uint8_t>(r, at + 17);
+    const auto cycles = static_cast<double>(At<uint64_t>(r, at));
+    const std::string label =
+        Concat("AI Core ", std::to_string(core), core > kLastCube ? " AIV" : " AIC");
+    Add(Concat(label, " total_cycles"), ts, cycles);
+    Add(Concat(label, " MHz"), ts, core_mhz_);
+    const auto [last, is_first] = before.try_emplace(core, ts);
+    const int64_t dt = Change(ts, std::exchange(last->second, ts));
+    if (is_first || dt <= 0 || core_mhz_ <= 0) return;
+    constexpr double kNsPerUnit = 1000;  // of a cycle at 1 MHz
+    Add(Concat(label, " usage %"), ts,
+        cycles * kNsPerUnit / (core_mhz_ * static_cast<double>(dt)) * kPercent);
+  });
+}
+
+// A change before the start only says what was in force then.
+void SampledValues::ReadVoltage(const Stream& stream) {
+  constexpr RecordForm kForm{888};
+  constexpr uint32_t kMost = 55;
+  constexpr double kFirst = 900;
+  constexpr std::array<std::string_view, 3> kNames = {"", "Aicore Voltage mV", "Bus Voltage mV"};
+  std::array<double, 3> first = {kFirst, kFirst, kFirst};
+  std::array<std::vector<std::pair<uint64_t, double>>, 3> changes;
+  std::array<bool, 3> is_there = {};
+  ReadRecords(stream, kForm, rows_.issues, [&](std::string_view r) {
+    const auto count = At<uint32_t>(r, 0);
+    const auto kind = At<uint32_t>(r, 4);
+    if (count > kMost || kind >= kNames.size()) return rows_.issues.Add(kBadRecord, stream.name);
+    is_there.at(kind) = true;
+    for (uint32_t i = 0; i < count; ++i) {
+      const auto ticks = At<uint64_t>(r, 8 + size_t{16} * i);
+      const auto value = static_cast<double>(At<uint32_t>(r, 16 + size_t{16} * i));
+      if (ticks < device_.clock().start_ticks) {
+        first.at(kind) = value;
+      } else {
+        changes.at(kind).emplace_back(ticks, value);
+      }
+    }
+  });
+  for (size_t kind = 1; kind < kNames.size(); ++kind) {
+    if (!is_there.at(kind)) continue;
+    Add(kNames.at(kind), device_.clock().FromTicks(device_.clock().start_ticks), first.at(kind));
+    for (const auto& [ticks, value] : changes.at(kind)) {
+      Add(kNames.at(kind), device_.clock().FromTicks(ticks), value);
+    }
+  }
 }
 
 }  // namespace sonde::importers::raw

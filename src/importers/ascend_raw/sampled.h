@@ -33,10 +33,17 @@ class SampledValues {
   void ReadPcie(const Stream& stream);
   void ReadHccs(const Stream& stream);
   void ReadPorts(const Stream& stream, std::string_view label);
+  void ReadNetworkDevice(const Stream& stream);
+  void ReadUnifiedBus(const Stream& stream);
+  void ReadCores(const Stream& stream);
+  void ReadVoltage(const Stream& stream);
 
   TraceRows& rows_;
   const DeviceLayer& device_;
   SampleClocks clocks_;
+  const Clock& host_clock_;
+  bool has_samples_of_cores_;  // in place of counters of tasks
+  double core_mhz_;            // configured
   int64_t pid_;
 };
 

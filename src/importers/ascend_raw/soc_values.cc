@@ -72,7 +72,14 @@ bool SocValues::Read(const Stream& stream) {
 }
 
 bool SocValues::Take(std::string_view record) {
-  enum : uint8_t { kQos = 0b011000, kSio = 0b011001, kAccelerator = 0b011010, kLevels = 0b011100 };
+  enum : uint8_t {
+    kQos = 0b011000,
+    kSio = 0b011001,
+    kAccelerator = 0b011010,
+    kLinks = 0b011011,
+    kLevels = 0b011100,
+    kPower = 0b011101,
+  };
   constexpr size_t kWhole = 64;
   if (record.size() < kWhole) return false;
   switch (At<uint16_t>(record, 0) & 0x3FU) {
@@ -85,8 +92,14 @@ bool SocValues::Take(std::string_view record) {
     case kAccelerator:
       TakeAccelerator(record);
       return true;
+    case kLinks:
+      return TakeLinks(record);
     case kLevels:
       TakeLevels(record);
+      return true;
+    case kPower:
+      if (!device_.chip().is_v6()) return false;  // nothing tells what its values mean
+      TakePower(record);
       return true;
     default:
       return false;
@@ -117,6 +130,37 @@ void SocValues::TakeLevels(std::string_view record) {
   const uint32_t levels = At<uint16_t>(record, 32);
   Add("Stars Soc Info L2 Buffer Bw Level", ts, levels & 7U);
   Add("Stars Soc Info Mata Bw Level", ts, levels >> 3U & 0xFFU);
+}
+
+// Between chips (PA) and to the host (PCIe). False where it is of neither.
+bool SocValues::TakeLinks(std::string_view record) {
+  const int64_t ts = device_.clock().FromTicks(At<uint64_t>(record, 8));
+  const auto value = [&](size_t at) { return static_cast<double>(At<uint64_t>(record, at)); };
+  if (device_.chip().is_v6()) {
+    if (At<uint64_t>(record, 16) == UINT64_MAX || At<uint64_t>(record, 24) == UINT64_MAX) {
+      return true;  // it says that it has none
+    }
+    const std::string die = Concat("U-Die", std::to_string(UpperOf(record)));
+    Add(Concat("PCIE Write Bandwidth ", die), ts, value(16));
+    Add(Concat("PCIE Read Bandwidth ", die), ts, value(24));
+    return true;
+  }
+  constexpr uint32_t kPa = 63;
+  constexpr uint32_t kPcie = 34;
+  const std::string number = std::to_string(At<uint16_t>(record, 18) & 63U);
+  const uint32_t kind = UpperOf(record);
+  if (kind != kPa && kind != kPcie) return false;
+  Add(Concat(kind == kPa ? "PA Link Rx " : "PCIE Write Bandwidth ", number), ts, value(32));
+  Add(Concat(kind == kPa ? "PA Link Tx " : "PCIE Read Bandwidth ", number), ts, value(40));
+  return true;
+}
+
+// Ten values that the hardware and ten that the software took, each pair swapped: the first of the
+// software is the frequency of the die.
+void SocValues::TakePower(std::string_view record) {
+  constexpr size_t kFrequency = 24 + 2 * (10 ^ 1);
+  Add(Concat("AI Core Freq ", std::to_string(UpperOf(record)), " MHz"),
+      device_.clock().FromTicks(At<uint64_t>(record, 8)), At<uint16_t>(record, kFrequency));
 }
 
 // Bytes since the record before of the same die.

@@ -38,6 +38,8 @@ class SocValues {
   void TakeAccelerator(std::string_view record);
   void TakeLevels(std::string_view record);
   void TakeDies(std::string_view record);
+  bool TakeLinks(std::string_view record);
+  void TakePower(std::string_view record);
   void TakeQos(std::string_view record, size_t time_at, bool has_die);
   void ReadLlc(const Stream& stream);
   void AddLlc(uint32_t part, int64_t ts, const std::map<uint32_t, uint64_t>& counts);

@@ -204,6 +204,8 @@ void TraceRows::OrderTasks() {
   StableSort(transits,
              [](const auto& a, const auto& b) { return a.communication_id < b.communication_id; });
   const auto by_time = [](const auto& a, const auto& b) { return a.ts < b.ts; };
+  // Some were found behind those of later slices.
+  StableSort(args_text, [](const auto& a, const auto& b) { return a.args_id < b.args_id; });
   StableSort(memory_events, by_time);
   StableSort(steps, by_time);
   StableSort(marks, by_time);

@@ -1,0 +1,313 @@
+// Raw records that are damaged: each kind of file cut off at every byte, and each byte turned.
+// Nothing may crash, what is cut off within a record is counted, what other files tell is there.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "base/test_folder.h"
+#include "importers/ascend_raw/import.h"
+#include "importers/rows/trace_rows.h"
+
+namespace sonde::importers {
+namespace {
+
+using base::Concat;
+
+// A record, number by number.
+class Record {
+ public:
+  template <class... T>
+  explicit Record(T... numbers) {
+    (Put(numbers), ...);
+  }
+  template <class T>
+  void Put(T number) {
+    bytes_.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  }
+  // With zeros up to a size.
+  std::string Of(size_t size) const {
+    std::string bytes = bytes_;
+    bytes.resize(size, '\0');
+    return bytes;
+  }
+
+ private:
+  std::string bytes_;
+};
+
+constexpr uint16_t kMark = 0x5A5A;
+constexpr uint16_t kStars = 0x6BD3;
+constexpr uint32_t kThread = 11;
+
+std::string HostRecord(uint16_t level, uint32_t type, uint64_t time, const std::string& data,
+                       size_t size) {
+  Record head(kMark, level, type, kThread, static_cast<uint32_t>(data.size()), time);
+  std::string bytes = head.Of(24) + data;
+  bytes.resize(size, '\0');
+  return bytes;
+}
+std::string Compact(uint16_t level, uint64_t time, const std::string& data) {
+  return HostRecord(level, 0, time, data, 64);
+}
+std::string Additional(uint16_t level, uint64_t time, const std::string& data, uint32_t type = 0) {
+  return HostRecord(level, type, time, data, 256);
+}
+
+std::string Api(uint16_t level, uint32_t type, uint64_t begin, uint64_t end, uint64_t item) {
+  return Record(kMark, level, type, kThread, uint32_t{0}, begin, end, item).Of(40);
+}
+
+std::string Stars(uint16_t function, uint64_t time) {
+  return Record(function, kStars, uint16_t{7}, uint16_t{3}, time).Of(64);
+}
+
+struct Kind {
+  std::string_view part;  // "host", "device_0"
+  std::string name;
+  std::string bytes;
+  size_t record = 0;  // of which size; 0: text, or of any
+};
+
+// What every folder has: a call, the task that it launched, and its run on the device.
+std::vector<Kind> Base() {
+  const std::string track =
+      Record(uint16_t{0}, uint16_t{7}, uint32_t{3}, uint64_t{200}, uint64_t{0}).Of(40);
+  const std::string basic = Record(uint64_t{1}, uint32_t{0}).Of(12) +
+                            Record(uint64_t{2}, uint32_t{24}, uint32_t{1}).Of(16);
+  return {
+      {"host", "unaging.api_event.data",
+       Api(15000, 1, 50, 400, 3) + Api(10000, 5, 100, 200, 1) + Api(5500, 65537, 120, 180, 1), 40},
+      {"host", "unaging.compact.task_track", Compact(5000, 150, track), 64},
+      {"host", "unaging.compact.node_basic_info", Compact(10000, 110, basic), 64},
+      {"host", "unaging.additional.hash_dic", "1:Op\n2:Type\n", 0},
+      {"host", "unaging.additional.type_info_dic",
+       "10000_5:launch\n15000_1:ModelExecute\n5500_65537:master\n5000_200:KERNEL_AICORE\n", 0},
+      {"device_0", "stars_soc.data", Stars(0, 2000) + Stars(1, 3000), 64},
+  };
+}
+
+std::string AiCpu(uint32_t type, const std::string& data) {
+  return Additional(6000, 2100, data, type);
+}
+
+std::string Numbers(size_t count, uint64_t first) {
+  std::string bytes;
+  for (size_t i = 0; i < count; ++i) bytes += Record(first + i).Of(8);
+  return bytes;
+}
+
+// Each other kind of file of the host, with a record or two.
+std::vector<Kind> HostKinds() {
+  const std::string tensor =
+      Record(uint32_t{0}, uint32_t{2}, uint32_t{1}, uint32_t{4}, uint32_t{8}).Of(44);
+  const std::string captured = Numbers(7, 1) + Record(uint32_t{1}, uint32_t{1}).Of(8) + tensor;
+  const std::string variable = HostRecord(10000, 0, 60, captured, 24 + captured.size());
+  return {
+      {"host", "unaging.compact.node_attr_info",
+       Compact(10000, 110, Record(uint64_t{1}, uint32_t{0}).Of(12) + Numbers(1, 2)), 64},
+      {"host", "unaging.compact.hccl_op_info", Compact(10000, 110, Numbers(4, 1)), 64},
+      {"host", "unaging.compact.memcpy_info", Compact(5000, 150, Numbers(3, 64)), 64},
+      {"host", "unaging.compact.capture_stream_info", Compact(5000, 90, Numbers(2, 0)), 64},
+      {"host", "unaging.compact.expand_stream_spec", Compact(5000, 90, ""), 64},
+      {"host", "unaging.additional.tensor_info",
+       Additional(10000, 110, Record(uint64_t{1}, uint32_t{1}).Of(12) + tensor), 256},
+      {"host", "unaging.additional.context_id_info", Additional(10000, 110, Numbers(3, 1)), 256},
+      {"host", "unaging.additional.hccl_info", Additional(5500, 130, Numbers(14, 1)), 256},
+      {"host", "unaging.additional.graph_id_map", Additional(15000, 60, Numbers(2, 1)), 256},
+      {"host", "unaging.additional.fusion_op_info",
+       Additional(15000, 60, Record(uint64_t{1}, uint32_t{2}).Of(12) + Numbers(7, 1)), 256},
+      {"host", "unaging.additional.static_op_mem", Additional(10000, 110, Numbers(7, 1)), 256},
+      {"host", "unaging.additional.task_memory_info",
+       Additional(10000, 110, Numbers(6, 64)) + Additional(10000, 120, Numbers(6, 64)), 256},
+      {"host", "unaging.additional.mc2_comm_info", Additional(10000, 90, Numbers(8, 1)), 256},
+      {"host", "unaging.additional.capture_op_info", Additional(10000, 60, captured), 256},
+      {"host", "unaging.variable.capture_op_info", variable + variable, 0},
+      {"host", "unaging.additional.msproftx", Additional(20500, 160, Numbers(9, 0) + "text"), 256},
+  };
+}
+
+// Those of a device.
+std::vector<Kind> DeviceKinds() {
+  const std::string profile =
+      Record(uint16_t{0b011010}, kStars, uint32_t{0}, uint64_t{2500}).Of(64) +
+      Record(uint16_t{0b011011}, kStars, uint32_t{0}, uint64_t{2600}).Of(64);
+  const std::string places = Record(uint16_t{7}, uint16_t{3}, uint32_t{0}).Of(8);
+  std::string aicpu =
+      AiCpu(0, places + Numbers(12, 2100)) + AiCpu(1, "push") + AiCpu(3, Numbers(4, 2100));
+  aicpu += AiCpu(4, Numbers(8, 2100)) + AiCpu(5, Numbers(4, 2100)) + AiCpu(10, Numbers(5, 1));
+  aicpu += AiCpu(11, places) + AiCpu(12, places) + AiCpu(13, Numbers(29, 1));
+  const std::string lpm =
+      Record(uint32_t{1}, uint32_t{1}, uint64_t{2500}, uint32_t{800}, uint32_t{0}).Of(888);
+  return {
+      {"device_0", "stars_soc_profile.data", profile, 64},
+      {"device_0", "ts_track.data",
+       Record(uint8_t{0}, uint8_t{14}, uint16_t{0}, uint32_t{0}, uint64_t{2500}).Of(40) +
+           Record(uint8_t{0}, uint8_t{10}, uint16_t{0}, uint32_t{0}, uint64_t{2500}).Of(40),
+       40},
+      {"device_0", "ffts_profile.data",
+       Record(uint16_t{0b101000}, uint16_t{0}, uint16_t{7}, uint16_t{3}).Of(32) + Numbers(12, 2490),
+       128},
+      {"device_0", "lpmFreqConv.data", lpm, 888},
+      {"device_0", "lpmInfoConv.data", lpm, 888},
+      {"device_0", "aicpu.data", aicpu, 256},
+      {"device_0", "DATA_PREPROCESS.AICPU",
+       Record(kMark, uint16_t{60}, uint16_t{7}, uint16_t{3}).Of(8) + Numbers(15, 2100), 128},
+      {"device_0", "l2_cache.data", places + Numbers(8, 1), 72},
+      {"device_0", "socpmu.data", Numbers(1, 0) + places + Numbers(8, 1), 80},
+      {"device_0", "hbm.data", Numbers(6, 1), 24},
+      {"device_0", "ddr.data", Numbers(5, 1), 20},
+      {"device_0", "llc.data", Numbers(6, 1), 24},
+      {"device_0", "npu_mem.app", Numbers(8, 1), 32},
+      {"device_0", "npu_module_mem.data", Numbers(6, 1), 24},
+      {"device_0", "qos.data", Numbers(8, 1), 64},
+      {"device_0", "pcie.data", Numbers(12, 1), 96},
+      {"device_0", "hccs.data", "timestamp tx rx\n1 2 3\n4 5 6\n", 0},
+      {"device_0", "nic.data", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n", 0},
+      {"device_0", "netdev_stats.data",
+       "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n2 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", 0},
+  };
+}
+
+std::vector<Kind> Others() {
+  std::vector<Kind> kinds = HostKinds();
+  const std::vector<Kind> of_device = DeviceKinds();
+  kinds.insert(kinds.end(), of_device.begin(), of_device.end());
+  return kinds;
+}
+
+class RawDamageTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Put("host", "info.json",
+        R"({"platform_version":"5","pid":"42","CPU":[{"Frequency":"100.0"}],"version":"1.0"})");
+    Put("host", "start_info",
+        R"({"collectionTimeBegin":"1700000000000000","clockMonotonicRaw":"1000"})");
+    Put("host", "host_start.log", "[Host]\nclock_monotonic_raw: 1000\ncntvct: 0\n");
+    Put("device_0", "info.json.0",
+        R"({"platform_version":"5","version":"1.0","DeviceInfo":[{"hwts_frequency":"50",)"
+        R"("aic_frequency":"1650","ai_core_num":24,"aiv_num":48}]})");
+    Put("device_0", "start_info.0",
+        R"({"collectionTimeBegin":"1700000000000000","clockMonotonicRaw":"1000"})");
+    Put("device_0", "host_start.log.0", "[Host]\nclock_monotonic_raw: 1000\ncntvct: 0\n");
+    Put("device_0", "dev_start.log.0", "[Device]\nclock_monotonic_raw: 7\ncntvct: 0\n");
+    Put("device_0", "sample.json",
+        R"({"ai_core_metrics":"PipeUtilization","ai_core_profiling_events":"0x8,0xa,0x9,0xb",)"
+        R"("aiv_metrics":"PipeUtilization","aiv_profiling_events":"0x8,0xa","llc_profiling":"read",)"
+        R"("l2CacheTaskProfilingEvents":"0xF6,0xFB,0xFC,0xBF,0x90,0x91,0x9C,0x9D",)"
+        R"("npuEvents":"SMMU:0x2,0x8a,0x8b,0x8c,0x8d","qosEvents":"OTHERS,SDMA"})");
+    for (const Kind& kind : Base()) PutSlice(kind, kind.bytes);
+  }
+
+  void Put(std::string_view part, std::string_view name, std::string_view text) {
+    const std::string path = base::JoinPath(prof_, Concat(part, "/", name));
+    ASSERT_TRUE(base::MakeDirectories(std::string(base::DirName(path))).ok());
+    ASSERT_TRUE(base::WriteFileAtomically(path, text).ok());
+  }
+  void PutSlice(const Kind& kind, std::string_view bytes) {
+    const std::string_view device = kind.part == "host" ? "" : ".0";
+    const std::string name = Concat("data/", kind.name, device, ".slice_0");
+    const std::string path = base::JoinPath(prof_, Concat(kind.part, "/", name));
+    if (!base::PathExists(path)) Put(kind.part, name + ".done", "");
+    std::ofstream(path, std::ios::binary) << bytes;  // thousands of times: not flushed to the disk
+  }
+  void Remove(const Kind& kind) {
+    const std::string_view device = kind.part == "host" ? "" : ".0";
+    const std::string path =
+        base::JoinPath(prof_, Concat(kind.part, "/data/", kind.name, device, ".slice_0"));
+    ASSERT_TRUE(base::RemoveTree(path).ok());
+    ASSERT_TRUE(base::RemoveTree(path + ".done").ok());
+  }
+
+  struct Found {
+    size_t tasks = 0;
+    size_t named = 0;  // of them those that are the call's
+    int64_t cut = 0;   // issues that say so
+    int64_t unread = 0;
+  };
+  Found Read() {
+    TraceRows rows(folder_.path());
+    ReadAscendRaw(prof_, rows);
+    rows.Arrange();
+    Found found{.tasks = rows.tasks.size()};
+    for (const store::DeviceTaskRow& task : rows.tasks) {
+      const int32_t name = rows.kinds[static_cast<size_t>(task.kind_id)].name;
+      found.named += name >= 0 && rows.names.Text(name) == "Op" ? 1 : 0;
+    }
+    for (const std::string_view code : {"raw_part_of_record", "raw_truncated"}) {
+      found.cut += rows.issues.Count(code);
+    }
+    found.unread = rows.issues.Count("files_not_read");
+    return found;
+  }
+
+  base::TestFolder folder_;
+  std::string prof_ = folder_.File("PROF_000001_20231114221320000_0004200ABCDEFGHA");
+};
+
+TEST_F(RawDamageTest, WholeFolder) {
+  const Found base = Read();
+  EXPECT_EQ(base.tasks, 1U);
+  EXPECT_EQ(base.named, 1U);
+  EXPECT_EQ(base.cut, 0);
+  for (const Kind& kind : Others()) {
+    PutSlice(kind, kind.bytes);
+    EXPECT_EQ(Read().unread, 0) << kind.name;
+  }
+  EXPECT_GE(Read().tasks, 1U);
+}
+
+// A file that only adds to the others' task leaves it as it is.
+TEST_F(RawDamageTest, EveryOtherFileCutOffAtEveryByte) {
+  for (const Kind& kind : Others()) {
+    for (size_t size = 0; size < kind.bytes.size(); ++size) {
+      PutSlice(kind, std::string_view(kind.bytes).substr(0, size));
+      const Found found = Read();
+      ASSERT_GE(found.tasks, 1U) << kind.name << " " << size;
+      if (kind.record == 0) continue;
+      ASSERT_EQ(found.cut > 0, size % kind.record != 0) << kind.name << " " << size;
+    }
+    Remove(kind);
+  }
+}
+
+TEST_F(RawDamageTest, EveryOtherFileGarbled) {
+  for (const Kind& kind : Others()) {
+    for (size_t i = 0; i < kind.bytes.size(); ++i) {
+      std::string garbled = kind.bytes;
+      garbled[i] = static_cast<char>(garbled[i] ^ 0xFF);
+      PutSlice(kind, garbled);
+      ASSERT_GE(Read().tasks, 1U) << kind.name << " " << i;
+    }
+    PutSlice(kind, std::string(kind.bytes.size(), '\xFF'));
+    ASSERT_GE(Read().tasks, 1U) << kind.name;
+    Remove(kind);
+  }
+}
+
+TEST_F(RawDamageTest, FilesOfTheTaskItselfDamaged) {
+  for (const Kind& kind : Base()) {
+    for (size_t i = 0; i < kind.bytes.size(); ++i) {
+      PutSlice(kind, std::string_view(kind.bytes).substr(0, i));
+      const Found found = Read();
+      ASSERT_LE(found.tasks, 1U) << kind.name << " " << i;
+      if (kind.record != 0) {
+        ASSERT_EQ(found.cut > 0, i % kind.record != 0) << kind.name << " " << i;
+      }
+      std::string garbled = kind.bytes;
+      garbled[i] = static_cast<char>(garbled[i] ^ 0xFF);
+      PutSlice(kind, garbled);
+      ASSERT_LE(Read().tasks, 1U) << kind.name << " " << i;
+    }
+    PutSlice(kind, kind.bytes);
+    ASSERT_EQ(Read().named, 1U) << kind.name;
+  }
+}
+
+}  // namespace
+}  // namespace sonde::importers

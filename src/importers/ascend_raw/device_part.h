@@ -1,0 +1,53 @@
+// All that the folder of one device holds (PROF_*/device_<N>), read stream by stream and made rows.
+//
+// One thread. Memory: that of its layers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "importers/ascend_raw/aicpu.h"
+#include "importers/ascend_raw/cache_rates.h"
+#include "importers/ascend_raw/device_layer.h"
+#include "importers/ascend_raw/device_rows.h"
+#include "importers/ascend_raw/host_facts.h"
+#include "importers/ascend_raw/marks.h"
+#include "importers/ascend_raw/pmu_layer.h"
+#include "importers/ascend_raw/sampled.h"
+#include "importers/ascend_raw/soc_values.h"
+
+namespace sonde::importers::raw {
+
+class DevicePart {
+ public:
+  // `clock`: of the device's ticks; `pid`: of the process that it worked for.
+  DevicePart(TraceRows& rows, const Clock& clock, const Chip& chip, const ProfPart& part,
+             const Clock& host_clock, int64_t pid)
+      : rows_(rows),
+        folder_(part.folder),
+        pid_(pid),
+        layer_(rows, clock, chip, part.device),
+        pmu_(rows, layer_, part.folder),
+        sampled_(rows, layer_, part.folder, host_clock, pid),
+        soc_(rows, layer_, part.folder, pid),
+        aicpu_(rows, layer_, pid),
+        rates_(rows, layer_, part.folder) {}
+
+  // False where nothing is made of the stream. Streams in any order.
+  bool Read(const Stream& stream, bool expands_streams);
+  // When all are read, and the host's are built.
+  void Build(HostLayer& host, const HostFacts& facts, const Marks& marks, DeviceTables& tables);
+
+ private:
+  TraceRows& rows_;
+  std::string folder_;
+  int64_t pid_;
+  DeviceLayer layer_;
+  PmuLayer pmu_;
+  SampledValues sampled_;
+  SocValues soc_;
+  AiCpu aicpu_;
+  CacheRates rates_;
+};
+
+}  // namespace sonde::importers::raw

@@ -1,0 +1,73 @@
+// What the host recorded beside its calls and launches: models, fused operators, memory of the
+// graph engine.
+//
+// All are small but the memory's events. One thread. Units: ticks of the host until they are rows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "importers/ascend_raw/aicpu_communication.h"
+#include "importers/ascend_raw/host_layer.h"
+
+namespace sonde::importers::raw {
+
+class HostFacts {
+ public:
+  HostFacts(TraceRows& rows, const Clock& clock) : rows_(rows), clock_(clock) {}
+  HostFacts(const HostFacts&) = delete;
+  HostFacts& operator=(const HostFacts&) = delete;
+
+  // False where nothing is made of the stream.
+  bool Read(const Stream& stream);
+  // Of communicators whose tasks the AI CPU launches.
+  const std::vector<CommunicationStreams>& communicators() const { return communicators_; }
+  // When all are read, and the calls are built.
+  void Build(HostLayer& host, int64_t pid);
+
+ private:
+  struct Fusion {
+    Head head = {};
+    uint64_t name = 0;
+    std::vector<uint64_t> operators;
+    std::array<uint64_t, 5> bytes = {};  // in, out, weights, workspace, all
+  };
+  struct StaticMemory {
+    int64_t size = 0;
+    uint64_t name = 0;
+    uint64_t begin = 0;  // serial numbers of its first and last use
+    uint64_t end = 0;
+    uint64_t dynamic_name = 0;
+    uint32_t graph = 0;
+  };
+  struct MemoryChange {
+    Head head = {};
+    uint64_t address = 0;
+    int64_t size = 0;
+    uint64_t name = 0;
+    uint64_t allocated = 0;
+    uint64_t reserved = 0;
+    uint32_t device = 0;
+  };
+
+  void TakeFusion(std::string_view record, const Stream& stream);
+  void TakeMemory(std::string_view record);
+  void TakeCommunicator(std::string_view record);
+  void AddFusions(HostLayer& host);
+  void AddStaticMemory(Dictionary& dictionary);
+  void AddMemory(Dictionary& dictionary, int64_t pid);
+  void AddEvent(const MemoryChange& change, int64_t pid);
+
+  TraceRows& rows_;
+  const Clock& clock_;
+  std::unordered_map<uint32_t, uint64_t> model_names_;  // hash, by number of the model
+  std::vector<Fusion> fusions_;
+  std::vector<StaticMemory> static_memory_;
+  std::vector<CommunicationStreams> communicators_;
+  base::SpillVector<MemoryChange> memory_{base::SpillAllocator<MemoryChange>(rows_.pool())};
+};
+
+}  // namespace sonde::importers::raw
