@@ -134,6 +134,7 @@ def test_every_kind_of_result(run_program, read_dump, tmp_path, call, name):
         # A NaN that nobody watched came in with it.
         ("relu(torch.tensor([nan, 1.0]), inplace=True)", "input.0 held it before"),
         ("relu(torch.zeros(2).log_().mul_(0.0), inplace=True)", "Tensor.mul_.0.forward has"),
+        ("torch.div(x, x.clone(), out=torch.zeros(2))", "its inputs held none"),
     ],
 )
 def test_the_value_before_an_operation_in_place_is_told(run_program, tmp_path, change, said):

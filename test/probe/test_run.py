@@ -222,3 +222,20 @@ def test_orders_of_steps():
     for wrong in ([], {"next": 0}, {"next": True}, {"ids": ["a"]}, {"from_step": -1}):
         with pytest.raises(ValueError):
             _dump.read_order(wrong)
+
+
+@pytest.mark.parametrize("shift, said", [(-1.0, "found it in 1 call, see"), (1.0, "for NaN: none")])
+def test_a_watch_for_nan_says_what_it_found(run, tmp_path, shift, said):
+    settings = {"task": "nan_watch", "level": "mix", "dump_path": "dump"}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    program = f"""
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.log(x * 0 + {shift})
+Model()(torch.ones(2, 4))
+"""
+    done = run(program, "--dump-config", "config.json")
+    assert done.returncode == 0, done.stderr
+    assert "watched step 0 for NaN" in done.stderr and said in done.stderr, done.stderr
+    assert "no step was dumped" not in done.stderr

@@ -204,6 +204,11 @@ class DumpRun:
         if self._debugger is None or (self._is_over and not self._debugger.service.recorded):
             return
         service = self._debugger.service
+        if service.watched:
+            count, where = service.collector.finds.count, service.config.dump_path
+            found = f"found it in {count} call{'s'[: count > 1]}, see {where}" if count else "none"
+            _report.say(f"watched {_ranges(sorted(service.watched))} for NaN: {found}")
+            return
         if not service.recorded:
             _report.say("no step was dumped: no call of a module was seen in a step to be recorded")
             return

@@ -45,7 +45,7 @@ class Collector:
         self._stop_apis: Callable[[], None] = lambda: apis["switch"](False, 0)
         self.model: Any = None  # where names of modules come from (nan_watch)
         self._waiting: tuple[str, list] = ("", [])  # what open() gets when there is a find
-        self._finds = Finds(torch, apis["has_nan"])
+        self.finds = Finds(torch, apis["has_nan"])
         self._difference: Optional[Difference] = None
         if config.task == "diff_check":
             self._difference = Difference(torch, config.bench_path or "")
@@ -402,7 +402,7 @@ class Collector:
         self._add(name, "output", "output", _as_tuple(results), _SAVE | _FINISH)
         self.flush()
         values = inputs_by_name(args, kwargs or {})
-        _errors.warning(self._finds.add(self.folder or "", name, values, self.model))
+        _errors.warning(self.finds.add(self.folder or "", name, values, self.model))
 
     def _watch(
         self, name: str, results: tuple, written: tuple = (), parameters: Optional[dict] = None

@@ -27,6 +27,7 @@ class Finds:
         self._has_nan = has_nan
         self._folder = ""
         self._finds: list[dict] = []
+        self.count = 0  # in all folders
 
     def add(self, folder: str, name: str, values: "dict[str, Any]", model: Any) -> str:
         """Notes one find and gives a line for people. Raises ``OSError``.
@@ -34,7 +35,13 @@ class Finds:
         ``values``: inputs of the call by the names of their files.
         """
         modules = self._open_modules(model)
-        before = [key for key, value in values.items() if self._has_nan(value)]
+        # What a call is to write to (out=) says nothing by what it held.
+        before = [
+            key
+            for key, value in values.items()
+            if not (key + ".").startswith("kwargs.out.") and self._has_nan(value)
+        ]
+        self.count += 1
         find = {"name": name, "modules": modules, "inputs_with_nan": before}
         if folder != self._folder:
             self._folder, self._finds = folder, []

@@ -53,6 +53,9 @@ class Service(_errors.Loud):
         self.first_start = True  # what programs set for each new model; start() ends it
         self._has_opened = False  # files of a step, once
         self.recorded: dict[int, str] = {}  # steps with files, and the folder of each
+        self.watched: set[int] = (
+            set()
+        )  # steps of nan_watch, which has files where it finds something
         self._knows_rank = False  # whether a process has a rank that is to be recorded
         self._token = 0
         self._token_range: Optional[tuple[int, int]] = None
@@ -360,6 +363,7 @@ class Service(_errors.Loud):
             self.reset_status()  # the program has chosen another dump_path
         if self.collector.finds_nan:
             self.collector.expect(folder, slices)
+            self.watched.add(self.step_number)
             return True
         try:
             self.collector.open(folder, slices)
