@@ -7,11 +7,11 @@ Names no release: `make test-vllm-versions` runs all of it with several, `make t
 the one that is installed (SONDE_VLLM_WAYS=all); else a few that stand for the rest.
 """
 
+import ast
 import json
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -83,7 +83,7 @@ def generated(server):
 
 @pytest.mark.parametrize(("way", "configuration"), CELLS)
 def test_a_server(
-    sonde, vllm_python, model, tmp_path, rows, version, way, configuration, installed
+    sonde, vllm_python, model, plain, tmp_path, rows, version, way, configuration, installed
 ):
     folder = tmp_path / "traces"
     options, environment = switches(configuration, folder, version)
@@ -100,7 +100,7 @@ def test_a_server(
         assert status == 200
         (told,) = json.loads(text)["sessions"]
         after, _ = completion(server)
-    assert before == during == after
+    assert before == during == after == plain
     said = server.log.read_text(errors="replace")
     assert "not recorded" not in said, said
     is_opened = configuration in ("nothing", "plug-ins")
@@ -136,23 +136,33 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(("way", "engine"), PROGRAMS)
-def test_a_program(sonde, vllm_python, model, tmp_path, rows, way, engine):
-    """Without a word about profiling: the engine's whole life is one session."""
-    (tmp_path / "offline.py").write_text(SCRIPT)
+def run_program(folder, launcher, python, model, way, engine):
+    """The text that it printed, and what was said beside."""
+    (folder / "offline.py").write_text(SCRIPT)
     words = ["offline.py"] if way == "script" else ["-m", "offline"]
-    programs = Path(vllm_python).parent
+    programs = Path(python).parent
     environment = {**os.environ, **QUIET, "PATH": f"{programs}:{os.environ['PATH']}",
                    "VLLM_ENABLE_V1_MULTIPROCESSING": str(int(engine == "spawned"))}  # fmt: skip
-    texts = []
-    for launcher in ([], [sonde, "run", "--profile-save-path", tmp_path / "traces", "--"]):
-        done = subprocess.run([*launcher, vllm_python, *words, model], cwd=tmp_path,
-                              env=environment, capture_output=True, text=True, timeout=600,
-                              check=False)  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        texts.append(re.search(r"^text .*$", done.stdout, re.M)[0])
-    assert texts[0] == texts[1]
-    assert "not recorded" not in done.stderr, done.stderr
+    done = subprocess.run([*launcher, python, *words, model], cwd=folder, env=environment,
+                          capture_output=True, text=True, timeout=600, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return ast.literal_eval(re.search(r"^text (.*)$", done.stdout, re.M)[1]), done.stderr
+
+
+@pytest.fixture(scope="module", name="plain")
+def run_without_sonde(vllm_python, model, tmp_path_factory):
+    """The text that any server or program gives without Sonde, in the cheapest way."""
+    folder = tmp_path_factory.mktemp("plain")
+    return run_program(folder, [], vllm_python, model, "script", "in process")[0]
+
+
+@pytest.mark.parametrize(("way", "engine"), PROGRAMS)
+def test_a_program(sonde, vllm_python, model, plain, tmp_path, rows, way, engine):
+    """Without a word about profiling: the engine's whole life is one session."""
+    launcher = [sonde, "run", "--profile-save-path", tmp_path / "traces", "--"]
+    text, said = run_program(tmp_path, launcher, vllm_python, model, way, engine)
+    assert text == plain
+    assert "not recorded" not in said, said
     (session,) = (tmp_path / "traces").glob("server_*")
     (request,) = rows(session, "SELECT * FROM request")
     assert request["output_tokens"] == TOKENS and request["queued_ts"] > 0
@@ -213,23 +223,20 @@ _part.made = failing
 
 
 @pytest.mark.parametrize("kind", FAILING)
-def test_all_changes_fail_at_once(sonde, vllm_python, model, tmp_path, kind):
+def test_all_changes_fail_at_once(sonde, vllm_python, model, plain, tmp_path, kind):
     """The server serves as if there were none; each says so once a process, and once at the end."""
     site = tmp_path / "site"
     site.mkdir()
     (site / "usercustomize.py").write_text(FAULTS)
     launcher = [sonde, "run", "--profile-save-path", tmp_path / "traces", "--"]
-    with Server(vllm_python, model, tmp_path / "plain") as server:
-        expected = completion(server)
     (site / "sitecustomize.py").write_text("import usercustomize\n")
     environment = {"PYTHONPATH": f"{Path(__file__).parents[2] / 'python'}:{site}", "FAULT": kind}
     with Server(vllm_python, model, tmp_path / "log", launcher, environment=environment) as server:
-        assert completion(server) == expected
+        assert completion(server)[0] == plain
         assert server.profile("start")[0] == 200
-        assert completion(server) == expected
+        assert completion(server)[0] == plain
         assert server.profile("stop")[0] == 200
-        assert completion(server) == expected
-        time.sleep(0.5)
+        assert completion(server)[0] == plain
     said = server.log.read_text(errors="replace")
     for title in ("engine steps", "steps of the ranks", "requests over HTTP"):
         line = f"not recorded from here on: {title} (LookupError: injected)"
