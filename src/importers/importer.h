@@ -70,6 +70,8 @@ struct Importer {
   // Removes the records that the store, made and published, has taken the place of. May be null:
   // they stay.
   Status (*remove_records)(const std::string& path) = nullptr;
+  // How many ranks the job had, as the trace's files say; 0 unknown. Cheap. Null: never known.
+  int32_t (*world)(const std::string& path) = nullptr;
 };
 
 }  // namespace sonde::importers

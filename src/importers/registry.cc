@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "importers/ascend/raw_records.h"
+#include "importers/ascend/world.h"
 #include "importers/ascend_db/ascend_db.h"
 #include "importers/ascend_db/sample.h"
 #include "importers/ascend_raw/import.h"
@@ -49,7 +50,8 @@ constexpr std::array kImporters = {
              .is_ours = true,
              .fills_memory = true,
              .preview = WriteCapturePreview,
-             .remove_records = RemoveRawRecords},
+             .remove_records = RemoveRawRecords,
+             .world = CaptureWorld},
     Importer{.name = "stored",
              .what = "stores of Sonde",
              .version = 10,
@@ -64,7 +66,8 @@ constexpr std::array kImporters = {
              .recognises = IsAscendRaw,
              .rank = AscendRawRank,
              .stamp = AscendRawStamp,
-             .import = ImportAscendRaw},
+             .import = ImportAscendRaw,
+             .world = AscendWorld},
     Importer{.name = "ascend_db",
              .what = "databases of Ascend's profilers",
              .version = 12,
@@ -73,7 +76,8 @@ constexpr std::array kImporters = {
              .stamp = AscendDbStamp,
              .import = ImportAscendDb,
              .left_out = SayRawRecords,
-             .preview = WriteAscendDbPreview},
+             .preview = WriteAscendDbPreview,
+             .world = AscendWorld},
     Importer{.name = "ascend_text",
              .what = "text deliverables of Ascend's profilers",
              .version = 12,
@@ -82,7 +86,8 @@ constexpr std::array kImporters = {
              .stamp = AscendTextStamp,
              .import = ImportAscendText,
              .left_out = SayRawRecords,
-             .preview = trace_events::WriteTimelinePreview},
+             .preview = trace_events::WriteTimelinePreview,
+             .world = AscendWorld},
     Importer{.name = "mindspore",
              .what = "records of MindSpore's profilers",
              .version = 10,
@@ -99,7 +104,8 @@ constexpr std::array kImporters = {
              .stamp = KinetoStamp,
              .import = ImportKineto,
              .holds = HoldsKineto,
-             .preview = trace_events::WriteTimelinePreview},
+             .preview = trace_events::WriteTimelinePreview,
+             .world = KinetoWorld},
     // Last: takes every list of trace events.
     Importer{.name = "chrome_trace",
              .what = "trace events",

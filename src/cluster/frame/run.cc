@@ -40,18 +40,25 @@ int32_t NumberOfName(std::string_view name) {
   return number && *number >= 0 && *number <= INT32_MAX ? static_cast<int32_t>(*number) : -1;
 }
 
-// Numbers between those that are there; ranks of one host of several need not begin at 0.
-void SayGaps(const std::map<int32_t, job::Trace>& by_rank, std::vector<std::string>& notices) {
+// Of the ranks that the job had, `world`, 0 where that is not known: then of those between what is
+// there, since ranks of one host of several need not begin at 0.
+void SayGaps(const std::map<int32_t, job::Trace>& by_rank, int32_t world,
+             std::vector<std::string>& notices) {
+  if (by_rank.empty()) return;
+  // A number beyond the world is of another job, or ours: nothing is known then.
+  const bool is_known = world > by_rank.rbegin()->first;
+  const int32_t first = is_known ? 0 : by_rank.begin()->first;
+  const int32_t last = is_known ? world - 1 : by_rank.rbegin()->first;
   std::vector<int32_t> gaps;
-  int32_t next = by_rank.empty() ? 0 : by_rank.begin()->first;
+  int32_t next = first;
   for (const auto& [rank, trace] : by_rank) {
     for (; next < rank; ++next) gaps.push_back(next);
     next = rank + 1;
   }
+  for (; next <= last; ++next) gaps.push_back(next);
   if (gaps.empty()) return;
-  notices.push_back(Concat("rank ", Listed(gaps), " of ", std::to_string(by_rank.begin()->first),
-                           " to ", std::to_string(by_rank.rbegin()->first),
-                           " is not there: the results are without it"));
+  notices.push_back(Concat("rank ", Listed(gaps), " of ", std::to_string(first), " to ",
+                           std::to_string(last), " is not there: the results are without it"));
 }
 
 class Runner {
@@ -247,20 +254,33 @@ int32_t RankOf(const job::Trace& trace) {
   return trace.rank;
 }
 
-Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& wanted) {
-  std::vector<int32_t> numbers;
-  for (const job::Trace& trace : job.traces) numbers.push_back(RankOf(trace));
-  return ChooseRanks(job, numbers, wanted);
+// All ranks of a job know it, or none: a few are asked, since one may be damaged.
+int32_t WorldOf(const job::Job& job) {
+  constexpr size_t kAsked = 4;
+  int32_t world = 0;
+  for (size_t i = 0; i < std::min(kAsked, job.traces.size()); ++i) {
+    const importers::TraceSource& source = job.traces[i].source;
+    if (source.importer->world == nullptr) continue;
+    world = std::max(world, source.importer->world(source.path));
+  }
+  return world;
 }
 
-Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& numbers,
+Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& wanted) {
+  SeenRanks seen;
+  for (const job::Trace& trace : job.traces) seen.numbers.push_back(RankOf(trace));
+  if (wanted.empty()) seen.world = WorldOf(job);
+  return ChooseRanks(job, seen, wanted);
+}
+
+Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
                                const std::vector<int32_t>& wanted) {
   RankChoice choice;
   std::map<int32_t, job::Trace> by_rank;
   std::vector<const job::Trace*> others;
   for (size_t i = 0; i < job.traces.size(); ++i) {
     const job::Trace& trace = job.traces[i];
-    const int32_t rank = numbers[i];
+    const int32_t rank = seen.numbers[i];
     if (rank < 0) {
       others.push_back(&trace);
       continue;
@@ -275,7 +295,7 @@ Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& 
     if (is_newer) found->second = trace;
   }
   NumberOthers(others, by_rank, choice.notices);
-  if (wanted.empty()) SayGaps(by_rank, choice.notices);
+  if (wanted.empty()) SayGaps(by_rank, seen.world, choice.notices);
   std::vector<int32_t> unknown;
   for (const int32_t rank : wanted) {
     if (!by_rank.contains(rank)) unknown.push_back(rank);

@@ -33,10 +33,17 @@ struct RankChoice {
 // `wanted`: empty is all. kInvalidArgument where one of them is not there.
 Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& wanted);
 
-// The number of a trace among the ranks, -1 where nothing tells it; and the choice by such numbers,
-// one for each trace of the job, for traces that this process may not see.
+// The number of a trace among the ranks, -1 where nothing tells it, and how many ranks the job had,
+// 0 where nothing tells that.
 int32_t RankOf(const job::Trace& trace);
-Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& numbers,
+int32_t WorldOf(const job::Job& job);
+
+// The choice by what was seen of the traces, which this process may not see.
+struct SeenRanks {
+  std::vector<int32_t> numbers;  // RankOf of each trace of the job
+  int32_t world = 0;
+};
+Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
                                const std::vector<int32_t>& wanted);
 
 // Goes over traces and says which failed.

@@ -129,8 +129,7 @@ Head::Sightings Head::Merge(const Answers& answers) {
 
 Result<RankChoice> Head::Choose(const std::string& folder, const std::vector<int32_t>& wanted) {
   SONDE_RETURN_IF_ERROR(Post(Wish::kSee, folder, "", {}, NoShares()));
-  Answer own;
-  own.seen = SeeTraces(folder);
+  Answer own = SeeTraces(folder);
   Answers answers = Collect();
   answers.front() = std::move(own);
   Sightings sightings = Merge(answers);
@@ -152,15 +151,18 @@ Result<RankChoice> Head::Choose(const std::string& folder, const std::vector<int
                                       " processes finds a rank in '", folder, "'", missing));
   }
   job::Job job = job::JobOf(std::move(traces));
-  std::vector<int32_t> numbers;
+  SeenRanks seen;
+  for (const auto& answer : answers) {
+    if (answer) seen.world = std::max(seen.world, answer->world);
+  }
   for (job::Trace& trace : job.traces) {
     const auto found = sightings.lower_bound({trace.source.path, trace.rank, INT32_MIN});
-    numbers.push_back(std::get<2>(found->first));
+    seen.numbers.push_back(std::get<2>(found->first));
     trace.number = static_cast<int32_t>(traces_.size());
     traces_.push_back(std::move(found->second));
     sightings.erase(found);
   }
-  return ChooseRanks(job, numbers, wanted);
+  return ChooseRanks(job, seen, wanted);
 }
 
 const Head::KnownTrace& Head::Known(const Rank& rank) const {

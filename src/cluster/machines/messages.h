@@ -54,6 +54,7 @@ struct SentFailure {
 // "answer.<number>.<process>".
 struct Answer {
   std::vector<SeenTrace> seen;
+  int32_t world = 0;  // ranks that the job had, as those say
   std::vector<SentPart> parts;
   std::vector<SentFailure> failures;
 };

@@ -59,8 +59,9 @@ Result<Ask> NextAsk(Meeting& meeting, const Place& place, int64_t number) {
 
 }  // namespace
 
-std::vector<messages::SeenTrace> SeeTraces(const std::string& folder) {
-  std::vector<messages::SeenTrace> seen;
+Answer SeeTraces(const std::string& folder) {
+  Answer answer;
+  std::vector<messages::SeenTrace>& seen = answer.seen;
   const job::Job job = job::FindJob({folder}, {.max_depth = kFolderDepth, .allow = {}});
   seen.resize(job.traces.size());
   base::ParallelFor(seen.size(), [&](size_t begin, size_t end) {
@@ -73,7 +74,8 @@ std::vector<messages::SeenTrace> SeeTraces(const std::string& folder) {
                  .bytes = BytesOf(trace.source.path)};
     }
   });
-  return seen;
+  answer.world = WorldOf(job);
+  return answer;
 }
 
 Rank RankOf(const messages::WantedRank& wanted) {
@@ -119,7 +121,7 @@ Status Serve(Meeting& meeting, const Place& place, const RunOptions& options) {
   for (int64_t number = 0;; ++number) {
     SONDE_ASSIGN_OR_RETURN(const Ask ask, NextAsk(meeting, place, number));
     Answer answer;
-    if (ask.wish == Wish::kSee) answer.seen = SeeTraces(ask.folder);
+    if (ask.wish == Wish::kSee) answer = SeeTraces(ask.folder);
     if (ask.wish == Wish::kMap) {
       const Mode* mode = FindModeOrPart(ask.mode);
       if (mode == nullptr) return base::CorruptDataError("process 0 asks for an unknown mode");

@@ -14,7 +14,7 @@
 namespace sonde::cluster {
 
 // What is there below the folder; nothing where it cannot be read.
-std::vector<messages::SeenTrace> SeeTraces(const std::string& folder);
+messages::Answer SeeTraces(const std::string& folder);
 
 // A rank of another process, or one of this, for what is said of it and to map it.
 Rank RankOf(const messages::WantedRank& wanted);

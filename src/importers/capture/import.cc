@@ -325,6 +325,16 @@ Result<int32_t> CaptureRank(const std::string& path) {
   return RankOf(dictionary);
 }
 
+int32_t CaptureWorld(const std::string& path) {
+  const auto files = ListCapture(path);
+  if (!files.ok()) return 0;
+  store::ImportIssues issues;
+  const auto dictionary = ReadDictionary(files->dictionaries, issues);
+  if (!dictionary.ok()) return 0;
+  const auto ranks = base::ParseInt64(base::Trim(MetadataOf(*dictionary, "world_size")));
+  return ranks && *ranks > 0 && *ranks <= INT32_MAX ? static_cast<int32_t>(*ranks) : 0;
+}
+
 Result<int64_t> CaptureStamp(const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
   uint64_t stamp = 0;

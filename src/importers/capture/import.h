@@ -21,6 +21,7 @@ bool IsCapture(const std::string& path);
 
 // Rank of a capture from its metadata, -1 unknown; reads the dictionary only.
 Result<int32_t> CaptureRank(const std::string& path);
+int32_t CaptureWorld(const std::string& path);
 
 // From names and sizes of the files, and what rings say about their content.
 Result<int64_t> CaptureStamp(const std::string& path);

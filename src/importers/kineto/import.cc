@@ -100,6 +100,19 @@ Status WriteTables(EventStage& stage, store::Transaction& transaction, ImportSum
   return {};
 }
 
+// A number of "distributedInfo"; none where the head of the file does not hold it.
+std::optional<int32_t> NumberOfInfo(const std::string& path, std::string_view key) {
+  const trace_events::TraceHead head = trace_events::ReadTraceHead(path);
+  const size_t place = head.text.find("\"distributedInfo\"");
+  const size_t brace = place == std::string::npos ? place : head.text.find('{', place);
+  if (brace == std::string::npos) return std::nullopt;
+  // The list of groups behind it may be longer than the head.
+  const auto found = trace_events::FindMemberIn(std::string_view(head.text).substr(brace), key);
+  const auto number = found ? base::ParseInt64(found->text) : std::nullopt;
+  if (!number || *number < 0 || *number > INT32_MAX) return std::nullopt;
+  return static_cast<int32_t>(*number);
+}
+
 }  // namespace
 
 // By what newer files begin with; older ones, by their categories.
@@ -120,16 +133,12 @@ bool IsKineto(const std::string& path) {
 }
 
 Result<int32_t> KinetoRank(const std::string& path) {
-  const trace_events::TraceHead head = trace_events::ReadTraceHead(path);
-  const size_t place = head.text.find("\"distributedInfo\"");
-  const size_t brace = place == std::string::npos ? place : head.text.find('{', place);
-  if (brace != std::string::npos) {
-    // The list of groups behind the rank may be longer than the head.
-    const auto rank = trace_events::FindMemberIn(std::string_view(head.text).substr(brace), "rank");
-    const auto number = rank ? base::ParseInt64(rank->text) : std::nullopt;
-    if (number && *number >= 0 && *number <= INT32_MAX) return static_cast<int32_t>(*number);
-  }
-  return RankOfName(path);
+  const auto rank = NumberOfInfo(path, "rank");
+  return rank ? *rank : RankOfName(path);
+}
+
+int32_t KinetoWorld(const std::string& path) {
+  return NumberOfInfo(path, "world_size").value_or(0);
 }
 
 Result<int64_t> KinetoStamp(const std::string& path) {
