@@ -284,7 +284,8 @@ CommandAction Declare(CLI::App& app) {
   app.add_option("-o,--output", options->output, "File for the result instead of standard output");
   app.add_option("--baseline", options->baseline,
                  "Another trace: compare_stage, compare_cause, compare_tree, compare_request, "
-                 "compare_distribution and compare_memory say how PATH differs from it");
+                 "compare_distribution, compare_memory and compare_call say how PATH differs from "
+                 "it");
   AddStatementLimits(app, "a statement", options->statements.limits);
   app.add_flag("--read-files", options->statements.reads_files,
                "Let statements read other files, as FROM 'table.parquet' does");

@@ -97,7 +97,7 @@ class Comparer {
       const std::string_view name = ResultOf(sheet).name;
       return sheet.rows.empty() &&
              (name == kCompareRequest.name || name == kCompareDistribution.name ||
-              name == kCompareMemory.name);
+              name == kCompareMemory.name || name == kCompareCall.name);
     });
     return std::move(report_);
   }

@@ -125,7 +125,7 @@ TEST_F(HandlersTest, ComparesTwoTraces) {
   const std::string same = Body("/api/compare", {{"base", "0"}, {"comparison", "0"}});
   EXPECT_NE(same.find("{\"base\":0,\"comparison\":0,\"missing\":\"\""), std::string::npos) << same;
   for (const char* table : {"compare_stage", "compare_cause", "compare_tree", "compare_request",
-                            "compare_distribution", "compare_memory"}) {
+                            "compare_distribution", "compare_memory", "compare_call"}) {
     EXPECT_NE(same.find(Concat("{\"name\":\"", table, "\"")), std::string::npos) << table;
   }
   EXPECT_NE(Body("/api/compare", {{"base", "0"}, {"comparison", "1"}, {"lang", "zh"}}).find("基线"),

@@ -190,7 +190,7 @@ def test_fail_if_is_of_the_program_and_not_of_the_machine(run_sonde, tmp_path):
 def test_tables_of_two_traces_need_the_other_one(run_sonde, tmp_path):
     new, old = write_trace(tmp_path / "new.json", MANY), write_trace(tmp_path / "old.json", MANY)
     tables = [f"compare_{name}" for name in ("stage", "cause", "tree", "request", "distribution",
-                                             "memory")]  # fmt: skip
+                                             "memory", "call")]  # fmt: skip
     for table in tables:
         done = run_sonde("query", new, f"SELECT count(*) FROM {table}")
         assert done.returncode == 1
@@ -279,6 +279,46 @@ def test_a_base_that_cannot_be_read(kind, judged, run_sonde, tmp_path):
     assert done.returncode == 1 and last.startswith("sonde: error: "), done.stderr
     assert "Invalid Input Error" not in done.stderr and "\x1f" not in done.stderr
     assert "old.json" in last, last
+
+
+def calls_of(run_sonde, tmp_path, new, old):
+    """The table of host calls of two traces, by name."""
+    write_trace(tmp_path / "new.json", new)
+    write_trace(tmp_path / "old.json", old)
+    words = ("query", "new.json", "--baseline", "old.json", "--format", "json")
+    done = run_sonde(*words, "SELECT * FROM compare_call", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return {row["name"]: row for row in json.loads(done.stdout)}
+
+
+def test_calls_of_the_host_are_compared_by_name(run_sonde, tmp_path):
+    usual = dict(zip(KERNELS, USUAL, strict=False))
+    (launch,) = calls_of(run_sonde, tmp_path, usual | {KERNELS[3]: 100}, usual).values()
+    assert (launch["name"], launch["base_calls"], launch["comparison_calls"]) == (
+        "cudaLaunchKernel", 3, 4,
+    )  # fmt: skip
+    assert launch["diff_ms"] == pytest.approx(0.004)
+    assert launch["verdict"] == "changed"
+    (same,) = calls_of(run_sonde, tmp_path, usual, usual).values()
+    assert (same["diff_ms"], same["verdict"]) == (0, "unchanged")
+
+
+def test_a_call_that_takes_longer_is_said(run_sonde, tmp_path):
+    paths = [tmp_path / "new.json", tmp_path / "old.json"]
+    for path, dur in zip(paths, (300, 20), strict=True):
+        write_trace(path, dict(zip(KERNELS, USUAL, strict=False)))
+        trace = json.loads(path.read_text())
+        steps = [e for e in trace["traceEvents"] if e["name"].startswith("ProfilerStep")]
+        trace["traceEvents"] += [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 1, "tid": 1,
+             "ts": step["ts"] + step["dur"] - 310, "dur": dur, "args": {"correlation": 9000 + i}}
+            for i, step in enumerate(steps)
+        ]  # fmt: skip
+        path.write_text(json.dumps(trace))
+    done = run_sonde("compare", "-d", paths[0], "-bp", paths[1], "-o", tmp_path / "out")
+    assert (
+        "calls of the host: cudaStreamSynchronize takes 0.300 ms a step, 0.020 ms in" in done.stdout
+    )
 
 
 def test_the_tree_is_a_sheet_of_csv_files_and_databases(judged, tmp_path):

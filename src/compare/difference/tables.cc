@@ -24,6 +24,7 @@ constexpr auto kTreeColumns = ColumnsOf(kCompareTreeColumns);
 constexpr auto kRequestColumns = ColumnsOf(kCompareRequestColumns);
 constexpr auto kDistributionColumns = ColumnsOf(kCompareDistributionColumns);
 constexpr auto kMemoryColumns = ColumnsOf(kCompareMemoryColumns);
+constexpr auto kCallColumns = ColumnsOf(kCompareCallColumns);
 constexpr SheetInfo kStages = {"Verdict", kCompareStage.meaning, kStageColumns};
 constexpr SheetInfo kCauses = {"Causes", kCompareCause.meaning, kCauseColumns};
 constexpr SheetInfo kTree = {"DifferenceTree", kCompareTree.meaning, kTreeColumns};
@@ -31,10 +32,13 @@ constexpr SheetInfo kRequests = {"Requests", kCompareRequest.meaning, kRequestCo
 constexpr SheetInfo kDistribution = {"RequestPercentiles", kCompareDistribution.meaning,
                                      kDistributionColumns};
 constexpr SheetInfo kMemory = {"MemoryAtPeak", kCompareMemory.meaning, kMemoryColumns};
+constexpr SheetInfo kCalls = {"HostCalls", kCompareCall.meaning, kCallColumns};
 
 constexpr std::array kResults = {&kCompareStage,   &kCompareCause,        &kCompareTree,
-                                 &kCompareRequest, &kCompareDistribution, &kCompareMemory};
-constexpr std::array kSheets = {&kStages, &kCauses, &kTree, &kRequests, &kDistribution, &kMemory};
+                                 &kCompareRequest, &kCompareDistribution, &kCompareMemory,
+                                 &kCompareCall};
+constexpr std::array kSheets = {&kStages,       &kCauses, &kTree, &kRequests,
+                                &kDistribution, &kMemory, &kCalls};
 static_assert(kResults.size() == kSheets.size());
 
 // Rows of a declared result become those of a sheet.
@@ -178,6 +182,23 @@ Sheet MemorySheetOf(const Judgement& judgement) {
   return rows.Take();
 }
 
+Sheet CallSheet(const Judgement& judgement) {
+  SheetSink rows(kCalls);
+  for (const HostCalls& one : judgement.calls) {
+    CompareCallRow{.name = one.name,
+                   .base_calls = one.calls[0],
+                   .base_ms = one.ms[0],
+                   .comparison_calls = one.calls[1],
+                   .comparison_ms = one.ms[1],
+                   .diff_ms = one.DiffMs(),
+                   .low_ms = Known(one.verdict, one.low_ms),
+                   .high_ms = Known(one.verdict, one.high_ms),
+                   .verdict = TextOf(one.verdict)}
+        .Write(rows);
+  }
+  return rows.Take();
+}
+
 }  // namespace
 
 std::span<const store::ResultInfo* const> Results() { return kResults; }
@@ -190,6 +211,7 @@ std::vector<Sheet> ResultSheets(const Judgement& judgement) {
   sheets.push_back(RequestSheet(judgement));
   sheets.push_back(DistributionSheet(judgement));
   sheets.push_back(MemorySheetOf(judgement));
+  sheets.push_back(CallSheet(judgement));
   return sheets;
 }
 

@@ -98,6 +98,20 @@ SONDE_RESULT(CompareDistributionRow, kCompareDistribution, "compare_distribution
 SONDE_RESULT(CompareMemoryRow, kCompareMemory, "compare_memory", SONDE_COLUMNS_COMPARE_MEMORY,
              "what was alive at the peak of memory of two traces, by who asked for it")
 
+#define SONDE_COLUMNS_COMPARE_CALL(C)                                                           \
+  C(name, Text, "", KeyOf("api"), "of the call: cudaLaunchKernel, aclrtSynchronizeStream")      \
+  C(base_calls, Double, "", kNeither, "in a step of the base")                                  \
+  C(base_ms, Double, "ms", kLess, "in a step of the base")                                      \
+  C(comparison_calls, Double, "", kNeither, "in a step of the comparison")                      \
+  C(comparison_ms, Double, "ms", kLess, "in a step of the comparison")                          \
+  C(diff_ms, Double, "ms", kLess, "comparison less base")                                       \
+  C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step") \
+  C(high_ms, Double, "ms", kLess, "where it ends")                                              \
+  C(verdict, Text, "", kLabel, "changed, unchanged, too noisy to tell, one step: no verdict")
+SONDE_RESULT(
+    CompareCallRow, kCompareCall, "compare_call", SONDE_COLUMNS_COMPARE_CALL,
+    "a call of the host that is no operator, of two traces: launches, copies, waits, garbage")
+
 // All of them.
 std::span<const store::ResultInfo* const> Results();
 

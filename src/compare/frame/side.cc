@@ -67,6 +67,7 @@ Result<Side> MakeSide(const TraceData& data, const std::string& path, int64_t st
   TakeCommunication(data, side);
   TakeMemory(data, side);
   TakePython(data, side);
+  TakeCalls(data, side);
   TakeOverlap(data, side);
   TakeServing(data, side);
   return side;

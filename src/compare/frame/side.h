@@ -149,7 +149,9 @@ struct Side {
   std::vector<uint32_t> blocks_begin;
   std::vector<PythonRange> modules;  // by begin, those outside first
   std::vector<PythonRange> functions;
-  std::vector<PythonRange> collections;               // of garbage
+  std::vector<PythonRange> collections;  // of garbage
+  std::vector<PythonRange>
+      calls;  // what the host asked of the device, collections of garbage; by begin
   std::vector<std::pair<int64_t, int64_t>> backward;  // begin of forward and backward operator
   int32_t backward_thread = kNone;
   bool has_counters = false;       // of the device's units
@@ -194,6 +196,7 @@ void TakeKernels(const recipes::TraceData& data, Side& side);
 void TakeCommunication(const recipes::TraceData& data, Side& side);
 void TakeMemory(const recipes::TraceData& data, Side& side);
 void TakePython(const recipes::TraceData& data, Side& side);
+void TakeCalls(const recipes::TraceData& data, Side& side);
 void TakeOverlap(const recipes::TraceData& data, Side& side);
 void TakeServing(const recipes::TraceData& data, Side& side);
 

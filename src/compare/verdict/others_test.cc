@@ -118,5 +118,49 @@ TEST(PeaksTest, OwnersAtThePeaksAreJoined) {
   EXPECT_EQ(more[1].owner, "cann::add");
 }
 
+// Calls of ten steps of a millisecond: `launches` of 10 us each, and one wait.
+Side Calling(int launches, int64_t wait_ns) {
+  constexpr int64_t kStep = 1'000'000;
+  Side side;
+  side.names = {"cudaLaunchKernel", "cudaStreamSynchronize", "cudaMalloc"};
+  for (int64_t step = 0; step < 10; ++step) {
+    const int64_t begin = step * kStep;
+    side.steps.push_back({.step_id = step, .begin_ns = begin, .end_ns = begin + kStep - 1});
+    for (int i = 0; i < launches; ++i) {
+      const int64_t at = begin + i * 20'000;
+      side.calls.push_back({.name = 0, .begin_ns = at, .end_ns = at + 10'000 + step});
+    }
+    side.calls.push_back(
+        {.name = 1, .begin_ns = begin + 900'000, .end_ns = begin + 900'000 + wait_ns + step});
+  }
+  return side;
+}
+
+TEST(CallsTest, CallsOfAStepAreJoinedByName) {
+  Side more = Calling(6, 50'000);
+  more.calls.push_back({.name = 2, .begin_ns = 10'000'000, .end_ns = 10'000'500});  // in no step
+  const Side usual = Calling(4, 50'000);
+  const auto rows = CompareCalls(usual, usual.steps, more, more.steps);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].name, "cudaLaunchKernel");
+  EXPECT_EQ(rows[0].calls[0], 4);
+  EXPECT_EQ(rows[0].calls[1], 6);
+  EXPECT_NEAR(rows[0].DiffMs(), 0.02, 1e-4);
+  EXPECT_EQ(rows[0].verdict, Verdict::kChanged);
+  EXPECT_EQ(rows[1].name, "cudaStreamSynchronize");
+  EXPECT_EQ(rows[1].verdict, Verdict::kUnchanged);
+}
+
+TEST(CallsTest, WhatASideLacksTakesNoTimeThere) {
+  const Side usual = Calling(4, 50'000);
+  Side silent = Calling(0, 0);
+  silent.calls.clear();
+  const auto rows = CompareCalls(usual, usual.steps, silent, silent.steps);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].calls[1], 0);
+  EXPECT_LT(rows[0].high_ms, 0);
+  EXPECT_TRUE(CompareCalls(silent, silent.steps, silent, silent.steps).empty());
+}
+
 }  // namespace
 }  // namespace sonde::compare

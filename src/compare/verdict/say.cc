@@ -85,6 +85,22 @@ std::string SayRequests(const Judgement& judgement, recipes::Language language) 
   return text;
 }
 
+// The call of which the host does most more or less; where its calls are operators, they are
+// causes.
+std::string SayCalls(const Judgement& judgement, recipes::Language language) {
+  constexpr double kTold = 0.01;  // of a step: less is not worth a sentence
+  for (const HostCalls& one : judgement.calls) {
+    if (std::abs(one.DiffMs()) <= kTold * judgement.stages.front().base.mean_ms) break;
+    if (one.verdict != Verdict::kChanged) continue;
+    return recipes::FilledText("compare.call",
+                               {base::Shortened(one.name), Fixed(one.ms[1], 3), Fixed(one.ms[0], 3),
+                                Fixed(one.calls[1], 1), Fixed(one.calls[0], 1)},
+                               language) +
+           "\n";
+  }
+  return {};
+}
+
 std::string SayMemory(const Judgement& judgement, recipes::Language language) {
   constexpr double kTold = 0.01;  // of the base: less is not worth a sentence
   if (judgement.memory.size() < 2) return {};
@@ -126,7 +142,8 @@ std::string SentencesOf(const Judgement& judgement, recipes::Language language) 
   if (judgement.aligned_share > 0) {
     text += say("compare.aligned", {Fixed(100 * judgement.aligned_share, 1)});
   }
-  return text + SayRequests(judgement, language) + SayMemory(judgement, language);
+  return text + SayCalls(judgement, language) + SayRequests(judgement, language) +
+         SayMemory(judgement, language);
 }
 
 Result<FailCondition> ParseFailCondition(const std::string& text) {

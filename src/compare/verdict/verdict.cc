@@ -95,14 +95,13 @@ Steps StepsOf(const Side& side) {
 }
 
 Stage JudgeStage(std::string_view name, const std::vector<double>& base_ms,
-                 const std::vector<double>& comparison_ms) {
+                 const std::vector<double>& comparison_ms, double alpha) {
   Stage stage;
   stage.name = name;
   stage.base = SpreadOf(base_ms);
   stage.comparison = SpreadOf(comparison_ms);
   stage.diff_ms = stage.comparison.mean_ms - stage.base.mean_ms;
-  constexpr double kAlpha = 0.01;
-  const Gap gap = GapOf(stage.base, stage.comparison, kAlpha);
+  const Gap gap = GapOf(stage.base, stage.comparison, alpha);
   if (!gap.is_known) return stage;
   stage.low_ms = gap.low;
   stage.high_ms = gap.high;
@@ -131,6 +130,7 @@ Judgement Judge(const Side& base, const Side& comparison) {
   judgement.causes = FindCauses(works, is_host, a.communication_ms, b.communication_ms);
   judgement.requests = CompareRequests(base, comparison);
   judgement.memory = ComparePeaks(base, comparison);
+  judgement.calls = CompareCalls(base, base_steps.windows, comparison, comparison_steps.windows);
   judgement.tree = MakeTree(works, is_host);
   judgement.aligned_share = AlignedShare(works);
   const Steps* steps[] = {&base_steps, &comparison_steps};

@@ -108,9 +108,28 @@ struct AliveAtPeak {
 };
 std::vector<AliveAtPeak> ComparePeaks(const Side& base, const Side& comparison);
 
+// Calls of the host that are no operators, by name: what it asked of the device (launches, copies,
+// waits) and collections of garbage. The time of all names is judged together, as that of causes
+// is.
+inline constexpr double kCallsAlpha = 0.01;
+struct HostCalls {
+  std::string name;  // a copy: the sides go
+  double calls[2] = {};  // a step, of base and comparison
+  double ms[2] = {};
+  double low_ms = 0;  // of the interval of the difference; both 0 without a spread
+  double high_ms = 0;
+  Verdict verdict = Verdict::kOneStep;
+  double DiffMs() const { return ms[1] - ms[0]; }
+};
+// The largest difference first.
+std::vector<HostCalls> CompareCalls(const Side& base, const std::vector<Window>& base_steps,
+                                    const Side& comparison,
+                                    const std::vector<Window>& comparison_steps);
+
 struct Judgement {
   std::vector<RequestMeasure> requests;  // of what both sides have
   std::vector<AliveAtPeak> memory;       // none where a side has no allocations
+  std::vector<HostCalls> calls;
   std::vector<Stage> stages;
   std::vector<Cause> causes;  // beyond noise first, the largest first
   std::vector<TreeNode> tree;
@@ -124,8 +143,10 @@ struct Judgement {
 Judgement Judge(const Side& base, const Side& comparison);
 
 // Parts of Judge.
+// `alpha`: what the interval leaves out.
+inline constexpr double kStageAlpha = 0.01;
 Stage JudgeStage(std::string_view name, const std::vector<double>& base_ms,
-                 const std::vector<double>& comparison_ms);
+                 const std::vector<double>& comparison_ms, double alpha = kStageAlpha);
 // The steps that count, else the whole trace. Of four and more, a step that had not ended and
 // those at the beginning that take kWarmUp times as long as the usual one are left out.
 struct Steps {

@@ -14,6 +14,7 @@ import { isReady } from "../../app/traces";
 import { useVersions } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { Aligned, StepChoice } from "./Aligned";
+import { Calls } from "./Calls";
 import { Flame } from "./Flame";
 import { MemoryCurves } from "./Memory";
 import { Requests } from "./Requests";
@@ -23,7 +24,9 @@ import { CAUSES, STAGES, type Table, VERDICTS, useWords } from "./words";
 
 /** So deep are nodes open at first. */
 const OPEN = 2;
-const PARTS = ["causes", "tree", "flame", "requests", "memory", "timelines"] as const;
+const PARTS = ["causes", "tree", "flame", "calls", "requests", "memory", "timelines"] as const;
+/** Shown where the table has a row. */
+const TABLE_OF: Partial<Record<Part, string>> = { calls: "compare_call", requests: "compare_request" };
 function useTimes(): GridColumn[] {
   const { t } = useApp();
   return [
@@ -161,7 +164,10 @@ function Result({ message, pair }: { message: ComparisonMessage; pair: Pair }) {
   const requests = tables.get("compare_request");
   const distribution = tables.get("compare_distribution");
   const root = useMemo(() => tree && treeOf(tree), [tree]);
-  const shown = PARTS.filter((name) => name !== "requests" || (requests && requests.rows.length > 0));
+  const shown = PARTS.filter((name) => {
+    const table = TABLE_OF[name];
+    return table === undefined || (tables.get(table)?.rows.length ?? 0) > 0;
+  });
   const part = shown.find((name) => name === detail["compare.part"]) ?? "causes";
   const onName = (name: string) => {
     if (name !== "") void actions.searchName(name);
@@ -189,6 +195,7 @@ function Result({ message, pair }: { message: ComparisonMessage; pair: Pair }) {
           <Flame root={root} onNode={({ name }) => onName(name)} />
         </div>
       )}
+      {part === "calls" && <Calls table={tables.get("compare_call")!} onName={onName} />}
       {part === "requests" && requests && distribution && <Requests table={requests} distribution={distribution} />}
       {part === "timelines" && <Aligned pair={pair} />}
       {part === "memory" && <MemoryCurves pair={pair} table={tables.get("compare_memory")} onName={onName} />}
