@@ -113,7 +113,7 @@ std::vector<AliveAtPeak> ComparePeaks(const Side& base, const Side& comparison);
 // is.
 inline constexpr double kCallsAlpha = 0.01;
 struct HostCalls {
-  std::string name;  // a copy: the sides go
+  std::string name;      // a copy: the sides go
   double calls[2] = {};  // a step, of base and comparison
   double ms[2] = {};
   double low_ms = 0;  // of the interval of the difference; both 0 without a spread
