@@ -104,7 +104,9 @@ void TellPhases(const std::vector<Phase>& phases, const std::vector<LaunchingOp>
   for (PlacedOp& one : placed) {
     const int64_t begin = ops[one.op].begin;
     auto phase = std::ranges::upper_bound(phases, begin, {}, &Phase::begin);
-    if (phase == phases.begin() || begin > (--phase)->end) continue;
+    if (phase == phases.begin()) continue;
+    --phase;
+    if (begin > phase->end) continue;
     one.parent =
         one.parent.empty() ? std::string(phase->name) : Concat(phase->name, "/", one.parent);
   }

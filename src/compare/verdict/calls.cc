@@ -22,7 +22,9 @@ ByName Gather(const Side& side, const std::vector<Window>& steps) {
     auto step = std::upper_bound(
         steps.begin(), steps.end(), call.begin_ns,
         [](int64_t moment, const Window& window) { return moment < window.begin_ns; });
-    if (step == steps.begin() || !(--step)->Has(call.begin_ns)) continue;
+    if (step == steps.begin()) continue;
+    --step;
+    if (!step->Has(call.begin_ns)) continue;
     OfSteps& one = all[side.Name(call.name)];
     one.ms.resize(steps.size());
     one.ms[static_cast<size_t>(step - steps.begin())] += Ms(call.end_ns - call.begin_ns);

@@ -158,7 +158,8 @@ bool SocValues::TakeLinks(std::string_view record) {
 // Ten values that the hardware and ten that the software took, each pair swapped: the first of the
 // software is the frequency of the die.
 void SocValues::TakePower(std::string_view record) {
-  constexpr size_t kFrequency = 24 + 2 * (10 ^ 1);
+  constexpr size_t kValues = 24;
+  constexpr size_t kFrequency = kValues + 2 * 11;  // the tenth of all, of the pair 10 and 11
   Add(Concat("AI Core Freq ", std::to_string(UpperOf(record)), " MHz"),
       device_.clock().FromTicks(At<uint64_t>(record, 8)), At<uint16_t>(record, kFrequency));
 }
