@@ -415,7 +415,6 @@ export const en = {
   "compare.tree": "Tree",
   "compare.flame": "Flame graph",
   "compare.calls": "Host calls",
-  "compare.call": "Call",
   "compare.count": "{0}, calls a step",
   "compare.requests": "Requests",
   "compare.memory": "Memory",
@@ -492,12 +491,10 @@ export const en = {
   "pipeline.part": "Part {0}",
   "pipeline.hint": "Beside a rank: the share of time without a part. Ctrl and wheel zoom, dragging moves.",
   "experts.none": "No load of experts was recorded",
-  "experts.none.help":
-    "It is read from the shapes of GroupedMatmul kernels: a model of experts, with --profile-level level1.",
+  "experts.none.help": "It is read from shapes of GroupedMatmul kernels: a model of experts, --profile-level level1.",
   "experts.map": "Tokens of the experts of each rank by colour",
   "experts.place": "Ranks of a group",
   "experts.tokens": "Tokens",
   "experts.mean": "Above the mean of the group",
 } as const;
-
 export type TextKey = keyof typeof en;

@@ -414,7 +414,6 @@ export const zh: Record<TextKey, string> = {
   "compare.tree": "差异树",
   "compare.flame": "火焰图",
   "compare.calls": "主机调用",
-  "compare.call": "调用",
   "compare.count": "{0}，每步次数",
   "compare.requests": "请求",
   "compare.memory": "内存",

@@ -9,7 +9,7 @@ export function Calls({ table, onName }: { table: Table; onName: (name: string) 
   const word = useWords();
   const sides = (["compare.new", "compare.base"] as const).map((side) => t(side));
   const columns: GridColumn[] = [
-    { name: t("compare.call"), kind: "text", width: 320 },
+    { name: t("compare.calls"), kind: "text", width: 320 },
     ...sides.map((side): GridColumn => ({ name: side, kind: "duration" })),
     { name: t("compare.diff"), kind: "duration", title: t("compare.diff.help") },
     ...sides.map((side): GridColumn => ({ name: t("compare.count", side), kind: "real", width: 150 })),
