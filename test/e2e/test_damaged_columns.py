@@ -35,8 +35,9 @@ FRAMEWORK = {
     "PYTORCH_CALLCHAINS": ("id, stack, stackDepth", [(3, TEXT_ID["plain"], 0)]),
     "COMPUTE_TASK_INFO": (
         "name, globalTaskId, blockDim, mixBlockDim, taskType, opType, inputFormats, "
-        "inputDataTypes, inputShapes, outputFormats, outputDataTypes, outputShapes",
-        [(TEXT_ID["Conv2D"], 1, 8, 0, *[TEXT_ID["plain"]] * 8)],
+        "inputDataTypes, inputShapes, outputFormats, outputDataTypes, outputShapes, "
+        "attrInfo",
+        [(TEXT_ID["Conv2D"], 1, 8, 0, *[TEXT_ID["plain"]] * 9)],
     ),
     "COMMUNICATION_OP": (
         "opName, startNs, endNs, connectionId, groupName, opId, dataType, algType, count, opType",

@@ -25,6 +25,9 @@ FORMS = {"text": "ASCEND_PROFILER_OUTPUT", "db": "ASCEND_PROFILER_OUTPUT", "kine
 HOST = ("thread", "module", "python", "gc", "os_runtime")
 
 COUNTS = """
+WITH whole AS (SELECT slice_id FROM device_task w WHERE context_id IS NULL AND EXISTS
+  (SELECT 1 FROM device_task p WHERE p.context_id IS NOT NULL AND p.track_id = w.track_id
+  AND p.queue_number = w.queue_number AND p.ts >= w.ts AND p.ts + p.dur <= w.ts + w.dur))
 SELECT 'slices', t.kind, coalesce(s.category, ''), count(*) FROM slice s JOIN track t
   USING (track_id) GROUP BY ALL
 UNION ALL SELECT 'kernels', '', '', count(*) FROM device_task WHERE core <> 'COMMUNICATION'
@@ -32,6 +35,9 @@ UNION ALL SELECT 'other tasks', '', '', count(*) FROM device_task WHERE core IS 
 UNION ALL SELECT 'unnamed kernels', '', '', count(*) FROM device_task JOIN slice USING (slice_id)
   JOIN track ON track.track_id = slice.track_id WHERE core IS NULL AND track.kind = 'stream'
   AND (task_type = 'AI_CORE' OR task_type LIKE 'KERNEL_%')
+UNION ALL SELECT 'wholes', '', '', count(*) FROM whole
+UNION ALL SELECT 'wholes', '', 'arrows', count(*) FROM flow JOIN whole ON slice_in = slice_id
+  WHERE kind = 'host_to_device'
 UNION ALL SELECT 'on planes', '', '', count(*) FROM device_task JOIN slice USING (slice_id)
   JOIN track ON track.track_id = slice.track_id WHERE track.kind = 'communication_plane'
 UNION ALL SELECT 'on planes', '', 'arrows', count(*) FROM flow JOIN slice ON slice_in = slice_id
@@ -142,8 +148,9 @@ def keeps_in_text(given, made, lost):
     # of both among the kernels, so that the task is told without its core.
     both = given.of("operations on streams")
     assert made.on("communication_group") == given.on("communication_group") + both
-    # A task lies on its stream, whether a plane tells of it or not.
-    assert made.of("other tasks") + made.of("kernels") == (
+    # A task lies on its stream, whether a plane tells of it or not. One that ran in parts is these
+    # parts there, as in the vendor's own timelines: the whole of them is merged.
+    assert made.of("other tasks") + made.of("kernels") + given.of("wholes", category="") == (
         given.of("other tasks") + given.of("kernels") + both
     )
     if not both:  # else what its size says of links is written, as nominal
@@ -155,6 +162,7 @@ def keeps_in_text(given, made, lost):
     # Those to planes are told by the arrow to their operation.
     if given.of("calls"):
         arrows = given.of("arrows", "host_to_device") - given.of("on planes", category="arrows")
+        arrows -= given.of("wholes", category="arrows")  # their parts have arrows of their own
         assert made.of("arrows", "host_to_device") == arrows
     assert made.of("memory blocks") == given.of("memory blocks")
     assert made.of("marks") + sum(lost.values()) == given.of("marks")
