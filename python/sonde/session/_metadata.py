@@ -53,6 +53,7 @@ _LOCAL_SIZE_VARIABLES = (
 _role = "main"
 _groups: dict[str, Any] = {}
 _noted: dict[str, int] = {}  # which object each of them was
+_described: dict[str, str] = {}  # what a framework calls those that it makes
 _groups_failed = False
 _parents_group: Any = None
 _last_rank = -1  # as torch.distributed had them before the program destroyed its groups
@@ -161,6 +162,16 @@ def note_groups() -> None:
         _native.recorder().report_issue(f"Failed to get parallel group info, Exception: {problem}")
 
 
+def describe_group(group: Any, text: str) -> None:
+    """Says what a framework calls a process group that it made without ``group_desc``: ``tp:0``."""
+    module = sys.modules.get("torch.distributed.distributed_c10d")
+    world = getattr(module, "_world", None)
+    name = getattr(world, "pg_names", {}).get(group)
+    if name is not None:
+        _described[str(name)] = text
+        _noted.pop(str(name), None)
+
+
 def _note_groups() -> None:
     module = sys.modules.get("torch.distributed.distributed_c10d")
     world = getattr(module, "_world", None)
@@ -171,9 +182,9 @@ def _note_groups() -> None:
         if not ranks or _noted.get(str(name)) == id(group):
             continue
         _noted[str(name)] = id(group)
-        shown = getattr(group, "group_desc", "") or str(name)
-        if shown == "undefined":
-            shown = str(name)
+        shown = getattr(group, "group_desc", "")
+        if shown in ("", "undefined"):
+            shown = _described.get(str(name), str(name))
         if group is world.default_pg:
             shown = "default_group"
         _groups[str(name)] = {

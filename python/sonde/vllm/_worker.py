@@ -6,6 +6,7 @@ from typing import Any, Callable, Optional
 
 from sonde import _native
 from sonde._seams import Around, Part, Seam
+from sonde.session import _metadata
 from sonde.vllm import _marks
 
 #: Begins a step; None: the number after the last one.
@@ -51,6 +52,12 @@ def seams(begin_step: BeginStep, end_step: Callable[[], None]) -> tuple[Seam, ..
             "groups of collectives through shared memory",
             f"{communication}.cpu_communicator",
             (Part("_CPUSHMDistributed.__init__", _Groups().made),),
+            is_extra=True,
+        ),
+        Seam(
+            "what the server calls its groups",
+            "vllm.distributed.parallel_state",
+            (Part("GroupCoordinator.__init__", _name_groups),),
             is_extra=True,
         ),
         # Its own fault: with the profiler's variable set, every step asks it for these.
@@ -167,3 +174,12 @@ class _Groups:
         name = getattr(communicator, "unique_name", "")
         self._known.append({"name": name, "ranks": [int(rank) for rank in communicator.ranks]})
         _native.recorder().metadata("shared_memory_groups", _native.json_text(self._known))
+
+
+def _name_groups(coordinator: Any, *_: Any, **__: Any) -> Around:
+    """Torch only numbers them."""
+    yield
+    for kind in ("device_group", "cpu_group"):
+        group = getattr(coordinator, kind, None)
+        if group is not None:
+            _metadata.describe_group(group, coordinator.unique_name)
