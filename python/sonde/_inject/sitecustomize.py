@@ -101,6 +101,7 @@ def _note_end_without_torch():
     path = os.environ.get("SONDE_RUN_LIST")
     if not path or "torch" in sys.modules:
         return
+    _explain_missing()
     try:
         command = " ".join(getattr(sys, "orig_argv", None) or sys.argv)
         line = "\t".join(("notorch", str(os.getpid()), " ".join(command.split()))) + "\n"
@@ -114,19 +115,26 @@ def _note_end_without_torch():
         pass  # only a notice is lost
 
 
-def _name_switch_for(package):
+def _explain_missing_packages():
     """Where the program ends because it has no such package, one line says what to do."""
     tell = sys.excepthook
 
     def excepthook(kind, problem, traceback):
         tell(kind, problem, traceback)
-        if issubclass(kind, ModuleNotFoundError) and problem.name == package:
-            sys.stderr.write(
-                f"sonde: this machine has no {package}: `sonde run --provide {package} -- ...` "
-                "gives the program its profiler and marks, on the CPU\n"
-            )
+        if issubclass(kind, ModuleNotFoundError):
+            _explain_missing(problem.name)
 
     sys.excepthook = excepthook
+
+
+def _explain_missing(package=None):
+    """Without a name: the one that is run by ``-m``, if it could not be found."""
+    try:
+        from sonde._inject import _missing
+
+        sys.stderr.write(_missing.line_for(package or _missing.run_as_module()))
+    except BaseException:
+        pass  # only a notice is lost
 
 
 def _is_subinterpreter():
@@ -147,7 +155,7 @@ def _start():
     import atexit
 
     sys.meta_path.insert(0, _Finder())
-    _name_switch_for("torch_npu")
+    _explain_missing_packages()
     atexit.register(_note_end_without_torch)
 
 
