@@ -97,7 +97,7 @@ test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest
 
 .PHONY: test-vllm-ways
 test-vllm-ways: build ## Start the installed vLLM in every way and with every configuration (half an hour)
-	@SONDE_VLLM_WAYS=all SONDE_VLLM_PYTHON=$$(setup/python.sh vllm) $(PYTHON_TEST) -m pytest -q test/vllm/test_ways.py
+	@SONDE_VLLM_WAYS=all SONDE_VLLM_PYTHON=$$(setup/python.sh vllm) $(PYTHON_TEST) -m pytest -q test/vllm/test_ways.py test/vllm/test_ranks.py
 
 .PHONY: test-vllm-versions
 test-vllm-versions: build ## Run the ways to start vLLM with releases from 0.11 on, an environment each (KEEP=1 keeps them)

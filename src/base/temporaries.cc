@@ -92,13 +92,17 @@ Result<int> CreateNewFile(const std::string& path, mode_t mode) {
 }
 
 Result<int> CreateFileAnew(const std::string& path, mode_t mode) {
-  Result<int> created = CreateNewFile(path, mode);
-  if (created.status().code() != StatusCode::kAlreadyExists) return created;
-  struct stat info{};
-  const bool goes =
-      ::lstat(path.c_str(), &info) == 0 && (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
-  if (!goes || ::unlink(path.c_str()) != 0) return created;
-  return CreateNewFile(path, mode);
+  constexpr int kAttempts = 16;  // where other processes make the same file
+  for (int attempt = 1;; attempt++) {
+    Result<int> created = CreateNewFile(path, mode);
+    if (created.status().code() != StatusCode::kAlreadyExists || attempt == kAttempts) {
+      return created;
+    }
+    struct stat info{};
+    if (::lstat(path.c_str(), &info) != 0) continue;  // another process was faster
+    if (!S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode)) return created;
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return created;
+  }
 }
 
 void RemoveLeftovers(const std::string& folder) {

@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <future>
 
 #include "base/test_folder.h"
 
@@ -109,6 +110,22 @@ TEST(Temporaries, AFileMadeAnewTakesThePlaceOfLinksAndFilesOnly) {
   EXPECT_EQ(CreateFileAnew(folder.File("pipe"), 0600).status().code(), StatusCode::kAlreadyExists);
   EXPECT_EQ(CreateFileAnew(folder.path(), 0600).status().code(), StatusCode::kAlreadyExists);
   EXPECT_FALSE(CreateFileAnew(folder.File("nowhere/file"), 0600).ok());
+}
+
+TEST(Temporaries, TwoMayMakeTheSameFileAnewAtOnce) {
+  const TestFolder folder;
+  const auto make_often = [&] {
+    int failures = 0;
+    for (int i = 0; i < 500; i++) {
+      const auto descriptor = CreateFileAnew(folder.File("same"), 0600);
+      failures += descriptor.ok() ? 0 : 1;
+      if (descriptor.ok()) ::close(*descriptor);
+    }
+    return failures;
+  };
+  auto other = std::async(std::launch::async, make_often);
+  EXPECT_EQ(make_often(), 0);
+  EXPECT_EQ(other.get(), 0);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-"""Two tensor-parallel ranks: a capture each, and the collectives that go through shared memory."""
+"""Two tensor-parallel ranks: a capture each, and the collectives between them; two engines."""
 
+import os
 import time
 
+import pytest
 from vllm_server import Server
 
 TOKENS = 6
@@ -42,3 +44,28 @@ def test_collectives_of_two_ranks(sonde, vllm_python, model, tmp_path, rows):
         assert "tp:0" in (group, told["description"])
         tasks = rows(span, "SELECT count(*) AS n FROM device_task WHERE name LIKE '%shm_%'")
         assert tasks[0]["n"] == 0, "they are no computing"
+
+
+@pytest.mark.skipif(os.environ.get("SONDE_VLLM_WAYS") != "all", reason="by make test-vllm-ways")
+def test_two_engines(sonde, vllm_python, model, tmp_path, rows):
+    """Data parallel: a capture of each engine, and all requests in the one server's session."""
+    launcher = [sonde, "run", "--profile-save-path", tmp_path / "profile", "--"]
+    options = ["--data-parallel-size", "2"]
+    environment = {"VLLM_CPU_OMP_THREADS_BIND": "0|1", "VLLM_CPU_KVCACHE_SPACE": "1"}
+    log = tmp_path / "log"
+    with Server(vllm_python, model, log, launcher, options=options, environment=environment) as at:
+        at.ask("import ", TOKENS)
+        assert at.profile("start")[0] == 200
+        for _ in range(4):
+            at.ask("import ", TOKENS)
+        assert at.profile("stop")[0] == 200
+        (session,) = (tmp_path / "profile").glob("server_*")
+        end = time.monotonic() + 120
+        while f"served: {session}" not in log.read_text(errors="replace"):
+            assert time.monotonic() < end, at.last_lines()
+            time.sleep(0.2)
+    (all_requests,) = rows(session, "SELECT count(*) AS n, sum(output_tokens) AS tokens FROM request")
+    assert all_requests == {"n": 4, "tokens": 4 * TOKENS}
+    spans = list((tmp_path / "profile").glob("rank*_ascend_pt"))
+    assert len(spans) == 2  # each engine numbers its ranks from 0, as in vLLM's own traces
+    assert sum(rows(span, "SELECT count(*) AS n FROM step")[0]["n"] for span in spans) >= 4 * TOKENS
