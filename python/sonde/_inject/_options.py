@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
+from sonde._inject import _daemon
+
 _SWITCH_WORDS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
 
 LEVELS = {
@@ -44,11 +46,12 @@ class Options:
     routes: bool = True
     control: Optional[str] = None
     config_path: Optional[str] = None
+    daemon: bool = False  # a watched file is named: that alone
 
     @property
     def on_request(self) -> bool:
         """Whether recording waits for a request or a changed file."""
-        return self.control is not None or self.config_path is not None
+        return self.control is not None or self.config_path is not None or self.daemon
 
     def level_of(self, serves: bool) -> str:
         """The level that was asked for. Else a server has what vLLM's own plug-in for Ascend
@@ -132,6 +135,7 @@ def read(complain: Callable[[str], None]) -> Options:
             default = getattr(options, attribute)
             complain(f"{variable}={text} is not possible, {default} is used")
     _check_steps(options, complain)
+    options.daemon = options.config_path is None and _daemon.is_wanted(complain)
     return options
 
 

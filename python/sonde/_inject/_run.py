@@ -15,7 +15,7 @@ import time
 from typing import Any, Callable, Optional
 
 from sonde import _analyse, _machine, _native, _report
-from sonde._inject import _requested
+from sonde._inject import _daemon, _requested
 from sonde._inject._options import Options
 from sonde._inject._steps import StepHooks
 from sonde.session import _metadata
@@ -350,6 +350,11 @@ class Run:
         recorder, defaults = _native.recorder(), self._settings.session()
         if self._options.config_path is not None:
             recorder.dynamic_watch(self._options.config_path, defaults)
+            self._watching = True
+        if self._options.daemon:
+            daemon = _daemon.Watch(max(_metadata.local_rank(), 0))
+            recorder.dynamic_watch(daemon.folder, defaults)
+            daemon.begin()
             self._watching = True
         if self._options.control is not None:
             used = recorder.control_listen(self._options.control, defaults)

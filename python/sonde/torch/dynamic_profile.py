@@ -23,6 +23,7 @@ import socket
 import time
 from typing import Any, Optional
 
+from sonde import _step_mark
 from sonde._new_file import anew, going_on
 from sonde.session import _console, _metadata, _place
 from sonde.session._enums import AiCMetrics, ExportType, HostSystem, ProfilerActivity, ProfilerLevel
@@ -305,9 +306,11 @@ def init(path: str) -> None:
 
 @_console.guarded()
 def step() -> None:
-    """Says that an iteration ended."""
+    """Says that an iteration ended; without ``init``, to ``sonde run``."""
     if _watcher is not None:
         _watcher.step()
+    else:
+        _step_mark.step()
 
 
 @_console.guarded()
