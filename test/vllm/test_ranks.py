@@ -64,7 +64,8 @@ def test_two_engines(sonde, vllm_python, model, tmp_path, rows):
         while f"served: {session}" not in log.read_text(errors="replace"):
             assert time.monotonic() < end, at.last_lines()
             time.sleep(0.2)
-    (all_requests,) = rows(session, "SELECT count(*) AS n, sum(output_tokens) AS tokens FROM request")
+    statement = "SELECT count(*) AS n, sum(output_tokens) AS tokens FROM request"
+    (all_requests,) = rows(session, statement)
     assert all_requests == {"n": 4, "tokens": 4 * TOKENS}
     spans = list((tmp_path / "profile").glob("rank*_ascend_pt"))
     assert len(spans) == 2  # each engine numbers its ranks from 0, as in vLLM's own traces
