@@ -40,8 +40,8 @@ def child_of(pid):
     return int(children[0]) if children else None
 
 
-def interrupt(ground, process, fate):
-    """After a while, by one of three fates; the exit status."""
+def interrupt(ground, process, fate, progress):
+    """After a while, by one of three fates; the exit status, None of one that hung."""
     time.sleep(ground.random.uniform(1, 12))
     if process.poll() is None and fate == "group":
         os.killpg(process.pid, signal.SIGKILL)
@@ -51,12 +51,18 @@ def interrupt(ground, process, fate):
         if child:
             os.kill(child, signal.SIGKILL)
             ground.report.add(kills=1)
-    try:
-        return process.wait(2 * HANG_S)
-    except subprocess.TimeoutExpired:
+    seen = None
+    while True:  # as long as it trains: a busy machine is slow
+        try:
+            return process.wait(2 * HANG_S)
+        except subprocess.TimeoutExpired:
+            if progress.read_bytes() != seen:
+                seen = progress.read_bytes()
+                continue
         ground.report.add(hangs=1)
         os.killpg(process.pid, signal.SIGKILL)
-        return process.wait()
+        process.wait()
+        return None
 
 
 def run(ground, folder):
@@ -72,8 +78,8 @@ def run(ground, folder):
         [str(word) for word in words], env={**ground.env, "OMP_NUM_THREADS": "1"}, cwd=ROOT,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    status = interrupt(ground, process, fate)
-    if fate == "alone" and status != 0:
+    status = interrupt(ground, process, fate, progress)
+    if fate == "alone" and status not in (0, None):
         ground.report.add(crashes=1)
         ground.say("training", f"{folder}: a run that nobody killed ended with {status}")
     return folder / "profile", int.from_bytes(progress.read_bytes(), "little")
