@@ -241,10 +241,10 @@ Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::st
 Result<ImportedTrace> ImportRows(const TraceSource& source, const std::string& spare,
                                  const ImportOptions& options,
                                  const std::function<void(std::string_view)>& notify) {
-  SONDE_ASSIGN_OR_RETURN(const int64_t stamp, StampToImport(source));
-  auto imported = Import(source, stamp, spare, options, Rows::kMemoryOnly);
+  constexpr int64_t kNoStamp = 0;  // nobody opens it later
+  auto imported = Import(source, kNoStamp, spare, options, Rows::kMemoryOnly);
   if (imported.status().code() == base::StatusCode::kFailedPrecondition) {
-    imported = Import(source, stamp, spare, options, Rows::kFile);
+    imported = Import(source, kNoStamp, spare, options, Rows::kFile);
   }
   if (imported.ok()) NotifyOfChoices(imported->summary, notify);
   return imported;

@@ -13,8 +13,10 @@ Result<uint64_t> FileStamp(const std::string& path) {
   constexpr size_t kWhole = size_t{64} << 20U;
   constexpr size_t kPieces = 64;
   constexpr size_t kPieceBytes = 4096;
-  SONDE_ASSIGN_OR_RETURN(const base::MappedFile file,
-                         base::MappedFile::Open(path, base::MappedFile::Access::kRandom));
+  SONDE_ASSIGN_OR_RETURN(const uint64_t size, base::FileSize(path));
+  using Access = base::MappedFile::Access;
+  const Access access = size <= kWhole ? Access::kSequential : Access::kRandom;  // of pieces
+  SONDE_ASSIGN_OR_RETURN(const base::MappedFile file, base::MappedFile::Open(path, access));
   uint64_t stamp = base::HashInt(file.size());
   if (file.size() <= kWhole) return base::HashBytes(file.data(), file.size(), stamp);
   struct stat info{};

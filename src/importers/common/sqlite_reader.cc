@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -44,8 +45,10 @@ Result<std::unique_ptr<base::PrivateFolder>> CopyWithLog(const std::string& path
   return folder;
 }
 
+// As SQLite compares names: letters of either case are the same.
 bool EqualNames(std::string_view a, std::string_view b) {
-  return base::ToLower(a) == base::ToLower(b);
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 std::string HexLiteral(const void* data, size_t size) {
