@@ -29,10 +29,13 @@ OP_SUMMARY = {"Op Name": "Name", "OP Type": "Type", "Task Type": "Accelerator Co
 # The launch's own record tells the blocks; the tool's other half goes by it, this one does not.
 BLOCKS = {"Add_2": ("48", "96")}
 # The last letters of the communicator's name; this half of the tool takes those of its number.
+# Of chips before STARS the tool leaves these out, and what vector cores of their own counted.
+NOT_OF_OLDER = {"Mix Block Num", "Context ID"}
+UNTOLD = "Vec"
 COMMUNICATION = {"hcom_allReduce__223_0_1": "hcom_allReduce__586_0_1"}
 
 
-@pytest.fixture(scope="module", name="both", params=[5, 15])
+@pytest.fixture(scope="module", name="both", params=[5, 15, 1, 4])
 def read_by_both(request, tmp_path_factory):
     """The folders of results: of the tool, of Sonde."""
     tool = Path(MSPROF) / "analysis/msprof/msprof.py"
@@ -86,14 +89,18 @@ def test_operators(both):
     theirs, ours = both
     rows = of_tool(theirs, "op_summary")
     mine = table(ours / "kernel_details.csv")
-    assert list(mine[0]) == [OP_SUMMARY.get(column, column) for column in rows[0]]
-    assert len(rows) == len(mine) > 6
+    names = [OP_SUMMARY.get(column, column) for column in rows[0]]
+    is_older = "aic_total_cycles" not in names
+    assert [name for name in mine[0] if not is_older or name not in NOT_OF_OLDER] == names
+    assert len(rows) == len(mine) >= 5
     for row, my_row in zip(rows, mine):
         if row["Op Name"] in BLOCKS:
             row["Block Num"], row["Mix Block Num"] = BLOCKS[row["Op Name"]]
         row["Op Name"] = COMMUNICATION.get(row["Op Name"], row["Op Name"])
         for column, cell in row.items():
             name = OP_SUMMARY.get(column, column)
+            if is_older and row["Op Name"] == UNTOLD and cell == "N/A":
+                continue
             assert same(cell, my_row[name]), (row["Op Name"], column, cell, my_row[name])
 
 
@@ -105,7 +112,9 @@ def of_sonde(both, name):
 
 def test_operators_in_the_form_of_the_tool(both):
     rows, mine = of_tool(both[0], "op_summary"), of_sonde(both, "op_summary")
-    assert list(mine[0]) == list(rows[0])
+    assert [name for name in mine[0] if name in rows[0] or name not in NOT_OF_OLDER] == list(
+        rows[0]
+    )
     assert [row["Task Start Time(us)"] for row in mine] == [
         row["Task Start Time(us)"] for row in rows
     ]
@@ -116,7 +125,7 @@ def test_task_times(both):
     theirs, ours = of_tool(both[0], "task_time"), of_sonde(both, "task_time")
     assert list(theirs[0]) == list(ours[0])
     ours = [row for row in ours if row["kernel_name"] != "Fused_1"]
-    assert len(theirs) == len(ours) > 8
+    assert len(theirs) == len(ours) >= 8
     for row, mine in zip(theirs, ours):
         assert row["kernel_name"] == "N/A"
         for column, cell in row.items():
@@ -170,7 +179,7 @@ def test_tasks_of_the_timeline(both):
     """Types are those that the host knows; of parts those of the device. A task whose parts are
     shown is not."""
     theirs, ours = both_timelines(both, "Ascend Hardware")
-    assert len(theirs) == len(ours) > 9
+    assert len(theirs) == len(ours) >= 9
     for event, mine in zip(theirs, ours):
         for key in ("name", "ts", "dur", "tid"):
             assert event[key] == mine[key], (event, mine)

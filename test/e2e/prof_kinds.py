@@ -7,7 +7,7 @@ numbers that are written here. Texts that records name by number are in TEXTS, f
 import struct
 
 import prof_writer as prof
-from prof_writer import MODEL, NODE, RUNTIME, Task, device_ticks, host_ticks, text_hash
+from prof_writer import MODEL, NODE, RUNTIME, Task, device_ticks, host_ticks, is_v6, text_hash
 
 TEXTS = ["TrainGraph", "FusedConv", "Conv", "Relu", "Buffer_1", "DynamicParent", "MatMulV2_9",
          "MatMulV2", "transpose:true", "ReduceSum_2", "ReduceSum"]  # fmt: skip
@@ -107,7 +107,7 @@ def replays(run, rounds):
 def step(at, index, model, tag, stream=7, task=9, chip=5):
     """A moment that the firmware saw pass."""
     head = struct.pack("<BBHIQQQ", 0, 10, 0, 0, device_ticks(at), index, model)
-    if chip == 5:
+    if not is_v6(chip):
         return head + struct.pack("<HHHH", stream, task, tag, 0)
     return head + struct.pack("<HHI", tag, stream, task)
 
@@ -125,7 +125,7 @@ def iterations(chip=5):
 def ai_cpu(stream=9, task=50, chip=5):
     """A kernel of the AI CPU, a data queue, a preprocessing action, turns of a fused kernel."""
     ticks = device_ticks
-    place = (stream, task) if chip == 5 else (task & 0xFFFF, task >> 16)
+    place = (stream, task) if not is_v6(chip) else (task & 0xFFFF, task >> 16)
     node = struct.pack("<HHIQQQQQQQII4QIIIHB", *place, 0, 5, ticks(120_000), 1_000, 1_400, 1_900,
                        7, ticks(180_000), 0, 0, ticks(100_000), ticks(110_000), ticks(119_000),
                        ticks(190_000), 0, 55, 90, 0, 1)  # fmt: skip
@@ -156,18 +156,18 @@ CACHE_V6 = {
 
 def caches(chip=5):
     """Rates of two tasks of stream 7 (numbers 3 and 4); sample.json has CACHE or CACHE_V6."""
-    cache = (1, 120, 80, 4, 90, 60, 20, 8) if chip == 5 else (200, 10, 10, 10, 10, 10, 0, 0)
+    cache = (1, 120, 80, 4, 90, 60, 20, 8) if not is_v6(chip) else (200, 10, 10, 10, 10, 10, 0, 0)
     smmu = (7, 100, 1, 50, 30, 0, 0, 0)
     files = {}
 
     def soc(kind, task, slots):
-        if chip == 5:
+        if not is_v6(chip):
             head = struct.pack("<QHHHH", 0, 0, 7, task, kind)
         else:
             head = struct.pack("<6sHHHI", b"", kind, 0, 7, task)
         return head + struct.pack("<8Q", *slots)
 
-    if chip == 5:
+    if not is_v6(chip):
         files["l2_cache.data.0"] = b"".join(struct.pack("<HHHH8Q", 0, 7, task, 0, *cache)
                                             for task in (3, 4))  # fmt: skip
         files["socpmu.data.0"] = soc(2, 3, smmu) + soc(4, 4, (5, *[0] * 7))
@@ -196,7 +196,7 @@ def links(chip=5):
         head = head + struct.pack("<HH", 0, number) if values > 16 else head
         return (head.ljust(values, b"\0") + rest).ljust(64, b"\0")
 
-    if chip == 5:
+    if not is_v6(chip):
         content = record(0b011011, 10_000, 63, struct.pack("<QQ", 11, 12), 3, 32)
         content += record(0b011011, 11_000, 34, struct.pack("<QQ", 21, 22), 2, 32)
         voltage = struct.pack("<II", 2, 1) + struct.pack("<QIIQII", device_ticks(-1000), 850, 0,
@@ -224,8 +224,10 @@ def sampled_cores(chip=5):
     """Two samples of a cube core, one of a vector core."""
 
     def sample(ns, cycles, core):
-        time = 77 + ns if chip == 5 else device_ticks(ns)  # the device's own clock begins at 77
-        events = [0] * (8 if chip == 5 else 10)
+        time = (
+            77 + ns if not is_v6(chip) else device_ticks(ns)
+        )  # the device's own clock begins at 77
+        events = [0] * (8 if not is_v6(chip) else 10)
         return struct.pack(f"<BBHHH{len(events)}QQQBB6x", 1, 0, 0, 0, 0, *events, cycles, time, 8,
                            core)  # fmt: skip
 

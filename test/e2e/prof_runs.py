@@ -170,6 +170,8 @@ def frequency(*changes):
 
 def counted(chip):
     """Kernels of each kind of cores with their counters, behind the others of this file."""
+    if prof.is_hwts(chip):
+        return counted_before_stars(chip)
     cube = [792, 792, 3960, 7920, 19_800, 396, 1000, 25, 77]
     late = [100, 200, 300, 400, 500, 600, 700, 80, 90]
     of_mixed = [330, 100]
@@ -196,9 +198,38 @@ def counted(chip):
     ]  # fmt: skip
 
 
+PIPES_HWTS = PIPES | {
+    "ai_core_metrics": "PipeUtilization",
+    "ai_core_profiling_events": "0x8,0xa,0x9,0xb,0xc,0xd,0x54,0x55",
+}
+
+
+def counted_before_stars(chip):
+    """Vector cores of their own are there from chip 2 on."""
+    first = [16_500, 792, 3960, 7920, 19_800, 396, 1000, 25]
+    cubes = [
+        kernel("Cube", 23, (48, 0), 240_000, [Counters(0, 79_200, first)]),
+        kernel("Small", 24, (1, 0), 280_000, [Counters(0, 1650, [330, 165, *[0] * 6])]),
+    ]
+    vector = Counters(0, 33_000, [330, 0, 660, 0, 990, 1320, 100, 50], is_vector=True)
+    alone = Call(
+        290_000,
+        296_000,
+        NODE,
+        "launch",
+        "Vec",
+        basic=("Vec", 2, "Vec", 40, 0, 0),
+        tasks=[Task(292_000, 7, 28, "KERNEL_AIVEC", (300_000, 310_000), 2, pmu=[vector])],
+    )
+    return [*cubes, *([alone] if chip > 1 else [])]
+
+
 def whole(chip):
     """A run with everything that is described here and a chip has."""
-    calls = [call for call in ALL if chip == 5 or call is not FUSED]  # newer chips have no FFTS+
+    calls = [call for call in ALL if chip == 5 or call is not FUSED]  # others have no FFTS+
+    if prof.is_hwts(chip):
+        return Run([*calls, *counted(chip)], chip=chip, slice_bytes=1 << 20,
+                   sample=PIPES_HWTS | SOC, extra=sampled())  # fmt: skip
     extra = sampled() | frequency((0, 1000), (260_000, 800)) | (soc() if chip == 5 else {})
     sample = (PIPES if chip == 5 else PIPES_V6) | SOC
     return Run([*calls, *counted(chip)], chip=chip, slice_bytes=1 << 20, sample=sample, extra=extra)

@@ -141,10 +141,26 @@ def device_ticks(offset):
     return DEVICE_TICKS + offset * DEVICE_MHZ // 1000
 
 
+def is_v6(chip):
+    """Whether its records are those of the 950."""
+    return chip in (15, 16)
+
+
+def is_hwts(chip):
+    """Whether its scheduler is the one before STARS: 310, 910A, 310P."""
+    return chip in range(5)
+
+
+def hwts_record(task, function, at, counter=0):
+    """Begin (0) or end (1) of a task in the log of such a device."""
+    return struct.pack("<BBHHHQI", function | (counter & 15) << 4, task.queue_type, 0, 0,
+                       task.number, device_ticks(at), task.stream).ljust(64, b"\0")  # fmt: skip
+
+
 def stars_record(run, task, function, at, counter=0):
     """Begin (0) or end (1) of a task in the device's log."""
     header = function | (counter & 15) << 6 | task.queue_type << 10
-    if run.chip == 5:
+    if not is_v6(run.chip):
         record = struct.pack("<HHHHQ", header, 0x6BD3, task.stream, task.number, device_ticks(at))
         return record.ljust(64, b"\0")
     return struct.pack("<HHIQ", header, 0x6BD3, task.number, device_ticks(at)).ljust(32, b"\0")
@@ -242,7 +258,7 @@ class Writer:
         self.additional("hccl_info", COMMUNICATION, at, data)
 
     def task(self, task):
-        number = task.number | task.flip << 16 if self.run.chip == 5 else task.number
+        number = task.number if is_v6(self.run.chip) else task.number | task.flip << 16
         data = struct.pack("<HHIQQ", task.device, task.stream, number, RUNTIME_TYPES[task.type],
                            self.hash(task.kernel))  # fmt: skip
         if task.blocks:
@@ -263,8 +279,9 @@ class Writer:
                 self.add(part, f"stars_soc.data.{task.device}", record.ljust(64, b"\0"))
 
     def counters(self, part, task, pmu):
-        if self.run.chip != 5:
-            self.counters_v6(part, task, pmu)
+        if is_v6(self.run.chip) or is_hwts(self.run.chip):
+            write = self.counters_v6 if is_v6(self.run.chip) else self.counters_hwts
+            write(part, task, pmu)
             return
         function = 0b101001 if pmu.is_block else 0b101000
         is_part = pmu.context is not None
@@ -280,6 +297,13 @@ class Writer:
         record += struct.pack("<QQ8QQQ", pmu.cycles, 0, *slots, 0, device_ticks(pmu.end))
         self.add(part, f"ffts_profile.data.{task.device}", record)
 
+    def counters_hwts(self, part, task, pmu):
+        slots = [*pmu.slots, *[0] * 8][:8]
+        record = struct.pack("<BBHHHIIQQ8QI", (self.counter & 15) << 4, 0, 0, 0, task.number, 0, 0,
+                             pmu.cycles, 0, *slots, task.stream)  # fmt: skip
+        name = "aiVectorCore" if pmu.is_vector else "aicore"
+        self.add(part, f"{name}.data.{task.device}", record.ljust(128, b"\0"))
+
     def counters_v6(self, part, task, pmu):
         slots = [*pmu.slots, *[0] * 10][:10]
         flags = (not pmu.is_other) | (pmu.kind in (6, 7)) << 1 | pmu.is_overflown << 2
@@ -289,9 +313,12 @@ class Writer:
         self.add(part, f"ffts_profile.data.{task.device}", record)
 
     def stars(self, part, task, function, at):
-        record = stars_record(self.run, task, function, at, self.counter)
+        if is_hwts(self.run.chip):
+            record, name = hwts_record(task, function, at, self.counter), "hwts"
+        else:
+            record, name = stars_record(self.run, task, function, at, self.counter), "stars_soc"
         self.counter += 1
-        self.add(part, f"stars_soc.data.{task.device}", record)
+        self.add(part, f"{name}.data.{task.device}", record)
 
     def finish(self):
         for call in self.run.calls:

@@ -134,6 +134,70 @@ def test_newer_chips_number_tasks_throughout(write_prof, ask):
     ]
 
 
+@pytest.mark.parametrize("chip", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("slice_bytes", [100, 1 << 20])
+def test_chips_before_stars(write_prof, ask, chip, slice_bytes):
+    """Their scheduler has a log of its own; names and shapes are those of the host."""
+    folder = write_prof(Run([MATMUL, ADD, COPY, EVENT], chip=chip, slice_bytes=slice_bytes))
+    assert issues(ask, folder) == {}
+    assert ask(folder, TASKS) == [
+        ["MatMulV2_1", str(utc_ns(40_000)), "25000", "7", "3"],
+        ["Add_2", str(utc_ns(70_000)), "1000", "7", "4"],
+        ["MEMCPY_ASYNC", str(utc_ns(72_000)), "2000", "9", "5"],
+        ["EVENT_RECORD", str(utc_ns(110_000)), "100", "7", "10"],
+    ]
+    tied = "SELECT count(*) FROM device_task JOIN api_call USING (connection_id)"
+    assert int(ask(folder, tied)[0][0]) >= 3
+
+
+def test_types_of_tasks_before_stars(write_prof, ask):
+    """Without a host they have the names of their queues; vector cores have a log of their own."""
+    kinds = [(0, "AI_CORE"), (1, "AI_CPU"), (7, "NOTIFY_WAIT_SQE"), (9, "SDMA_SQE"),
+             (10, "MAX_SQE"), (11, "Other")]  # fmt: skip
+    records = b""
+    for k, (queue, _) in enumerate(kinds):
+        task = Task(0, 2047, 100 + k, "", queue_type=queue)
+        for end in (0, 1):
+            records += prof.hwts_record(task, end, 200_000 + 1000 * k + 500 * end)
+    neither = bytes([2]) + records[1:64]  # says no begin and no end
+    vector = Task(0, 3, 9, "", queue_type=2)
+    run = Run([MATMUL], chip=4)
+    run.extra = {("device_0", "hwts.data.0"): records + neither,
+                 ("device_0", "hwts.aiv_data.0"): b"".join(
+                     prof.hwts_record(vector, end, 300_000 + end) for end in (0, 1))}  # fmt: skip
+    folder = write_prof(run)
+    assert issues(ask, folder) == {}
+    found = ask(folder, "SELECT name, stream_id, dur FROM device_task ORDER BY ts")
+    assert found[1:-1] == [[name, "2047", "500"] for _, name in kinds]
+    assert found[-1][:2] == ["AIV_SQE", "3"]
+
+
+def test_numbers_that_begin_anew_before_stars(write_prof, ask):
+    """Told apart by the flips of both sides, as on newer chips."""
+    calls = [
+        Call(
+            at,
+            at + 900,
+            NODE,
+            "launch",
+            name,
+            basic=(name, 0, name, 1, 0, 0),
+            tasks=[Task(at + 500, 7, 3, "KERNEL_AICORE", (ran, ran + 1000), flip=flip)],
+        )
+        for at, name, ran, flip in ((10_000, "A", 40_000, 0), (30_000, "B", 80_000, 1))
+    ]
+    flip = Task(20_000, 7, 0, "FLIP_TASK", flip=1)
+    folder = write_prof(Run([*calls, flip], chip=1, flips=[(60_000, 7, 0, 0)]))
+    assert ask(folder, TASKS) == [["A", str(utc_ns(40_000)), "1000", "7", "3"],
+                                  ["B", str(utc_ns(80_000)), "1000", "7", "3"]]  # fmt: skip
+
+
+def test_an_unknown_chip_is_named(write_prof, ask):
+    folder = write_prof(Run([MATMUL], chip=99))
+    assert issues(ask, folder) == {"raw_old_chip": "1"}
+    assert ask(folder, "SELECT count(*) > 0 FROM api_call") == [["true"]]
+
+
 def test_task_without_a_host_and_host_without_a_task(write_prof, ask):
     lost = Task(15_000, 7, 3, "KERNEL_AICORE")
     alone = Task(61_000, 20, 40, "KERNEL_AICORE", (120_000, 121_000), 0, device=0)

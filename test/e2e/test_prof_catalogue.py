@@ -62,6 +62,7 @@ DEVICE_READ = [
     "stars_soc_profile.data",
     "ffts_profile.data",
     "ts_track.data",
+    "ts_track.aiv_data",
     "lpmFreqConv.data",
     "hbm.data",
     "ddr.data",
@@ -83,7 +84,6 @@ DEVICE_READ = [
 ]
 DEVICE_UNREAD = [
     "stars_block.data",
-    "ts_track.aiv_data",
     "hwts.data",
     "hwts.aiv_data",
     "aicore.data",

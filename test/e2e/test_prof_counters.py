@@ -4,6 +4,7 @@ import pytest
 from prof_runs import (
     MATMUL,
     PIPES,
+    PIPES_HWTS,
     PIPES_V6,
     SOC,
     counted,
@@ -13,7 +14,7 @@ from prof_runs import (
     sampled,
     soc,
 )
-from prof_writer import NODE, Call, Counters, Run, Task, utc_ns
+from prof_writer import NODE, Call, Counters, Run, Task, hwts_record, utc_ns
 
 
 def metrics(ask, folder, name):
@@ -83,6 +84,45 @@ def test_counters_of_newer_chips(write_prof, ask):
         found = metrics(ask, folder, name)
         assert {key: found[key] for key in expected} == pytest.approx(expected, rel=1e-12)
     assert metrics(ask, folder, "Over") == {}
+
+
+@pytest.mark.parametrize("chip", [1, 4])
+def test_counters_before_stars(write_prof, ask, chip):
+    """One kind of cores a task, so that the columns do not name it."""
+    folder = write_prof(Run(counted(chip), chip=chip, sample=PIPES_HWTS))
+    assert issues(ask, folder) == {}
+    cube = {"aicore_time(us)": 2.0, "total_cycles": 79_200, "vec_ratio": 16_500 / 79_200,
+            "mac_ratio": 0.01, "mac_time(us)": 0.02, "scalar_ratio": 0.05, "mte1_ratio": 0.1,
+            "mte2_ratio": 0.25, "mte3_ratio": 0.005, "icache_miss_rate": 0.025,
+            "memory_bound": 0.25 * 79_200 / 16_500, "cube_utilization(%)": 20.0}  # fmt: skip
+    small = {"aicore_time(us)": 1.0, "total_cycles": 1650, "vec_ratio": 0.2, "mac_ratio": 0.1,
+             "memory_bound": 0}  # fmt: skip
+    vector = {"aicore_time(us)": 0.5, "total_cycles": 33_000, "vec_ratio": 0.01,
+              "mte3_time(us)": 0.02}  # fmt: skip
+    expected = {"Cube": cube, "Small": small} | ({"Vec": vector} if chip == 4 else {})
+    for name, values in expected.items():
+        found = metrics(ask, folder, name)
+        assert {key: found[key] for key in values} == pytest.approx(values, rel=1e-12)
+        assert not any(key.startswith(("aic_", "aiv_")) for key in found)
+
+
+def test_counters_that_tell_no_time(write_prof, ask):
+    """Of a task that was launched once and ran three times, each run has its own; what is left
+    over belongs to none."""
+    call = kernel("Cube", 23, (1, 0), 240_000, [Counters(0, 1000 + k, []) for k in range(4)])
+    run = Run([call], chip=1, sample=PIPES_HWTS)
+    again = Task(0, 7, 23, "")
+    run.extra = {
+        ("device_0", "hwts.data.0"): b"".join(
+            hwts_record(again, end, at + end * 1000) for at in (300_000, 400_000) for end in (0, 1)
+        )
+    }
+    folder = write_prof(run)
+    assert issues(ask, folder) == {"raw_counter_without_task": "1"}
+    found = ask(folder, "SELECT ts, value FROM device_task_pmu JOIN device_task USING (task_id) "
+                "WHERE metric = 'total_cycles' ORDER BY ts")  # fmt: skip
+    assert [(int(ts) - utc_ns(0), float(value)) for ts, value in found] == [
+        (240_000, 1000), (300_000, 1001), (400_000, 1002)]  # fmt: skip
 
 
 def test_bandwidths_and_frequency(write_prof, ask):

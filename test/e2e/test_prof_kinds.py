@@ -1,6 +1,7 @@
 """PROF_* folders with the kinds of records that lie beside calls, tasks and their counters."""
 
 import csv
+import struct
 
 import prof_kinds as kinds
 import pytest
@@ -278,6 +279,19 @@ def test_rates_of_caches(write_prof, ask, tables, chip):
         ["0", "7", "3", "0.8", "0.07", "MatMulV2_1"],
     ]
     assert written["page_fault"][1:] == [["0", "7", "4", "5", "Add_2"]]
+
+
+@pytest.mark.parametrize(
+    ("chip", "events", "hits", "victims"),
+    [(1, "0x59,0x5b,0x5c", "0.3", "0.1"), (4, "0x78,0x6a,0x71,0x79", "0.15", "0.05")],
+)
+def test_rates_of_caches_before_stars(write_prof, ask, tables, chip, events, hits, victims):
+    """Of hits, too."""
+    record = struct.pack("<HHHH8Q", 0, 7, 3, 0, 200, 60, 20, 200, *[0] * 4)
+    folder = write_prof(Run([MATMUL], chip=chip, extra={("device_0", "l2_cache.data.0"): record},
+                            sample={"l2CacheTaskProfilingEvents": events}))  # fmt: skip
+    assert issues(ask, folder) == {}
+    assert tables(folder)["l2_cache"][1:] == [["0", "7", "3", hits, victims, "MatMulV2_1"]]
 
 
 def test_caches_without_their_events(write_prof, ask):

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "base/files.h"
 #include "base/host/json.h"
@@ -28,11 +29,19 @@ struct Formula {
   Terms victims;  // of translations: misses
 };
 
+constexpr Formula k910A = {{{{0x59, 1}}}, {{{0x5B, 1}}}, {{{0x5C, 1}}}};
+constexpr Formula k310P = {{{{0x78, 1}, {0x79, 1}}}, {{{0x6A, 1}}}, {{{0x71, 1}}}};  // and 610
 constexpr Formula kStars = {{{{0xFB, 1}, {0xFC, 1}}}, {{{0x90, 1}, {0x91, 1}}}, {{{0x9C, 1}}}};
 constexpr Formula kV6 = {{{{0x00, 1}}},
                          {{{0x00, 1}, {0x81, -1}, {0x82, -1}, {0x83, -1}, {0x74, -1}, {0x75, -1}}},
                          {{{0x74, 1}, {0x75, 1}}}};
 constexpr Formula kTranslations = {{{{0x8A, 1}}}, {{{0x8C, 1}, {0x8D, 1}}}, {{{0x02, 1}}}};
+
+const Formula& FormulaOfCache(const Chip& chip) {
+  if (chip.is_v6()) return kV6;
+  if (!chip.is_hwts()) return kStars;
+  return chip.id == 1 ? k910A : k310P;
+}
 
 std::vector<uint64_t> SlotsAt(std::string_view record, size_t offset) {
   std::vector<uint64_t> slots(kSlots);
@@ -158,7 +167,7 @@ void CacheRates::Add(const Sample& sample, int32_t task) {
     return device.AddArguments(slice, {&argument, 1});
   }
   const bool is_cache = sample.kind == Kind::kCache;
-  const Formula& formula = !is_cache ? kTranslations : device_.chip().is_v6() ? kV6 : kStars;
+  const Formula& formula = is_cache ? FormulaOfCache(device_.chip()) : kTranslations;
   const Events& events = !is_cache ? translations_ : sample.is_of_soc ? soc_cache_ : cache_;
   const auto requests = Sum(formula.requests, events, sample.slots);
   const auto hits = Sum(formula.hits, events, sample.slots);
@@ -168,11 +177,13 @@ void CacheRates::Add(const Sample& sample, int32_t task) {
   }
   const std::string rate = Rate(*victims, *requests);
   // The rate of the cache's hits says nothing on chips with STARS, and is not told there.
-  const ascend::Argument of_cache[] = {{"L2 Victim Rate", rate}};
+  const ascend::Argument of_cache[] = {{"L2 Victim Rate", rate},
+                                       {"L2 Hit Rate", Rate(*hits, *requests)}};
   const ascend::Argument of_translations[] = {{"TLB Hit Rate", Rate(*hits, *requests)},
                                               {"TLB Miss Rate", rate}};
   if (is_cache) {
-    device.AddArguments(slice, of_cache);
+    const size_t told = device_.chip().is_hwts() ? 2 : 1;
+    device.AddArguments(slice, std::span(of_cache).first(told));
   } else {
     device.AddArguments(slice, of_translations);
   }

@@ -63,7 +63,13 @@ bool DeviceLayer::Read(const Stream& stream, bool expands_streams, const TakeOth
     });
     return true;
   }
-  if (stream.name == "ts_track.data") {
+  if (chip_.is_hwts() && (stream.name == "hwts.data" || stream.name == "hwts.aiv_data")) {
+    ReadRecords(stream, kHwtsForm, rows_.issues, [&](std::string_view record) {
+      if (const auto log = ReadHwts(record)) logs_.push_back(*log);
+    });
+    return true;
+  }
+  if (stream.name == "ts_track.data" || stream.name == "ts_track.aiv_data") {
     ReadRecords(stream, kTrackForm, rows_.issues, [&](std::string_view record) {
       if (const auto flip = ReadFlip(record)) return flips_.push_back(*flip);
       const auto step = ReadTrackStep(record, chip_);

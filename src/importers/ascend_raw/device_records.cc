@@ -54,6 +54,20 @@ std::optional<StarsLog> ReadStars(std::string_view record, const Chip& chip, boo
   return log;
 }
 
+std::optional<StarsLog> ReadHwts(std::string_view record) {
+  enum : uint8_t { kBegin = 0, kEnd = 1 };
+  const auto header = At<uint8_t>(record, 0);
+  const auto kind = static_cast<uint8_t>(header & 7U);
+  if (kind != kBegin && kind != kEnd) return std::nullopt;
+  StarsLog log;
+  log.counter = static_cast<uint8_t>(header >> 4U);
+  log.is_begin = kind == kBegin;
+  log.type = At<uint8_t>(record, 1);
+  log.time = At<uint64_t>(record, 8);
+  log.place = {static_cast<uint16_t>(At<uint32_t>(record, 16) % kStreams), At<uint16_t>(record, 6)};
+  return log;
+}
+
 std::optional<TaskFlip> ReadFlip(std::string_view record) {
   constexpr uint8_t kFlip = 0x0E;
   if (At<uint8_t>(record, 1) != kFlip) return std::nullopt;

@@ -1,5 +1,5 @@
-// Records of a device's own log: STARS (begin and end of tasks), the firmware's track (flips), and
-// how stream and task stand in them. Pure.
+// Records of a device's own log: STARS and, on older chips, HWTS (begin and end of tasks), the
+// firmware's track (flips), and how stream and task stand in them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,16 @@ namespace sonde::importers::raw {
 
 inline constexpr RecordForm kStarsForm{64, 2, 0x6BD3};
 inline constexpr RecordForm kStarsFormV6{32, 2, 0x6BD3};
+inline constexpr RecordForm kHwtsForm{64};
 inline constexpr RecordForm kTrackForm{40};
 
 // Which layouts a chip has.
 struct Chip {
   int64_t id = -1;
   bool is_v6() const { return id == 15 || id == 16; }
-  // Those with queues before STARS are not read.
   bool is_stars() const { return is_v6() || id == 5 || id == 7 || id == 8 || id == 11; }
+  // 310, 910A, 310P: the scheduler before STARS, without FFTS+.
+  bool is_hwts() const { return id >= 0 && id <= 4; }
 };
 
 // Where a task ran: its stream and number as the host knows them.
@@ -41,6 +43,9 @@ struct StarsLog {
 };
 // Nothing for other kinds of records.
 std::optional<StarsLog> ReadStars(std::string_view record, const Chip& chip, bool expands_streams);
+
+// Of chips with HWTS; nothing for what is neither begin nor end.
+std::optional<StarsLog> ReadHwts(std::string_view record);
 
 struct TaskFlip {
   uint64_t time = 0;

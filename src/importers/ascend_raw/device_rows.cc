@@ -16,6 +16,12 @@ int32_t KnownRank(uint32_t rank) {
   return rank <= INT32_MAX ? static_cast<int32_t>(rank) : store::kNone;
 }
 
+// As the device has it.
+std::string TypeOf(const Chip& chip, const RanTask& ran) {
+  if (ran.is_sub_task) return SubTaskName(ran.type);
+  return chip.is_hwts() ? HwtsTypeName(ran.type) : SqeTypeName(ran.type, chip.is_v6());
+}
+
 }  // namespace
 
 Records<int32_t> DeviceTables::Add(const DeviceLayer& layer, const Records<RanTask>& ran,
@@ -81,10 +87,7 @@ void DeviceTables::SetKind(const DeviceLayer& layer, const RanTask& ran, const H
                            ascend::DeviceTask& task) {
   const HostTask* host = ran.host;
   const bool by_host = host != nullptr && rows_.names.Text(host->type) != "FFTS_PLUS";
-  const int32_t type =
-      by_host ? host->type
-              : rows_.names.Intern(ran.is_sub_task ? SubTaskName(ran.type)
-                                                   : SqeTypeName(ran.type, layer.chip().is_v6()));
+  const int32_t type = by_host ? host->type : rows_.names.Intern(TypeOf(layer.chip(), ran));
   const int32_t kernel = host != nullptr ? host->kernel : -1;
   int32_t name = type;
   if (kernel < 0 && transfer != nullptr) {

@@ -302,6 +302,12 @@ std::string SqeTypeName(uint32_t type, bool is_v6) {
   return named == nullptr ? "UNKNOWN" : std::string(named->name);
 }
 
+std::string HwtsTypeName(uint32_t type) {
+  enum : uint8_t { kLastOfBoth = 8, kCopy = 9, kMax = 10 };
+  if (type <= kLastOfBoth) return SqeTypeName(type, /*is_v6=*/false);
+  return type == kCopy ? "SDMA_SQE" : type == kMax ? "MAX_SQE" : "Other";
+}
+
 std::string SubTaskName(uint32_t type) {
   const Named* named = Find(kSubTasks, type);
   return named == nullptr ? "UNKNOWN" : std::string(named->name);

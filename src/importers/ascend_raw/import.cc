@@ -110,7 +110,7 @@ class RawImport {
                   int64_t pid) {
     const raw::Chip chip{raw::DeviceInfoOf(part.folder, part.device).chip};
     const auto clock = raw::DeviceClockOf(part.folder, part.device, host_clock);
-    if (!clock || !chip.is_stars()) {
+    if (!clock || (!chip.is_stars() && !chip.is_hwts())) {
       rows_.issues.Add(clock ? raw::kOldChip : raw::kNoDeviceClock, part.relative);
       return;
     }

@@ -92,7 +92,6 @@ inline constexpr store::IssueKind kCacheEvents{"raw_cache_events", store::Severi
                                                "made"};
 inline constexpr store::IssueKind kOldChip{
     "raw_old_chip", store::Severity::kError,
-    "the device has a scheduler whose records are not read (chips before STARS); what its host "
-    "recorded is there"};
+    "the device's chip is none whose records are known; what its host recorded is there"};
 
 }  // namespace sonde::importers::raw

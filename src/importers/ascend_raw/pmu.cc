@@ -178,6 +178,17 @@ PmuRecord ReadPmu(std::string_view record, const Chip& chip, bool expands_stream
   return pmu;
 }
 
+PmuRecord ReadOldPmu(std::string_view record, bool is_vector) {
+  constexpr uint32_t kStreams = 2048;
+  PmuRecord pmu;
+  pmu.place = {static_cast<uint16_t>(At<uint32_t>(record, 96) % kStreams), At<uint16_t>(record, 6)};
+  pmu.is_vector = is_vector;
+  pmu.cycles = At<uint64_t>(record, 16);
+  const auto counters = At<std::array<uint64_t, 8>>(record, 32);
+  std::copy(counters.begin(), counters.end(), pmu.counters.begin());
+  return pmu;
+}
+
 PmuSettings PmuSettingsOf(const std::string& device_folder, int64_t cube_cores,
                           int64_t vector_cores) {
   PmuSettings settings;
@@ -193,17 +204,19 @@ PmuSettings PmuSettingsOf(const std::string& device_folder, int64_t cube_cores,
 CoreMetrics::CoreMetrics(const Chip& chip, CoreCounters core, bool is_vector)
     : core_(std::move(core)), is_v6_(chip.is_v6()) {
   if (core_.group.empty()) return;
-  const std::string_view prefix = is_vector ? "aiv_" : "aic_";
+  // Before STARS a task has one kind of cores only, whose columns say what it was.
+  const bool is_one = chip.is_hwts();
+  const std::string_view prefix = is_one ? "" : is_vector ? "aiv_" : "aic_";
   const auto add = [&](std::string column, const Source& source) {
     columns_.push_back(std::move(column));
     sources_.push_back(source);
   };
-  add(is_vector ? "aiv_time(us)" : "aicore_time(us)", {.kind = Kind::kTotalTime});
+  add(is_vector && !is_one ? "aiv_time(us)" : "aicore_time(us)", {.kind = Kind::kTotalTime});
   add(base::Concat(prefix, "total_cycles"), {.kind = Kind::kCycles});
   const std::span<const Metric> metrics = MetricsOf(is_v6_);
   for (size_t i = 0; i < metrics.size(); ++i) {
     const Metric& metric = metrics[i];
-    if (metric.group != core_.group || !IsShown(metric.name, is_vector)) continue;
+    if (metric.group != core_.group || (!is_one && !IsShown(metric.name, is_vector))) continue;
     const auto slots = SlotsOf(metric, core_);
     if (!slots) continue;
     if (!metric.time.empty()) {

@@ -1,4 +1,5 @@
-// Hardware counters of tasks (ffts_profile.data): records, and what they mean.
+// Hardware counters of tasks (ffts_profile.data; of chips before STARS aicore.data and
+// aiVectorCore.data): records, and what they mean.
 //
 // A record has the cycles of a task and eight counters (newer chips ten); which they are stands in
 // sample.json, and the group of metrics that is made of them too. A task on both kinds of cores has
@@ -38,6 +39,8 @@ struct PmuRecord {
 enum class PmuKind : uint8_t { kTask, kBlock, kOverflown, kUnknown };
 PmuKind KindOfPmu(std::string_view record, const Chip& chip);
 PmuRecord ReadPmu(std::string_view record, const Chip& chip, bool expands_streams);
+// Of chips before STARS; it tells no time.
+PmuRecord ReadOldPmu(std::string_view record, bool is_vector);
 
 // One kind of cores: what was counted on it.
 struct CoreCounters {
@@ -68,7 +71,7 @@ class CoreMetrics {
  public:
   CoreMetrics(const Chip& chip, CoreCounters core, bool is_vector);
 
-  // As kernel_details.csv names them.
+  // As kernel_details.csv names them; without the kind of cores where a task has but one.
   const std::vector<std::string>& columns() const { return columns_; }
   // A value for each column.
   void Compute(const Counted& counted, std::vector<double>& values) const;

@@ -24,12 +24,20 @@ PmuLayer::PmuLayer(TraceRows& rows, const DeviceLayer& device, const std::string
       vector_{CoreMetrics(device.chip(), settings_.vector, /*is_vector=*/true)},
       records_(base::SpillAllocator<PmuRecord>(rows.pool())),
       keys_(base::SpillAllocator<Key>(rows.pool())),
+      next_keys_(rows.pool()),
       first_mhz_(info_.aic_mhz) {}
 
 bool PmuLayer::Read(const Stream& stream, bool expands_streams) {
   if (stream.name == "ffts_profile.data" && settings_.is_of_tasks) {
     ReadRecords(stream, kPmuForm, rows_.issues,
                 [&](std::string_view record) { Keep(record, expands_streams); });
+    return true;
+  }
+  const bool is_cube = stream.name == "aicore.data";
+  const bool is_old = device_.chip().is_hwts() && (is_cube || stream.name == "aiVectorCore.data");
+  if (is_old && settings_.is_of_tasks) {
+    ReadRecords(stream, kPmuForm, rows_.issues,
+                [&](std::string_view record) { records_.push_back(ReadOldPmu(record, !is_cube)); });
     return true;
   }
   if (stream.name != "lpmFreqConv.data") return false;
@@ -96,7 +104,9 @@ void PmuLayer::AddMetrics(const Records<RanTask>& ran, const Records<int32_t>& t
   }
   const auto left =
       std::ranges::count_if(records_, [](const PmuRecord& record) { return !record.is_taken; });
-  if (left > 0) rows_.issues.Add(kCounterWithoutTask, "ffts_profile", -1, left);
+  if (left > 0)
+    rows_.issues.Add(kCounterWithoutTask, device_.chip().is_hwts() ? "aicore" : "ffts_profile", -1,
+                     left);
 }
 
 void PmuLayer::SortKeys() {
@@ -118,6 +128,7 @@ void PmuLayer::SortKeys() {
 std::span<const PmuLayer::Key> PmuLayer::RecordsOf(const RanTask& ran) {
   const uint16_t stream = device_.chip().is_v6() ? uint16_t{0} : ran.place.stream;
   const uint64_t place = PlaceAt(stream, ran.place.task);
+  if (device_.chip().is_hwts()) return NextOf(place);
   last_key_ = SearchFrom(keys_, last_key_, [&](const Key& key) {
     return std::tie(key.place, key.context, key.end) < std::tie(place, ran.context, ran.begin);
   });
@@ -127,6 +138,17 @@ std::span<const PmuLayer::Key> PmuLayer::RecordsOf(const RanTask& ran) {
     ++end;
   }
   return {keys_.data() + last_key_, end - last_key_};
+}
+
+std::span<const PmuLayer::Key> PmuLayer::NextOf(uint64_t place) {
+  const auto [next, is_new] = next_keys_.Insert(static_cast<int64_t>(place), 0);
+  if (is_new) {
+    const auto first = std::lower_bound(keys_.begin(), keys_.end(), place,
+                                        [](const Key& key, uint64_t at) { return key.place < at; });
+    *next = static_cast<size_t>(first - keys_.begin());
+  }
+  if (*next == keys_.size() || keys_[*next].place != place) return {};
+  return {keys_.data() + (*next)++, 1};
 }
 
 const PmuRecord* PmuLayer::Take(std::span<const Key> of_task, Part part) {
@@ -164,9 +186,38 @@ void PmuLayer::AddOf(const RanTask& ran, int32_t task, const HostLayer& host) {
   Counted other{
       .blocks = kernel.mix_block_num, .time_mhz = counted.time_mhz, .bandwidth_mhz = info_.aic_mhz};
   if (record->is_mix) AddOther(of_task, kernel.mix_block_num, other);
+  if (device_.chip().is_hwts()) {
+    Side& side = record->is_vector ? vector_ : cube_;
+    AddSide(side, counted, task);
+    AddBound(side, task);
+    if (!record->is_vector) AddUtilization(counted, task);
+    return;
+  }
   const Counted& cube = record->is_vector ? other : counted;
   AddSide(cube_, cube, task);
   AddSide(vector_, record->is_vector ? counted : other, task);
+  AddUtilization(cube, task);
+}
+
+// Whether a task waited for its memory: only where one kind of cores does all of it.
+void PmuLayer::AddBound(const Side& side, int32_t task) {
+  const std::vector<std::string>& columns = side.metrics.columns();
+  const auto ratio = [&](std::string_view name) -> std::optional<double> {
+    const auto found = std::find(columns.begin(), columns.end(), name);
+    if (found == columns.end()) return std::nullopt;
+    return values_[static_cast<size_t>(found - columns.begin())];
+  };
+  const auto memory = ratio("mte2_ratio");
+  const auto cube = ratio("mac_ratio");
+  const auto vector = ratio("vec_ratio");
+  if (!memory || !cube || !vector) return;
+  const double work = std::max(*cube, *vector);
+  ascend::DeviceRows(rows_).AddCounter({.task = task,
+                                        .name = rows_.names.Intern("memory_bound"),
+                                        .value = work == 0 ? 0 : *memory / work});
+}
+
+void PmuLayer::AddUtilization(const Counted& cube, int32_t task) {
   const int64_t dur = rows_.tasks[static_cast<size_t>(task)].dur;
   const double most =
       info_.aic_mhz * static_cast<double>(info_.aic_count) * 1e-3 * static_cast<double>(dur);

@@ -1,7 +1,8 @@
 // The hardware counters of a device's tasks, and the frequency of its cores.
 //
-// A record belongs to the task of its place in whose time it ends. Times of counters are made with
-// the frequency that was in force then, or are those that were measured. One thread.
+// A record belongs to the task of its place in whose time it ends; those of chips before STARS tell
+// no time: the first of a place is that of its first task. Times of counters are made with the
+// frequency that was in force then, or are those that were measured. One thread.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 #include "importers/ascend_raw/device_layer.h"
 #include "importers/ascend_raw/pmu.h"
+#include "importers/rows/number_table.h"
 
 namespace sonde::importers::raw {
 
@@ -48,6 +50,7 @@ class PmuLayer {
   double FrequencyAt(uint64_t ticks) const;
   void SortKeys();
   std::span<const Key> RecordsOf(const RanTask& ran);
+  std::span<const Key> NextOf(uint64_t place);  // where no record tells a time
   void AddOf(const RanTask& ran, int32_t task, const HostLayer& host);
   enum class Part : uint8_t { kMain, kOther, kBlock };
   const PmuRecord* Take(std::span<const Key> of_task, Part part);
@@ -55,6 +58,8 @@ class PmuLayer {
   void AddOther(std::span<const Key> of_task, int64_t blocks, Counted& other);
   std::optional<double> TimeOf(const PmuRecord& record) const;
   void Keep(std::string_view record, bool expands_streams);
+  void AddBound(const Side& side, int32_t task);  // of values_, which are those of the side
+  void AddUtilization(const Counted& cube, int32_t task);  // of the cube cores
   void AddSide(Side& side, const Counted& counted, int32_t task);
 
   TraceRows& rows_;
@@ -67,6 +72,7 @@ class PmuLayer {
   Records<PmuRecord> records_;
   Records<Key> keys_;
   size_t last_key_ = 0;                               // where the last search ended
+  NumberTable<size_t> next_keys_;                     // of places whose records tell no time
   double first_mhz_;                                  // when recording began
   bool is_broken_ = false;                            // a frequency of 0 was recorded
   std::vector<std::pair<uint64_t, double>> changes_;  // ticks, MHz

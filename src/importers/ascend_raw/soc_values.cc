@@ -255,8 +255,9 @@ void SocValues::AddLlc(uint32_t part, int64_t ts, const std::map<uint32_t, uint6
 // A count stands for 16 bytes since the sample before of the same direction, of all channels.
 void SocValues::ReadDdr(const Stream& stream) {
   constexpr RecordForm kForm{20};
-  constexpr double kBytes = 128.0 / 8;
-  std::array<std::map<int64_t, uint64_t>, 2> counts;  // by time: read, written
+  const int64_t chip = device_.chip().id;
+  const double bytes = chip >= 1 && chip <= 4 ? 256.0 / 8 : 128.0 / 8;  // a count
+  std::array<std::map<int64_t, uint64_t>, 2> counts;                    // by time: read, written
   ReadRecords(stream, kForm, rows_.issues, [&](std::string_view r) {
     const size_t is_write = At<uint32_t>(r, 8) == 0 ? 0 : 1;
     counts.at(is_write)[SinceStart(At<uint32_t>(r, 0))] += At<uint32_t>(r, 4);
@@ -268,7 +269,7 @@ void SocValues::ReadDdr(const Stream& stream) {
       before = ts;
       if (dt <= 0) continue;
       Add(is_write ? "DDR Write B/s" : "DDR Read B/s", ts,
-          static_cast<double>(count) * kBytes * kNsPerSecond / static_cast<double>(dt));
+          static_cast<double>(count) * bytes * kNsPerSecond / static_cast<double>(dt));
     }
   }
 }
