@@ -1,6 +1,6 @@
 """A training on this machine with one slow rank: `sonde cluster -m slow_rank` names it, and why.
 
-The example is what it is; a launcher beside it slows one of its ranks down, in two ways. All
+The example is what it is; a launcher beside it slows one of its ranks down, in three ways. All
 ranks record with the CPU as the device, as `sonde run` does.
 """
 
@@ -19,6 +19,7 @@ SLOW = 1
 
 # Each rank is the example with what the word says around one of its parts.
 LAUNCHER = """
+import gc
 import os
 import runpy
 import sys
@@ -28,6 +29,10 @@ import torch
 
 sys.path.insert(0, {examples!r})
 import tiny_gpt
+
+
+class Node:
+    pass
 
 
 def loads_slowly():
@@ -59,10 +64,28 @@ def computes_more():
     tiny_gpt.TinyGpt.forward = slow
 
 
+def collects_garbage():
+    kept = []
+    for _ in range(400_000):
+        one, other = Node(), Node()
+        one.other, other.other = other, one
+        kept.append(one)
+    step = torch.optim.AdamW.step
+
+    def slow(self, *words, **named):
+        gc.collect()
+        return step(self, *words, **named)
+
+    slow.hooked = getattr(step, "hooked", None)
+    torch.optim.AdamW.step = slow
+    globals()["kept"] = kept
+
+
 def main():
     program, way, slow_rank = sys.argv[1:4]
     if os.environ["RANK"] == slow_rank and way != "none":
-        {{"data loading": loads_slowly, "compute": computes_more}}[way]()
+        {{"data loading": loads_slowly, "compute": computes_more,
+          "garbage collection": collects_garbage}}[way]()
     sys.argv = [program, *sys.argv[4:]]
     runpy.run_path(program, run_name="__main__")
 
@@ -75,7 +98,7 @@ def record(run_sonde, tmp_path, way):
     launcher = tmp_path / "launcher.py"
     launcher.write_text(LAUNCHER.format(examples=str(EXAMPLES)))
     done = run_sonde(
-        "run", "--profile-save-path", "out", "--",
+        "run", "--profile-save-path", "out", "--profile-gc-threshold-ms", "1", "--",
         sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={RANKS}",
         "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0",
         launcher, EXAMPLES / "train_tiny_gpt.py", way, str(SLOW),
@@ -101,6 +124,7 @@ def slow_ranks(run_sonde, tmp_path, folder):
 @pytest.mark.parametrize(("way", "causes", "activity"), [
     ("data loading", {"host"}, "data loading"),
     ("compute", {"more work", "slow kernel"}, None),
+    ("garbage collection", {"host"}, "garbage collection"),
 ])  # fmt: skip
 def test_the_rank_that_was_slowed_down_is_named(run_sonde, tmp_path, way, causes, activity):
     rows, said = slow_ranks(run_sonde, tmp_path, record(run_sonde, tmp_path, way))
