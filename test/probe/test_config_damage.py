@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from sonde.torch.precision import _config, _errors
+from sonde.torch.precision import _config, _errors, _known_keys
 
 # fmt: off
 VALUES = [
@@ -37,7 +37,7 @@ def read(content, tmp_path):
     read_or_refused(path)
 
 
-@pytest.mark.parametrize("key", _config._KEYS)
+@pytest.mark.parametrize("key", _known_keys.COMMON)
 def test_each_key_with_each_value(key, tmp_path):
     for value in VALUES:
         read({"task": "statistics", "dump_path": str(tmp_path / "dump"), key: value}, tmp_path)
@@ -45,7 +45,7 @@ def test_each_key_with_each_value(key, tmp_path):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_each_key_of_each_task(task, tmp_path):
-    for key in _config._TASK_KEYS:
+    for key in _known_keys.OF_TASKS:
         for value in VALUES:
             read({"task": task, "dump_path": str(tmp_path / "dump"), task: {key: value}}, tmp_path)
 
@@ -56,8 +56,8 @@ def test_several_at_once(tmp_path):
         task = chance.choice(TASKS)
         content = {"task": task, "dump_path": str(tmp_path / "dump")}
         for _ in range(chance.randrange(4)):
-            content[chance.choice(_config._KEYS)] = chance.choice(VALUES)
-        keys = chance.sample(_config._TASK_KEYS, chance.randrange(4))
+            content[chance.choice(_known_keys.COMMON)] = chance.choice(VALUES)
+        keys = chance.sample(_known_keys.OF_TASKS, chance.randrange(4))
         content[task] = {key: chance.choice(VALUES) for key in keys}
         read(content, tmp_path)
 

@@ -130,6 +130,10 @@ def test_every_kind_of_result(run_program, read_dump, tmp_path, call, name):
     "change, said",
     [
         ("x.div_(x.clone())", "Tensor.div_.0.forward has NaN in its results; its inputs held none"),
+        ("x /= x.clone()", "Tensor.__itruediv__.0.forward has NaN in its results; its inputs held"),
+        ("F.rms_norm(x + inf, (2,)).sum()", "Functional.rms_norm.0.forward has NaN in its results"),
+        # A function that was taken from torch before the watch began.
+        ("rms_norm(x + inf, (2,)).sum()", "Torch.rms_norm.0.forward has NaN in its results"),
         ("x *= inf", "Tensor.__imul__.0.forward has NaN in its results; its inputs held none"),
         # A NaN that nobody watched came in with it.
         ("relu(torch.tensor([nan, 1.0]), inplace=True)", "input.0 held it before"),
@@ -143,7 +147,8 @@ def test_the_value_before_an_operation_in_place_is_told(run_program, tmp_path, c
     done = run_program(
         f"""
 import torch
-from torch.nn.functional import relu
+import torch.nn.functional as F
+from torch.nn.functional import relu, rms_norm
 from sonde.torch import PrecisionDebugger
 inf, nan = float("inf"), float("nan")
 debugger = PrecisionDebugger("config.json")

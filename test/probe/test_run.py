@@ -98,6 +98,41 @@ def test_a_training_step_is_a_step(run, tmp_path):
         assert "Module.0.Linear.parameters_grad.0" in found
 
 
+LEAVES = """
+import torch
+from torch import nn
+layer, loss = nn.Linear(4, 2), nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+for _ in range(2):
+    loss(layer(torch.ones(3, 4)), torch.tensor([0, 1, 0])).backward()
+    optimizer.step()
+whole = nn.Sequential(layer, nn.ReLU())
+whole(torch.ones(3, 4)).sum().backward()
+optimizer.step()
+"""
+
+
+def test_outermost_modules_without_children_are_entries(run, tmp_path):
+    done = run(LEAVES, "--dump-config", "config.json")
+    assert done.returncode == 0, done.stderr
+    for step in ("step0", "step1"):
+        assert names(tmp_path, step) == [
+            "Module.layer.Linear.forward.0",
+            "Module.loss.CrossEntropyLoss.forward.0",
+            "Module.loss.CrossEntropyLoss.backward.0",
+            "Module.layer.Linear.backward.0",
+            "Module.layer.Linear.parameters_grad.0",
+        ]
+    # Part of a model it has the model's name.
+    assert names(tmp_path, "step2") == [
+        "Module.0.Linear.forward.0",
+        "Module.1.ReLU.forward.0",
+        "Module.1.ReLU.backward.0",
+        "Module.0.Linear.backward.0",
+        "Module.0.Linear.parameters_grad.0",
+    ]
+
+
 def test_a_call_is_a_step_without_optimizer(run, tmp_path):
     done = run(INFERENCE, "--dump-config", "config.json")
     assert done.returncode == 0, done.stderr

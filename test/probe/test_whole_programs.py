@@ -137,10 +137,16 @@ def test_misspelt_keys_are_named(run_program):
         scope=[],
         statistics={"summary_mod": "md5", "level": "L1"},
     )
-    assert "'dump_pth' in the configuration is not known; did you mean 'dump_path'?" in done.stderr
-    assert "'summary_mod' in 'statistics' is not known; did you mean 'summary_mode'?" in done.stderr
-    assert "'level' stands in 'statistics'; it belongs outside of it" in done.stderr
-    assert "'scope' stands in the configuration; it belongs into" in done.stderr
+    assert (
+        "'dump_pth' in the configuration is not known and has no effect; did you mean 'dump_path'?"
+        in done.stderr
+    )
+    assert (
+        "'summary_mod' in 'statistics' is not known and has no effect; did you mean 'summary_mode'?"
+        in done.stderr
+    )
+    assert "'level' in 'statistics' has no effect there; it belongs outside" in done.stderr
+    assert "'scope' in the configuration has no effect there; it belongs into" in done.stderr
     assert "other_tool" not in done.stderr
 
 

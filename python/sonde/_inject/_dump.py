@@ -14,7 +14,13 @@ from typing import Any, Callable, Optional
 from sonde import _report
 from sonde._inject import _dump_control
 from sonde._inject._steps import StepHooks
-from sonde.torch.precision import PrecisionDebugger, _config, _function_modes, _native_probe
+from sonde.torch.precision import (
+    PrecisionDebugger,
+    _config,
+    _function_modes,
+    _native_probe,
+    _unmatched,
+)
 
 
 class Steps:
@@ -54,14 +60,7 @@ def read_order(content: Any) -> "tuple[int, int]":
 
 def _ranges(steps: "list[int]") -> str:
     """ "step 3", "steps 0-2, 5"."""
-    parts: list[list[int]] = []
-    for step in steps:
-        if parts and parts[-1][1] == step - 1:
-            parts[-1][1] = step
-        else:
-            parts.append([step, step])
-    texts = [str(first) if first == last else f"{first}-{last}" for first, last in parts]
-    return ("step " if len(steps) == 1 else "steps ") + ", ".join(texts)
+    return ("step " if len(steps) == 1 else "steps ") + _unmatched.ranges(steps)
 
 
 def _entries(folder: str) -> int:
@@ -85,7 +84,7 @@ class DumpRun:
         if self._is_waiting:
             _config.read(config)  # refused before anything runs
         else:
-            self._debugger = PrecisionDebugger(config_path=config)
+            self._debugger = self._make()
         # Files are of one step at a time: calls that overlap on several threads share one.
         self._hooks = StepHooks(torch, lambda: None, self._finish_step, rest=self._rest, joins=True)
         self._is_recording = False
@@ -161,9 +160,14 @@ class DumpRun:
                     self._roots.discard(id(module))  # started anew, in the same step
         return is_evaluation
 
+    def _make(self) -> PrecisionDebugger:
+        debugger = PrecisionDebugger(config_path=self._config)
+        debugger.service.is_driven = True
+        return debugger
+
     def _start(self, module: Any) -> None:
         if self._debugger is None:
-            self._debugger = PrecisionDebugger(config_path=self._config)
+            self._debugger = self._make()
         if self._is_waiting and not self._is_recording:
             self._debugger.set_init_step(self._steps.steps)
         self._debugger.service.modules.tells_apart = True

@@ -12,7 +12,7 @@ from sonde.torch.check import _entries, _measures, _numbers
 from sonde.torch.check._calls import Outcome, Runner
 from sonde.torch.check._measures import SKIP, SPACE, Row
 from sonde.torch.check._tables import Tables
-from sonde.torch.precision import _names
+from sonde.torch.precision import _known_keys, _names
 
 _SEED = 1234
 _LEFT_OUT = ("Distributed", "MindSpeed")
@@ -33,10 +33,17 @@ class Lists:
                     content = json.load(file)
             except (OSError, ValueError, RecursionError) as problem:
                 raise ValueError(f"-config {path}: {problem}") from problem
-            block = content.get("acc_check", {}) if isinstance(content, dict) else {}
+            if not isinstance(content, dict):
+                raise ValueError(f"-config {path}: the configuration must be an object")
+            _known_keys.name_unknown_of_checks(content)
+            block = content.get("acc_check") or {}
+            if not isinstance(block, dict):
+                raise ValueError(f"-config {path}: acc_check must be an object")
         self.white = _list(block, "white_list")
         self.black = frozenset(_list(block, "black_list")) | _UNSUPPORTED
         self.error_folder = block.get("error_data_path") or "./"
+        if not isinstance(self.error_folder, str):
+            raise ValueError(f"error_data_path must be a text, not {self.error_folder!r}")
         if not os.path.isdir(self.error_folder):
             raise ValueError(f"error_data_path: {self.error_folder} does not exist")
 

@@ -64,6 +64,8 @@ class Apis:
         self._stays_on_classes = False  # wrappers are there, though not installed
         self._removals = 0
         self._apis: dict[str, Api] = {}
+        self._more: set[str] = set()  # names of what only nan_watch looks at
+        self.namespaces: set[str] = set()  # of the operators of libraries that are wrapped
         self._places: list[tuple[Any, str, Any, bool, Any]] = []
         self._customs: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self._kernel_classes: set[type] = set()
@@ -95,6 +97,8 @@ class Apis:
             self._wrap_wait()
             self._hide_hooks()
             self._open_to_scripts()
+        if self.collector is not None and self.collector.finds_nan:
+            self._plan_more()
         for holder, name, wrapper, was_own, original in self._places:
             if self._stays_on_classes and isinstance(holder, type):
                 continue
@@ -141,6 +145,17 @@ class Apis:
             found.append(("torch_npu", "NPU", [torch.ops.npu, npu], [npu, torch.ops.npu]))
         return found
 
+    def _plan_more(self) -> None:
+        """What only the task nan_watch looks at."""
+        if self._more:
+            return
+        listed = _names.supported()
+        for category, prefix, sources, targets in self._categories():
+            for name in _names.MORE_OF_NAN_WATCH.get(category, []):
+                if name not in listed.get(category, []):
+                    self._more.add(f"{prefix}.{name}")
+                    self._plan(name, prefix, sources, targets)
+
     def _plan(self, name: str, prefix: str, sources: list, targets: list) -> None:
         path, _, last = name.rpartition(".")
         api = self._api(f"{prefix}.{last}")
@@ -174,6 +189,7 @@ class Apis:
     def add_operators(self, namespaces: "list[str]") -> None:
         """Wraps operators that were registered since the last time."""
         for name, changes in _custom_ops.registered(self.torch, namespaces).items():
+            self.namespaces.add(name.partition(".")[0])
             if name in self._apis:
                 continue
             namespace, _, operator = name.partition(".")
@@ -255,7 +271,9 @@ class Apis:
         self.collector = collector
         wanted = collector.scope.static_filter()
         for api in self._apis.values():
-            self.functions["set_wanted"](api.number, wanted is None or bool(wanted(api.name)))
+            is_ours = collector.finds_nan or api.name not in self._more
+            is_wanted = wanted is None or bool(wanted(api.name))
+            self.functions["set_wanted"](api.number, is_ours and is_wanted)
 
     def switch(self, on: bool, with_listed: bool = True) -> None:
         """Whether calls are recorded: of all functions, or of those that the program registered."""

@@ -52,6 +52,7 @@ class Collector:
         self.running = False
         self.nesting = Nesting()
         self.scope = Scope(config)
+        self.unsaved = set(config.tensor_list)  # what of it no call has matched so far
         self.is_child = False  # a fork of the process that records
         self.folder: Optional[str] = None
         self._is_whole = True  # nothing of the open step could not be written
@@ -254,8 +255,9 @@ class Collector:
     def _flags(self, name: str) -> int:
         if self._saves_all:
             return _SAVE
-        parts = self.config.tensor_list
-        return _SAVE if parts and any(part in name for part in parts) else 0
+        found = [part for part in self.config.tensor_list if part in name]
+        self.unsaved.difference_update(found)
+        return _SAVE if found else 0
 
     def forward_inputs(self, name: str, args: tuple, kwargs: dict) -> None:
         """Inputs of an API or module that passed the static filters."""

@@ -1,27 +1,17 @@
 """Reads ``config.json`` and the constructor's arguments into one checked object.
 
-Unknown keys are ignored, as existing configurations carry keys of other tools, but one that is
-nearly a known one is named. Every check raises ``ProbeError`` with the text that users of the
-reference tool know.
+Keys that nobody reads are named (``_known_keys``). Every check raises ``ProbeError`` with the text
+that users of the reference tool know.
 """
 
-import difflib
 import json
 import os
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from sonde.torch.precision import _errors, _load
+from sonde.torch.precision import _errors, _known_keys, _load
 
-TASKS = [
-    "tensor",
-    "statistics",
-    "acc_check",
-    "structure",
-    "diff_check",
-    "exception_dump",
-    "nan_check",
-]
+TASKS = list(_known_keys.OF_REFERENCE)
 # Of the generation before, and of our own.
 MORE_TASKS = ("overflow_check", "nan_watch")
 FILE_TASKS = ("tensor", "statistics", "structure", "nan_check", "diff_check", *MORE_TASKS)
@@ -29,15 +19,6 @@ LEVELS = ["L0", "L1", "L2", "mix", "debug"]
 SUMMARY_MODES = ["statistics", "md5", "xor"]
 DATA_MODES = ["all", "input", "output", "forward", "backward"]
 RISK_LEVELS = ["CORE", "FOCUS", "ALL"]
-_KEYS = (
-    *("task", "dump_path", "rank", "step", "level", "async_dump", "async_dump_limit_mb"),
-    *("extra_info", "hidden_modules", "precision", "risk_level", "dump_enable", "weights"),
-    *("custom_op_namespaces", "load", "requests", "seed", "is_deterministic"),
-)
-_TASK_KEYS = (
-    *("scope", "list", "tensor_list", "data_mode", "summary_mode", "slice", "request_id"),
-    *("bench_path", "tensor_format", "overflow_nums", "diff_nums", "file_format", "device"),
-)
 _MAX_NUMBER = 1000000
 _MAX_NAME = 255  # bytes, of a file
 
@@ -146,7 +127,8 @@ def _text_list(block: dict, key: str) -> "list[str]":
 
 def _choice(value: Any, key: str, allowed: "list[str]") -> str:
     if value not in allowed:
-        raise _errors.refuse(f"{key} is invalid, it should be one of {allowed}")
+        told = _known_keys.hint(value, allowed)
+        raise _errors.refuse(f"{key} is invalid, it should be one of {allowed}{told}")
     return value
 
 
@@ -164,7 +146,7 @@ def _read_file(path: Any) -> dict:
         )
     try:
         with open(path, encoding="utf-8") as file:
-            content = json.load(file)
+            content = json.load(file, object_pairs_hook=_known_keys.without_repeats)
     except (OSError, UnicodeDecodeError, ValueError, RecursionError) as problem:
         raise _errors.PathError(
             _errors.PathError.INVALID_FILE, f"{path} cannot be read: {problem}"
@@ -194,16 +176,18 @@ def check(
     step: Any = None,
 ) -> Config:
     """The same of what a file holds."""
+    _known_keys.name_unknown(content, task or content.get("task") or "statistics")
     if task is not None and task not in [*TASKS, *MORE_TASKS]:
-        raise _errors.refuse(f"task must be one of {TASKS}")
+        told = _known_keys.hint(task, [*TASKS, *MORE_TASKS])
+        raise _errors.refuse(f"task must be one of {TASKS}{told}")
     if dump_path is not None and not isinstance(dump_path, str):
         raise _errors.refuse("dump_path must be a string")
     if "\0" in (dump_path or ""):
         raise _errors.refuse("dump_path must not hold a null character")
     if level is not None and level not in LEVELS:
-        raise _errors.refuse(f"level must be one of {LEVELS}")
+        told = _known_keys.hint(level, LEVELS)
+        raise _errors.refuse(f"level must be one of {LEVELS}{told}")
     config = Config()
-    _name_misspelt(content, (*_KEYS, *TASKS, *MORE_TASKS), "the configuration")
     _read_common(content, config)
     if task is None and content and config.task not in FILE_TASKS:
         raise Exception(f"task {config.task} is invalid, it is not in the {list(FILE_TASKS)}")
@@ -213,23 +197,9 @@ def check(
     if step is not None:
         config.step = number_list(step, "step")
     block = _check_kind(content, config.task, dict, "an object") or {}
-    _name_misspelt(block, _TASK_KEYS, f"{config.task!r}")
     _read_task(block, config)
     _check_together(config)
     return config
-
-
-def _name_misspelt(block: dict, known: "tuple[str, ...]", where: str) -> None:
-    for key in block:
-        if key in known:
-            continue
-        near = difflib.get_close_matches(key, known, 1, 0.75)
-        if near:
-            _errors.warning(f"{key!r} in {where} is not known; did you mean {near[0]!r}?")
-        elif key in _TASK_KEYS:
-            _errors.warning(f"{key!r} stands in {where}; it belongs into the object of the task")
-        elif known is _TASK_KEYS and key in _KEYS:
-            _errors.warning(f"{key!r} stands in {where}; it belongs outside of it")
 
 
 def check_folder(path: str) -> None:
@@ -256,7 +226,8 @@ def check_folder(path: str) -> None:
 def _read_common(content: dict, config: Config) -> None:
     task = content.get("task")
     if task is not None and (not isinstance(task, str) or task not in [*TASKS, *MORE_TASKS]):
-        raise _errors.refuse(f"task is invalid, it should be one of {TASKS}")
+        told = _known_keys.hint(task, [*TASKS, *MORE_TASKS])
+        raise _errors.refuse(f"task is invalid, it should be one of {TASKS}{told}")
     config.task = task or config.task
     config.dump_path = _check_kind(content, "dump_path", str, "a string")
     if "\0" in (config.dump_path or ""):
@@ -293,7 +264,10 @@ def _read_task(block: dict, config: Config) -> None:
     mode = block.get("summary_mode")
     mode = "statistics" if mode is None or mode == "" else mode
     if mode not in SUMMARY_MODES:
-        raise _errors.refuse(f"summary_mode is invalid, summary_mode is not in {SUMMARY_MODES}.")
+        told = _known_keys.hint(mode, SUMMARY_MODES)
+        raise _errors.refuse(
+            f"summary_mode is invalid, summary_mode is not in {SUMMARY_MODES}.{told}"
+        )
     config.summary_mode = mode
     if config.task == "nan_watch":
         config.data_mode = ["forward"]  # hooks of gradients cost more than the rest
@@ -333,6 +307,7 @@ def _data_mode(block: dict) -> "list[str]":
         if mode not in DATA_MODES:
             raise _errors.refuse(
                 f"The element '{mode}' of data_mode {modes} is not in {DATA_MODES}."
+                + _known_keys.hint(mode, DATA_MODES)
             )
     return modes
 
@@ -378,6 +353,8 @@ def _check_together(config: Config) -> None:
         raise _errors.refuse(
             f"When the task is set to nan_check, the level must be L1, but got {config.level}."
         )
+    if config.task == "nan_watch" and config.scope:
+        raise _errors.refuse("the task nan_watch sees no ranges of calls: use list, not scope")
     if config.task == "nan_watch" and config.level != "L1":
         if config.level == "debug":
             raise _errors.refuse("the task nan_watch does not go with the level debug")

@@ -59,3 +59,22 @@ class Hung:
         else:  # numbers count up
             for later in [key for key in order if key > number]:
                 order.move_to_end(later)
+
+
+def make_node(torch: Any) -> Callable:
+    """apply(tell, *tensors) sends tensors through one autograd node, which calls ``tell`` with
+    their gradients and passes them on; undefined ones stay so."""
+
+    class BackwardHookFunction(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, tell: Callable, *tensors: Any) -> Any:
+            ctx.tell = tell
+            ctx.set_materialize_grads(False)
+            return tensors
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            ctx.tell(gradients)
+            return (None, *gradients)
+
+    return BackwardHookFunction.apply

@@ -6,6 +6,7 @@ import re
 from typing import Any, Optional
 
 from sonde.torch.precision import _errors
+from sonde.torch.precision._unmatched import ranges
 
 _ENTRY = re.compile(r"\.forward\.\d+$")
 
@@ -61,6 +62,7 @@ class Loader:
         self._names = set(settings["modules"])
         self._met: set[str] = set()
         self._is_checked = False
+        self._steps: set[int] = set()  # of the settings, that came
         self.folder: Optional[str] = None
 
     @property
@@ -77,6 +79,7 @@ class Loader:
             return False
         if settings["rank"] and rank not in settings["rank"]:
             return False
+        self._steps.add(step)
         self.folder = self._source(step, rank)
         self._met.clear()
         return True
@@ -109,6 +112,14 @@ class Loader:
                 f"step: {missing}"
             )
         self.folder = None
+
+    def tell_of_unmatched(self, last: int) -> None:
+        """The program has ended, with this step: what it never came to is named."""
+        never = sorted(set(self._settings["step"]) - self._steps)
+        if never:
+            _errors.warning(
+                f"[load] never loaded: step {ranges(never)}; the program came to step {last}"
+            )
 
     def replace(self, name: str, args: tuple, kwargs: "dict[str, Any]") -> "Optional[tuple]":
         """New arguments of a module's call, None where they stay."""

@@ -10,9 +10,9 @@ from typing import Any, Callable, Optional
 
 from sonde.torch.precision import _errors
 from sonde.torch.precision._collector import Collector
-from sonde.torch.precision._hooks import Hook, Hung
+from sonde.torch.precision._hooks import Hook, Hung, make_node
 from sonde.torch.precision._leads import Leads
-from sonde.torch.precision._whole_graph import inside_whole_graphs
+from sonde.torch.precision._whole_graph import inside_whole_graphs, tell_of_compiled
 
 # Gradients that nobody wants before their hooks are taken away; putting them back costs more.
 _IDLE_GRADIENTS = 1000
@@ -70,31 +70,12 @@ class _Backward:
             collector.end_module(self.name)
 
 
-def _make_node(torch: Any) -> Callable:
-    """apply(tell, *tensors) sends tensors through one autograd node, which calls ``tell`` with
-    their gradients and passes them on; undefined ones stay so."""
-
-    class BackwardHookFunction(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, tell: Callable, *tensors: Any) -> Any:
-            ctx.tell = tell
-            ctx.set_materialize_grads(False)
-            return tensors
-
-        @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> Any:
-            ctx.tell(gradients)
-            return (None, *gradients)
-
-    return BackwardHookFunction.apply
-
-
 class Modules:
     """The hooks of all models. ``on`` says whether they do anything."""
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
-        self._node = _make_node(torch)
+        self._node = make_node(torch)
         self._set_meta = torch._C._autograd._set_creation_meta
         self._usual_meta = torch._C._autograd.CreationMeta(0)
         self.on = False
@@ -121,6 +102,7 @@ class Modules:
         self.tells_apart = False
         self._first_of: dict[str, weakref.ref] = {}  # models, by the prefixes that they gave first
         self._leads = Leads()
+        self._alone: dict[int, list[Any]] = {}  # hooks of outermost modules without children
 
     def reset(self) -> None:
         """A step has ended."""
@@ -135,6 +117,9 @@ class Modules:
         if several:
             self._models[id(models)] = models
         self._mark(models, forgets=not several)
+        if self.tells_apart and not several and next(models.children(), None) is None:
+            self._attach_alone(models)
+            return
         for index, model in enumerate(models if several else [models]):
             lead = f"{index}." if several else ""
             self._attach_model(model, lead)
@@ -176,6 +161,7 @@ class Modules:
         self._is_paused = False
         self._handles.clear()
         self._hooked.clear()
+        self._alone.clear()
         self._drop_gradient_hooks()
 
     def _lead_of(self, model: Any, everything: list) -> str:
@@ -197,10 +183,11 @@ class Modules:
         closed = inside_whole_graphs(everything)
         self.closed |= closed
         for number, (name, module) in enumerate(everything):
+            self._let_go(id(module))
             if module is model or id(module) in self._hooked or id(module) in closed:
                 continue
             if id(getattr(module, "_orig_mod", None)) not in closed:
-                self._tell_of_compiled(module, name)
+                tell_of_compiled(module, name)
             if isinstance(module, self.torch.jit.ScriptModule):
                 _errors.warning(
                     f"The module dump does not support {type(module)} type. "
@@ -222,13 +209,26 @@ class Modules:
             if self.collector.config.hidden_modules and self._hides(module):
                 self._handles.append(_Forward(self, module, prefix))
 
-    def _tell_of_compiled(self, module: Any, name: str) -> None:
-        is_compiled = getattr(module, "_compiled_call_impl", None) is not None
-        if is_compiled or type(module).__name__ == "OptimizedModule":
-            _errors.warning(
-                f"{name} is compiled (torch.compile): what is inside is seen in part. Calls that "
-                "the compiler puts together are no entries; run without it for all of them."
-            )
+    def _attach_alone(self, model: Any) -> None:
+        """A criterion, a single layer: nothing inside would be an entry, so it is one itself."""
+        if isinstance(model, self.torch.jit.ScriptModule) or inside_whole_graphs([("", model)]):
+            return
+        lead = self._leads.of(model)
+        tell_of_compiled(model, lead[:-1])
+        before, after = self.hook(model, f"Module.{lead}{type(model).__name__}")
+        self._alone[id(model)] = [Hung(before), Hung(after, first=True)]
+        self._handles += self._alone[id(model)]
+        weakref.finalize(model, self._let_go, id(model)).atexit = False
+
+    def _let_go(self, number: int) -> None:
+        """Such a module is gone, or part of a model, where it has another name."""
+        if number not in self._alone:
+            return
+        for handle in self._alone.pop(number):
+            handle.remove()
+            self._handles.remove(handle)
+        self._hooked.discard(number)
+        self._drop_gradient_hooks()
 
     def _mark(self, thing: Any, forgets: bool = True) -> None:
         """It is hooked; another object may get its number when it is gone."""

@@ -33,6 +33,7 @@ class Saver:
             return
         if not self._is_possible(variable, name, save_backward):
             return
+        service.has_begun = True
         if config.step and service.step_number not in config.step:
             return
         if not self._is_open:

@@ -13,6 +13,7 @@ _API = re.compile(
 )
 _MODULE = re.compile(r"^(Cell|Module)\..*\.(forward|backward)\.\d+$")
 _CALL_NUMBER = re.compile(r"\.\d+\.(forward|backward)$")
+_MAX_SEEN = 1000  # names, to find the one that was meant
 
 
 class Scope:
@@ -30,6 +31,7 @@ class Scope:
         self._open: set[str] = set()
         self._is_module_range = False
         self._unmatched = set(self.parts) | set(self.range)
+        self.seen: set[str] = set()  # names of calls, while something has not matched
         if self.range:
             self._check_range()
 
@@ -57,6 +59,8 @@ class Scope:
         if self._unmatched:
             found = {part for part in self.parts if part in name}
             self._unmatched -= found | {name}
+            if len(self.seen) < _MAX_SEEN:
+                self.seen.add(name)
 
     @property
     def filters(self) -> bool:

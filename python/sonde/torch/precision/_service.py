@@ -7,7 +7,7 @@ import atexit
 import os
 from typing import Any, Optional
 
-from sonde.torch.precision import _compiler, _config, _errors
+from sonde.torch.precision import _compiler, _config, _errors, _unmatched
 from sonde.torch.precision._apis import Apis
 from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._errors import ProbeError
@@ -46,8 +46,10 @@ class Service(_errors.Loud):
         self.modules = Modules(self.torch)
         self.collector = Collector(self.torch, config, self.apis.functions)
         self.saver = Saver(self)
-        self._loader = Loader(self.torch, config.load) if config.load is not None else None
+        self.loader = Loader(self.torch, config.load) if config.load is not None else None
         self._ended = False
+        self.has_begun = False  # start() was called, or save() at the level debug
+        self.is_driven = False  # by `sonde run`, which says itself that nothing was called
         self._is_resting = False  # nothing of us is in the way, and no step is open
         self._first = True
         self.first_start = True  # what programs set for each new model; start() ends it
@@ -97,6 +99,7 @@ class Service(_errors.Loud):
 
     def start(self, model: Any, token_range: Any, rank_id: Any, scheduled_tokens: Any) -> None:
         self._look_at_file()
+        self.has_begun = True
         config = self.config
         model = self._model if model is None else model
         _check_token_range(token_range)
@@ -115,13 +118,13 @@ class Service(_errors.Loud):
         is_wanted = not config.rank or self.rank in config.rank
         self.collector.model = model
         slices = self._slices(scheduled_tokens) if is_wanted else None
-        if slices is not None or self._loader is not None:
+        if slices is not None or self.loader is not None:
             self._wake(model)
-        if self._loader is not None and self._begin_loading(rank_id):
+        if self.loader is not None and self._begin_loading(rank_id):
             return
         if not is_wanted:
             self._tell_of_rank()
-            if self._loader is None:
+            if self.loader is None:
                 self.rest()
                 return
         if slices is None:
@@ -168,7 +171,7 @@ class Service(_errors.Loud):
         module_type = self.torch.nn.Module
         level = self.config.level
         if model is None:
-            if level in WITH_MODULES or token_range is not None or self._loader is not None:
+            if level in WITH_MODULES or token_range is not None or self.loader is not None:
                 _errors.error(
                     f"For level {level} or non-empty token_range, PrecisionDebugger or start "
                     "interface must receive a 'model' parameter."
@@ -186,15 +189,19 @@ class Service(_errors.Loud):
                     f"type, currently there is an unsupported {type(item)} type."
                 )
 
+    @property
+    def has_enough(self) -> bool:
+        """Whether as many calls were found as the task looks for."""
+        limit = self.config.overflow_nums if self.config.task in _config.MORE_TASKS else -1
+        if self.config.task == "diff_check":
+            limit = self.config.diff_nums
+        return limit != -1 and self.collector.overflows >= limit
+
     def _has_ended(self) -> bool:
         steps = self.config.step
         if self._ended:
             return True
-        limit = self.config.overflow_nums if self.config.task in _config.MORE_TASKS else -1
-        if self.config.task == "diff_check":
-            limit = self.config.diff_nums
-        has_enough = limit != -1 and self.collector.overflows >= limit
-        if has_enough or (steps and self.step_number > max(steps)):
+        if self.has_enough or (steps and self.step_number > max(steps)):
             self.switch(False)
             self._ended = True
             line = "*" * (len(_BANNER) + 8)
@@ -258,8 +265,8 @@ class Service(_errors.Loud):
             return
         self.switch(False)
         self._surroundings.unhook()
-        if self._loader is not None:
-            self._loader.end()
+        if self.loader is not None:
+            self.loader.end()
             self.modules.loader = None
         self.modules.pause()
         self._find_rank()
@@ -287,11 +294,11 @@ class Service(_errors.Loud):
     def _begin_loading(self, rank_id: Optional[int]) -> bool:
         """Inputs come from another dump in this step; whether nothing is recorded."""
         rank = rank_id if rank_id is not None else self.framework_rank()
-        active = self._loader.begin(self.step_number, rank, self.modules.prefixes)
-        self.modules.loader = self._loader if active else None
-        if self._loader.loads_only:
+        active = self.loader.begin(self.step_number, rank, self.modules.prefixes)
+        self.modules.loader = self.loader if active else None
+        if self.loader.loads_only:
             _errors.info("Load-only mode: module input override active, dump disabled.")
-        return self._loader.loads_only
+        return self.loader.loads_only
 
     def _look_at_file(self) -> None:
         """Between two steps a changed configuration takes the place of the old one."""
@@ -305,7 +312,7 @@ class Service(_errors.Loud):
         self.config = config
         self.collector = Collector(self.torch, config, self.apis.functions)
         self.modules.collector = self.collector
-        self._loader = Loader(self.torch, config.load) if config.load is not None else None
+        self.loader = Loader(self.torch, config.load) if config.load is not None else None
         self.apis.use(self.collector)
         _errors.info("The changed configuration is used from now on.")
 
@@ -326,7 +333,7 @@ class Service(_errors.Loud):
                 self.apis.add_operators(self.config.custom_op_namespaces)
                 self.apis.use(self.collector)
             self.apis.add_kernels()  # a model may load them in its first call
-        if self.config.level in WITH_MODULES or self._loader is not None:
+        if self.config.level in WITH_MODULES or self.loader is not None:
             self.modules.attach(model)
 
     def rest(self) -> None:
@@ -417,25 +424,9 @@ class Service(_errors.Loud):
             self.switch(False)
             if not self.collector.is_child:
                 self.collector.flush()
-                self._tell_of_unmatched()
+                _unmatched.tell(self)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             _errors.error(f"the dump could not be completed: {problem}")
-
-    def _tell_of_unmatched(self) -> None:
-        """What the configuration asked for and the program never had."""
-        config = self.config
-        if self._first and not self.recorded or config.level == "debug":
-            return  # nothing was ever started, or this rank was not wanted
-        never = [step for step in config.step if step not in self.recorded]
-        if never:
-            numbers = ", ".join(map(str, never[:8])) + (", ..." if len(never) > 8 else "")
-            _errors.warning(
-                f"never recorded: step {numbers}; the program came to step {self.step_number}"
-            )
-        if self.recorded and self.collector.scope.unmatched:
-            _errors.warning(
-                "no call matched " + ", ".join(map(repr, self.collector.scope.unmatched))
-            )
 
     def _in_child(self) -> None:
         self.collector.leave_to_parent()

@@ -11,6 +11,16 @@ from typing import Any
 from sonde.torch.precision import _errors
 
 
+def tell_of_compiled(module: Any, name: str) -> None:
+    """Says of a compiled module that it is seen in part."""
+    is_compiled = getattr(module, "_compiled_call_impl", None) is not None
+    if is_compiled or type(module).__name__ == "OptimizedModule":
+        _errors.warning(
+            f"{name} is compiled (torch.compile): what is inside is seen in part. Calls that "
+            "the compiler puts together are no entries; run without it for all of them."
+        )
+
+
 def inside_whole_graphs(modules: list[tuple[str, Any]]) -> set[int]:
     """The ``id()`` of the modules that nothing may look at, of a model's ``named_modules()``; tells
     of each graph in a line."""
