@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <csignal>
 #include <ctime>
 #include <future>
@@ -113,18 +114,21 @@ TEST(Temporaries, AFileMadeAnewTakesThePlaceOfLinksAndFilesOnly) {
 }
 
 TEST(Temporaries, TwoMayMakeTheSameFileAnewAtOnce) {
+  constexpr int kRounds = 300;
   const TestFolder folder;
-  const auto make_often = [&] {
+  std::barrier round(2);
+  const auto make = [&] {
     int failures = 0;
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < kRounds; i++) {
+      round.arrive_and_wait();
       const auto descriptor = CreateFileAnew(folder.File("same"), 0600);
       failures += descriptor.ok() ? 0 : 1;
       if (descriptor.ok()) ::close(*descriptor);
     }
     return failures;
   };
-  auto other = std::async(std::launch::async, make_often);
-  EXPECT_EQ(make_often(), 0);
+  auto other = std::async(std::launch::async, make);
+  EXPECT_EQ(make(), 0);
   EXPECT_EQ(other.get(), 0);
 }
 
