@@ -16,7 +16,7 @@ FinishReason = enum.Enum("FinishReason", "STOP LENGTH")
 MODULES = (
     "vllm", "vllm.engine.arg_utils", "vllm.entrypoints.openai.api_server",
     "vllm.distributed.device_communicators.cpu_communicator",
-    "vllm.distributed.device_communicators.shm_broadcast",
+    "vllm.distributed.device_communicators.shm_broadcast", "vllm.distributed.parallel_state",
     "vllm.model_executor.model_loader.base_loader", "vllm.v1.core.sched.scheduler",
     "vllm.v1.engine.async_llm", "vllm.v1.engine.core", "vllm.v1.engine.llm_engine",
     "vllm.v1.engine.output_processor", "vllm.v1.worker.gpu_model_runner",
@@ -182,6 +182,12 @@ class _CPUSHMDistributed:
         self.communicator = communicator
 
 
+class GroupCoordinator:
+    def __init__(self, group_ranks, group_name):
+        self.ranks, self.unique_name = group_ranks[0], f"{group_name}:0"
+        self.device_group, self.cpu_group = object(), None
+
+
 class EngineArgs:
     additional_config: dict = {}
 
@@ -220,6 +226,7 @@ def vllm(generation="0.11.1"):
         "vllm.engine.arg_utils": [EngineArgs],
         "vllm.distributed.device_communicators.cpu_communicator": [_CPUSHMDistributed],
         "vllm.distributed.device_communicators.shm_broadcast": [MessageQueue],
+        "vllm.distributed.parallel_state": [GroupCoordinator],
         "vllm.v1.core.sched.scheduler": [scheduler_of(generation)],
         "vllm.v1.engine.async_llm": [AsyncLLM],
         "vllm.v1.engine.core": [EngineCore],
@@ -248,6 +255,7 @@ def serve(host, tokens=3):
     """One request; everything that came out."""
     told = [host.EngineArgs().create_engine_config(), host._CPUSHMDistributed(SimpleNamespace(
         unique_name="tp", ranks=[0])).communicator.ranks]  # fmt: skip
+    told.append(host.GroupCoordinator([[0]], group_name="tp").unique_name)
     told.append(type(host.build_app(None)).__name__)
     told.append(host.process_weights_after_loading("model", None))
     runner = host.GPUModelRunner(SimpleNamespace(additional_config={}), "cpu")
