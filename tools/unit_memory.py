@@ -61,9 +61,12 @@ def machine():
 
 
 def variables():
-    """The variables that programs under test read, but for those that name this folder."""
+    """The variables that programs under test read, but for those that name a folder, whose contents
+    are looked at as such, and the one by which Python writes nothing beside its sources."""
     wanted = re.compile(r"^(SONDE_|PYTHON|LC_|OMP_|CUDA_|LANG$|TZ$|PRESET$|XDG_)")
-    return sorted(f"{k}={v}" for k, v in os.environ.items() if wanted.match(k))
+    elsewhere = ("SONDE_SHARED_DATA", "PYTHONDONTWRITEBYTECODE")
+    return sorted(f"{k}={v}" for k, v in os.environ.items()
+                  if wanted.match(k) and k not in elsewhere)  # fmt: skip
 
 
 def packages_of(python):
