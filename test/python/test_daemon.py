@@ -256,3 +256,21 @@ def test_when_the_daemon_is_asked(monkeypatch, variables, wanted):
         monkeypatch.setenv(name, value)
     monkeypatch.setitem(sys.modules, "torch_npu", None)
     assert _daemon.is_wanted(lambda text: None) is wanted
+
+
+@pytest.mark.parametrize(
+    ("variables", "reason"),
+    [
+        ({"MSMONITOR_USE_DAEMON": "1"}, "no request of the daemon came while the program ran"),
+        ({"PROF_CONFIG_PATH": "asked"}, "nothing was asked for in"),
+    ],
+)
+def test_the_last_line_says_that_nothing_was_asked_for(
+    sonde_run, need_torch, tmp_path, variables, reason
+):
+    (tmp_path / "asked").mkdir()
+    (tmp_path / "sockets").mkdir()  # in which no daemon listens
+    program = "import torch\ntorch.ones(3) + 1"
+    done = sonde_run(program, KINETO_IPC_SOCKET_DIR=str(tmp_path / "sockets"), **variables)
+    assert done.returncode == 0, done.stderr
+    assert f"sonde: nothing was recorded: {reason}" in done.stderr.splitlines()[-1]

@@ -350,11 +350,13 @@ class Run:
         recorder, defaults = _native.recorder(), self._settings.session()
         if self._options.config_path is not None:
             recorder.dynamic_watch(self._options.config_path, defaults)
+            _report.note("skipped", f"nothing was asked for in {self._options.config_path}")
             self._watching = True
         if self._options.daemon:
             daemon = _daemon.Watch(max(_metadata.local_rank(), 0))
             recorder.dynamic_watch(daemon.folder, defaults)
             daemon.begin()
+            _report.note("skipped", "no request of the daemon came while the program ran")
             self._watching = True
         if self._options.control is not None:
             used = recorder.control_listen(self._options.control, defaults)

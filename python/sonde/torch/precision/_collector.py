@@ -240,9 +240,8 @@ class Collector:
         if self.folder is None:
             return
         stamp = time.strftime("%Y-%m-%d %H:%M:%S %z")
-        lines = f"[{stamp}] {text}\n"
-        if stack:
-            lines += f"Call stack (most recent call last):\n{stack}\n"
+        calls = f"Call stack (most recent call last):\n{stack}\n" if stack else ""
+        lines = f"[{stamp}] {text}\n{calls}"
         try:
             path = os.path.join(self.folder, "dump_error_info.log")
             with open(path, "a", encoding="utf-8", errors="replace", opener=going_on) as file:

@@ -27,7 +27,7 @@ def ranges(numbers: "list[int]") -> str:
 
 
 def nearest_name(part: str, seen: "set[str]") -> str:
-    """'; did you mean ...?' by the calls that were seen, empty where none is near."""
+    """' (did you mean ...?)' by the calls that were seen, empty where none is near."""
     for name in sorted(seen):
         at = name.lower().find(part.lower())
         if at >= 0:
