@@ -31,6 +31,33 @@ constexpr OtherName kOtherNames[] = {{"graph", "graph_visualize"},
                                      {"overflow_check", "nan_analyze"},
                                      {"acc_check", "run_ut"}};
 
+// Of either generation of msProbe, without a command of ours that does the same.
+struct Instead {
+  std::string_view theirs;
+  std::string_view advice;
+};
+constexpr Instead kInstead[] = {
+    {"multi_acc_check", "start one 'sonde probe acc_check -d N' for each device"},
+    {"multi_run_ut", "start one 'sonde probe acc_check -d N' for each device"},
+    {"op_generate", "'sonde probe reproduce ENTRY' writes a program for one call"},
+    {"run_overflow_check",
+     "'sonde probe acc_check' runs calls again, 'overflow_check' finds the "
+     "first overflow of a dump"},
+    {"checkpoint", "'sonde probe compare' compares two checkpoints, too"},
+    {"data2db", "'sonde probe compare --store' and 'graph --store' write stores for 'sonde query'"},
+    {"install_deps", "nothing is to be installed"},
+    {"parse", "it reads kernels' data with CANN's own tools: use msprobe on a machine with CANN"},
+    {"offline_dump", "it runs models with CANN's own tools: use msprobe on a machine with CANN"},
+    {"code_mapping", "it is msprobe's alone"},
+};
+
+std::string_view InsteadOf(std::string_view word) {
+  for (const Instead& instead : kInstead) {
+    if (instead.theirs == word) return instead.advice;
+  }
+  return {};
+}
+
 std::vector<Command> ProbeCommands() {
   return {
       ProbeCompareCommand(),   ProbeConfigCommand(),     ProbeGraphCommand(),
@@ -66,7 +93,8 @@ Command ProbeCommand() {
               "Precision dumps: compare two runs, build graphs, find the first overflow, run calls "
               "again",
           .example = "sonde probe compare -tp target/step0 -gp golden/step0 -o result",
-          .declare = &Declare};
+          .declare = &Declare,
+          .instead_of = &InsteadOf};
 }
 
 }  // namespace sonde::cli

@@ -164,6 +164,9 @@ CommandAction Declare(CLI::App& app) {
     if (!wrong.empty()) return WrongUsage(context, wrong);
     const std::string unfit = ChooseForm(*file_type, options.get());
     if (!unfit.empty()) return WrongUsage(context, unfit);
+    if (options->golden_path.empty() && (options->layer_mapping || options->fuzzy_match)) {
+      PrintNotice("-lm and -fm say how two runs are matched: without -gp they have no effect");
+    }
     if (*progress) options->progress = &PrintProgress;
     return BuildGraph(*options);
   };

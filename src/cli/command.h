@@ -52,6 +52,9 @@ struct Command {
   std::string_view summary = {};  // one line, for the list of commands
   std::string_view example = {};  // shown by --help: one or more command lines that work
   CommandAction (*declare)(CLI::App& app) = nullptr;
+  // What to do instead of a command of another tool that has no counterpart below this one; empty
+  // for other words. May be null.
+  std::string_view (*instead_of)(std::string_view word) = nullptr;
   // The command line of another program follows, best after "--": `sonde run -- python3 a.py`.
   bool takes_command_line = false;
 };

@@ -111,11 +111,17 @@ std::string Suggestion(std::string_view typed, const std::vector<std::string>& c
   return nearest.empty() ? std::string() : Concat("; did you mean '", nearest, "'?");
 }
 
-// A first word that no command below `app` has; empty where it is one, or `app` has none.
-std::string UnknownCommandMessage(const CLI::App& app, std::span<const std::string> words) {
+// Where commands stand below `app`: what is wrong with the first word, empty where it is one.
+std::string UnknownCommandMessage(const Command& command_of, const CLI::App& app,
+                                  std::span<const std::string> words) {
   const auto below = app.get_subcommands([](const CLI::App*) { return true; });
-  if (below.empty() || words.empty() || words.front().starts_with('-')) return {};
+  if (below.empty()) return {};
   std::vector<std::string> names;
+  if (words.empty()) {
+    for (const CLI::App* command : below) names.push_back(command->get_name());
+    return Concat("one of its commands is missing: ", base::Join(names, ", "));
+  }
+  if (words.front().starts_with('-')) return {};
   for (const CLI::App* command : below) {
     names.push_back(command->get_name());
     const std::vector<std::string>& others = command->get_aliases();
@@ -123,7 +129,21 @@ std::string UnknownCommandMessage(const CLI::App& app, std::span<const std::stri
   }
   const std::string& word = words.front();
   if (std::find(names.begin(), names.end(), word) != names.end()) return {};
+  const std::string_view advice =
+      command_of.instead_of == nullptr ? std::string_view() : command_of.instead_of(word);
+  if (!advice.empty()) return Concat("there is no '", word, "' here: ", advice);
   return Concat("unknown command '", word, "'", Suggestion(word, names));
+}
+
+// "probe compare", whose help has the options; "run" where nothing stands below the command.
+std::string FullName(const Command& command, const CLI::App& app,
+                     std::span<const std::string> words) {
+  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!words.empty() && below->check_name(words.front())) {
+      return Concat(command.name, " ", below->get_name());
+    }
+  }
+  return std::string(command.name);
 }
 
 // The command that was chosen below `app`, or `app` itself.
@@ -219,8 +239,10 @@ int RunCommandWords(const Command& command, std::span<const std::string> words, 
   if (command.takes_command_line) app.prefix_command();
   const CommandAction action = command.declare(app);
 
-  const std::string unknown = UnknownCommandMessage(app, words);
+  const std::string unknown = UnknownCommandMessage(command, app, words);
   if (!unknown.empty()) return WrongUsage(context, unknown);
+  const std::string full_name = FullName(command, app, words);
+  context.command_name = full_name;
 
   const auto dashes =
       command.takes_command_line ? std::find(words.begin(), words.end(), "--") : words.end();
@@ -256,7 +278,13 @@ int DispatchWords(std::span<const Command> commands, std::span<const std::string
   if (arguments.empty()) return WrongUsage(context, "no command given");
   std::string name = arguments.front();
   std::vector<std::string> words(arguments.begin() + 1, arguments.end());
-  if (name == "msprobe") name = "probe";  // commands of that tool go on as they are
+  if (name == "msprobe") {  // commands of that tool go on as they are
+    name = "probe";
+    const std::string first = words.empty() ? "" : words.front();
+    if (first == "-V" || first == "--version") name = "--version";
+    // Its generation before: msprobe -f pytorch compare.
+    if (first == "-f" && words.size() > 1) words.erase(words.begin(), words.begin() + 2);
+  }
   if (name == "--version") {
     std::printf("sonde %s\n", SONDE_VERSION);
     return kExitOk;

@@ -31,6 +31,16 @@ CommandAction DeclareExec(CLI::App& app) {
   };
 }
 
+CommandAction DeclareGroup(CLI::App& app) {
+  app.require_subcommand(1);
+  CLI::App* list = app.add_subcommand("list", "names");
+  list->alias("ls");
+  app.add_subcommand("count", "numbers");
+  return [](const Context& context) -> Result<int> { return WrongUsage(context, "not today"); };
+}
+
+std::string_view InsteadOfTree(std::string_view word) { return word == "tree" ? "use list" : ""; }
+
 struct Outcome {
   int status;
   std::string out;
@@ -46,7 +56,12 @@ Outcome RunWords(const std::vector<std::string>& arguments) {
                                           .summary = "Run it",
                                           .example = "sonde exec -- ls",
                                           .declare = &DeclareExec,
-                                          .takes_command_line = true}};
+                                          .takes_command_line = true},
+                                         {.name = "many",
+                                          .summary = "Some of them",
+                                          .example = "sonde many list",
+                                          .declare = &DeclareGroup,
+                                          .instead_of = &InsteadOfTree}};
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
   const int status = Dispatch(commands, arguments, Context());
@@ -121,6 +136,19 @@ TEST(Dispatch, WrongUsageNamesWhatWasMeant) {
   EXPECT_EQ(RunWords({"show", "--level"}).status, 2);
   EXPECT_THAT(RunWords({"show", "extra"}).err, HasSubstr("unexpected argument 'extra'"));
   EXPECT_THAT(RunWords({"--level"}).err, HasSubstr("a command comes first"));
+}
+
+TEST(Dispatch, CommandsBelowACommand) {
+  EXPECT_EQ(
+      RunWords({"many"}).err,
+      "sonde: error: one of its commands is missing: list, count (see 'sonde many --help')\n");
+  EXPECT_EQ(RunWords({"many", "tree"}).err,
+            "sonde: error: there is no 'tree' here: use list (see 'sonde many --help')\n");
+  EXPECT_THAT(RunWords({"many", "lis"}).err,
+              HasSubstr("unknown command 'lis'; did you mean 'list'?"));
+  EXPECT_EQ(RunWords({"many", "ls"}).err,
+            "sonde: error: not today (see 'sonde many list --help')\n");
+  EXPECT_THAT(RunWords({"many", "count", "--x"}).err, HasSubstr("'sonde many count --help'"));
 }
 
 TEST(Dispatch, TheCommandLineOfAnotherProgramIsLeftAlone) {

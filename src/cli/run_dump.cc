@@ -14,6 +14,7 @@ namespace sonde::cli {
 namespace {
 
 using base::Concat;
+using base::JsonValue;
 
 constexpr std::string_view kProbe = "msprobe";  // values; the other packages are of times
 // By name, the folder in Sonde's Python package that holds what stands in for it.
@@ -24,12 +25,25 @@ constexpr std::array<std::string_view, 7> kTasks = {
 constexpr std::array<std::string_view, 5> kLevels = {"L0", "L1", "L2", "mix", "debug"};
 
 template <size_t N>
-Status CheckWord(const base::JsonValue& config, const std::string& path, std::string_view key,
+Status CheckWord(const JsonValue& config, const std::string& path, std::string_view key,
                  std::string_view fallback, const std::array<std::string_view, N>& known) {
   SONDE_ASSIGN_OR_RETURN(const std::string word, config.GetString(key, fallback));
   if (std::find(known.begin(), known.end(), word) != known.end()) return Status::Ok();
   return InvalidArgumentError(Concat(path, ": ", key, " is invalid, it should be one of ",
                                      base::Join(known, ", "), ", not '", word, "'"));
+}
+
+// The key that was probably meant to be dump_path, in words.
+std::string MeantBy(const JsonValue& config) {
+  constexpr size_t kNear = 3;
+  for (const auto& [key, value] : config.Members()) {
+    const bool is_near = base::EditDistance(base::ToLower(key), "dump_path") <= kNear;
+    const bool is_other = key == "path" || key == "output_path";
+    if (value.IsString() && (is_near || is_other)) {
+      return Concat("; did you mean it by '", key, "'?");
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -67,14 +81,20 @@ Status CheckDump(const RunOptions& options) {
   if (!options.dump_config) return Status::Ok();
   const std::string& path = *options.dump_config;
   SONDE_ASSIGN_OR_RETURN(const base::JsonDocument document, base::JsonDocument::ReadFile(path));
-  const base::JsonValue config = document.root();
+  const JsonValue config = document.root();
   if (!config.IsObject()) {
     return InvalidArgumentError(Concat(path, ": the configuration must be an object"));
   }
   SONDE_RETURN_IF_ERROR(CheckWord(config, path, "task", "statistics", kTasks));
   SONDE_RETURN_IF_ERROR(CheckWord(config, path, "level", "L1", kLevels));
   SONDE_ASSIGN_OR_RETURN(const std::string folder, config.GetString("dump_path", ""));
-  if (folder.empty()) return InvalidArgumentError(Concat(path, ": the dump_path not found"));
+  if (folder.empty()) {
+    const JsonValue load = config["load"];  // a run that only loads writes nothing
+    const bool loads_only =
+        load.IsObject() && !load.GetBool("dump_after_load", false).value_or(true);
+    if (loads_only) return Status::Ok();
+    return InvalidArgumentError(Concat(path, ": the dump_path not found", MeantBy(config)));
+  }
   return base::CheckWritableDirectory(folder).Annotate(Concat(path, ": dump_path"));
 }
 

@@ -38,6 +38,19 @@ def test_steps_and_ranks_go_into_one_database(probe, tmp_path):
     assert (config["graph_type"], config["task"]) == ("compare", "summary")
 
 
+def test_matching_without_a_second_run_is_said(probe, tmp_path):
+    write_rank(tmp_path / "rank0")
+    for option in ("-lm", "-fm"):
+        done = probe("graph", "-tp", "rank0", "-o", "out", option)
+        assert (
+            "-lm and -fm say how two runs are matched: without -gp they have no effect"
+            in done.stderr
+        )
+    assert "no effect" not in probe("graph", "-tp", "rank0", "-o", "out").stderr
+    pair = (tmp_path / "rank0", tmp_path / "rank0")
+    assert "no effect" not in probe(*words("graph", pair), "-o", "out", "-fm").stderr
+
+
 def test_a_broken_rank_is_named_and_left_out(probe, tmp_path):
     for rank in range(3):
         write_rank(tmp_path / f"step0/rank{rank}")

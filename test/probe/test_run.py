@@ -159,6 +159,7 @@ def test_stands_in_for_msprobe(run, tmp_path):
         ('{"task": "x", "dump_path": "d"}', "task is invalid, it should be one of"),
         ('{"level": "x", "dump_path": "d"}', "level is invalid, it should be one of"),
         ('{"level": "L0"}', "dump_path not found"),
+        ('{"dumpPath": "d"}', "dump_path not found; did you mean it by 'dumpPath'?"),
         ('{"dump_path": "/dev/null/d"}', "dump_path"),
     ],
 )

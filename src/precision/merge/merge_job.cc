@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/files.h"
@@ -75,7 +76,18 @@ Status ReadList(const YamlNode& root, std::string_view key, const std::string& p
   return Status::Ok();
 }
 
-Result<Config> ReadConfig(const std::string& path) {
+// A key that nobody reads is said: a misspelt compare_index would give the sheets of all metrics.
+std::vector<std::string> UnknownKeys(const YamlNode& root, const std::string& path) {
+  std::vector<std::string> notes;
+  for (const auto& [key, value] : root.members) {
+    if (key == "api" || key == "compare_index") continue;
+    notes.push_back(Concat(path, ": '", key,
+                           "' is not known and has no effect; known are api and compare_index"));
+  }
+  return notes;
+}
+
+Result<Config> ReadConfig(const std::string& path, std::vector<std::string>* notes) {
   SONDE_ASSIGN_OR_RETURN(const YamlNode root, ReadYaml(path));
   Config out;
   if (!root.IsMap()) {
@@ -83,7 +95,12 @@ Result<Config> ReadConfig(const std::string& path) {
   }
   SONDE_RETURN_IF_ERROR(ReadList(root, "api", path, &out.apis));
   SONDE_RETURN_IF_ERROR(ReadList(root, "compare_index", path, &out.metrics));
-  if (out.apis.empty()) return base::InvalidArgumentError(Concat(path, ": 'api' names no call"));
+  *notes = UnknownKeys(root, path);
+  if (out.apis.empty()) {
+    return base::InvalidArgumentError(Concat(path, ": 'api' names no call",
+                                             notes->empty() ? "" : "; ",
+                                             notes->empty() ? std::string() : notes->front()));
+  }
   return out;
 }
 
@@ -133,6 +150,14 @@ class Merger {
       return base::InvalidArgumentError("no file holds a table of statistics or tensors to merge");
     }
     return Status::Ok();
+  }
+
+  // Calls that no file has; where none has any, each file was named.
+  void NoteUnmet() {
+    for (const std::string& api : config_.apis) {
+      if (met_.empty() || met_.contains(api)) continue;
+      outcome_->notes.push_back(Concat("api '", api, "' is in none of the files"));
+    }
   }
 
   Status Write(const std::string& path) const {
@@ -193,10 +218,14 @@ class Merger {
     return Status::Ok();
   }
 
-  bool IsChosen(const std::string& name) const {
-    return std::any_of(config_.apis.begin(), config_.apis.end(), [&name](const std::string& api) {
-      return name.find(Concat(api, ".")) != std::string::npos;
-    });
+  bool IsChosen(const std::string& name) {
+    bool is_chosen = false;
+    for (const std::string& api : config_.apis) {
+      if (name.find(Concat(api, ".")) == std::string::npos) continue;
+      is_chosen = true;
+      met_.insert(api);
+    }
+    return is_chosen;
   }
 
   void AddRows(const RankFile& file) {
@@ -235,13 +264,14 @@ class Merger {
   std::vector<std::string> metrics_;
   std::vector<int64_t> ranks_;
   std::vector<Sheet> sheets_;  // by metric
+  std::set<std::string> met_;  // calls of the configuration that some file has
 };
 
 }  // namespace
 
 Result<MergeOutcome> MergeResults(const MergeOptions& options) {
   MergeOutcome out;
-  SONDE_ASSIGN_OR_RETURN(const Config config, ReadConfig(options.config_path));
+  SONDE_ASSIGN_OR_RETURN(const Config config, ReadConfig(options.config_path, &out.notes));
   SONDE_ASSIGN_OR_RETURN(std::vector<RankFile> files, FindFiles(options.input_path, &out));
   SONDE_RETURN_IF_ERROR(base::ParallelForStatus(files.size(), {}, [&files](size_t i) -> Status {
     SONDE_ASSIGN_OR_RETURN(files[i].rows, ReadTableFile(files[i].path));
@@ -249,6 +279,7 @@ Result<MergeOutcome> MergeResults(const MergeOptions& options) {
   }));
   Merger merger(config, &out);
   SONDE_RETURN_IF_ERROR(merger.Merge(files));
+  merger.NoteUnmet();
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(options.output_path));
   out.file = base::JoinPath(options.output_path,
                             Concat("multi_ranks_compare_merge_", TimeStamp(), ".xlsx"));
