@@ -1,6 +1,7 @@
 """`sonde run --dump-config` on programs with several models, scalers, evaluation, threads."""
 
 import json
+import re
 
 RUN = """
 import torch
@@ -260,3 +261,60 @@ with torch.no_grad():
         "", "parts.left.", "parts.right.", "shared.", "nets.beta.", "heads.0.", "heads.1.",
         "pair.0.", "pair.1.", "net.", "new.",
     ]  # fmt: skip
+
+
+def test_own_parameters_of_outermost_modules_have_gradients(run_program, tmp_path):
+    """Also behind steps that are not recorded, and of the module that a step calls second."""
+    run_program(
+        RUN
+        + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.token = nn.Parameter(torch.ones(4))
+        self.fixed = nn.Parameter(torch.ones(4), requires_grad=False)
+        self.body = nn.Linear(4, 4)
+    def forward(self, x):
+        return self.body(x + self.token) * self.fixed
+net, head = Net(), Net()
+optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], 0.1)
+for _ in range(4):
+    head(net(torch.ones(2, 4))).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+        level="mix",
+        step=[0, 2],
+    )
+    for step in (0, 2):
+        (path,) = (tmp_path / "dump").glob(f"step{step}/*/dump.json")
+        data = json.loads(path.read_text())["data"]
+        gradients = {
+            name: sorted(key for key in entry if key not in ("input_args", "output"))
+            for name, entry in data.items()
+            if "parameters_grad" in name
+        }
+        assert gradients == {
+            "Module.net.Net.parameters_grad.0": ["token"],
+            "Module.head.Net.parameters_grad.0": ["token"],
+            "Module.body.Linear.parameters_grad.0": ["bias", "weight"],
+            "Module.head.body.Linear.parameters_grad.0": ["bias", "weight"],
+        }
+        # Of `token` the sum of what comes back to both rows.
+        sums = data["Module.head.Net.parameters_grad.0"]["token"][0]
+        assert sums["shape"] == [4] and sums["Norm"] > 0
+
+
+def test_each_of_several_processes_says_which_it_is(run_program, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    program = RUN + "nn.Linear(2, 2)(torch.ones(1, 2))\n"
+    assert re.search(r"dumped step 0 of process \d+: 1 entries", run_program(program).stderr)
+    said = run_program(program, step=[7]).stderr
+    assert re.search(r"no step of process \d+ was dumped", said)
+    assert "[WARNING] [rank 1] never recorded: step 7" in said
+    assert re.search(
+        r"watched step 0 of process \d+ for", run_program(program, task="nan_watch").stderr
+    )
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    assert "dumped step 0: 1 entries" in run_program(program).stderr

@@ -17,6 +17,7 @@ from sonde._inject._steps import StepHooks
 from sonde.torch.precision import (
     PrecisionDebugger,
     _config,
+    _errors,
     _function_modes,
     _native_probe,
     _unmatched,
@@ -72,6 +73,13 @@ def _entries(folder: str) -> int:
         return 0
 
 
+def _who(rank: Optional[int]) -> str:
+    """Which of several processes speaks, by the name of its folder; empty where there is one."""
+    if rank is not None:
+        return f" of rank {rank}"
+    return "" if _errors.rank_of_launcher() is None else f" of process {os.getpid()}"
+
+
 class DumpRun:
     """One process; make it right after ``import torch``."""
 
@@ -90,8 +98,9 @@ class DumpRun:
         self._is_recording = False
         self._rests = False  # the step may go on with another module's call
         self._is_wanted = False  # the step that runs, where steps are ordered
-        self._roots: set[int] = set()
-        self._trained: weakref.WeakSet[Any] = weakref.WeakSet()  # outermost modules
+        # Outermost modules: those that were started, those that were called for training.
+        self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._trained: weakref.WeakSet[Any] = weakref.WeakSet()
         self._is_evaluating = False
         self._evaluated = 0  # calls that were left out
         self._is_over = False  # it failed, or this is a fork
@@ -124,7 +133,7 @@ class DumpRun:
         return self._hooks.calls.leave if has_entered else None
 
     def _record(self, module: Any) -> None:
-        if self._is_over or (self._is_recording and id(module) in self._roots):
+        if self._is_over or (self._is_recording and module in self._roots):
             return
         if self._is_waiting and not self._is_recording:
             if not self._steps.is_running:
@@ -134,7 +143,7 @@ class DumpRun:
                 return
         try:
             _function_modes.run(self._torch, self._start, module)
-            self._roots.add(id(module))
+            self._roots.add(module)
             self._is_recording = True
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._fail(problem)
@@ -157,7 +166,7 @@ class DumpRun:
                 if is_evaluation:
                     self._debugger.stop()
                 else:
-                    self._roots.discard(id(module))  # started anew, in the same step
+                    self._roots.discard(module)  # started anew, in the same step
         return is_evaluation
 
     def _make(self) -> PrecisionDebugger:
@@ -199,7 +208,8 @@ class DumpRun:
             self._debugger.step()
             if self._is_waiting and not self._steps.wants():
                 self._debugger.rest()
-                self._roots.clear()
+            if self._debugger.service.rests:
+                self._roots.clear()  # none is hooked any more
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._fail(problem)
 
@@ -208,19 +218,21 @@ class DumpRun:
         if self._debugger is None or (self._is_over and not self._debugger.service.recorded):
             return
         service = self._debugger.service
+        who = _who(service.rank)
         if service.watched:
             count, where = service.collector.finds.count, service.config.dump_path
             found = f"found it in {count} call{'s'[: count > 1]}, see {where}" if count else "none"
-            _report.say(f"watched {_ranges(sorted(service.watched))} for NaN: {found}")
+            _report.say(f"watched {_ranges(sorted(service.watched))}{who} for NaN: {found}")
             return
         if not service.recorded:
-            _report.say("no step was dumped: no call of a module was seen in a step to be recorded")
+            _report.say(
+                f"no step{who} was dumped: no call of a module was seen in a step to be recorded"
+            )
             return
         service.stop()
         entries = sum(map(_entries, service.recorded.values()))
-        rank = "" if service.rank is None else f" of rank {service.rank}"
         _report.say(
-            f"dumped {_ranges(sorted(service.recorded))}{rank}: {entries} entries in "
+            f"dumped {_ranges(sorted(service.recorded))}{who}: {entries} entries in "
             f"{service.config.dump_path}"
             + (f"; {self._evaluated} calls of evaluation left out" if self._evaluated else "")
         )

@@ -1,8 +1,10 @@
 """The exceptions that programs which use the reference tool know, and its log lines."""
 
 import difflib
+import os
 import sys
 import time
+from typing import Optional
 
 from sonde import _debug
 
@@ -41,7 +43,17 @@ PathError.__name__ = PathError.__qualname__ = "FileCheckException"
 ScopeError.__name__ = ScopeError.__qualname__ = "ScopeException"
 
 
+def rank_of_launcher() -> Optional[str]:
+    """The rank that a launcher of several processes gave this one; None where it is alone."""
+    size = os.environ.get("WORLD_SIZE", "")
+    rank = os.environ.get("RANK", "")
+    return rank if size.isdigit() and int(size) > 1 and rank.isdigit() else None
+
+
 def _say(level: str, text: str) -> None:
+    rank = rank_of_launcher()
+    if rank is not None and level != "INFO":
+        text = f"[rank {rank}] {text}"  # else ranks that say the same read as one that repeats
     try:
         sys.stderr.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [{level}] {text}\n")
         sys.stderr.flush()

@@ -1,7 +1,5 @@
 """Hooks modules: inputs and outputs of their forward and backward, their parameters' gradients."""
 
-import copy
-import functools
 import itertools
 import sys
 import weakref
@@ -10,6 +8,7 @@ from typing import Any, Callable, Optional
 
 from sonde.torch.precision import _errors
 from sonde.torch.precision._collector import Collector
+from sonde.torch.precision._forward import StandIn
 from sonde.torch.precision._hooks import Hook, Hung, make_node
 from sonde.torch.precision._leads import Leads
 from sonde.torch.precision._whole_graph import inside_whole_graphs, tell_of_compiled
@@ -207,7 +206,30 @@ class Modules:
             before, after = self.hook(module, prefix)
             self._handles += (Hung(before), Hung(after, first=True))
             if self.collector.config.hidden_modules and self._hides(module):
-                self._handles.append(_Forward(self, module, prefix))
+                self._handles.append(StandIn(self, module, prefix))
+        if self.tells_apart:
+            self._attach_own(model)
+
+    def _attach_own(self, model: Any) -> None:
+        """What an outermost module holds beside its children: it is no entry itself, the gradients
+        of its own parameters are."""
+        if not any(value is not None for value in model._parameters.values()):
+            return
+        prefix = f"Module.{self._leads.of(model)}{type(model).__name__}"
+        if prefix in self.prefixes:  # of one inside
+            prefix = f"Module.{self._leads.of(model)}outermost.{type(model).__name__}"
+        handle = model.register_forward_hook(Hook(self._after_outermost, prefix), prepend=True)
+        self._handles.append(Hung(handle, first=True))
+
+    def _after_outermost(self, prefix: str, module: Any, _args: tuple, _output: Any) -> None:
+        if not self.on or not self.collector.enter():
+            return
+        try:
+            self._hook_gradients(prefix, module, _own(module))
+        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            self.collector.failed(problem)
+        finally:
+            self.collector.leave()
 
     def _attach_alone(self, model: Any) -> None:
         """A criterion, a single layer: nothing inside would be an entry, so it is one itself."""
@@ -315,9 +337,7 @@ class Modules:
                 collector.end_module(call.name)
                 return None
             if self.on:
-                parameters = {
-                    key: value for key, value in module._parameters.items() if value is not None
-                }
+                parameters = _own(module)
                 self._hook_gradients(prefix, module, parameters)
                 collector.module_ends(call.name, output, parameters)
             else:
@@ -413,50 +433,8 @@ class Modules:
             collector.leave()
 
 
-class _Forward:
-    """Stands in for the ``forward`` of one module whose hooks may never be called."""
-
-    def __init__(self, modules: Modules, module: Any, prefix: str) -> None:
-        self._module = module
-        self._modules = modules
-        self._prefix = prefix
-        self._own = module.__dict__.get("forward")  # None: its class's is called
-        self._original = module.forward
-        functools.update_wrapper(self, self._original)
-        self.put_back()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        modules, module = self._modules, self._module
-        calls = modules.collector.nesting.calls
-        if not modules.on or (calls and calls[-1].module is module):
-            return self._original(*args, **kwargs)  # the hooks were called
-        args, kwargs = modules._before(self._prefix, True, module, args, kwargs) or (args, kwargs)
-        output = None
-        try:
-            output = self._original(*args, **kwargs)
-        finally:
-            changed = modules._after(self._prefix, module, args, kwargs, output)
-        return output if changed is None else changed
-
-    def __deepcopy__(self, memo: dict) -> Callable:
-        """A copy of the module calls its own class's."""
-        return functools.partial(type(self._module).forward, copy.deepcopy(self._module, memo))
-
-    def __reduce__(self) -> tuple:
-        return (functools.partial, (type(self._module).forward, self._module))
-
-    def put_back(self) -> None:
-        """Stands in for it."""
-        object.__setattr__(self._module, "forward", self)
-
-    def remove(self) -> None:
-        """What was there is called again."""
-        if self._module.__dict__.get("forward") is not self:
-            return
-        if self._own is None:
-            del self._module.__dict__["forward"]
-        else:
-            object.__setattr__(self._module, "forward", self._own)
+def _own(module: Any) -> "dict[str, Any]":
+    return {key: value for key, value in module._parameters.items() if value is not None}
 
 
 def _are_those(known: "list[weakref.ref]", parameters: "dict[str, Any]") -> bool:

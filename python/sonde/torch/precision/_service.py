@@ -84,6 +84,11 @@ class Service(_errors.Loud):
         """The same, by the name that frameworks know."""
         return self.step_number
 
+    @property
+    def rests(self) -> bool:
+        """Whether nothing is hooked: each model needs a ``start()`` anew."""
+        return self._is_resting
+
     def reset_status(self) -> None:
         """Completes the dump and counts its calls from 0, without counting a step: frameworks that
         give every stage a folder of its own (``config.dump_path``) do it between them."""
