@@ -117,8 +117,8 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
         options.keeps_clocks = true;
         options.given.emplace_back("--keep_clocks");
       },
-      "Leave times of hosts whose clocks disagree as they are (collective_skew, "
-      "p2p_pairing, pp_chart)");
+      "Leave times of hosts whose clocks disagree as they are (cluster_compare_baseline, "
+      "collective_skew, p2p_pairing, pp_chart)");
   note(app.add_option("--parallel_types", options.parallel_types,
                       "Kinds of groups, ';' between, ',' between those that count together "
                       "(computational_op_masking)")

@@ -8,6 +8,7 @@
 #include "base/host/parallel.h"
 #include "job/pack_rows.h"
 #include "recipes/communication/arrivals.h"
+#include "recipes/communication/host_clocks.h"
 #include "store/store.h"
 
 namespace sonde::job {
@@ -72,6 +73,7 @@ class Runner {
       arrivals[place].run = trace.label.run;
       return {};
     });
+    if (options_.corrects_clocks) recipes::CorrectClocks(arrivals);
     waits_ = recipes::WaitsOf(arrivals);
   }
 

@@ -72,6 +72,8 @@ struct RunOptions {
   // Told that all places before this one are done, failed ones too: for who hands results on in
   // order. One call at a time.
   std::function<void(size_t places)> when_done = {};
+  // Waits (Needs::waits) are told without what clocks of hosts differ by, where that is found.
+  bool corrects_clocks = false;
 };
 
 // `place`: counts the traces as they lie in the files. Failures are in that order.

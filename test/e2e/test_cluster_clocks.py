@@ -1,5 +1,6 @@
 """Clocks of hosts that disagree: planted into copies of ranks, found, said, corrected or left."""
 
+import json
 import shutil
 import sqlite3
 
@@ -113,25 +114,63 @@ def test_parts_of_a_pipeline_are_moved(ranks, tables):
     assert "its times are left as they are" in said
 
 
-def test_on_demand_they_stay(ranks, tables):
+def databases(folder):
+    """By rank, the first one first."""
+    for path in sorted(folder.rglob("ascend_pytorch_profiler_*.db"), key=lambda path: path.name):
+        database = sqlite3.connect(path)
+        yield int(path.stem.rsplit("_", 1)[1]), database
+        database.commit()
+        database.close()
+
+
+def unmeasured(folder):
+    """Without what the profiler measured of waits."""
+    for path in folder.rglob("analysis.db"):
+        path.unlink()
+
+
+def meet(folder, early, ns):
+    """Lets all ranks take part in the same collectives; `early` ones begin `ns` before the others."""
+    times = []
+    for rank, database in databases(folder):
+        (name,) = (name for name, group in groups_of(folder).items()
+                   if group["group_name"] == "default_group")  # fmt: skip
+        database.execute("ALTER TABLE COMMUNICATION_OP ADD COLUMN rankSize INTEGER")
+        ours = database.execute(
+            "SELECT rowid, CAST(startNs AS INTEGER), CAST(endNs AS INTEGER) FROM COMMUNICATION_OP WHERE "
+            "groupName IN (SELECT id FROM STRING_IDS WHERE value = ?) ORDER BY 2", (name,)).fetchall()  # fmt: skip
+        times = times or [(begin, end) for _, begin, end in ours]
+        for (row, _, _), (begin, end) in zip(ours, times, strict=True):
+            database.execute("UPDATE COMMUNICATION_OP SET startNs = ?, endNs = ?, rankSize = 8 WHERE rowid = ?",
+                             (begin - ns if rank in early else begin, end, row))  # fmt: skip
+
+
+def groups_of(folder):
+    path = next(folder.rglob("profiler_metadata.json"))
+    return json.loads(path.read_text())["parallel_group_info"]
+
+
+def test_waits_beside_a_baseline_are_those_of_right_clocks(ranks, tables, tmp_path):
+    early = 40_000
+    unmeasured(ranks)
+    meet(ranks, {4, 5, 6, 7}, early)
+    base = shutil.copytree(ranks, tmp_path / "base")
+    same, said = tables("cluster_compare_baseline", ranks, "--bp", base)
+    assert "clock of" not in said
+    assert {row[9] for row in same["ClusterCompareBaselineOps"]} == {1.0}
     shift(ranks, {4, 5, 6, 7}, 250_000_000)
-    left, said = tables("collective_skew", ranks, "--keep_clocks")
+    corrected, said = tables("cluster_compare_baseline", ranks, "--bp", base)
+    assert "--keep_clocks leaves them" in said
+    assert [row[5] for row in corrected["HostClocks"]] == [0, 1]
+    left, said = tables("cluster_compare_baseline", ranks, "--bp", base, "--keep_clocks")
     assert "its times are left as they are" in said
-    assert [row[5] for row in left["HostClocks"]] == [0, 0]
-    assert max(row[7] for row in left["CollectiveSkew"]) > 200_000_000
-
-
-def test_ranks_of_one_host_have_one_clock(ranks, tables):
-    """A rank that is late by its work is not taken for a clock."""
-    shift(ranks, {2}, 250_000_000)
-    shown, said = tables("collective_skew", ranks)
-    assert "(rank 2)" not in said
-    assert all(row[1] != "2" for row in shown.get("HostClocks", []))
-
-
-def test_hosts_that_share_no_collective_are_left(ranks, tables):
-    shift(ranks, {4, 5, 6, 7}, 250_000_000)
-    shown, said = tables("collective_skew", ranks, "--rank_list", "0,4")
-    assert "(rank 4)" in said  # the whole group's collectives are of both
-    shown, said = tables("collective_skew", ranks, "--rank_list", "4,5")
-    assert "HostClocks" not in shown and "clock of" not in said
+    met = []
+    for own, kept in zip(sorted(corrected["ClusterCompareBaselineOps"]),
+                         sorted(left["ClusterCompareBaselineOps"]), strict=True):  # fmt: skip
+        # What the clocks differed by before is microseconds.
+        assert own[7] == pytest.approx(own[8], abs=5_000)
+        if own[4] == 8:
+            met.append(kept[7] - own[7])
+    # Without a correction no collective of both hosts has a moment in common, and all of it counts:
+    # half of the ranks waited.
+    assert met == [pytest.approx(early / 2, abs=5_000)]

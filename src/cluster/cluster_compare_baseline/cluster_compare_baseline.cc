@@ -9,9 +9,10 @@
 //   collectives  mean time without waiting for other ranks, by kind, type and number of elements;
 //                theoretical ratio: what growth of the group has to cost (lower_bound.h); longer
 //                than that by more than a fifth, and by 10 us: abnormal
-// The reference announces the mode and has only helpers for it, whose formulas these are. Tables
-// ClusterCompareBaselineSum, ClusterCompareBaseline, ClusterCompareBaselineOps. Units:
-// nanoseconds. Pure but for reading the base run.
+// The reference announces the mode and has only helpers for it, whose formulas these are. Where
+// begins of other ranks tell the waits, clocks of hosts that disagree are found and corrected
+// (frame/clocks.h). Tables ClusterCompareBaselineSum, ClusterCompareBaseline,
+// ClusterCompareBaselineOps, HostClocks. Units: nanoseconds. Pure but for reading the base run.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,6 +24,7 @@
 #include "base/strings.h"
 #include "cluster/cluster_compare_baseline/lower_bound.h"
 #include "cluster/cluster_compare_baseline/parts.h"
+#include "cluster/frame/clocks.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/other_run.h"
 #include "cluster/frame/say.h"
@@ -305,8 +307,8 @@ void SayOps(const std::vector<BaselineOpRow>& rows, Outcome& outcome) {
 
 Status Reduce(Ranks ranks, const ModeOptions& options, Outcome& outcome);
 
-constexpr std::array kTables = {&kBaselineSum, &kBaseline, &kBaselineOps};
-constexpr std::array<std::string_view, 1> kFlags = {"--bp"};
+constexpr std::array kTables = {&kBaselineSum, &kBaseline, &kBaselineOps, &kHostClocks};
+constexpr std::array<std::string_view, 2> kFlags = {"--bp", "--keep_clocks"};
 
 }  // namespace
 
@@ -328,6 +330,14 @@ constexpr Mode kClusterCompareBaselineMode = {
 
 namespace {
 
+void SayBaseClocks(Ranks base_ranks, const ModeOptions& options, Outcome& outcome) {
+  Outcome base;
+  FindClocks(base_ranks, options, base);
+  for (const std::string& notice : base.notices) {
+    outcome.notices.push_back(Concat("of the base run ", notice));
+  }
+}
+
 Status Reduce(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
   SONDE_ASSIGN_OR_RETURN(auto base_ranks,
                          MapFolder(kClusterCompareBaselineMode, options.base_path, {}, options));
@@ -336,6 +346,8 @@ Status Reduce(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
     return base::NotFoundError(
         Concat("'", options.base_path, "' has no rank with what is compared: ", kWantsKernels));
   }
+  const Clocks clocks = FindClocks(ranks, options, outcome);
+  SayBaseClocks(base_ranks, options, outcome);
   const auto sums = SumRows(ranks, base_ranks);
   const Pairs pairs = PairsOf(ranks, base_ranks);
   const auto ops = OpRows(ranks, base_ranks);
@@ -350,6 +362,7 @@ Status Reduce(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
   }
   outcome.tables = {TableOf(kBaselineSum, sums), TableOf(kBaseline, pairs.rows),
                     TableOf(kBaselineOps, ops)};
+  if (!clocks.rows.empty()) outcome.tables.push_back(TableOf(kHostClocks, clocks.rows));
   SayParts(sums, outcome);
   SayRank(pairs.rows, sums, outcome);
   SayOps(ops, outcome);

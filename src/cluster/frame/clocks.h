@@ -1,12 +1,6 @@
-// Clocks of hosts that disagree: found by collectives, which end everywhere at about one time.
-//
-//   ahead   of a host: the middle of (its last end - last end of the hosts that are known) over the
-//           collectives that need all ranks of their group; the first rank's host has 0, hosts that
-//           share no collective with it follow those that do
-//   found   from 1 ms on, of three collectives or more, with a middle deviation of a quarter of it
-//           at most: what a slow network does to ends is smaller or less even
-// Where no host is known each rank is one, and at least half of its collectives must be impossible:
-// one rank is done with it before another begins. Units: nanoseconds. Pure, any thread.
+// Clocks of hosts that disagree (recipes/communication/host_clocks.h), for modes whose tables lay
+// times of ranks beside each other: found, shown in a table, said, and corrected or left. Units:
+// nanoseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>

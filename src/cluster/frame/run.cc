@@ -119,6 +119,7 @@ class Runner {
     job::RunOptions run;
     run.threads = options_.threads;
     run.progress = progress ? &*progress : nullptr;
+    run.corrects_clocks = CorrectsClocks();
     auto failures = opened->failures;
     const auto others = job::RunOverTraces(
         opened->files, needs_, run,
@@ -126,6 +127,12 @@ class Runner {
     failures.insert(failures.end(), others.begin(), others.end());
     if (progress && failures.empty()) progress->Finish();
     return failures;
+  }
+
+  // Modes that show clocks know how to leave them.
+  bool CorrectsClocks() const {
+    return !mode_options_.keeps_clocks &&
+           std::ranges::find(mode_.flags, std::string_view("--keep_clocks")) != mode_.flags.end();
   }
 
   // What became of the first became of its copies.

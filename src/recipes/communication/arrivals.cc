@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "recipes/communication/host_clocks.h"
 #include "recipes/communication/naming.h"
 
 namespace sonde::recipes {
@@ -109,6 +110,7 @@ RankArrivals ArrivalsOf(const DeviceView& view) {
   const TraceData& data = *view.data;
   RankArrivals arrivals;
   arrivals.rank = view.settings.rank.value_or(-1);
+  arrivals.host = HostOf(data);
   arrivals.operation_count = data.communications.size();
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];

@@ -7,12 +7,14 @@
 // order of their begins, where kind and size agree and their times have a moment in common. One
 // that another rank lacks (recording began later, records lost) has no such moment, and stays
 // unmatched: nothing is said of it, and the order of the others holds. Of a group of which not all
-// ranks are there nothing is said at all. Clocks of several machines have to agree.
+// ranks are there nothing is said at all. Clocks of several machines have to agree, or to be
+// corrected before (host_clocks.h).
 // Units: nanoseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "recipes/trace/device_view.h"
@@ -32,6 +34,7 @@ struct CollectiveArrival {
 struct RankArrivals {
   int64_t run = 0;
   int64_t rank = -1;
+  std::string host = {};       // "" where it is not known
   size_t operation_count = 0;  // of data.communications
   std::vector<CollectiveArrival> collectives;
 };

@@ -1,0 +1,177 @@
+#include "recipes/communication/host_clocks.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/hash.h"
+
+namespace sonde::recipes {
+namespace {
+
+constexpr int64_t kLeastNs = 1'000'000;
+constexpr size_t kLeastCollectives = 3;
+
+// A collective: when each host began and was done, by number of the host.
+struct Met {
+  std::map<size_t, std::pair<int64_t, int64_t>> of_host;
+};
+
+std::vector<HostClock> HostsOf(std::span<const RankOnHost> ranks) {
+  std::vector<HostClock> hosts;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const auto found = ranks[i].host.empty()
+                           ? hosts.end()
+                           : std::ranges::find(hosts, ranks[i].host, &HostClock::host);
+    if (found != hosts.end()) {
+      found->ranks.push_back(i);
+    } else {
+      hosts.push_back({.host = ranks[i].host, .ranks = {i}});
+    }
+  }
+  return hosts;
+}
+
+using OfRank = std::vector<const HostCollective*>;
+
+void Meet(size_t host, const HostCollective& time, Met& met) {
+  const auto [found, is_new] = met.of_host.try_emplace(host, time.begin_ns, time.end_ns);
+  if (is_new) return;
+  found->second.first = std::min(found->second.first, time.begin_ns);
+  found->second.second = std::max(found->second.second, time.end_ns);
+}
+
+// Those of which the n-th of each rank is the same.
+std::vector<Met> MetBy(std::span<const RankOnHost> ranks, const std::vector<HostClock>& hosts) {
+  std::vector<size_t> host_of(ranks.size());
+  for (size_t host = 0; host < hosts.size(); ++host) {
+    for (const size_t rank : hosts[host].ranks) host_of[rank] = host;
+  }
+  std::map<uint64_t, std::map<size_t, OfRank>> kinds;  // by rank
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    for (const HostCollective& one : ranks[rank].collectives) {
+      kinds[one.kind][rank].push_back(&one);
+    }
+  }
+  std::vector<Met> all;
+  for (auto& [kind, by_rank] : kinds) {
+    const size_t count = by_rank.begin()->second.size();
+    const bool is_even =
+        std::ranges::all_of(by_rank, [&](const auto& one) { return one.second.size() == count; });
+    if (!is_even) continue;
+    const size_t first = all.size();
+    all.resize(first + count);
+    for (auto& [rank, list] : by_rank) {
+      std::ranges::stable_sort(list, {}, &HostCollective::begin_ns);
+      for (size_t i = 0; i < count; ++i) Meet(host_of[rank], *list[i], all[first + i]);
+    }
+  }
+  return all;
+}
+
+int64_t MedianOf(std::vector<int64_t> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+using Known = std::map<size_t, HostClock>;  // by number of the host
+
+// When hosts that are known began the collective and were done, by the first one's clock.
+std::optional<std::pair<int64_t, int64_t>> OthersIn(const Met& met, const Known& known) {
+  std::optional<std::pair<int64_t, int64_t>> others;
+  for (const auto& [other, times] : met.of_host) {
+    const auto found = known.find(other);
+    if (found == known.end()) continue;
+    const int64_t ahead_ns = found->second.ahead_ns;
+    const std::pair moved(times.first - ahead_ns, times.second - ahead_ns);
+    if (!others) others = moved;
+    others =
+        std::pair(std::min(others->first, moved.first), std::max(others->second, moved.second));
+  }
+  return others;
+}
+
+// Of a host beside those that are known; none where it has met them too seldom.
+std::optional<HostClock> ClockOf(size_t number, HostClock host, const std::vector<Met>& all,
+                                 const Known& known) {
+  std::vector<int64_t> differences;
+  size_t impossible = 0;
+  for (const Met& met : all) {
+    const auto own = met.of_host.find(number);
+    if (own == met.of_host.end()) continue;
+    const auto others = OthersIn(met, known);
+    if (!others) continue;
+    differences.push_back(own->second.second - others->second);
+    impossible += own->second.second < others->first || others->second < own->second.first;
+  }
+  if (differences.size() < kLeastCollectives) return std::nullopt;
+  host.ahead_ns = MedianOf(differences);
+  host.count = differences.size();
+  std::vector<int64_t> deviations;
+  for (const int64_t one : differences) deviations.push_back(std::abs(one - host.ahead_ns));
+  host.deviation_ns = MedianOf(std::move(deviations));
+  const int64_t size = std::abs(host.ahead_ns);
+  const bool is_sure = size >= kLeastNs && 4 * host.deviation_ns <= size &&
+                       (!host.host.empty() || 2 * impossible >= differences.size());
+  if (!is_sure) host.ahead_ns = 0;
+  return host;
+}
+
+}  // namespace
+
+std::vector<HostClock> FindHostClocks(std::span<const RankOnHost> ranks) {
+  const std::vector<HostClock> hosts = HostsOf(ranks);
+  const std::vector<Met> all = MetBy(ranks, hosts);
+  Known known;
+  if (!hosts.empty()) known[0] = hosts[0];
+  for (bool is_new = true; is_new;) {
+    is_new = false;
+    for (size_t number = 0; number < hosts.size(); ++number) {
+      if (known.contains(number)) continue;
+      auto clock = ClockOf(number, hosts[number], all, known);
+      if (!clock) continue;
+      known[number] = *std::move(clock);
+      is_new = true;
+    }
+  }
+  std::vector<HostClock> clocks;
+  for (auto& [number, clock] : known) clocks.push_back(std::move(clock));
+  return clocks;
+}
+
+std::string HostOf(const TraceData& data) {
+  const auto uid = data.metadata.find("host_uid");  // in quotes
+  if (uid != data.metadata.end() && uid->second.size() > 2) {
+    return uid->second.substr(1, uid->second.size() - 2);
+  }
+  for (const store::ProcessRow& process : data.processes) {
+    if (!data.Name(process.host).empty()) return std::string(data.Name(process.host));
+  }
+  return {};
+}
+
+void CorrectClocks(std::span<RankArrivals> ranks) {
+  std::map<int64_t, std::vector<RankArrivals*>> runs;
+  for (RankArrivals& rank : ranks) runs[rank.run].push_back(&rank);
+  for (const auto& [run, members] : runs) {
+    std::vector<RankOnHost> on_hosts;
+    for (const RankArrivals* rank : members) {
+      RankOnHost& own = on_hosts.emplace_back(RankOnHost{.host = rank->host, .collectives = {}});
+      for (const CollectiveArrival& call : rank->collectives) {
+        own.collectives.push_back({base::HashCombine(call.group, call.call), call.ts, call.end_ns});
+      }
+    }
+    for (const HostClock& clock : FindHostClocks(on_hosts)) {
+      for (const size_t place : clock.ranks) {
+        for (CollectiveArrival& call : members[place]->collectives) {
+          call.ts -= clock.ahead_ns;
+          call.end_ns -= clock.ahead_ns;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace sonde::recipes

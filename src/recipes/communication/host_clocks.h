@@ -1,0 +1,50 @@
+// Clocks of hosts that disagree: found by collectives, which end everywhere at about one time.
+//
+//   ahead   of a host: the middle of (its last end - last end of the hosts that are known) over the
+//           collectives that need all ranks of their group; the first rank's host has 0, hosts that
+//           share no collective with it follow those that do
+//   found   from 1 ms on, of three collectives or more, with a middle deviation of a quarter of it
+//           at most: what a slow network does to ends is smaller or less even
+// Where no host is known each rank is one, and at least half of its collectives must be impossible:
+// one rank is done with it before another begins. Units: nanoseconds. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "recipes/communication/arrivals.h"
+
+namespace sonde::recipes {
+
+// A collective that needs all ranks of its group; `kind`: of what the n-th of each rank is the
+// same.
+struct HostCollective {
+  uint64_t kind = 0;
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+};
+struct RankOnHost {
+  std::string host;  // "" where it is not known
+  std::vector<HostCollective> collectives;
+};
+
+struct HostClock {
+  std::string host;           // "" where it is not known
+  std::vector<size_t> ranks;  // places in what FindHostClocks was given
+  int64_t ahead_ns = 0;       // 0 where nothing was found
+  int64_t deviation_ns = 0;
+  size_t count = 0;  // collectives that tell it
+};
+
+// Of the hosts that can be compared; the first rank's comes first.
+std::vector<HostClock> FindHostClocks(std::span<const RankOnHost> ranks);
+
+// The host that a trace was recorded on; "" where it does not say.
+std::string HostOf(const TraceData& data);
+
+// Moves the times of those whose clock is ahead or behind, run by run.
+void CorrectClocks(std::span<RankArrivals> ranks);
+
+}  // namespace sonde::recipes
