@@ -130,19 +130,23 @@ def unmeasured(folder):
 
 
 def meet(folder, early, ns):
-    """Lets all ranks take part in the same collectives; `early` ones begin `ns` before the others."""
+    """Lets all ranks take part in the same collectives; `early` ones begin `ns` before others."""
     times = []
     for rank, database in databases(folder):
         (name,) = (name for name, group in groups_of(folder).items()
                    if group["group_name"] == "default_group")  # fmt: skip
         database.execute("ALTER TABLE COMMUNICATION_OP ADD COLUMN rankSize INTEGER")
         ours = database.execute(
-            "SELECT rowid, CAST(startNs AS INTEGER), CAST(endNs AS INTEGER) FROM COMMUNICATION_OP WHERE "
-            "groupName IN (SELECT id FROM STRING_IDS WHERE value = ?) ORDER BY 2", (name,)).fetchall()  # fmt: skip
+            """SELECT rowid, CAST(startNs AS INTEGER), CAST(endNs AS INTEGER) FROM COMMUNICATION_OP
+            WHERE groupName IN (SELECT id FROM STRING_IDS WHERE value = ?) ORDER BY 2""",
+            (name,),
+        ).fetchall()
         times = times or [(begin, end) for _, begin, end in ours]
         for (row, _, _), (begin, end) in zip(ours, times, strict=True):
-            database.execute("UPDATE COMMUNICATION_OP SET startNs = ?, endNs = ?, rankSize = 8 WHERE rowid = ?",
-                             (begin - ns if rank in early else begin, end, row))  # fmt: skip
+            database.execute(
+                "UPDATE COMMUNICATION_OP SET startNs = ?, endNs = ?, rankSize = 8 WHERE rowid = ?",
+                (begin - ns if rank in early else begin, end, row),
+            )
 
 
 def groups_of(folder):
