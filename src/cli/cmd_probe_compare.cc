@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/probe_checkpoint.h"
+#include "precision/compare_input.h"
 #include "precision/compare_job.h"
 #include "precision/kernels/atb_job.h"
 #include "precision/kernels/kernel_job.h"
@@ -159,7 +160,9 @@ Result<int> RefuseMode(const Context& context, const std::string& mode) {
 Result<int> Compare(const Context& context, Options options) {
   if (options.mode != "auto" && options.mode != "atb") return RefuseMode(context, options.mode);
   if (!options.input.empty()) {
-    SONDE_RETURN_IF_ERROR(precision::ReadCompareInput(options.input, &options.compare));
+    std::vector<std::string> notes;
+    SONDE_RETURN_IF_ERROR(precision::ReadCompareInput(options.input, &options.compare, &notes));
+    for (const std::string& note : notes) PrintNotice(note);
   } else if (options.compare.target_path.empty() || options.compare.golden_path.empty()) {
     return WrongUsage(context, "give -tp and -gp, or -i with a JSON file that names both");
   }

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/host/json.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "precision/analysis/difference_json.h"
@@ -104,6 +103,7 @@ class CompareRun {
   std::unique_ptr<ResultStore> store_;                 // when asked for, and for metrics in SQL
   std::map<std::string, std::vector<KeptRank>> kept_;  // by step folder
   std::map<int64_t, StepBefore> before_;               // by rank
+  MappingUse mapping_use_;                             // of all pairs: stages have other layers
   std::map<std::string, std::vector<RankFinding>> findings_;  // by step folder; of level L0
 };
 
@@ -230,6 +230,7 @@ Result<Comparison> CompareRun::CompareDumps(const Task& task, const DumpFolder& 
                          SetUpPairing(options_.mapping, *target.dump, *target.construct,
                                       *golden.dump, *golden.construct));
   setup.options.fuzzy = options_.fuzzy_match;
+  mapping_use_.Merge(setup.use);
   outcome->notes.insert(outcome->notes.end(), setup.notes.begin(), setup.notes.end());
   SONDE_RETURN_IF_ERROR(WriteMapping(task, setup, outcome));
   // Tensors are judged by their statistics where the first difference is looked for.
@@ -447,6 +448,8 @@ Result<CompareOutcome> CompareRun::Run() {
     any = any || out.pairs[i].status.ok();
   }
   if (!any) return out.pairs.front().status;
+  const std::vector<std::string> unmet = mapping_use_.Notes();
+  out.notes.insert(out.notes.end(), unmet.begin(), unmet.end());
   if (options_.store) {
     SONDE_RETURN_IF_ERROR(store_->Publish());
     out.files.push_back(store_path_);
@@ -460,28 +463,6 @@ Result<CompareOutcome> CompareRun::Run() {
 }
 
 }  // namespace
-
-Status ReadCompareInput(const std::string& path, CompareOptions* options) {
-  SONDE_ASSIGN_OR_RETURN(const base::JsonDocument document, base::JsonDocument::ReadFile(path));
-  struct Key {
-    const char* name;
-    const char* alias;
-    std::string* value;
-    bool required;
-  };
-  for (const Key& key : {Key{"npu_path", "npu_json_path", &options->target_path, true},
-                         Key{"bench_path", "bench_json_path", &options->golden_path, true},
-                         Key{"stack_path", "stack_json_path", &options->stack_path, false}}) {
-    SONDE_ASSIGN_OR_RETURN(*key.value, document.root().GetString(key.name, ""));
-    if (key.value->empty()) {
-      SONDE_ASSIGN_OR_RETURN(*key.value, document.root().GetString(key.alias, ""));
-    }
-    if (key.value->empty() && key.required) {
-      return base::InvalidArgumentError(Concat(path, ": '", key.name, "' is missing"));
-    }
-  }
-  return Status::Ok();
-}
 
 Result<CompareOutcome> RunCompare(const CompareOptions& options) {
   return CompareRun(options).Run();

@@ -33,10 +33,6 @@ struct CompareOptions {
   std::vector<std::string> metric_paths;  // shared libraries, tensor mode
 };
 
-// The older way of naming the paths: a JSON file with npu_path, bench_path, stack_path. Sets those
-// of `options`.
-Status ReadCompareInput(const std::string& path, CompareOptions* options);
-
 // What became of one pair of ranks.
 struct PairOutcome {
   std::string target;

@@ -55,7 +55,7 @@ class GraphRun {
   Result<NodeResults> CompareNodes(const RankPair& pair, const Graph& target, const Graph& golden,
                                    const NodeMatches& matches, bool cross);
   Status AddViews(std::vector<VisGraph> views);
-  Result<MatchOptions> MakeMatching(const Graph& target, const Graph& golden, bool cross) const;
+  Result<MatchOptions> MakeMatching(const Graph& target, const Graph& golden, bool cross);
   void NoteCommunications(const VisGraph& graph);
   void WriteCommunications();
   void Count(const Graph& graph, const NodeMatches& matches, const NodeResults& results);
@@ -71,6 +71,7 @@ class GraphRun {
   std::set<int64_t> steps_;
   std::set<int64_t> ranks_;
   std::map<std::pair<std::string, int64_t>, StepCommunications> communications_;
+  MappingUse mapping_use_;  // of all pairs: stages have other layers
   GraphOutcome outcome_;
   Status write_error_;  // of the database; ends the job
 };
@@ -220,8 +221,7 @@ Status GraphRun::BuildOne(const RankFolder& rank, const Graph& graph,
   return AddViews({view});
 }
 
-Result<MatchOptions> GraphRun::MakeMatching(const Graph& target, const Graph& golden,
-                                            bool cross) const {
+Result<MatchOptions> GraphRun::MakeMatching(const Graph& target, const Graph& golden, bool cross) {
   MatchOptions out;
   out.fuzzy = options_.fuzzy_match || merges();
   out.ignore_ranks = merges();
@@ -236,19 +236,11 @@ Result<MatchOptions> GraphRun::MakeMatching(const Graph& target, const Graph& go
   }
   auto names = std::make_shared<LayerMapping::Names>(
       layers.MatchCalls(*target.dump().dump, *target.dump().construct, *golden.dump().dump,
-                        *golden.dump().construct));
+                        *golden.dump().construct, &mapping_use_));
   out.map_name = [names](std::string_view name) {
     const auto found = names->find(name);
     return found == names->end() ? std::string() : found->second;
   };
-  return out;
-}
-
-NodeMatches Reversed(const NodeMatches& matches, size_t size) {
-  NodeMatches out(size, kNoNode);
-  for (size_t i = 0; i < matches.size(); ++i) {
-    if (matches[i] != kNoNode) out[static_cast<size_t>(matches[i])] = static_cast<int32_t>(i);
-  }
   return out;
 }
 
@@ -484,6 +476,7 @@ Result<GraphOutcome> GraphRun::Run() {
   SONDE_RETURN_IF_ERROR(merges() ? RunMerged(target, golden, compare)
                                  : RunPairs(std::move(trees.pairs), compare));
   WriteCommunications();
+  for (std::string& note : mapping_use_.Notes()) outcome_.notes.push_back(std::move(note));
   config_.ranks.assign(ranks_.begin(), ranks_.end());
   config_.steps.assign(steps_.begin(), steps_.end());
   Progress(99);

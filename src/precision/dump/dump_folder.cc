@@ -1,5 +1,7 @@
 #include "precision/dump/dump_folder.h"
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -12,11 +14,20 @@ std::string CutOff(const std::string& path, size_t entries) {
                       ": the ", std::to_string(entries), " entries before are used");
 }
 
+bool KnowsAnyCall(const StackFile& stacks, const DumpFile& dump) {
+  return std::any_of(dump.apis().begin(), dump.apis().end(), [&stacks](const DumpApi& api) {
+    return stacks.Find(api.name) != StackFile::kNoStack;
+  });
+}
+
 }  // namespace
 
 Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::string& stack_path,
                                   std::vector<std::string>* notes) {
   const std::string folder(base::DirName(dump_path));
+  if (!stack_path.empty() && !base::PathExists(stack_path)) {
+    return base::NotFoundError(base::Concat("stack_path: there is no file ", stack_path));
+  }
   const std::string stack = stack_path.empty() ? base::JoinPath(folder, "stack.json") : stack_path;
   const std::string tree = base::JoinPath(folder, "construct.json");
   Result<std::unique_ptr<StackFile>> stacks = base::InternalError("not loaded");
@@ -31,6 +42,10 @@ Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::strin
   SONDE_RETURN_IF_ERROR(dump.status());
   SONDE_RETURN_IF_ERROR(stacks.status());
   SONDE_RETURN_IF_ERROR(construct.status());
+  if (!stack_path.empty() && !(*dump)->apis().empty() && !KnowsAnyCall(**stacks, **dump)) {
+    notes->push_back(
+        base::Concat("stack_path: ", stack_path, " has none of the calls of ", dump_path));
+  }
   if ((*dump)->is_cut_off()) notes->push_back(CutOff(dump_path, (*dump)->apis().size()));
   if ((*construct)->is_cut_off()) {
     notes->push_back(CutOff(tree, (*construct)->entries().size()));

@@ -242,6 +242,14 @@ void ShortenDecimals(std::string* text) {
                        percent ? "%" : "");
 }
 
+NodeMatches Reversed(const NodeMatches& matches, size_t size) {
+  NodeMatches out(size, kNoNode);
+  for (size_t i = 0; i < matches.size(); ++i) {
+    if (matches[i] != kNoNode) out[static_cast<size_t>(matches[i])] = static_cast<int32_t>(i);
+  }
+  return out;
+}
+
 NodeMatches MatchGraphs(const Graph& target, const Graph& golden, const MatchOptions& options) {
   NodeMatches out(target.nodes().size(), kNoNode);
   if (options.map_name) {

@@ -27,6 +27,8 @@ struct MatchOptions {
   std::function<std::string(std::string_view)> map_name = {};
 };
 NodeMatches MatchGraphs(const Graph& target, const Graph& golden, const MatchOptions& options);
+// The same from the other side, which has `size` nodes.
+NodeMatches Reversed(const NodeMatches& matches, size_t size);
 
 enum class Precision : uint8_t { kNone, kPass, kWarning, kError };
 

@@ -71,10 +71,12 @@ class CallKeys {
     for (const DumpApi& api : dump.apis()) AddApi(api.name, true);
   }
 
-  std::string KeyOf(std::string_view name) const {
+  // `used`: takes the lines of the mapping that a module's path is mapped by; may be null.
+  using Used = std::vector<const LayerMapping::Child*>;
+  std::string KeyOf(std::string_view name, Used* used = nullptr) const {
     CallName call;
     if (ParseModule(name, &call)) {
-      return Concat("module|", MappedPath(call.path), "|", call.state, "|", call.number);
+      return Concat("module|", MappedPath(call.path, used), "|", call.state, "|", call.number);
     }
     const auto found = api_keys_.find(name);
     return found == api_keys_.end() ? std::string() : found->second;
@@ -102,7 +104,7 @@ class CallKeys {
   }
 
   // The path with every child renamed by the class it belongs to.
-  std::string MappedPath(std::string_view path) const {
+  std::string MappedPath(std::string_view path, Used* used = nullptr) const {
     std::string out;
     std::string_view parent_class = kTop;
     size_t begin = 0;
@@ -115,14 +117,14 @@ class CallKeys {
         klass = ClassOf(path.substr(0, end));
       } while (klass.empty() && end < path.size());
       if (!out.empty()) out += '.';
-      out += MappedChild(parent_class, path.substr(begin, end - begin));
+      out += MappedChild(parent_class, path.substr(begin, end - begin), used);
       parent_class = klass;
       begin = end + 1;
     }
     return out;
   }
 
-  std::string MappedChild(std::string_view parent_class, std::string_view child) const {
+  std::string MappedChild(std::string_view parent_class, std::string_view child, Used* used) const {
     std::string renumbered;
     if (parent_class == "ParallelTransformer" && child.starts_with("layers.")) {
       const size_t end = std::min(child.find('.', 7), child.size());
@@ -132,15 +134,16 @@ class CallKeys {
       }
     }
     const auto* children = mapping_ == nullptr ? nullptr : mapping_->ChildrenOf(parent_class);
-    const std::pair<std::string, std::string>* best = nullptr;
+    const LayerMapping::Child* best = nullptr;
     for (size_t i = 0; children != nullptr && i < children->size(); ++i) {
-      const auto& pair = (*children)[i];
-      const bool fits =
-          child == pair.first || (child.starts_with(pair.first) && child[pair.first.size()] == '.');
-      if (fits && (best == nullptr || pair.first.size() > best->first.size())) best = &pair;
+      const LayerMapping::Child& line = (*children)[i];
+      const std::string& name = line.name;
+      const bool fits = child == name || (child.starts_with(name) && child[name.size()] == '.');
+      if (fits && (best == nullptr || name.size() > best->name.size())) best = &line;
     }
     if (best == nullptr) return std::string(child);
-    return Concat(best->second, child.substr(best->first.size()));
+    if (used != nullptr) used->push_back(best);
+    return Concat(best->other, child.substr(best->name.size()));
   }
 
   // An API's key: its module call, its short name, and how many of that name came before it there.
@@ -213,7 +216,7 @@ Result<LayerMapping> LayerMapping::Load(const std::string& path) {
     Children& list = out.classes_[klass == "Cell" ? std::string(kTop) : klass];
     for (const auto& [child, other] : children.members) {
       if (!other.IsText()) return wrong(Concat(" below '", klass, "'"));
-      list.emplace_back(child, other.text);
+      list.push_back({child, other.text, LineText(path, Concat(klass, ": ", child), other.text)});
     }
   }
   return out;
@@ -227,7 +230,13 @@ const LayerMapping::Children* LayerMapping::ChildrenOf(std::string_view class_na
 LayerMapping::Names LayerMapping::MatchCalls(const DumpFile& target,
                                              const ConstructFile& target_tree,
                                              const DumpFile& golden,
-                                             const ConstructFile& golden_tree) const {
+                                             const ConstructFile& golden_tree,
+                                             MappingUse* use) const {
+  for (const auto& [klass, children] : classes_) {
+    for (const Child& child : children) {
+      if (use != nullptr) use->Mark(child.line, false, false);
+    }
+  }
   const CallKeys golden_keys(golden, golden_tree, nullptr);
   Names golden_of_key;
   const auto add = [&](std::string_view name) {
@@ -239,8 +248,12 @@ LayerMapping::Names LayerMapping::MatchCalls(const DumpFile& target,
   const CallKeys target_keys(target, target_tree, this);
   Names out;
   const auto match = [&](std::string_view name) {
-    const auto found = golden_of_key.find(target_keys.KeyOf(name));
-    if (found != golden_of_key.end()) out.emplace(name, found->second);
+    CallKeys::Used used;
+    const auto found =
+        golden_of_key.find(target_keys.KeyOf(name, use == nullptr ? nullptr : &used));
+    const bool meets = found != golden_of_key.end();
+    for (const Child* line : used) use->Mark(line->line, true, meets);
+    if (meets) out.emplace(name, found->second);
   };
   for (const DumpApi& api : target.apis()) match(api.name);
   for (const ConstructEntry& entry : target_tree.entries()) match(entry.name);

@@ -26,6 +26,7 @@
 #include "precision/compare/pairing.h"
 #include "precision/dump/construct_file.h"
 #include "precision/dump/dump_file.h"
+#include "precision/mapping/mapping_use.h"
 
 namespace sonde::precision {
 
@@ -35,12 +36,18 @@ class LayerMapping {
   static Result<LayerMapping> Load(const std::string& path);
 
   using Names = std::unordered_map<std::string, std::string, base::StringHash, std::equal_to<>>;
-  // Target call name -> golden call name, for the calls of both dumps and their trees.
+  // Target call name -> golden call name, for the calls of both dumps and their trees. `use` learns
+  // which lines of the file had an effect; may be null.
   Names MatchCalls(const DumpFile& target, const ConstructFile& target_tree, const DumpFile& golden,
-                   const ConstructFile& golden_tree) const;
+                   const ConstructFile& golden_tree, MappingUse* use = nullptr) const;
 
   // What stands behind class `name` for a child path; see the file's format.
-  using Children = std::vector<std::pair<std::string, std::string>>;
+  struct Child {
+    std::string name;
+    std::string other;
+    std::string line;  // for the user
+  };
+  using Children = std::vector<Child>;
   const Children* ChildrenOf(std::string_view class_name) const;
 
  private:

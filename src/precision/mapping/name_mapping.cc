@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/strings.h"
+#include "precision/mapping/mapping_use.h"
 #include "precision/mapping/yaml_file.h"
 
 namespace sonde::precision {
@@ -225,11 +226,12 @@ Result<CellMapping> CellMapping::Load(const std::string& path) {
   for (const auto& [key, value] : root.members) {
     if (!value.IsText()) return WrongFile(path, Concat("a name behind '", key, ":'"));
     out.pairs_.emplace_back(key, value.text);
+    out.lines_.push_back(LineText(path, key, value.text));
   }
   return out;
 }
 
-std::string CellMapping::Map(std::string_view name) const {
+std::string CellMapping::Map(std::string_view name, std::vector<size_t>* used) const {
   std::string out(name);
   if (!HasDirection(name)) return out;
   if (name.starts_with("Cell.")) out.replace(0, 4, "Module");
@@ -238,11 +240,16 @@ std::string CellMapping::Map(std::string_view name) const {
     const size_t end = out.find(word);
     if (first == std::string::npos || end == std::string::npos || end <= first) continue;
     const std::string_view cell = std::string_view(out).substr(first + 1, end - first - 1);
-    for (const auto& [from, to] : pairs_) {
-      if (cell == from) return out.replace(first + 1, end - first - 1, to);
+    for (size_t i = 0; i < pairs_.size(); ++i) {
+      if (cell != pairs_[i].first) continue;
+      if (used != nullptr) used->push_back(i);
+      return out.replace(first + 1, end - first - 1, pairs_[i].second);
     }
   }
-  for (const auto& [from, to] : pairs_) ReplaceFirst(&out, from, to);
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    const bool applies = ReplaceFirst(&out, pairs_[i].first, pairs_[i].second);
+    if (applies && used != nullptr) used->push_back(i);
+  }
   return out;
 }
 
@@ -293,6 +300,8 @@ Result<ApiMapping> ApiMapping::Load(const std::string& path) {
       for (size_t i = 0; i < from.size(); ++i) lists.emplace_back(from[i], to[i]);
     }
     if (fits) {
+      item.line = out.lines_.size();
+      out.lines_.push_back(LineText(path, target->text, golden->text));
       out.items_[target->text] = std::move(item);
     } else {
       ++out.skipped_items_;
@@ -319,13 +328,15 @@ std::string ApiMapping::MapByItem(const Item& item, std::string_view name, size_
   return Concat(item.api, name.substr(api_end));
 }
 
-std::string ApiMapping::Map(std::string_view name) const {
+std::string ApiMapping::Map(std::string_view name, std::vector<size_t>* used) const {
   const size_t api_end = ApiEnd(name);
   if (api_end == std::string_view::npos) return std::string(name);
   const std::string_view api = name.substr(0, api_end);
   if (!from_file_) return Concat(BuiltInApi(api), name.substr(api_end));
   const auto found = items_.find(api);
-  return found == items_.end() ? std::string(name) : MapByItem(found->second, name, api_end);
+  if (found == items_.end()) return std::string(name);
+  if (used != nullptr) used->push_back(found->second.line);
+  return MapByItem(found->second, name, api_end);
 }
 
 Result<DataMapping> DataMapping::Load(const std::string& path) {
@@ -334,14 +345,17 @@ Result<DataMapping> DataMapping::Load(const std::string& path) {
   DataMapping out;
   for (const auto& [key, value] : root.members) {
     if (!value.IsText()) return WrongFile(path, Concat("a parameter name behind '", key, ":'"));
-    out.golden_of_[key] = value.text;
+    out.golden_of_[key] = {value.text, out.lines_.size()};
+    out.lines_.push_back(LineText(path, key, value.text));
   }
   return out;
 }
 
-std::string DataMapping::Map(std::string_view name) const {
+std::string DataMapping::Map(std::string_view name, std::vector<size_t>* used) const {
   const auto found = golden_of_.find(name);
-  return found == golden_of_.end() ? std::string(name) : found->second;
+  if (found == golden_of_.end()) return std::string(name);
+  if (used != nullptr) used->push_back(found->second.line);
+  return found->second.name;
 }
 
 }  // namespace sonde::precision

@@ -24,10 +24,13 @@ class CellMapping {
  public:
   CellMapping() = default;  // Cell becomes Module, nothing else
   static Result<CellMapping> Load(const std::string& path);
-  std::string Map(std::string_view name) const;
+  // `used`: takes the indexes of the lines that apply; may be null.
+  std::string Map(std::string_view name, std::vector<size_t>* used = nullptr) const;
+  const std::vector<std::string>& lines() const { return lines_; }  // for the user
 
  private:
   std::vector<std::pair<std::string, std::string>> pairs_;
+  std::vector<std::string> lines_;
 };
 
 class ApiMapping {
@@ -35,7 +38,8 @@ class ApiMapping {
   ApiMapping() = default;  // the built-in table
   static Result<ApiMapping> Load(const std::string& path);
   // `name` is the row's full name (or its key).
-  std::string Map(std::string_view name) const;
+  std::string Map(std::string_view name, std::vector<size_t>* used = nullptr) const;
+  const std::vector<std::string>& lines() const { return lines_; }  // one an item
   // Items of the file that were left out because their lists do not fit together.
   uint64_t skipped_items() const { return skipped_items_; }
 
@@ -44,11 +48,13 @@ class ApiMapping {
   struct Item {
     std::string api;                     // golden "Torch.abs"
     std::map<std::string, Lists> lists;  // "input", "output", "parameters", "parameters_grad"
+    size_t line = 0;
   };
   std::string MapByItem(const Item& item, std::string_view name, size_t api_end) const;
 
   bool from_file_ = false;
   uint64_t skipped_items_ = 0;
+  std::vector<std::string> lines_;
   std::unordered_map<std::string, Item, base::StringHash, std::equal_to<>> items_;
 };
 
@@ -60,12 +66,18 @@ class DataMapping {
  public:
   static Result<DataMapping> Load(const std::string& path);
   void Add(std::string target, std::string golden) {
-    golden_of_[std::move(target)] = std::move(golden);
+    golden_of_[std::move(target)] = {std::move(golden), 0};
   }
-  std::string Map(std::string_view name) const;
+  std::string Map(std::string_view name, std::vector<size_t>* used = nullptr) const;
+  const std::vector<std::string>& lines() const { return lines_; }  // of a file
 
  private:
-  std::unordered_map<std::string, std::string, base::StringHash, std::equal_to<>> golden_of_;
+  struct Golden {
+    std::string name;
+    size_t line = 0;
+  };
+  std::unordered_map<std::string, Golden, base::StringHash, std::equal_to<>> golden_of_;
+  std::vector<std::string> lines_;
 };
 
 }  // namespace sonde::precision

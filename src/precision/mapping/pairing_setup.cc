@@ -1,6 +1,8 @@
 #include "precision/mapping/pairing_setup.h"
 
+#include <algorithm>
 #include <memory>
+#include <unordered_set>
 
 #include "base/strings.h"
 #include "precision/compare/compare.h"
@@ -9,6 +11,30 @@
 
 namespace sonde::precision {
 namespace {
+
+// Call numbers do not count: what a line leads to may have been called less often there.
+std::unordered_set<std::string> NamesOf(const DumpFile& dump) {
+  std::unordered_set<std::string> names;
+  for (const DumpRow& row : dump.rows()) names.insert(WithoutCallNumber(row.name));
+  return names;
+}
+
+// `map(name, &used)` gives the golden name and the indexes of `lines` that led to it.
+template <class Map>
+void MarkUse(const std::vector<std::string>& lines, const DumpFile& target, const DumpFile& golden,
+             const Map& map, MappingUse* use) {
+  if (lines.empty()) return;
+  for (const std::string& line : lines) use->Mark(line, false, false);
+  const std::unordered_set<std::string> names = NamesOf(golden);
+  std::vector<size_t> used;
+  for (const DumpRow& row : target.rows()) {
+    used.clear();
+    const std::string mapped = map(row.name, &used);
+    if (used.empty()) continue;
+    const bool meets = mapped == "N/A" || names.contains(WithoutCallNumber(mapped));
+    for (const size_t line : used) use->Mark(lines[line], true, meets);
+  }
+}
 
 // The rules for names that a file lists one by one.
 void UseDataMapping(std::shared_ptr<const DataMapping> data, PairingOptions* options) {
@@ -23,15 +49,21 @@ Status UseLayers(const std::string& path, const DumpFile& target, const Construc
   if (!path.empty()) {
     SONDE_ASSIGN_OR_RETURN(layers, LayerMapping::Load(path));
   }
-  out->data_pairs =
-      DataPairsOf(layers.MatchCalls(target, target_tree, golden, golden_tree), target, golden);
+  out->data_pairs = DataPairsOf(
+      layers.MatchCalls(target, target_tree, golden, golden_tree, &out->use), target, golden);
   auto data = std::make_shared<DataMapping>();
   for (const auto& [from, to] : out->data_pairs) data->Add(from, to);
   UseDataMapping(std::move(data), &out->options);
   return Status::Ok();
 }
 
-Status UseNames(const MappingOptions& mapping, PairingSetup* out) {
+bool HasCells(const DumpFile& dump) {
+  return std::any_of(dump.rows().begin(), dump.rows().end(),
+                     [](const DumpRow& row) { return row.name.starts_with("Cell."); });
+}
+
+Status UseNames(const MappingOptions& mapping, const DumpFile& target, const DumpFile& golden,
+                PairingSetup* out) {
   auto cells = std::make_shared<CellMapping>();
   auto apis = std::make_shared<ApiMapping>();
   if (mapping.cells && !mapping.cells->empty()) {
@@ -52,6 +84,21 @@ Status UseNames(const MappingOptions& mapping, PairingSetup* out) {
     const std::string cell = map_cells ? cells->Map(key) : std::string(key);
     return map_apis && !IsModuleName(cell) ? apis->Map(cell) : cell;
   };
+  const auto& map_key = out->options.map_key;
+  const auto by_cells = [&](std::string_view name, std::vector<size_t>* used) {
+    cells->Map(name, used);
+    return map_key(name);
+  };
+  MarkUse(cells->lines(), target, golden, by_cells, &out->use);
+  const auto by_apis = [&](std::string_view name, std::vector<size_t>* used) {
+    const std::string cell = mapping.cells ? cells->Map(name) : std::string(name);
+    return IsModuleName(cell) ? cell : apis->Map(cell, used);
+  };
+  MarkUse(apis->lines(), target, golden, by_apis, &out->use);
+  if (mapping.cells && mapping.cells->empty() && !HasCells(target)) {
+    out->notes.emplace_back(
+        "-cm without a file leads from cells to modules: the target dump has no cells");
+  }
   return Status::Ok();
 }
 
@@ -63,6 +110,12 @@ Result<PairingSetup> SetUpPairing(const MappingOptions& mapping, const DumpFile&
   PairingSetup out;
   SONDE_ASSIGN_OR_RETURN(out.options.cross_framework, DecideCrossFramework(target, golden));
   out.options.renumber_backward = target.level() != "debug";
+  const bool has_names = mapping.cells || mapping.apis;
+  if (mapping.layers && (has_names || !mapping.data.empty())) {
+    out.notes.emplace_back("-cm, -am and -dm have no effect beside -lm");
+  } else if (has_names && !mapping.data.empty()) {
+    out.notes.emplace_back("-cm and -am have no effect beside -dm");
+  }
   if (mapping.apis && !out.options.cross_framework) {
     return base::InvalidArgumentError(
         "-am maps MindSpore APIs to PyTorch ones, but both dumps come from one framework");
@@ -72,9 +125,13 @@ Result<PairingSetup> SetUpPairing(const MappingOptions& mapping, const DumpFile&
         UseLayers(*mapping.layers, target, target_tree, golden, golden_tree, &out));
   } else if (!mapping.data.empty()) {
     SONDE_ASSIGN_OR_RETURN(DataMapping data, DataMapping::Load(mapping.data));
+    MarkUse(
+        data.lines(), target, golden,
+        [&data](std::string_view name, std::vector<size_t>* used) { return data.Map(name, used); },
+        &out.use);
     UseDataMapping(std::make_shared<DataMapping>(std::move(data)), &out.options);
   } else if (mapping.cells || mapping.apis) {
-    SONDE_RETURN_IF_ERROR(UseNames(mapping, &out));
+    SONDE_RETURN_IF_ERROR(UseNames(mapping, target, golden, &out));
   }
   return out;
 }

@@ -12,6 +12,7 @@
 #include "precision/compare/pairing.h"
 #include "precision/dump/construct_file.h"
 #include "precision/dump/dump_file.h"
+#include "precision/mapping/mapping_use.h"
 
 namespace sonde::precision {
 
@@ -29,6 +30,7 @@ struct PairingSetup {
   PairingOptions options;
   // What a layer mapping comes to: target parameter, golden parameter.
   std::vector<std::pair<std::string, std::string>> data_pairs;
+  MappingUse use;  // of the files' lines, in this pair of dumps
   std::vector<std::string> notes;
 };
 

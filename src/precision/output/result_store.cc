@@ -59,6 +59,15 @@ std::string ValidText(std::string_view text) {
   return out;
 }
 
+// What the database says, without its own word for the kind of error ("Catalog Error: ").
+std::string_view WithoutKind(std::string_view message) {
+  constexpr std::string_view kMark = " Error: ";
+  const size_t at = message.find(kMark);
+  const bool is_word =
+      at != std::string_view::npos && message.substr(0, at).find(' ') == std::string_view::npos;
+  return is_word ? message.substr(at + kMark.size()) : message;
+}
+
 struct Origin {
   int64_t step = 0;
   int64_t rank = 0;
@@ -191,7 +200,10 @@ Status ResultStore::Add(const ResultTable& table, const ConstructFile* construct
 Result<std::vector<std::string>> ResultStore::Evaluate(const SqlMetric& metric) const {
   auto result = store_->Query(Concat("SELECT CAST((", metric.expression, ") AS VARCHAR) FROM (",
                                      parts_.back().select, ") ORDER BY \"row\""));
-  if (!result.ok()) return std::move(result).status().Annotate(Concat("metric ", metric.name));
+  if (!result.ok()) {
+    return base::InvalidArgumentError(Concat("metric ", metric.name, ", '", metric.expression,
+                                             "': ", WithoutKind(result.status().message())));
+  }
   std::vector<std::string> out(result->rows());
   for (size_t i = 0; i < out.size(); ++i) {
     out[i] = result->IsNull(0, i) ? "N/A" : result->Text(0, i);
