@@ -164,10 +164,15 @@ def test_ranks_tell_their_batch_and_when_they_wait(four, rows):
 
 def test_nothing_of_the_texts_is_stored(four):
     session, _ = four
-    for path in [*session.rglob("*"), *session.parent.glob("rank*/SONDE/*")]:
-        if path.is_file() and path.suffix == ".sonde":
-            data = path.read_bytes()
-            assert not any(prompt.strip().encode() in data for prompt in PROMPTS if len(prompt) > 8)
+    words = ["def main():", "class Queue:", "for line in file:"]
+    assert all(any(word in prompt for prompt in PROMPTS) for word in words)
+    files = [path for path in session.parent.rglob("*") if path.is_file()]
+    recorded = [path for path in files if path.suffix == ".sonde"]
+    assert any(session in path.parents for path in recorded), files  # the front-end's
+    assert any(session not in path.parents for path in recorded), files  # the rank's
+    for path in files:
+        data = path.read_bytes()
+        assert not [word for word in words if word.encode() in data], path
 
 
 def test_files_of_the_summary(four, sonde):
