@@ -106,7 +106,10 @@ Result<int> AccCheck(const Context& context, const Options& options) {
   for (const std::string& file : {Text(report, "result"), Text(report, "details"), table}) {
     Print("written", file);
   }
-  return kExitOk;
+  if (outcome.calls > 0 || outcome.not_run == 0) return kExitOk;
+  return base::FailedPreconditionError(
+      Concat("none of ", std::to_string(outcome.not_run),
+             " calls could be run, the first: ", outcome.first_not_run));
 }
 
 Result<int> Reproduce(const Context& context, const Options& options) {

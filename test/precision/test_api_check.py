@@ -145,8 +145,10 @@ def test_other_functions_are_not_called(check, tmp_path):
     data = {"Torch.load.0.forward": {"input_args": [{"type": "str", "value": "x.pt"}],
                                      "input_kwargs": {}, "output": []}}  # fmt: skip
     (tmp_path / "dump.json").write_text(json.dumps({"task": "statistics", "data": data}))
-    done = check("acc_check", "-api_info", "dump.json", "-o", "out")
-    assert "not in the list of functions" in done.stdout
+    done = check("acc_check", "-api_info", "dump.json", "-o", "out", good=False)
+    assert done.returncode == 1
+    assert "none of 1 calls could be run, the first: Torch.load.0: " in done.stderr
+    assert "not in the list of functions" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -167,6 +169,82 @@ def test_bad_dumps_are_one_line(check, tmp_path, content, said):
         done = check(*command, "-api_info", "dump.json", good=False)
         assert done.returncode == 1
         assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def mm_of(folder, **fields):
+    """A dump of one call, whose first argument is told by ``fields`` and saved."""
+    torch = pytest.importorskip("torch")
+    folder.mkdir()
+    (folder / "dump_tensor_data").mkdir()
+    tensor = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2, 2], "Max": 1.0}
+    tensor |= {"Min": 0.0, "Mean": 0.5, "Norm": 1.0, "requires_grad": False}
+    arguments = [{**tensor, "data_name": f"a{i}.pt"} for i in range(2)]
+    for argument in arguments:
+        torch.save(torch.ones(2, 2), folder / "dump_tensor_data" / argument["data_name"])
+    arguments[0].update(fields)
+    call = {"input_args": arguments, "input_kwargs": {}, "output": [tensor]}
+    content = {"task": "tensor", "dump_data_dir": "x", "data": {"Torch.mm.0.forward": call}}
+    (folder / "dump.json").write_text(json.dumps(content))
+    return folder / "dump_tensor_data/a0.pt"
+
+
+def damages(torch):
+    """What became of a saved tensor, and what is said of it."""
+    wrong = "is no file of a tensor, or is damaged"
+    yield lambda path: path.unlink(), "cannot read"
+    yield lambda path: path.write_bytes(b""), wrong
+    yield lambda path: path.write_bytes(path.read_bytes()[:300]), wrong
+    yield lambda path: path.write_bytes(bytes(range(256))), wrong
+    yield lambda path: torch.save({"a": 1}, path), wrong
+    yield lambda path: torch.save(Path("x"), path), wrong
+    whole = torch.ones(2, 2, dtype=torch.int32)
+    yield lambda path: torch.save(whole, path), "holds torch.int32 [2, 2], the dump says torch.f"
+    yield lambda path: torch.save(torch.ones(3), path), "holds torch.float32 [3], the dump says"
+
+
+def test_damaged_inputs_are_one_line_and_no_success(check, tmp_path):
+    torch = pytest.importorskip("torch")
+    for number, (damage, said) in enumerate(damages(torch)):
+        folder = tmp_path / str(number)
+        damage(mm_of(folder))
+        done = check("acc_check", "-api_info", folder / "dump.json", "-o", "out", good=False)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+        assert "none of 1 calls could be run, the first: Torch.mm.0: " in done.stderr
+        assert said in done.stderr, done.stderr
+        done = check(
+            "reproduce", "Torch.mm.0", "-api_info", folder / "dump.json", "-o", "r", good=False
+        )
+        assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
+        assert not (tmp_path / "r").exists() or not list((tmp_path / "r").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    (
+        ({"data_name": None, "shape": "x"}, "x is no shape of a tensor"),
+        ({"data_name": None, "shape": [-1, 2]}, "[-1, 2] is no shape of a tensor"),
+        ({"data_name": None, "dtype": 3}, "3 is no type of torch"),
+        ({"data_name": None, "Max": "a"}, "info type must be int or float"),
+        ({"data_name": 7}, "is neither .pt nor .npy"),
+        ({"data_name": None, "shape": [10**8, 10**8]}, "allocate"),
+    ),
+)
+def test_records_that_cannot_be(check, tmp_path, fields, said):
+    mm_of(tmp_path / "d", **fields)
+    done = check("acc_check", "-api_info", "d/dump.json", "-o", "out", good=False)
+    assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_nothing_to_check_and_no_place_to_write(check, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "dump.json").write_text('{"data": {"Module.a.Linear.forward.0": {}}}')
+    done = check("acc_check", "-api_info", "dump.json", "-o", "out", good=False)
+    assert done.returncode == 1 and "has no calls of functions" in done.stderr
+    assert not (tmp_path / "out").exists()
+    mm_of(tmp_path / "d")
+    (tmp_path / "out").write_text("")
+    done = check("acc_check", "-api_info", "d/dump.json", "-o", "out", good=False)
+    assert done.stderr == "sonde: error: cannot use out: File exists\n"
 
 
 def test_a_python_without_torch_is_named(probe, tmp_path):

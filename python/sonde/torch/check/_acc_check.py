@@ -20,6 +20,7 @@ _UNSUPPORTED = frozenset(
     "to empty empty_like empty_strided new_empty new_empty_strided empty_with_format".split()
 )
 _TELL_EVERY_S = 10
+_SHOWN = 300  # letters of what torch says of a call
 
 
 class Lists:
@@ -66,6 +67,10 @@ def check(
     torch: Any, device: Any, dump: _entries.Dump, lists: Lists, options: argparse.Namespace
 ) -> "dict[str, str]":
     """Writes the tables; gives their paths and the verdicts in words."""
+    if not dump.forward:
+        raise ValueError(
+            f"{dump.path} has no calls of functions: give a dump of the levels L1 or mix"
+        )
     tables = Tables(options.out, options.go_on_from)
     calls = _entries.without_repeats(dump.forward) if options.filter else dump.forward
     calls = {call: record for call, record in calls.items() if call not in tables.done}
@@ -119,6 +124,8 @@ class _Check:
         if self.lists.leave_out(function):
             return self._skip(call, f"API {function} in black list or not in white list. SKIP.")
         try:
+            if not isinstance(self.runner.dump.forward[call], dict):
+                raise ValueError("its entry in the dump is no record of a call")
             outcome = self.runner.run(call)
             self._record(call, function, outcome)
             return _numbers.lines(self.torch, call, outcome, self.runner.is_random(function))
@@ -127,7 +134,7 @@ class _Check:
 
     def _skip(self, call: str, message: str) -> "list[str]":
         self.tables.add(call, (SKIP, SKIP), [Row(SKIP, message)], [])
-        return [_numbers.not_run(call, message)]
+        return [_numbers.not_run(call, message.partition("\n")[0][:_SHOWN])]
 
     def _record(self, call: str, function: str, outcome: Outcome) -> None:
         torch, wide, device = self.torch, outcome.wide, outcome.device

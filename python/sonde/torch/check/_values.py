@@ -92,7 +92,7 @@ class Maker:
         converted = _CONVERTED.get(function)
         if "float8" in str(info.get("dtype")):
             raise ValueError("float8 is not checked: no other type computes the same")
-        data = self._saved(name) if name else self._made(info, converted)
+        data = self._saved(name, info) if name else self._made(info, converted)
         if name and converted and str(data.dtype) == converted[0]:
             data = data.type(self.dtype(converted[1]))
         if function in SHORT_FLOATS and data.dtype == self.torch.float32:
@@ -101,17 +101,32 @@ class Maker:
             data.requires_grad_(True)
         return data
 
-    def _saved(self, name: str) -> Any:
+    def _saved(self, name: Any, info: "dict[str, Any]") -> Any:
         if self.folder is None:
             raise ValueError(f"{name} is named, but the dump says of no folder with tensors")
-        path = os.path.join(self.folder, os.path.basename(name))
-        if path.endswith(".npy"):
-            import numpy
-
-            return self.torch.from_numpy(numpy.load(path, allow_pickle=False))
-        if not path.endswith(".pt"):
+        path = os.path.join(self.folder, os.path.basename(str(name)))
+        is_torch = path.endswith(".pt")
+        if not is_torch and not path.endswith(".npy"):
             raise ValueError(f"{path} is neither .pt nor .npy")
-        return self.torch.load(path, map_location="cpu", weights_only=True).detach()
+        try:
+            data = self._loaded(path, is_torch)
+        except OSError as problem:
+            raise ValueError(f"cannot read {path}: {problem.strerror or problem}") from problem
+        except Exception as problem:  # libraries raise what they like for a damaged file
+            raise ValueError(f"{path} is no file of a tensor, or is damaged") from problem
+        told = (str(info.get("dtype")), list(_shape_of(info)))
+        has = (str(data.dtype), list(data.shape))
+        # Numpy lacks some of torch's types, whose tensors are written in another.
+        if told[1] != has[1] or (is_torch and told[0] != has[0]):
+            raise ValueError(f"{path} holds {has[0]} {has[1]}, the dump says {told[0]} {told[1]}")
+        return data
+
+    def _loaded(self, path: str, is_torch: bool) -> Any:
+        if is_torch:
+            return self.torch.load(path, map_location="cpu", weights_only=True).detach()
+        import numpy
+
+        return self.torch.from_numpy(numpy.load(path, allow_pickle=False))
 
     def _shortened(self, data: Any) -> Any:
         bits = data.detach().contiguous().view(self.torch.int32)
@@ -119,7 +134,7 @@ class Maker:
 
     def _made(self, info: "dict[str, Any]", converted: "Optional[tuple[str, str]]") -> Any:
         torch = self.torch
-        shape = tuple(info.get("shape") or ())
+        shape = _shape_of(info)
         low, low_told = info.get("Min_except_inf_nan", info.get("Min")), info.get("Min")
         high, high_told = info.get("Max_except_inf_nan", info.get("Max")), info.get("Max")
         if 0 in shape:
@@ -189,6 +204,16 @@ def _adjusted(function: str, record: "dict[str, Any]") -> "dict[str, Any]":
     if function == "histc" and given and "int" in str(given[0].get("dtype")):
         return {**record, "input_args": [{**given[0], "dtype": "torch.float32"}, *given[1:]]}
     return record
+
+
+def _shape_of(info: "dict[str, Any]") -> "tuple[int, ...]":
+    shape = info.get("shape") or ()
+    is_shape = isinstance(shape, (list, tuple)) and all(
+        type(size) is int and size >= 0 for size in shape
+    )
+    if not is_shape:
+        raise ValueError(f"{shape} is no shape of a tensor")
+    return tuple(shape)
 
 
 def _number(value: Any) -> Any:
