@@ -101,6 +101,7 @@ test-vllm-ways: build ## Start the installed vLLM in every way and with every co
 
 .PHONY: test-vllm-versions
 test-vllm-versions: build ## Run the ways to start vLLM with releases from 0.11 on, an environment each (KEEP=1 keeps them)
+	@setup/debian.sh versions
 	@PRESET=$(PRESET) $$(setup/python.sh test) test/vllm_versions/run_releases.py
 
 .PHONY: fuzz

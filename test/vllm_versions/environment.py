@@ -74,10 +74,16 @@ def make(release, folder, interpreter=sys.executable, extra=()):
 
 
 def preloaded(python, names):
-    """Libraries of the environment, by parts of their names, as LD_PRELOAD wants them."""
-    lib = Path(python).parents[1]
-    found = [next(iter(sorted(lib.rglob(f"{name}*"))), None) for name in names]
-    return os.pathsep.join(str(path) for path in found if path is not None)
+    """Libraries of the environment or of the system, by the begins of their names, as LD_PRELOAD
+    wants them. LookupError where there is none."""
+    places = [Path(python).parents[1], *Path("/usr/lib").glob("*-linux-gnu")]
+    found = []
+    for name in names:
+        files = [path for place in places for path in sorted(place.rglob(f"{name}*.so*"))]
+        if not files:
+            raise LookupError(f"no {name}*.so, which this release wants in LD_PRELOAD")
+        found.append(str(files[0]))
+    return os.pathsep.join(found)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,10 @@ def run_release(release, pytest_arguments):
     variables = {**os.environ, "SONDE_VLLM_PYTHON": str(python),
                  "SONDE_VLLM_WAYS": "all"}  # fmt: skip
     if needs.preload:
-        variables["LD_PRELOAD"] = environment.preloaded(python, needs.preload)
+        try:
+            variables["LD_PRELOAD"] = environment.preloaded(python, needs.preload)
+        except LookupError as error:
+            return False, f"environment not complete: {error}"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
     result = subprocess.run([*command, *pytest_arguments], cwd=ROOT, capture_output=True, text=True,
                             env=variables, check=False)  # fmt: skip
