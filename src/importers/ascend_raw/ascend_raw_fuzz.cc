@@ -1,5 +1,6 @@
-// Fuzz target of raw records: pieces of a kind (u8), a length (u16) and so many bytes are the files
-// of a folder.
+// Fuzz target of raw records: behind a byte that chooses the chip (two bits) and whether cores are
+// sampled (a third), pieces of a kind (u8), a length (u16) and so many bytes are the files of a
+// folder.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/files.h"
+#include "base/strings.h"
 #include "importers/ascend_raw/device_part.h"
 #include "importers/ascend_raw/framework.h"
 
@@ -43,7 +45,7 @@ class MemoryStream {
   int descriptor_;
 };
 
-constexpr std::array<std::string_view, 53> kFiles = {
+constexpr std::array<std::string_view, 57> kFiles = {
     "torch.op_range",
     "torch.op_mark",
     "torch.memory_usage",
@@ -97,30 +99,40 @@ constexpr std::array<std::string_view, 53> kFiles = {
     "ub.data",
     "lpmInfoConv.data",
     "aging.additional.tensor_info",
+    "hwts.data",
+    "hwts.aiv_data",
+    "aicore.data",
+    "aiVectorCore.data",
 };
+constexpr std::array<int64_t, 4> kChips = {5, 15, 4, 1};
 
-// A folder of a device whose clocks and counters are known, made once.
-const std::string& DeviceFolder() {
-  static const std::string folder = [] {
-    std::string path = "/tmp/ascend_raw_fuzz_XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) std::abort();
-    const auto write = [&](std::string_view name, std::string_view text) {
-      if (!base::WriteFileAtomically(base::JoinPath(path, name), text).ok()) std::abort();
-    };
-    write("info.json.0",
-          R"({"platform_version":"5","DeviceInfo":[{"hwts_frequency":"50","aic_frequency":"1650",)"
-          R"("ai_core_num":24,"aiv_num":48}]})");
-    write("host_start.log.0", "clock_monotonic_raw: 5000\ncntvct: 100\n");
-    write("dev_start.log.0", "clock_monotonic_raw: 77\ncntvct: 900\n");
-    write("sample.json",
-          R"({"ai_core_metrics":"PipeUtilization","ai_core_profiling_events":"0x8,0xa,0x9,0xb",)"
-          R"("aiv_metrics":"Memory","aiv_profiling_events":"0x15,0x16","llc_profiling":"read",)"
-          R"("l2CacheTaskProfilingEvents":"0xF6,0xFB,0xFC,0xBF,0x90,0x91,0x9C,0x9D",)"
-          R"("npuEvents":"SMMU:0x2,0x8a,0x8b,0x8c,0x8d;HA:0x00,0x81,0x82,0x83,0x74,0x75",)"
-          R"("qosEvents":"OTHERS,SDMA"})");
-    return path;
-  }();
-  return folder;
+std::string MakeDeviceFolder(std::string_view mode) {
+  std::string path = "/tmp/ascend_raw_fuzz_XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) std::abort();
+  const auto write = [&](std::string_view name, std::string_view text) {
+    if (!base::WriteFileAtomically(base::JoinPath(path, name), text).ok()) std::abort();
+  };
+  write("info.json.0",
+        R"({"platform_version":"5","DeviceInfo":[{"hwts_frequency":"50","aic_frequency":"1650",)"
+        R"("ai_core_num":24,"aiv_num":48}]})");
+  write("host_start.log.0", "clock_monotonic_raw: 5000\ncntvct: 100\n");
+  write("dev_start.log.0", "clock_monotonic_raw: 77\ncntvct: 900\n");
+  write("sample.json",
+        base::Concat(
+            R"({"ai_core_profiling_mode":")", mode,
+            R"(","ai_core_metrics":"PipeUtilization","ai_core_profiling_events":"0x8,0xa,0x9,0xb",)"
+            R"("aiv_metrics":"Memory","aiv_profiling_events":"0x15,0x16","llc_profiling":"read",)"
+            R"("l2CacheTaskProfilingEvents":"0xF6,0xFB,0xFC,0xBF,0x90,0x91,0x9C,0x9D",)"
+            R"("npuEvents":"SMMU:0x2,0x8a,0x8b,0x8c,0x8d;HA:0x00,0x81,0x82,0x83,0x74,0x75",)"
+            R"("qosEvents":"OTHERS,SDMA"})"));
+  return path;
+}
+
+// Folders of a device whose clocks and counters are known, made once.
+const std::string& DeviceFolder(bool is_sampled) {
+  static const std::string of_tasks = MakeDeviceFolder("task-based");
+  static const std::string of_cores = MakeDeviceFolder("sample-based");
+  return is_sampled ? of_cores : of_tasks;
 }
 
 }  // namespace
@@ -133,13 +145,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                          .wall = 1'700'000'000'000'000'000,
                          .is_known = true};
   base::ByteReader reader(std::string_view(reinterpret_cast<const char*>(data), size));
-  const raw::Chip chip{reader.Read<uint8_t>() % 2 == 0 ? 5 : 15};
+  const auto setting = reader.Read<uint8_t>();
+  const raw::Chip chip{kChips.at(setting % kChips.size())};
   raw::FrameworkLayer framework(rows);
   raw::HostLayer host(rows, clock, chip.is_v6());
   raw::HostFacts facts(rows, clock);
   raw::Marks marks(rows, clock);
   raw::ProfPart part;
-  part.folder = DeviceFolder();
+  part.folder = DeviceFolder((setting & 4U) != 0);
   part.relative = "device_0";
   part.device = 0;
   raw::DevicePart device(rows, clock, chip, part, clock, 7);

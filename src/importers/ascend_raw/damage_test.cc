@@ -63,7 +63,23 @@ std::string Api(uint16_t level, uint32_t type, uint64_t begin, uint64_t end, uin
   return Record(kMark, level, type, kThread, uint32_t{0}, begin, end, item).Of(40);
 }
 
-std::string Stars(uint16_t function, uint64_t time) {
+// Of which chip a folder is, which form its samples have, and what its counters count.
+struct Setting {
+  int chip = 5;
+  std::string_view version = "1.0";
+  bool is_sampled = false;  // counters of cores, not of tasks
+  bool is_v6() const { return chip == 15; }
+  bool is_hwts() const { return chip < 5; }
+};
+
+// Begin (0) or end (1) of the task in the device's own log.
+std::string Log(const Setting& setting, uint16_t function, uint64_t time) {
+  if (setting.is_hwts()) {
+    return Record(static_cast<uint8_t>(function), uint8_t{0}, uint32_t{0}, uint16_t{3}, time,
+                  uint32_t{7})
+        .Of(64);
+  }
+  if (setting.is_v6()) return Record(function, kStars, uint32_t{3}, time).Of(32);
   return Record(function, kStars, uint16_t{7}, uint16_t{3}, time).Of(64);
 }
 
@@ -75,7 +91,7 @@ struct Kind {
 };
 
 // What every folder has: a call, the task that it launched, and its run on the device.
-std::vector<Kind> Base() {
+std::vector<Kind> Base(const Setting& setting) {
   const std::string track =
       Record(uint16_t{0}, uint16_t{7}, uint32_t{3}, uint64_t{200}, uint64_t{0}).Of(40);
   const std::string basic = Record(uint64_t{1}, uint32_t{0}).Of(12) +
@@ -88,7 +104,8 @@ std::vector<Kind> Base() {
       {"host", "unaging.additional.hash_dic", "1:Op\n2:Type\n", 0},
       {"host", "unaging.additional.type_info_dic",
        "10000_5:launch\n15000_1:ModelExecute\n5500_65537:master\n5000_200:KERNEL_AICORE\n", 0},
-      {"device_0", "stars_soc.data", Stars(0, 2000) + Stars(1, 3000), 64},
+      {"device_0", setting.is_hwts() ? "hwts.data" : "stars_soc.data",
+       Log(setting, 0, 2000) + Log(setting, 1, 3000), setting.is_v6() ? size_t{32} : size_t{64}},
   };
 }
 
@@ -129,6 +146,10 @@ std::vector<Kind> HostKinds() {
       {"host", "unaging.additional.capture_op_info", Additional(10000, 60, captured), 256},
       {"host", "unaging.variable.capture_op_info", variable + variable, 0},
       {"host", "unaging.additional.msproftx", Additional(20500, 160, Numbers(9, 0) + "text"), 256},
+      {"host", "unaging.additional.model_exeom", Additional(15000, 60, Numbers(2, 1)), 256},
+      {"host", "aging.compact.node_basic_info", Compact(10000, 110, Numbers(4, 1)), 64},
+      {"host", "aging.additional.tensor_info",
+       Additional(10000, 110, Record(uint64_t{1}, uint32_t{1}).Of(12) + tensor), 256},
   };
 }
 
@@ -164,44 +185,111 @@ std::vector<Kind> DeviceKinds() {
       {"device_0", "ddr.data", Numbers(5, 1), 20},
       {"device_0", "llc.data", Numbers(6, 1), 24},
       {"device_0", "npu_mem.app", Numbers(8, 1), 32},
+      {"device_0", "npu_mem.data", Numbers(8, 1), 32},
       {"device_0", "npu_module_mem.data", Numbers(6, 1), 24},
       {"device_0", "qos.data", Numbers(8, 1), 64},
       {"device_0", "pcie.data", Numbers(12, 1), 96},
       {"device_0", "hccs.data", "timestamp tx rx\n1 2 3\n4 5 6\n", 0},
       {"device_0", "nic.data", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n", 0},
+      {"device_0", "roce.data", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n", 0},
       {"device_0", "netdev_stats.data",
        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n2 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", 0},
   };
 }
 
-std::vector<Kind> Others() {
+// Of chips before STARS: counters of each kind of cores, a second log, rates of the cache.
+std::vector<Kind> KindsBeforeStars() {
+  const std::string counters = Record(uint32_t{0}, uint16_t{0}, uint16_t{3}).Of(16) +
+                               Numbers(10, 100) + Record(uint32_t{7}).Of(32);
+  const std::string cache = Record(uint16_t{0}, uint16_t{7}, uint16_t{3}, uint16_t{0}).Of(8);
+  return {
+      {"device_0", "hwts.aiv_data", Log({.chip = 4}, 0, 4000) + Log({.chip = 4}, 1, 5000), 64},
+      {"device_0", "ts_track.aiv_data",
+       Record(uint8_t{0}, uint8_t{14}, uint16_t{0}, uint32_t{0}, uint64_t{2500}).Of(40), 40},
+      {"device_0", "aicore.data", counters + counters, 128},
+      {"device_0", "aiVectorCore.data", counters, 128},
+      {"device_0", "l2_cache.data", cache + Numbers(8, 1), 72},
+      {"device_0", "ddr.data", Numbers(5, 1), 20},
+  };
+}
+
+// Of newer chips: records of other sizes, with numbers that are the tasks' own.
+std::vector<Kind> KindsOfNewerChips() {
+  std::string profile;
+  for (uint16_t function = 0b011001; function <= 0b011101; ++function) {
+    profile += Record(function, kStars, uint32_t{0}, uint64_t{2500}).Of(16) + Numbers(6, 1);
+  }
+  const std::string counters =
+      Record(uint16_t{0b101010}, uint16_t{0}, uint32_t{3}, uint64_t{900}, uint8_t{0}, uint8_t{1})
+          .Of(32) +
+      Numbers(10, 1) + Record(uint64_t{2100}, uint64_t{2900}).Of(16);
+  return {
+      {"device_0", "stars_soc_profile.data", profile, 64},
+      {"device_0", "ffts_profile.data", counters, 128},
+      {"device_0", "ts_track.data",
+       Record(uint8_t{0}, uint8_t{10}, uint16_t{0}, uint32_t{0}, uint64_t{2500}).Of(40), 40},
+      {"device_0", "socpmu.data",
+       Record(uint32_t{0}, uint16_t{0}, uint16_t{2}, uint16_t{0}, uint16_t{7}, uint32_t{3}).Of(16) +
+           Numbers(8, 1),
+       80},
+      {"device_0", "ub.data", Numbers(16, 1), 128},
+      {"device_0", "aicpu.data", AiCpu(0, Numbers(15, 2100)) + AiCpu(4, Numbers(10, 2100)), 256},
+  };
+}
+
+// Of the newer form of samples.
+std::vector<Kind> KindsOfVersion2() {
+  return {{"device_0", "hbm.data", Numbers(8, 1), 32},
+          {"device_0", "npu_mem.app", Numbers(8, 1), 32},
+          {"device_0", "llc.data", Numbers(6, 1), 24}};
+}
+
+// Samples of cores in place of counters of tasks.
+std::vector<Kind> KindsOfSampledCores(const Setting& setting) {
+  const size_t size = setting.is_v6() ? 112 : 96;
+  const std::string samples = Numbers(size / 8, 1) + Numbers(size / 8, 5);
+  if (!setting.is_hwts()) return {{"device_0", "ffts_profile.data", samples, size}};
+  return {{"device_0", "aicore.data", samples, size},
+          {"device_0", "aiVectorCore.data", samples, size}};
+}
+
+std::vector<Kind> Others(const Setting& setting) {
+  if (setting.is_sampled) return KindsOfSampledCores(setting);
+  if (setting.is_hwts()) return KindsBeforeStars();
+  if (setting.is_v6()) return KindsOfNewerChips();
+  if (setting.version != "1.0") return KindsOfVersion2();
   std::vector<Kind> kinds = HostKinds();
   const std::vector<Kind> of_device = DeviceKinds();
   kinds.insert(kinds.end(), of_device.begin(), of_device.end());
   return kinds;
 }
 
-class RawDamageTest : public ::testing::Test {
+constexpr std::string_view kSample =
+    R"(","ai_core_metrics":"PipeUtilization","ai_core_profiling_events":"0x8,0xa,0x9,0xb",)"
+    R"("aiv_metrics":"PipeUtilization","aiv_profiling_events":"0x8,0xa","llc_profiling":"read",)"
+    R"("l2CacheTaskProfilingEvents":"0xF6,0xFB,0xFC,0xBF,0x90,0x91,0x9C,0x9D",)"
+    R"("npuEvents":"SMMU:0x2,0x8a,0x8b,0x8c,0x8d","qosEvents":"OTHERS,SDMA"})";
+
+class RawDamageTest : public ::testing::TestWithParam<Setting> {
  protected:
   void SetUp() override {
-    Put("host", "info.json",
-        R"({"platform_version":"5","pid":"42","CPU":[{"Frequency":"100.0"}],"version":"1.0"})");
+    const std::string chip = Concat(R"("platform_version":")", std::to_string(GetParam().chip),
+                                    R"(","version":")", GetParam().version, R"(",)");
+    Put("host", "info.json", Concat("{", chip, R"("pid":"42","CPU":[{"Frequency":"100.0"}]})"));
     Put("host", "start_info",
         R"({"collectionTimeBegin":"1700000000000000","clockMonotonicRaw":"1000"})");
     Put("host", "host_start.log", "[Host]\nclock_monotonic_raw: 1000\ncntvct: 0\n");
     Put("device_0", "info.json.0",
-        R"({"platform_version":"5","version":"1.0","DeviceInfo":[{"hwts_frequency":"50",)"
-        R"("aic_frequency":"1650","ai_core_num":24,"aiv_num":48}]})");
+        Concat("{", chip, R"("DeviceInfo":[{"hwts_frequency":"50",)",
+               R"("aic_frequency":"1650","ai_core_num":24,"aiv_num":48}]})"));
     Put("device_0", "start_info.0",
         R"({"collectionTimeBegin":"1700000000000000","clockMonotonicRaw":"1000"})");
     Put("device_0", "host_start.log.0", "[Host]\nclock_monotonic_raw: 1000\ncntvct: 0\n");
     Put("device_0", "dev_start.log.0", "[Device]\nclock_monotonic_raw: 7\ncntvct: 0\n");
     Put("device_0", "sample.json",
-        R"({"ai_core_metrics":"PipeUtilization","ai_core_profiling_events":"0x8,0xa,0x9,0xb",)"
-        R"("aiv_metrics":"PipeUtilization","aiv_profiling_events":"0x8,0xa","llc_profiling":"read",)"
-        R"("l2CacheTaskProfilingEvents":"0xF6,0xFB,0xFC,0xBF,0x90,0x91,0x9C,0x9D",)"
-        R"("npuEvents":"SMMU:0x2,0x8a,0x8b,0x8c,0x8d","qosEvents":"OTHERS,SDMA"})");
-    for (const Kind& kind : Base()) PutSlice(kind, kind.bytes);
+        Concat(R"({"ai_core_profiling_mode":")",
+               GetParam().is_sampled ? "sample-based" : "task-based", kSample));
+    for (const Kind& kind : Base(GetParam())) PutSlice(kind, kind.bytes);
   }
 
   void Put(std::string_view part, std::string_view name, std::string_view text) {
@@ -250,12 +338,12 @@ class RawDamageTest : public ::testing::Test {
   std::string prof_ = folder_.File("PROF_000001_20231114221320000_0004200ABCDEFGHA");
 };
 
-TEST_F(RawDamageTest, WholeFolder) {
+TEST_P(RawDamageTest, WholeFolder) {
   const Found base = Read();
   EXPECT_EQ(base.tasks, 1U);
   EXPECT_EQ(base.named, 1U);
   EXPECT_EQ(base.cut, 0);
-  for (const Kind& kind : Others()) {
+  for (const Kind& kind : Others(GetParam())) {
     PutSlice(kind, kind.bytes);
     EXPECT_EQ(Read().unread, 0) << kind.name;
   }
@@ -263,8 +351,8 @@ TEST_F(RawDamageTest, WholeFolder) {
 }
 
 // A file that only adds to the others' task leaves it as it is.
-TEST_F(RawDamageTest, EveryOtherFileCutOffAtEveryByte) {
-  for (const Kind& kind : Others()) {
+TEST_P(RawDamageTest, EveryOtherFileCutOffAtEveryByte) {
+  for (const Kind& kind : Others(GetParam())) {
     for (size_t size = 0; size < kind.bytes.size(); ++size) {
       PutSlice(kind, std::string_view(kind.bytes).substr(0, size));
       const Found found = Read();
@@ -276,8 +364,8 @@ TEST_F(RawDamageTest, EveryOtherFileCutOffAtEveryByte) {
   }
 }
 
-TEST_F(RawDamageTest, EveryOtherFileGarbled) {
-  for (const Kind& kind : Others()) {
+TEST_P(RawDamageTest, EveryOtherFileGarbled) {
+  for (const Kind& kind : Others(GetParam())) {
     for (size_t i = 0; i < kind.bytes.size(); ++i) {
       std::string garbled = kind.bytes;
       garbled[i] = static_cast<char>(garbled[i] ^ 0xFF);
@@ -290,8 +378,8 @@ TEST_F(RawDamageTest, EveryOtherFileGarbled) {
   }
 }
 
-TEST_F(RawDamageTest, FilesOfTheTaskItselfDamaged) {
-  for (const Kind& kind : Base()) {
+TEST_P(RawDamageTest, FilesOfTheTaskItselfDamaged) {
+  for (const Kind& kind : Base(GetParam())) {
     for (size_t i = 0; i < kind.bytes.size(); ++i) {
       PutSlice(kind, std::string_view(kind.bytes).substr(0, i));
       const Found found = Read();
@@ -308,6 +396,16 @@ TEST_F(RawDamageTest, FilesOfTheTaskItselfDamaged) {
     ASSERT_EQ(Read().named, 1U) << kind.name;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Settings, RawDamageTest,
+    ::testing::Values(Setting{.chip = 5}, Setting{.chip = 4}, Setting{.chip = 15},
+                      Setting{.chip = 5, .version = "2.0"}, Setting{.chip = 5, .is_sampled = true},
+                      Setting{.chip = 15, .is_sampled = true}),
+    [](const auto& of) {
+      return Concat("Chip", std::to_string(of.param.chip), of.param.is_sampled ? "Sampled" : "",
+                    of.param.version == "1.0" ? "" : "Version2");
+    });
 
 }  // namespace
 }  // namespace sonde::importers
