@@ -221,7 +221,7 @@ SAMPLED_CORES = {"ai_core_profiling_mode": "sample-based", "ai_core_metrics": "P
 
 
 def sampled_cores(chip=5):
-    """Two samples of a cube core, one of a vector core."""
+    """Two samples of a cube core, one of a vector core; before STARS each kind has a file."""
 
     def sample(ns, cycles, core):
         time = (
@@ -231,8 +231,20 @@ def sampled_cores(chip=5):
         return struct.pack(f"<BBHHH{len(events)}QQQBB6x", 1, 0, 0, 0, 0, *events, cycles, time, 8,
                            core)  # fmt: skip
 
-    content = sample(1_000_000, 500, 2) + sample(2_000_000, 825_000, 2) + sample(1_000_000, 9, 30)
-    return {("device_0", "ffts_profile.data.0"): content}
+    cube = sample(1_000_000, 500, 2) + sample(2_000_000, 825_000, 2)
+    vector = sample(1_000_000, 9, 30)
+    if prof.is_hwts(chip):
+        return {("device_0", "aicore.data.0"): cube, ("device_0", "aiVectorCore.data.0"): vector}
+    return {("device_0", "ffts_profile.data.0"): cube + vector}
+
+
+def image_units(has_number):
+    """Two samples of an engine for images."""
+    number = "1 " if has_number else ""
+    text = "timestamp dvppId engine_type engine_id all_time all_frame\n" + "".join(
+        f"0:{77 + ns} {number}VDEC 3 {k}00 {k}0 {k}.5% {k} {k}1 0% 7 8\n"
+        for k, ns in ((1, 1_000_000), (2, 2_000_000)))  # fmt: skip
+    return {("device_0", "dvpp.data.0"): text.encode()}
 
 
 LAUNCHED_TEXTS = ["group_name_586", "Notify_Wait", "Memcpy", "MESH-RING"]

@@ -119,6 +119,7 @@ class Run:
     events: bool = False  # calls as two ends
     texts: list = field(default_factory=list)  # more of the dictionary
     cann: str = "8.5.0"
+    info: dict = field(default_factory=dict)  # more of info.json
 
 
 def text_hash(text):
@@ -346,6 +347,7 @@ def settings(run, folder):
             "cannVersion": run.cann,
             "hostname": "h", "hostUid": "0", "memoryTotal": 1 << 20, "netCard": [],
             "netCardNums": 0, "cpuNums": 4, "sysClockFreq": 100, "rank_id": -1}  # fmt: skip
+    info |= run.info
     start = {"collectionDateBegin": "2023-11-14 22:13:20.000000",
              "collectionTimeBegin": str(WALL_US), "clockMonotonicRaw": str(MONO_NS),
              "collectionDateEnd": "", "collectionTimeEnd": ""}  # fmt: skip

@@ -5,6 +5,7 @@ The names are those of the vendor's catalogue of files, one record of zeros in e
 
 import json
 
+import prof_usage
 import prof_writer as prof
 import pytest
 from prof_runs import MATMUL, PIPES, SOC
@@ -33,6 +34,14 @@ HOST_READ = [
     "unaging.additional.capture_op_info",
     "unaging.variable.capture_op_info",
     "unaging.additional.model_exeom",
+    "host_cpu.data",
+    "host_mem.data",
+    "host_disk.data",
+    "host_network.data",
+    "host_sys_cpu.data",
+    "host_sys_mem.data",
+    "4200-CpuUsage.data",
+    "4200-Memory.data",
 ]
 HOST_UNREAD = [
     "unaging.compact.dpu_track",
@@ -43,16 +52,8 @@ HOST_UNREAD = [
     "unaging.additional.ccu_group_info",
     "unaging.additional.ccu_wait_signal_info",
     "unaging.additional.dpu_hccl_info",
-    "host_cpu.data",
-    "host_mem.data",
-    "host_disk.data",
-    "host_network.data",
     "host_syscall.data",
     "host_pthreadcall.data",
-    "host_sys_cpu.data",
-    "host_sys_mem.data",
-    "4200-CpuUsage.data",
-    "4200-Memory.data",
     "Framework.task_desc_info.0",
     "AclModule.0",
     "runtime.0",
@@ -81,6 +82,10 @@ DEVICE_READ = [
     "l2_cache.data",
     "socpmu.data",
     "netdev_stats.data",
+    "dvpp.data",
+    "SystemCpuUsage.data",
+    "Memory.data",
+    "4200-CpuUsage.data",
 ]
 DEVICE_UNREAD = [
     "stars_block.data",
@@ -90,16 +95,12 @@ DEVICE_UNREAD = [
     "aiVectorCore.data",
     "DATA_PREPROCESS.DP",
     "ub.data",
-    "dvpp.data",
     "ccu0.instr",
     "ccu1.stat",
     "instr.group_0_aic",
     "instr.biu_perf_group0_aiv0",
     "tscpu.data",
     "ai_ctrl_cpu.data",
-    "SystemCpuUsage.data",
-    "Memory.data",
-    "4200-CpuUsage.data",
     "nano_stars_profile.data",
 ]
 NAMED_AT_ONCE = 12  # of more the message gives the number
@@ -112,7 +113,7 @@ def paths(host, device):
 
 def write_with(write_prof, names, size=64):
     """A run whose folder has these, too: one record of zeros each."""
-    folder = write_prof(Run([MATMUL], sample=PIPES | SOC))
+    folder = write_prof(Run([MATMUL], sample=PIPES | SOC | prof_usage.SAMPLE, info=prof_usage.INFO))
     for name in names:
         is_device = name.startswith("device_0")
         file = folder / f"{name}{'.0' if is_device else ''}.slice_0"

@@ -336,7 +336,7 @@ def test_links_of_newer_chips(write_prof, ask):
         assert counter(ask, folder, name) == found, name
 
 
-@pytest.mark.parametrize("chip", [5, 15])
+@pytest.mark.parametrize("chip", [1, 4, 5, 15])
 def test_samples_of_cores(write_prof, ask, chip):
     """Cycles since the sample before, as a share of what the core could have done."""
     run = Run([MATMUL], chip=chip, extra=kinds.sampled_cores(chip), sample=kinds.SAMPLED_CORES,
@@ -350,6 +350,21 @@ def test_samples_of_cores(write_prof, ask, chip):
     assert counter(ask, folder, "AI Core 2 AIC usage %") == [(2_000_000, 50)]
     assert counter(ask, folder, "AI Core 30 AIV MHz") == [(1_000_000, 1650)]
     assert counter(ask, folder, "AI Core 30 AIV usage %") == []
+
+
+@pytest.mark.parametrize("chip", [1, 4, 5])
+def test_image_units(write_prof, ask, chip):
+    """What an engine did in all, by the process, and last; some chips number their units."""
+    has_number = chip != 4
+    folder = write_prof(Run([MATMUL], chip=chip, extra=kinds.image_units(has_number)))
+    assert issues(ask, folder) == {}
+    label = f"DVPP {int(has_number)} VDEC 3"
+    assert counter(ask, folder, f"{label} all utilization %") == [
+        (1_000_000, 1.5),
+        (2_000_000, 2.5),
+    ]
+    assert counter(ask, folder, f"{label} process frames") == [(1_000_000, 11), (2_000_000, 21)]
+    assert counter(ask, folder, f"{label} last time us") == [(1_000_000, 7), (2_000_000, 7)]
 
 
 def write_launched(write_prof, calls, chip=5, **more):

@@ -8,7 +8,7 @@ bool DevicePart::Read(const Stream& stream, bool expands_streams) {
   const auto other = [this](std::string_view record) { soc_.Take(record); };
   return layer_.Read(stream, expands_streams, other) || pmu_.Read(stream, expands_streams) ||
          sampled_.Read(stream) || soc_.Read(stream) || aicpu_.Read(stream, expands_streams) ||
-         rates_.Read(stream);
+         rates_.Read(stream) || system_.Read(stream);
 }
 
 void DevicePart::Build(HostLayer& host, const HostFacts& facts, const Marks& marks,

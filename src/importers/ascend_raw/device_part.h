@@ -15,6 +15,7 @@
 #include "importers/ascend_raw/pmu_layer.h"
 #include "importers/ascend_raw/sampled.h"
 #include "importers/ascend_raw/soc_values.h"
+#include "importers/ascend_raw/system_usage.h"
 
 namespace sonde::importers::raw {
 
@@ -31,7 +32,10 @@ class DevicePart {
         sampled_(rows, layer_, part.folder, host_clock, pid),
         soc_(rows, layer_, part.folder, pid),
         aicpu_(rows, layer_, pid),
-        rates_(rows, layer_, part.folder) {}
+        rates_(rows, layer_, part.folder),
+        system_(rows, [this](int64_t ns) { return sampled_.OfDevice(ns); }, part.device, pid) {}
+  DevicePart(const DevicePart&) = delete;
+  DevicePart& operator=(const DevicePart&) = delete;
 
   // False where nothing is made of the stream. Streams in any order.
   bool Read(const Stream& stream, bool expands_streams);
@@ -48,6 +52,7 @@ class DevicePart {
   SocValues soc_;
   AiCpu aicpu_;
   CacheRates rates_;
+  SystemUsage system_;
 };
 
 }  // namespace sonde::importers::raw

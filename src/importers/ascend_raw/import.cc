@@ -15,8 +15,10 @@
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/host_facts.h"
 #include "importers/ascend_raw/host_layer.h"
+#include "importers/ascend_raw/host_usage.h"
 #include "importers/ascend_raw/issues.h"
 #include "importers/ascend_raw/marks.h"
+#include "importers/ascend_raw/system_usage.h"
 #include "importers/common/part_file.h"
 #include "importers/mindspore/files.h"
 
@@ -81,10 +83,10 @@ class RawImport {
     raw::HostLayer host(rows_, clock, is_v6);
     raw::Marks marks(rows_, clock);
     raw::HostFacts facts(rows_, clock);
-    for (const raw::ProfPart& part : prof.parts) {
-      if (part.device < 0) ReadHost(part, clock, host, marks, facts);
-    }
     const int64_t pid = framework_.is_empty() ? raw::PidOf(prof.folder) : framework_.pid();
+    for (const raw::ProfPart& part : prof.parts) {
+      if (part.device < 0) ReadHost(part, clock, pid, host, marks, facts);
+    }
     host.Build(pid);
     marks.Build(host.dictionary());
     facts.Build(host, pid);
@@ -95,11 +97,15 @@ class RawImport {
     tables.Finish();
   }
 
-  void ReadHost(const raw::ProfPart& part, const raw::Clock& clock, raw::HostLayer& host,
-                raw::Marks& marks, raw::HostFacts& facts) {
+  void ReadHost(const raw::ProfPart& part, const raw::Clock& clock, int64_t pid,
+                raw::HostLayer& host, raw::Marks& marks, raw::HostFacts& facts) {
     CheckClock(clock, part.relative);
+    raw::HostUsage usage(rows_, clock, part.folder, pid);
+    raw::SystemUsage system(
+        rows_, [&clock](int64_t ns) { return clock.FromMonotonic(ns); }, store::kNone, pid);
     for (const raw::Stream& stream : part.streams) {
-      if (!host.Read(stream) && !marks.Read(stream) && !facts.Read(stream)) {
+      if (!host.Read(stream) && !marks.Read(stream) && !facts.Read(stream) && !usage.Read(stream) &&
+          !system.Read(stream)) {
         LeaveUnread(part, stream.name);
       }
     }

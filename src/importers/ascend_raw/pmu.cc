@@ -196,8 +196,11 @@ PmuSettings PmuSettingsOf(const std::string& device_folder, int64_t cube_cores,
   if (!sample.ok()) return settings;
   settings.cube = CountersOf(sample->root(), "ai_core", cube_cores);
   settings.vector = CountersOf(sample->root(), "aiv", vector_cores);
-  settings.is_of_tasks =
-      sample->root().GetString("ai_core_profiling_mode", "task-based").value_or("") == "task-based";
+  const std::string mode =
+      sample->root().GetString("ai_core_profiling_mode", "task-based").value_or("");
+  settings.is_of_tasks = mode == "task-based";
+  settings.is_vector_of_tasks =
+      sample->root().GetString("aiv_profiling_mode", mode).value_or("") == "task-based";
   return settings;
 }
 

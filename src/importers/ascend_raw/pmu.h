@@ -53,7 +53,8 @@ struct CoreCounters {
 struct PmuSettings {
   CoreCounters cube;
   CoreCounters vector;
-  bool is_of_tasks = false;  // else records are samples of cores
+  bool is_of_tasks = false;         // else records are samples of cores
+  bool is_vector_of_tasks = false;  // the same, where vector cores have a stream of their own
 };
 PmuSettings PmuSettingsOf(const std::string& device_folder, int64_t cube_cores,
                           int64_t vector_cores);

@@ -35,7 +35,7 @@ bool PmuLayer::Read(const Stream& stream, bool expands_streams) {
   }
   const bool is_cube = stream.name == "aicore.data";
   const bool is_old = device_.chip().is_hwts() && (is_cube || stream.name == "aiVectorCore.data");
-  if (is_old && settings_.is_of_tasks) {
+  if (is_old && (is_cube ? settings_.is_of_tasks : settings_.is_vector_of_tasks)) {
     ReadRecords(stream, kPmuForm, rows_.issues,
                 [&](std::string_view record) { records_.push_back(ReadOldPmu(record, !is_cube)); });
     return true;

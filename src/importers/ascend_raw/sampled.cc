@@ -11,6 +11,7 @@
 #include "importers/ascend_raw/ge_names.h"
 #include "importers/ascend_raw/issues.h"
 #include "importers/ascend_raw/pmu.h"
+#include "importers/ascend_raw/text_lines.h"
 
 namespace sonde::importers::raw {
 namespace {
@@ -19,14 +20,6 @@ using base::Concat;
 
 constexpr int64_t kNsPerUs = 1000;
 constexpr double kNsPerSecond = 1e9;
-
-// Words of a line that are divided by blanks.
-std::vector<std::string_view> Words(std::string_view line) {
-  std::vector<std::string_view> words = base::Split(line, ' ');
-  std::erase_if(words, [](std::string_view word) { return base::Trim(word).empty(); });
-  for (std::string_view& word : words) word = base::Trim(word);
-  return words;
-}
 
 // "seconds:nanoseconds", or one number.
 std::optional<int64_t> MomentOf(std::string_view text) {
@@ -39,7 +32,7 @@ void ForEachRow(const Stream& stream, size_t least, store::ImportIssues& issues,
   bool is_first = true;
   const std::string text = ReadTexts(stream, issues);
   for (const std::string_view line : base::Split(text, '\n')) {
-    const std::vector<std::string_view> words = Words(line);
+    const std::vector<std::string_view> words = WordsOf(line);
     if (words.empty()) continue;
     const auto moment = MomentOf(words[0]);
     if (moment && words.size() >= least) {
@@ -60,6 +53,7 @@ SampledValues::SampledValues(TraceRows& rows, const DeviceLayer& device,
       clocks_(SampleClocksOf(device_folder, device.device(), host_clock, device.clock())),
       host_clock_(host_clock),
       has_samples_of_cores_(!PmuSettingsOf(device_folder, 0, 0).is_of_tasks),
+      has_samples_of_vectors_(!PmuSettingsOf(device_folder, 0, 0).is_vector_of_tasks),
       core_mhz_(DeviceInfoOf(device_folder, device.device()).aic_mhz),
       pid_(pid) {}
 
@@ -80,8 +74,15 @@ bool SampledValues::Read(const Stream& stream) {
     ReadPorts(stream, "RoCE Port");
   } else if (stream.name == "netdev_stats.data") {
     ReadNetworkDevice(stream);
+  } else if (stream.name == "dvpp.data" && clocks_.device_start_ns) {
+    ReadImageUnits(stream);
   } else if (stream.name == "ffts_profile.data" && has_samples_of_cores_) {
-    ReadCores(stream);
+    ReadCores(stream, CoreKind::kByNumber);
+  } else if (device_.chip().is_hwts() && stream.name == "aicore.data" && has_samples_of_cores_) {
+    ReadCores(stream, CoreKind::kCube);
+  } else if (device_.chip().is_hwts() && stream.name == "aiVectorCore.data" &&
+             has_samples_of_vectors_) {
+    ReadCores(stream, CoreKind::kVector);
   } else if (stream.name == "lpmInfoConv.data") {
     ReadVoltage(stream);
   } else if (stream.name == "ub.data" && device_.chip().is_v6()) {
@@ -294,8 +295,32 @@ void SampledValues::ReadUnifiedBus(const Stream& stream) {
   });
 }
 
-// What a core did since its sample before. Cores are numbered through both kinds.
-void SampledValues::ReadCores(const Stream& stream) {
+// Units for images and video: what they did in all, by the process, and last. Some chips have
+// several of them, with a number.
+void SampledValues::ReadImageUnits(const Stream& stream) {
+  constexpr std::array<std::string_view, 8> kColumns = {
+      "all time us",     "all frames",     "all utilization %",
+      "process time us", "process frames", "process utilization %",
+      "last time us",    "last frames"};
+  const bool has_number = device_.chip().id == 1 || device_.chip().is_stars();
+  const size_t at = has_number ? 2 : 1;  // of the kind of engine
+  ForEachRow(
+      stream, at + 2 + kColumns.size(), rows_.issues, [&](int64_t moment, const auto& words) {
+        const std::string label = Concat("DVPP ", has_number ? words[1] : std::string_view("0"),
+                                         " ", words[at], " ", words[at + 1], " ");
+        for (size_t i = 0; i < kColumns.size(); ++i) {
+          std::string_view word = words[at + 2 + i];
+          if (word.ends_with('%')) word.remove_suffix(1);
+          const auto value = base::ParseDouble(word);
+          if (!value) return rows_.issues.Add(kBadRecord, stream.name);
+          Add(Concat(label, kColumns.at(i)), OfDevice(moment), *value);
+        }
+      });
+}
+
+// What a core did since its sample before. Where one stream has both kinds of cores they are
+// numbered through both.
+void SampledValues::ReadCores(const Stream& stream, CoreKind kind) {
   constexpr uint32_t kLastCube = 24;
   constexpr double kPercent = 100;
   const bool is_v6 = device_.chip().is_v6();
@@ -309,8 +334,9 @@ void SampledValues::ReadCores(const Stream& stream) {
                                           : OfDevice(static_cast<int64_t>(time));
     const uint32_t core = At<uint8_t>(r, at + 17);
     const auto cycles = static_cast<double>(At<uint64_t>(r, at));
-    const std::string label =
-        Concat("AI Core ", std::to_string(core), core > kLastCube ? " AIV" : " AIC");
+    const bool is_vector =
+        kind == CoreKind::kVector || (kind == CoreKind::kByNumber && core > kLastCube);
+    const std::string label = Concat("AI Core ", std::to_string(core), is_vector ? " AIV" : " AIC");
     Add(Concat(label, " total_cycles"), ts, cycles);
     Add(Concat(label, " MHz"), ts, core_mhz_);
     const auto [last, is_first] = before.try_emplace(core, ts);

@@ -22,11 +22,12 @@ class SampledValues {
 
   // False where nothing is made of the stream.
   bool Read(const Stream& stream);
+  // A moment of the device's own monotonic clock; -1 unknown.
+  int64_t OfDevice(std::optional<int64_t> monotonic) const;
 
  private:
   void Add(std::string_view name, int64_t ts, double value);
-  int64_t SinceStart(uint64_t microseconds) const;           // as a moment
-  int64_t OfDevice(std::optional<int64_t> monotonic) const;  // the same; -1 unknown
+  int64_t SinceStart(uint64_t microseconds) const;  // as a moment
   void ReadHbm(const Stream& stream);
   void ReadNpuMemory(const Stream& stream);
   void ReadModules(const Stream& stream);
@@ -35,15 +36,18 @@ class SampledValues {
   void ReadPorts(const Stream& stream, std::string_view label);
   void ReadNetworkDevice(const Stream& stream);
   void ReadUnifiedBus(const Stream& stream);
-  void ReadCores(const Stream& stream);
+  enum class CoreKind : uint8_t { kCube, kVector, kByNumber };
+  void ReadImageUnits(const Stream& stream);
+  void ReadCores(const Stream& stream, CoreKind kind);
   void ReadVoltage(const Stream& stream);
 
   TraceRows& rows_;
   const DeviceLayer& device_;
   SampleClocks clocks_;
   const Clock& host_clock_;
-  bool has_samples_of_cores_;  // in place of counters of tasks
-  double core_mhz_;            // configured
+  bool has_samples_of_cores_;    // in place of counters of tasks
+  bool has_samples_of_vectors_;  // the same, where vector cores have a stream of their own
+  double core_mhz_;              // configured
   int64_t pid_;
 };
 
