@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+import struct
 
 import ascend_reader as reader
 import prof_writer as prof
@@ -131,6 +132,36 @@ def test_database_of_the_tool(write_prof, run_sonde, ask, tmp_path):
         "SELECT level, count(*) FROM api_call GROUP BY 1 ORDER BY 1",
     ):
         assert ask(database, statement) == ask(folder, statement)
+
+
+def operator(name, begin, end):
+    """A record of FRAMEWORK/torch.op_range, by the host's ticks."""
+    fixed = struct.pack("<qqqQQQQBB", prof.host_ticks(begin), prof.host_ticks(end), -1, 4200, 4242,
+                        4242, 0, 0, 0)  # fmt: skip
+    value = fixed + struct.pack("<HI", 2, len(name)) + name.encode()
+    return struct.pack("<HI", 1, len(value)) + value
+
+
+def test_framework_beside_texts_of_the_device(write_prof, run_sonde, tmp_path, ask):
+    """Texts say nothing of the framework: where all records are there, these are read, joined."""
+    folder = write_prof(Run([MATMUL, ADD]))
+    export(run_sonde, folder, tmp_path / "out")
+    (made,) = (tmp_path / "out").rglob("mindstudio_profiler_output")
+    span = tmp_path / "both/a_20231114221320000_ascend_pt"
+    both = reader.copy_of(folder, span / folder.name)
+    reader.copy_of(made, both / made.name)
+    (span / "FRAMEWORK").mkdir()
+    (span / "FRAMEWORK/torch.op_range").write_bytes(operator("aten::mm", 9_000, 31_000))
+    tasks = "SELECT ts, dur, name FROM device_task ORDER BY ts"
+    assert ask(span, tasks) == ask(folder, tasks)
+    launches = (
+        "SELECT t.name, s.name FROM device_task t LEFT JOIN slice s "
+        "ON s.slice_id = t.launch_slice_id ORDER BY t.ts"
+    )
+    assert ask(span, launches) == [["MatMulV2_1", "aten::mm"], ["Add_2", ""]]
+    assert "not analysed" not in run_sonde("query", span, tasks).stderr
+    shutil.rmtree(both / "host/data")  # the texts know more then
+    assert "not read" in run_sonde("query", span, tasks).stderr
 
 
 def test_raw_records_and_their_export_agree(write_prof, run_sonde, tmp_path):

@@ -42,16 +42,16 @@ HOST_READ = [
     "host_sys_mem.data",
     "4200-CpuUsage.data",
     "4200-Memory.data",
-]
-HOST_UNREAD = [
     "unaging.compact.dpu_track",
-    "unaging.additional.Multi_Thread",
-    "unaging.additional.memory_application",
-    "unaging.additional.logic_stream_info",
     "unaging.additional.ccu_task_info",
     "unaging.additional.ccu_group_info",
     "unaging.additional.ccu_wait_signal_info",
     "unaging.additional.dpu_hccl_info",
+]
+HOST_UNREAD = [
+    "unaging.additional.Multi_Thread",
+    "unaging.additional.memory_application",
+    "unaging.additional.logic_stream_info",
     "host_syscall.data",
     "host_pthreadcall.data",
     "Framework.task_desc_info.0",

@@ -119,6 +119,10 @@ std::string Numbers(size_t count, uint64_t first) {
   return bytes;
 }
 
+// A line of /proc/<pid>/stat.
+constexpr std::string_view kOfProcess =
+    "7 (a b) S 1 1 1 1 1 1 1 1 1 1 9 9 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 3 1\n";
+
 // Each other kind of file of the host, with a record or two.
 std::vector<Kind> HostKinds() {
   const std::string tensor =
@@ -147,6 +151,23 @@ std::vector<Kind> HostKinds() {
       {"host", "unaging.variable.capture_op_info", variable + variable, 0},
       {"host", "unaging.additional.msproftx", Additional(20500, 160, Numbers(9, 0) + "text"), 256},
       {"host", "unaging.additional.model_exeom", Additional(15000, 60, Numbers(2, 1)), 256},
+      {"host", "unaging.compact.dpu_track", Compact(4000, 160, Numbers(3, 100)), 64},
+      {"host", "unaging.additional.dpu_hccl_info", Additional(4000, 900, Numbers(14, 1)), 256},
+      {"host", "unaging.additional.ccu_task_info", Additional(5500, 130, Numbers(6, 1)), 256},
+      {"host", "unaging.additional.ccu_group_info", Additional(5500, 130, Numbers(19, 1)), 256},
+      {"host", "unaging.additional.ccu_wait_signal_info", Additional(5500, 130, Numbers(19, 1)),
+       256},
+      {"host", "host_cpu.data",
+       Concat("time 1000\n10.0 0\n", kOfProcess, "time 2000\n11.0 0\n", kOfProcess), 0},
+      {"host", "host_mem.data", "1000 9 8 7\n2000 9 8 7\n", 0},
+      {"host", "host_disk.data",
+       "start_time 1000\nTIME PID\n1 2 be/4 root 1.5 K/s 2.5 M/s 0.0 % 3.0 % x\n", 0},
+      {"host", "host_network.data",
+       "time 1000\neth0: 1 2 3 4 5 6 7 8 9 1\ntime 2000\neth0: 2 2 3 4 5 6 7 8 10 1\n", 0},
+      {"host", "host_sys_cpu.data",
+       "TimeStamp:1000\ncpu 1 2 3 4 5 6 7 8 9 10\n\nTimeStamp:2000\ncpu 2 2 3 5 5 6 7 8 9 10\n", 0},
+      {"host", "7-CpuUsage.data", Concat("TimeStamp:1000\n", kOfProcess, "cpu 1 2 3\n\n"), 0},
+      {"host", "7-Memory.data", "TimeStamp:1000\nProcessName:x\n1 2 3 4 5 6 7\n\n", 0},
       {"host", "aging.compact.node_basic_info", Compact(10000, 110, Numbers(4, 1)), 64},
       {"host", "aging.additional.tensor_info",
        Additional(10000, 110, Record(uint64_t{1}, uint32_t{1}).Of(12) + tensor), 256},
@@ -189,6 +210,8 @@ std::vector<Kind> DeviceKinds() {
       {"device_0", "npu_module_mem.data", Numbers(6, 1), 24},
       {"device_0", "qos.data", Numbers(8, 1), 64},
       {"device_0", "pcie.data", Numbers(12, 1), 96},
+      {"device_0", "Memory.data", "TimeStamp:1000\nMemFree: 5 kB\nHugePages_Total: 3\n\n", 0},
+      {"device_0", "dvpp.data", "1000 0 VDEC 0 1 2 3% 4 5 6% 7 8\n", 0},
       {"device_0", "hccs.data", "timestamp tx rx\n1 2 3\n4 5 6\n", 0},
       {"device_0", "nic.data", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n", 0},
       {"device_0", "roce.data", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n", 0},
@@ -233,6 +256,11 @@ std::vector<Kind> KindsOfNewerChips() {
            Numbers(8, 1),
        80},
       {"device_0", "ub.data", Numbers(16, 1), 128},
+      {"device_0", "stars_block.data",
+       Log({.chip = 15}, 0b100100, 2100) + Log({.chip = 15}, 0b100101, 2200), 32},
+      {"device_0", "ccu0.instr", Numbers(8, 1), 64},
+      {"device_0", "ccu1.stat",
+       Record(uint64_t{2100}, uint32_t{5}, uint32_t{4}, uint32_t{6}).Of(2816), 2816},
       {"device_0", "aicpu.data", AiCpu(0, Numbers(15, 2100)) + AiCpu(4, Numbers(10, 2100)), 256},
   };
 }
@@ -275,7 +303,10 @@ class RawDamageTest : public ::testing::TestWithParam<Setting> {
   void SetUp() override {
     const std::string chip = Concat(R"("platform_version":")", std::to_string(GetParam().chip),
                                     R"(","version":")", GetParam().version, R"(",)");
-    Put("host", "info.json", Concat("{", chip, R"("pid":"42","CPU":[{"Frequency":"100.0"}]})"));
+    Put("host", "info.json",
+        Concat("{", chip,
+               R"("pid":"42","CPU":[{"Frequency":"100.0"}],"memoryTotal":9,"cpuNums":2,)",
+               R"("sysClockFreq":100,"netCard":[{"netCardName":"eth0","speed":1000}]})"));
     Put("host", "start_info",
         R"({"collectionTimeBegin":"1700000000000000","clockMonotonicRaw":"1000"})");
     Put("host", "host_start.log", "[Host]\nclock_monotonic_raw: 1000\ncntvct: 0\n");
@@ -289,6 +320,7 @@ class RawDamageTest : public ::testing::TestWithParam<Setting> {
     Put("device_0", "sample.json",
         Concat(R"({"ai_core_profiling_mode":")",
                GetParam().is_sampled ? "sample-based" : "task-based", kSample));
+    Put("host", "sample.json", R"({"host_disk_freq":50})");
     for (const Kind& kind : Base(GetParam())) PutSlice(kind, kind.bytes);
   }
 

@@ -5,10 +5,12 @@
 namespace sonde::importers::raw {
 
 bool DevicePart::Read(const Stream& stream, bool expands_streams) {
-  const auto other = [this](std::string_view record) { soc_.Take(record); };
+  const auto other = [this](std::string_view record) {
+    if (!units_.Take(record)) soc_.Take(record);
+  };
   return layer_.Read(stream, expands_streams, other) || pmu_.Read(stream, expands_streams) ||
          sampled_.Read(stream) || soc_.Read(stream) || aicpu_.Read(stream, expands_streams) ||
-         rates_.Read(stream) || system_.Read(stream);
+         rates_.Read(stream) || units_.Read(stream) || system_.Read(stream);
 }
 
 void DevicePart::Build(HostLayer& host, const HostFacts& facts, const Marks& marks,
@@ -21,6 +23,7 @@ void DevicePart::Build(HostLayer& host, const HostFacts& facts, const Marks& mar
   pmu_.AddFrequency(pid_);
   aicpu_.Build(ran, host);
   rates_.Build(ran, rows);
+  units_.Build(host, facts.units());
   StepTrace steps(rows_, layer_, folder_, pid_);
   steps.AddMarks(marks);
   steps.AddIterations();

@@ -12,6 +12,7 @@
 #include "importers/ascend_raw/device_rows.h"
 #include "importers/ascend_raw/host_facts.h"
 #include "importers/ascend_raw/marks.h"
+#include "importers/ascend_raw/newer_units.h"
 #include "importers/ascend_raw/pmu_layer.h"
 #include "importers/ascend_raw/sampled.h"
 #include "importers/ascend_raw/soc_values.h"
@@ -33,6 +34,7 @@ class DevicePart {
         soc_(rows, layer_, part.folder, pid),
         aicpu_(rows, layer_, pid),
         rates_(rows, layer_, part.folder),
+        units_(rows, layer_, pid),
         system_(rows, [this](int64_t ns) { return sampled_.OfDevice(ns); }, part.device, pid) {}
   DevicePart(const DevicePart&) = delete;
   DevicePart& operator=(const DevicePart&) = delete;
@@ -52,6 +54,7 @@ class DevicePart {
   SocValues soc_;
   AiCpu aicpu_;
   CacheRates rates_;
+  NewerUnits units_;
   SystemUsage system_;
 };
 

@@ -107,6 +107,16 @@ void TakeProf(const std::string& folder, const std::string& relative, Files& fil
   files.profs.push_back(std::move(prof));
 }
 
+bool PartHasData(const ProfPart& part) {
+  return std::any_of(part.streams.begin(), part.streams.end(), [](const Stream& stream) {
+    return std::any_of(stream.slices.begin(), stream.slices.end(), [](const Slice& slice) {
+      return base::FileSize(slice.file.path).value_or(0) > 0;
+    });
+  });
+}
+
+bool IsOfHost(const ProfPart& part) { return part.device < 0; }
+
 }  // namespace
 
 std::vector<std::string> Files::all() const {
@@ -124,14 +134,12 @@ std::vector<std::string> Files::all() const {
   return paths;
 }
 
-bool Prof::HasData() const {
-  return std::any_of(parts.begin(), parts.end(), [](const ProfPart& part) {
-    return std::any_of(part.streams.begin(), part.streams.end(), [](const Stream& stream) {
-      return std::any_of(stream.slices.begin(), stream.slices.end(), [](const Slice& slice) {
-        return base::FileSize(slice.file.path).value_or(0) > 0;
-      });
-    });
-  });
+bool Prof::HasData() const { return std::any_of(parts.begin(), parts.end(), PartHasData); }
+
+bool Prof::IsWhole() const {
+  const bool has_both = std::any_of(parts.begin(), parts.end(), IsOfHost) &&
+                        !std::all_of(parts.begin(), parts.end(), IsOfHost);
+  return has_both && std::all_of(parts.begin(), parts.end(), PartHasData);
 }
 
 Files FindFiles(const std::string& path) {

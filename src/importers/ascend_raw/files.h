@@ -35,6 +35,8 @@ struct Prof {
   std::string relative;  // "" where it was named itself
   std::vector<ProfPart> parts;
   bool HasData() const;
+  // Whether host and device are there, and each of its parts has data.
+  bool IsWhole() const;
 };
 
 struct Files {

@@ -29,6 +29,7 @@ int64_t Bytes(uint64_t number) { return number <= INT64_MAX ? static_cast<int64_
 
 bool HostFacts::Read(const Stream& stream) {
   const std::vector<std::string_view> parts = base::Split(stream.name, '.');
+  if (units_.Read(stream)) return true;
   if (parts.size() != 3 || parts[1] != "additional") return false;
   const auto read = [&](const auto& take) {
     ReadRecords(stream, kAdditionalForm, rows_.issues, take);
@@ -103,6 +104,7 @@ void HostFacts::Build(HostLayer& host, int64_t pid) {
   AddFusions(host);
   AddStaticMemory(host.dictionary());
   AddMemory(host.dictionary(), pid);
+  units_.Build(host, pid);
 }
 
 // A record belongs to the model in whose call it lies.

@@ -12,12 +12,14 @@
 
 #include "importers/ascend_raw/aicpu_communication.h"
 #include "importers/ascend_raw/host_layer.h"
+#include "importers/ascend_raw/unit_facts.h"
 
 namespace sonde::importers::raw {
 
 class HostFacts {
  public:
-  HostFacts(TraceRows& rows, const Clock& clock) : rows_(rows), clock_(clock) {}
+  HostFacts(TraceRows& rows, const Clock& clock)
+      : rows_(rows), clock_(clock), units_(rows, clock) {}
   HostFacts(const HostFacts&) = delete;
   HostFacts& operator=(const HostFacts&) = delete;
 
@@ -25,6 +27,7 @@ class HostFacts {
   bool Read(const Stream& stream);
   // Of communicators whose tasks the AI CPU launches.
   const std::vector<CommunicationStreams>& communicators() const { return communicators_; }
+  const UnitFacts& units() const { return units_; }
   // When all are read, and the calls are built.
   void Build(HostLayer& host, int64_t pid);
 
@@ -63,6 +66,7 @@ class HostFacts {
 
   TraceRows& rows_;
   const Clock& clock_;
+  UnitFacts units_;
   std::unordered_map<uint32_t, uint64_t> model_names_;  // hash, by number of the model
   std::vector<Fusion> fusions_;
   std::vector<StaticMemory> static_memory_;

@@ -97,6 +97,7 @@ class HostLayer {
   int64_t IdOf(int32_t api) const { return first_id_ + api; }
   int32_t SliceOf(int32_t api) const { return first_slice_ + api; }
   const Records<HostTask>& tasks() const { return tasks_; }
+  const Records<TaskTrack>& tracks() const { return tracks_; }  // of DPUs, too
   const std::vector<ascend::Kernel>& kernels() const { return kernels_; }
   const Records<HcclTask>& transfers() const { return transfers_; }
   // Of the operator's call, null where it has none.

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend/keep_files.h"
+#include "importers/ascend_raw/beside_export.h"
 #include "importers/ascend_raw/clock.h"
 #include "importers/ascend_raw/device_part.h"
 #include "importers/ascend_raw/device_rows.h"
@@ -34,6 +35,15 @@ bool HasContent(const std::vector<SpanFile>& files) {
 bool HasFinished(const std::string& path) {
   const AscendSpan span = FindSpan(path);
   return !span.databases.empty() || !span.analysis.empty() || span.has_texts();
+}
+
+// Texts of the device tool say nothing of the framework, whose records lie beside them. Where those
+// of host and device do, too, all is read from records, and so joined.
+bool TellMore(const raw::Files& files, const std::string& path) {
+  const AscendSpan span = FindSpan(path);
+  return span.databases.empty() && !FrameworkRecordsBeside(span).empty() && !files.profs.empty() &&
+         std::all_of(files.profs.begin(), files.profs.end(),
+                     [](const raw::Prof& prof) { return prof.IsWhole(); });
 }
 
 class RawImport {
@@ -144,7 +154,8 @@ bool IsAscendRaw(const std::string& path) {
   const bool has_data = HasContent(files.framework) ||
                         std::any_of(files.profs.begin(), files.profs.end(),
                                     [](const raw::Prof& prof) { return prof.HasData(); });
-  if (!has_data || (HasFinished(path) && !raw::PrefersRaw())) return false;
+  if (!has_data) return false;
+  if (HasFinished(path) && !raw::PrefersRaw() && !TellMore(files, path)) return false;
   // MindSpore's records have a reader of their own.
   return !files.framework.empty() || !mindspore::FindFiles(path).HasTrace();
 }
