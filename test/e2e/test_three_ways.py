@@ -9,7 +9,9 @@ import os
 import subprocess
 from collections import Counter
 
+import prof_kinds
 import prof_runs
+import prof_usage
 import prof_writer as prof
 import pytest
 from prof_writer import NODE, Call, Task
@@ -45,6 +47,8 @@ TABLES = {
     "samples": f"SELECT t.name, c.ts {AFTER}, round(c.value, 3) FROM counter c "
     "JOIN track t USING (track_id)",
 }
+# Counters that the vendor's databases have no table for; exporters say that they leave them out.
+WITHOUT_TABLE = ("System ", "Process ", "DVPP ", "CPU Avg ")
 # A timeline has the layer of a call in its name.
 LAYERS = {"AscendCL", "Node", "Communication", "Runtime", "Model"}
 
@@ -92,6 +96,10 @@ def generated(chip):
     marks = prof_runs.mark(0, "note", 35_000, 35_000, 1)
     marks += prof_runs.mark(2, "range", 34_000, 37_000, 2)
     run.extra |= {("host", "unaging.additional.msproftx"): marks}
+    run.extra |= prof_usage.host() | prof_usage.system(prof_usage.at, "host", "")
+    run.extra |= prof_kinds.image_units(has_number=True) | prof_kinds.network()
+    run.sample |= prof_usage.SAMPLE
+    run.info = prof_usage.INFO
     # A call within a call, and tasks that no call launched: one before, one behind all others.
     inner = Call(312_000, 314_000, NODE, "launch", "Inner", basic=("Inner", 0, "Inner", 1, 0, 0),
                  tasks=[Task(313_000, 7, 40, "KERNEL_AICORE", (330_000, 331_000))])  # fmt: skip
@@ -135,6 +143,8 @@ def test_the_same_rows(folder_of, ask, table, form):
     if form == "text":
         raw = [told for row in raw if (told := as_text(table, row)) is not None]
         read = [from_text(table, row) for row in read]
+    if form == "db" and table == "samples":
+        raw = [row for row in raw if not row[0].startswith(WITHOUT_TABLE)]
     given, found = Counter(raw), Counter(read)
     assert sorted((given - found).elements()) == []
     assert sorted((found - given).elements()) == []

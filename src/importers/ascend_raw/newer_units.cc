@@ -140,16 +140,21 @@ void NewerUnits::TakeChannels(std::string_view record, std::string_view unit) {
     place += is_late ? (within == 0 || within == 3 ? 11 : 5) : (within == 11 ? 9 : 5);
     const auto ticks = At<uint64_t>(record, at);
     if (ticks == 0) continue;  // not in use
+    const int64_t ts = clock.FromTicks(ticks);
+    if (ts < 0) {
+      rows_.issues.Add(kBadRecord, "ccu.stat");
+      continue;
+    }
     const std::string label = Concat(unit, " channel ", std::to_string(channel));
     for (const auto& [part, name] : kParts) {
       const auto delay = At<uint32_t>(record, at + 4 * part);
-      const int64_t ns = SpanNs(clock.FromTicks(ticks), clock.FromTicks(ticks + delay));
+      const int64_t ns = SpanNs(ts, clock.FromTicks(ticks + delay));
       const int32_t track = rows_.Track({.kind = capture::TrackKind::kCounter,
                                          .name = Concat(label, name),
                                          .process_id = rows_.Process(pid_),
                                          .device_id = device_.device()});
       rows_.counters.push_back(
-          {.ts = clock.FromTicks(ticks),
+          {.ts = ts,
            .track_id = track,
            .value = ns <= 0 ? 0 : kPackage * kNsPerSecond / static_cast<double>(ns)});
     }
