@@ -316,11 +316,11 @@ def test_marks_of_the_program(write_prof, ask):
 
 def test_what_is_not_read_is_named(write_prof, ask):
     extra = {
-        ("device_0", "dvpp.data.0"): b"0" * 72,
+        ("device_0", "tscpu.data.0"): b"0" * 72,
         ("host", "unaging.additional.new_kind"): b"1",
     }
     folder = write_prof(Run([MATMUL], extra=extra))
     ((code, advice),) = ask(folder, "SELECT code, advice FROM import_issue")
     assert code == "files_not_read"
-    assert "device_0/data/dvpp.data" in advice
+    assert "device_0/data/tscpu.data" in advice
     assert "host/data/unaging.additional.new_kind" in advice
