@@ -304,7 +304,10 @@ def main(words: "Optional[list[str]]" = None) -> int:
         with open(options.report, "w", encoding="utf-8", opener=anew) as file:
             json.dump(report, file)
     except (ValueError, OSError) as problem:
-        sys.stderr.write(f"sonde: error: {problem}\n")
+        text = str(problem)
+        if isinstance(problem, OSError) and problem.filename is not None:
+            text = f"cannot use {problem.filename}: {problem.strerror}"
+        sys.stderr.write(f"sonde: error: {text}\n")
         return 1
     return 0
 

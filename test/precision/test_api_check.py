@@ -241,6 +241,11 @@ def test_nothing_to_check_and_no_place_to_write(check, tmp_path):
     done = check("acc_check", "-api_info", "dump.json", "-o", "out", good=False)
     assert done.returncode == 1 and "has no calls of functions" in done.stderr
     assert not (tmp_path / "out").exists()
+    (tmp_path / "dump.json").write_text('{"data": {"Torch.mm.0.forward": "x"}}')
+    done = check("acc_check", "-api_info", "dump.json", "-o", "o", good=False)
+    assert "none of 1 calls could be run" in done.stderr and "no record of a call" in done.stderr
+    done = check("reproduce", "Torch.mm.0", "-api_info", "dump.json", "-o", "o", good=False)
+    assert done.stderr == "sonde: error: dump.json: Torch.mm.0.forward is no record of a call\n"
     mm_of(tmp_path / "d")
     (tmp_path / "out").write_text("")
     done = check("acc_check", "-api_info", "d/dump.json", "-o", "out", good=False)

@@ -167,6 +167,18 @@ def test_a_distributed_checkpoint_is_told_how_to_be_compared(probe, compare, tmp
     assert "10 equal, 0 rounded, 0 differ" in done.stdout
 
 
+def test_what_cannot_be_compared_is_named(compare, tmp_path):
+    state = model()
+    torch.save(state, tmp_path / "good.pt")
+    name = "layers.0.q.weight"
+    torch.save({**state, name: state[name].to_sparse()}, tmp_path / "sparse.pt")
+    done, _, _ = compare(tmp_path / "sparse.pt", tmp_path / "good.pt")
+    assert f"1 tensors of the target are not compared, the first: {name}: values" in done.stderr
+    torch.save({**state, name: state[name].to(torch.complex64)}, tmp_path / "complex.pt")
+    done, _, _ = compare(tmp_path / "complex.pt", tmp_path / "good.pt")
+    assert f"{name}: [8, 8] complex64 against [8, 8] float32\n" in done.stdout
+
+
 def test_bad_input(probe, compare, tmp_path):
     state = model()
     torch.save(state, tmp_path / "good.pt")

@@ -1,5 +1,6 @@
 #include "precision/checkpoint/torch_state.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -112,12 +113,17 @@ class Walk {
 
   // Values inside something that only torch can put together: sparse, quantized, numpy's.
   void AddUnreadable(const PickleValue& object, const std::string& name) {
-    size_t tensors = 0;
-    for (const PicklePtr part : object.parts) {
-      const bool has_values = part->kind == Kind::kTensor || part->kind == Kind::kStorage;
-      tensors += has_values ? 1 : 0;
+    constexpr int kDeep = 3;  // a sparse tensor has them in a tuple among its parts
+    if (HasValues(object.parts, kDeep)) {
+      out_.left_out.push_back(Concat(name, ": values inside ", object.text));
     }
-    if (tensors > 0) out_.left_out.push_back(Concat(name, ": values inside ", object.text));
+  }
+
+  static bool HasValues(const std::vector<PicklePtr>& parts, int depth) {
+    return std::any_of(parts.begin(), parts.end(), [depth](PicklePtr part) {
+      return part->kind == Kind::kTensor || part->kind == Kind::kStorage ||
+             (part->kind == Kind::kTuple && depth > 0 && HasValues(part->items, depth - 1));
+    });
   }
 
   static std::string Below(const std::string& name, const std::string& key) {

@@ -115,9 +115,9 @@ JudgedWeight JudgeWeight(const Tensor& target, const Tensor& golden,
   if (target.shape() != golden.shape() || IsComplex(target.dtype()) != IsComplex(golden.dtype())) {
     out.verdict = WeightVerdict::kShape;
     std::vector<int64_t> turned(golden.shape().rbegin(), golden.shape().rend());
-    out.how =
-        Concat(ShapeText(target), " ", DtypeName(target.dtype()), " against ", ShapeText(golden),
-               " ", DtypeName(golden.dtype()), target.shape() == turned ? ": transposed?" : "");
+    out.how = Concat(ShapeText(target), " ", DtypeName(target.dtype()), " against ",
+                     ShapeText(golden), " ", DtypeName(golden.dtype()),
+                     target.shape() == turned && turned != golden.shape() ? ": transposed?" : "");
     out.relative = std::numeric_limits<double>::infinity();
     return out;
   }

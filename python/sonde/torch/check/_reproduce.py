@@ -105,6 +105,8 @@ def find(dump: _entries.Dump, entry: str) -> str:
     """The call or module that ``entry`` names; raises ``ValueError`` where it cannot be run."""
     name = re.sub(r"\.(forward|backward)$", "", entry)
     if name in dump.forward:
+        if not isinstance(dump.forward[name], dict):
+            raise ValueError(f"{dump.path}: {name}.forward is no record of a call")
         return name
     found = _module_entry(dump, entry).replace(".backward.", ".forward.")
     if not found:
