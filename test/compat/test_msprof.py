@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test/e2e"))
 
 import prof_runs  # noqa: E402
+import prof_usage  # noqa: E402
 import prof_writer  # noqa: E402
 
 SONDE = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
@@ -43,7 +44,11 @@ def read_by_both(request, tmp_path_factory):
         pytest.skip("needs msprof: SONDE_MSPROF names no checkout of Ascend/msprof")
     folder = tmp_path_factory.mktemp(f"chip{request.param}")
     prof = folder / "PROF_000001_20250109081616713_0004200ABCDEFGHA"
-    prof_writer.write(prof_runs.whole(request.param), prof)
+    run = prof_runs.whole(request.param)
+    run.extra |= prof_usage.host()
+    run.sample |= prof_usage.SAMPLE
+    run.info = prof_usage.INFO
+    prof_writer.write(run, prof)
     ours = folder / "ours"
     command = [
         str(SONDE),
@@ -228,6 +233,9 @@ COUNTERS = {
     "L2 Buffer Bw Level": ("Stars Soc Info L2 Buffer Bw Level", 1),
     "QoS SDMA": ("QoS SDMA B/s", 2**20),
     "LLC 1 Read/Throughput": ("LLC 1 read Throughput B/s", 2**20),
+    "Memory Usage": ("Memory Usage %", 1),
+    "Network Usage": ("Network Usage %", 1),
+    "Disk Usage": ("Disk Usage %", 1),
     "LLC 1 Read/Hit Rate": ("LLC 1 read Hit Rate %", 100),
 }
 
@@ -253,4 +261,4 @@ def test_counters(both):
             compared += 1
         else:
             assert value == 0, event
-    assert compared >= 6
+    assert compared >= 12
