@@ -120,7 +120,9 @@ class Walk {
   }
 
   static bool HasValues(const std::vector<PicklePtr>& parts, int depth) {
-    return std::any_of(parts.begin(), parts.end(), [depth](PicklePtr part) {
+    constexpr size_t kLooked = 16;  // many objects may share one long tuple
+    const auto end = parts.begin() + static_cast<ptrdiff_t>(std::min(parts.size(), kLooked));
+    return std::any_of(parts.begin(), end, [depth](PicklePtr part) {
       return part->kind == Kind::kTensor || part->kind == Kind::kStorage ||
              (part->kind == Kind::kTuple && depth > 0 && HasValues(part->items, depth - 1));
     });
