@@ -22,15 +22,20 @@ constexpr std::array kNames = {
 #undef FUNCTION
 };
 
+// An allocator that stands before the C library's (LD_PRELOAD of tcmalloc or jemalloc, as manuals
+// of servers ask for; the sanitizers) has to be the library's own, too: what libc allocates for it,
+// as strdup does, comes from there, and it frees that itself.
+bool IsMallocReplaced() {
+  void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (libc == nullptr) return true;  // another C library: nothing is known of it
+  const bool is_replaced = dlsym(RTLD_DEFAULT, "malloc") != dlsym(libc, "malloc");
+  dlclose(libc);
+  return is_replaced;
+}
+
 // Its 40 000 references to itself are looked up in itself first, not in all of this program's
-// libraries before: 6 of 16 ms. The sanitizers, of GCC and of Clang, refuse that.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kOwnFirst = 0;
-#elif defined(__clang__)
-constexpr int kOwnFirst = __has_feature(address_sanitizer) ? 0 : RTLD_DEEPBIND;
-#else
-constexpr int kOwnFirst = RTLD_DEEPBIND;
-#endif
+// libraries before: 6 of 16 ms.
+int OwnFirst() { return IsMallocReplaced() ? 0 : RTLD_DEEPBIND; }
 
 struct Library {
   void* handle;
@@ -40,7 +45,7 @@ struct Library {
 const Library& OpenLibrary() {
   static const Library library = [] {
     // Found by the run path of this program: beside it, in ../lib.
-    void* handle = dlopen("libduckdb.so", RTLD_LAZY | RTLD_LOCAL | kOwnFirst);
+    void* handle = dlopen("libduckdb.so", RTLD_LAZY | RTLD_LOCAL | OwnFirst());
     const char* reason = handle == nullptr ? dlerror() : "";
     return Library{handle, reason};
   }();
