@@ -198,13 +198,11 @@ class Run {
     TellFindings();
     const uint64_t both = out_.equal + out_.rounded + out_.different + out_.reshaped;
     const uint64_t off = out_.different + out_.reshaped;
-    const bool alone = !out_.target_only.empty() || !out_.golden_only.empty();
     if (off == 0) {
-      const std::string_view all = alone ? "the tensors of both" : "all tensors";
       out_.conclusion =
           out_.rounded > 0
-              ? Concat(all, " are equal but for rounding to the coarser type")
-              : Concat(all, " hold the same values", types_ > 0 ? ", of other types" : "");
+              ? Concat(Compared(), " are equal but for rounding to the coarser type")
+              : Concat(Compared(), " hold the same values", types_ > 0 ? ", of other types" : "");
       return;
     }
     if (moved_ > 0 && moved_ * 2 >= off) {
@@ -225,6 +223,13 @@ class Run {
     const std::string place = CommonPlace(names);
     out_.conclusion = Concat(std::to_string(off), " of ", std::to_string(both), " tensors differ",
                              place.empty() ? "" : Concat(", all of them in ", place));
+  }
+
+  // What a sentence over all that was compared speaks of, and not of more.
+  std::string_view Compared() const {
+    if (!target_.left_out.empty() || !golden_.left_out.empty()) return "those that were compared";
+    const bool alone = !out_.target_only.empty() || !out_.golden_only.empty();
+    return alone ? "the tensors of both" : "all tensors";
   }
 
   // Every tensor a little: two moments of one training; a lot: two trainings.

@@ -118,6 +118,8 @@ TEST(CheckpointTest, SafetensorsWhoseHeaderDoesNotFit) {
   const std::string b = R"("a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]})";
   EXPECT_EQ(left_out("{" + a + "}", 8), "");
   EXPECT_EQ(left_out("{" + a + "}", 4), "a: it reaches beyond the file, which was cut");
+  EXPECT_EQ(left_out(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8),
+            "a: its place 8 to 0 is none");
   EXPECT_EQ(left_out("{" + a + "," + b + "}", 16),
             "values of 8 bytes that the header names no tensor for (a name twice?)");
   EXPECT_EQ(left_out(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,16]}})", 16),

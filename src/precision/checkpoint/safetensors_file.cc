@@ -58,7 +58,11 @@ Result<Tensor> TensorOf(const JsonValue& entry, std::span<const std::byte> value
   }
   SONDE_ASSIGN_OR_RETURN(const int64_t begin, entry["data_offsets"][size_t{0}].AsInt());
   SONDE_ASSIGN_OR_RETURN(const int64_t end, entry["data_offsets"][size_t{1}].AsInt());
-  if (begin < 0 || end < begin || static_cast<uint64_t>(end) > values.size()) {
+  if (begin < 0 || end < begin) {
+    return CorruptDataError(
+        Concat("its place ", std::to_string(begin), " to ", std::to_string(end), " is none"));
+  }
+  if (static_cast<uint64_t>(end) > values.size()) {
     return CorruptDataError("it reaches beyond the file, which was cut");
   }
   const auto place = values.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
