@@ -100,21 +100,28 @@ class OpenedFiles:
                 interval.opened.add(path)
 
     def begin(self):
+        """What was opened before is told first, so that it is no part of this interval."""
         interval = Interval()
+        self._pass_mark(interval)
         with self._lock:
             self._active.append(interval)
         return interval
 
     def end(self, interval):
         """Waits for what the kernel has yet to tell; then the interval is whole."""
+        seen = self._pass_mark(interval)
+        with self._lock:
+            self._active.remove(interval)
+        interval.complete = interval.complete and seen
+        return interval
+
+    def _pass_mark(self, interval):
+        """Opens a file, and waits until that is told; false where it never is."""
         with self._lock:
             name = str(self._next_mark)
             self._next_mark += 1
         Path(self._marks.name, name).touch()
         with self._marked:
-            seen = self._marked.wait_for(
+            return self._marked.wait_for(
                 lambda: name in self._seen_marks or not interval.complete, timeout=30
             )
-            self._active.remove(interval)
-        interval.complete = interval.complete and seen
-        return interval
