@@ -111,8 +111,8 @@ def test_the_way_back_is_known_too(tree):
 
 
 def test_surroundings_count(tree):
-    run(tree)
-    assert run(tree, SONDE_REQUIRE="what nobody sets") == (1, 0, 0, 0, 2)
+    run(tree, SONDE_REQUIRE="")
+    assert run(tree, SONDE_REQUIRE="data") == (1, 0, 0, 0, 2)
 
 
 def test_failures_are_never_known(tree):
