@@ -16,13 +16,6 @@ namespace {
 constexpr size_t kData = 24;  // where it begins in additional records
 constexpr double kKilo = 1024;
 
-Head HeadOf(std::string_view record) {
-  return {.level = At<uint16_t>(record, 2),
-          .type = At<uint32_t>(record, 4),
-          .tid = At<uint32_t>(record, 8),
-          .time = At<uint64_t>(record, 16)};
-}
-
 int64_t Bytes(uint64_t number) { return number <= INT64_MAX ? static_cast<int64_t>(number) : -1; }
 
 }  // namespace
@@ -69,7 +62,7 @@ void HostFacts::TakeFusion(std::string_view record, const Stream& stream) {
   const std::string_view data = record.substr(kData);
   const auto count = At<uint32_t>(data, 8);
   if (count > kMost) return rows_.issues.Add(kBadRecord, stream.name);
-  Fusion fusion{.head = HeadOf(record),
+  Fusion fusion{.head = ReadHead(record),
                 .name = At<uint64_t>(data, 0),
                 .operators = {},
                 .bytes = At<std::array<uint64_t, 5>>(data, 12)};
@@ -79,7 +72,7 @@ void HostFacts::TakeFusion(std::string_view record, const Stream& stream) {
 
 void HostFacts::TakeMemory(std::string_view record) {
   const std::string_view data = record.substr(kData);
-  memory_.push_back({.head = HeadOf(record),
+  memory_.push_back({.head = ReadHead(record),
                      .address = At<uint64_t>(data, 0),
                      .size = At<int64_t>(data, 8),
                      .name = At<uint64_t>(data, 16),

@@ -5,14 +5,6 @@ namespace {
 
 constexpr size_t kData = 24;  // where it begins in compact and additional records
 
-Head ReadHead(std::string_view record) {
-  return {.level = At<uint16_t>(record, 2),
-          .type = At<uint32_t>(record, 4),
-          .tid = At<uint32_t>(record, 8),
-          .number = At<uint32_t>(record, 12),
-          .time = At<uint64_t>(record, 16)};
-}
-
 constexpr size_t kTensorSize = 44;
 
 // A number and so many items behind the name.
@@ -24,6 +16,14 @@ std::optional<ListRecord> ReadList(std::string_view record, uint32_t most, size_
 }
 
 }  // namespace
+
+Head ReadHead(std::string_view record) {
+  return {.level = At<uint16_t>(record, 2),
+          .type = At<uint32_t>(record, 4),
+          .tid = At<uint32_t>(record, 8),
+          .number = At<uint32_t>(record, 12),
+          .time = At<uint64_t>(record, 16)};
+}
 
 ApiRecord ReadApi(std::string_view record) {
   return {

@@ -28,6 +28,9 @@ struct Head {
   uint64_t time = 0;
 };
 
+// Of a record of any kind.
+Head ReadHead(std::string_view record);
+
 struct ApiRecord {
   Head head = {};
   uint64_t end = 0;  // all ones: one end of a call

@@ -194,14 +194,16 @@ void HostUsage::ReadMemory(const Stream& stream) {
 void HostUsage::ReadDisk(const Stream& stream) {
   constexpr size_t kRead = 4;
   constexpr size_t kShare = 10;
-  const double interval = kNsPerSecond / disk_samples_;
-  double at = 0;
+  constexpr double kMostNs = 1e15;  // a file may tell anything
+  const auto interval =
+      static_cast<int64_t>(std::clamp(kNsPerSecond / disk_samples_, 1.0, kMostNs));
+  int64_t at = 0;
   const std::string text = ReadTexts(stream, rows_.issues);
   for (const std::string_view line : base::Split(text, '\n')) {
     const std::vector<std::string_view> words = WordsOf(line);
     if (words.size() < 2 || !base::ParseInt64(words[1])) continue;  // a heading
     if (words[0] == "start_time") {
-      at = static_cast<double>(*MomentOf(words));
+      at = *MomentOf(words);
       continue;
     }
     const bool is_whole = words.size() > kRead + 3;
@@ -212,10 +214,12 @@ void HostUsage::ReadDisk(const Stream& stream) {
       continue;
     }
     const auto share = words.size() > kShare ? base::ParseDouble(words[kShare]) : std::nullopt;
-    Add("Disk Usage %", static_cast<int64_t>(at), share.value_or(0));
-    Add("Disk Usage read B/s", static_cast<int64_t>(at), *read * kKilo);
-    Add("Disk Usage write B/s", static_cast<int64_t>(at), *written * kKilo);
-    at += interval;
+    Add("Disk Usage %", at, share.value_or(0));
+    Add("Disk Usage read B/s", at, *read * kKilo);
+    Add("Disk Usage write B/s", at, *written * kKilo);
+    if (__builtin_add_overflow(at, interval, &at)) {
+      return rows_.issues.Add(kBadRecord, stream.name);
+    }
   }
 }
 

@@ -33,7 +33,7 @@ uint32_t FunctionOf(std::string_view record) { return At<uint16_t>(record, 0) & 
 
 // Of one key an end belongs to the earliest begin that has none.
 void NewerUnits::Open::Take(bool is_begin, const Span& of, uint64_t time) {
-  std::vector<uint64_t>& open = begins[{of.task, of.part, of.block}];
+  std::deque<uint64_t>& open = begins[{of.task, of.part, of.block}];
   if (is_begin) return open.push_back(time);
   if (open.empty() || open.front() > time) {
     ++alone;
@@ -42,7 +42,7 @@ void NewerUnits::Open::Take(bool is_begin, const Span& of, uint64_t time) {
   Span span = of;
   span.begin = open.front();
   span.end = time;
-  open.erase(open.begin());
+  open.pop_front();
   spans.push_back(span);
 }
 

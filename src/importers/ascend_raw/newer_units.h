@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -43,7 +44,7 @@ class NewerUnits {
   };
   // Begins and ends of one kind of records, by task, part and block.
   struct Open {
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<uint64_t>> begins;
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::deque<uint64_t>> begins;
     std::vector<Span> spans;
     int64_t alone = 0;  // ends without a begin
     void Take(bool is_begin, const Span& of, uint64_t time);

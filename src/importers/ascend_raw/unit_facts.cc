@@ -15,13 +15,6 @@ using base::Concat;
 constexpr size_t kData = 24;  // where it begins in records
 constexpr uint16_t kDeviceMask = 0xFFF;
 
-Head HeadOf(std::string_view record) {
-  return {.level = At<uint16_t>(record, 2),
-          .type = At<uint32_t>(record, 4),
-          .tid = At<uint32_t>(record, 8),
-          .time = At<uint64_t>(record, 16)};
-}
-
 uint64_t KernelKey(uint16_t device, uint32_t task) { return uint64_t{device} << 32U | task; }
 
 }  // namespace
@@ -68,7 +61,7 @@ void UnitFacts::TakeInstruction(std::string_view record, bool is_wait) {
 
 void UnitFacts::TakeDpuTask(std::string_view record) {
   const std::string_view data = record.substr(kData);
-  dpu_tasks_.push_back({.head = HeadOf(record),
+  dpu_tasks_.push_back({.head = ReadHead(record),
                         .begin = At<uint64_t>(data, 16),
                         .device = At<uint16_t>(data, 0),
                         .stream = At<uint16_t>(data, 2),
@@ -77,7 +70,7 @@ void UnitFacts::TakeDpuTask(std::string_view record) {
 
 void UnitFacts::TakeDpuTransfer(std::string_view record) {
   const std::string_view data = record.substr(kData);
-  dpu_tasks_.push_back({.head = HeadOf(record),
+  dpu_tasks_.push_back({.head = ReadHead(record),
                         .begin = At<uint64_t>(data, 48),
                         .device = At<uint16_t>(data, 102),
                         .stream = At<uint16_t>(data, 96),
