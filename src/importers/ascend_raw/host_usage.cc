@@ -1,7 +1,10 @@
 #include "importers/ascend_raw/host_usage.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -47,11 +50,82 @@ std::optional<ThreadUse> ThreadUseOf(std::string_view line) {
                    .processor = *processor};
 }
 
+// Blocks that a line "time <ns>" begins: `begin` has its moment, nothing where that is no number;
+// `take` has each line behind it, and its words.
+template <class Begin, class Take>
+void ForEachBlock(const Stream& stream, store::ImportIssues& issues, const Begin& begin,
+                  const Take& take) {
+  const std::string text = ReadTexts(stream, issues);
+  for (const std::string_view line : base::Split(text, '\n')) {
+    const std::vector<std::string_view> words = WordsOf(line);
+    if (words.empty()) continue;
+    if (words[0] != "time") {
+      take(line, words);
+      continue;
+    }
+    const auto moment = MomentOf(words);
+    if (!moment) issues.Add(kBadRecord, stream.name);
+    begin(moment);
+  }
+}
+
 struct ProcessorSample {
   std::optional<int64_t> moment;
   double ticks = 0;  // since the machine's start
   std::map<int64_t, ThreadUse> threads;
 };
+
+// A processor has what those threads used that ran on it last. `processors`: their number; 0
+// unknown.
+template <class Add>
+void TellProcessors(const ProcessorSample& before, const ProcessorSample& now, double processors,
+                    const Add& add) {
+  const double passed = now.ticks - before.ticks;
+  if (!now.moment || !before.moment || passed <= 0) return;
+  double all = 0;
+  std::map<int64_t, double> used;
+  for (const auto& [thread, use] : now.threads) {
+    const auto last = before.threads.find(thread);
+    if (last == before.threads.end()) continue;
+    const double ticks = std::min(use.ticks - last->second.ticks, passed);
+    used[use.processor] += ticks;
+    all += ticks;
+  }
+  for (const auto& [processor, ticks] : used) {
+    if (ticks > passed) continue;  // threads that came from another one
+    add(Concat("CPU ", std::to_string(processor), " Usage %"), ticks * kPercent / passed);
+  }
+  if (processors > 0) add("CPU Avg Usage %", all * kPercent / (passed * processors));
+}
+
+struct NetworkSample {
+  std::optional<int64_t> moment;
+  std::vector<std::pair<std::string, int64_t>> bytes;  // by card, in the order of the text
+};
+
+// What went over the cards since the sample before, on average of them, as a share of what the last
+// of them can do (`cards`: bytes a second).
+template <class Add>
+void TellNetwork(const NetworkSample& before, const NetworkSample& now,
+                 const std::map<std::string, double>& cards, const Add& add) {
+  if (!now.moment || !before.moment || *now.moment <= *before.moment) return;
+  double all = 0;
+  double count = 0;
+  double most = 0;
+  for (const auto& [card, bytes] : now.bytes) {
+    const auto last =
+        std::ranges::find(before.bytes, card, &std::pair<std::string, int64_t>::first);
+    if (last == before.bytes.end() || bytes < last->second) continue;
+    all += static_cast<double>(bytes - last->second);
+    most = cards.at(card);
+    ++count;
+  }
+  if (count == 0) return;
+  const double seconds =
+      (static_cast<double>(*now.moment) - static_cast<double>(*before.moment)) / kNsPerSecond;
+  add("Network Usage %", all / count / seconds * kPercent / most);
+  add("Network Usage speed B/s", all / seconds);
+}
 
 // Kilobytes a second of "12.5 M/s".
 std::optional<double> RateOf(std::string_view number, std::string_view unit) {
@@ -110,52 +184,29 @@ void HostUsage::Add(std::string_view name, int64_t monotonic, double value) {
       {.ts = clock_.FromMonotonic(monotonic), .track_id = track, .value = value});
 }
 
-// Samples of all threads of the process, behind a line of the machine's uptime. A processor has
-// what those threads used that ran on it last.
+// Samples of all threads of the process, behind a line of the machine's uptime.
 void HostUsage::ReadProcessors(const Stream& stream) {
   ProcessorSample before;
   ProcessorSample now;
+  bool is_uptime = false;
   const auto close = [&] {
-    const double passed = now.ticks - before.ticks;
-    if (now.moment && before.moment && passed > 0) {
-      double all = 0;
-      std::map<int64_t, double> used;
-      for (const auto& [thread, use] : now.threads) {
-        const auto last = before.threads.find(thread);
-        if (last == before.threads.end()) continue;
-        const double ticks = std::min(use.ticks - last->second.ticks, passed);
-        used[use.processor] += ticks;
-        all += ticks;
-      }
-      for (const auto& [processor, ticks] : used) {
-        if (ticks > passed) continue;  // threads that came from another one
-        Add(Concat("CPU ", std::to_string(processor), " Usage %"), *before.moment,
-            ticks * kPercent / passed);
-      }
-      if (processors_ > 0) {
-        Add("CPU Avg Usage %", *before.moment, all * kPercent / (passed * processors_));
-      }
-    }
+    TellProcessors(before, now, processors_, [&](const std::string& name, double value) {
+      Add(name, *before.moment, value);
+    });
     before = std::exchange(now, {});
   };
-  bool is_uptime = false;
-  const std::string text = ReadTexts(stream, rows_.issues);
-  for (const std::string_view line : base::Split(text, '\n')) {
-    const std::vector<std::string_view> words = WordsOf(line);
-    if (words.empty()) continue;
-    if (words[0] == "time") {
-      close();
-      now.moment = MomentOf(words);
-      is_uptime = now.moment.has_value();
-      if (!is_uptime) rows_.issues.Add(kBadRecord, stream.name);
-      continue;
-    }
+  const auto begin = [&](std::optional<int64_t> moment) {
+    close();
+    now.moment = moment;
+    is_uptime = moment.has_value();
+  };
+  ForEachBlock(stream, rows_.issues, begin, [&](std::string_view line, const auto& words) {
     if (is_uptime) {
       const auto seconds = base::ParseDouble(words[0]);
       if (!seconds) rows_.issues.Add(kBadRecord, stream.name);
       now.ticks = seconds.value_or(0) * ticks_per_second_;
       is_uptime = false;
-      continue;
+      return;
     }
     const auto thread = base::ParseInt64(words[0]);
     const auto use = ThreadUseOf(line);
@@ -164,7 +215,7 @@ void HostUsage::ReadProcessors(const Stream& stream) {
     } else {
       rows_.issues.Add(kBadRecord, stream.name);
     }
-  }
+  });
   close();
 }
 
@@ -223,60 +274,30 @@ void HostUsage::ReadDisk(const Stream& stream) {
   }
 }
 
-// /proc/net/dev of the cards whose speed is known: what went over them since the sample before, on
-// average of the cards, as a share of what the last of them can do.
+// /proc/net/dev of the cards whose speed is known.
 void HostUsage::ReadNetwork(const Stream& stream) {
   constexpr size_t kReceived = 1;
   constexpr size_t kSent = 9;
-  struct Sample {
-    std::optional<int64_t> moment;
-    std::vector<std::pair<std::string, int64_t>> bytes;  // by card, in the order of the text
-  };
-  Sample before;
-  Sample now;
-  const auto close = [&] {
-    double all = 0;
-    double count = 0;
-    double most = 0;
-    for (const auto& [card, bytes] : now.bytes) {
-      const auto last =
-          std::ranges::find(before.bytes, card, &std::pair<std::string, int64_t>::first);
-      if (last == before.bytes.end() || bytes < last->second) continue;
-      all += static_cast<double>(bytes - last->second);
-      most = cards_.at(card);
-      ++count;
-    }
-    const bool is_pair = now.moment && before.moment && *now.moment > *before.moment;
-    if (is_pair && count > 0) {
-      const double seconds =
-          (static_cast<double>(*now.moment) - static_cast<double>(*before.moment)) / kNsPerSecond;
-      Add("Network Usage %", *before.moment, all / count / seconds * kPercent / most);
-      Add("Network Usage speed B/s", *before.moment, all / seconds);
-    }
+  NetworkSample before;
+  NetworkSample now;
+  const auto begin = [&](std::optional<int64_t> moment) {
+    TellNetwork(before, now, cards_,
+                [&](const std::string& name, double value) { Add(name, *before.moment, value); });
     before = std::exchange(now, {});
+    now.moment = moment;
   };
-  const std::string text = ReadTexts(stream, rows_.issues);
-  for (const std::string_view line : base::Split(text, '\n')) {
-    const std::vector<std::string_view> words = WordsOf(line);
-    if (words.empty()) continue;
-    if (words[0] == "time") {
-      close();
-      now.moment = MomentOf(words);
-      if (!now.moment) rows_.issues.Add(kBadRecord, stream.name);
-      continue;
-    }
+  ForEachBlock(stream, rows_.issues, begin, [&](std::string_view /*line*/, const auto& words) {
     const std::string card(words[0].substr(0, words[0].size() - 1));  // without its colon
-    if (words[0].back() != ':' || !cards_.contains(card)) continue;
+    if (words[0].back() != ':' || !cards_.contains(card)) return;
     const auto received = words.size() > kSent ? base::ParseInt64(words[kReceived]) : std::nullopt;
     const auto sent = words.size() > kSent ? base::ParseInt64(words[kSent]) : std::nullopt;
     int64_t bytes = 0;
     if (!received || !sent || __builtin_add_overflow(*received, *sent, &bytes)) {
-      rows_.issues.Add(kBadRecord, stream.name);
-      continue;
+      return rows_.issues.Add(kBadRecord, stream.name);
     }
     now.bytes.emplace_back(card, bytes);
-  }
-  close();
+  });
+  begin(std::nullopt);  // the last one ends with the file
 }
 
 }  // namespace sonde::importers::raw
