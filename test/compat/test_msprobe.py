@@ -403,3 +403,42 @@ def test_repeats_the_reference_for_sharded_models(python, tmp_path, block):
             for name in ("stack", "construct"):
                 assert mine.json(step, name) == other.json(step, name)
     assert not list((tmp_path / "sonde").rglob("dump_error_info.log"))
+
+
+TAKEN = """
+import msprobe.pytorch as it
+from msprobe.pytorch import *
+from msprobe.pytorch import AclGraphDumper, acl_save
+import sonde.torch
+theirs = (random_save, set_fx_dump_config, set_ge_dump_config, TrainerMon)
+print({name.__module__.partition(".")[0] for name in theirs})
+print(it.PrecisionDebugger is PrecisionDebugger is sonde.torch.PrecisionDebugger)
+"""
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "",
+        "from msprobe.pytorch.monitor.module_hook import TrainerMon",
+        "from msprobe.pytorch.common.utils import get_rank_if_initialized",
+        "from msprobe.pytorch.reproducibility.random_reproducibility import random_save",
+        "from msprobe.pytorch.dump.debugger.precision_debugger import module_dump",
+        "from msprobe.pytorch import compare",
+        "from msprobe.core.common.const import Const",
+    ],
+)
+def test_what_it_exports_is_there_behind_ours(python, tmp_path, first):
+    """Its modules import each other in a circle: whichever a program asks for first."""
+    _, environment = prepare("sonde", tmp_path, {})
+    done = subprocess.run(
+        [python, "-c", f"{first}\n{TAKEN}"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-2:] == ["{'msprobe'}", "True"]
+    assert "sonde: error" not in done.stderr

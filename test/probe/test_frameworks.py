@@ -1,6 +1,7 @@
 """The debugger as frameworks hold it, and the msprobe package as programs import it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -139,7 +140,8 @@ def test_without_an_msprobe_the_missing_is_named(run_program):
 
 
 def install_msprobe(folder: Path) -> None:
-    """A package of that name with what ours lacks, built as the real one is."""
+    """A package of that name with what ours lacks, built as the real one is: its modules import
+    each other in a circle, which holds only where it is entered by the debugger's module."""
     files = {
         "__init__.py": "",
         "core/__init__.py": "",
@@ -148,17 +150,36 @@ def install_msprobe(folder: Path) -> None:
         "core/compare.py": "def compare(): pass\n",
         "mindspore/__init__.py": "class MindsporeDebugger: pass\n",
         "pytorch/__init__.py": (
-            "from msprobe.core.compare import compare\n"
-            "def random_save(): return 'theirs'\n"
+            "from msprobe.pytorch.debugger.precision_debugger import PrecisionDebugger\n"
+            "from msprobe.pytorch.debugger.precision_debugger import module_dump\n"
+            "from msprobe.pytorch.compare.compare import compare\n"
+            "from msprobe.pytorch.random import random_save\n"
+            "from .common.utils import seed_all\n"
             "def set_fx_dump_config(): pass\n"
             "from .monitor.module_hook import TrainerMon\n"
-            "from msprobe.pytorch.debugger.precision_debugger import PrecisionDebugger\n"
             "AclGraphDumper = 'theirs'\n"
         ),
         "pytorch/debugger/__init__.py": "",
-        "pytorch/debugger/precision_debugger.py": "raise RuntimeError('ours answers for it')\n",
+        "pytorch/debugger/config.py": "from msprobe.pytorch.common.log import logger\n",
+        "pytorch/debugger/precision_debugger.py": (
+            "from .config import logger\n"
+            "class PrecisionDebugger: pass\n"
+            "def module_dump(): pass\n"
+            "def theirs_alone(): pass\n"
+        ),
+        "pytorch/compare/__init__.py": "",
+        "pytorch/compare/compare.py": "def compare(): return 'theirs'\n",
         "pytorch/common/__init__.py": "from .utils import seed_all\n",
-        "pytorch/common/utils.py": "def seed_all(): pass\n",
+        "pytorch/common/log.py": "logger = print\n",
+        "pytorch/common/utils.py": (
+            "from msprobe.pytorch.random import set_random\ndef seed_all(): pass\n"
+        ),
+        "pytorch/random.py": (
+            "from msprobe.pytorch.common.log import logger\n"
+            "print('run once')\n"
+            "def set_random(): pass\n"
+            "def random_save(): return 'theirs'\n"
+        ),
         "pytorch/monitor/__init__.py": "",
         "pytorch/monitor/module_hook.py": "class TrainerMon: pass\n",
     }
@@ -172,6 +193,7 @@ def test_an_installed_msprobe_gives_the_rest(run_program, tmp_path):
     install_msprobe(tmp_path / "installed")
     done = run_program(f"import sys\nsys.path.append({str(tmp_path / 'installed')!r})\n" + IMPORTS)
     lines = done.stdout.splitlines()
+    lines.remove("run once")
     assert lines[1:7] == ["ok"] * 6
     assert lines[7] == "theirs True"
     assert "not part of Sonde" not in done.stderr
@@ -186,9 +208,8 @@ def test_what_frameworks_take_of_an_installed_msprobe(run_program, tmp_path):
 import msprobe.pytorch
 from msprobe.pytorch import PrecisionDebugger, compare, random_save, seed_all, set_fx_dump_config
 from msprobe.mindspore import MindsporeDebugger
-from msprobe.core.compare import compare as same
 import sonde.torch
-print(random_save(), compare is same, PrecisionDebugger is sonde.torch.PrecisionDebugger)
+print(random_save(), compare(), PrecisionDebugger is sonde.torch.PrecisionDebugger)
 print(seed_all is sonde.torch.seed_all, hasattr(msprobe.pytorch, "no_such_thing"))
 try:
     import msprobe.no_such_module
@@ -197,7 +218,12 @@ except ModuleNotFoundError as problem:
 """
     )
     lines = done.stdout.splitlines()
-    assert lines == ["theirs True True", "True False", "No module named 'msprobe.no_such_module'"]
+    assert lines == [
+        "run once",
+        "theirs theirs True",
+        "True False",
+        "No module named 'msprobe.no_such_module'",
+    ]
 
 
 EVERYTHING = """
@@ -214,4 +240,127 @@ def test_an_import_of_everything(run_program, tmp_path, is_installed):
     install_msprobe(tmp_path / "installed")
     place = tmp_path / "installed" if is_installed else tmp_path
     done = run_program(f"import sys\nsys.path.append({str(place)!r})\n" + EVERYTHING)
-    assert done.stdout.splitlines() == ["True True", "theirs" if is_installed else "False"]
+    lines = [line for line in done.stdout.splitlines() if line != "run once"]
+    assert lines == ["True True", "theirs" if is_installed else "False"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from msprobe.pytorch.random import random_save",
+        "from msprobe.pytorch.common.log import logger",
+        "from msprobe.pytorch.debugger.precision_debugger import module_dump, theirs_alone",
+        "from msprobe.pytorch import common; common.utils.set_random",
+        "from msprobe import pytorch; pytorch.monitor.module_hook.TrainerMon",
+        "import msprobe; msprobe.pytorch.random_save",
+    ],
+)
+def test_whichever_module_is_asked_for_first(run_program, tmp_path, line):
+    install_msprobe(tmp_path / "installed")
+    place = f"import sys\nsys.path.append({str(tmp_path / 'installed')!r})\n"
+    done = run_program(f"{place}{line}\nimport sonde.torch, msprobe.pytorch as it\nprint('done')")
+    assert done.stdout == "run once\ndone\n"
+    assert "sonde: error" not in done.stderr
+
+
+def test_threads_that_import_at_once(run_program, tmp_path):
+    install_msprobe(tmp_path / "installed")
+    # The longer the module takes the more threads meet in it.
+    slow = tmp_path / "installed" / "msprobe" / "pytorch" / "common" / "log.py"
+    slow.write_text("import time\ntime.sleep(0.3)\nlogger = print\n")
+    done = run_program(
+        f"import sys\nsys.path.append({str(tmp_path / 'installed')!r})\n"
+        """
+import threading
+NAMES = ["random_save", "TrainerMon", "compare", "PrecisionDebugger", "random", "common"]
+together, found = threading.Barrier(len(NAMES)), []
+def ask(name):
+    together.wait()
+    exec(f"from msprobe.pytorch import {name}", {})
+    found.append(name)
+threads = [threading.Thread(target=ask, args=(name,)) for name in NAMES]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(sorted(found) == sorted(NAMES))
+"""
+    )
+    assert done.stdout == "run once\nTrue\n", done.stderr
+
+
+ASKED = """
+import importlib.util
+print(importlib.util.find_spec("msprobe.mindspore"), importlib.util.find_spec("msprobe.pytorch.x"))
+import msprobe
+print(msprobe.pytorch.common.utils.seed_all is msprobe.pytorch.seed_all)
+from msprobe import pytorch
+from msprobe.pytorch import common
+"""
+
+
+def test_who_only_asks_is_answered(run_program):
+    """No exception from a question, and no word about what is there."""
+    done = run_program(ASKED)
+    assert done.stdout.splitlines() == ["None None", "True"]
+    assert "sonde: error" not in done.stderr
+
+
+def test_a_name_of_a_module_of_ours_that_is_missing(run_program):
+    done = run_program(
+        "try:\n    from msprobe.pytorch.common.utils import get_rank\n"
+        "except ImportError:\n    print('caught')"
+    )
+    assert done.stdout == "caught\n"
+    assert "msprobe.pytorch.common.utils.get_rank is not part of Sonde's probe" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind", "text"),
+    [
+        ("raise RuntimeError('no driver')", "RuntimeError", "cannot be imported (RuntimeError: no"),
+        ("import no_such_package", "ImportError", "cannot be imported (ModuleNotFoundError"),
+        (None, "ImportError", "neither Sonde's probe nor the msProbe at"),
+    ],
+)
+def test_an_installed_msprobe_that_is_broken(run_program, tmp_path, damage, kind, text):
+    """Ours works beside it, and what is asked of it says what is wrong."""
+    installed = tmp_path / "installed"
+    install_msprobe(installed)
+    if damage is None:
+        shutil.rmtree(installed / "msprobe" / "pytorch")
+    else:
+        (installed / "msprobe" / "pytorch" / "__init__.py").write_text(damage)
+    done = run_program(
+        f"import sys\nsys.path.append({str(installed)!r})\n"
+        f"""
+from msprobe.pytorch import PrecisionDebugger, seed_all
+import sonde.torch
+print(PrecisionDebugger is sonde.torch.PrecisionDebugger)
+try:
+    from msprobe.pytorch import random_save
+except {kind}:
+    print("caught")
+"""
+    )
+    assert [line for line in done.stdout.splitlines() if line != "run once"] == ["True", "caught"]
+    assert done.stderr.count(text) == 1
+
+
+def test_an_editable_msprobe(run_program, tmp_path):
+    """Found by a finder of its own, not by the search path."""
+    install_msprobe(tmp_path / "sources")
+    done = run_program(
+        f"""
+import importlib.util
+import sys
+class Editable:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        place = {str(tmp_path / "sources" / "msprobe")!r}
+        if name == "msprobe":
+            return importlib.util.spec_from_file_location(name, place + "/__init__.py")
+sys.meta_path.append(Editable)
+from msprobe.pytorch import random_save
+print(random_save())
+"""
+    )
+    assert done.stdout == "run once\ntheirs\n", done.stderr

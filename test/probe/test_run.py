@@ -150,6 +150,19 @@ def test_stands_in_for_msprobe(run, tmp_path):
     ) == ["Torch.add.0.forward"]
 
 
+def test_stands_in_beside_a_folder_of_that_name(run, tmp_path):
+    """Of a program that lies in the sources of msProbe, whose folder comes first in the path."""
+    (tmp_path / "msprobe").mkdir()
+    (tmp_path / "msprobe" / "__init__.py").touch()
+    (tmp_path / "msprobe" / "own.py").write_text("VALUE = 5")
+    (tmp_path / "config.json").write_text('{"dump_path": "dump", "risk_level": "ALL"}')
+    done = run(
+        f"from msprobe.own import VALUE\n{OF_MSPROBE}\nassert VALUE == 5", "--provide", "msprobe"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Torch.add.0.forward" in names(tmp_path, "step0")
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [

@@ -7,6 +7,7 @@ REMEDIES = {
     "vllm_ascend": "pip install vllm-ascend",
     "mindspore": "pip install mindspore",
     "mindspeed_llm": "PYTHONPATH",
+    "msprobe": "sonde run --provide msprobe",
     "torch_npu": "sonde run --provide torch_npu",
     "vllm": "with the Python of the environment that has it",
     "torch": "with the Python of the environment that has it",

@@ -15,6 +15,7 @@ _REMEDIES = {
     "torch": _OTHER_PYTHON,
     "torch_npu": "`sonde run --provide torch_npu -- ...` gives the program its profiler and marks, "
     "on the CPU",
+    "msprobe": "`sonde run --provide msprobe -- ...` answers for it with Sonde's precision probe",
     "vllm": _OTHER_PYTHON,
     "vllm_ascend": "it is installed beside vLLM on a machine with an NPU (`pip install "
     "vllm-ascend`); without it the same command of vLLM is recorded on the CPU or a GPU",

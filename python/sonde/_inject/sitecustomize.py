@@ -37,6 +37,29 @@ class _Finder:
         return None
 
 
+class _Provided:
+    """Finds the packages of ``--provide`` before one of that name beside the program's script,
+    whose folder comes before PYTHONPATH."""
+
+    def __init__(self, places):
+        self._places = places
+
+    def find_spec(self, name, path=None, target=None):
+        if path is not None or name not in self._places:
+            return None
+        from _frozen_importlib_external import PathFinder
+
+        return PathFinder.find_spec(name, [self._places[name]], target)
+
+
+def _provided():
+    """{package: folder of ours that answers for it}, of those on the search path."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    folders = {"msprobe": "_provide", "torch_npu": "_provide_npu"}
+    places = {name: os.path.join(package, folder) for name, folder in folders.items()}
+    return {name: place for name, place in places.items() if place in sys.path}
+
+
 def _call_after_import(loader, finder):
     """Lets one ``exec_module`` of this loader be followed by attaching."""
     original = loader.exec_module
@@ -155,6 +178,9 @@ def _start():
     import atexit
 
     sys.meta_path.insert(0, _Finder())
+    provided = _provided()
+    if provided:
+        sys.meta_path.insert(0, _Provided(provided))
     _explain_missing_packages()
     atexit.register(_note_end_without_torch)
 
