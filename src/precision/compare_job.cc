@@ -309,6 +309,13 @@ Status CompareRun::WriteSummary(const Task& task, const Comparison& comparison,
                                    AdviceText(Advise(comparison, outcome->summary)));
 }
 
+// Weights of a run without gradients stay as they were loaded.
+bool IsTraining(const DumpFile& dump) {
+  return std::any_of(dump.apis().begin(), dump.apis().end(), [](const DumpApi& api) {
+    return api.name.find(".backward") != std::string_view::npos;
+  });
+}
+
 void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Comparison& comparison,
                            PairOutcome* outcome) {
   // Rows of two engines are made of several, and have no calls of their own.
@@ -323,6 +330,13 @@ void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Compari
                                   {.carried = follows ? before->second.rounding : 0});
   if (follows && before->second.differs) {
     outcome->cause.evidence.emplace_back("an earlier step differs already: begin there");
+  }
+  if (!follows && task.step > 0 && outcome->cause.kind == CauseKind::kWeight &&
+      IsTraining(*pair.target.dump)) {
+    outcome->cause.evidence.push_back(Concat(
+        "step ", std::to_string(task.step),
+        " is the first one compared: updates of steps before it may have changed the weight, "
+        "by rounding alone, too (dump step 0 to tell)"));
   }
   if (!task.suffix.empty() && pair.target.dump->level() == "L0") {
     findings_[task.folder].push_back(

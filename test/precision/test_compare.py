@@ -334,6 +334,28 @@ def test_all_ranks_and_steps_by_number(probe, tmp_path):
     assert "rank1" in done.stderr and "rank2" in done.stderr
 
 
+def test_a_weight_of_a_later_step_may_have_been_changed_by_earlier_ones(probe, tmp_path):
+    """Whoever dumped step 3 of a training alone cannot know what changed the weights before it."""
+    weight = {"input_args": [TENSOR, tensor(Max=0.5)], "input_kwargs": {}, "output": [TENSOR]}
+    other = {**weight, "input_args": [TENSOR, tensor(Max=0.75)]}
+    gradient = {"Functional.linear.0.backward": call()}
+
+    def printed(name, step, more):
+        for side, data in (("target", other), ("golden", weight)):
+            write_rank(
+                tmp_path / name / side / step / "rank0",
+                {"Functional.linear.0.forward": data, **more},
+            )
+        pair = (tmp_path / name / "target", tmp_path / name / "golden")
+        done = probe("compare", "-tp", pair[0], "-gp", pair[1], "-o", tmp_path / name / "out")
+        assert "changed weight: Functional.linear.0.forward.input.1" in done.stdout
+        return done.stdout
+
+    assert "step 3 is the first one compared" in printed("training", "step3", gradient)
+    assert "first one compared" not in printed("first", "step0", gradient)
+    assert "first one compared" not in printed("inference", "step3", {})
+
+
 def test_the_older_way_to_name_the_paths(probe, tmp_path):
     pair = [write_rank(tmp_path / side) for side in ("target", "golden")]
     names = tmp_path / "paths.json"

@@ -67,7 +67,9 @@ class CauseSearch {
   };
 
   bool WalkCall(const AlignedCall& call);
-  static bool HasOtherNodes(std::string_view api, const std::vector<Pair>& pairs);
+  bool HasOtherNodes(const AlignedCall& call, const std::vector<Pair>& pairs) const;
+  std::string LoneArguments(const AlignedCall& call) const;
+  void LeaveOut(const Pair& pair);
   void MeasureRows(const AlignedCall& call, std::vector<Pair>* pairs);
   bool JudgeInput(const AlignedCall& call, const Pair& pair);
   bool JudgeParameter(const AlignedCall& call, const Pair& pair);

@@ -56,7 +56,8 @@ std::string ChangeText(const DumpRow& target, const DumpRow& golden) {
     const double b = StatisticOf(golden, which) * factor;
     scaled = scaled && std::fabs(a - b) <= 1e-5 * theirs.max_abs * std::fabs(factor);
   }
-  if (scaled) return Concat(ShortNumber(factor), " times as large as in the golden run");
+  if (scaled && ShortNumber(factor) != "1")
+    return Concat(ShortNumber(factor), " times as large as in the golden run");
   const double shift = ours.mean - theirs.mean;
   if (std::fabs(StatisticOf(target, kMax) - StatisticOf(golden, kMax) - shift) <=
           1e-5 * theirs.max_abs &&

@@ -217,13 +217,32 @@ bool CauseSearch::StatisticsRoundEverywhere() {
   return statistics_round_ == 1;
 }
 
-// belong to the kernel that the forward chose: of two kernels they are not comparable.
-bool CauseSearch::HasOtherNodes(std::string_view api, const std::vector<Pair>& pairs) {
+// What a backward of a function gives are the gradients of its last node, whose number, order,
+// types and shapes belong to the kernel that the forward chose: of two kernels they are not
+// comparable.
+bool CauseSearch::HasOtherNodes(const AlignedCall& call, const std::vector<Pair>& pairs) const {
+  const std::string_view api = NameOf(target_, call.target);
   if (!api.ends_with(".backward") || IsModuleName(api)) return false;
+  const auto gradients = [](std::span<const DumpRow> rows) {
+    return std::count_if(rows.begin(), rows.end(), [](const DumpRow& row) {
+      return IsResult(row) && row.kind == LeafKind::kTensor;
+    });
+  };
+  if (gradients(RowsOf(target_, call.target)) != gradients(RowsOf(golden_, call.golden))) {
+    return true;
+  }
   return std::any_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
     return IsResult(*pair.target) &&
-           (pair.difference.gap == Gap::kShape || pair.difference.gap == Gap::kValue);
+           (pair.difference.gap == Gap::kShape || pair.difference.gap == Gap::kDtype ||
+            pair.difference.gap == Gap::kValue);
   });
+}
+
+// Measured, but of two different things.
+void CauseSearch::LeaveOut(const Pair& pair) {
+  --out_.values;
+  ++out_.unreadable;
+  if (pair.difference.gap == Gap::kNone) --out_.exact;
 }
 
 bool CauseSearch::WalkCall(const AlignedCall& call) {
@@ -234,10 +253,14 @@ bool CauseSearch::WalkCall(const AlignedCall& call) {
     return pair.difference.gap != Gap::kNone;
   });
   bool computed = false;
-  const bool other_nodes = HasOtherNodes(NameOf(target_, call.target), pairs);
+  const bool other_nodes = HasOtherNodes(call, pairs);
   for (const bool results : {false, true}) {
     for (const Pair& pair : pairs) {
-      if (IsResult(*pair.target) != results || (results && other_nodes)) continue;
+      if (IsResult(*pair.target) != results) continue;
+      if (results && other_nodes) {
+        LeaveOut(pair);
+        continue;
+      }
       computed = computed || (results && pair.target->kind == LeafKind::kTensor);
       if (differs && (results ? JudgeResult(call, pair, pairs) : JudgeInput(call, pair))) {
         return true;

@@ -153,6 +153,51 @@ TEST(FirstCauseTest, TypesArgumentsAndShapes) {
   EXPECT_EQ(Cause(scaled("8.0"), scaled("2.5")).kind, CauseKind::kArgument);
 }
 
+// Seen on a GPU: flash attention's backward gives three gradients, that of plain products one, of
+// another type.
+TEST(FirstCauseTest, GradientsOfTwoKernelsOfOneCallAreNotCompared) {
+  const std::string name = "Functional.scaled_dot_product_attention.0";
+  const std::string forward = Api(name + ".forward", X(), Y());
+  const auto backward = [&name](const std::string& gradients) {
+    return Api(name + ".backward", Values("1.0", "2.0"), gradients);
+  };
+  const std::string flash = Values("0.5", "1.0", "torch.bfloat16");
+  const std::string products = Values("9.0", "20.0", "torch.float32");
+  for (const std::string& gradients : {flash, Concat(flash, ",", flash, ",", flash)}) {
+    EXPECT_EQ(Cause(forward + "," + backward(products), forward + "," + backward(gradients)).kind,
+              CauseKind::kIdentical);
+  }
+  // Of one kernel they are.
+  EXPECT_EQ(Cause(forward + "," + backward(Values("9.0", "20.0")),
+                  forward + "," + backward(Values("0.5", "1.0")))
+                .kind,
+            CauseKind::kOperator);
+}
+
+TEST(FirstCauseTest, AnArgumentThatOneRunGivesExplainsWhatDiffers) {
+  const auto loss = [](const std::string& arguments, const std::string& output) {
+    return Concat(R"("Functional.cross_entropy.0.forward": {"input_args": [)", X(),
+                  R"(], "input_kwargs": {)", arguments, R"(}, "output": [)", output, "]}");
+  };
+  const std::string sum = R"("reduction": {"type": "str", "value": "sum"})";
+  const FirstCause cause = Cause(loss(sum, Values("300.0", "700.0")), loss("", Y()));
+  EXPECT_EQ(cause.kind, CauseKind::kArgument);
+  EXPECT_NE(cause.evidence[2].find("reduction=sum (target only)"), std::string::npos)
+      << cause.evidence[2];
+  // A default that is given makes no difference.
+  EXPECT_FALSE(Cause(loss(sum, Y()), loss("", Y())).IsFinding());
+}
+
+TEST(FirstCauseTest, ProductsInTf32AreNamedAsSuch) {
+  const FirstCause tf32 =
+      Cause(Linear(Weight(), Values("3.0", "7.01")), Linear(Weight(), Values("3.0", "7.0")));
+  EXPECT_EQ(tf32.kind, CauseKind::kOperator);
+  EXPECT_TRUE(tf32.evidence.back().starts_with("products in TF32 explain it"));
+  const FirstCause more =
+      Cause(Linear(Weight(), Values("3.0", "9.0")), Linear(Weight(), Values("3.0", "7.0")));
+  EXPECT_FALSE(more.evidence.back().starts_with("products in TF32"));
+}
+
 TEST(FirstCauseTest, CodeOfAModuleThatRecordsNoCall) {
   const auto run = [](const std::string& between) {
     return Api("Module.a.q.Linear.forward.0", X(), Y()) + "," +

@@ -20,6 +20,9 @@ double UnitOf(const DumpRow& row) {
   return row.kind == LeafKind::kTensor ? UnitRoundoff(row.dtype) : 0;
 }
 
+constexpr std::string_view kInput = ".input.";
+constexpr std::string_view kTf32Text =
+    "products in TF32 explain it: compare torch.backends.cudnn.allow_tf32 and .cuda.matmul";
 constexpr std::string_view kBackward = ".backward";
 constexpr std::string_view kParametersGrad = ".parameters_grad";
 
@@ -110,6 +113,17 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
     out_.module = inside;
     Report(CauseKind::kOperator, call, &pair,
            Concat("computed in ", inside, " by code that records no call; its own inputs agree"));
+    // Linear layers' outputs, say, that the module has cut in parts.
+    const Operand operand = OperandOf(*pair.golden);
+    CallNumbers numbers;
+    numbers.family = Family::kModule;
+    numbers.inputs = {operand};
+    numbers.unit = std::max(operand.unit, UnitOf(*pair.target));
+    numbers.relative = background_;
+    if (pair.difference.gap == Gap::kNumbers &&
+        ExplainedByTf32(numbers, operand, pair.difference.length)) {
+      out_.evidence.emplace_back(kTf32Text);
+    }
     return true;
   }
   Report(CauseKind::kInput, call, &pair,
@@ -232,6 +246,36 @@ bool CauseSearch::JudgeCollective(const AlignedCall& call, const Pair& pair) {
   return true;
 }
 
+// Arguments that only one run gives, as "reduction=sum (target only)". One that is given its
+// default is no difference: whoever asks has seen other results.
+std::string CauseSearch::LoneArguments(const AlignedCall& call) const {
+  std::string out;
+  const auto add = [&](const DumpFile& ours, int32_t our_call, const DumpFile& theirs,
+                       int32_t their_call, std::string_view side) {
+    const std::string_view api = NameOf(ours, our_call);
+    const std::string_view other = NameOf(theirs, their_call);
+    const auto others = RowsOf(theirs, their_call);
+    for (const DumpRow& row : RowsOf(ours, our_call)) {
+      if (row.section != Section::kInput || row.kind == LeafKind::kTensor ||
+          row.kind == LeafKind::kNone) {
+        continue;
+      }
+      const std::string_view suffix = SuffixOf(row, api);
+      const bool is_shared = std::any_of(others.begin(), others.end(), [&](const DumpRow& with) {
+        return SuffixOf(with, other) == suffix;
+      });
+      if (is_shared) continue;
+      const std::string_view name =
+          suffix.starts_with(kInput) ? suffix.substr(kInput.size()) : suffix;
+      out += Concat(out.empty() ? "" : ", ", name, "=", ValueText(&row, comparison_.mode), " (",
+                    side, " only)");
+    }
+  };
+  add(target_, call.target, golden_, call.golden, "target");
+  add(golden_, call.golden, target_, call.target, "golden run");
+  return out;
+}
+
 bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
                                const std::vector<Pair>& pairs) {
   const CallNumbers& numbers = NumbersOf(call, pairs);
@@ -247,13 +291,23 @@ bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
     return false;
   }
   if (JudgeCollective(call, pair)) return true;
-  const bool random = IsRandomApi(NameOf(target_, call.target));
-  Report(random ? CauseKind::kRandom : CauseKind::kOperator, call, &pair,
-         random ? std::string("random by design: set the seeds of both runs (seed_all)")
-                : Concat("what it got agrees, what it gave lies ", ShortNumber(length),
-                         pair.difference.is_lower_bound ? " or more apart" : " apart",
-                         "; rounding explains ", ShortNumber(tolerance.length), " (",
-                         std::to_string(static_cast<int64_t>(tolerance.terms)), " terms)"));
+  if (IsRandomApi(NameOf(target_, call.target))) {
+    Report(CauseKind::kRandom, call, &pair,
+           "random by design: set the seeds of both runs (seed_all)");
+    return true;
+  }
+  const std::string arguments = LoneArguments(call);
+  std::string why = arguments.empty() ? std::string("what it got agrees, ")
+                                      : Concat("the call got ", arguments, "; ");
+  why += Concat("what it gave lies ", ShortNumber(length),
+                pair.difference.is_lower_bound ? " or more apart" : " apart",
+                "; rounding explains ", ShortNumber(tolerance.length), " (",
+                std::to_string(static_cast<int64_t>(tolerance.terms)), " terms)");
+  Report(arguments.empty() ? CauseKind::kOperator : CauseKind::kArgument, call, &pair,
+         std::move(why));
+  if (arguments.empty() && ExplainedByTf32(numbers, output, length)) {
+    out_.evidence.emplace_back(kTf32Text);
+  }
   return true;
 }
 
@@ -292,7 +346,5 @@ bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
       return JudgeNumbers(call, pair, pairs);
   }
 }
-
-// What a backward of a function gives are the gradients of its last node, whose order and shapes
 
 }  // namespace sonde::precision

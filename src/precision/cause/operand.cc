@@ -179,12 +179,22 @@ double UnitRoundoff(std::string_view dtype) {
   return 0;
 }
 
+double SmallestKept(std::string_view dtype) {
+  const double unit = UnitRoundoff(dtype);
+  if (unit == 0x1p-4) return 0x1p-9;    // e4m3
+  if (unit == 0x1p-3) return 0x1p-16;   // e5m2
+  if (unit == 0x1p-11) return 0x1p-24;  // float16
+  if (unit == 0x1p-53) return 0x1p-1022;
+  return unit > 0 ? 0x1p-126 : 0;
+}
+
 Operand OperandOf(const DumpRow& row) {
   Operand out;
   out.is_tensor = row.kind == LeafKind::kTensor;
   if (!out.is_tensor) return out;
   ReadShape(row.shape, &out);
   out.unit = UnitRoundoff(row.dtype);
+  out.tiny = SmallestKept(row.dtype);
   out.is_floating = out.unit > 0;
   double values[kStatisticCount] = {};
   out.has_numbers = true;

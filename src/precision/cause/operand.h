@@ -29,12 +29,18 @@ struct Operand {
   double mean = 0;
   double max_abs = 0;
   double unit = 0;  // unit roundoff of the type, 0 for whole numbers
+  double tiny = 0;  // what underflow takes from one element
 };
 
 Operand OperandOf(const DumpRow& row);
 
 // 2^-24 for torch.float32 and its kin in the other frameworks; 0 for what is not floating.
 double UnitRoundoff(std::string_view dtype);
+
+// The smallest number of the type that devices keep: float16 and the eight-bit types have their
+// subnormal numbers everywhere, of the wider ones some devices make zeros. 0 for what is not
+// floating.
+double SmallestKept(std::string_view dtype);
 
 enum class Gap : uint8_t {
   kNone,        // equal to the last digit, type and shape included

@@ -263,8 +263,19 @@ Tolerance ToleranceOf(const CallNumbers& call, const Operand& output) {
       exact ? 0
             : call.unit *
                   ((Roundings(call.family) + std::sqrt(out.terms)) * output.norm + condition.size);
-  out.length = kSpread * rounding + growth * call.relative * out.scale;
+  const double underflow = exact ? 0 : std::sqrt(output.elements) * output.tiny;
+  out.length = kSpread * rounding + growth * call.relative * out.scale + underflow;
   return out;
+}
+
+bool ExplainedByTf32(const CallNumbers& call, const Operand& output, double length) {
+  constexpr double kFloat32 = 0x1p-24;
+  constexpr double kTf32 = 0x1p-11;
+  const bool multiplies = call.family == Family::kProduct || call.family == Family::kModule;
+  if (!multiplies || call.unit != kFloat32 || output.unit != kFloat32) return false;
+  CallNumbers coarser = call;
+  coarser.unit = kTf32;
+  return length <= ToleranceOf(coarser, output).length;
 }
 
 double InputTolerance(const Operand& input, double unit, double relative) {

@@ -1,6 +1,6 @@
 // How far the outputs of one call may lie apart in two runs that differ by rounding alone.
 //
-//   |e| <= L * u * ((c + sqrt(k)) * |y| + P)  +  A * d * max(|y|, P)
+//   |e| <= L * u * ((c + sqrt(k)) * |y| + P)  +  A * d * max(|y|, P)  +  sqrt(n) * t
 //
 //   u   unit roundoff of the coarsest type of the call: 2^-24 float32, 2^-8 bfloat16, ...
 //   k   how many products or terms are added up for one element, from the shapes
@@ -14,6 +14,7 @@
 //         normalisations                           |y| rms(x) / std(x)
 //         gradients of these                       |g| times the other factor
 //   d   the relative distance that the inputs already have, A what an operation makes of it
+//   n   elements of the output, t the smallest number that its type keeps: what underflow takes
 //   L   8: six standard deviations and what order and blocking add
 //
 // Sources: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002,
@@ -68,6 +69,10 @@ struct Tolerance {
   double terms = 1;   // k
 };
 Tolerance ToleranceOf(const CallNumbers& call, const Operand& output);
+
+// Whether products of float32 in TensorFloat-32 (10 bits behind the point: unit roundoff 2^-11)
+// explain a distance `length` that float32 does not. Of products and modules alone.
+bool ExplainedByTf32(const CallNumbers& call, const Operand& output, double length);
 
 // For a value that a call got and no recorded call gave: one operation's rounding.
 double InputTolerance(const Operand& input, double unit, double relative);

@@ -24,6 +24,10 @@ constexpr std::string_view kHead =
 // A result is rounded to its type once more than the operation's own roundings.
 constexpr double kLastRounding = 2;
 
+constexpr std::string_view kTf32 =
+    "; products in TF32 explain it (torch.backends.cudnn.allow_tf32, on by default; "
+    "torch.backends.cuda.matmul.allow_tf32)";
+
 struct Line {
   std::string call;
   std::string direction;
@@ -85,6 +89,7 @@ Line ParseLine(const JsonValue& root) {
   out.places = root.GetInt("places", 0).value_or(0);
   out.not_finite = root.GetInt("not_finite", 0).value_or(0);
   out.output = OperandOf(root["output"]);
+  out.output.tiny = SmallestKept(out.dtype);
   CallNumbers& numbers = out.numbers;
   numbers.family = FamilyOf(FamilyName(out.call, out.direction));
   numbers.is_backward = out.direction == "backward";
@@ -179,7 +184,8 @@ std::string InWords(const Line& line, const Judged& judged) {
       line.output.norm > 0 ? Short(line.error / line.output.norm) : std::string("infinite");
   return Concat(name, ": relative error ", relative, ", ",
                 judged.tolerance > 0
-                    ? Concat(Short(judged.times), " times what type and size explain")
+                    ? Concat(Short(judged.times), " times what type and size explain",
+                             ExplainedByTf32(line.numbers, line.output, line.error) ? kTf32 : "")
                     : std::string("where the operation only moves values"));
 }
 

@@ -52,6 +52,26 @@ TEST_F(ApiCheckTest, LargerOnesAreNamedTheFurthestFirst) {
   EXPECT_NE(outcome.differs[0].find("relative error 0.5"), std::string::npos) << outcome.differs[0];
 }
 
+// Seen on a GPU: Adam's eps of 1e-8, added in float16.
+TEST_F(ApiCheckTest, WhatUnderflowsIsRounding) {
+  const std::string lost =
+      R"({"call": "Tensor.add_.0", "direction": "forward", "index": 0, "dtype": "torch.float16",)"
+      R"("shape": [256], "output": [1, 256, 256, 1.6e-7, 1e-8, 1e-8, 0.00048828125],)"
+      R"("inputs": [[1, 256, 256, 0, 0, 0, 0.00048828125], [0, 1, 1, 1e-8, 1e-8, 1e-8, 0]],)"
+      R"("forward": [], "random": false, "places": 0, "not_finite": 0, "error": 1.6e-7})"
+      "\n";
+  EXPECT_EQ(Judge(lost).explained, 1U) << table_;
+  EXPECT_EQ(Judge(base::ReplaceAll(lost, "float16", "float32")).explained, 0U) << table_;
+}
+
+TEST_F(ApiCheckTest, AConvolutionInTf32IsNamedAsSuch) {
+  const ApiCheckOutcome outcome = Judge(Product(0.03));
+  ASSERT_EQ(outcome.differs.size(), 1U);
+  EXPECT_NE(outcome.differs[0].find("products in TF32 explain it"), std::string::npos)
+      << outcome.differs[0];
+  EXPECT_EQ(Judge(Product(32)).differs[0].find("TF32"), std::string::npos);
+}
+
 TEST_F(ApiCheckTest, NotFiniteOnOneSideDiffers) {
   const ApiCheckOutcome outcome =
       Judge(base::ReplaceAll(Product(0), R"("not_finite": 0)", R"("not_finite": 3)"));
