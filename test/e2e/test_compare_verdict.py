@@ -77,7 +77,7 @@ def test_a_slower_kernel_is_named_first(judged):
     verdicts = {stage["stage"]: stage["verdict"] for stage in said["stages"]}
     assert verdicts["step"] == verdicts["computing"] == "changed"
     first = said["causes"][0]
-    assert first["cause"] == "other time at the same shapes"
+    assert first["cause"] == "other time (shapes are not recorded)"
     assert KERNELS[0] in first["subject"]
     assert first["diff_ms"] == pytest.approx(0.1, rel=0.02)
     assert said["aligned_share"] == pytest.approx(1)

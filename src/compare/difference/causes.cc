@@ -134,7 +134,9 @@ class CauseFinder {
                                               : "other kernels",
                              name, CauseKind::kWork);
     others.subject = subject;
-    for (const auto& [kernel, signatures] : kernels) {
+    const ByKernel same =
+        is_alone ? kernels : WithoutOtherTypes(subject, WithoutOtherShapes(subject, kernels));
+    for (const auto& [kernel, signatures] : same) {
       if (is_alone || !IsOn(signatures, &Both::base) || !IsOn(signatures, &Both::comparison)) {
         for (const auto& [signature, both] : signatures) Take(both, others);
       } else {
@@ -144,34 +146,107 @@ class CauseFinder {
     candidates_.push_back(std::move(others));
   }
 
-  void CompareKernel(int32_t subject, int32_t kernel, const BySignature& signatures) {
-    const std::string& op = works_.names.At(subject);
-    const std::string& name = works_.names.At(kernel);
-    const bool is_same = name == op || name.ends_with(Concat("::", op));  // "aten::mm" of "mm"
-    const std::string text = is_same ? op : Concat(op, " (", name, ")");
-    Candidate shapes = Named("other shapes", text, CauseKind::kWork);
-    Candidate types = Named("other types", text, CauseKind::kWork);
-    Candidate calls = Named("more or fewer calls", text, CauseKind::kWork);
-    Candidate speed = Named("other time at the same shapes", text, CauseKind::kTime);
-    speed.has_same_work = speed.follows_machine = true;
+  // An operator of other sizes often comes with another kernel, too, which its library chose by
+  // them: that is one cause. Gives what is left, of shapes that both sides have.
+  ByKernel WithoutOtherShapes(int32_t subject, const ByKernel& kernels) {
     std::set<int32_t> shapes_of[2];
+    for (const auto& [kernel, signatures] : kernels) AddShapes(signatures, shapes_of);
+    // Shapes that one side has in addition are calls in addition: nothing was done in their place.
+    if (!AreReplaced(shapes_of)) return kernels;
+    return Without(subject, kernels, "other shapes", [&](const Signature& signature) {
+      return !shapes_of[0].contains(signature.shapes) || !shapes_of[1].contains(signature.shapes);
+    });
+  }
+
+  // The same of element types at the same shapes.
+  ByKernel WithoutOtherTypes(int32_t subject, const ByKernel& kernels) {
+    struct Types {
+      std::set<int32_t> of[2];
+    };
+    std::map<int32_t, Types> by_shapes;
+    for (const auto& [kernel, signatures] : kernels) {
+      for (const auto& [signature, both] : signatures) {
+        Types& types = by_shapes[signature.shapes];
+        if (IsThere(both.base)) types.of[0].insert(signature.types);
+        if (IsThere(both.comparison)) types.of[1].insert(signature.types);
+      }
+    }
+    return Without(subject, kernels, "other types", [&](const Signature& signature) {
+      const Types& types = by_shapes.at(signature.shapes);
+      const bool is_shared =
+          types.of[0].contains(signature.types) && types.of[1].contains(signature.types);
+      return !is_shared && AreReplaced(types.of);
+    });
+  }
+
+  static bool AreReplaced(const std::set<int32_t> (&sides)[2]) {
+    return HasOthers(sides[0], sides[1]) && HasOthers(sides[1], sides[0]);
+  }
+
+  // Takes the parts that `is_other` tells for one cause; gives the rest.
+  template <typename IsOther>
+  ByKernel Without(int32_t subject, const ByKernel& kernels, std::string cause,
+                   const IsOther& is_other) {
+    std::set<int32_t> moved;
+    ByKernel rest = kernels;
+    Candidate other = Named(std::move(cause), works_.names.At(subject), CauseKind::kWork);
+    for (auto& [kernel, signatures] : rest) {
+      const auto taken = std::erase_if(signatures, [&](const auto& entry) {
+        if (!is_other(entry.first)) return false;
+        Take(entry.second, other);
+        return true;
+      });
+      if (taken > 0) moved.insert(kernel);
+    }
+    if (moved.empty()) return rest;
+    std::erase_if(rest, [](const auto& entry) { return entry.second.empty(); });
+    other.subject = subject;
+    if (moved.size() == 1) {
+      other.kernel = *moved.begin();
+      other.cause.subject = TextOf(subject, *moved.begin());
+    }
+    candidates_.push_back(std::move(other));
+    return rest;
+  }
+
+  static void AddShapes(const BySignature& signatures, std::set<int32_t> (&shapes_of)[2]) {
     for (const auto& [signature, both] : signatures) {
       if (IsThere(both.base)) shapes_of[0].insert(signature.shapes);
       if (IsThere(both.comparison)) shapes_of[1].insert(signature.shapes);
     }
-    // Shapes that one side has in addition are calls in addition: nothing was done in their place.
-    const bool is_replaced =
-        HasOthers(shapes_of[0], shapes_of[1]) && HasOthers(shapes_of[1], shapes_of[0]);
+  }
+
+  // The operator, with its kernel where that tells more.
+  std::string TextOf(int32_t subject, int32_t kernel) const {
+    const std::string& op = works_.names.At(subject);
+    const std::string& name = works_.names.At(kernel);
+    const bool is_same = name == op || name.ends_with(Concat("::", op));  // "aten::mm" of "mm"
+    return is_same ? op : Concat(op, " (", name, ")");
+  }
+
+  void CompareKernel(int32_t subject, int32_t kernel, const BySignature& signatures) {
+    const std::string text = TextOf(subject, kernel);
+    Candidate types = Named("other types", text, CauseKind::kWork);
+    Candidate calls = Named("more or fewer calls", text, CauseKind::kWork);
+    const bool knows_shapes = std::any_of(
+        signatures.begin(), signatures.end(),
+        [this](const auto& entry) { return !works_.names.At(entry.first.shapes).empty(); });
+    Candidate speed = Named(
+        knows_shapes ? "other time at the same shapes" : "other time (shapes are not recorded)",
+        text, CauseKind::kTime);
+    speed.has_same_work = speed.follows_machine = true;
+    std::set<int32_t> shapes_of[2];
+    AddShapes(signatures, shapes_of);
     for (const auto& [signature, both] : signatures) {
       const bool in_base = IsThere(both.base);
       if (in_base && IsThere(both.comparison)) {
         Split(both, calls, speed);
       } else {
         const bool has_shapes = shapes_of[in_base ? 1 : 0].contains(signature.shapes);
-        Take(both, has_shapes ? types : is_replaced ? shapes : calls);
+        Take(both, has_shapes ? types : calls);
       }
     }
-    for (Candidate* candidate : {&shapes, &types, &calls, &speed}) {
+    for (Candidate* candidate : {&types, &calls, &speed}) {
       candidate->subject = subject;
       candidate->kernel = kernel;
       candidates_.push_back(std::move(*candidate));

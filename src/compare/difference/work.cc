@@ -18,11 +18,42 @@ int32_t StepAt(const std::vector<Window>& steps, int64_t ts) {
   return static_cast<int32_t>(std::prev(after) - steps.begin());
 }
 
+struct Inputs {
+  int32_t shapes = kNone;
+  int32_t types = kNone;
+};
+
+// Of the kernel; where the device tells none, as GPUs do not, those of the innermost operator
+// around its launch.
+Inputs InputsOf(const Side& side, const Kernel& kernel) {
+  if (kernel.shapes != kNone) return {kernel.shapes, kernel.types};
+  int32_t op = kernel.op;
+  while (op != kNone && side.OpAt(op).shapes == kNone) op = side.OpAt(op).parent;
+  if (op == kNone || side.OpAt(op).is_step) return {kNone, kernel.types};
+  return {side.OpAt(op).shapes, kernel.types != kNone ? kernel.types : side.OpAt(op).types};
+}
+
+// What a side tells of any kernel: what one side lacks cannot tell the two apart.
+struct Known {
+  bool shapes = false;
+  bool types = false;
+};
+Known KnownOf(const Side& side) {
+  Known known;
+  for (const Kernel& kernel : side.kernels) {
+    if (known.shapes && known.types) break;
+    const Inputs inputs = InputsOf(side, kernel);
+    known.shapes = known.shapes || !side.Name(inputs.shapes).empty();
+    known.types = known.types || !side.Name(inputs.types).empty();
+  }
+  return known;
+}
+
 class Gatherer {
  public:
   Gatherer(const Side& side, const std::vector<Window>& steps, const ModulePaths& paths,
-           const std::vector<int32_t>& places, CommonNames& names)
-      : side_(side), steps_(steps), paths_(paths), places_(places), names_(names) {
+           const std::vector<int32_t>& places, Known both, CommonNames& names)
+      : side_(side), steps_(steps), paths_(paths), places_(places), both_(both), names_(names) {
     known_.assign(side.names.size(), kNone);
     empty_ = names.Of("");
   }
@@ -76,8 +107,9 @@ class Gatherer {
     key.op = Common(op == kNone ? kernel.type : side_.OpAt(op).name);
     key.subject = Common(kernel.type != kNone ? kernel.type : own != kNone ? own : kernel.name);
     key.kernel = Common(kernel.name);
-    key.shapes = Common(kernel.shapes);
-    key.types = Common(kernel.types);
+    const Inputs inputs = InputsOf(side_, kernel);
+    key.shapes = both_.shapes ? Common(inputs.shapes) : empty_;
+    key.types = both_.types ? Common(inputs.types) : empty_;
     Add(key, static_cast<size_t>(step), Ms(kernel.dur_ns));
   }
 
@@ -103,6 +135,7 @@ class Gatherer {
   const std::vector<Window>& steps_;
   const ModulePaths& paths_;
   const std::vector<int32_t>& places_;
+  const Known both_;
   CommonNames& names_;
   std::vector<int32_t> known_;  // by name of the side
   int32_t empty_ = 0;
@@ -141,9 +174,12 @@ Works MakeWorks(const Side& base, const std::vector<Window>& base_steps, const S
   std::vector<int32_t> base_places;
   std::vector<int32_t> comparison_places;
   works.modules = JoinModulePaths(base_paths, comparison_paths, base_places, comparison_places);
-  auto of_base = Gatherer(base, base_steps, base_paths, base_places, works.names).Run();
+  const Known known[] = {KnownOf(base), KnownOf(comparison)};
+  const Known both = {.shapes = known[0].shapes && known[1].shapes,
+                      .types = known[0].types && known[1].types};
+  auto of_base = Gatherer(base, base_steps, base_paths, base_places, both, works.names).Run();
   auto of_comparison =
-      Gatherer(comparison, comparison_steps, comparison_paths, comparison_places, works.names)
+      Gatherer(comparison, comparison_steps, comparison_paths, comparison_places, both, works.names)
           .Run();
   for (auto& [key, series] : of_base) works.parts.push_back({key, std::move(series), {}});
   std::map<PartKey, size_t> places;

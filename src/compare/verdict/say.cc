@@ -35,6 +35,7 @@ constexpr CauseKey kCauseKeys[] = {
     {"other types", "compare.cause.types"},
     {"more or fewer calls", "compare.cause.calls"},
     {"other time at the same shapes", "compare.cause.speed"},
+    {"other time (shapes are not recorded)", "compare.cause.time"},
     {"time of the host outside of operators", "compare.cause.host"},
     {"the device is idle (host gaps)", "compare.cause.idle"},
     {"communication that nothing hides", "compare.cause.exposed"},
@@ -101,6 +102,27 @@ std::string SayCalls(const Judgement& judgement, recipes::Language language) {
   return {};
 }
 
+// Where the device works as long as before, what a step gained or lost is its waiting for the host.
+std::string SayWaiting(const Judgement& judgement, recipes::Language language) {
+  constexpr double kMost = 0.8;  // of the difference of the step
+  if (judgement.is_host) return {};
+  const Stage* computing = nullptr;
+  const Stage* free = nullptr;
+  for (const Stage& stage : judgement.stages) {
+    if (stage.name == "computing") computing = &stage;
+    if (stage.name == "free") free = &stage;
+  }
+  const Stage& step = judgement.stages.front();
+  if (computing == nullptr || free == nullptr || step.verdict != Verdict::kChanged) return {};
+  const bool is_same = std::abs(computing->diff_ms) <= kRelevant * computing->base.mean_ms;
+  if (!is_same || free->diff_ms / step.diff_ms < kMost) return {};
+  return recipes::FilledText("compare.waiting",
+                             {Fixed(computing->comparison.mean_ms, 3),
+                              Fixed(free->comparison.mean_ms, 3), Fixed(free->base.mean_ms, 3)},
+                             language) +
+         "\n";
+}
+
 std::string SayMemory(const Judgement& judgement, recipes::Language language) {
   constexpr double kTold = 0.01;  // of the base: less is not worth a sentence
   if (judgement.memory.size() < 2) return {};
@@ -133,6 +155,7 @@ std::string SentencesOf(const Judgement& judgement, recipes::Language language) 
   std::string text = say(key, {Fixed(step.comparison.mean_ms, 3), Fixed(step.base.mean_ms, 3),
                                Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
                                std::to_string(step.base.steps)});
+  text += SayWaiting(judgement, language);
   const std::string work = ListOf(judgement, true, language);
   const std::string all = ListOf(judgement, false, language);
   if (!work.empty()) text += say("compare.work", {work});

@@ -50,6 +50,7 @@ struct Planted {
   const char* shapes;
   int64_t dur_ns;
   int64_t calls;
+  const char* types = "";
 };
 
 Side SideWith(const std::vector<Planted>& planted) {
@@ -64,6 +65,7 @@ Side SideWith(const std::vector<Planted>& planted) {
     for (int64_t i = 0; i < one.calls; ++i) {
       Kernel kernel{.name = name(one.kernel), .type = name(one.op), .core = name("AI_CORE")};
       kernel.shapes = name(one.shapes);
+      kernel.types = name(one.types);
       kernel.begin_ns = static_cast<int64_t>(side.kernels.size());
       kernel.dur_ns = one.dur_ns;
       side.kernels.push_back(kernel);
@@ -96,6 +98,9 @@ TEST(VerdictTest, PlantedCausesAreFound) {
   changed[0].shapes = "16;8";
   changed[0].dur_ns = 1'900'000;
   EXPECT_EQ(FirstCause(usual, changed), "other shapes | MatMul (mm)");
+  // With the kernel that a library chooses for the size: one cause.
+  changed[0].kernel = "mm_large";
+  EXPECT_EQ(FirstCause(usual, changed), "other shapes | MatMul");
   changed = usual;
   changed[0].dur_ns = 1'100'000;
   EXPECT_EQ(FirstCause(usual, changed), "other time at the same shapes | MatMul (mm)");
@@ -107,6 +112,29 @@ TEST(VerdictTest, PlantedCausesAreFound) {
   EXPECT_EQ(FirstCause(usual, changed), "more or fewer calls | Add (add)")
       << "shapes in addition take the place of none";
   EXPECT_EQ(FirstCause(changed, usual), "more or fewer calls | Add (add)");
+  auto unknown = std::vector<Planted>{{"MatMul", "mm", "", 1'000'000, 4}};
+  changed = unknown;
+  changed[0].dur_ns = 1'100'000;
+  EXPECT_EQ(FirstCause(unknown, changed), "other time (shapes are not recorded) | MatMul (mm)");
+}
+
+// What one side did not record is no difference.
+TEST(VerdictTest, ShapesOfOneSideAloneTellNothing) {
+  const std::vector<Planted> with = {{"MatMul", "mm", "8;8", 1'000'000, 4}};
+  auto without = with;
+  without[0].shapes = "";
+  EXPECT_EQ(FirstCause(with, without), "");
+  EXPECT_EQ(FirstCause(without, with), "");
+}
+
+TEST(VerdictTest, OtherTypesAreOneCauseWhateverTheKernel) {
+  const std::vector<Planted> usual = {{"MatMul", "mm_half", "8;8", 1'000'000, 4, "bf16"},
+                                      {"MatMul", "mm_half", "8;4", 900'000, 1, "bf16"}};
+  auto changed = usual;
+  changed[0].kernel = "mm_float";
+  changed[0].types = "float";
+  changed[0].dur_ns = 4'000'000;
+  EXPECT_EQ(FirstCause(usual, changed), "other types | MatMul");
 }
 
 TEST(VerdictTest, CausesHaveTheirNamesInTheSentence) {

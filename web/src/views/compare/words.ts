@@ -19,6 +19,7 @@ export const CAUSES: Readonly<Record<string, TextKey>> = {
   "other types": "compare.cause.types",
   "more or fewer calls": "compare.cause.calls",
   "other time at the same shapes": "compare.cause.speed",
+  "other time (shapes are not recorded)": "compare.cause.time",
   "time of the host outside of operators": "compare.cause.host",
   "the device is idle (host gaps)": "compare.cause.idle",
   "communication that nothing hides": "compare.cause.exposed",
