@@ -98,4 +98,14 @@ def watch(apis: Apis, modules: Modules) -> bool:
 
     callback_handler.clear = clear
     follow()
+    _leave_us_out()
     return True
+
+
+def _leave_us_out() -> None:
+    """Hooks are called, not compiled: the compiler would warn of each function of C in them."""
+    from torch._dynamo import trace_rules
+
+    add = getattr(trace_rules, "add", None)  # since torch 2.2
+    if add is not None:
+        add(__name__.rpartition(".")[0])
