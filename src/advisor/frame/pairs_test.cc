@@ -49,6 +49,8 @@ struct Elsewhere {
 };
 constexpr Elsewhere kElsewhere[] = {
     {"roofline", "/test/e2e/test_advisor_rules.py"},
+    {"device_waits", "/test/e2e/test_advisor_gpu.py"},
+    {"pageable_copies", "/test/e2e/test_advisor_gpu.py"},
     {"slow_rank", "/src/advisor/ranks/ranks_test.cc"},
     {"slow_rank_cause", "/src/advisor/ranks/ranks_test.cc"},
     {"communication_retransmission_analysis", "/src/advisor/ranks/ranks_test.cc"},

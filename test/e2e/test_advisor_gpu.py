@@ -1,0 +1,127 @@
+"""Rules about what holds up a GPU, on made traces: each fires at its limit, not just below it."""
+
+import json
+
+import pytest
+
+MS = 1000.0  # a trace of PyTorch counts microseconds
+
+
+class Made:
+    """A trace of one GPU and of the thread that launches its work."""
+
+    def __init__(self):
+        self.events = [
+            {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "python"}},
+        ]
+        self.calls = 0
+
+    def host(self, name, ts, dur, category="cpu_op", **args):
+        self.events.append(
+            {"ph": "X", "cat": category, "name": name, "pid": 9, "tid": 9, "ts": ts, "dur": dur,
+             "args": args}
+        )  # fmt: skip
+
+    def device(self, name, ts, dur, call, call_ts, call_us, category="kernel"):
+        """Work of the device, and the call that launched it."""
+        self.calls += 1
+        args = {"correlation": self.calls, "External id": self.calls, "device": 0, "stream": 7}
+        self.host("aten::launches", call_ts, call_us + 1, **{"External id": self.calls})
+        self.host(call, call_ts, call_us, "cuda_runtime", correlation=self.calls)
+        self.events.append(
+            {"ph": "X", "cat": category, "name": name, "pid": 0, "tid": 7, "ts": ts, "dur": dur,
+             "args": args}
+        )  # fmt: skip
+        arrow = {"cat": "ac2g", "name": "ac2g", "id": self.calls}
+        self.events.append({**arrow, "ph": "s", "pid": 9, "tid": 9, "ts": call_ts})
+        self.events.append({**arrow, "ph": "f", "bp": "e", "pid": 0, "tid": 7, "ts": ts})
+
+    def write(self, folder):
+        trace = folder / "made.pt.trace.json"
+        devices = [{"id": 0, "name": "NVIDIA A100"}]
+        trace.write_text(
+            json.dumps(
+                {"schemaVersion": 1, "deviceProperties": devices, "traceEvents": self.events}
+            )
+        )
+        return trace
+
+
+def steps(made, count=3):
+    """Steps of 10 ms; the first one, which is warm-up, has the device idle all the time."""
+    for i in range(count):
+        made.host(f"ProfilerStep#{i}", i * 10 * MS, 10 * MS, "user_annotation")
+
+
+def waiting(idle_us, doing):
+    """Two steps of work of which the second begins so much later."""
+    made = Made()
+    steps(made)
+    made.device("gemm", 10 * MS, 10 * MS, "cudaLaunchKernel", 10 * MS, 5)
+    if doing:
+        made.host(doing, 20 * MS, idle_us)
+    made.device("gemm", 20 * MS + idle_us, 10 * MS - idle_us, "cudaLaunchKernel",
+                20 * MS + idle_us, 5)  # fmt: skip
+    return made
+
+
+def copying(host_us, name="Memcpy HtoD (Pageable -> Device)"):
+    made = Made()
+    steps(made)
+    made.device("gemm", 10 * MS, 20 * MS - 1, "cudaLaunchKernel", 10 * MS, 5)
+    made.device(name, 29 * MS, 10, "cudaMemcpyAsync", 12 * MS, host_us, "gpu_memcpy")
+    return made
+
+
+@pytest.fixture(name="advice")
+def make_advice(run_sonde, tmp_path):
+    """advice(trace): what each rule says of it."""
+
+    def ask(made, language="en"):
+        trace = made.write(tmp_path)
+        done = run_sonde("advisor", "all", "-d", trace, "-l", language, "--agent")
+        assert done.returncode == 0, done.stderr
+        message = json.loads(done.stdout)["message"]
+        assert not [silence for silence in message["not_judged"] if "error" in silence]
+        return {advice["rule"]: advice for advice in message.get("advice", [])}
+
+    return ask
+
+
+def test_device_waits(advice):
+    assert "device_waits" not in advice(waiting(3999, "aten::sort"))
+    found = advice(waiting(4000, "aten::sort"))["device_waits"]
+    assert found["total_time(us)"] == found["gain(us)"] == 4000
+    assert found["slice"] is not None
+    said = found["description"]
+    assert said.startswith("The device has nothing to do for 20.0 % of the steps, in 1 pieces")
+    assert "the host was in aten::sort (100 % of that time)" in said
+
+
+@pytest.mark.parametrize(
+    ("doing", "suggested"),
+    (
+        (None, "Outside of operators is Python"),
+        ("cudaMemcpyAsync", "Copy from pinned memory"),
+        ("Optimizer.step#AdamW.step", "fused=True"),
+    ),
+)
+def test_what_the_host_did_decides_what_to_do(doing, suggested, advice):
+    found = advice(waiting(6000, doing))["device_waits"]
+    assert suggested in found["suggestion"]
+    assert "3. " not in found["suggestion"], "what other reasons would ask for is not said"
+
+
+def test_pageable_copies(advice):
+    assert "pageable_copies" not in advice(copying(1499))
+    found = advice(copying(1500))["pageable_copies"]
+    assert (found["occurrences"], found["total_time(us)"]) == (1, 1500)
+    assert "5.0 % of the time" in found["description"]
+    # The device had work all the while: waiting less gains nothing there.
+    assert found["gain(us)"] == 0
+    assert "pageable_copies" not in advice(copying(5000, "Memcpy HtoD (Pinned -> Device)"))
+
+
+def test_both_languages(advice):
+    spoke = advice(waiting(6000, None), "cn")
+    assert "空闲" in spoke["device_waits"]["description"]
