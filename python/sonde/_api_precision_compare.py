@@ -68,11 +68,19 @@ def read(path: str, option: str) -> "list[dict[str, str]]":
     """Rows of a table of details."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-            columns = list(rows[0]) if rows else []
+            # Strict: a quoted cell that does not end is no whole table.
+            table = [row for row in csv.reader(file, strict=True) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise ValueError(f"{option} {path} cannot be read: {problem}") from problem
-    missing = [column for column in NEEDED if column not in columns]
+    columns = table[0] if table else []
+    cut = next((row for row in table if len(row) != len(columns)), None)
+    if cut is not None:
+        raise ValueError(
+            f"{option} {path} is cut or damaged: the row of {cut[0]!r} has {len(cut)} of "
+            f"{len(columns)} cells"
+        )
+    rows = [dict(zip(columns, row)) for row in table[1:]]
+    missing = [column for column in NEEDED if column not in columns or not rows]
     if missing:
         raise ValueError(
             f"{option} {path} lacks the columns {', '.join(missing)}; give an "
@@ -237,8 +245,8 @@ class Calls:
         return next((word for word in (ERROR, WARNING) if word in verdicts), PASS)
 
 
-def compare(ours: "list[dict]", theirs: "list[dict]") -> "tuple[list, list, int]":
-    """Rows of calls, of details, and how many results the other device lacks."""
+def compare(ours: "list[dict]", theirs: "list[dict]") -> "tuple[list, list, tuple[int, int]]":
+    """Rows of calls, of details, and how many results the other device lacks, and this one."""
     by_name: dict[str, list[dict]] = {}
     for row in theirs:
         by_name.setdefault(row[NAME], []).append(row)
@@ -269,7 +277,8 @@ def compare(ours: "list[dict]", theirs: "list[dict]") -> "tuple[list, list, int]
         details.append(detail)
         calls.add(parts[1], parts[0], parts[2], row, verdict)
     calls.end()
-    return calls.rows, details, missing
+    lacking = len(by_name.keys() - {row[NAME] for row in ours})
+    return calls.rows, details, (missing, lacking)
 
 
 def _write(path: str, rows: "list[list]") -> str:
@@ -291,6 +300,11 @@ def main(words: "Optional[list[str]]" = None) -> int:
     options = parser.parse_args(words)
     try:
         rows, details, missing = compare(read(options.npu, "-npu"), read(options.gpu, "-gpu"))
+        if not rows:
+            raise ValueError(
+                f"-npu {options.npu} and -gpu {options.gpu} have no result in common: are they "
+                "of one dump?"
+            )
         os.makedirs(options.out, exist_ok=True)
         stem = os.path.join(
             options.out, "api_precision_compare_{}_" + time.strftime("%Y%m%d%H%M%S")
@@ -312,13 +326,17 @@ def main(words: "Optional[list[str]]" = None) -> int:
     return 0
 
 
-def _summary(rows: "list[list]", missing: int) -> str:
+def _summary(rows: "list[list]", missing: "tuple[int, int]") -> str:
     count = {word: 0 for word in (PASS, WARNING, ERROR, SKIP)}
     for row in rows:
         worst = next((word for word in (ERROR, WARNING, PASS) if word in row[1:3]), SKIP)
         count[worst] += 1
     said = ", ".join(f"{number} {word}" for word, number in count.items() if number)
-    lacking = f"; {missing} results are not in the table of -gpu" if missing else ""
+    lacking = "".join(
+        f"; {results} results are not in the table of -{table}, and are not compared"
+        for results, table in zip(missing, ("gpu", "npu"))
+        if results
+    )
     return f"{len(rows)}: {said or 'none'}{lacking}"
 
 

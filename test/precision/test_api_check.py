@@ -312,3 +312,39 @@ def test_tables_that_are_none_are_one_line(check, tmp_path):
     done = check("api_precision_compare", *words, good=False)
     assert done.returncode == 1 and "-npu a.csv lacks the columns" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["-npu", "-gpu"])
+def test_a_table_that_is_cut_is_refused(check, tmp_path, option):
+    """Whether it ends in a row or in a quoted cell of it."""
+    paths = {"-npu": DATA / "compare_npu.csv", "-gpu": DATA / "tensors_details.csv"}
+    whole = paths[option].read_bytes()
+    paths[option] = tmp_path / "cut.csv"
+    words = [word for pair in paths.items() for word in pair]
+    for share in (0.3, 0.5, 0.7):
+        at = whole.index(b"\n", int(len(whole) * share)) + 40  # within a row
+        paths[option].write_bytes(whole[:at])
+        done = check("api_precision_compare", *words, "-o", "out", good=False)
+        assert done.returncode == 1
+        assert f"{option} {tmp_path / 'cut.csv'}" in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_results_of_one_table_only_are_counted(check, tmp_path):
+    whole = DATA / "tensors_details.csv"
+    head, *rows = rows_of(whole)
+
+    def write(name, rows):
+        with open(tmp_path / name, "w", encoding="utf-8-sig", newline="") as file:
+            csv.writer(file).writerows([head, *rows])
+
+    write("part.csv", rows[: len(rows) // 2])
+    for words, table in (
+        (("-npu", whole, "-gpu", "part.csv"), "gpu"),
+        (("-npu", "part.csv", "-gpu", whole), "npu"),
+    ):
+        done = check("api_precision_compare", *words, "-o", "out")
+        assert f"results are not in the table of -{table}, and are not compared" in done.stdout
+    write("rest.csv", rows[len(rows) // 2 :])
+    done = check("api_precision_compare", "-npu", "rest.csv", "-gpu", "part.csv", good=False)
+    assert done.returncode == 1 and "have no result in common" in done.stderr

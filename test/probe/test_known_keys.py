@@ -28,6 +28,7 @@ UNREAD = [
     ({"statistics": {"slice": [{"start": 0}]}}, "'start' in 'slice' of", "did you mean 'begin'?"),
     ({"load": {**LOAD, "steps": [1]}}, "'steps' in 'load'", "did you mean 'step'?"),
     ({"requests": {"id": []}}, "'id' in 'requests'", "did you mean 'ids'?"),
+    ({"white_list": ["matmul"]}, "'white_list' in the configuration", "the block 'acc_check'"),
     ({"acc_check": {"whitelist": []}}, "'whitelist' in 'acc_check'", "did you mean 'white_list'?"),
     ({"tensor": {"list": ["a"]}}, "the block 'tensor' has no effect", "the task is 'statistics'"),
     ({"statistics": {"diff_nums": 2}}, "'diff_nums'", "for the task tensor or diff_check"),

@@ -105,12 +105,11 @@ def name_unknown(content: "dict[str, Any]", task: Any) -> None:
 
 
 def name_unknown_of_checks(content: "dict[str, Any]") -> None:
-    """The same of what ``acc_check`` reads: its own block."""
+    """The same of what ``acc_check`` reads: its own block, in a file that may be a dump's, too."""
     block = content.get("acc_check")
     if isinstance(block, dict):
         _name(block, OF_CHECKS, "'acc_check'", _OTHER_OF_CHECKS)
-    else:
-        _name(content, (*COMMON, *TASKS), "the configuration", _OTHER_BLOCKS)
+    _name(content, (*COMMON, *TASKS), "the configuration", _OTHER_BLOCKS)
 
 
 def _name(
@@ -129,6 +128,8 @@ def _name(
 def _why(key: str, known: "tuple[str, ...]") -> str:
     if key in _CALLS:
         return f"has no effect; {_CALLS[key]} instead"
+    if known != OF_CHECKS and key in OF_CHECKS:
+        return "has no effect there; it belongs into the block 'acc_check'"
     if known != OF_TASKS and key in OF_TASKS:
         return "has no effect there; it belongs into the block of the task"
     if known == OF_TASKS and key in COMMON:
