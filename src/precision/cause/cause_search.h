@@ -72,11 +72,13 @@ class CauseSearch {
   void LeaveOut(const Pair& pair);
   void MeasureRows(const AlignedCall& call, std::vector<Pair>* pairs);
   bool JudgeInput(const AlignedCall& call, const Pair& pair);
+  bool IsParameterByItself(const AlignedCall& call, const Pair& pair);
   bool JudgeParameter(const AlignedCall& call, const Pair& pair);
   bool JudgeOrigin(const AlignedCall& call, const Pair& pair);
   bool JudgeResult(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
   bool JudgeCollective(const AlignedCall& call, const Pair& pair);
   bool JudgeNumbers(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
+  const Pair* UnseenPlaces(const AlignedCall& call, const std::vector<Pair>& pairs) const;
   const CallNumbers& NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs);
   void AddForward(std::string_view golden_api, CallNumbers* numbers);
   bool FindMovedCalls(const AlignedCall& call, const Pair& pair);

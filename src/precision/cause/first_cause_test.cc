@@ -68,6 +68,62 @@ TEST(FirstCauseTest, AParameterIsNotComputedSoItMayNotEvenRound) {
   EXPECT_EQ(Cause(Linear(other, Y()), Linear(Weight(), Y()), "", 1e-6).kind, CauseKind::kRounding);
 }
 
+// Of whole numbers statistics hold the largest and the smallest alone.
+TEST(FirstCauseTest, PlacesThatAreLookedUpMayDifferUnseen) {
+  const std::string places =
+      R"({"type": "torch.Tensor", "dtype": "torch.int64", "shape": [3, 12], "Max": 76, "Min": 1,)"
+      R"( "Mean": null, "Norm": null, "requires_grad": false})";
+  const auto found = [&](const std::string& api, const std::string& output) {
+    return Api(api, places + "," + Weight(), output);
+  };
+  for (const char* api : {"Functional.embedding.0.forward", "Module.words.Embedding.forward.0",
+                          "Tensor.index_select.0.forward"}) {
+    const FirstCause cause = Cause(found(api, Z()), found(api, Y()));
+    EXPECT_EQ(cause.kind, CauseKind::kInput) << api;
+    EXPECT_TRUE(cause.place.ends_with(".input.0") || cause.place.ends_with(".0.input.0"))
+        << cause.place;
+  }
+  EXPECT_EQ(Cause(found("Torch.mul.0.forward", Z()), found("Torch.mul.0.forward", Y())).kind,
+            CauseKind::kOperator);
+}
+
+// Between modules at level L0, say.
+TEST(FirstCauseTest, NanThatNoRecordedCallGave) {
+  const std::string nan = Values("NaN", "NaN", "torch.float32", "NaN");
+  const auto run = [&](const std::string& between) {
+    return Linear(Weight(), Y()) + "," + Api("Torch.tanh.0.forward", between, between);
+  };
+  EXPECT_EQ(Cause(run(nan), run(X())).kind, CauseKind::kNotFinite);
+  EXPECT_EQ(Cause(run(Z()), run(X())).kind, CauseKind::kInput);
+  const auto first = [&](const std::string& input) {
+    return Api("Torch.tanh.0.forward", input, X());
+  };
+  EXPECT_EQ(Cause(first(nan), first(X())).kind, CauseKind::kInput);
+}
+
+// The weight of a norm as a model multiplies it, where no module is recorded.
+TEST(FirstCauseTest, AVectorThatIsLearnedIsAWeight) {
+  const auto vector = [](const char* max, const char* grad) {
+    return Concat(R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [8], "Max": )",
+                  max, R"(, "Min": 0.0, "Mean": 0.25, "Norm": )", max, R"(, "requires_grad": )",
+                  grad, "}");
+  };
+  const auto product = [&](const char* max, const char* grad, const std::string& output) {
+    return Api("Tensor.__mul__.0.forward", X() + "," + vector(max, grad), output);
+  };
+  const FirstCause cause = Cause(product("0.0", "true", Z()), product("1.0", "true", Y()));
+  EXPECT_EQ(cause.kind, CauseKind::kWeight);
+  EXPECT_EQ(cause.place, "Tensor.__mul__.0.forward.input.1");
+  EXPECT_EQ(Cause(product("0.0", "false", Z()), product("1.0", "false", Y())).kind,
+            CauseKind::kInput);
+  // One that a call gave is none.
+  const auto given = [&](const char* max, const std::string& output) {
+    return Api("Torch.exp.0.forward", vector("0.5", "true"), vector(max, "true")) + "," +
+           product(max, "true", output);
+  };
+  EXPECT_EQ(Cause(given("0.0", Z()), given("1.0", Y())).kind, CauseKind::kOperator);
+}
+
 // Its inputs are those of all ranks.
 TEST(FirstCauseTest, WhatACollectiveGivesMayComeFromAnotherRank) {
   const auto reduced = [](const std::string& output) {

@@ -1,6 +1,7 @@
 // What one pair of rows says: a parameter, an input, a result.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/strings.h"
 #include "precision/cause/cause_search.h"
@@ -23,8 +24,25 @@ double UnitOf(const DumpRow& row) {
 constexpr std::string_view kInput = ".input.";
 constexpr std::string_view kTf32Text =
     "products in TF32 explain it: compare torch.backends.cudnn.allow_tf32 and .cuda.matmul";
+constexpr std::string_view kForward = ".forward";
 constexpr std::string_view kBackward = ".backward";
 constexpr std::string_view kParametersGrad = ".parameters_grad";
+
+// A vector along the last axis of another operand, of which a gradient is asked: the weight of a
+// norm that a model multiplies by itself. A value that code without records made has such a shape
+// rarely, and without gradients being recorded it asks for none.
+bool IsVectorOfParameters(const DumpRow& row, std::span<const DumpRow> rows) {
+  const Operand own = OperandOf(row);
+  if (row.section != Section::kInput || row.requires_grad != "True" || own.elements < 2 ||
+      own.elements != own.last_axis) {
+    return false;
+  }
+  return std::any_of(rows.begin(), rows.end(), [&](const DumpRow& other) {
+    const Operand with = OperandOf(other);
+    return other.section == Section::kInput && with.is_tensor && with.last_axis == own.last_axis &&
+           with.elements > own.elements;
+  });
+}
 
 bool IsScalarOfDevice(const DumpRow& row) { return row.name.ends_with(".device"); }
 
@@ -126,12 +144,29 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
     }
     return true;
   }
-  Report(CauseKind::kInput, call, &pair,
-         target_.level() == "L0" && calls_ > 0
-             ? "no recorded call gave this value: it comes from outside, or from code around all "
-               "recorded modules (dump the level mix to tell)"
-             : "no recorded call before gave this value in both runs");
+  const std::string_view why =
+      target_.level() == "L0" && calls_ > 0
+          ? "no recorded call gave this value: it comes from outside, or from code around all "
+            "recorded modules (dump the level mix to tell)"
+          : "no recorded call before gave this value in both runs";
+  // What a program is fed with is there from the first call on.
+  const bool nan = OperandOf(*pair.target).has_nan != OperandOf(*pair.golden).has_nan;
+  Report(nan && calls_ > 0 ? CauseKind::kNotFinite : CauseKind::kInput, call, &pair,
+         std::string(why));
+  if (pair.difference.gap == Gap::kChecksum) {
+    out_.evidence.emplace_back(
+        "checksums do not tell whether one is NaN, rounded or another value (dump statistics)");
+  }
   return true;
+}
+
+// Where no module is recorded that says so.
+bool CauseSearch::IsParameterByItself(const AlignedCall& call, const Pair& pair) {
+  return NameOf(target_, call.target).ends_with(kForward) &&
+         IsVectorOfParameters(*pair.target, RowsOf(target_, call.target)) &&
+         IsVectorOfParameters(*pair.golden, RowsOf(golden_, call.golden)) &&
+         target_origins_.Producer(*pair.target, call.target) == kNoCall &&
+         golden_origins_.Producer(*pair.golden, call.golden) == kNoCall;
 }
 
 bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
@@ -160,10 +195,11 @@ bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
                        target_origins_.Producer(*pair.target, call.target) == kNoCall ||
                        golden_origins_.Producer(*pair.golden, call.golden) == kNoCall);
   if (weight) return JudgeParameter(call, pair);
-  if (pair.target->section == Section::kInput && api.ends_with(".forward") &&
+  if (pair.target->section == Section::kInput && api.ends_with(kForward) &&
       target_origins_.ParameterOf(*pair.target) != nullptr) {
     return JudgeParameter(call, pair);
   }
+  if (IsParameterByItself(call, pair)) return JudgeParameter(call, pair);
   if (pair.difference.gap == Gap::kNumbers) {
     const Operand operand = OperandOf(*pair.golden);
     const double unit = std::max(operand.unit, operand.is_tensor ? 0 : 0x1p-24);
@@ -205,7 +241,7 @@ void CauseSearch::AddForward(std::string_view golden_api, CallNumbers* numbers) 
       if (row.section == Section::kInput) numbers->inputs.push_back(OperandOf(row));
     }
   }
-  for (const DumpRow& row : rows_of(".forward")) numbers->forward.push_back(OperandOf(row));
+  for (const DumpRow& row : rows_of(kForward)) numbers->forward.push_back(OperandOf(row));
 }
 
 const CallNumbers& CauseSearch::NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs) {
@@ -276,6 +312,25 @@ std::string CauseSearch::LoneArguments(const AlignedCall& call) const {
   return out;
 }
 
+// What looks up by whole numbers, or by a mask, of which a dump of statistics holds the largest and
+// the smallest alone: these may differ although they agree. Null: there are none.
+const CauseSearch::Pair* CauseSearch::UnseenPlaces(const AlignedCall& call,
+                                                   const std::vector<Pair>& pairs) const {
+  const std::string_view api = NameOf(target_, call.target);
+  const bool looks_up =
+      FamilyOf(api) == Family::kCopy || api.find(".Embedding.") != std::string_view::npos;
+  if (!looks_up || !(api.ends_with(kForward) || IsModuleName(api))) return nullptr;
+  if (comparison_.mode != Mode::kStatistics) return nullptr;
+  for (const Pair& pair : pairs) {
+    const Operand places = OperandOf(*pair.golden);
+    if (pair.target->section == Section::kInput && places.is_tensor && !places.is_floating &&
+        !places.has_numbers && places.elements > 2 && pair.difference.gap == Gap::kNone) {
+      return &pair;
+    }
+  }
+  return nullptr;
+}
+
 bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
                                const std::vector<Pair>& pairs) {
   const CallNumbers& numbers = NumbersOf(call, pairs);
@@ -297,6 +352,14 @@ bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
     return true;
   }
   const std::string arguments = LoneArguments(call);
+  const Pair* const places = arguments.empty() ? UnseenPlaces(call, pairs) : nullptr;
+  if (places != nullptr) {
+    Report(CauseKind::kInput, call, places,
+           Concat("what was looked up by it lies ", ShortNumber(length),
+                  " apart: other numbers between the same largest and smallest, which are all that "
+                  "statistics hold of them, or the call itself (task tensor or md5 tells)"));
+    return true;
+  }
   std::string why = arguments.empty() ? std::string("what it got agrees, ")
                                       : Concat("the call got ", arguments, "; ");
   why += Concat("what it gave lies ", ShortNumber(length),
