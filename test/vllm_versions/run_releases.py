@@ -35,7 +35,7 @@ class Needs:
 
 # Not here: 0.9.1 and 0.11.2, whose wheels want newer C++ libraries than Debian 12 has.
 RELEASES = {
-    "0.11.0": Needs(),
+    "0.11.0": Needs(packages=("transformers==4.57.*",)),
     "0.12.0": Needs(),
     "0.14.1": Needs(),
     "0.18.1": Needs(preload=("libtcmalloc", "libiomp5")),
