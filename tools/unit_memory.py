@@ -17,6 +17,7 @@ import platform
 import re
 import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import source_tree
@@ -26,9 +27,29 @@ ROOT = source_tree.ROOT
 KEPT_PASSES = 8
 FORMAT = "1"
 
-# Whoever looks at the page starts it so; for others the command counts without it.
-PAGE_WORDS = re.compile(r"""["']view["']|sonde view""")
-PAGE_OBJECT = re.compile(r"/page\.S\.o$")
+
+@dataclass(frozen=True)
+class Part:
+    """Of the command: objects that only some tests reach, and words by which their sources show it.
+    For tests without such a word, in whichever sense, the command counts without these objects."""
+
+    objects: re.Pattern
+    words: re.Pattern
+
+
+VIEW = r"""["'](--)?view["']|sonde view"""
+ANY_COMMAND = r"--help|--schema"
+PARTS = {
+    name: Part(re.compile(objects), re.compile("|".join((ANY_COMMAND, VIEW, *words))))
+    for name, objects, words in (
+        ("page", r"/page\.S\.o$", ()),
+        ("serve", r"^src/serve/", ()),
+        ("advisor", r"^src/advisor/", ("advisor",)),
+        ("compare", r"^src/compare/", ("advisor", "compare", "baseline")),
+        ("cluster", r"^src/cluster/", ("advisor", "compare", "baseline", "cluster")),
+    )
+}
+ALL_PARTS = frozenset(PARTS)
 
 
 def digest_of(*texts):
@@ -86,6 +107,21 @@ def own_packages():
     return f"{platform.python_version()} {sorted(found)}"
 
 
+def parts_named(texts):
+    """The parts of the command that tests of these sources reach."""
+    texts = list(texts)
+    return frozenset(
+        name for name, part in PARTS.items() if any(part.words.search(text) for text in texts)
+    )
+
+
+def parts_of(told):
+    """Of a pass that was kept; older ones tell the page from the rest alone."""
+    if "page" in told:
+        return ALL_PARTS if told["page"] else ALL_PARTS - {"page"}
+    return frozenset(told["parts"])
+
+
 class UnitMemory:
     """Of one run. `presets` are the build folders whose programs the units may open."""
 
@@ -106,10 +142,9 @@ class UnitMemory:
         self._digests = {}
         self._names = {str(path) for path in source_tree.tracked_files("")}
         self._inside = self._names | {str(p) for name in self._names for p in Path(name).parents}
-        for command in self._commands:  # now: a unit may configure the build folder anew
-            if command.is_file():
-                self._command_digest(command, True)
-                self._command_digest(command, False)
+        self._linked_from = {
+            command: self._linked(command) for command in self._commands if command.is_file()
+        }  # now: a unit may configure the build folder anew
         self._watch = self._start_watch()
 
     def _data_folders(self):
@@ -148,10 +183,10 @@ class UnitMemory:
 
     # -- what they hold
 
-    def _digest(self, name, with_page):
+    def _digest(self, name, parts):
         path = self._path_of(name)
         if path in self._commands:
-            return self._command_digest(path, with_page)
+            return self._command_digest(path, parts)
         key = str(path)
         try:
             status = path.stat()
@@ -171,14 +206,22 @@ class UnitMemory:
             names = [n for n in names if prefix + n in self._inside]
         return digest_of(*names)
 
-    def _command_digest(self, path, with_page):
-        """Of what the command is linked from, with or without the page that lies inside."""
-        key = (str(path), with_page)
+    def _command_digest(self, path, parts):
+        """Of what the command is linked from, with these parts of PARTS alone."""
+        key = (str(path), parts)
         if key not in self._digests:
-            self._digests[key] = self._linked(path, with_page)
+            linked = self._linked_from.get(path)
+            without = [part.objects for name, part in PARTS.items() if name not in parts]
+            self._digests[key] = (
+                digest_of(linked[0], *(
+                    text for name, digest in sorted(linked[1].items())
+                    if not any(one.search(name) for one in without) for text in (name, digest)))
+                if linked else hashlib.sha256(path.read_bytes()).hexdigest()
+            )  # fmt: skip
         return self._digests[key]
 
-    def _linked(self, path, with_page):
+    def _linked(self, path):
+        """The command that links it, and the digest of each object; None where they are unknown."""
         build = path.parents[1]
         ask = ["ninja", "-C", str(build), "--quiet", "-t"]
         done = [
@@ -186,16 +229,13 @@ class UnitMemory:
             for tool in ("inputs", "commands")
         ]
         if any(one.returncode != 0 for one in done):
-            return hashlib.sha256(path.read_bytes()).hexdigest()
+            return None
         objects = [line for line in done[0].stdout.split("\n") if line.endswith(".o")]
-        objects = [name for name in objects if with_page or not PAGE_OBJECT.search(name)]
         if not all((build / name).is_file() for name in objects):  # older than its sources
-            return hashlib.sha256(path.read_bytes()).hexdigest()
+            return None
         link = done[1].stdout.rstrip().rsplit("\n", 1)[-1].replace(str(ROOT), ".")
-        parts = [link]
-        for name in sorted(objects):
-            parts += [name, hashlib.sha256((build / name).read_bytes()).digest()]
-        return digest_of(*parts)
+        digests = {name: hashlib.sha256((build / name).read_bytes()).digest() for name in objects}
+        return link, digests
 
     # -- passes
 
@@ -208,8 +248,8 @@ class UnitMemory:
         for path in reversed([] if self._fresh else passes):
             with contextlib.suppress(OSError, ValueError, KeyError):
                 told = json.loads(path.read_text())
-                page = told["page"]
-                if all(self._digest(name, page) == d for name, d in told["inputs"].items()):
+                parts = parts_of(told)
+                if all(self._digest(name, parts) == d for name, d in told["inputs"].items()):
                     os.utime(path)
                     return told["report"]
         return None
@@ -222,7 +262,7 @@ class UnitMemory:
         return None
 
     def _inputs(self, unit, opened, began):
-        """{name: digest}, and whether the page is among them; None if one changed meanwhile."""
+        """{name: digest}, and the parts of the command; None if one input changed meanwhile."""
         own = os.path.dirname(unit.source)
         names = {unit.source} if unit.source else set()
         for path in opened:
@@ -232,22 +272,27 @@ class UnitMemory:
             if name and (folder == own or not re.fullmatch(r"test_.*\.py|.*\.test\.ts", file)):
                 names.add(name)
         texts = [n for n in names if n.startswith("test/") and n.endswith(".py")]
-        page = unit.page or any(PAGE_WORDS.search(source_tree.read(name)) for name in texts)
+        parts = ALL_PARTS if unit.page else parts_named(source_tree.read(name) for name in texts)
         for name in names:
             path = self._path_of(name)
             if path.is_file() and path.stat().st_mtime > began:
-                return None, page
-        return {name: self._digest(name, page) for name in sorted(names)}, page
+                return None, parts
+        return {name: self._digest(name, parts) for name in sorted(names)}, parts
 
     def keep(self, unit, interval, began, seconds, report):
         """Remembers a pass; not where it is unknown what the unit has opened."""
         if interval is None or not self._watch.end(interval).complete:
             return False
-        inputs, page = self._inputs(unit, interval.opened, began)
+        inputs, parts = self._inputs(unit, interval.opened, began)
         if not inputs:
             return False
         text = json.dumps(
-            {"inputs": inputs, "page": page, "report": report, "seconds": round(seconds, 1)}
+            {
+                "inputs": inputs,
+                "parts": sorted(parts),
+                "report": report,
+                "seconds": round(seconds, 1),
+            }
         )
         place = self._place(unit)
         place.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
+import unit_memory  # noqa: E402
 import units  # noqa: E402
 
 READER = """
@@ -228,3 +229,41 @@ def test_what_fails_beside_others_is_tried_once_more_alone(tree):
         [sys.executable, "-c", REPEATING_DRIVER], cwd=tree, env=environment, capture_output=True,
         text=True, check=True,
     ).stdout  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "parts"),
+    (
+        ("run_sonde('analyse', folder)", ""),
+        ("run_sonde('run', '--view', '--', program)", "advisor cluster compare page serve"),
+        ("run_sonde(command, '--help')", "advisor cluster compare page serve"),
+        ("run_sonde('cluster', '-d', folder)", "cluster"),
+        ("run_sonde('query', new, '--baseline', old)", "cluster compare"),
+        ("run_sonde('advisor', 'all')", "advisor cluster compare"),
+    ),
+)
+def test_parts_of_the_command_that_a_test_reaches(source, parts):
+    """The advisor compares and looks at ranks, the page does all of it."""
+    assert unit_memory.parts_named([source]) == frozenset(parts.split())
+
+
+def test_older_passes_hold():
+    assert unit_memory.parts_of({"page": True}) == unit_memory.ALL_PARTS
+    assert unit_memory.parts_of({"page": False}) == unit_memory.ALL_PARTS - {"page"}
+
+
+def test_who_includes_parts_that_tests_may_not_reach():
+    """What another folder includes of them is reached by its tests, too: the words must say so."""
+    allowed = {
+        "advisor": {"advisor", "cli/cmd_advisor.cc", "serve"},
+        "compare": {"compare", "advisor", "cli/cmd_compare.cc", "cli/compare_options.h",
+                    "cli/cmd_query.cc", "serve"},
+        "cluster": {"cluster", "compare", "advisor", "cli/cmd_cluster.cc",
+                    "cli/cluster_options.cc", "cli/cluster_options.h", "serve"},
+        "serve": {"serve", "cli/cmd_view.cc"},
+    }  # fmt: skip
+    for part, places in allowed.items():
+        for path in (ROOT / "src").rglob("*.[ch]*"):
+            name = path.relative_to(ROOT / "src").as_posix()
+            if f'#include "{part}/' in path.read_text(encoding="utf-8", errors="replace"):
+                assert {name, name.partition("/")[0]} & places, f"{name} includes {part}/"
