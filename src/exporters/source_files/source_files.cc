@@ -211,12 +211,16 @@ bool IsMetadata(std::string_view file) {
   return name.starts_with("profiler_info") || name == "profiler_metadata.json";
 }
 
-Result<bool> WriteKept(const ExportContext& context, bool metadata) {
+// Tables that nothing else of the trace stands for, beside those that are made anew.
+bool IsTable(std::string_view file) { return file.ends_with(".csv"); }
+
+template <class IsWanted>
+Result<bool> WriteKept(const ExportContext& context, const IsWanted& is_wanted) {
   SONDE_ASSIGN_OR_RETURN(const store::ResultTable texts,
                          context.store->Query("SELECT file, content FROM source_text"));
   bool any = false;
   for (size_t row = 0; row < texts.rows(); ++row) {
-    if (IsMetadata(texts.Text(0, row)) != metadata) continue;
+    if (!is_wanted(texts.Text(0, row))) continue;
     SONDE_ASSIGN_OR_RETURN(const std::string path, PathOf(context, texts.Text(0, row)));
     SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(path, texts.Text(1, row)));
     any = true;
@@ -258,15 +262,19 @@ Result<bool> WriteSourceTexts(const ExportContext& context) {
     SONDE_ASSIGN_OR_RETURN(const std::string path, PathOf(context, file));
     SONDE_RETURN_IF_ERROR(WriteCsv(*context.store, tables.front(), path));
   }
-  if (files.empty()) return false;
+  if (files.empty()) {
+    SONDE_RETURN_IF_ERROR(WriteKept(context, &IsTable).status());
+    return false;
+  }
   SONDE_RETURN_IF_ERROR(WriteSourceAnalysis(context).status());
-  SONDE_RETURN_IF_ERROR(WriteKept(context, /*metadata=*/false).status());
+  const auto is_deliverable = [](std::string_view file) { return !IsMetadata(file); };
+  SONDE_RETURN_IF_ERROR(WriteKept(context, is_deliverable).status());
   return true;
 }
 
 Result<bool> WriteSourceMetadata(const ExportContext& context) {
   if (context.store == nullptr) return false;
-  return WriteKept(context, /*metadata=*/true);
+  return WriteKept(context, &IsMetadata);
 }
 
 }  // namespace sonde::exporters

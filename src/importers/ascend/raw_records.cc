@@ -68,9 +68,10 @@ bool IsAnalysed(const AscendSpan& span) {
   return false;
 }
 
-// Databases of the device tool are read with the framework's records beside them.
+// Databases and timelines of the device tool are read with the framework's records beside them.
 bool IsReadBeside(const AscendSpan& span) {
-  return !span.databases.empty() || (!span.analysis.empty() && !span.has_texts());
+  return !span.databases.empty() || !span.timelines.empty() ||
+         (!span.analysis.empty() && !span.has_texts());
 }
 
 RawRecords Find(const std::string& path) {

@@ -17,37 +17,53 @@ namespace {
 
 bool IsOfDeviceTool(const SpanFile& file) { return file.relative.starts_with("PROF_"); }
 
-// What work of the device is tied to operators by: the call that launched it.
+// What work of the device is tied to operators by: where it was launched.
 class Joining {
  public:
-  Joining(TraceRows& rows, const raw::FrameworkLayer& framework)
-      : rows_(rows), framework_(framework), steps_(IndexOfSteps(rows.steps)) {
-    for (const store::ApiCallRow& call : rows.api_calls) {
-      // A node's launch says more than the call around it.
-      const bool is_node = call.level >= 0 && rows.names.Text(call.level) == "node";
-      if (call.connection_id < 0) continue;
-      const auto [known, is_new] = call_of_.try_emplace(call.connection_id, call.slice_id);
-      if (!is_new && is_node) known->second = call.slice_id;
+  Joining(TraceRows& rows, const raw::FrameworkLayer& framework,
+          const std::vector<LaunchPoint>* launches)
+      : framework_(framework), steps_(IndexOfSteps(rows.steps)), is_by_slice_(launches != nullptr) {
+    if (launches == nullptr) {
+      TakeCalls(rows);
+      return;
+    }
+    for (const LaunchPoint& launch : *launches) {
+      points_.try_emplace(launch.slice_id, Point{launch.tid, launch.ts});
     }
   }
 
   template <class Row>
   void Join(Row& row) const {
-    const auto call = call_of_.find(row.connection_id);
-    if (call == call_of_.end()) return;
-    const store::SliceRow& slice = rows_.slices[static_cast<size_t>(call->second)];
-    const int32_t thread = rows_.tracks[static_cast<size_t>(slice.track_id)].thread_id;
-    if (thread < 0) return;
-    row.launch_slice_id =
-        framework_.OperatorAt(rows_.threads[static_cast<size_t>(thread)].tid, slice.ts);
-    if (row.step_id < 0) row.step_id = steps_.At(slice.ts);
+    const auto point = points_.find(is_by_slice_ ? row.slice_id : row.connection_id);
+    if (point == points_.end()) return;
+    row.launch_slice_id = framework_.OperatorAt(point->second.tid, point->second.ts);
+    if (row.step_id < 0) row.step_id = steps_.At(point->second.ts);
   }
 
  private:
-  TraceRows& rows_;
+  struct Point {
+    int64_t tid;
+    int64_t ts;
+  };
+
+  void TakeCalls(const TraceRows& rows) {
+    for (const store::ApiCallRow& call : rows.api_calls) {
+      if (call.connection_id < 0) continue;
+      const store::SliceRow& slice = rows.slices[static_cast<size_t>(call.slice_id)];
+      const int32_t thread = rows.tracks[static_cast<size_t>(slice.track_id)].thread_id;
+      if (thread < 0) continue;
+      const Point point{rows.threads[static_cast<size_t>(thread)].tid, slice.ts};
+      // A node's launch says more than the call around it.
+      const bool is_node = call.level >= 0 && rows.names.Text(call.level) == "node";
+      const auto [known, is_new] = points_.try_emplace(call.connection_id, point);
+      if (!is_new && is_node) known->second = point;
+    }
+  }
+
   const raw::FrameworkLayer& framework_;
   StepIndex steps_;
-  std::unordered_map<int64_t, int32_t> call_of_;  // slice, by connection
+  bool is_by_slice_;
+  std::unordered_map<int64_t, Point> points_;  // by slice or connection
 };
 
 }  // namespace
@@ -64,8 +80,8 @@ std::vector<SpanFile> FrameworkRecordsBeside(const AscendSpan& span) {
   return files;
 }
 
-void AddFrameworkRecords(const AscendSpan& span, const std::vector<SpanFile>& files,
-                         TraceRows& rows) {
+int32_t AddFrameworkRecords(const AscendSpan& span, const std::vector<SpanFile>& files,
+                            TraceRows& rows, const std::vector<LaunchPoint>* launches) {
   const raw::Clock clock = raw::FrameworkClockOf(span.folder);
   if (!clock.is_known) rows.issues.Add(raw::kNoClock, "FRAMEWORK");
   raw::FrameworkLayer framework(rows);
@@ -78,10 +94,11 @@ void AddFrameworkRecords(const AscendSpan& span, const std::vector<SpanFile>& fi
   }
   CountUnread(others, rows.issues);
   framework.Finish();
-  const Joining joining(rows, framework);
+  const Joining joining(rows, framework, launches);
   for (store::DeviceTaskRow& task : rows.tasks) joining.Join(task);
   for (store::CommunicationOpRow& op : rows.communications) joining.Join(op);
   ascend::LeaveLaunches(rows);
+  return framework.is_empty() ? store::kNone : rows.Process(framework.pid());
 }
 
 }  // namespace sonde::importers

@@ -4,7 +4,7 @@
 // One thread. Errors of files are import issues.
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
 #include "importers/ascend/span.h"
@@ -12,12 +12,21 @@
 
 namespace sonde::importers {
 
-// FRAMEWORK/torch.* of a span whose only results are those of the device tool, with a database
-// among them; empty where there are none, or where the framework's layer was analysed.
+// FRAMEWORK/torch.* of a span whose only results are those of the device tool; empty where there
+// are none, or where the framework's layer was analysed.
 std::vector<SpanFile> FrameworkRecordsBeside(const AscendSpan& span);
 
-// After the rows of the export, before its tasks are known to be launched by anything.
-void AddFrameworkRecords(const AscendSpan& span, const std::vector<SpanFile>& files,
-                         TraceRows& rows);
+// Where on the host a task or an operation was launched.
+struct LaunchPoint {
+  int32_t slice_id = 0;  // of the task or operation
+  int64_t tid = 0;
+  int64_t ts = 0;  // nanoseconds
+};
+
+// After the rows of the export, before its tasks are known to be launched by anything. `launches`:
+// all there are; null: the calls among the rows tell them. Returns the framework's process,
+// store::kNone where the records name none.
+int32_t AddFrameworkRecords(const AscendSpan& span, const std::vector<SpanFile>& files,
+                            TraceRows& rows, const std::vector<LaunchPoint>* launches = nullptr);
 
 }  // namespace sonde::importers

@@ -14,10 +14,13 @@
 #include "importers/ascend/span.h"
 #include "importers/ascend_db/copy_tables.h"
 #include "importers/ascend_db/db_trace.h"
+#include "importers/ascend_raw/beside_export.h"
 #include "importers/ascend_text/copy_csv.h"
 #include "importers/ascend_text/csv_reader.h"
+#include "importers/ascend_text/handed_on.h"
 #include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
+#include "importers/ascend_text/whole_rows.h"
 #include "importers/common/part_file.h"
 #include "importers/mindspore/files.h"
 #include "importers/mindspore/trace.h"
@@ -34,8 +37,10 @@ using trace_events::EventStage;
 // Everything but the timeline: CSV, JSON and analysis.db, into rows and into copies.
 class SideFiles {
  public:
-  SideFiles(const AscendSpan& span, TextTrace& trace, store::Transaction& transaction)
-      : span_(span), trace_(trace), transaction_(transaction) {}
+  // `is_half`: more of the trace is read elsewhere, so that the files as they are are not kept.
+  SideFiles(const AscendSpan& span, TextTrace& trace, store::Transaction& transaction,
+            bool is_half = false)
+      : span_(span), trace_(trace), transaction_(transaction), is_half_(is_half) {}
 
   Status Run() {
     ReadSpanMetadata(span_.folder, trace_.rows);
@@ -44,10 +49,10 @@ class SideFiles {
     for (const SpanFile& file : span_.texts) TakeCommunication(file);
     for (const SpanFile& file : span_.memory) TakeMemory(file);
     for (const SpanFile& file : span_.analysis) SONDE_RETURN_IF_ERROR(TakeAnalysis(file));
-    std::vector<SpanFile> kept = span_.texts;
-    kept.insert(kept.end(), span_.metadata.begin(), span_.metadata.end());
+    std::vector<SpanFile> kept = span_.metadata;
+    if (!is_half_) kept.insert(kept.end(), span_.texts.begin(), span_.texts.end());
     // Without tables nothing is exported as it was: a timeline is made anew then.
-    if (!span_.tables.empty()) {
+    if (!span_.tables.empty() && !is_half_) {
       kept.insert(kept.end(), span_.timelines.begin(), span_.timelines.end());
     }
     SONDE_RETURN_IF_ERROR(KeepTexts(kept, trace_.rows.issues, transaction_));
@@ -61,6 +66,7 @@ class SideFiles {
     if (!content) return {};
     std::string source = std::exchange(trace_.rows.source, file.relative);  // for issues
     text_import::RowsOfCsv(file, content->text(), trace_);
+    if (is_half_) text_import::ReadProcessMemory(file, content->text(), trace_);
     if (base::BaseName(file.path) == "step_trace_time.csv") {
       trace_.rows.AddJson(kDeliveredSteps,
                           DeliveredStepsJson(file.relative, StepsOfCsv(content->text())));
@@ -71,6 +77,7 @@ class SideFiles {
       ReadCsv(content->text(), [&](const CsvRow&, int64_t) { ++sums_[file.relative]; });
     }
     trace_.rows.source = std::move(source);
+    if (is_half_) return {};
     return CopyCsv(file, content->text(), names_, trace_.rows.issues, transaction_);
   }
 
@@ -96,6 +103,7 @@ class SideFiles {
       CountUnreadable(file.relative, reader.status(), trace_.rows.issues);
       return {};
     }
+    if (is_half_) return {};
     return CopyTables(*reader, file.relative, names_, trace_.rows.issues, transaction_);
   }
 
@@ -131,6 +139,7 @@ class SideFiles {
   const AscendSpan& span_;
   TextTrace& trace_;
   store::Transaction& transaction_;
+  bool is_half_;
   store::SourceNames names_;
   std::map<std::string, int64_t> sums_;  // rows by file
 };
@@ -161,6 +170,40 @@ Result<ImportSummary> ImportStaged(const AscendSpan& span, EventStage& stage, st
   summary.device_tasks = static_cast<int64_t>(rows.tasks.size());
   summary.communication_ops = static_cast<int64_t>(rows.communications.size());
   summary.memory_events = static_cast<int64_t>(rows.memory_events.size());
+  return summary;
+}
+
+// What the device tool has exported, and the framework's records beside it, as one trace.
+Result<ImportSummary> ImportBesideRecords(AscendSpan span, const std::vector<SpanFile>& framework,
+                                          EventStage& stage, store::Store& store) {
+  stage.SetOrigin(SpanRank(span), "");
+  SONDE_RETURN_IF_ERROR(stage.Arrange(0));
+  TraceRows rows(stage.names(), stage.issues(), stage.pool(), 0);
+  rows.rank = SpanRank(span);
+  rows.source = span.timelines.front().relative;
+  text_import::TakeStage(stage, rows);
+  TextTrace trace{.rows = rows, .has_timeline = true};
+  text_import::RowsOfTimeline(stage, trace);
+  rows.first_mark = 0;  // all are ours
+  std::erase(span.unread, "FRAMEWORK/");
+  SONDE_RETURN_IF_ERROR(stage.Commit());
+  SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
+  SONDE_RETURN_IF_ERROR(stage.WriteCounters(transaction));
+  SONDE_RETURN_IF_ERROR(SideFiles(span, trace, transaction, /*is_half=*/true).Run());
+  SONDE_RETURN_IF_ERROR(text_import::KeepHandedOn(span.tables, rows.issues, transaction));
+  const std::vector<LaunchPoint> launches = text_import::LaunchPoints(stage);
+  const int32_t process = AddFrameworkRecords(span, framework, rows, &launches);
+  // Texts of the device tool name no process: what they tell of memory is the framework's, too.
+  for (store::MemoryEventRow& event : rows.memory_events) {
+    if (event.process_id == store::kNone) event.process_id = process;
+  }
+  for (store::MemoryBlockRow& block : rows.memory_blocks) {
+    if (block.process_id == store::kNone) block.process_id = process;
+  }
+  for (GroupFact& group : rows.groups) group.process_id = process;
+  ComputeWaits(rows);
+  SONDE_ASSIGN_OR_RETURN(ImportSummary summary, rows.Write(transaction));
+  SONDE_RETURN_IF_ERROR(transaction.Commit());
   return summary;
 }
 
@@ -203,6 +246,8 @@ Result<ImportSummary> ImportWithTimeline(const AscendSpan& span, store::Store& s
   {
     EventStage stage(store, dialect, options);
     SONDE_ASSIGN_OR_RETURN(const bool any, ReadTimelines(span, stage));
+    const std::vector<SpanFile> framework = FrameworkRecordsBeside(span);
+    if (any && !framework.empty()) return ImportBesideRecords(span, framework, stage, store);
     if (any) return ImportStaged(span, stage, store, options);
     unread = stage.issues();
   }
@@ -232,7 +277,12 @@ bool IsAscendText(const std::string& path) {
 
 Result<int32_t> AscendTextRank(const std::string& path) { return SpanRank(FindSpan(path)); }
 
-Result<int64_t> AscendTextStamp(const std::string& path) { return SpanStamp(FindSpan(path)); }
+Result<int64_t> AscendTextStamp(const std::string& path) {
+  AscendSpan span = FindSpan(path);
+  // Read with it, so that the trace changes with them, too.
+  for (SpanFile& file : FrameworkRecordsBeside(span)) span.metadata.push_back(std::move(file));
+  return SpanStamp(span);
+}
 
 Result<ImportSummary> ImportAscendText(const std::string& path, store::Store& store,
                                        const ImportOptions& options) {

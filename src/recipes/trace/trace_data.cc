@@ -27,6 +27,21 @@ Status ReadMatrices(const store::Store& store, store::RowTables& tables) {
   return {};
 }
 
+// In the order that look-ups go by: sets that share a part of their arguments lie behind the
+// others.
+Status ReadTextArguments(const store::Store& store, store::RowTables& tables) {
+  SONDE_RETURN_IF_ERROR(ReadTable<store::ArgsTextRow>(store, tables));
+  const std::span<const store::ArgsTextRow> rows = tables.Rows<store::ArgsTextRow>();
+  const auto is_before = [](const store::ArgsTextRow& a, const store::ArgsTextRow& b) {
+    return a.args_id < b.args_id;
+  };
+  if (std::ranges::is_sorted(rows, is_before)) return {};
+  // Nobody else has the table yet.
+  const std::span own(const_cast<store::ArgsTextRow*>(rows.data()), rows.size());
+  std::ranges::stable_sort(own, is_before);
+  return {};
+}
+
 struct ReadStep {
   uint64_t table;
   ReadFunction read;
@@ -43,7 +58,7 @@ constexpr ReadStep kReadSteps[] = {
     kRead<store::MemoryEventRow>,
     kRead<store::MemoryBlockRow>,
     kRead<store::CallstackRow>,
-    kRead<store::ArgsTextRow>,
+    {kTableBit<store::ArgsTextRow>, &ReadTextArguments},
     kRead<store::FlowRow>,
     kRead<store::CounterRow>,
     kRead<store::NameRow>,
