@@ -17,7 +17,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test/e2e"))
 
+import prof_kinds  # noqa: E402
 import prof_runs  # noqa: E402
+import prof_units  # noqa: E402
 import prof_usage  # noqa: E402
 import prof_writer  # noqa: E402
 
@@ -46,6 +48,11 @@ def read_by_both(request, tmp_path_factory):
     prof = folder / "PROF_000001_20250109081616713_0004200ABCDEFGHA"
     run = prof_runs.whole(request.param)
     run.extra |= prof_usage.host()
+    if request.param == 15:
+        run.extra |= prof_units.communication_unit()
+        run.texts = [*run.texts, *prof_units.TEXTS]
+    else:
+        run.extra |= prof_kinds.preprocessing(is_text=False)
     run.sample |= prof_usage.SAMPLE
     run.info = prof_usage.INFO
     prof_writer.write(run, prof)
@@ -262,3 +269,55 @@ def test_counters(both):
         else:
             assert value == 0, event
     assert compared >= 12
+
+
+def test_preprocessing(both):
+    """Of chips before 15, as older collectors wrote it."""
+    if not list(both[0].glob("dp_2*.csv")):
+        assert list(both[0].glob("ccu_mission*"))
+        return
+    theirs, ours = of_tool(both[0], "dp"), of_sonde(both, "dp")
+    assert list(theirs[0]) == list(ours[0])
+    assert len(theirs) == len(ours) == 2
+    for row, mine in zip(theirs, ours):
+        for column, cell in row.items():
+            assert same(cell, mine[column]), (column, row, mine)
+
+
+def query(both, statement):
+    """Of the records that both have read."""
+    command = [str(SONDE), "query", str(both[0].parent), statement, "--format", "csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return list(csv.reader(done.stdout.splitlines()))[1:]
+
+
+def test_communication_unit(both):
+    """Of chip 15: what it ran, and what its channels moved (the tool: MB a second)."""
+    if list(both[0].glob("dp_2*.csv")):
+        assert not list(both[0].glob("ccu_*"))
+        return
+    (path,) = both[0].glob("msprof_2*.json")
+    wanted = ("Instruction ID", "Notify Instruction ID", "Notify Rank ID", "Task Id", "Die Id",
+              "Mask")  # fmt: skip
+    compared = 0
+    for event in events(path, "CCU"):
+        ns = round(float(event["ts"][-9:]) * 1000)
+        rows = query(both, "SELECT s.name, s.dur, key, value FROM slice s JOIN args USING (args_id) "
+                     f"WHERE category = 'ccu' AND ts % 1000000000 = {ns}")  # fmt: skip
+        assert {(name, float(dur)) for name, dur, *_ in rows} == {
+            (event["name"], event["dur"] * 1000)
+        }
+        arguments = {key: value for *_, key, value in rows}
+        for key in wanted:
+            if key in event["args"]:
+                assert str(event["args"][key]) == arguments[key], (key, event)
+                compared += 1
+    assert compared == 8
+    rates = dict(query(both, "SELECT name, value FROM counter JOIN track USING (track_id) "
+                       "WHERE name LIKE 'ccu1 channel %'"))  # fmt: skip
+    channels = of_tool(both[0], "ccu_channel")
+    assert len(channels) * 3 == len(rates) == 12
+    for row in channels:
+        for part in ("Max", "Min", "Avg"):
+            mine = float(rates[f"ccu1 channel {row['Channel Id']} {part.lower()} B/s"]) / 2**20
+            assert same(row[f"{part} Bandwidth(MB/s)"], str(mine)), row

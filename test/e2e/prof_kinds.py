@@ -44,6 +44,16 @@ def models(at):
     return {("host", f"unaging.additional.{name}"): content for name, content in files.items()}
 
 
+def pairs():
+    """Streams of the device that a stream of a model became, threads that belong to one."""
+    streams = struct.pack("<II2I", 3, 2, 7, 8)
+    threads = struct.pack("<I2I", 2, 4243, 4244)
+    return {
+        ("host", "unaging.additional.logic_stream_info"): additional(MODEL, 10_000, streams) * 2,
+        ("host", "unaging.additional.Multi_Thread"): additional(NODE, 10_000, threads),
+    }
+
+
 def operator_memory():
     """Two blocks of the graph engine: one is freed, one lives on; one was there before."""
     changes = [  # at, address, size, operator, allocated, reserved
@@ -142,6 +152,24 @@ def ai_cpu(stream=9, task=50, chip=5):
         for kind, data in ((0, node), (3, queue), (1, action), (4, turn), (5, compute))
     )
     return {("device_0", "aicpu.data.0"): content}
+
+
+def preprocessing(is_text):
+    """Two actions as older collectors wrote them: (ns, action, source, size) as records or lines.
+    Other lines tell of no data."""
+    actions = [(240_000, "Last queue dequeue", "iterator_default", 131),
+               (250_000, "Last queue dequeue", "iterator_1", 0)]  # fmt: skip
+    if is_text:
+        lines = [f"[{prof.MONO_NS + at}] {action}, source:{source}, index:{i}, size:{size}\n\0"
+                 for i, (at, action, source, size) in enumerate(actions)]  # fmt: skip
+        content = "".join([lines[0], "[17] Queue is empty\n\0", lines[1]]).encode()
+    else:
+        content = b"".join(
+            struct.pack("<HHIQ16s64sQQ16x", 0x5A5A, 100, 0, prof.MONO_NS + at, action.encode(),
+                        source.encode(), i, size)
+            for i, (at, action, source, size) in enumerate(actions)
+        )  # fmt: skip
+    return {("device_0", "DATA_PREPROCESS.DP.0"): content}
 
 
 CACHE = {

@@ -81,6 +81,28 @@ def test_ticks_that_are_nanoseconds(monkeypatch, write_prof, ask, frequency):
     assert ask(folder, TASKS) == [["Op_1", str(utc_ns(RAN[0])), "25000"]]
 
 
+@pytest.mark.parametrize("frequency", ["", "0", "x"])
+def test_device_whose_counter_has_no_frequency(write_prof, ask, frequency):
+    """Its ticks are no time: what the host recorded is there."""
+    folder = write_prof(Run([launch()]))
+    path = folder / "device_0/info.json.0"
+    info = json.loads(path.read_text())
+    info["DeviceInfo"][0]["hwts_frequency"] = frequency
+    path.write_text(json.dumps(info))
+    assert issues(ask, folder) == {"raw_no_device_clock": "1"}
+    assert ask(folder, TASKS) == []
+    assert ask(folder, "SELECT count(*) FROM api_call") == [["1"]]
+
+
+def test_types_without_their_names(write_prof, ask):
+    """Calls and tasks have the numbers of their types: which run kernels is not known then."""
+    folder = write_prof(Run([launch()]))
+    (folder / "host/data/unaging.additional.type_info_dic.slice_0").unlink()
+    assert set(issues(ask, folder)) == {"raw_unknown_hash"}
+    number = str(prof.RUNTIME_TYPES["KERNEL_AICORE"])
+    assert ask(folder, TASKS) == [[number, str(utc_ns(RAN[0])), "25000"]]
+
+
 def test_two_devices_of_one_host(write_prof, ask):
     """The same numbers on both."""
     second = launch(ran=(50_000, 51_000), device=1, name="Op_2")

@@ -66,6 +66,16 @@ def test_models_and_fused_operators(write_prof, ask, tables, slice_bytes):
     ]
 
 
+def test_streams_of_models_and_groups_of_threads(write_prof, ask):
+    """Facts, each once."""
+    folder = write_prof(Run([MATMUL], extra=kinds.pairs()))
+    assert issues(ask, folder) == {}
+    facts = ask(folder, "SELECT key, value FROM metadata WHERE key IN "
+                "('logic_stream', 'thread_group') ORDER BY key")  # fmt: skip
+    assert facts == [["logic_stream", "[[3,7],[3,8]]"],
+                     ["thread_group", "[[4242,4243],[4242,4244]]"]]  # fmt: skip
+
+
 def test_fused_operator_outside_of_every_model(write_prof, ask):
     folder = write_prof(Run([MATMUL], extra=kinds.models(15_000), texts=kinds.TEXTS))
     assert issues(ask, folder) == {"raw_no_interface": "1"}
@@ -251,6 +261,35 @@ def test_ai_cpu(write_prof, ask, tables, chip):
     assert slices == [
         [f"{name} 2", moment(300_000 + 1000 * k), "1000"] for k, name in enumerate(names)
     ] + [["WaitCompute 2", moment(310_000), "2000"], ["Compute 2", moment(312_000), "2000"]]
+
+
+@pytest.mark.parametrize("slice_bytes", [100, 1 << 20])
+@pytest.mark.parametrize("is_text", [False, True])
+def test_older_files_of_preprocessing(write_prof, ask, tables, is_text, slice_bytes):
+    """Records or lines; the name of a record's action ends after 16 bytes."""
+    extra = kinds.preprocessing(is_text)
+    folder = write_prof(Run([MATMUL], extra=extra, slice_bytes=slice_bytes))
+    assert issues(ask, folder) == {}
+    action = "Last queue dequeue" if is_text else "Last queue deque"
+    assert ask(folder, LAYERS) == [
+        ["dp", moment(240_000), "0", "Data preprocessing", action,
+         "Cached Buffer Size=131; Source=iterator_default"],
+        ["dp", moment(250_000), "0", "Data preprocessing", action,
+         "Cached Buffer Size=0; Source=iterator_1"],
+    ]  # fmt: skip
+    assert len(tables(folder)["dp"]) == 3
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+def test_damage_in_older_files_of_preprocessing(write_prof, ask, is_text):
+    """A line without its moment or size, and a record of another tag, are counted."""
+    content = b"Last queue dequeue, source:a, size:1\n[x] Last queue dequeue, size:1\n"
+    content += b"[5] Last queue dequeue, source:a\n[-5] Last queue dequeue, size:1\n"
+    if not is_text:
+        content = kinds.preprocessing(False)["device_0", "DATA_PREPROCESS.DP.0"]
+        content = content[:2] + b"c" + content[3:]
+    folder = write_prof(Run([MATMUL], extra={("device_0", "DATA_PREPROCESS.DP.0"): content}))
+    assert issues(ask, folder) == {"raw_bad_record": "3" if is_text else "1"}
 
 
 def test_tables_beside_those_of_the_framework(write_prof, tables):

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/files.h"
 #include "base/strings.h"
 #include "importers/ascend/device_model.h"
 #include "importers/ascend_raw/issues.h"
@@ -16,6 +17,7 @@ using base::Concat;
 constexpr size_t kData = 24;  // where it begins in records
 constexpr uint32_t kQueueOfAiCpu = 1;
 constexpr uint64_t kNsPerUs = 1000;
+constexpr std::string_view kPreprocessFile = "DATA_PREPROCESS.DP";
 
 enum Type : uint32_t {
   kNode = 0,
@@ -45,6 +47,10 @@ bool AiCpu::Read(const Stream& stream, bool expands_streams) {
   if (stream.name == "aicpu.data") {
     ReadRecords(stream, kAdditionalForm, rows_.issues,
                 [&](std::string_view record) { Take(record, expands_streams); });
+    return true;
+  }
+  if (stream.name == kPreprocessFile) {
+    ReadPreprocess(stream);
     return true;
   }
   if (stream.name != "DATA_PREPROCESS.AICPU") return false;
@@ -162,16 +168,63 @@ int32_t AiCpu::AddSlice(std::string_view layer, std::string_view kind, int64_t t
   return rows_.AddSlice(track, ts, dur, name, rows_.names.Intern(kind));
 }
 
+// Older files of their own: the newer record's fields behind a shorter head, or lines of text.
+void AiCpu::ReadPreprocess(const Stream& stream) {
+  constexpr RecordForm kForm{128, 0, 0x5A5A};
+  constexpr uint16_t kTag = 100;
+  constexpr std::string_view kMark("ZZ\x64\0", 4);  // of records: in no text
+  const auto first = base::MappedFile::Open(stream.slices.front().file.path);
+  const std::string_view begin = first.ok() ? first->text() : std::string_view();
+  const bool is_text = begin.find(kMark) == std::string_view::npos && begin.find(']') != begin.npos;
+  if (!is_text) {
+    return ReadRecords(stream, kForm, rows_.issues, [this](std::string_view record) {
+      if (At<uint16_t>(record, 2) != kTag) return rows_.issues.Add(kBadRecord, kPreprocessFile);
+      TakePreprocess(At<uint64_t>(record, 8), record.substr(16));
+    });
+  }
+  const std::string text = ReadTexts(stream, rows_.issues);
+  for (const std::string_view line : base::Split(text, '\n')) TakePreprocessLine(line);
+}
+
+// "[<ns>] Last queue dequeue, source:iterator_default, index:1, size:131": others tell of no data.
+void AiCpu::TakePreprocessLine(std::string_view line) {
+  const size_t end = line.find(']');
+  const std::vector<std::string_view> fields =
+      base::Split(line.substr(end == std::string_view::npos ? line.size() : end + 1), ',');
+  if (!fields.front().ends_with("Last queue dequeue")) return;
+  const auto field = [&](std::string_view key) -> std::string_view {
+    for (const std::string_view part : fields) {
+      const std::string_view trimmed = base::Trim(part);
+      if (trimmed.starts_with(key)) return trimmed.substr(key.size());
+    }
+    return {};
+  };
+  std::string_view size_text = field("size:");
+  size_text = size_text.substr(0, size_text.find('\0'));
+  std::string_view moment = line.substr(0, end);
+  moment.remove_prefix(std::min(moment.find('['), moment.size()));
+  moment.remove_prefix(moment.empty() ? 0 : 1);
+  const int64_t ns = base::ParseInt64(moment).value_or(-1);
+  const int64_t size = base::ParseInt64(base::Trim(size_text)).value_or(-1);
+  if (ns < 0 || size < 0) return rows_.issues.Add(kBadRecord, kPreprocessFile);
+  AddPreprocess(static_cast<uint64_t>(ns), base::Trim(fields.front()), field("source:"),
+                static_cast<uint64_t>(size));
+}
+
 // The head's time is in nanoseconds of the monotonic clock.
 void AiCpu::TakePreprocess(uint64_t ns, std::string_view data) {
   constexpr size_t kAction = 16;
   constexpr size_t kSource = 64;
+  AddPreprocess(ns, TextAt(data, 0, kAction), TextAt(data, kAction, kSource),
+                At<uint64_t>(data, 88));
+}
+
+void AiCpu::AddPreprocess(uint64_t ns, std::string_view action, std::string_view source,
+                          uint64_t size) {
   const int64_t ts = ns > INT64_MAX ? -1 : device_.clock().FromMonotonic(static_cast<int64_t>(ns));
-  const int32_t slice =
-      AddSlice("Data preprocessing", "dp", ts, 0, rows_.names.Intern(TextAt(data, 0, kAction)));
-  const ascend::Argument arguments[] = {
-      {"Source", TextAt(data, kAction, kSource), /*is_number=*/false},
-      {"Cached Buffer Size", std::to_string(At<uint64_t>(data, 88))}};
+  const int32_t slice = AddSlice("Data preprocessing", "dp", ts, 0, rows_.names.Intern(action));
+  const ascend::Argument arguments[] = {{"Source", std::string(source), /*is_number=*/false},
+                                        {"Cached Buffer Size", std::to_string(size)}};
   ascend::DeviceRows(rows_).AddArguments(slice, arguments);
 }
 

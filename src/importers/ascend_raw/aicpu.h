@@ -1,5 +1,5 @@
-// What the AI CPU of a device recorded of itself (aicpu.data, DATA_PREPROCESS.AICPU): the kernels
-// that it ran, its data queues, and the communication that it launched.
+// What the AI CPU of a device recorded of itself (aicpu.data, DATA_PREPROCESS.AICPU and .DP): the
+// kernels that it ran, its data queues, preprocessing, and the communication that it launched.
 //
 // Records have the form of additional ones; times are ticks of the device but where it is said.
 // One thread.
@@ -50,7 +50,10 @@ class AiCpu {
   void Take(std::string_view record, bool expands_streams);
   void TakeLegacy(std::string_view record, bool expands_streams);
   void TakeNode(std::string_view data, bool expands_streams);
+  void ReadPreprocess(const Stream& stream);
+  void TakePreprocessLine(std::string_view line);
   void TakePreprocess(uint64_t ns, std::string_view data);
+  void AddPreprocess(uint64_t ns, std::string_view action, std::string_view source, uint64_t size);
   void TakeQueue(std::string_view data);
   void TakeTurn(std::string_view data, bool is_compute, bool expands_streams);
   void TakeOperation(uint64_t time, std::string_view data);

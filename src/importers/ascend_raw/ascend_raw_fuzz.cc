@@ -17,6 +17,8 @@
 #include "base/strings.h"
 #include "importers/ascend_raw/device_part.h"
 #include "importers/ascend_raw/framework.h"
+#include "importers/ascend_raw/host_usage.h"
+#include "importers/ascend_raw/system_usage.h"
 
 namespace {
 
@@ -45,7 +47,7 @@ class MemoryStream {
   int descriptor_;
 };
 
-constexpr std::array<std::string_view, 57> kFiles = {
+constexpr std::array<std::string_view, 80> kFiles = {
     "torch.op_range",
     "torch.op_mark",
     "torch.memory_usage",
@@ -103,6 +105,29 @@ constexpr std::array<std::string_view, 57> kFiles = {
     "hwts.aiv_data",
     "aicore.data",
     "aiVectorCore.data",
+    "unaging.additional.logic_stream_info",
+    "unaging.additional.Multi_Thread",
+    "DATA_PREPROCESS.DP",
+    "unaging.compact.dpu_track",
+    "unaging.additional.dpu_hccl_info",
+    "unaging.additional.ccu_task_info",
+    "unaging.additional.ccu_group_info",
+    "unaging.additional.ccu_wait_signal_info",
+    "stars_block.data",
+    "ccu0.instr",
+    "ccu1.stat",
+    "dvpp.data",
+    "ts_track.aiv_data",
+    "SystemCpuUsage.data",
+    "Memory.data",
+    "7-CpuUsage.data",
+    "7-Memory.data",
+    "host_sys_cpu.data",
+    "host_sys_mem.data",
+    "host_cpu.data",
+    "host_mem.data",
+    "host_disk.data",
+    "host_network.data",
 };
 constexpr std::array<int64_t, 4> kChips = {5, 15, 4, 1};
 
@@ -115,6 +140,8 @@ std::string MakeDeviceFolder(std::string_view mode) {
   write("info.json.0",
         R"({"platform_version":"5","DeviceInfo":[{"hwts_frequency":"50","aic_frequency":"1650",)"
         R"("ai_core_num":24,"aiv_num":48}]})");
+  write("info.json", R"({"memoryTotal":9,"cpuNums":2,"sysClockFreq":100,)"
+                     R"("netCard":[{"netCardName":"eth0","speed":1000}]})");
   write("host_start.log.0", "clock_monotonic_raw: 5000\ncntvct: 100\n");
   write("dev_start.log.0", "clock_monotonic_raw: 77\ncntvct: 900\n");
   write("sample.json",
@@ -124,7 +151,7 @@ std::string MakeDeviceFolder(std::string_view mode) {
             R"("aiv_metrics":"Memory","aiv_profiling_events":"0x15,0x16","llc_profiling":"read",)"
             R"("l2CacheTaskProfilingEvents":"0xF6,0xFB,0xFC,0xBF,0x90,0x91,0x9C,0x9D",)"
             R"("npuEvents":"SMMU:0x2,0x8a,0x8b,0x8c,0x8d;HA:0x00,0x81,0x82,0x83,0x74,0x75",)"
-            R"("qosEvents":"OTHERS,SDMA"})"));
+            R"("qosEvents":"OTHERS,SDMA","host_disk_freq":50})"));
   return path;
 }
 
@@ -156,6 +183,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   part.relative = "device_0";
   part.device = 0;
   raw::DevicePart device(rows, clock, chip, part, clock, 7);
+  raw::HostUsage usage(rows, clock, part.folder, 7);
+  raw::SystemUsage system(
+      rows, [&clock](int64_t ns) { return clock.FromMonotonic(ns); }, store::kNone, 7);
   while (reader.ok() && reader.remaining() > 0) {
     const std::string_view name = kFiles.at(reader.Read<uint8_t>() % kFiles.size());
     const auto length = reader.Read<uint16_t>();
@@ -163,6 +193,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (framework.Read({name, bytes, rows.issues}, clock)) continue;
     const MemoryStream file(name, bytes);
     if (host.Read(file.stream) || marks.Read(file.stream) || facts.Read(file.stream)) continue;
+    if (name.starts_with("host_") && (usage.Read(file.stream) || system.Read(file.stream))) {
+      continue;
+    }
     device.Read(file.stream, host.expands_streams());
   }
   framework.Finish();

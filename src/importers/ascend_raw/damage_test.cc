@@ -153,6 +153,11 @@ std::vector<Kind> HostKinds() {
       {"host", "unaging.variable.capture_op_info", variable + variable, 0},
       {"host", "unaging.additional.msproftx", Additional(20500, 160, Numbers(9, 0) + "text"), 256},
       {"host", "unaging.additional.model_exeom", Additional(15000, 60, Numbers(2, 1)), 256},
+      {"host", "unaging.additional.logic_stream_info",
+       Additional(15000, 60, Record(uint32_t{3}, uint32_t{2}, uint32_t{7}, uint32_t{8}).Of(16)),
+       256},
+      {"host", "unaging.additional.Multi_Thread",
+       Additional(10000, 60, Record(uint32_t{1}, uint32_t{12}).Of(8)), 256},
       {"host", "unaging.compact.dpu_track", Compact(4000, 160, Numbers(3, 100)), 64},
       {"host", "unaging.additional.dpu_hccl_info", Additional(4000, 900, Numbers(14, 1)), 256},
       {"host", "unaging.additional.ccu_task_info", Additional(5500, 130, Numbers(6, 1)), 256},
@@ -202,6 +207,8 @@ std::vector<Kind> DeviceKinds() {
       {"device_0", "aicpu.data", aicpu, 256},
       {"device_0", "DATA_PREPROCESS.AICPU",
        Record(kMark, uint16_t{60}, uint16_t{7}, uint16_t{3}).Of(8) + Numbers(15, 2100), 128},
+      {"device_0", "DATA_PREPROCESS.DP",
+       Record(kMark, uint16_t{100}, uint32_t{0}, uint64_t{2500}).Of(16) + Numbers(14, 65), 128},
       {"device_0", "l2_cache.data", places + Numbers(8, 1), 72},
       {"device_0", "socpmu.data", Numbers(1, 0) + places + Numbers(8, 1), 80},
       {"device_0", "hbm.data", Numbers(6, 1), 24},
@@ -353,6 +360,7 @@ class RawDamageTest : public ::testing::TestWithParam<Setting> {
     size_t named = 0;  // of them those that are the call's
     int64_t cut = 0;   // issues that say so
     int64_t unread = 0;
+    int64_t bad = 0;
   };
   Found Read() {
     TraceRows rows(folder_.path());
@@ -367,6 +375,7 @@ class RawDamageTest : public ::testing::TestWithParam<Setting> {
       found.cut += rows.issues.Count(code);
     }
     found.unread = rows.issues.Count("files_not_read");
+    found.bad = rows.issues.Count("raw_bad_record");
     return found;
   }
 
@@ -410,6 +419,39 @@ TEST_P(RawDamageTest, EveryOtherFileGarbled) {
     }
     PutSlice(kind, std::string(kind.bytes.size(), '\xFF'));
     ASSERT_GE(Read().tasks, 1U) << kind.name;
+    Remove(kind);
+  }
+}
+
+// Of records that all begin with one number, each with another one is counted and left out.
+TEST_P(RawDamageTest, EveryOtherFileOfAnotherMagic) {
+  for (const Kind& kind : Others(GetParam())) {
+    if (!kind.bytes.starts_with("ZZ") || kind.record == 0) continue;
+    std::string other = kind.bytes;
+    for (size_t at = 0; at < other.size(); at += kind.record) other[at] = 'Y';
+    PutSlice(kind, other);
+    const Found found = Read();
+    EXPECT_GE(found.tasks, 1U) << kind.name;
+    EXPECT_EQ(found.bad, static_cast<int64_t>(other.size() / kind.record)) << kind.name;
+    Remove(kind);
+  }
+}
+
+// The later record first, the later line first: what they say of the task stays.
+TEST_P(RawDamageTest, EveryOtherFileBackwards) {
+  for (const Kind& kind : Others(GetParam())) {
+    std::string backwards;
+    const std::vector<std::string_view> lines = base::Split(kind.bytes, '\n');
+    for (size_t i = lines.size(); kind.record == 0 && i > 0; --i) {
+      backwards += Concat(lines[i - 1], "\n");
+    }
+    for (size_t at = kind.bytes.size(); kind.record != 0 && at >= kind.record; at -= kind.record) {
+      backwards += kind.bytes.substr(at - kind.record, kind.record);
+    }
+    PutSlice(kind, backwards);
+    const Found found = Read();
+    EXPECT_GE(found.tasks, 1U) << kind.name;
+    EXPECT_EQ(found.unread, 0) << kind.name;
     Remove(kind);
   }
 }

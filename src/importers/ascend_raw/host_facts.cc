@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kData = 24;  // where it begins in additional records
 constexpr double kKilo = 1024;
+constexpr uint32_t kMostStreams = 56;  // in a record, like that of threads
+constexpr uint32_t kMostThreads = 25;
 
 int64_t Bytes(uint64_t number) { return number <= INT64_MAX ? static_cast<int64_t>(number) : -1; }
 
@@ -50,6 +52,16 @@ bool HostFacts::Read(const Stream& stream) {
                                 .end = At<uint64_t>(r, 24),
                                 .dynamic_name = At<uint64_t>(r, 40),
                                 .graph = At<uint32_t>(r, 48)});
+    });
+  }
+  if (parts[2] == "logic_stream_info") {
+    return read([this](std::string_view r) {
+      TakePairs(r, At<uint32_t>(r, kData), kData + 4, kMostStreams, streams_);
+    });
+  }
+  if (parts[2] == "Multi_Thread") {
+    return read([this](std::string_view r) {
+      TakePairs(r, At<uint32_t>(r, 8), kData, kMostThreads, threads_);
     });
   }
   if (parts[2] == "mc2_comm_info") return read([this](std::string_view r) { TakeCommunicator(r); });
@@ -93,9 +105,20 @@ void HostFacts::TakeCommunicator(std::string_view record) {
   communicators_.push_back(std::move(streams));
 }
 
+void HostFacts::TakePairs(std::string_view record, uint32_t first, size_t count_at, uint32_t most,
+                          std::set<std::pair<uint32_t, uint32_t>>& pairs) {
+  const auto count = At<uint32_t>(record, count_at);
+  if (count > most) return rows_.issues.Add(kBadRecord, "additional");
+  for (uint32_t i = 0; i < count; ++i) {
+    pairs.emplace(first, At<uint32_t>(record, count_at + 4 + size_t{4} * i));
+  }
+}
+
 void HostFacts::Build(HostLayer& host, int64_t pid) {
   AddFusions(host);
   AddStaticMemory(host.dictionary());
+  AddPairs("logic_stream", streams_);
+  AddPairs("thread_group", threads_);
   AddMemory(host.dictionary(), pid);
   units_.Build(host, pid);
 }
@@ -154,6 +177,17 @@ void HostFacts::AddStaticMemory(Dictionary& dictionary) {
   }
   json.EndArray();
   rows_.AddJson(kStaticMemory, json.Take());
+}
+
+// As rows of two numbers.
+void HostFacts::AddPairs(std::string_view key,
+                         const std::set<std::pair<uint32_t, uint32_t>>& pairs) {
+  if (pairs.empty()) return;
+  std::vector<std::string> rows;
+  for (const auto& [one, other] : pairs) {
+    rows.push_back(base::Concat("[", std::to_string(one), ",", std::to_string(other), "]"));
+  }
+  rows_.AddJson(key, base::Concat("[", base::Join(rows, ","), "]"));
 }
 
 void HostFacts::AddEvent(const MemoryChange& change, int64_t pid) {

@@ -1,13 +1,15 @@
 // What the host recorded beside its calls and launches: models, fused operators, memory of the
-// graph engine.
+// graph engine, streams that one stream of a model became, groups of threads.
 //
 // All are small but the memory's events. One thread. Units: ticks of the host until they are rows.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "importers/ascend_raw/aicpu_communication.h"
@@ -58,9 +60,13 @@ class HostFacts {
 
   void TakeFusion(std::string_view record, const Stream& stream);
   void TakeMemory(std::string_view record);
+  // One number and a list of those that belong to it, whose length stands at `count_at`.
+  void TakePairs(std::string_view record, uint32_t first, size_t count_at, uint32_t most,
+                 std::set<std::pair<uint32_t, uint32_t>>& pairs);
   void TakeCommunicator(std::string_view record);
   void AddFusions(HostLayer& host);
   void AddStaticMemory(Dictionary& dictionary);
+  void AddPairs(std::string_view key, const std::set<std::pair<uint32_t, uint32_t>>& pairs);
   void AddMemory(Dictionary& dictionary, int64_t pid);
   void AddEvent(const MemoryChange& change, int64_t pid);
 
@@ -71,6 +77,8 @@ class HostFacts {
   std::vector<Fusion> fusions_;
   std::vector<StaticMemory> static_memory_;
   std::vector<CommunicationStreams> communicators_;
+  std::set<std::pair<uint32_t, uint32_t>> streams_;  // of a model, of the device
+  std::set<std::pair<uint32_t, uint32_t>> threads_;  // that told of it, that belongs to it
   base::SpillVector<MemoryChange> memory_{base::SpillAllocator<MemoryChange>(rows_.pool())};
 };
 
