@@ -111,6 +111,38 @@ def test_a_program_of_the_guides_leaves_deliverables(run, tmp_path):
     assert query(tmp_path / "result", "SELECT count(*) FROM step") == [["2"]]
 
 
+ON_REQUEST = """
+import json, os, time
+import torch, torch_npu
+from torch_npu.profiler import dynamic_profile as dp
+
+if __name__ == "__main__":
+    os.mkdir("conf")
+    dp.init("conf")
+    path = "conf/profiler_config.json"
+    with open(path) as file:
+        config = json.load(file)
+    config.update(prof_dir="asked", start_step=-1, active=2, analyse=True)
+    with open(path, "w") as file:
+        json.dump(config, file)
+    os.utime(path, (0, os.stat(path).st_mtime + 5))
+    for _ in range(20):  # the file is looked at every two seconds
+        torch.ones(4).npu().add(1)
+        dp.step()
+        time.sleep(0.25)
+"""
+
+
+def test_a_recording_that_a_file_asks_for(run, tmp_path):
+    """It takes over from that of the whole program, which is kept until there."""
+    done = run(ON_REQUEST, "--provide", "torch_npu")
+    assert done.returncode == 0, done.stderr
+    assert "ERROR" not in done.stdout
+    (span,) = (tmp_path / "asked").glob("*_ascend_pt")
+    assert (span / "ASCEND_PROFILER_OUTPUT/trace_view.json").exists()
+    assert query(tmp_path / "asked", "SELECT count(*) FROM step") == [["2"]]
+
+
 def test_the_device_is_the_cpu(run):
     done = run(DEVICE, "--provide", "torch_npu", "--no-analyse")
     assert done.returncode == 0, done.stderr

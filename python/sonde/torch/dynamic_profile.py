@@ -243,9 +243,20 @@ def _activities(names: Any) -> "Optional[list[ProfilerActivity]]":
     return [known[name] for name in listed if name in known] or None
 
 
+#: What records; `record_by` sets it.
+_profile_class: "type[profile]" = profile
+
+
+def record_by(profile_class: "type[profile]") -> None:
+    """Has requests recorded by another class: one that ends the recording of ``sonde run`` first,
+    as a process records one capture at a time."""
+    global _profile_class
+    _profile_class = profile_class
+
+
 def _make_profile(config: "dict[str, Any]", warmup: int, active: int) -> profile:
     directory = str(config.get("prof_dir", "./"))
-    prof = profile(
+    prof = _profile_class(
         activities=_activities(config.get("activities")),
         schedule=schedule(wait=0, warmup=warmup, active=active, repeat=1),
         on_trace_ready=tensorboard_trace_handler(
