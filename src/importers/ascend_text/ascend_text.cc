@@ -77,7 +77,10 @@ class SideFiles {
       ReadCsv(content->text(), [&](const CsvRow&, int64_t) { ++sums_[file.relative]; });
     }
     trace_.rows.source = std::move(source);
-    if (is_half_) return {};
+    if (is_half_) {
+      CheckCsv(file, content->text(), trace_.rows.issues);
+      return {};
+    }
     return CopyCsv(file, content->text(), names_, trace_.rows.issues, transaction_);
   }
 

@@ -55,18 +55,28 @@ void CountForm(const CsvFacts& facts, std::string_view file, store::ImportIssues
   if (form > 0) issues.Add(kCsvForm, file, -1, form);
 }
 
+// False where there is no table in it.
+bool CountAll(const CsvFacts& facts, std::string_view file, store::ImportIssues& issues) {
+  if (facts.header.empty()) {
+    issues.Add(kCsvEmpty, file);
+    return false;
+  }
+  CountForm(facts, file, issues);
+  CountRepeated(facts.header, file, issues);
+  return true;
+}
+
 }  // namespace
+
+void CheckCsv(const SpanFile& file, std::string_view text, store::ImportIssues& issues) {
+  CountAll(ReadCsv(text, [](const CsvRow&, int64_t) {}), file.relative, issues);
+}
 
 Status CopyCsv(const SpanFile& file, std::string_view text, store::SourceNames& names,
                store::ImportIssues& issues, store::Transaction& transaction) {
   // The form is known at the end of the file and is written with the table's columns: two passes.
   const CsvFacts facts = ReadCsv(text, [](const CsvRow&, int64_t) {});
-  if (facts.header.empty()) {
-    issues.Add(kCsvEmpty, file.relative);
-    return {};
-  }
-  CountForm(facts, file.relative, issues);
-  CountRepeated(facts.header, file.relative, issues);
+  if (!CountAll(facts, file.relative, issues)) return {};
   if (transaction.rows() != nullptr) return {};  // of rows alone no file is written again
   std::string_view name = base::BaseName(file.path);
   name.remove_suffix(4);  // ".csv"

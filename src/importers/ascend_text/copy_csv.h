@@ -11,6 +11,9 @@
 
 namespace sonde::importers {
 
+// Counts what is wrong with the form of a file that is not copied.
+void CheckCsv(const SpanFile& file, std::string_view text, store::ImportIssues& issues);
+
 // `text`: the content of the file. What is wrong with its form is counted.
 Status CopyCsv(const SpanFile& file, std::string_view text, store::SourceNames& names,
                store::ImportIssues& issues, store::Transaction& transaction);
