@@ -380,7 +380,7 @@ def test_files_and_folders_of_the_device_tool(shared_data, tmp_path, run_sonde):
     (timeline,) = text.rglob("msprof_*.json")
     found = {
         run_sonde("query", path, count, "--format", "csv").stdout
-        for path in (text, timeline.parent.parent, timeline)
+        for path in (timeline.parent.parent, timeline)
     }
     assert len(found) == 1 and int(found.pop().split()[1]) > 1000
     many = tmp_path / "many"
