@@ -328,7 +328,7 @@ void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Compari
   outcome->cause = FindFirstCause(comparison, *pair.target.dump, *pair.golden.dump, alignment,
                                   pair.target.construct.get(),
                                   {.carried = follows ? before->second.rounding : 0});
-  if (follows && before->second.differs) {
+  if (follows && before->second.differs && outcome->cause.IsFinding()) {
     outcome->cause.evidence.emplace_back("an earlier step differs already: begin there");
   }
   if (!follows && task.step > 0 && outcome->cause.kind == CauseKind::kWeight &&

@@ -76,7 +76,7 @@ it.skipIf(data === "")(
       await place.click();
       await expect.poll(() => page.url()).toContain(`slice=0%3A${slice}`);
       await page.getByTestId("times").waitFor();
-      expect(page.url()).not.toContain("view=advice");
+      await expect.poll(() => page.url()).not.toContain("view=advice");
 
       // A row that shows it leads to its own place.
       await opened.go("view=advice");

@@ -69,6 +69,7 @@ class CauseSearch {
   bool WalkCall(const AlignedCall& call);
   bool HasOtherNodes(const AlignedCall& call, const std::vector<Pair>& pairs) const;
   std::string LoneArguments(const AlignedCall& call) const;
+  void NoteArguments(const AlignedCall& call);
   void LeaveOut(const Pair& pair);
   void MeasureRows(const AlignedCall& call, std::vector<Pair>* pairs);
   bool JudgeInput(const AlignedCall& call, const Pair& pair);
@@ -90,6 +91,7 @@ class CauseSearch {
   bool StatisticsRoundEverywhere();
   bool OnlyStatisticsRound(const DumpRow& target, const DumpRow& golden) const;
   bool ReportGap(const AlignedCall& behind);
+  void CloseGap();
   void Report(CauseKind kind, const AlignedCall& call, const Pair* pair, std::string why);
   void Pass(double relative, const DumpRow& row);
   std::string BeforeText() const;
@@ -111,6 +113,9 @@ class CauseSearch {
   size_t gap_begin_ = 0;  // calls that only one run has, not yet explained
   size_t gap_end_ = 0;
   int since_gap_ = 0;
+  size_t module_gap_begin_ = 0;  // the first gap with a module in it, behind which values agreed
+  size_t module_gap_end_ = 0;
+  std::string noted_;          // of a call that passed, for the end
   int statistics_round_ = -1;  // unknown
   std::vector<Pair> pairs_;    // of the call at hand
   // Of the call at hand, once a result of it differs.

@@ -93,6 +93,7 @@ void CauseSearch::Report(CauseKind kind, const AlignedCall& call, const Pair* pa
   }
   out_.evidence.push_back(std::move(why));
   out_.evidence.push_back(BeforeText());
+  if (!noted_.empty()) out_.evidence.push_back(noted_);
 }
 
 void CauseSearch::Pass(double relative, const DumpRow& row) {
@@ -133,6 +134,22 @@ bool CauseSearch::ReportGap(const AlignedCall& behind) {
   // The search over ranks needs a place in the target's time.
   if (out_.target_call == kNoCall) out_.target_call = behind.target;
   return true;
+}
+
+// What was computed behind it agreed. A layer that is left out may do no more to the next ones than
+// rounding does, where types are narrow: its weights tell later.
+void CauseSearch::CloseGap() {
+  const bool has_module = std::any_of(
+      alignment_.calls.begin() + static_cast<ptrdiff_t>(gap_begin_),
+      alignment_.calls.begin() + static_cast<ptrdiff_t>(gap_end_), [this](const AlignedCall& call) {
+        return IsModuleName(call.golden == kNoCall ? NameOf(target_, call.target)
+                                                   : NameOf(golden_, call.golden));
+      });
+  if (has_module && module_gap_begin_ == module_gap_end_) {
+    module_gap_begin_ = gap_begin_;
+    module_gap_end_ = gap_end_;
+  }
+  gap_begin_ = gap_end_;
 }
 
 int32_t CauseSearch::LaterWith(const DumpFile& dump, int32_t call, const DumpRow& like,
@@ -180,6 +197,13 @@ bool CauseSearch::FindMovedCalls(const AlignedCall& call, const Pair& pair) {
                  NameOf(target_, in_target));
   } else {
     return false;
+  }
+  if (module_gap_begin_ != module_gap_end_) {
+    gap_begin_ = module_gap_begin_;
+    gap_end_ = module_gap_end_;
+    ReportGap(call);
+    out_.evidence.push_back(std::move(why));
+    return true;
   }
   Report(CauseKind::kCalls, call, &pair, std::move(why));
   return true;
@@ -284,7 +308,7 @@ FirstCause CauseSearch::Run() {
     }
     if (WalkCall(call)) return std::move(out_);
     // A result of another rank that never came has nothing behind it that could agree.
-    if (since_gap_ >= kGapReach) gap_begin_ = gap_end_;
+    if (since_gap_ >= kGapReach) CloseGap();
   }
   if (gap_begin_ != gap_end_ && since_gap_ == 0 && ReportGap({})) return std::move(out_);
   if (!alignment_.is_complete) {
@@ -298,6 +322,7 @@ FirstCause CauseSearch::Run() {
   } else {
     out_.kind = out_.exact == out_.values ? CauseKind::kIdentical : CauseKind::kRounding;
   }
+  if (!noted_.empty()) out_.evidence.push_back(noted_);
   return std::move(out_);
 }
 

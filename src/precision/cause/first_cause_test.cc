@@ -244,6 +244,40 @@ TEST(FirstCauseTest, AnArgumentThatOneRunGivesExplainsWhatDiffers) {
   EXPECT_FALSE(Cause(loss(sum, Y()), loss("", Y())).IsFinding());
 }
 
+TEST(FirstCauseTest, AnArgumentOfOneRunIsToldWhereResultsDifferByRounding) {
+  const auto attention = [](const std::string& arguments, const std::string& output) {
+    return Concat(R"("Functional.scaled_dot_product_attention.0.forward": {"input_args": [)", X(),
+                  R"(], "input_kwargs": {)", arguments, R"(}, "output": [)", output, "]}");
+  };
+  const std::string scale = R"("scale": {"type": "float", "value": 0.2})";
+  const std::string near = Values("3.000001", "7.000002");
+  const FirstCause cause = Cause(attention(scale, near), attention("", Y()));
+  EXPECT_EQ(cause.kind, CauseKind::kRounding);
+  ASSERT_EQ(cause.evidence.size(), 1U);
+  EXPECT_NE(cause.evidence[0].find("got scale=0.2 (target only)"), std::string::npos)
+      << cause.evidence[0];
+  EXPECT_TRUE(Cause(attention(scale, Y()), attention("", Y())).evidence.empty());
+}
+
+// Seen on a GPU: the gradient of a key's bias is zero but for rounding, which Adam makes steps of.
+TEST(FirstCauseTest, AnOptimizersStepByTheSignOfNoise) {
+  const auto step = [](const std::string& moment, const std::string& output) {
+    return Api("Tensor.addcdiv_.0.forward",
+               Concat(Weight(), ",", moment, ",", Values("1.0", "5.0"),
+                      R"(,{"type": "float", "value": -0.01})"),
+               output);
+  };
+  const std::string usual = Values("0.5", "3.0");
+  const std::string other = Values("0.51", "3.01");
+  const std::string moment = Values("0.1", "0.5");
+  const std::string noisy = Values("0.1", "0.5000001");
+  EXPECT_EQ(Cause(step(noisy, other), step(moment, usual)).kind, CauseKind::kRounding);
+  // Nothing comes of inputs that are equal, nor so much of any.
+  EXPECT_EQ(Cause(step(moment, other), step(moment, usual)).kind, CauseKind::kOperator);
+  EXPECT_EQ(Cause(step(noisy, Values("0.9", "3.4")), step(moment, usual)).kind,
+            CauseKind::kOperator);
+}
+
 TEST(FirstCauseTest, ProductsInTf32AreNamedAsSuch) {
   const FirstCause tf32 =
       Cause(Linear(Weight(), Values("3.0", "7.01")), Linear(Weight(), Values("3.0", "7.0")));

@@ -256,13 +256,18 @@ const CallNumbers& CauseSearch::NumbersOf(const AlignedCall& call, const std::ve
   out.inputs.clear();
   out.forward.clear();
   out.is_backward = false;
-  out.unit = out.relative = 0;
+  out.unit = out.relative = out.factor = 0;
   const std::string_view api = NameOf(golden_, call.golden);
   out.family = FamilyOf(api);
   for (const Pair& pair : pairs) {
     const Operand operand = OperandOf(*pair.golden);
     out.unit = std::max({out.unit, operand.unit, UnitOf(*pair.target)});
-    if (IsResult(*pair.golden) || !operand.is_tensor) continue;
+    if (IsResult(*pair.golden)) continue;
+    if (!operand.is_tensor) {
+      const Value& value = pair.golden->stats[kMax];
+      if (value.IsNumber()) out.factor = std::max(out.factor, std::fabs(value.AsDouble()));
+      continue;
+    }
     out.inputs.push_back(operand);
     if (pair.difference.gap == Gap::kNumbers && operand.norm > 0) {
       out.relative = std::max(out.relative, std::min(1.0, pair.difference.length / operand.norm));
@@ -331,6 +336,18 @@ const CauseSearch::Pair* CauseSearch::UnseenPlaces(const AlignedCall& call,
   return nullptr;
 }
 
+// An argument that one run alone gives, where results differ by no more than rounding: it may be
+// the reason all the same. The first such call is told.
+void CauseSearch::NoteArguments(const AlignedCall& call) {
+  const bool all_paired =
+      RowsOf(target_, call.target).size() == RowsOf(golden_, call.golden).size();
+  if (!noted_.empty() || all_paired) return;
+  const std::string arguments = LoneArguments(call);
+  if (arguments.empty()) return;
+  noted_ = Concat(NameOf(target_, call.target), " got ", arguments,
+                  ": what it gave differs, by no more than rounding");
+}
+
 bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
                                const std::vector<Pair>& pairs) {
   const CallNumbers& numbers = NumbersOf(call, pairs);
@@ -343,6 +360,7 @@ bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
     const double relative =
         decided || tolerance.scale == 0 ? background_ : length / tolerance.scale;
     Pass(std::min(relative, 1.0), *pair.target);
+    NoteArguments(call);
     return false;
   }
   if (JudgeCollective(call, pair)) return true;

@@ -95,7 +95,7 @@ Family FamilyOfApi(std::string_view api) {
                     "select", "copy_",   "fill_", "zero_", "full", "ones",  "zeros"})) {
     return Family::kCopy;
   }
-  return Family::kElementwise;
+  return Holds(api, {"addcdiv"}) ? Family::kQuotient : Family::kElementwise;
 }
 
 double Roundings(Family family) {
@@ -230,6 +230,17 @@ Condition BackwardCondition(const CallNumbers& call, const Operand& y) {
   return {g->norm * factor, terms};
 }
 
+// What the sign of noise may make of an added quotient, whose parts are the second and third input.
+double OfNoise(const CallNumbers& call, const Operand& output) {
+  constexpr size_t kParts = 3;
+  if (call.family != Family::kQuotient || call.relative == 0 || call.inputs.size() < kParts)
+    return 0;
+  const double below = call.inputs[2].norm;
+  if (below == 0) return 0;
+  const double factor = call.factor > 0 ? call.factor : 1;
+  return 2 * factor * std::sqrt(output.elements) * call.inputs[1].norm / below;
+}
+
 }  // namespace
 
 Family FamilyOf(std::string_view name) {
@@ -264,7 +275,8 @@ Tolerance ToleranceOf(const CallNumbers& call, const Operand& output) {
             : call.unit *
                   ((Roundings(call.family) + std::sqrt(out.terms)) * output.norm + condition.size);
   const double underflow = exact ? 0 : std::sqrt(output.elements) * output.tiny;
-  out.length = kSpread * rounding + growth * call.relative * out.scale + underflow;
+  out.length =
+      kSpread * rounding + growth * call.relative * out.scale + underflow + OfNoise(call, output);
   return out;
 }
 

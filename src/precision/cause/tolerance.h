@@ -14,8 +14,10 @@
 //         normalisations                           |y| rms(x) / std(x)
 //         gradients of these                       |g| times the other factor
 //   d   the relative distance that the inputs already have, A what an operation makes of it
-//   n   elements of the output, t the smallest number that its type keeps: what underflow takes
-//   L   8: six standard deviations and what order and blocking add
+//   quotients that are added (addcdiv, an optimizer's step) of inputs that differ: where a gradient
+//   is zero but for rounding, its sign is, too, and 2 factor sqrt(n) |a| / |b| may come of it n
+//   elements of the output, t the smallest number that its type keeps: what underflow takes L   8:
+//   six standard deviations and what order and blocking add
 //
 // Sources: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002,
 // section 3.1 (|fl(x'y) - x'y| <= gamma_k |x|'|y|), 3.5 (|fl(AB) - AB| <= gamma_k |A||B|), 4.2
@@ -37,6 +39,7 @@ namespace sonde::precision {
 enum class Family : uint8_t {
   kCopy,         // moves values: views, gathers, embeddings, dropout of given mask
   kElementwise,  // one operation an element
+  kQuotient,     // adds a quotient: addcdiv
   kSum,          // sums and norms
   kMean,         // means, losses of means
   kProduct,      // sums of products
@@ -61,6 +64,7 @@ struct CallNumbers {
   std::vector<Operand> forward;
   double unit = 0;      // coarsest of all
   double relative = 0;  // d
+  double factor = 0;    // largest number among the arguments, 0: none
 };
 
 struct Tolerance {

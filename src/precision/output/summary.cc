@@ -263,6 +263,7 @@ std::string CauseSummaryText(const Summary& summary, const FirstCause& cause,
                     " of their size apart, at ", cause.largest_place);
     }
     out += UnreadableText(cause) + "\n";
+    for (const std::string& line : cause.evidence) out += Concat("             ", line, "\n");
     return out;
   }
   out += Concat(": ", cause.place, UnreadableText(cause), "\n");
