@@ -395,10 +395,20 @@ TEST_P(RawDamageTest, WholeFolder) {
   EXPECT_GE(Read().tasks, 1U);
 }
 
+// The next byte to damage: all of them, but under a sanitizer, by which each of thousands of reads
+// takes ten times as long. There every 11th behind the first ones, elsewhere in each record.
+size_t NextByte(size_t at) {
+#if defined(__SANITIZE_ADDRESS__)
+  return at + (at < 32 ? 1 : 11);
+#else
+  return at + 1;
+#endif
+}
+
 // A file that only adds to the others' task leaves it as it is.
 TEST_P(RawDamageTest, EveryOtherFileCutOffAtEveryByte) {
   for (const Kind& kind : Others(GetParam())) {
-    for (size_t size = 0; size < kind.bytes.size(); ++size) {
+    for (size_t size = 0; size < kind.bytes.size(); size = NextByte(size)) {
       PutSlice(kind, std::string_view(kind.bytes).substr(0, size));
       const Found found = Read();
       ASSERT_GE(found.tasks, 1U) << kind.name << " " << size;
@@ -411,7 +421,7 @@ TEST_P(RawDamageTest, EveryOtherFileCutOffAtEveryByte) {
 
 TEST_P(RawDamageTest, EveryOtherFileGarbled) {
   for (const Kind& kind : Others(GetParam())) {
-    for (size_t i = 0; i < kind.bytes.size(); ++i) {
+    for (size_t i = 0; i < kind.bytes.size(); i = NextByte(i)) {
       std::string garbled = kind.bytes;
       garbled[i] = static_cast<char>(garbled[i] ^ 0xFF);
       PutSlice(kind, garbled);
@@ -458,7 +468,7 @@ TEST_P(RawDamageTest, EveryOtherFileBackwards) {
 
 TEST_P(RawDamageTest, FilesOfTheTaskItselfDamaged) {
   for (const Kind& kind : Base(GetParam())) {
-    for (size_t i = 0; i < kind.bytes.size(); ++i) {
+    for (size_t i = 0; i < kind.bytes.size(); i = NextByte(i)) {
       PutSlice(kind, std::string_view(kind.bytes).substr(0, i));
       const Found found = Read();
       ASSERT_LE(found.tasks, 1U) << kind.name << " " << i;
