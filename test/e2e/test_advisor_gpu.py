@@ -98,6 +98,19 @@ def test_device_waits(advice):
     assert "the host was in aten::sort (100 % of that time)" in said
 
 
+def test_no_long_gap_lies_in_the_steps(advice):
+    """What the host did is known of the longest gaps of a trace: here those of its set-up."""
+    made = Made()
+    steps(made)
+    for i in range(102):
+        made.device("copy", -300 * MS + i * MS, 1, "cudaMemcpyAsync", -300 * MS + i * MS, 1)
+    for i in range(100):
+        made.device("small", (10 + 0.2 * i) * MS, 100, "cudaLaunchKernel", (10 + 0.2 * i) * MS, 5)
+    found = advice(made)["device_waits"]
+    assert "the host was in (many things, or nothing recorded) (0 % of" in found["description"]
+    assert found["slice"] is None
+
+
 @pytest.mark.parametrize(
     ("doing", "suggested"),
     (

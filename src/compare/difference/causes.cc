@@ -148,18 +148,18 @@ class CauseFinder {
 
   // An operator of other sizes often comes with another kernel, too, which its library chose by
   // them: that is one cause. Gives what is left, of shapes that both sides have.
-  ByKernel WithoutOtherShapes(int32_t subject, const ByKernel& kernels) {
+  ByKernel WithoutOtherShapes(int32_t subject, ByKernel kernels) {
     std::set<int32_t> shapes_of[2];
     for (const auto& [kernel, signatures] : kernels) AddShapes(signatures, shapes_of);
     // Shapes that one side has in addition are calls in addition: nothing was done in their place.
     if (!AreReplaced(shapes_of)) return kernels;
-    return Without(subject, kernels, "other shapes", [&](const Signature& signature) {
+    return Without(subject, std::move(kernels), "other shapes", [&](const Signature& signature) {
       return !shapes_of[0].contains(signature.shapes) || !shapes_of[1].contains(signature.shapes);
     });
   }
 
   // The same of element types at the same shapes.
-  ByKernel WithoutOtherTypes(int32_t subject, const ByKernel& kernels) {
+  ByKernel WithoutOtherTypes(int32_t subject, ByKernel kernels) {
     struct Types {
       std::set<int32_t> of[2];
     };
@@ -171,7 +171,7 @@ class CauseFinder {
         if (IsThere(both.comparison)) types.of[1].insert(signature.types);
       }
     }
-    return Without(subject, kernels, "other types", [&](const Signature& signature) {
+    return Without(subject, std::move(kernels), "other types", [&](const Signature& signature) {
       const Types& types = by_shapes.at(signature.shapes);
       const bool is_shared =
           types.of[0].contains(signature.types) && types.of[1].contains(signature.types);
@@ -185,10 +185,8 @@ class CauseFinder {
 
   // Takes the parts that `is_other` tells for one cause; gives the rest.
   template <typename IsOther>
-  ByKernel Without(int32_t subject, const ByKernel& kernels, std::string cause,
-                   const IsOther& is_other) {
+  ByKernel Without(int32_t subject, ByKernel rest, std::string cause, const IsOther& is_other) {
     std::set<int32_t> moved;
-    ByKernel rest = kernels;
     Candidate other = Named(std::move(cause), works_.names.At(subject), CauseKind::kWork);
     for (auto& [kernel, signatures] : rest) {
       const auto taken = std::erase_if(signatures, [&](const auto& entry) {

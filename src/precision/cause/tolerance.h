@@ -1,6 +1,6 @@
 // How far the outputs of one call may lie apart in two runs that differ by rounding alone.
 //
-//   |e| <= L * u * ((c + sqrt(k)) * |y| + P)  +  A * d * max(|y|, P)  +  sqrt(n) * t
+//   |e| <= L * u * ((c + sqrt(k)) * |y| + P)  +  A * d * max(|y|, P)  +  Q  +  sqrt(n) * t
 //
 //   u   unit roundoff of the coarsest type of the call: 2^-24 float32, 2^-8 bfloat16, ...
 //   k   how many products or terms are added up for one element, from the shapes
@@ -14,10 +14,12 @@
 //         normalisations                           |y| rms(x) / std(x)
 //         gradients of these                       |g| times the other factor
 //   d   the relative distance that the inputs already have, A what an operation makes of it
-//   quotients that are added (addcdiv, an optimizer's step) of inputs that differ: where a gradient
-//   is zero but for rounding, its sign is, too, and 2 factor sqrt(n) |a| / |b| may come of it n
-//   elements of the output, t the smallest number that its type keeps: what underflow takes L   8:
-//   six standard deviations and what order and blocking add
+//   Q   0, and of quotients that are added (addcdiv: an optimizer's step) where inputs differ
+//         2 f sqrt(n) |a| / |b|, f their factor: a gradient that is zero but for rounding has the
+//         sign of noise
+//   n   elements of the output
+//   t   the smallest number that its type keeps: what underflow takes from an element
+//   L   8: six standard deviations and what order and blocking add
 //
 // Sources: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002,
 // section 3.1 (|fl(x'y) - x'y| <= gamma_k |x|'|y|), 3.5 (|fl(AB) - AB| <= gamma_k |A||B|), 4.2
