@@ -169,11 +169,84 @@ def test_overflow_check(both):
     assert counted.count("cpu") == 2, "what is saved"
 
 
-@pytest.mark.parametrize("settings", [{"task": "tensor"}, {"statistics": {"summary_mode": "md5"}}])
-def test_tensors_that_are_saved_or_hashed(both, settings):
-    here, elsewhere, counted = both(EVERY_KIND, **settings)
+def test_tensors_that_are_saved(both):
+    here, elsewhere, counted = both(EVERY_KIND, task="tensor")
     assert_alike(elsewhere, here)
     assert "cpu" in counted and "fetch" not in counted
+
+
+ON_THE_DEVICE = """
+from sonde.torch.precision import _device_checksums
+_device_checksums.SMALLEST_BYTES = 1
+"""
+
+
+@pytest.mark.parametrize("mode", ["md5", "xor"])
+def test_checksums(both, mode):
+    """Of what a tensor held at its call."""
+    here, elsewhere, counted = both(ON_THE_DEVICE + EVERY_KIND, statistics={"summary_mode": mode})
+    assert_alike(elsewhere, here)
+    data = elsewhere[0]
+    assert len(data) == 44
+    ones = data["Torch.add.0.forward"]["input_args"][0]["md5"]
+    assert ones == ("e8681456" if mode == "md5" else "0x0000000000000000"), "before it was changed"
+    assert counted.count("fetch") == 1
+    assert counted.count("cpu") == 46, "numbers alone, and the type without rules"
+
+
+def test_small_tensors_are_checked_by_the_host(both):
+    here, elsewhere, counted = both(EVERY_KIND, statistics={"summary_mode": "md5"})
+    assert_alike(elsewhere, here)
+    assert "fetch" not in counted
+
+
+CHECKSUMS = """
+import zlib
+from sonde.torch.precision import _device_checksums as checksums
+checksums._PART_BYTES = 1 << 14
+for size in (*range(1, 20), 255, 256, 257, 511, 513, 16383, 16384, 16385, 100003):
+    for begin in (0, 3):
+        x = torch.randint(0, 256, (size + begin,), dtype=torch.uint8)[begin:]
+        found = checksums.crc32(torch, x)
+        assert found.text(int(found.word)) == f"{zlib.crc32(x.numpy()):08x}", size
+        words = [int.from_bytes(x.numpy()[i:i + 8].tobytes(), "little") for i in range(0, size, 8)]
+        for word in words[1:]:
+            words[0] ^= word
+        found = checksums.xor_words(torch, x)
+        assert found.text(int(found.word)) == f"0x{words[0]:016x}", size
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    found = checksums.crc32(torch, x)
+    assert found.text(int(found.word)) == f"{zlib.crc32(x.numpy()):08x}", "autocast"
+print("equal")
+"""
+
+
+def test_checksums_of_every_length(run_program):
+    """Beside zlib's: rows, parts and levels that are full, and those that are not."""
+    pytest.importorskip("torch")
+    assert "equal" in run_program(PROGRAM + CHECKSUMS).stdout
+
+
+def test_a_checksum_that_fails(run_program, read_dump):
+    """No memory for it on the device, say: the host works it out."""
+    done = run_program(
+        PROGRAM
+        + ON_THE_DEVICE
+        + """
+def broken(torch, tensor):
+    raise RuntimeError("no memory")
+_device_checksums.crc32 = broken
+debugger.start()
+torch.add(put(torch.ones(4)), 1)
+debugger.stop()
+debugger.step()
+print(counts)
+""",
+        arguments=["elsewhere"],
+        statistics={"summary_mode": "md5"},
+    )
+    assert done.stdout.count("cpu") == 2
+    assert read_dump()["data"]["Torch.add.0.forward"]["input_args"][0]["md5"] == "e8681456"
 
 
 def test_numbers_do_not_wait_for_ever(run_program, read_dump):

@@ -1,4 +1,5 @@
-"""Statistics of tensors in the memory of a device: computed there, and fetched many at a time.
+"""Statistics and checksums of tensors in the memory of a device: computed there, and fetched many
+at a time.
 
 Copying tensors to the host would cost bandwidth, and a synchronization each; so would asking for
 single numbers. Formulas are the reference's (its release 26.2.0): in the tensor's own type, by the
@@ -10,6 +11,9 @@ import threading
 import uuid
 from typing import Any, Callable, Optional
 
+from sonde.torch.precision import _device_checksums
+from sonde.torch.precision._device_checksums import Checksum
+
 _REALS = ("float32", "float16", "bfloat16")
 _OTHERS = ("float64", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128")
 
@@ -17,10 +21,18 @@ _OTHERS = ("float64", "int8", "int16", "int32", "int64", "uint8", "bool", "compl
 class DeviceStatistics:
     """Of one recorder. Threads: any, under the GIL; one fetches at a time."""
 
-    def __init__(self, torch: Any, with_sums: bool, failed: "Callable[[Exception], None]") -> None:
-        """``failed`` is told why numbers cannot be fetched; null stands in their place then."""
+    def __init__(
+        self,
+        torch: Any,
+        summary: str,
+        with_sums: bool,
+        failed: "Callable[[Exception], None]",
+    ) -> None:
+        """``summary``: statistics, md5 or xor. ``failed`` is told why numbers cannot be fetched;
+        null stands in their place then."""
         self.mark = f"of a device {uuid.uuid4().hex} "
         self._torch = torch
+        self._summary = summary
         self._with_sums = with_sums
         self._failed = failed
         self._reals = {getattr(torch, name) for name in _REALS}
@@ -30,15 +42,28 @@ class DeviceStatistics:
         self._waiting: list[Any] = []
 
     def of(self, tensor: Any) -> "Optional[dict[str, Any]]":
-        """Max, Min, Mean and Norm of a strided tensor: marks, or None where there is none. No
-        synchronization. None where the device has no kernels: a copy in host memory is needed."""
+        """The fields that the summary has of a strided tensor: marks, or None where there is no
+        value. No synchronization. None where the device has no kernels, or a checksum is sooner
+        worked out by the host: a copy in host memory is needed."""
         if tensor.dtype not in self._known:
             return None
+        is_captured = self._is_captured(tensor)
+        fields = [] if self._summary == "xor" else ["Max", "Min", "Mean", "Norm"]
+        numbers: list[Any] = [None] * len(fields)
         try:
-            numbers = self._numbers(tensor)
+            if self._summary != "statistics":
+                checksum = None
+                if not is_captured:
+                    checksum = _device_checksums.of(self._torch, tensor, self._summary)
+                    if checksum is None:
+                        return None
+                fields.append("md5")
+                numbers.append(checksum)
+            if self._summary != "xor" and not is_captured:
+                numbers[:4] = self._numbers(tensor)
         except RuntimeError:
             return None
-        return dict(zip(("Max", "Min", "Mean", "Norm"), self._marks(numbers)))
+        return dict(zip(fields, self._marks(numbers)))
 
     def fetch(self) -> "tuple[int, list[Any]]":
         """Index of the first number that waited, and all that did."""
@@ -54,7 +79,7 @@ class DeviceStatistics:
 
     def _numbers(self, tensor: Any) -> "list[Any]":
         torch = self._torch
-        if tensor.numel() == 0 or self._is_captured(tensor):
+        if tensor.numel() == 0:
             return [None] * 4
         if tensor.dtype is torch.bool:
             return [tensor.any(), tensor.all(), None, None]
@@ -82,16 +107,18 @@ class DeviceStatistics:
 
     def _values(self, waiting: "list[Any]") -> "list[Any]":
         torch = self._torch
+        tensors = [number.word if type(number) is Checksum else number for number in waiting]
         groups: dict[tuple, list[int]] = {}
-        for index, number in enumerate(waiting):
+        for index, number in enumerate(tensors):
             groups.setdefault((number.device, number.dtype), []).append(index)
         for device in {device for device, _ in groups}:
             # Each was computed on the stream of its call.
             getattr(torch, device.type).synchronize(device)
-        values: list[Any] = [None] * len(waiting)
+        values: list[Any] = [None] * len(tensors)
         with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
             for indexes in groups.values():
-                together = torch.stack([waiting[index] for index in indexes]).tolist()
+                together = torch.stack([tensors[index] for index in indexes]).tolist()
                 for index, value in zip(indexes, together):
-                    values[index] = value
+                    number = waiting[index]
+                    values[index] = number.text(value) if type(number) is Checksum else value
         return values

@@ -16,6 +16,7 @@ LIBRARY = "libsonde_probe.so"
 SAVE_TENSORS, FINISH, KEEP_PARTS, IN_LIST, WHOLE, WITH_STACK, PLACE = 1, 2, 4, 8, 16, 32, 64
 ONLY_NAN, NO_BACKWARD, MODULE = 128, 256, 512
 _SUMMARIES = {"statistics": 0, "md5": 1, "xor": 2, "none": 3, "check": 4}
+_LATE_SUMMARIES = ("statistics", "md5", "xor")
 _SUMMARY_OF_TASK = {"structure": "none", "nan_check": "check", "overflow_check": "statistics"}
 
 # Order of ElementType in probe/tensor_view.h.
@@ -134,8 +135,8 @@ def functions(
     device. Raises ``NativeError``."""
     library = _open()
     summary = _SUMMARY_OF_TASK.get(config.task, config.summary_mode)
-    device = DeviceStatistics(torch, config.precision != "high", failed)
-    is_late = config.task == "statistics" and summary == "statistics"
+    device = DeviceStatistics(torch, summary, config.precision != "high", failed)
+    is_late = config.task == "statistics" and summary in _LATE_SUMMARIES
     only_looks = config.task in ("nan_check", "overflow_check")
     setup = {
         "dtypes": _dtypes(torch),

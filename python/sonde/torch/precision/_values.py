@@ -188,7 +188,7 @@ class Describer:
             tensor = tensor.detach()
             numbers = self._statistics.of(tensor) if is_elsewhere and self._statistics else None
             if numbers is not None:
-                return ("waits", {**record, **numbers, **(extra or {})})
+                return ("waits", self._filled(record, numbers, extra))
             if is_elsewhere and self._only_looks:
                 kind = "plain" if self._is_finite(tensor) else "bad"
                 return (kind, {**record, **(extra or {})})
@@ -196,6 +196,12 @@ class Describer:
             if type(host) is not torch.Tensor:
                 host = host.as_subclass(torch.Tensor)
         return ("tensor", host, name, extra, requires_grad)
+
+    def _filled(self, record: dict, numbers: dict, extra: Optional[dict]) -> dict:
+        filled = {**record, **numbers, **(extra or {})}
+        if self._summary == "md5":
+            filled["md5"] = filled.pop("md5")  # behind all else
+        return filled
 
     def _is_finite(self, tensor: Any) -> bool:
         """Found out on the device; integers and one-byte floats, which are not looked at, are."""
