@@ -120,6 +120,48 @@ def test_time_that_goes_backwards(write_prof, ask):
     assert ask(folder, TASKS) == []
 
 
+@pytest.mark.parametrize("in_order", [True, False])
+def test_begins_and_ends_that_do_not_alternate(write_prof, ask, in_order):
+    """As many begins as ends go together in their order, else an end with the last begin before it;
+    in whatever order the log has them."""
+    run = Run([launch()])
+    folder = write_prof(run)
+    logged = [(1, 0, 0), (1, 0, 10), (1, 1, 20), (1, 1, 30),  # number, end, microseconds
+              (2, 1, 5), (2, 0, 15), (2, 1, 25),
+              (3, 0, 2), (3, 0, 12), (3, 1, 22),
+              (4, 0, 1), (4, 1, 2), (4, 0, 3), (4, 1, 4)]  # fmt: skip
+    if in_order:
+        logged.sort(key=lambda log: log[2])
+    stars = folder / "device_0/data/stars_soc.data.0.slice_0"
+    stars.write_bytes(b"".join(
+        prof.stars_record(run, Task(0, 20, number, "KERNEL_AICORE"), end, 100_000 + us * 1000)
+        for number, end, us in logged
+    ))  # fmt: skip
+    for path in stars.parent.glob("stars_soc*slice_[1-9]*"):
+        path.unlink()
+    assert issues(ask, folder)["raw_task_unpaired"] == "2"
+    found = ask(folder, "SELECT queue_number, ts, dur FROM device_task ORDER BY 1, 2")
+    ran = [(1, 0, 20), (1, 10, 20), (2, 15, 10), (3, 12, 10), (4, 1, 1), (4, 3, 1)]
+    assert found == [[str(number), str(utc_ns(100_000 + us * 1000)), str(dur * 1000)]
+                     for number, us, dur in ran]  # fmt: skip
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_launches_that_look_alike(write_prof, ask, runs):
+    """Of two launches under one number a single run is the first's; which of two is whose, none
+    knows."""
+    calls = [launch(), launch(name="Op_2")]
+    calls[1].begin, calls[1].end, calls[1].tasks[0].at = 22_000, 30_000, 25_000
+    calls[1].tasks[0].ran = (70_000, 71_000) if runs == 2 else None
+    folder = write_prof(Run(calls))
+    found = issues(ask, folder)
+    names = [name for name, *_ in ask(folder, TASKS)]
+    if runs == 1:
+        assert (found, names) == ({}, ["Op_1"])
+    else:
+        assert (found, names) == ({"raw_task_ambiguous": "2"}, ["AI_CORE", "AI_CORE"])
+
+
 def test_unknown_version_of_the_layouts(write_prof, ask):
     folder = write_prof(Run([launch()]))
     path = folder / "device_0/info.json.0"

@@ -162,18 +162,31 @@ void ComputeWaits(TraceRows& rows, bool one_device) {
     steps.Next();
     const store::DeviceTaskRow& task = rows.tasks[static_cast<size_t>(i)];
     if (rows.kinds[static_cast<size_t>(task.kind_id)].core == store::kNone) continue;
-    const store::TrackRow track =
-        one_device ? store::TrackRow() : rows.tracks[static_cast<size_t>(task.track_id)];
-    busy(track.process_id, track.device_id).push_back({task.ts, task.ts + task.dur, i});
+    const Busy one{task.ts, task.ts + task.dur, i};
+    if (one_device) {
+      busy(0, 0).push_back(one);
+      continue;
+    }
+    const store::TrackRow& track = rows.tracks[static_cast<size_t>(task.track_id)];
+    busy(track.process_id, track.device_id).push_back(one);
   }
   int64_t place = task_count;
   for (const store::CommunicationOpRow& op : rows.communications) {
     busy(op.process_id, op.device_id).push_back({op.ts, op.ts + op.dur, place++});
   }
   for (auto& [device, list] : by_device) {
-    std::sort(list.begin(), list.end(), [](const Busy& a, const Busy& b) {
+    const auto before = [](const Busy& a, const Busy& b) {
       return std::tie(a.ts, a.place) < std::tie(b.ts, b.place);
-    });
+    };
+    // Tasks mostly come in that order, operations behind them all.
+    const auto operations = std::partition_point(
+        list.begin(), list.end(), [&](const Busy& one) { return one.place < task_count; });
+    const auto sort = [&](auto begin, auto end) {
+      if (!base::IsSorted(begin, end, rows.pool(), before)) std::sort(begin, end, before);
+    };
+    sort(list.begin(), operations);
+    sort(operations, list.end());
+    std::inplace_merge(list.begin(), operations, list.end(), before);
     for (size_t i = 1; i < list.size(); ++i) {
       steps.Next();
       if (list[i].place >= task_count) continue;

@@ -80,6 +80,14 @@ Clock ClockOfInfo(const base::JsonValue& root) {
 int64_t Clock::FromTicks(uint64_t ticks) const {
   if (!is_known) return ticks > INT64_MAX ? -1 : static_cast<int64_t>(ticks);
   if (kilohertz == 0) return ticks > INT64_MAX ? -1 : FromMonotonic(static_cast<int64_t>(ticks));
+  constexpr uint64_t kToNs = 1'000'000;
+  constexpr uint64_t kNear = INT64_MAX / kToNs;  // a day at 100 MHz: no wider numbers are needed
+  int64_t near_ns = 0;
+  if (ticks >= start_ticks && ticks - start_ticks <= kNear &&
+      !__builtin_add_overflow((ticks - start_ticks) * kToNs / static_cast<uint64_t>(kilohertz),
+                              start_ns, &near_ns)) {
+    return FromMonotonic(near_ns);
+  }
   const auto since = static_cast<__int128>(ticks) - static_cast<__int128>(start_ticks);
   const __int128 ns = since * 1'000'000 / kilohertz + start_ns + wall.value_or(0);
   return ns < 0 || ns > INT64_MAX ? -1 : static_cast<int64_t>(ns);

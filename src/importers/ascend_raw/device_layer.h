@@ -51,10 +51,14 @@ class DeviceLayer {
 
  private:
   Records<RanTask> Pair();
+  void SortLogs();
+  template <class Places>
+  void PairIrregular(const Places& places, Records<RanTask>& tasks);
   void PairOf(std::span<const StarsLog* const> begins, std::span<const StarsLog* const> ends,
               Records<RanTask>& tasks);
   void SetBatches(Records<RanTask>& tasks);
   void SetStreams(const HostLayer& host, Records<RanTask>& tasks);
+  void SetHosts(const HostLayer& host, Records<RanTask>& tasks);
   template <class Record>
   Records<Record> NoRecords() const {
     return Records<Record>(base::SpillAllocator<Record>(rows_.pool()));

@@ -29,6 +29,7 @@ Records<int32_t> DeviceTables::Add(const DeviceLayer& layer, const Records<RanTa
   Records<int32_t> rows{base::SpillAllocator<int32_t>(rows_.pool())};
   rows.reserve(ran.size());
   ReserveMore(rows_.tasks, ran.size());
+  ReserveMore(rows_.flows, ran.size());
   int64_t before = 0;
   base::SpillSteps steps(rows_.pool());
   for (size_t i = 0; i < ran.size(); ++i) {
@@ -53,9 +54,8 @@ int32_t DeviceTables::AddTask(const DeviceLayer& layer, const RanTask& ran, cons
   ascend::DeviceTask task;
   task.ts = layer.clock().FromTicks(ran.begin);
   task.dur = SpanNs(task.ts, layer.clock().FromTicks(ran.end));
-  task.place = {.process_id = rows_.Process(pid_),
-                .device_id = layer.device(),
-                .stream_id = ran.place.stream};
+  if (process_ == store::kNone) process_ = rows_.Process(pid_);
+  task.place = {.process_id = process_, .device_id = layer.device(), .stream_id = ran.place.stream};
   task.queue_number = static_cast<int64_t>(ran.place.task);
   task.track_id = StreamTrack(task.place);
   const HcclTask* transfer = TransferOf(ran, part);
@@ -120,7 +120,8 @@ void DeviceTables::Connect(const HostTask& host, store::DeviceTaskRow& row, bool
 
 void DeviceTables::AddFlow(int32_t caller, int32_t slice) {
   store::FlowRow flow;
-  flow.kind = rows_.names.Intern("host_to_device");
+  if (flow_kind_ == store::kNone) flow_kind_ = rows_.names.Intern("host_to_device");
+  flow.kind = flow_kind_;
   flow.key = host_.IdOf(caller);
   flow.slice_out = host_.SliceOf(caller);
   flow.slice_in = slice;

@@ -79,6 +79,8 @@ class DeviceTables {
   const FrameworkLayer& framework_;
   StepIndex steps_;
   int64_t pid_;
+  int32_t process_ = store::kNone;    // of pid_, once it is needed
+  int32_t flow_kind_ = store::kNone;  // name, likewise
   int64_t next_alone_;  // connection of a task that no call launched: one that no call has
   std::map<std::pair<int32_t, int32_t>, int32_t> stream_tracks_;  // by device and stream
   // Of rows.kinds, by what makes them differ: kernel, name of another task, type, context, model.

@@ -42,6 +42,7 @@ bool HostLayer::Read(const Stream& stream) {
   const std::vector<std::string_view> parts = base::Split(stream.name, '.');
   if (parts.size() != 3 || (parts[0] != "aging" && parts[0] != "unaging")) return false;
   if (parts[1] == "api_event" && parts[2] == "data") {
+    ReserveFor(stream, kApiForm, apis_);
     ReadRecords(stream, kApiForm, rows_.issues,
                 [this](std::string_view record) { TakeApi(ReadApi(record)); });
     return true;
@@ -56,21 +57,17 @@ bool HostLayer::ReadCompact(std::string_view tag, const Stream& stream, bool is_
     ReadRecords(stream, kCompactForm, rows_.issues, take);
     return true;
   };
-  if (tag == "task_track") {
-    return read([this](std::string_view r) { tracks_.push_back(ReadTaskTrack(r)); });
-  }
+  const auto keep = [&](auto& records, const auto& one) {
+    ReserveFor(stream, kCompactForm, records);
+    return read([&](std::string_view r) { records.push_back(one(r)); });
+  };
+  if (tag == "task_track") return keep(tracks_, ReadTaskTrack);
   if (tag == "node_basic_info") {
-    return read([&](std::string_view r) { basics_.push_back(ReadNodeBasic(r, is_dynamic)); });
+    return keep(basics_, [&](std::string_view r) { return ReadNodeBasic(r, is_dynamic); });
   }
-  if (tag == "hccl_op_info") {
-    return read([this](std::string_view r) { operations_.push_back(ReadHcclOp(r)); });
-  }
-  if (tag == "memcpy_info") {
-    return read([this](std::string_view r) { copies_.push_back(ReadCopyInfo(r)); });
-  }
-  if (tag == "node_attr_info") {
-    return read([this](std::string_view r) { attributes_.push_back(ReadNodeAttributes(r)); });
-  }
+  if (tag == "hccl_op_info") return keep(operations_, ReadHcclOp);
+  if (tag == "memcpy_info") return keep(copies_, ReadCopyInfo);
+  if (tag == "node_attr_info") return keep(attributes_, ReadNodeAttributes);
   if (tag == "expand_stream_spec") {
     return read([this](std::string_view r) { expands_streams_ |= At<uint8_t>(r, 24) == 1; });
   }
@@ -96,14 +93,17 @@ bool HostLayer::ReadAdditional(std::string_view tag, const Stream& stream) {
     lists.push_back({.head = record->head, .list = list_of.Add(record->bytes, items)});
   };
   if (tag == "tensor_info") {
+    ReserveFor(stream, kAdditionalForm, tensors_);
     return read(
         [&](std::string_view r) { keep(ReadTensorInfo(r), tensors_, tensor_lists_, ReadTensors); });
   }
   if (tag == "context_id_info") {
+    ReserveFor(stream, kAdditionalForm, contexts_);
     return read(
         [&](std::string_view r) { keep(ReadContextIds(r), contexts_, id_lists_, ReadIds); });
   }
   if (tag == "hccl_info") {
+    ReserveFor(stream, kAdditionalForm, transfers_);
     return read([this](std::string_view r) { transfers_.push_back(ReadHcclTask(r)); });
   }
   return false;
@@ -144,11 +144,14 @@ void HostLayer::Build(int64_t pid) {
            std::tie(b.head.tid, b.head.time, b.head.number);
   });
   const Records<uint32_t> batches = BatchIds();
+  tasks_.reserve(tracks_.size());
   base::SpillSteps steps(rows_.pool());
   for (size_t i = 0; i < tracks_.size(); ++i) {
     steps.Next();
     AddTask(tracks_[i], batches[i]);
   }
+  // Shapes and types of operators are in kernels() now.
+  tensors_ = NoRecords<KeptList>();
 }
 
 void HostLayer::AddCalls(int64_t pid) {
@@ -165,32 +168,52 @@ void HostLayer::AddCalls(int64_t pid) {
   first_id_ = static_cast<int64_t>(rows_.api_calls.size() + rows_.tasks.size()) + 1;
   first_slice_ = static_cast<int32_t>(rows_.slices.size());
   ReserveMore(rows_.api_calls, apis_.size());
-  ReserveMore(rows_.slices, apis_.size() + tracks_.size());
+  // Of calls, of the tasks that they launch, and of the operations that some of those are.
+  ReserveMore(rows_.slices, apis_.size() + tracks_.size() + operations_.size());
   struct Thread {
     int32_t id = store::kNone;
     int32_t track = store::kNone;
   };
   std::unordered_map<uint32_t, Thread> threads;
+  const Thread* thread = nullptr;
+  uint32_t tid = 0;
   base::SpillSteps steps(rows_.pool());
   for (size_t i = 0; i < apis_.size(); ++i) {
     steps.Next();
     const Api& api = apis_[i];
-    Thread& thread = threads[api.tid];
-    if (thread.id == store::kNone) {
-      thread.id = rows_.Thread(process, api.tid);
-      thread.track = device.CallTrack(thread.id);
+    if (thread == nullptr || api.tid != tid) {
+      const auto [known, is_new] = threads.try_emplace(api.tid);
+      if (is_new) {
+        const int32_t id = rows_.Thread(process, api.tid);
+        known->second = {id, device.CallTrack(id)};
+      }
+      thread = &known->second;
+      tid = api.tid;
     }
-    const CallKind& kind = KindOf(api);
+    const KnownCall& known = KnownOf(api);
     const int64_t begin = clock_.FromTicks(api.begin);
     const int32_t slice = device.AddCall({.ts = begin,
                                           .dur = SpanNs(begin, clock_.FromTicks(api.end)),
-                                          .thread_id = thread.id,
-                                          .name = kind.name,
-                                          .level = kind.level,
+                                          .thread_id = thread->id,
+                                          .name = known.kind->name,
+                                          .level = known.kind->level,
                                           .connection_id = IdOf(static_cast<int32_t>(i)),
-                                          .track_id = thread.track});
-    rows_.slices[static_cast<size_t>(slice)].args_id = ArgumentsOf(api, kind);
+                                          .track_id = thread->track});
+    rows_.slices[static_cast<size_t>(slice)].args_id = known.args;
   }
+}
+
+// Most calls are like one of a moment ago.
+const HostLayer::KnownCall& HostLayer::KnownOf(const Api& api) {
+  constexpr size_t kKept = 1024;
+  known_calls_.resize(kKept);
+  const uint64_t hash = base::HashCombine(api.item, uint64_t{api.level} << 32U | api.type);
+  KnownCall& known = known_calls_[hash % kKept];
+  const bool is_it = known.kind != nullptr && known.item == api.item && known.type == api.type &&
+                     known.level == api.level;
+  if (is_it) return known;
+  const CallKind& kind = KindOf(api);
+  return known = {api.item, api.type, api.level, &kind, ArgumentsOf(api, kind)};
 }
 
 // Under the names that timelines have for them.
@@ -236,12 +259,12 @@ int32_t HostLayer::ArgumentsOf(const Api& api, const CallKind& kind) {
 }
 
 const HcclOp* HostLayer::OperationOf(int32_t api) const {
-  const int32_t index = facts_[static_cast<size_t>(api)].operation;
+  const int32_t index = FactsOf(api).operation;
   return index < 0 ? nullptr : &operations_[static_cast<size_t>(index)];
 }
 
 const NodeBasic* HostLayer::BasicOf(int32_t api) const {
-  const int32_t index = facts_[static_cast<size_t>(api)].basic;
+  const int32_t index = FactsOf(api).basic;
   return index < 0 ? nullptr : &basics_[static_cast<size_t>(index)];
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,12 +30,6 @@ namespace sonde::importers::raw {
 
 template <class Record>
 using Records = base::SpillVector<Record>;
-
-// Room for so many more rows: where they grow by themselves each growth copies them all.
-template <class Rows>
-void ReserveMore(Rows& rows, size_t more) {
-  rows.reserve(rows.size() + more);
-}
 
 struct Api {
   uint64_t begin = 0;
@@ -137,6 +132,23 @@ class HostLayer {
     bool has_number = false;  // in place of the name of what it is about
     uint32_t number = 0;      // of the kind
   };
+  // Of calls that are alike.
+  struct KnownCall {
+    uint64_t item = 0;
+    uint32_t type = 0;
+    uint16_t level = 0;
+    const CallKind* kind = nullptr;
+    int32_t args = store::kNone;
+  };
+  // What the type of a task says.
+  struct TaskKind {
+    int32_t name = store::kNone;
+    bool is_compute = false;  // where an operator launched it
+    bool is_ffts_plus = false;
+    bool is_kernel = false;
+    bool is_mix = false;
+    bool has_contexts = false;
+  };
   struct KernelHash {
     size_t operator()(const ascend::Kernel& kernel) const;
   };
@@ -155,6 +167,7 @@ class HostLayer {
   bool ReadAdditional(std::string_view tag, const Stream& stream);
   void TakeApi(const ApiRecord& record);
   void AddCalls(int64_t pid);
+  const KnownCall& KnownOf(const Api& api);
   const CallKind& KindOf(const Api& api);
   int32_t ArgumentsOf(const Api& api, const CallKind& kind);
   void BuildTree();
@@ -168,9 +181,14 @@ class HostLayer {
   template <class Record, class Take>
   void Attach(Records<Record>& records, Take&& take);
   void AttachAll();
+  // The first makes them where the call has none yet.
+  Facts& FactsAt(int32_t api);
+  const Facts& FactsOf(int32_t api) const;
   Records<uint32_t> BatchIds();
+  const TaskKind& TaskKindOf(const TaskTrack& track);
+  bool IsOfOperator(int32_t node);
   void AddTask(const TaskTrack& track, uint32_t batch);
-  void AddCompute(HostTask task, int32_t node, bool is_communication);
+  void AddCompute(HostTask task, int32_t node, const TaskKind& kind);
   void AddCommunication(HostTask task, int32_t node, bool with_kernel);
   int32_t KernelOf(int32_t node, const TaskTrack& track, bool is_communication);
   int32_t KernelOfTrack(const HostTask& task);
@@ -207,9 +225,15 @@ class HostLayer {
   std::map<std::pair<uint16_t, uint32_t>, CallKind> call_kinds_;
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> arguments_;  // by kind, number, item
   std::unordered_map<uint64_t, int32_t> arguments_of_kind_;             // by kind and item
+  std::vector<KnownCall> known_calls_;                                  // some, by hash
+  std::unordered_map<uint64_t, TaskKind> task_kinds_;                   // by type
+  std::unordered_map<uint32_t, int32_t> core_names_;                    // by type of operators
+  std::array<int32_t, 2> state_names_ = {store::kNone, store::kNone};   // of static, dynamic
+  std::array<int32_t, 2> hf32_names_ = {store::kNone, store::kNone};    // of no, yes
   std::map<uint32_t, Tree> trees_;                                      // by thread
-  Records<Facts> facts_ = NoRecords<Facts>();                           // by index of apis_
-  std::unordered_map<int32_t, ascend::Kernel> texts_of_list_;           // of tensor_lists_
+  Records<int32_t> facts_of_api_ = NoRecords<int32_t>();                // -1: none
+  Records<Facts> facts_ = NoRecords<Facts>();
+  std::unordered_map<int32_t, ascend::Kernel> texts_of_list_;  // of tensor_lists_
   std::unordered_map<ascend::Kernel, int32_t, KernelHash> number_of_kernel_;
   std::vector<ascend::Kernel> kernels_;
   Records<HostTask> tasks_ = NoRecords<HostTask>();

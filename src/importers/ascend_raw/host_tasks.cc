@@ -83,6 +83,27 @@ Records<uint32_t> HostLayer::BatchIds() {
   return batches;
 }
 
+const HostLayer::TaskKind& HostLayer::TaskKindOf(const TaskTrack& track) {
+  const auto [known, is_new] = task_kinds_.try_emplace(track.type);
+  TaskKind& kind = known->second;
+  if (!is_new) return kind;
+  kind.name = dictionary_.Type(kLevelRuntime, static_cast<uint32_t>(track.type));
+  const std::string_view name = dictionary_.View(kind.name);
+  kind.is_compute = name.starts_with("KERNEL") || name == "STARS_COMMON";
+  kind.is_ffts_plus = name == "FFTS_PLUS";
+  kind.is_kernel = IsKernelType(name);
+  kind.is_mix = name.starts_with("KERNEL_MIX");
+  kind.has_contexts = HasContexts(name);
+  return kind;
+}
+
+// Whether what the call launches is an operator.
+bool HostLayer::IsOfOperator(int32_t node) {
+  const Api& call = apis_[static_cast<size_t>(node)];
+  return dictionary_.View(KnownOf(call).kind->name) != "step_info" &&
+         !dictionary_.View(dictionary_.Text(call.item)).starts_with("Lccl");
+}
+
 void HostLayer::AddTask(const TaskTrack& track, uint32_t batch) {
   if (track.type == kFlip || track.type == kMaintenance || track.is_dpu) return;
   int32_t node = -1;
@@ -97,38 +118,31 @@ void HostLayer::AddTask(const TaskTrack& track, uint32_t batch) {
     if (level == kLevelModel && model < 0) model = api;
     if (level == kLevelCommunication && task.parent < 0) task.parent = api;
   });
-  task.type = dictionary_.Type(kLevelRuntime, static_cast<uint32_t>(track.type));
+  const TaskKind& kind = TaskKindOf(track);
+  task.type = kind.name;
   if (model >= 0) {
     task.model_id = static_cast<int64_t>(apis_[static_cast<size_t>(model)].item);
   } else {
     task.model_id =
         captured_.ModelOf(track.device, track.stream, batch, track.head.time).value_or(-1);
   }
-  const std::string_view type = rows_.names.Text(task.type);
   const bool is_communication = task.parent >= 0;
-  bool is_compute = node >= 0 && (type.starts_with("KERNEL") || type == "STARS_COMMON" ||
-                                  (type == "FFTS_PLUS" && !is_communication));
-  if (is_compute) {
-    const Api& call = apis_[static_cast<size_t>(node)];
-    const int32_t name = dictionary_.Type(call.level, call.type);
-    is_compute = dictionary_.View(name) != "step_info" &&
-                 !dictionary_.View(dictionary_.Text(call.item)).starts_with("Lccl");
-  }
+  const bool is_compute = node >= 0 &&
+                          (kind.is_compute || (kind.is_ffts_plus && !is_communication)) &&
+                          IsOfOperator(node);
   if (node >= 0 && (is_compute || is_communication)) task.caller = node;
   if (is_communication) return AddCommunication(task, node, is_compute);
-  if (is_compute) return AddCompute(task, node, false);
-  task.context = type.starts_with("KERNEL_MIX") && !has_unique_ids_ ? 0 : kNoContext;
-  if (IsKernelType(type)) task.kernel = KernelOfTrack(task);
+  if (is_compute) return AddCompute(task, node, kind);
+  task.context = kind.is_mix && !has_unique_ids_ ? 0 : kNoContext;
+  if (kind.is_kernel) task.kernel = KernelOfTrack(task);
   tasks_.push_back(task);
 }
 
 // A task for each context of the operator, and one that stands for them all and is no operator.
-void HostLayer::AddCompute(HostTask task, int32_t node, bool is_communication) {
-  task.kernel = KernelOf(node, *task.track, is_communication);
-  const int32_t contexts = facts_[static_cast<size_t>(node)].contexts;
-  const bool with_contexts =
-      contexts >= 0 && !has_unique_ids_ && HasContexts(rows_.names.Text(task.type));
-  if (!with_contexts) return tasks_.push_back(task);
+void HostLayer::AddCompute(HostTask task, int32_t node, const TaskKind& kind) {
+  task.kernel = KernelOf(node, *task.track, /*is_communication=*/false);
+  const int32_t contexts = FactsOf(node).contexts;
+  if (contexts < 0 || has_unique_ids_ || !kind.has_contexts) return tasks_.push_back(task);
   for (const uint32_t id : id_lists_[contexts_[static_cast<size_t>(contexts)].list]) {
     task.context = id;
     tasks_.push_back(task);
@@ -140,7 +154,7 @@ void HostLayer::AddCompute(HostTask task, int32_t node, bool is_communication) {
 
 void HostLayer::AddCommunication(HostTask task, int32_t node, bool with_kernel) {
   if (with_kernel) task.kernel = KernelOf(node, *task.track, true);
-  const Facts& facts = facts_[static_cast<size_t>(task.parent)];
+  const Facts& facts = FactsOf(task.parent);
   std::map<uint32_t, int32_t> transfer_of;  // by context; of several the last before the task
   std::set<uint32_t> contexts;
   for (int32_t index = facts.first; index >= 0;) {
@@ -169,7 +183,7 @@ void HostLayer::AddCommunication(HostTask task, int32_t node, bool with_kernel) 
 }
 
 int32_t HostLayer::KernelOf(int32_t node, const TaskTrack& track, bool is_communication) {
-  Facts& facts = facts_[static_cast<size_t>(node)];
+  Facts& facts = FactsAt(node);
   if (facts.kernel != kNotMade) return facts.kernel;
   facts.kernel = store::kNone;
   const Api& api = apis_[static_cast<size_t>(node)];
@@ -180,8 +194,7 @@ int32_t HostLayer::KernelOf(int32_t node, const TaskTrack& track, bool is_commun
   } else if (basic->task_type == kFftsMarker) {
     return store::kNone;
   } else {
-    const std::string_view type =
-        dictionary_.View(dictionary_.Type(kLevelRuntime, static_cast<uint32_t>(track.type)));
+    const std::string_view type = dictionary_.View(TaskKindOf(track).name);
     uint32_t task_type = basic->task_type;
     SetTensors(facts, kernel);
     kernel.name = dictionary_.Text(is_communication ? api.item : basic->name);
@@ -190,12 +203,18 @@ int32_t HostLayer::KernelOf(int32_t node, const TaskTrack& track, bool is_commun
     if (!is_communication && type == "KERNEL_AICPU" && task_type == kCommunication) {
       task_type = kAiCpu;
     }
-    kernel.core = rows_.names.Intern(TaskTypeName(task_type));
+    const auto [core, is_new] = core_names_.try_emplace(task_type);
+    if (is_new) core->second = rows_.names.Intern(TaskTypeName(task_type));
+    kernel.core = core->second;
     kernel.op_type = dictionary_.Text(basic->op_type);
     kernel.block_num = basic->blocks;
     kernel.mix_block_num = basic->mix_blocks;
-    kernel.op_state = rows_.names.Intern(basic->is_dynamic ? "dynamic" : "static");
-    kernel.hf32 = rows_.names.Intern(basic->is_hf32 ? "YES" : "NO");
+    int32_t& state = state_names_.at(basic->is_dynamic ? 1 : 0);
+    if (state == store::kNone) state = rows_.names.Intern(basic->is_dynamic ? "dynamic" : "static");
+    kernel.op_state = state;
+    int32_t& hf32 = hf32_names_.at(basic->is_hf32 ? 1 : 0);
+    if (hf32 == store::kNone) hf32 = rows_.names.Intern(basic->is_hf32 ? "YES" : "NO");
+    kernel.hf32 = hf32;
     if (facts.attributes >= 0) {
       const NodeAttributes& record = attributes_[static_cast<size_t>(facts.attributes)];
       kernel.attributes = dictionary_.Text(record.text);
@@ -255,16 +274,21 @@ int32_t HostLayer::Keep(const ascend::Kernel& kernel) {
 
 // Nearly all operators have one record of tensors, and few lists of them are different.
 void HostLayer::SetTensors(const Facts& facts, ascend::Kernel& kernel) {
-  std::vector<int32_t> lists;
-  for (int32_t index = facts.first; index >= 0;) {
-    const KeptList& record = tensors_[static_cast<size_t>(index)];
-    lists.push_back(record.list);
-    index = record.next;
+  const auto at = [this](int32_t index) -> const KeptList& {
+    return tensors_[static_cast<size_t>(index)];
+  };
+  if (facts.first >= 0 && at(facts.first).next < 0) {
+    const int32_t list = at(facts.first).list;
+    const auto [known, is_new] = texts_of_list_.try_emplace(list);
+    if (is_new) SetTexts({&list, 1}, known->second);
+    kernel = known->second;
+    return;
   }
-  if (lists.size() != 1) return SetTexts(lists, kernel);
-  const auto [known, is_new] = texts_of_list_.try_emplace(lists.front());
-  if (is_new) SetTexts(lists, known->second);
-  kernel = known->second;
+  std::vector<int32_t> lists;
+  for (int32_t index = facts.first; index >= 0; index = at(index).next) {
+    lists.push_back(at(index).list);
+  }
+  SetTexts(lists, kernel);
 }
 
 void HostLayer::SetTexts(std::span<const int32_t> lists, ascend::Kernel& kernel) {

@@ -9,7 +9,13 @@ namespace sonde::importers::raw {
 // Calls of operators all count; of the other levels one that overlaps the last one of its thread
 // and level says nothing new.
 void HostLayer::BuildTree() {
-  std::map<std::pair<uint32_t, uint16_t>, uint64_t> last_end;
+  struct Thread {
+    Records<Node>* nodes = nullptr;
+    std::map<uint16_t, uint64_t> last_end;  // by level
+  };
+  std::map<uint32_t, Thread> threads;
+  Thread* thread = nullptr;
+  uint32_t tid = 0;
   base::SpillSteps steps(rows_.pool());
   for (size_t i = 0; i < apis_.size(); ++i) {
     steps.Next();
@@ -20,15 +26,22 @@ void HostLayer::BuildTree() {
       continue;
     }
     if (api.end <= api.begin) continue;
+    if (thread == nullptr || api.tid != tid) {
+      thread = &threads[api.tid];
+      tid = api.tid;
+    }
     if (!is_node) {
-      uint64_t& end = last_end[{api.tid, api.level}];
+      uint64_t& end = thread->last_end[api.level];
       if (end != 0 && api.begin <= end) continue;
       end = api.end;
     }
-    trees_.try_emplace(api.tid, Tree{.nodes = NoRecords<Node>()})
-        .first->second.nodes.push_back({api.begin, api.end, static_cast<int32_t>(i), -1});
+    if (thread->nodes == nullptr) {
+      thread->nodes =
+          &trees_.try_emplace(tid, Tree{.nodes = NoRecords<Node>()}).first->second.nodes;
+    }
+    thread->nodes->push_back({api.begin, api.end, static_cast<int32_t>(i), -1});
   }
-  for (auto& [tid, tree] : trees_) {
+  for (auto& [id, tree] : trees_) {
     Records<Node>& nodes = tree.nodes;
     const auto before = [](const Node& a, const Node& b) {
       if (a.begin != b.begin) return a.begin < b.begin;
@@ -108,9 +121,25 @@ void HostLayer::Attach(Records<Record>& records, Take&& take) {
   if (without > 0) rows_.issues.Add(kNoInterface, "host", -1, without);
 }
 
+HostLayer::Facts& HostLayer::FactsAt(int32_t api) {
+  int32_t& facts = facts_of_api_[static_cast<size_t>(api)];
+  if (facts < 0) {
+    facts = static_cast<int32_t>(facts_.size());
+    facts_.emplace_back();
+  }
+  return facts_[static_cast<size_t>(facts)];
+}
+
+const HostLayer::Facts& HostLayer::FactsOf(int32_t api) const {
+  static constexpr Facts kNothing;
+  const int32_t facts = facts_of_api_[static_cast<size_t>(api)];
+  return facts < 0 ? kNothing : facts_[static_cast<size_t>(facts)];
+}
+
 void HostLayer::AttachAll() {
-  facts_.resize(apis_.size());
-  const auto of = [this](int32_t api) -> Facts& { return facts_[static_cast<size_t>(api)]; };
+  facts_of_api_.resize(apis_.size(), -1);
+  facts_.reserve(std::min(apis_.size(), std::max(basics_.size(), tracks_.size())));
+  const auto of = [this](int32_t api) -> Facts& { return FactsAt(api); };
   Attach(basics_, [&](const Head& head, int32_t index) {
     const int32_t api = NodeOfBasic(head);
     if (api >= 0) of(api).basic = index;

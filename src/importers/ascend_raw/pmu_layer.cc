@@ -29,6 +29,7 @@ PmuLayer::PmuLayer(TraceRows& rows, const DeviceLayer& device, const std::string
 
 bool PmuLayer::Read(const Stream& stream, bool expands_streams) {
   if (stream.name == "ffts_profile.data" && settings_.is_of_tasks) {
+    ReserveFor(stream, kPmuForm, records_);
     ReadRecords(stream, kPmuForm, rows_.issues,
                 [&](std::string_view record) { Keep(record, expands_streams); });
     return true;
@@ -36,6 +37,7 @@ bool PmuLayer::Read(const Stream& stream, bool expands_streams) {
   const bool is_cube = stream.name == "aicore.data";
   const bool is_old = device_.chip().is_hwts() && (is_cube || stream.name == "aiVectorCore.data");
   if (is_old && (is_cube ? settings_.is_of_tasks : settings_.is_vector_of_tasks)) {
+    ReserveFor(stream, kPmuForm, records_);
     ReadRecords(stream, kPmuForm, rows_.issues,
                 [&](std::string_view record) { records_.push_back(ReadOldPmu(record, !is_cube)); });
     return true;
@@ -254,9 +256,8 @@ void PmuLayer::AddSide(Side& side, const Counted& counted, int32_t task) {
     }
   }
   side.metrics.Compute(counted, values_);
-  ascend::DeviceRows device(rows_);
   for (size_t i = 0; i < values_.size(); ++i) {
-    device.AddCounter({.task = task, .name = side.names[i], .value = values_[i]});
+    rows_.pmu.push_back({.task_id = task, .metric = side.names[i], .value = values_[i]});
   }
 }
 

@@ -105,6 +105,12 @@ void ReadRecords(const Stream& stream, const RecordForm& form, store::ImportIssu
              [&](std::span<const Slice> run) { RunReader(form, issues, take).Read(run); });
 }
 
+size_t CountRecords(const Stream& stream, const RecordForm& form) {
+  uint64_t bytes = 0;
+  for (const Slice& slice : stream.slices) bytes += base::FileSize(slice.file.path).value_or(0);
+  return static_cast<size_t>(bytes / form.size);
+}
+
 std::string ReadTexts(const Stream& stream, store::ImportIssues& issues) {
   std::string text;
   ForEachRun(stream, issues, [&](std::span<const Slice> run) {

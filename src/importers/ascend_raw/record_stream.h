@@ -7,8 +7,10 @@
 // slice is mapped at a time. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -31,6 +33,22 @@ struct RecordForm {
 // Records without the mark are counted and left out. The view lives during the call.
 void ReadRecords(const Stream& stream, const RecordForm& form, store::ImportIssues& issues,
                  const std::function<void(std::string_view record)>& take);
+
+// How many records its files have room for.
+size_t CountRecords(const Stream& stream, const RecordForm& form);
+
+// Room for so many more rows: where they grow by themselves each growth copies them all.
+template <class Rows>
+void ReserveMore(Rows& rows, size_t more) {
+  rows.reserve(rows.size() + more);
+}
+
+// Room for a row a record, but not for more than files that hold nothing could ask for.
+template <class Rows>
+void ReserveFor(const Stream& stream, const RecordForm& form, Rows& rows) {
+  constexpr size_t kMostBytes = size_t{512} << 20U;
+  ReserveMore(rows, std::min(CountRecords(stream, form), kMostBytes / sizeof(rows[0])));
+}
 
 // Files of text: all slices as one.
 std::string ReadTexts(const Stream& stream, store::ImportIssues& issues);
