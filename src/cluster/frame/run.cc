@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/files.h"
@@ -199,12 +200,15 @@ class Runner {
 
   // Who reads the table should know what of a rank it does not speak for.
   void SayIssues(const Rank& rank, const recipes::TraceData& data) {
-    std::vector<std::string> wrong;
+    std::map<std::string_view, int64_t> counts;  // a code may stand there for each file
     for (const recipes::ImportIssue& issue : data.issues) {
-      if (issue.severity == "info") continue;
-      wrong.push_back(Concat(issue.code, " (", std::to_string(issue.count), ")"));
+      if (issue.severity != "info") counts[issue.code] += issue.count;
     }
-    if (wrong.empty() || !options_.notify) return;
+    if (counts.empty() || !options_.notify) return;
+    std::vector<std::string> wrong;
+    for (const auto& [code, count] : counts) {
+      wrong.push_back(Concat(code, " (", std::to_string(count), ")"));
+    }
     const std::scoped_lock lock(mutex_);
     options_.notify(Concat("rank ", std::to_string(rank.number),
                            ": not all is as it should be: ", base::Join(wrong, ", "),
