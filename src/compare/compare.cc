@@ -67,7 +67,10 @@ Status CheckNotEmpty(const Side& side) {
 class Comparer {
  public:
   Comparer(const Request& request, const Sides& sides)
-      : options_(request.options), base_(*sides.base), comparison_(*sides.comparison) {
+      : options_(request.options),
+        base_(*sides.base),
+        comparison_(*sides.comparison),
+        trees_(MakeModuleTrees(base_, comparison_)) {
     report_.base_path = request.base_path;
     report_.comparison_path = request.comparison_path;
   }
@@ -89,7 +92,7 @@ class Comparer {
     if (all || options_.memory) AddMemory();
     if (all || options_.api) AddApi();
     if (all || options_.kernels) AddKernels();
-    report_.judgement = Judge(base_, comparison_);
+    report_.judgement = Judge(base_, comparison_, trees_);
     SayDoubts();
     report_.more = ResultSheets(report_.judgement);
     // What neither side has is no table.
@@ -170,9 +173,7 @@ class Comparer {
     if (options_.disable_module || base_.modules.empty() || comparison_.modules.empty()) {
       return true;
     }
-    const ModuleTrees base = MakeModuleTrees(base_);
-    const ModuleTrees comparison = MakeModuleTrees(comparison_);
-    const std::vector<ModulePair> pairs = MatchModules(base, comparison, options_);
+    const std::vector<ModulePair> pairs = MatchModules(*trees_.base, *trees_.comparison, options_);
     Add(ModuleStatisticSheet(base_, comparison_, pairs), "calls of modules", true, true);
     if (!options_.disable_details) {
       Add(ModuleSheet(base_, comparison_, pairs), "calls of modules", true, true);
@@ -222,6 +223,7 @@ class Comparer {
   const Options& options_;
   const Side& base_;
   const Side& comparison_;
+  const BothTrees trees_;
   std::vector<OpPair> pairs_;
   Report report_;
 };

@@ -2,6 +2,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "base/strings.h"
@@ -24,7 +25,7 @@ bool IsWrapper(std::string_view name) {
 
 class PathFinder {
  public:
-  explicit PathFinder(const Side& side) : side_(side), trees_(MakeModuleTrees(side)) {
+  PathFinder(const Side& side, const ModuleTrees& trees) : side_(side), trees_(trees) {
     paths_.nodes.emplace_back();
     raw_names_.emplace_back();
     paths_.of_kernel.assign(side.kernels.size(), 0);
@@ -40,8 +41,9 @@ class PathFinder {
       Take(module, of_call[i]);
     }
     for (const Module& module : trees_.backward.modules) Take(module, ForwardOf(module.name));
+    CallFinder calls(trees_.forward);
     for (const PythonRange& range : side_.modules) {
-      const int32_t call = FindCall(trees_.forward, range.begin_ns + 1);
+      const int32_t call = calls.At(range.begin_ns + 1);
       paths_.of_module_range.push_back(call == kNone ? 0 : of_call[static_cast<size_t>(call)]);
     }
     return std::move(paths_);
@@ -63,14 +65,14 @@ class PathFinder {
     return base::Join(parts, ".");
   }
 
-  int32_t Child(int32_t parent, const std::string& name) {
+  int32_t Child(int32_t parent, std::string_view name) {
     if (IsWrapper(name)) return parent;
     const auto [place, is_new] =
         places_.try_emplace({parent, name}, static_cast<int32_t>(paths_.nodes.size()));
     if (is_new) {
       paths_.nodes[static_cast<size_t>(parent)].children.push_back(place->second);
       paths_.nodes.push_back({.name = LastName(parent, name), .parent = parent, .children = {}});
-      raw_names_.push_back(name);
+      raw_names_.emplace_back(name);
     }
     return place->second;
   }
@@ -78,7 +80,7 @@ class PathFinder {
   // The backward pass belongs to the module of its forward pass.
   int32_t ForwardOf(std::string_view name) const {
     if (!name.starts_with(kBackward)) return 0;
-    const auto found = by_full_name_.find(std::string(name.substr(kBackward.size())));
+    const auto found = by_full_name_.find(name.substr(kBackward.size()));
     return found == by_full_name_.end() ? 0 : found->second;
   }
 
@@ -94,10 +96,10 @@ class PathFinder {
   }
 
   const Side& side_;
-  const ModuleTrees trees_;
+  const ModuleTrees& trees_;
   ModulePaths paths_;
-  std::map<std::pair<int32_t, std::string>, int32_t> places_;
-  std::map<std::string, int32_t> by_full_name_;
+  std::map<std::pair<int32_t, std::string_view>, int32_t> places_;
+  std::unordered_map<std::string_view, int32_t> by_full_name_;
   std::vector<std::string> raw_names_;  // of the nodes
 };
 
@@ -156,8 +158,7 @@ class PathJoiner {
     const auto y = Children(comparison_, pair.second);
     const auto numbers = [this](const ModulePaths& paths, std::span<const int32_t> places) {
       std::vector<int32_t> all;
-      for (const int32_t place : places)
-        all.push_back(names_.Of(std::string(NameOf(paths, place))));
+      for (const int32_t place : places) all.push_back(names_.Of(NameOf(paths, place)));
       return all;
     };
     std::vector<PathPair> pairs;
@@ -200,7 +201,9 @@ class PathJoiner {
 
 }  // namespace
 
-ModulePaths FindModulePaths(const Side& side) { return PathFinder(side).Run(); }
+ModulePaths FindModulePaths(const Side& side, const ModuleTrees& trees) {
+  return PathFinder(side, trees).Run();
+}
 
 std::vector<ModuleNode> JoinModulePaths(const ModulePaths& base, const ModulePaths& comparison,
                                         std::vector<int32_t>& base_places,

@@ -145,10 +145,11 @@ class Gatherer {
 }  // namespace
 
 int32_t CommonNames::Of(std::string_view text) {
-  const auto [place, is_new] =
-      numbers_.try_emplace(std::string(text), static_cast<int32_t>(texts_.size()));
-  if (is_new) texts_.emplace_back(text);
-  return place->second;
+  const auto found = numbers_.find(text);
+  if (found != numbers_.end()) return found->second;
+  const auto number = static_cast<int32_t>(texts_.size());
+  numbers_.emplace(texts_.emplace_back(text), number);
+  return number;
 }
 
 void Series::Resize(size_t steps) {
@@ -165,12 +166,12 @@ void Series::Add(const Series& other) {
 }
 
 Works MakeWorks(const Side& base, const std::vector<Window>& base_steps, const Side& comparison,
-                const std::vector<Window>& comparison_steps) {
+                const std::vector<Window>& comparison_steps, const BothTrees& trees) {
   Works works;
   works.base_steps = base_steps.size();
   works.comparison_steps = comparison_steps.size();
-  const ModulePaths base_paths = FindModulePaths(base);
-  const ModulePaths comparison_paths = FindModulePaths(comparison);
+  const ModulePaths base_paths = FindModulePaths(base, *trees.base);
+  const ModulePaths comparison_paths = FindModulePaths(comparison, *trees.comparison);
   std::vector<int32_t> base_places;
   std::vector<int32_t> comparison_places;
   works.modules = JoinModulePaths(base_paths, comparison_paths, base_places, comparison_places);

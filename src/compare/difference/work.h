@@ -11,12 +11,14 @@
 
 #include <compare>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "compare/frame/side.h"
+#include "compare/modules/module_tree.h"
 
 namespace sonde::compare {
 
@@ -26,12 +28,15 @@ inline constexpr std::string_view kOfModules = "modules";
 // Texts of both sides under one number.
 class CommonNames {
  public:
+  CommonNames() = default;
+  CommonNames(CommonNames&&) noexcept = default;
+  CommonNames& operator=(CommonNames&&) noexcept = default;
   int32_t Of(std::string_view text);
   const std::string& At(int32_t number) const { return texts_[static_cast<size_t>(number)]; }
 
  private:
-  std::unordered_map<std::string, int32_t> numbers_;
-  std::vector<std::string> texts_;
+  std::unordered_map<std::string_view, int32_t> numbers_;
+  std::deque<std::string> texts_;  // that they refer to
 };
 
 // A value for each step.
@@ -76,7 +81,7 @@ struct Works {
 
 // `windows`: steps that count.
 Works MakeWorks(const Side& base, const std::vector<Window>& base_steps, const Side& comparison,
-                const std::vector<Window>& comparison_steps);
+                const std::vector<Window>& comparison_steps, const BothTrees& trees);
 
 // Parts of MakeWorks.
 
@@ -92,7 +97,7 @@ struct ModulePaths {
   std::vector<int64_t> call_begin_ns;    // of the call of that module that launched it
   std::vector<int32_t> of_module_range;  // parallel to Side::modules
 };
-ModulePaths FindModulePaths(const Side& side);
+ModulePaths FindModulePaths(const Side& side, const ModuleTrees& trees);
 // The nodes of both in one tree; fills where those of each side went.
 std::vector<ModuleNode> JoinModulePaths(const ModulePaths& base, const ModulePaths& comparison,
                                         std::vector<int32_t>& base_places,

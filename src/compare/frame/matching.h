@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,12 +32,18 @@ std::vector<PlacePair> MatchNothing(size_t base_size, size_t comparison_size);
 // Numbers for texts, the same for the same.
 class TextNumbers {
  public:
-  int32_t Of(const std::string& text) {
-    return numbers_.try_emplace(text, static_cast<int32_t>(numbers_.size())).first->second;
+  int32_t Of(std::string_view text) {
+    const auto found = numbers_.find(text);
+    if (found != numbers_.end()) return found->second;
+    return numbers_.emplace(text, static_cast<int32_t>(numbers_.size())).first->second;
   }
 
  private:
-  std::unordered_map<std::string, int32_t> numbers_;
+  struct HashOf {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::unordered_map<std::string, int32_t, HashOf, std::equal_to<>> numbers_;
 };
 
 }  // namespace sonde::compare

@@ -103,7 +103,7 @@ class ModuleSheetMaker {
     std::vector<int32_t> numbers;
     if (module == nullptr) return numbers;
     for (const ModuleOp& op : module->top_ops) {
-      numbers.push_back(names.Of(std::string(side.Name(side.OpAt(op.op).name))));
+      numbers.push_back(names.Of(side.Name(side.OpAt(op.op).name)));
     }
     return numbers;
   }

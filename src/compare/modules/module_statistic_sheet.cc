@@ -39,16 +39,16 @@ struct KernelSum {
   int64_t count = 0;
 };
 
-// Texts in their first order.
+// Texts, which belong to the sides, in their first order.
 template <class Value>
 class InOrder {
  public:
-  Value& operator[](const std::string& name) {
+  Value& operator[](std::string_view name) {
     const auto [place, is_new] = places_.try_emplace(name, list_.size());
     if (is_new) list_.emplace_back(name, Value{});
     return list_[place->second].second;
   }
-  const Value* Find(const std::string& name) const {
+  const Value* Find(std::string_view name) const {
     const auto place = places_.find(name);
     return place == places_.end() ? nullptr : &list_[place->second].second;
   }
@@ -56,8 +56,8 @@ class InOrder {
   auto end() const { return list_.end(); }
 
  private:
-  std::map<std::string, size_t> places_;
-  std::vector<std::pair<std::string, Value>> list_;
+  std::map<std::string_view, size_t> places_;
+  std::vector<std::pair<std::string_view, Value>> list_;
 };
 
 struct OpSum {
@@ -70,7 +70,7 @@ struct ModuleSum {
   int64_t self_ns = 0;
   int64_t total_ns = 0;
   int64_t count = 0;
-  std::string call_stack;
+  std::string_view call_stack;
   InOrder<OpSum> ops;
 };
 
@@ -79,12 +79,12 @@ void Add(const Side& side, const Module& module, ModuleSum& sum) {
   sum.self_ns += module.self_ns;
   sum.total_ns += module.total_ns;
   for (const ModuleOp& op : module.top_ops) {
-    OpSum& of_op = sum.ops[std::string(side.Name(side.OpAt(op.op).name))];
+    OpSum& of_op = sum.ops[side.Name(side.OpAt(op.op).name)];
     ++of_op.count;
     for (const uint32_t place : op.kernels) {
       const Kernel& kernel = side.kernels[place];
       of_op.ns += kernel.dur_ns;
-      KernelSum& of_kernel = of_op.kernels[std::string(side.Name(kernel.name))];
+      KernelSum& of_kernel = of_op.kernels[side.Name(kernel.name)];
       of_kernel.ns += kernel.dur_ns;
       ++of_kernel.count;
     }
@@ -103,15 +103,15 @@ std::string LinesOf(const OpSum& sum) {
   return lines;
 }
 
-Cell TextCell(std::string text) { return text.empty() ? Cell() : Cell(std::move(text)); }
+Cell TextCell(std::string_view text) { return text.empty() ? Cell() : Cell(std::string(text)); }
 
-std::vector<Cell> Head(const std::string& full_name, std::string op) {
+std::vector<Cell> Head(std::string_view full_name, std::string_view op) {
   return {Cell(), Cell(ModuleClass(full_name)),
           Cell(static_cast<int64_t>(std::count(full_name.begin(), full_name.end(), '/'))),
-          Cell(ModuleTitle(full_name)), Cell(std::move(op))};
+          Cell(ModuleTitle(full_name)), Cell(std::string(op))};
 }
 
-void AddTotal(const std::string& full_name, const ModuleSum& base, const ModuleSum& comparison,
+void AddTotal(std::string_view full_name, const ModuleSum& base, const ModuleSum& comparison,
               Sheet& sheet) {
   Row& row = sheet.rows.emplace_back();
   row.cells = Head(full_name, "[ TOTAL ]");
@@ -125,7 +125,7 @@ void AddTotal(const std::string& full_name, const ModuleSum& base, const ModuleS
                                      TextCell(base.call_stack), TextCell(comparison.call_stack)});
 }
 
-void AddOp(const std::string& full_name, const std::string& op, const OpSum& base,
+void AddOp(std::string_view full_name, std::string_view op, const OpSum& base,
            const OpSum& comparison, Sheet& sheet) {
   Row& row = sheet.rows.emplace_back();
   row.cells = Head(full_name, op);
@@ -137,7 +137,7 @@ void AddOp(const std::string& full_name, const std::string& op, const OpSum& bas
   row.cells.insert(row.cells.end(), {Cell(), Cell(self.diff), Cell(self.ratio), Cell(), Cell()});
 }
 
-void AddModule(const std::string& full_name, const ModuleSum& base, const ModuleSum& comparison,
+void AddModule(std::string_view full_name, const ModuleSum& base, const ModuleSum& comparison,
                Sheet& sheet) {
   const OpSum none;
   AddTotal(full_name, base, comparison, sheet);

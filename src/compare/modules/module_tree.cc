@@ -1,9 +1,13 @@
 #include "compare/modules/module_tree.h"
 
 #include <algorithm>
+#include <cctype>
+#include <functional>
 #include <limits>
-#include <map>
+#include <unordered_map>
+#include <utility>
 
+#include "base/host/parallel.h"
 #include "base/strings.h"
 
 namespace sonde::compare {
@@ -12,67 +16,140 @@ namespace {
 using base::Concat;
 
 struct NamedRange {
-  std::string name;
+  std::string_view name;
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
 };
 
-bool IsOptimizer(const Side& side, const Op& op) {
-  return base::ToLower(side.Name(op.name)).starts_with("optimizer");
-}
-
-int32_t AddModule(NamedRange range, int32_t parent, ModuleTree& tree) {
-  Module module;
-  const Module& above = tree.At(parent);
-  module.full_name = Concat(above.full_name, "/", range.name);
-  module.call_stack =
-      above.call_stack.empty() ? range.name : Concat(above.call_stack, ";\n", range.name);
-  module.name = std::move(range.name);
-  module.parent = parent;
-  module.level = above.level + 1;
-  module.begin_ns = range.begin_ns;
-  module.end_ns = range.end_ns;
-  const auto place = static_cast<int32_t>(tree.modules.size());
-  tree.modules[static_cast<size_t>(parent)].children.push_back(place);
-  tree.modules.push_back(std::move(module));
-  return place;
-}
-
-// Of the children that begin no later the last, where it is open.
-int32_t OpenChild(const ModuleTree& tree, int32_t parent, int64_t ts) {
-  const std::vector<int32_t>& children = tree.At(parent).children;
-  const auto after = std::upper_bound(
-      children.begin(), children.end(), ts,
-      [&tree](int64_t moment, int32_t child) { return moment < tree.At(child).begin_ns; });
-  if (after == children.begin()) return kNone;
-  const int32_t child = *std::prev(after);
-  return tree.At(child).begin_ns < ts && ts < tree.At(child).end_ns ? child : kNone;
-}
-
-std::vector<Launch> LaunchesOf(const Side& side) {
-  std::map<int64_t, std::vector<uint32_t>> by_ts;
-  for (uint32_t i = 0; i < side.kernels.size(); ++i) {
-    const Kernel& kernel = side.kernels[i];
-    if (kernel.op != kNone) by_ts[kernel.launch_ns].push_back(i);
+// By name of the side.
+std::vector<bool> OptimizerNames(const Side& side) {
+  constexpr std::string_view kOptimizer = "optimizer";
+  std::vector<bool> all;
+  all.reserve(side.names.size());
+  for (const std::string& name : side.names) {
+    all.push_back(
+        name.size() >= kOptimizer.size() &&
+        std::equal(kOptimizer.begin(), kOptimizer.end(), name.begin(), [](char lower, char letter) {
+          return lower == std::tolower(static_cast<unsigned char>(letter));
+        }));
   }
+  return all;
+}
+
+bool IsOptimizer(const std::vector<bool>& optimizers, const Op& op) {
+  return op.name >= 0 && optimizers[static_cast<size_t>(op.name)];
+}
+
+// Chains of names: each is there once, however often it is called, and its texts are made when
+// they are asked for.
+class Paths {
+ public:
+  explicit Paths(std::deque<std::string>& texts) : texts_(texts), paths_(1) {}
+
+  int32_t Below(int32_t parent, std::string_view name) {
+    const auto [place, is_new] =
+        places_.try_emplace({parent, name}, static_cast<int32_t>(paths_.size()));
+    if (is_new) paths_.push_back({.parent = parent, .name = name, .full_name = {}, .stack = {}});
+    return place->second;
+  }
+
+  std::string_view FullName(int32_t path) {
+    std::string_view& made = paths_[static_cast<size_t>(path)].full_name;
+    if (made.empty() && path != 0) made = Keep(Concat("/", base::Join(NamesOf(path), "/")));
+    return made;
+  }
+
+  std::string_view CallStack(int32_t path) {
+    std::string_view& made = paths_[static_cast<size_t>(path)].stack;
+    if (made.empty() && path != 0) made = Keep(base::Join(NamesOf(path), ";\n"));
+    return made;
+  }
+
+ private:
+  struct Path {
+    int32_t parent = kNone;
+    std::string_view name;
+    std::string_view full_name;
+    std::string_view stack;
+  };
+  using Key = std::pair<int32_t, std::string_view>;
+  struct HashOf {
+    size_t operator()(const Key& key) const {
+      constexpr size_t kOdd = 0x9E3779B97F4A7C15;
+      return std::hash<std::string_view>()(key.second) ^ (static_cast<size_t>(key.first) * kOdd);
+    }
+  };
+
+  std::vector<std::string_view> NamesOf(int32_t path) const {
+    std::vector<std::string_view> names;
+    for (; path != 0; path = paths_[static_cast<size_t>(path)].parent) {
+      names.push_back(paths_[static_cast<size_t>(path)].name);
+    }
+    std::reverse(names.begin(), names.end());
+    return names;
+  }
+
+  std::string_view Keep(std::string text) { return texts_.emplace_back(std::move(text)); }
+
+  std::deque<std::string>& texts_;
+  std::vector<Path> paths_;  // the first is the root
+  std::unordered_map<Key, int32_t, HashOf> places_;
+};
+
+// Of calls by begin, the first of which is the root: the innermost that is open among the first
+// `begun`, which begin no later. It is the last of them, or around it.
+template <class Call>
+int32_t OpenAt(const std::vector<Call>& calls, size_t begun, int64_t ts) {
+  auto open = static_cast<int32_t>(begun) - 1;
+  for (int32_t place = open; place > 0;) {
+    const Call& call = calls[static_cast<size_t>(place)];
+    if (ts <= call.begin_ns || ts >= call.end_ns) open = call.parent;
+    place = call.parent;
+  }
+  return open > 0 ? open : kNone;
+}
+
+// Fills `kernels` by launch.
+std::vector<Launch> LaunchesOf(const Side& side, std::vector<uint32_t>& kernels) {
+  for (uint32_t i = 0; i < side.kernels.size(); ++i) {
+    if (side.kernels[i].op != kNone) kernels.push_back(i);
+  }
+  std::stable_sort(kernels.begin(), kernels.end(), [&side](uint32_t a, uint32_t b) {
+    return side.kernels[a].launch_ns < side.kernels[b].launch_ns;
+  });
   std::vector<Launch> launches;
-  for (auto& [ts, kernels] : by_ts) launches.push_back({ts, std::move(kernels)});
+  for (size_t begin = 0; begin < kernels.size();) {
+    const int64_t ts = side.kernels[kernels[begin]].launch_ns;
+    size_t end = begin + 1;
+    while (end < kernels.size() && side.kernels[kernels[end]].launch_ns == ts) ++end;
+    launches.push_back({ts, std::span(kernels).subspan(begin, end - begin)});
+    begin = end;
+  }
   return launches;
+}
+
+void SortByBegin(std::vector<NamedRange>& ranges) {
+  const auto is_before = [](const NamedRange& a, const NamedRange& b) {
+    return a.begin_ns < b.begin_ns;
+  };
+  if (std::is_sorted(ranges.begin(), ranges.end(), is_before)) return;
+  std::stable_sort(ranges.begin(), ranges.end(), is_before);
 }
 
 // Ranges and launches in the order of time, nested.
 class Nester {
  public:
-  explicit Nester(const Side& side) : side_(side) { tree_.modules.emplace_back(); }
+  Nester(const Side& side, Paths& paths) : side_(side), paths_(paths), path_of_(1) {
+    tree_.modules.emplace_back();
+  }
 
   ModuleTree Run(std::vector<NamedRange> ranges, const std::vector<Launch>& launches) {
-    std::stable_sort(ranges.begin(), ranges.end(), [](const NamedRange& a, const NamedRange& b) {
-      return a.begin_ns < b.begin_ns;
-    });
-    for (NamedRange& range : ranges) {
+    SortByBegin(ranges);
+    tree_.modules.reserve(ranges.size() + 1);
+    for (const NamedRange& range : ranges) {
       AddLaunches(launches, range.begin_ns);
       Close(range.begin_ns);
-      last_ = AddModule(std::move(range), last_, tree_);
+      Add(range);
     }
     AddLaunches(launches, std::numeric_limits<int64_t>::max());
     return std::move(tree_);
@@ -84,6 +161,22 @@ class Nester {
   }
 
   Module& At(int32_t place) { return tree_.modules[static_cast<size_t>(place)]; }
+
+  void Add(const NamedRange& range) {
+    const int32_t path = paths_.Below(path_of_[static_cast<size_t>(last_)], range.name);
+    path_of_.push_back(path);
+    const auto place = static_cast<int32_t>(tree_.modules.size());
+    Module& module = tree_.modules.emplace_back();
+    module.name = range.name;
+    module.full_name = paths_.FullName(path);
+    module.call_stack = paths_.CallStack(path);
+    module.parent = last_;
+    module.level = At(last_).level + 1;
+    module.begin_ns = range.begin_ns;
+    module.end_ns = range.end_ns;
+    At(last_).children.push_back(place);
+    last_ = place;
+  }
 
   void AddLaunches(const std::vector<Launch>& launches, int64_t before) {
     for (; next_ < launches.size() && launches[next_].ts < before; ++next_) {
@@ -99,37 +192,52 @@ class Nester {
   }
 
   const Side& side_;
+  Paths& paths_;
   ModuleTree tree_;
+  std::vector<int32_t> path_of_;  // of the calls
   int32_t last_ = 0;
   size_t next_ = 0;
 };
 
-std::vector<NamedRange> ForwardRanges(const Side& side) {
+std::vector<NamedRange> ForwardRanges(const Side& side, const std::vector<bool>& optimizers) {
   std::vector<NamedRange> ranges;
   for (const PythonRange& module : side.modules) {
-    ranges.push_back({std::string(side.Name(module.name)), module.begin_ns, module.end_ns});
+    ranges.push_back({side.Name(module.name), module.begin_ns, module.end_ns});
   }
   for (const Op& op : side.ops) {
-    if (!IsOptimizer(side, op)) continue;
-    ranges.push_back({std::string(side.Name(op.name)), op.begin_ns, op.end_ns});
+    if (!IsOptimizer(optimizers, op)) continue;
+    ranges.push_back({side.Name(op.name), op.begin_ns, op.end_ns});
   }
   return ranges;
 }
 
-// Backward operators under the name of the module whose forward pass they belong to.
-std::vector<NamedRange> BackwardRanges(const Side& side, const ModuleTree& forward) {
-  std::map<int64_t, const Op*> by_begin;
-  for (const Op& op : side.ops) {
-    if (!IsOptimizer(side, op)) by_begin[op.begin_ns] = &op;
+// The last operator that begins at a moment and is no optimizer.
+const Op* OpBeginningAt(const Side& side, const std::vector<bool>& optimizers, int64_t ts) {
+  const auto after =
+      std::upper_bound(side.ops.begin(), side.ops.end(), ts,
+                       [](int64_t moment, const Op& one) { return moment < one.begin_ns; });
+  for (auto i = after - side.ops.begin() - 1; i >= 0; --i) {
+    const Op& op = side.ops[static_cast<size_t>(i)];
+    if (op.begin_ns != ts) break;
+    if (!IsOptimizer(optimizers, op)) return &op;
   }
+  return nullptr;
+}
+
+// Backward operators under the name of the module whose forward pass they belong to.
+std::vector<NamedRange> BackwardRanges(const Side& side, const std::vector<bool>& optimizers,
+                                       ModuleTrees& trees) {
+  std::unordered_map<std::string_view, std::string_view> names;  // by full name
   std::vector<NamedRange> ranges;
   for (const auto& [forward_ns, backward_ns] : side.backward) {
-    const auto op = by_begin.find(backward_ns);
-    if (op == by_begin.end()) continue;
-    const int32_t module = FindCall(forward, forward_ns);
+    const Op* op = OpBeginningAt(side, optimizers, backward_ns);
+    if (op == nullptr) continue;
+    const int32_t module = FindCall(trees.forward, forward_ns);
     if (module == kNone) continue;
-    ranges.push_back({Concat("[ BACKWARD ]", forward.At(module).full_name), op->second->begin_ns,
-                      op->second->end_ns});
+    const std::string_view full_name = trees.forward.At(module).full_name;
+    std::string_view& name = names[full_name];
+    if (name.empty()) name = trees.texts.emplace_back(Concat("[ BACKWARD ]", full_name));
+    ranges.push_back({name, op->begin_ns, op->end_ns});
   }
   return ranges;
 }
@@ -137,17 +245,23 @@ std::vector<NamedRange> BackwardRanges(const Side& side, const ModuleTree& forwa
 // Gives each module its outermost operators.
 class OpPlacer {
  public:
-  OpPlacer(const Side& side, ModuleTrees& trees) : side_(side), trees_(trees) {
+  OpPlacer(const Side& side, const std::vector<bool>& optimizers, ModuleTrees& trees)
+      : side_(side), optimizers_(optimizers), trees_(trees) {
     open_[0].resize(trees.forward.modules.size());
     open_[1].resize(trees.backward.modules.size());
   }
 
   void Run() {
+    CallFinder forward(trees_.forward);
+    CallFinder backward(trees_.backward);
     for (size_t i = 0; i < side_.ops.size(); ++i) {
       const Op& op = side_.ops[i];
-      if (op.is_step || IsOptimizer(side_, op)) continue;
-      if (!Place(static_cast<int32_t>(i), trees_.forward, open_[0])) {
-        Place(static_cast<int32_t>(i), trees_.backward, open_[1]);
+      if (op.is_step || IsOptimizer(optimizers_, op)) continue;
+      const auto place = static_cast<int32_t>(i);
+      if (const int32_t call = forward.At(op.begin_ns); call != kNone) {
+        Place(place, call, trees_.forward, open_[0]);
+      } else if (const int32_t behind = backward.At(op.begin_ns); behind != kNone) {
+        Place(place, behind, trees_.backward, open_[1]);
       }
     }
     AddKernels(trees_.forward);
@@ -155,17 +269,15 @@ class OpPlacer {
   }
 
  private:
-  bool Place(int32_t place, ModuleTree& tree, std::vector<std::vector<int64_t>>& open) {
+  void Place(int32_t place, int32_t module, ModuleTree& tree,
+             std::vector<std::vector<int64_t>>& open) {
     const Op& op = side_.OpAt(place);
-    const int32_t module = FindCall(tree, op.begin_ns);
-    if (module == kNone) return false;
     std::vector<int64_t>& ends_ns = open[static_cast<size_t>(module)];
     while (!ends_ns.empty() && ends_ns.back() < op.begin_ns) ends_ns.pop_back();
     if (ends_ns.empty()) {
       tree.modules[static_cast<size_t>(module)].top_ops.push_back({.op = place, .kernels = {}});
     }
     ends_ns.push_back(op.end_ns);
-    return true;
   }
 
   void AddKernels(ModuleTree& tree) const {
@@ -185,27 +297,65 @@ class OpPlacer {
   }
 
   const Side& side_;
+  const std::vector<bool>& optimizers_;
   ModuleTrees& trees_;
   std::vector<std::vector<int64_t>> open_[2];  // ends of the operators open in each module
 };
 
-// Where a module was called from, as functions of Python tell.
-void SetCallStacks(const ModuleTree& functions, ModuleTree& tree) {
-  for (size_t i = 1; i < tree.modules.size(); ++i) {
-    Module& module = tree.modules[i];
-    const int32_t function = FindCall(functions, module.begin_ns);
-    if (function != kNone) module.call_stack = functions.At(function).call_stack;
+// Where modules were called from, as functions of Python tell.
+class CallStacks {
+ public:
+  CallStacks(const Side& side, std::deque<std::string>& texts) : paths_(texts), calls_(1) {
+    std::vector<NamedRange> ranges;
+    for (const PythonRange& range : side.functions) {
+      ranges.push_back({side.Name(range.name), range.begin_ns, range.end_ns});
+    }
+    SortByBegin(ranges);
+    calls_.reserve(ranges.size() + 1);
+    int32_t last = 0;
+    for (const NamedRange& range : ranges) {
+      while (last != 0 && range.begin_ns > At(last).end_ns) last = At(last).parent;
+      const int32_t path = paths_.Below(At(last).path, range.name);
+      calls_.push_back({range.begin_ns, range.end_ns, last, path});
+      last = static_cast<int32_t>(calls_.size()) - 1;
+    }
   }
-}
+
+  void Set(ModuleTree& tree) {
+    size_t next = 1;
+    for (size_t i = 1; i < tree.modules.size(); ++i) {
+      Module& module = tree.modules[i];
+      while (next < calls_.size() && calls_[next].begin_ns <= module.begin_ns) ++next;
+      const int32_t call = OpenAt(calls_, next, module.begin_ns);
+      if (call != kNone) module.call_stack = paths_.CallStack(At(call).path);
+    }
+  }
+
+ private:
+  struct Call {
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+    int32_t parent = kNone;
+    int32_t path = 0;
+  };
+  const Call& At(int32_t place) const { return calls_[static_cast<size_t>(place)]; }
+
+  Paths paths_;
+  std::vector<Call> calls_;  // the first is the root
+};
 
 }  // namespace
 
 int32_t FindCall(const ModuleTree& tree, int64_t ts) {
-  int32_t call = kNone;
-  for (int32_t inner = OpenChild(tree, 0, ts); inner != kNone; inner = OpenChild(tree, call, ts)) {
-    call = inner;
-  }
-  return call;
+  const auto after =
+      std::upper_bound(tree.modules.begin() + 1, tree.modules.end(), ts,
+                       [](int64_t moment, const Module& call) { return moment < call.begin_ns; });
+  return OpenAt(tree.modules, static_cast<size_t>(after - tree.modules.begin()), ts);
+}
+
+int32_t CallFinder::At(int64_t ts) {
+  while (next_ < tree_->modules.size() && tree_->modules[next_].begin_ns <= ts) ++next_;
+  return OpenAt(tree_->modules, next_, ts);
 }
 
 ModuleTrees MakeModuleTrees(const Side& side) {
@@ -215,18 +365,29 @@ ModuleTrees MakeModuleTrees(const Side& side) {
     trees.backward.modules.emplace_back();
     return trees;
   }
-  const std::vector<Launch> launches = LaunchesOf(side);
-  trees.forward = Nester(side).Run(ForwardRanges(side), launches);
-  trees.backward = Nester(side).Run(BackwardRanges(side, trees.forward), launches);
-  OpPlacer(side, trees).Run();
-  std::vector<NamedRange> functions;
-  for (const PythonRange& range : side.functions) {
-    functions.push_back({std::string(side.Name(range.name)), range.begin_ns, range.end_ns});
-  }
-  const ModuleTree calls = Nester(side).Run(std::move(functions), {});
-  SetCallStacks(calls, trees.forward);
-  SetCallStacks(calls, trees.backward);
+  const std::vector<bool> optimizers = OptimizerNames(side);
+  const std::vector<Launch> launches = LaunchesOf(side, trees.kernels);
+  Paths forward(trees.texts);
+  trees.forward = Nester(side, forward).Run(ForwardRanges(side, optimizers), launches);
+  Paths backward(trees.texts);
+  trees.backward = Nester(side, backward).Run(BackwardRanges(side, optimizers, trees), launches);
+  OpPlacer(side, optimizers, trees).Run();
+  CallStacks stacks(side, trees.texts);
+  stacks.Set(trees.forward);
+  stacks.Set(trees.backward);
   return trees;
+}
+
+BothTrees MakeModuleTrees(const Side& base, const Side& comparison) {
+  const Side* sides[] = {&base, &comparison};
+  const bool is_one = sides[0] == sides[1];
+  std::shared_ptr<const ModuleTrees> trees[2];
+  base::ParallelFor(is_one ? 1 : 2, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      trees[i] = std::make_shared<const ModuleTrees>(MakeModuleTrees(*sides[i]));
+    }
+  });
+  return {.base = trees[0], .comparison = trees[is_one ? 0 : 1]};
 }
 
 }  // namespace sonde::compare

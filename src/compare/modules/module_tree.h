@@ -2,13 +2,17 @@
 // from a forward operator to its backward.
 //
 // Kernels hang below the innermost module open when they were launched; operators likewise, the
-// outermost of each module are listed. Optimizers count as modules. Units: nanoseconds. Pure, any
-// thread; refers to the side.
+// outermost of each module are listed. Optimizers count as modules. Calls are many and their texts
+// few: a text is made once and referred to. Units: nanoseconds. Pure, any thread; refers to the
+// side.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "compare/frame/side.h"
@@ -23,13 +27,13 @@ struct ModuleOp {
 // Kernels that one call launched.
 struct Launch {
   int64_t ts = 0;
-  std::vector<uint32_t> kernels;
+  std::span<const uint32_t> kernels;  // of ModuleTrees::kernels
 };
 
 struct Module {
-  std::string name;       // of this call: "nn.Module: Linear_0"
-  std::string full_name;  // "/nn.Module: Net_0/nn.Module: Linear_0"
-  std::string call_stack;
+  std::string_view name;       // of this call: "nn.Module: Linear_0"
+  std::string_view full_name;  // "/nn.Module: Net_0/nn.Module: Linear_0"
+  std::string_view call_stack;
   int32_t parent = kNone;  // index of ModuleTree::modules
   int32_t level = 1;
   int64_t begin_ns = 0;
@@ -49,12 +53,35 @@ struct ModuleTree {
 struct ModuleTrees {
   ModuleTree forward;
   ModuleTree backward;
+  std::deque<std::string> texts;  // that calls refer to; stay where they are when this is moved
+  std::vector<uint32_t> kernels;  // by launch
+  ModuleTrees() = default;
+  ModuleTrees(ModuleTrees&&) noexcept = default;
+  ModuleTrees& operator=(ModuleTrees&&) noexcept = default;
 };
 
 // Only their roots where the side has no calls of modules.
 ModuleTrees MakeModuleTrees(const Side& side);
 
+// Of both sides; the same where these are one.
+struct BothTrees {
+  std::shared_ptr<const ModuleTrees> base;
+  std::shared_ptr<const ModuleTrees> comparison;
+};
+BothTrees MakeModuleTrees(const Side& base, const Side& comparison);
+
 // The innermost call that is open at a moment, its begin and end not included; kNone outside.
 int32_t FindCall(const ModuleTree& tree, int64_t ts);
+
+// The same for moments that come in order.
+class CallFinder {
+ public:
+  explicit CallFinder(const ModuleTree& tree) : tree_(&tree) {}
+  int32_t At(int64_t ts);
+
+ private:
+  const ModuleTree* tree_;
+  size_t next_ = 1;  // begins later
+};
 
 }  // namespace sonde::compare

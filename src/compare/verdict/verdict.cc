@@ -114,6 +114,10 @@ Stage JudgeStage(std::string_view name, const std::vector<double>& base_ms,
 }
 
 Judgement Judge(const Side& base, const Side& comparison) {
+  return Judge(base, comparison, MakeModuleTrees(base, comparison));
+}
+
+Judgement Judge(const Side& base, const Side& comparison, const BothTrees& trees) {
   Judgement judgement;
   judgement.has_steps = !base.steps.empty() && !comparison.steps.empty();
   const Steps base_steps = StepsOf(base);
@@ -124,7 +128,8 @@ Judgement Judge(const Side& base, const Side& comparison) {
                       JudgeStage("computing", a.computing_ms, b.computing_ms),
                       JudgeStage("communication", a.communication_ms, b.communication_ms),
                       JudgeStage("free", a.free_ms, b.free_ms)};
-  const Works works = MakeWorks(base, base_steps.windows, comparison, comparison_steps.windows);
+  const Works works =
+      MakeWorks(base, base_steps.windows, comparison, comparison_steps.windows, trees);
   const bool is_host = judgement.is_host =
       base.kind == SideKind::kCpu && comparison.kind == SideKind::kCpu;
   judgement.causes = FindCauses(works, is_host, a.communication_ms, b.communication_ms);

@@ -23,6 +23,7 @@
 #include "base/status.h"
 #include "compare/frame/sheet.h"
 #include "compare/frame/side.h"
+#include "compare/modules/module_tree.h"
 #include "compare/verdict/spread.h"
 #include "recipes/finding/finding.h"
 
@@ -141,6 +142,8 @@ struct Judgement {
 };
 
 Judgement Judge(const Side& base, const Side& comparison);
+// Where the calls of their modules are known.
+Judgement Judge(const Side& base, const Side& comparison, const BothTrees& trees);
 
 // Parts of Judge.
 // `alpha`: what the interval leaves out.
