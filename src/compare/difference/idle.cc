@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compare/difference/work.h"
+#include "compare/frame/sort_runs.h"
 
 namespace sonde::compare {
 namespace {
@@ -52,7 +53,7 @@ std::vector<HostRange> HostRanges(const Side& side) {
     ranges.push_back(
         {.begin_ns = collection.begin_ns, .end_ns = collection.end_ns, .is_collection = true});
   }
-  std::stable_sort(ranges.begin(), ranges.end(), [](const HostRange& a, const HostRange& b) {
+  SortRuns(ranges, [](const HostRange& a, const HostRange& b) {
     return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
   });
   return ranges;

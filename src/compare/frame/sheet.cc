@@ -1,8 +1,7 @@
 #include "compare/frame/sheet.h"
 
+#include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "base/strings.h"
 
@@ -12,8 +11,11 @@ double Round(double value, int digits) {
   if (!std::isfinite(value)) return value;
   constexpr size_t kLongest = 400;  // of any double
   char text[kLongest];
-  std::snprintf(text, sizeof(text), "%.*f", digits, value);
-  return std::strtod(text, nullptr);
+  const auto written =
+      std::to_chars(text, text + kLongest, value, std::chars_format::fixed, digits);
+  double rounded = value;
+  std::from_chars(text, written.ptr, rounded);
+  return rounded;
 }
 
 Difference DifferenceOf(double base, double comparison) {

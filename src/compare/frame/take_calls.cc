@@ -1,6 +1,5 @@
-#include <algorithm>
-
 #include "compare/frame/side.h"
+#include "compare/frame/sort_runs.h"
 
 namespace sonde::compare {
 namespace {
@@ -36,9 +35,8 @@ void TakeCalls(const TraceData& data, Side& side) {
     const bool is_there = slice.category >= 0 && known[static_cast<size_t>(slice.category)] == kYes;
     if (!is_there) Add(data, slice, side);
   }
-  std::stable_sort(
-      side.calls.begin(), side.calls.end(),
-      [](const PythonRange& a, const PythonRange& b) { return a.begin_ns < b.begin_ns; });
+  SortRuns(side.calls,
+           [](const PythonRange& a, const PythonRange& b) { return a.begin_ns < b.begin_ns; });
 }
 
 }  // namespace sonde::compare

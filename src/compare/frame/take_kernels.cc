@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "compare/frame/side.h"
+#include "compare/frame/sort_runs.h"
 #include "recipes/communication/naming.h"
 
 namespace sonde::compare {
@@ -13,9 +14,11 @@ using recipes::TraceData;
 
 class KernelTaker {
  public:
-  KernelTaker(const TraceData& data, Side& side) : data_(data), side_(side) {
+  KernelTaker(const TraceData& data, Side& side)
+      : data_(data), side_(side), op_of_slice_(data.slices.size(), kNone) {
     for (size_t i = 0; i < side.ops.size(); ++i) {
-      op_of_slice_.emplace(side.ops[i].slice, static_cast<int32_t>(i));
+      int32_t& op = op_of_slice_[static_cast<size_t>(side.ops[i].slice)];
+      if (op == kNone) op = static_cast<int32_t>(i);
     }
   }
 
@@ -27,8 +30,8 @@ class KernelTaker {
       for (const store::CommunicationOpRow& op : data_.communications) AddCommunication(op);
     }
     TakeCounters();
-    std::stable_sort(side_.kernels.begin(), side_.kernels.end(),
-                     [](const Kernel& a, const Kernel& b) { return a.begin_ns < b.begin_ns; });
+    SortRuns(side_.kernels,
+             [](const Kernel& a, const Kernel& b) { return a.begin_ns < b.begin_ns; });
     Index();
   }
 
@@ -36,20 +39,23 @@ class KernelTaker {
   // The call of the runtime below an operator is nearer than the operator itself.
   void FindFlows() {
     if (side_.kind != SideKind::kGpu) return;
+    launch_of_slice_.assign(data_.slices.size(), kNone);
     for (const store::FlowRow& flow : data_.flows) {
-      if (data_.Name(flow.kind) == "host_to_device" && flow.slice_out >= 0 && flow.slice_in >= 0) {
-        launch_of_slice_.emplace(flow.slice_in, flow.slice_out);
-      }
+      if (flow.slice_out < 0 || flow.slice_in < 0) continue;
+      int32_t& launch = launch_of_slice_[static_cast<size_t>(flow.slice_in)];
+      if (launch == kNone && data_.Name(flow.kind) == "host_to_device") launch = flow.slice_out;
     }
   }
 
   void SetLaunch(int32_t slice_id, int32_t launch_slice_id, Kernel& kernel) const {
-    const auto flow = launch_of_slice_.find(slice_id);
-    const int32_t launch = flow != launch_of_slice_.end() ? flow->second : launch_slice_id;
+    int32_t launch = kNone;
+    if (slice_id >= 0 && !launch_of_slice_.empty()) {
+      launch = launch_of_slice_[static_cast<size_t>(slice_id)];
+    }
+    if (launch == kNone) launch = launch_slice_id;
     if (launch < 0) return;
     kernel.launch_ns = data_.Slice(launch).ts;
-    const auto op = op_of_slice_.find(launch);
-    if (op != op_of_slice_.end()) kernel.op = op->second;
+    kernel.op = op_of_slice_[static_cast<size_t>(launch)];
   }
 
   void AddTask(const store::DeviceTaskRow& task) {
@@ -73,7 +79,7 @@ class KernelTaker {
     }
     if (!side_.window.Has(kernel.launch_ns != kNone ? kernel.launch_ns : kernel.begin_ns)) return;
     side_.has_kernel_shapes = side_.has_kernel_shapes || kernel.shapes != store::kNone;
-    place_of_task_.emplace(task.task_id, side_.kernels.size());
+    if (!data_.pmu.empty()) place_of_task_.emplace(task.task_id, side_.kernels.size());
     side_.kernels.push_back(kernel);
   }
 
@@ -142,8 +148,8 @@ class KernelTaker {
   static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const TraceData& data_;
   Side& side_;
-  std::unordered_map<int32_t, int32_t> op_of_slice_;
-  std::unordered_map<int32_t, int32_t> launch_of_slice_;
+  std::vector<int32_t> op_of_slice_;
+  std::vector<int32_t> launch_of_slice_;  // empty where nothing tells
   std::unordered_map<int32_t, size_t> place_of_task_;
   std::unordered_map<int32_t, int32_t> hcom_types_;
 };

@@ -1,7 +1,7 @@
-#include <algorithm>
-
 #include "base/strings.h"
+#include "compare/frame/name_test.h"
 #include "compare/frame/side.h"
+#include "compare/frame/sort_runs.h"
 
 namespace sonde::compare {
 namespace {
@@ -11,8 +11,7 @@ using recipes::TraceData;
 bool IsStep(std::string_view name) { return name.find("ProfilerStep#") != std::string_view::npos; }
 
 // Calls of a GPU's runtime stand in the tree as operators do: kernels hang below them.
-bool IsRuntimeCall(const TraceData& data, const store::SliceRow& slice) {
-  const std::string_view category = data.Name(slice.category);
+bool IsRuntime(std::string_view category) {
   return category == "cuda_runtime" || category == "runtime" || category == "cuda_driver";
 }
 
@@ -36,6 +35,8 @@ int32_t StackOf(const TraceData& data, int32_t stack_id, std::vector<int32_t>& k
 
 void AddOps(const TraceData& data, Side& side) {
   std::vector<int32_t> known;
+  NameTest steps(data.names, IsStep);
+  side.ops.reserve(data.ops.size());
   for (const store::FrameworkOpRow& row : data.ops) {
     if (!recipes::IsOperator(row.scope)) continue;
     const store::SliceRow& slice = data.Slice(row.slice_id);
@@ -52,12 +53,13 @@ void AddOps(const TraceData& data, Side& side) {
     op.slice = slice.slice_id;
     op.begin_ns = slice.ts;
     op.end_ns = data.EndNs(slice);
-    op.is_step = IsStep(data.Name(slice.name));
+    op.is_step = steps.Of(slice.name);
     side.ops.push_back(op);
   }
   if (side.kind != SideKind::kGpu) return;
+  NameTest runtime(data.names, IsRuntime);
   for (const store::SliceRow& slice : data.slices) {
-    if (!IsRuntimeCall(data, slice) || !side.window.Has(slice.ts)) continue;
+    if (!runtime.Of(slice.category) || !side.window.Has(slice.ts)) continue;
     if (data.OpOf(slice.slice_id) >= 0) continue;  // is there already
     Op op;
     op.name = slice.name;
@@ -96,7 +98,7 @@ void Nest(Side& side) {
 void TakeOps(const TraceData& data, Side& side) {
   AddOps(data, side);
   // Of several that begin together the one that encloses the others comes first.
-  std::stable_sort(side.ops.begin(), side.ops.end(), [](const Op& a, const Op& b) {
+  SortRuns(side.ops, [](const Op& a, const Op& b) {
     return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
   });
   Nest(side);

@@ -1,8 +1,9 @@
-#include <algorithm>
 #include <cctype>
 
 #include "base/strings.h"
+#include "compare/frame/name_test.h"
 #include "compare/frame/side.h"
+#include "compare/frame/sort_runs.h"
 
 namespace sonde::compare {
 namespace {
@@ -20,11 +21,11 @@ bool Before(const PythonRange& a, const PythonRange& b) {
 }
 
 void TakeRanges(const TraceData& data, Side& side) {
+  NameTest modules(data.names, IsModule);
   for (const int32_t id : data.SlicesOfKinds({TrackKind::kModule, TrackKind::kPython})) {
     const store::SliceRow& slice = data.Slice(id);
     // Captures of Sonde name a module by its path.
-    const bool is_module =
-        data.HasTrackKind(slice, TrackKind::kModule) || IsModule(data.Name(slice.name));
+    const bool is_module = data.HasTrackKind(slice, TrackKind::kModule) || modules.Of(slice.name);
     // The functions that a step was called from began before it.
     if (is_module && !side.window.Has(slice.ts)) continue;
     auto& list = is_module ? side.modules : side.functions;
@@ -34,8 +35,8 @@ void TakeRanges(const TraceData& data, Side& side) {
     const store::SliceRow& slice = data.Slice(id);
     side.collections.push_back({slice.name, slice.ts, data.EndNs(slice)});
   }
-  std::stable_sort(side.modules.begin(), side.modules.end(), Before);
-  std::stable_sort(side.functions.begin(), side.functions.end(), Before);
+  SortRuns(side.modules, Before);
+  SortRuns(side.functions, Before);
 }
 
 }  // namespace

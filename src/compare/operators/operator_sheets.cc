@@ -48,6 +48,7 @@ struct DeviceTime {
 
 DeviceTime TimeOf(const Side& side, int32_t op) {
   DeviceTime time{0, 1};
+  if (side.OpAt(op).kernel_count == 0) return time;
   for (const int32_t below : Subtree(side, op)) {
     for (const uint32_t kernel : side.KernelsOf(below)) time.ns += side.kernels[kernel].dur_ns;
   }
@@ -60,18 +61,22 @@ int64_t AddSide(const Side& side, int32_t op, std::vector<Cell>& cells) {
     cells.insert(cells.end(), {Cell(), Cell(), Cell(), Cell(), Cell(0.0)});
     return 0;
   }
+  const Op& shown = side.OpAt(op);
   std::string details;
   int64_t ns = 0;
-  for (const int32_t below : Subtree(side, op)) {
-    for (const uint32_t place : side.KernelsOf(below)) {
-      details += KernelLine(side, side.kernels[place]);
-      ns += side.kernels[place].dur_ns;
+  if (shown.kernel_count > 0) {
+    for (const int32_t below : Subtree(side, op)) {
+      for (const uint32_t place : side.KernelsOf(below)) {
+        details += KernelLine(side, side.kernels[place]);
+        ns += side.kernels[place].dur_ns;
+      }
     }
   }
-  const Op& shown = side.OpAt(op);
-  cells.insert(cells.end(),
-               {Cell(std::string(side.Name(shown.name))), Cell(LinesOf(side, shown.shapes)),
-                Cell(LinesOf(side, shown.types)), Cell(std::move(details)), Cell(Us(ns))});
+  cells.emplace_back(std::string(side.Name(shown.name)));
+  cells.emplace_back(LinesOf(side, shown.shapes));
+  cells.emplace_back(LinesOf(side, shown.types));
+  cells.emplace_back(std::move(details));
+  cells.emplace_back(Us(ns));
   return ns;
 }
 
@@ -110,13 +115,16 @@ Sheet OperatorStatisticSheet(const Side& base, const Side& comparison,
 
 Sheet OperatorSheet(const Side& base, const Side& comparison, std::span<const OpPair> pairs) {
   Sheet sheet{.info = &kInfo, .rows = {}};
+  sheet.rows.reserve(pairs.size());
   for (const auto& [op, other] : pairs) {
     Row& row = sheet.rows.emplace_back();
+    row.cells.reserve(kInfo.columns.size());
     row.cells.emplace_back();
     const int64_t ns = AddSide(base, op, row.cells);
     const int64_t other_ns = AddSide(comparison, other, row.cells);
     const Difference difference = DifferenceOf(Us(ns), Us(other_ns));
-    row.cells.insert(row.cells.end(), {Cell(difference.diff), Cell(difference.ratio)});
+    row.cells.emplace_back(difference.diff);
+    row.cells.emplace_back(difference.ratio);
   }
   NumberRows(sheet);
   return sheet;

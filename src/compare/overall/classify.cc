@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <map>
 #include <numeric>
 
 #include "base/strings.h"
+#include "compare/frame/name_test.h"
 #include "compare/overall/overall.h"
 
 namespace sonde::compare {
@@ -31,13 +33,26 @@ bool IsFusedKernel(std::string_view lower) {
   return lower == "allgathermatmul" || lower == "matmulreducescatter" || lower == "matmulallreduce";
 }
 
+bool IsUnitOp(std::string_view name) {
+  const std::string lower = base::ToLower(name);
+  return IsFlashOp(lower) || IsConvOp(lower) || IsMatmulOp(lower);
+}
+
+bool IsCubeOfGpu(std::string_view name) {
+  return HasAny(base::ToLower(name), {"gemm", "conv", "cutlass", "wgrad", "gemvx"});
+}
+
+bool IsTransKernel(std::string_view name) {
+  return HasAny(base::ToLower(name), {"cast", "transdata", "transpose"});
+}
+
 class Classifier {
  public:
-  explicit Classifier(const Side& side) : side_(side) {
+  explicit Classifier(const Side& side)
+      : side_(side), gpu_cubes_(side.names, IsCubeOfGpu), trans_(side.names, IsTransKernel) {
+    NameTest units(side.names, IsUnitOp);
     for (const Op& op : side.ops) {
-      const std::string lower = base::ToLower(side.Name(op.name));
-      if (!IsFlashOp(lower) && !IsConvOp(lower) && !IsMatmulOp(lower)) continue;
-      units_.push_back({&op, lower});
+      if (units.Of(op.name)) units_.push_back(&op);
     }
   }
 
@@ -48,11 +63,6 @@ class Classifier {
   }
 
  private:
-  struct UnitOp {
-    const Op* op;
-    std::string lower;
-  };
-
   // By the call that launched them; a database of Ascend's is read by the number of the launch.
   std::vector<uint32_t> Order() const {
     std::vector<uint32_t> order;
@@ -77,10 +87,9 @@ class Classifier {
     return side_.kind != SideKind::kGpu || !side_.Name(kernel.name).starts_with("nccl");
   }
 
-  bool IsCube(const Kernel& kernel) const {
+  bool IsCube(const Kernel& kernel) {
     if (side_.kind == SideKind::kGpu || side_.kind == SideKind::kCpu) {
-      return HasAny(base::ToLower(side_.Name(kernel.name)),
-                    {"gemm", "conv", "cutlass", "wgrad", "gemvx"});
+      return gpu_cubes_.Of(kernel.name);
     }
     if (side_.kind == SideKind::kNpuDb && !side_.has_counters) {
       const std::string_view type = side_.Name(kernel.task_type);
@@ -101,30 +110,37 @@ class Classifier {
       if (IsFusedKernel(name)) return KernelClass::kFused;
     }
     if (kernel.launch_ns > 0) {
-      if (const UnitOp* unit = UnitAt(kernel.launch_ns)) return ClassIn(*unit, kernel);
+      if (const Op* unit = UnitAt(kernel.launch_ns)) return ClassIn(*unit, kernel);
     }
     return ClassAlone(kernel);
   }
 
   // The first of those that have not ended, where it has begun. Moments come in order.
-  const UnitOp* UnitAt(int64_t ts) {
-    while (next_ < units_.size() && units_[next_].op->end_ns < ts) ++next_;
-    return next_ < units_.size() && units_[next_].op->begin_ns <= ts ? &units_[next_] : nullptr;
+  const Op* UnitAt(int64_t ts) {
+    while (next_ < units_.size() && units_[next_]->end_ns < ts) ++next_;
+    return next_ < units_.size() && units_[next_]->begin_ns <= ts ? units_[next_] : nullptr;
   }
 
-  KernelClass ClassIn(const UnitOp& unit, const Kernel& kernel) const {
+  const std::string& UnitName(int32_t name) {
+    std::string& lower = unit_names_[name];
+    if (lower.empty()) lower = base::ToLower(side_.Name(name));
+    return lower;
+  }
+
+  KernelClass ClassIn(const Op& unit, const Kernel& kernel) {
     const bool is_cube = IsCube(kernel);
-    const bool is_backward = IsBackwardName(unit.lower);
-    if (IsFlashOp(unit.lower)) {
+    const std::string& lower = UnitName(unit.name);
+    const bool is_backward = IsBackwardName(lower);
+    if (IsFlashOp(lower)) {
       if (is_backward) {
         return is_cube ? KernelClass::kFlashBackwardCube : KernelClass::kFlashBackwardVector;
       }
       return is_cube ? KernelClass::kFlashForwardCube : KernelClass::kFlashForwardVector;
     }
-    if (IsConvOp(unit.lower)) {
+    if (IsConvOp(lower)) {
       const bool is_on_backward_thread = side_.kind != SideKind::kNpuDb &&
                                          side_.backward_thread != kNone &&
-                                         unit.op->thread == side_.backward_thread;
+                                         unit.thread == side_.backward_thread;
       if (is_backward || is_on_backward_thread) {
         return is_cube ? KernelClass::kConvBackwardCube : KernelClass::kConvBackwardVector;
       }
@@ -133,7 +149,7 @@ class Classifier {
     return is_cube ? KernelClass::kMatmulCube : KernelClass::kMatmulVector;
   }
 
-  KernelClass ClassAlone(const Kernel& kernel) const {
+  KernelClass ClassAlone(const Kernel& kernel) {
     if (side_.IsNpu()) {
       const std::string type = base::ToLower(side_.Name(kernel.type));
       const bool is_fused_text =
@@ -149,13 +165,17 @@ class Classifier {
       if (HasAny(type, {"matmul"})) return KernelClass::kMatmulCube;
     }
     if (IsCube(kernel)) return KernelClass::kCube;
-    const bool is_trans = side_.IsNpu() && HasAny(base::ToLower(side_.Name(kernel.name)),
-                                                  {"cast", "transdata", "transpose"});
+    const bool is_trans = side_.IsNpu() && trans_.Of(kernel.name);
     return is_trans ? KernelClass::kVectorTrans : KernelClass::kVectorOther;
   }
 
+  using NamesTest = NameTest<std::vector<std::string>, bool (*)(std::string_view)>;
+
   const Side& side_;
-  std::vector<UnitOp> units_;  // operators whose kernels have a class of their own, by begin
+  NamesTest gpu_cubes_;
+  NamesTest trans_;
+  std::map<int32_t, std::string> unit_names_;  // in small letters
+  std::vector<const Op*> units_;  // operators whose kernels have a class of their own, by begin
   size_t next_ = 0;
 };
 

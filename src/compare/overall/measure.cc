@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "compare/frame/name_test.h"
 #include "compare/overall/overall.h"
 
 namespace sonde::compare {
@@ -106,9 +107,9 @@ void MeasureGroups(const Side& side, Overall& overall) {
   }
 }
 
-std::vector<std::pair<std::string, FusedTime>> MeasureFused(const Side& side) {
+std::vector<std::pair<std::string, FusedTime>> MeasureFused(const Side& side,
+                                                            std::span<const KernelClass> classes) {
   std::vector<std::pair<std::string, FusedTime>> times;
-  const std::vector<KernelClass> classes = Classify(side);
   std::vector<const Kernel*> marks;
   for (const Kernel& kernel : side.kernels) {
     if (side.Name(kernel.name) == "C_CORE_SQE") marks.push_back(&kernel);
@@ -166,6 +167,16 @@ Amount SdmaOfNpu(const Side& side) {
   return sum;
 }
 
+bool IsCopyOfGpu(std::string_view kernel) {
+  const std::string name = base::ToLower(kernel);
+  for (const std::string_view mark : {"htod", "dtod", "dtoh", "memset (device)"}) {
+    if (name.find(mark) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool IsOfLightLibrary(std::string_view kernel) { return base::ToLower(kernel) == "kernel_aivec"; }
+
 Amount SdmaOfGpu(const Side& side) {
   std::map<int64_t, int64_t> kernels;  // by stream
   for (const Kernel& kernel : side.kernels) {
@@ -177,20 +188,15 @@ Amount SdmaOfGpu(const Side& side) {
       std::max_element(kernels.begin(), kernels.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   Amount sum;
+  NameTest copies(side.names, IsCopyOfGpu);
   for (const Kernel& kernel : side.kernels) {
     if (most == kernels.end() || kernel.stream != most->first) continue;
-    const std::string name = base::ToLower(side.Name(kernel.name));
-    for (const std::string_view mark : {"htod", "dtod", "dtoh", "memset (device)"}) {
-      if (name.find(mark) == std::string::npos) continue;
-      sum += {Ms(kernel.dur_ns), 1};
-      break;
-    }
+    if (copies.Of(kernel.name)) sum += {Ms(kernel.dur_ns), 1};
   }
   return sum;
 }
 
-void MeasureClasses(const Side& side, Overall& overall) {
-  const std::vector<KernelClass> classes = Classify(side);
+void MeasureClasses(const Side& side, std::span<const KernelClass> classes, Overall& overall) {
   for (size_t i = 0; i < classes.size(); ++i) {
     if (classes[i] == KernelClass::kNotKnown) continue;
     overall.has_classes = true;
@@ -204,14 +210,16 @@ Amount MeasureSdma(const Side& side) { return side.IsNpu() ? SdmaOfNpu(side) : S
 
 Overall MeasureOverall(const Side& side) {
   Overall overall;
-  MeasureClasses(side, overall);
-  overall.fused = MeasureFused(side);
+  const std::vector<KernelClass> classes = Classify(side);
+  MeasureClasses(side, classes, overall);
+  overall.fused = MeasureFused(side, classes);
   MeasureGroups(side, overall);
   overall.computing_ms = Ms(recipes::TotalNs(side.overlap.computing));
   overall.communication_ms = Ms(recipes::TotalNs(side.overlap.not_overlapped));
   overall.sdma = MeasureSdma(side);
+  NameTest light(side.names, IsOfLightLibrary);
   for (const Kernel& kernel : side.kernels) {
-    if (base::ToLower(side.Name(kernel.name)) != "kernel_aivec") continue;
+    if (!light.Of(kernel.name)) continue;
     overall.library_ms += Ms(kernel.dur_ns);
     ++overall.library_count;
   }

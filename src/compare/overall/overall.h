@@ -85,7 +85,8 @@ struct Overall {
 Overall MeasureOverall(const Side& side);
 
 // Parts of MeasureOverall.
-std::vector<std::pair<std::string, FusedTime>> MeasureFused(const Side& side);
+std::vector<std::pair<std::string, FusedTime>> MeasureFused(const Side& side,
+                                                            std::span<const KernelClass> classes);
 void MeasureGroups(const Side& side, Overall& overall);
 Amount MeasureSdma(const Side& side);
 
