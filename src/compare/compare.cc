@@ -68,6 +68,7 @@ class Comparer {
  public:
   Comparer(const Request& request, const Sides& sides)
       : options_(request.options),
+        threads_(request.threads),
         base_(*sides.base),
         comparison_(*sides.comparison),
         trees_(MakeModuleTrees(base_, comparison_)) {
@@ -82,6 +83,9 @@ class Comparer {
       Notice(Concat("'", side->path, "': not all is as it should be: ",
                     base::Join(side->issues, ", "), "; 'sonde analyse' says what that means"));
     }
+    // The verdict asks nothing of the sheets.
+    base::TaskGroup beside(threads_);
+    beside.Run([this] { report_.judgement = Judge(base_, comparison_, trees_); });
     if (all || options_.profiling) AddOverall();
     if (all || options_.communication) AddCommunication();
     const bool needs_pairs = AddModules(all || options_.operators);
@@ -92,7 +96,7 @@ class Comparer {
     if (all || options_.memory) AddMemory();
     if (all || options_.api) AddApi();
     if (all || options_.kernels) AddKernels();
-    report_.judgement = Judge(base_, comparison_, trees_);
+    beside.Wait();
     SayDoubts();
     report_.more = ResultSheets(report_.judgement);
     // What neither side has is no table.
@@ -221,6 +225,7 @@ class Comparer {
   }
 
   const Options& options_;
+  const int threads_;
   const Side& base_;
   const Side& comparison_;
   const BothTrees trees_;
