@@ -9,7 +9,7 @@ import pytest
 KERNELS = ["ampere_sgemm_128", "vectorized_elementwise_kernel", "reduce_kernel", "softmax_kernel"]
 
 
-def write_trace(path, durations, jitter=(0, 3, 1, 2, 0, 1), gap=20):
+def write_trace(path, durations, jitter=(0, 3, 1, 2, 0, 1), gap=20, shapes=((8, 8),)):
     """A trace of the PyTorch profiler: steps of one launch for each kernel, in microseconds."""
     events = []
     ts = 1000
@@ -18,9 +18,10 @@ def write_trace(path, durations, jitter=(0, 3, 1, 2, 0, 1), gap=20):
         for number, (name, duration) in enumerate(durations.items()):
             correlation = 100 * step + number + 1
             ids = {"External id": correlation, "correlation": correlation}
+            of_op = {**ids, "Input Dims": shapes, "Input type": ["float"]} if shapes else ids
             spot = {"ph": "X", "ts": ts, "pid": 1, "tid": 1}
             events += [
-                {**spot, "cat": "cpu_op", "name": f"aten::op{number}", "dur": 8, "args": ids},
+                {**spot, "cat": "cpu_op", "name": f"aten::op{number}", "dur": 8, "args": of_op},
                 {
                     **{**spot, "ts": ts + 2, "dur": 4},
                     "cat": "cuda_runtime",
@@ -77,7 +78,7 @@ def test_a_slower_kernel_is_named_first(judged):
     verdicts = {stage["stage"]: stage["verdict"] for stage in said["stages"]}
     assert verdicts["step"] == verdicts["computing"] == "changed"
     first = said["causes"][0]
-    assert first["cause"] == "other time (shapes are not recorded)"
+    assert first["cause"] == "other time at the same shapes"
     assert KERNELS[0] in first["subject"]
     assert first["diff_ms"] == pytest.approx(0.1, rel=0.02)
     assert said["aligned_share"] == pytest.approx(1)
@@ -165,10 +166,11 @@ def test_fail_if(judged):
 MANY = {f"kernel_{number}": 100 + 10 * number for number in range(10)}
 
 
-def machine(run_sonde, folder, factor, *words, **more):
+def machine(run_sonde, folder, factor, *words, shapes=((8, 8),), **more):
     """Compares with a run in which all work took that much longer, and some work more."""
     slow = {name: round(time * factor) + more.get(name, 0) for name, time in MANY.items()}
-    new, old = write_trace(folder / "new.json", slow), write_trace(folder / "old.json", MANY)
+    new = write_trace(folder / "new.json", slow, shapes=shapes)
+    old = write_trace(folder / "old.json", MANY, shapes=shapes)
     return run_sonde("compare", "-d", new, "-bp", old, "-o", folder / "out", *words)
 
 
@@ -185,6 +187,13 @@ def test_fail_if_is_of_the_program_and_not_of_the_machine(run_sonde, tmp_path):
     done = machine(run_sonde, tmp_path, 1.2, "--fail-if", "step > 3%", kernel_3=400)
     assert done.returncode == 3
     assert "the stage step takes +" in done.stderr
+
+
+def test_without_shapes_nobody_knows_that_it_was_the_machine(run_sonde, tmp_path):
+    """A larger batch takes longer alike, too."""
+    done = machine(run_sonde, tmp_path, 1.2, "--fail-if", "step > 3%", shapes=())
+    assert done.returncode == 3
+    assert "the machine: shapes are not recorded" in done.stdout + done.stderr
 
 
 def test_tables_of_two_traces_need_the_other_one(run_sonde, tmp_path):

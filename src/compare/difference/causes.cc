@@ -63,6 +63,7 @@ struct Candidate {
   std::optional<int32_t> subject;  // for its module
   std::optional<int32_t> kernel;
   bool has_same_work = false;    // the same on both sides at another time
+  bool knows_shapes = false;     // so that the work is as large, too
   bool follows_machine = false;  // takes longer where all of that does
 };
 
@@ -233,6 +234,7 @@ class CauseFinder {
         knows_shapes ? "other time at the same shapes" : "other time (shapes are not recorded)",
         text, CauseKind::kTime);
     speed.has_same_work = speed.follows_machine = true;
+    speed.knows_shapes = knows_shapes;
     std::set<int32_t> shapes_of[2];
     AddShapes(signatures, shapes_of);
     for (const auto& [signature, both] : signatures) {
@@ -340,10 +342,13 @@ class CauseFinder {
   void AddMachine(double factor, std::vector<Cause>& causes) const {
     if (factor == 1) return;
     Cause machine;
-    machine.cause = kMachineCause;
+    double sized_ms = 0;
     for (const Candidate& one : candidates_) {
-      if (one.has_same_work) machine.base_ms += MeanOf(one.base_ms);
+      if (!one.has_same_work) continue;
+      machine.base_ms += MeanOf(one.base_ms);
+      if (one.knows_shapes) sized_ms += MeanOf(one.base_ms);
     }
+    machine.cause = 2 * sized_ms >= machine.base_ms ? kMachineCause : kUnsizedCause;
     machine.comparison_ms = factor * machine.base_ms;
     machine.low_ms = machine.high_ms = machine.DiffMs();
     machine.verdict = HasSpread() ? Verdict::kChanged : Verdict::kOneStep;

@@ -40,6 +40,7 @@ constexpr CauseKey kCauseKeys[] = {
     {"the device is idle (host gaps)", "compare.cause.idle"},
     {"communication that nothing hides", "compare.cause.exposed"},
     {kMachineCause, "compare.cause.machine"},
+    {kUnsizedCause, "compare.cause.unsized"},
 };
 
 // As the language calls it.

@@ -53,6 +53,9 @@ std::string_view TextOf(CauseKind kind);
 
 inline constexpr std::string_view kMachineCause =
     "all work takes another time (clock or load of the machine)";
+// The same where shapes are not recorded: a larger batch looks alike.
+inline constexpr std::string_view kUnsizedCause =
+    "all work takes another time (its size or the machine: shapes are not recorded)";
 
 struct Cause {
   std::string cause;    // appeared, vanished, other kernels, other shapes, ...

@@ -147,6 +147,20 @@ TEST(VerdictTest, CausesHaveTheirNamesInTheSentence) {
   EXPECT_NE(chinese.find("Cast: 新增 +0.500 ms"), std::string::npos) << chinese;
 }
 
+TEST(VerdictTest, WithoutShapesALargerBatchLooksLikeASlowMachine) {
+  for (const std::string_view shapes : {"8", ""}) {
+    std::vector<Planted> base;
+    std::vector<Planted> slower;
+    for (const char* op : {"a", "b", "c", "d", "e", "f", "g", "h", "i"}) {
+      base.push_back({op, op, shapes.data(), 100'000, 1});
+      slower.push_back({op, op, shapes.data(), 150'000, 1});
+    }
+    const Judgement found = Judge(SideWith(base), SideWith(slower));
+    ASSERT_FALSE(found.causes.empty());
+    EXPECT_EQ(found.causes.front().cause, shapes.empty() ? kUnsizedCause : kMachineCause);
+  }
+}
+
 TEST(VerdictTest, WhatBothSidesHaveIsAligned) {
   const std::vector<Planted> base = {{"MatMul", "mm", "8", 900'000, 1}};
   const std::vector<Planted> other = {{"MatMul", "mm", "8", 900'000, 1},

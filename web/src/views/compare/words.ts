@@ -24,6 +24,7 @@ export const CAUSES: Readonly<Record<string, TextKey>> = {
   "the device is idle (host gaps)": "compare.cause.idle",
   "communication that nothing hides": "compare.cause.exposed",
   "all work takes another time (clock or load of the machine)": "compare.cause.machine",
+  "all work takes another time (its size or the machine: shapes are not recorded)": "compare.cause.unsized",
 };
 export const STAGES: Readonly<Record<string, TextKey>> = {
   step: "compare.step",
