@@ -47,8 +47,9 @@ def read_by_both(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(f"chip{request.param}")
     prof = folder / "PROF_000001_20250109081616713_0004200ABCDEFGHA"
     run = prof_runs.whole(request.param)
-    run.extra |= prof_usage.host()
+    run.extra |= prof_usage.host() | prof_usage.os_calls()
     if request.param == 15:
+        run.extra["device_0", "instr.biu_perf_group0_aic.0"] = prof_units.instructions()
         run.extra |= prof_units.communication_unit()
         run.texts = [*run.texts, *prof_units.TEXTS]
     else:
@@ -284,6 +285,14 @@ def test_preprocessing(both):
             assert same(cell, mine[column]), (column, row, mine)
 
 
+def test_calls_of_the_operating_system(both):
+    """The tool leaves out a thread whose name has blanks."""
+    theirs, ours = both_timelines(both, "OS Runtime API")
+    shown = [[(e["name"], e["ts"], e["dur"]) for e in found] for found in (theirs, ours)]
+    assert shown[0] == [call for call in shown[1] if call[0] != "poll"]
+    assert len(shown[0]) == len(shown[1]) - 1 == 4
+
+
 def query(both, statement):
     """Of the records that both have read; the tool's results lie beside them."""
     command = [str(SONDE), "query", str(both[0].parent), statement, "--format", "csv"]
@@ -323,3 +332,22 @@ def test_communication_unit(both):
         for part in ("Max", "Min", "Avg"):
             mine = float(rates[f"ccu1 channel {row['Channel Id']} {part.lower()} B/s"]) / 2**20
             assert same(row[f"{part} Bandwidth(MB/s)"], str(mine)), row
+
+
+def test_instructions_of_cores(both):
+    """Of chip 15: when its pipelines worked, and the checkpoint."""
+    if list(both[0].glob("dp_2*.csv")):
+        return
+    (path,) = both[0].glob("msprof_2*.json")
+    rows = query(both, "SELECT s.name, s.ts % 1000000000, s.dur, max(value) FILTER "
+                 "(key = 'Block Id'), max(value) FILTER (key = 'Checkpoint Info') FROM slice s "
+                 "JOIN args USING (args_id) WHERE category = 'instruction' "
+                 "GROUP BY slice_id, s.name, s.ts, s.dur ORDER BY s.ts")  # fmt: skip
+    theirs = events(path, "Biu Perf")
+    assert len(theirs) == len(rows) == 4
+    for event, (name, ts, dur, block, checkpoint) in zip(theirs, rows):
+        assert event["name"] == name
+        assert round(float(event["ts"][-9:]) * 1000) % 10**9 == int(ts)
+        assert round(event["dur"] * 1000) == int(dur)
+        assert event["args"]["Block Id"] == int(block)
+        assert str(event["args"].get("Checkpoint Info", "")) == checkpoint

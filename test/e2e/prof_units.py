@@ -77,6 +77,38 @@ def blocks():
     return {("device_0", "stars_block.data.0"): content}
 
 
+PIPELINES = ["SU", "VEC", "CUBE", "MTE1", "MTE2", "MTE3", "FIXP"]
+
+
+def stamp(at, block_number):
+    """The moment in four words, and the block that runs from then on."""
+    ticks = device_ticks(at)
+    blocks = (block_number & 0xFF, block_number >> 8, 0, 0)
+    return b"".join(struct.pack("<HH", ticks >> 16 * k & 0xFFFF, 14 << 12 | blocks[k])
+                    for k in range(4))  # fmt: skip
+
+
+def state(cycles, *working):
+    """So many cycles after the last word these pipelines work."""
+    return struct.pack("<HH", cycles, 15 << 12 | sum(1 << PIPELINES.index(one) for one in working))
+
+
+def checkpoint(cycles, pipeline, number):
+    return struct.pack("<HH", cycles, PIPELINES.index(pipeline) << 12 | number)
+
+
+INSTRUCTION_END = b"\xff\xff\xff\xef" + b"\xdd" * 8
+
+
+def instructions():
+    """Of a cube core: three pipelines in two blocks, and a checkpoint. 1650 cycles are 1 us."""
+    return (
+        stamp(41_000, 3) + state(0, "MTE2") + state(1650, "MTE2", "CUBE")
+        + checkpoint(330, "CUBE", 77) + state(1320, "CUBE") + state(3300) + INSTRUCTION_END
+        + stamp(50_000, 259) + state(165, "SU") + state(165)
+    )  # fmt: skip
+
+
 def fused(kind, begin, end):
     """The part of a fused task of a kind (0 CPU, ... 4 the second die of the unit)."""
     return b"".join(

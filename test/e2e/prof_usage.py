@@ -50,6 +50,25 @@ def host():
     return {("host", f"{name}.data"): text.encode() for name, text in files.items()}
 
 
+def os_calls():
+    """What perf trace and ltrace print of two threads; begins by clocks of their own."""
+    system = (
+        "     7.250 ( 0.011 ms): python3/4200 futex(uaddr: 0x7f, op: WAKE, val: 1) = 0\n"
+        "     8.000 ( 1.500 ms): a name/x/4242 poll(ufds: 0x7f, nfds: 1) = 1\n"
+        "         ? (         ): python3/4242  ... [continued]: read()) = 5\n"
+        "     9.500 ( 0.250 ms): ioctl(fd: 3) = 0\n"
+    )
+    threads = (
+        "[pid 4200] 1700.000100 libpthread.so.0->pthread_once(0x1, 0x2) = 0 <0.000050>\n"
+        "[pid 4242] 1700.001100 libpthread.so.0->pthread_join(0x7f, 0) = 0 <0.000250>\n"
+        "\n"
+        "[pid 4242] 1700.002100 <... pthread_cond_wait resumed> ) = 0 <0.100000>\n"
+        "[pid 4242] 1700.003100 --- SIGCHLD (Child exited) ---\n"
+    )
+    return {("host", "host_syscall.data"): system.encode(),
+            ("host", "host_pthreadcall.data"): threads.encode()}  # fmt: skip
+
+
 def stat(name, user, system, idle, waiting):
     """A line of /proc/stat."""
     return f"{name} {user} 0 {system} {idle} {waiting} 0 0 0 0 0\n"

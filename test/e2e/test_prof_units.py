@@ -94,10 +94,33 @@ def test_what_a_dpu_ran(write_prof, ask):
     assert ask(folder, "SELECT count(*) FROM device_task") == [["1"]]
 
 
+@pytest.mark.parametrize("chip", [15, 16])
+def test_instructions_of_cores(write_prof, ask, chip):
+    """Cycles are those of the core (1650 MHz), moments those of the device. Blocks follow each
+    other; what is not whole is counted."""
+    vector = (units.state(5, "VEC") + units.stamp(60_000, 1)[:8] + units.state(5, "VEC")
+              + units.stamp(61_000, 1) + units.state(1650, "VEC") + b"\0\0\0\x90")  # fmt: skip
+    extra = {("device_0", "instr.biu_perf_group0_aic.0"): units.instructions(),
+             ("device_0", "instr.biu_perf_group12_aiv1.0"): vector}  # fmt: skip
+    folder = write_prof(Run([KERNEL], chip=chip, extra=extra))
+    # Before all stamps, for a stamp that is cut, behind it, and of an unknown kind; one goes on.
+    assert issues(ask, folder) == {"raw_bad_record": "4", "raw_task_unpaired": "1"}
+    assert slices(ask, folder, "instruction") == [
+        ("Group0-aic MTE2", "MTE2", 41_000, 2000, "Block Id=3"),
+        ("Group0-aic CUBE", "CUBE", 42_000, 3000, "Block Id=3"),
+        ("Group0-aic CUBE", "CUBE", 42_200, 0, "Block Id=3; Checkpoint Info=77"),
+        ("Group0-aic SU", "SU", 50_100, 100, "Block Id=259"),
+    ]
+
+
 def test_other_chips_have_none_of_them(write_prof, ask):
     """They are named as not read."""
-    extra = units.blocks() | {("device_0", "ccu0.instr.0"): units.mission()}
+    extra = units.blocks() | {
+        ("device_0", "ccu0.instr.0"): units.mission(),
+        ("device_0", "instr.biu_perf_group0_aic.0"): units.stamp(0, 0),
+    }
     folder = write_prof(Run([MATMUL], extra=extra))
     ((text,),) = ask(folder, "SELECT advice FROM import_issue WHERE code = 'files_not_read'")
     assert "device_0/data/stars_block.data" in text
     assert "device_0/data/ccu0.instr" in text
+    assert "device_0/data/instr.biu_perf_group0_aic" in text

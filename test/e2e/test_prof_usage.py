@@ -45,6 +45,23 @@ def test_use_that_nothing_tells_the_whole_of(write_prof, ask):
     assert curve(ask, folder, "Memory Usage %") == []
 
 
+@pytest.mark.parametrize("slice_bytes", [100, 1 << 20])
+def test_calls_of_the_operating_system(write_prof, ask, slice_bytes):
+    """The first of each file begins with the recording. What is no whole call is counted."""
+    run = Run([MATMUL], extra=usage.os_calls(), slice_bytes=slice_bytes)
+    folder = write_prof(run)
+    assert issues(ask, folder) == {"raw_bad_record": "2"}
+    found = ask(folder, "SELECT t.name, h.tid, s.name, s.ts, s.dur FROM slice s JOIN track t "
+                "USING (track_id) JOIN thread h USING (thread_id) WHERE t.kind = 'os_runtime' "
+                "ORDER BY s.ts, s.name")  # fmt: skip
+    calls = [(4200, "", "futex", 0, 11_000), (4242, "", "poll", 750_000, 1_500_000),
+             (4242, " pthread", "pthread_join", 1_000_000, 250_000),
+             (4242, " pthread", "pthread_cond_wait", 2_000_000, 100_000_000),
+             (4200, "", "ioctl", 2_250_000, 250_000)]  # fmt: skip
+    assert found == [[f"Thread {tid}{kind}", str(tid), name, str(prof.utc_ns(at)), str(dur)]
+                     for tid, kind, name, at, dur in calls]  # fmt: skip
+
+
 def of_device(ms):
     """The device's own clock, which begins at 77."""
     return 77 + ms * usage.MS

@@ -18,6 +18,7 @@
 #include "importers/ascend_raw/device_part.h"
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/host_usage.h"
+#include "importers/ascend_raw/os_calls.h"
 #include "importers/ascend_raw/system_usage.h"
 
 namespace {
@@ -47,7 +48,7 @@ class MemoryStream {
   int descriptor_;
 };
 
-constexpr std::array<std::string_view, 80> kFiles = {
+constexpr std::array<std::string_view, 83> kFiles = {
     "torch.op_range",
     "torch.op_mark",
     "torch.memory_usage",
@@ -128,6 +129,9 @@ constexpr std::array<std::string_view, 80> kFiles = {
     "host_mem.data",
     "host_disk.data",
     "host_network.data",
+    "host_syscall.data",
+    "host_pthreadcall.data",
+    "instr.biu_perf_group0_aic",
 };
 constexpr std::array<int64_t, 4> kChips = {5, 15, 4, 1};
 
@@ -170,6 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                          .start_ns = 5'000'000,
                          .kilohertz = 38'400,
                          .wall = 1'700'000'000'000'000'000,
+                         .began_ns = 1'700'000'000'005'000'000,
                          .is_known = true};
   base::ByteReader reader(std::string_view(reinterpret_cast<const char*>(data), size));
   const auto setting = reader.Read<uint8_t>();
@@ -184,6 +189,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   part.device = 0;
   raw::DevicePart device(rows, clock, chip, part, clock, 7);
   raw::HostUsage usage(rows, clock, part.folder, 7);
+  raw::OsCalls calls(rows, clock, 7);
   raw::SystemUsage system(
       rows, [&clock](int64_t ns) { return clock.FromMonotonic(ns); }, store::kNone, 7);
   while (reader.ok() && reader.remaining() > 0) {
@@ -193,7 +199,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (framework.Read({name, bytes, rows.issues}, clock)) continue;
     const MemoryStream file(name, bytes);
     if (host.Read(file.stream) || marks.Read(file.stream) || facts.Read(file.stream)) continue;
-    if (name.starts_with("host_") && (usage.Read(file.stream) || system.Read(file.stream))) {
+    if (name.starts_with("host_") &&
+        (usage.Read(file.stream) || calls.Read(file.stream) || system.Read(file.stream))) {
       continue;
     }
     device.Read(file.stream, host.expands_streams());

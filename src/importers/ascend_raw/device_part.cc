@@ -10,7 +10,8 @@ bool DevicePart::Read(const Stream& stream, bool expands_streams) {
   };
   return layer_.Read(stream, expands_streams, other) || pmu_.Read(stream, expands_streams) ||
          sampled_.Read(stream) || soc_.Read(stream) || aicpu_.Read(stream, expands_streams) ||
-         rates_.Read(stream) || units_.Read(stream) || system_.Read(stream);
+         rates_.Read(stream) || units_.Read(stream) || instructions_.Read(stream) ||
+         system_.Read(stream);
 }
 
 void DevicePart::Build(HostLayer& host, const HostFacts& facts, const Marks& marks,

@@ -8,6 +8,7 @@
 
 #include "importers/ascend_raw/aicpu.h"
 #include "importers/ascend_raw/cache_rates.h"
+#include "importers/ascend_raw/core_instructions.h"
 #include "importers/ascend_raw/device_layer.h"
 #include "importers/ascend_raw/device_rows.h"
 #include "importers/ascend_raw/host_facts.h"
@@ -35,6 +36,7 @@ class DevicePart {
         aicpu_(rows, layer_, pid),
         rates_(rows, layer_, part.folder),
         units_(rows, layer_, pid),
+        instructions_(rows, layer_, part.folder, pid),
         system_(rows, [this](int64_t ns) { return sampled_.OfDevice(ns); }, part.device, pid) {}
   DevicePart(const DevicePart&) = delete;
   DevicePart& operator=(const DevicePart&) = delete;
@@ -55,6 +57,7 @@ class DevicePart {
   AiCpu aicpu_;
   CacheRates rates_;
   NewerUnits units_;
+  CoreInstructions instructions_;
   SystemUsage system_;
 };
 

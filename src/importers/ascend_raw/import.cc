@@ -19,6 +19,7 @@
 #include "importers/ascend_raw/host_usage.h"
 #include "importers/ascend_raw/issues.h"
 #include "importers/ascend_raw/marks.h"
+#include "importers/ascend_raw/os_calls.h"
 #include "importers/ascend_raw/system_usage.h"
 #include "importers/common/part_file.h"
 #include "importers/mindspore/files.h"
@@ -111,11 +112,12 @@ class RawImport {
                 raw::HostLayer& host, raw::Marks& marks, raw::HostFacts& facts) {
     CheckClock(clock, part.relative);
     raw::HostUsage usage(rows_, clock, part.folder, pid);
+    raw::OsCalls calls(rows_, clock, pid);
     raw::SystemUsage system(
         rows_, [&clock](int64_t ns) { return clock.FromMonotonic(ns); }, store::kNone, pid);
     for (const raw::Stream& stream : part.streams) {
       if (!host.Read(stream) && !marks.Read(stream) && !facts.Read(stream) && !usage.Read(stream) &&
-          !system.Read(stream)) {
+          !system.Read(stream) && !calls.Read(stream)) {
         LeaveUnread(part, stream.name);
       }
     }
