@@ -5,6 +5,7 @@
 
 #include "base/test_folder.h"
 #include "precision/compare/compare.h"
+#include "precision/output/cell_text.h"
 #include "precision/output/csv_result.h"
 #include "precision/output/row_colours.h"
 #include "precision/output/summary.h"
@@ -122,6 +123,15 @@ TEST(SummaryTest, SaysHowManyAndWhereFirst) {
   EXPECT_EQ(advice.line, 5U);
   EXPECT_NE(AdviceText(advice).find("Suspect Nodes: Torch.mm.0.forward.output.0"),
             std::string::npos);
+}
+
+TEST(CellTextTest, EndsBehindALetter) {
+  EXPECT_EQ(CellText("short"), "short");
+  std::string letters = "a";  // so that the limit lies within one
+  while (letters.size() < 2 * kMaxCellBytes) letters += "\xe4\xb8\xad";
+  const std::string cut = CellText(letters);
+  EXPECT_EQ(cut.size(), 1 + (kMaxCellBytes - 1) / 3 * 3);
+  EXPECT_TRUE(letters.starts_with(cut));
 }
 
 }  // namespace

@@ -19,8 +19,6 @@
 
 namespace sonde::precision {
 
-inline constexpr size_t kMaxCellCharacters = 32'767;
-
 class Workbook {
  public:
   // In a folder of its own: the library would follow a link of the file's name.

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "precision/output/cell_text.h"
 #include "precision/output/row_colours.h"
 #include "precision/output/workbook.h"
 
@@ -60,7 +61,7 @@ class SheetWriter {
         worksheet_write_number(sheet, at, column, number, fill);
         continue;
       }
-      text_ = cells_.cell(c).substr(0, kMaxCellCharacters);
+      text_ = CellText(cells_.cell(c));
       worksheet_write_string(sheet, at, column, text_.c_str(), fill);
     }
   }
@@ -110,7 +111,7 @@ struct CellLook {
 
 void WriteCell(lxw_worksheet* out, size_t row, size_t column, const std::string& text,
                const CellLook& look) {
-  const std::string cell = text.substr(0, kMaxCellCharacters);
+  const std::string cell = CellText(text);
   const auto at = static_cast<lxw_row_t>(row);
   const auto in = static_cast<lxw_col_t>(column);
   double number = 0;
@@ -142,7 +143,7 @@ void MergeColumn(const XlsxSheet& sheet, size_t column, lxw_format* format, lxw_
     if (end > begin + 1) {
       worksheet_merge_range(out, static_cast<lxw_row_t>(begin), static_cast<lxw_col_t>(column),
                             static_cast<lxw_row_t>(end - 1), static_cast<lxw_col_t>(column),
-                            text.substr(0, kMaxCellCharacters).c_str(), format);
+                            CellText(text).c_str(), format);
     }
     begin = end;
   }

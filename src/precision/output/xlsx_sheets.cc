@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "precision/output/cell_text.h"
 #include "precision/output/workbook.h"
 
 namespace sonde::precision {
@@ -35,7 +36,7 @@ class SheetsWriter {
 
  private:
   const char* Short(const std::string& text) {
-    text_ = text.substr(0, kMaxCellCharacters);
+    text_ = CellText(text);
     return text_.c_str();
   }
 

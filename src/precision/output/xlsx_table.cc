@@ -4,12 +4,12 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "precision/output/cell_text.h"
 
 namespace sonde::precision {
 namespace {
 
 constexpr lxw_row_t kMaxSheetRows = 1'048'576;
-constexpr size_t kMaxCellCharacters = 32'767;
 
 }  // namespace
 
@@ -46,7 +46,7 @@ XlsxTable::~XlsxTable() {
 }
 
 void XlsxTable::Text(std::string_view text) {
-  const std::string shown(text.substr(0, kMaxCellCharacters));
+  const std::string shown = CellText(text);
   worksheet_write_string(impl_->sheet, impl_->row, impl_->column++, shown.c_str(), nullptr);
 }
 
