@@ -40,6 +40,8 @@ HOST_READ = [
     "host_network.data",
     "host_sys_cpu.data",
     "host_sys_mem.data",
+    "host_syscall.data",
+    "host_pthreadcall.data",
     "4200-CpuUsage.data",
     "4200-Memory.data",
     "unaging.compact.dpu_track",
@@ -52,8 +54,6 @@ HOST_READ = [
 ]
 HOST_UNREAD = [
     "unaging.additional.memory_application",
-    "host_syscall.data",
-    "host_pthreadcall.data",
     "Framework.task_desc_info.0",
     "AclModule.0",
     "runtime.0",
