@@ -38,6 +38,28 @@ TEST(RequestsTest, WhatChangedIsToldFromWhatVaries) {
   EXPECT_EQ(slower[1].count[1], 4000);
 }
 
+TEST(RequestsTest, AnotherBatchIsSaidBeforeTheTimesOfIt) {
+  Judgement judgement;
+  judgement.stages = {JudgeStage("step", {20, 20.1, 19.9, 20}, {12, 12.1, 11.9, 12})};
+  judgement.requests = {{.measure = "E2E",
+                         .unit = "ms",
+                         .count = {40, 40},
+                         .mean = {1000, 1800},
+                         .percentiles = {},
+                         .verdict = Verdict::kChanged},
+                        {.measure = "batch",
+                         .unit = "requests",
+                         .count = {70, 240},
+                         .mean = {13, 4},
+                         .percentiles = {},
+                         .verdict = Verdict::kChanged}};
+  const std::string said = SentencesOf(judgement);
+  EXPECT_TRUE(said.starts_with("a step holds 4.0 requests at a time, 13.0 in the base")) << said;
+  EXPECT_LT(said.find("requests, E2E: 1800.000 ms"), said.find("a step takes 12.000 ms"));
+  judgement.requests[1].mean[1] = 12;
+  EXPECT_FALSE(SentencesOf(judgement).starts_with("a step holds"));
+}
+
 TEST(RequestsTest, OnlyWhatBothHave) {
   Side other = Server(1, 1);
   other.serving.pop_back();

@@ -70,11 +70,27 @@ std::string ListOf(const Judgement& judgement, bool only_work, recipes::Language
   return base::Join(causes, is_chinese ? "；" : "; ");
 }
 
+// With another batch a step and a token are other work, which nobody should take for a faster one.
+std::string SayBatch(const Judgement& judgement, recipes::Language language) {
+  constexpr double kOther = 0.2;  // of the base's
+  for (const RequestMeasure& one : judgement.requests) {
+    if (one.measure != "batch" || one.verdict != Verdict::kChanged) continue;
+    if (std::abs(one.Diff()) < kOther * one.mean[0]) continue;
+    return recipes::FilledText("compare.batch", {Fixed(one.mean[1], 1), Fixed(one.mean[0], 1)},
+                               language) +
+           "\n";
+  }
+  return {};
+}
+
+// Of a server they come first: they are what its users wait for.
 std::string SayRequests(const Judgement& judgement, recipes::Language language) {
   if (judgement.requests.empty()) return {};
-  std::string text;
+  std::string text = SayBatch(judgement, language);
+  bool is_same = true;
   for (const RequestMeasure& one : judgement.requests) {
     if (one.verdict != Verdict::kChanged) continue;
+    is_same = false;
     const double percent = one.mean[0] > 0 ? 100 * one.Diff() / one.mean[0] : 0;
     text += recipes::FilledText("compare.request",
                                 {std::string(one.measure), Fixed(one.mean[1], 3),
@@ -83,7 +99,7 @@ std::string SayRequests(const Judgement& judgement, recipes::Language language) 
                                 language) +
             "\n";
   }
-  if (text.empty()) text = recipes::FilledText("compare.requests_same", {}, language) + "\n";
+  if (is_same) text += recipes::FilledText("compare.requests_same", {}, language) + "\n";
   return text;
 }
 
@@ -153,7 +169,8 @@ std::string SentencesOf(const Judgement& judgement, recipes::Language language) 
                           : step.verdict == Verdict::kUnchanged ? "compare.unchanged"
                           : step.verdict == Verdict::kTooNoisy  ? "compare.too_noisy"
                                                                 : "compare.one_step";
-  std::string text = say(key, {Fixed(step.comparison.mean_ms, 3), Fixed(step.base.mean_ms, 3),
+  std::string text = SayRequests(judgement, language);
+  text += say(key, {Fixed(step.comparison.mean_ms, 3), Fixed(step.base.mean_ms, 3),
                                Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
                                std::to_string(step.base.steps)});
   text += SayWaiting(judgement, language);
@@ -166,8 +183,7 @@ std::string SentencesOf(const Judgement& judgement, recipes::Language language) 
   if (judgement.aligned_share > 0) {
     text += say("compare.aligned", {Fixed(100 * judgement.aligned_share, 1)});
   }
-  return text + SayCalls(judgement, language) + SayRequests(judgement, language) +
-         SayMemory(judgement, language);
+  return text + SayCalls(judgement, language) + SayMemory(judgement, language);
 }
 
 Result<FailCondition> ParseFailCondition(const std::string& text) {
