@@ -171,8 +171,8 @@ std::string SentencesOf(const Judgement& judgement, recipes::Language language) 
                                                                 : "compare.one_step";
   std::string text = SayRequests(judgement, language);
   text += say(key, {Fixed(step.comparison.mean_ms, 3), Fixed(step.base.mean_ms, 3),
-                               Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
-                               std::to_string(step.base.steps)});
+                    Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
+                    std::to_string(step.base.steps)});
   text += SayWaiting(judgement, language);
   const std::string work = ListOf(judgement, true, language);
   const std::string all = ListOf(judgement, false, language);

@@ -7,7 +7,8 @@
 
 namespace sonde::precision {
 
-inline constexpr size_t kMaxCellBytes = 32'767;  // letters in the format; no more of them than bytes
+// The format counts letters, of which there are no more than bytes.
+inline constexpr size_t kMaxCellBytes = 32'767;
 
 // The front of a UTF-8 text that fits. Half a letter at its end would make the file unreadable.
 inline std::string CellText(std::string_view text) {
