@@ -250,6 +250,17 @@ Result<ImportedTrace> ImportRows(const TraceSource& source, const std::string& s
   return imported;
 }
 
+std::optional<NamedStore> FindCachedStore(const TraceSource& source) {
+  if (source.importer->is_ours || source.importer->import == nullptr) return std::nullopt;
+  const auto stamp = StampOf(source);
+  const auto folder = CacheFolder();
+  if (!stamp.ok() || !folder.ok() || !CheckCacheFolder(*folder).ok()) return std::nullopt;
+  const std::string path = CachedStore(*folder, source, *stamp);
+  if (!base::IsRegularFile(path) || !IsOwnFile(path)) return std::nullopt;
+  TouchStore(path);
+  return NamedStore{path, *stamp};
+}
+
 Result<std::unique_ptr<store::Store>> OpenOrImport(
     const TraceSource& source, const ImportOptions& options,
     const std::function<void(std::string_view)>& notify) {

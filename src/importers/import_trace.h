@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,5 +51,14 @@ Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::st
 Result<std::unique_ptr<store::Store>> OpenOrImport(
     const TraceSource& source, const ImportOptions& options,
     const std::function<void(std::string_view)>& notify);
+
+// A file of the cache folder that is named as the store of a foreign trace as it is now. What is in
+// it was not looked at: it is that store only where its stamp is this one.
+struct NamedStore {
+  std::string path;
+  int64_t stamp = 0;
+};
+// Marked as used; null where there is none, and for traces of ours.
+std::optional<NamedStore> FindCachedStore(const TraceSource& source);
 
 }  // namespace sonde::importers

@@ -36,6 +36,12 @@ void LeaveOutCopies(const Say& notify, std::vector<StampedTrace>& traces) {
   });
 }
 
+store::StoreFile FileOf(const Trace& trace, std::string path) {
+  return {
+      std::move(path),
+      {{.trace = trace.number, .run = trace.run, .rank = trace.rank, .path = trace.source.path}}};
+}
+
 class Opener {
  public:
   Opener(const Job& job, const OpenOptions& options) : job_(job), options_(options) {}
@@ -116,11 +122,7 @@ class Opener {
                       "' and counts once"));
         continue;
       }
-      opened_.files.push_back({paths[i],
-                               {{.trace = trace.number,
-                                 .run = trace.run,
-                                 .rank = trace.rank,
-                                 .path = trace.source.path}}});
+      opened_.files.push_back(FileOf(trace, paths[i]));
     }
   }
 
@@ -150,6 +152,32 @@ bool IsSmall(const std::vector<store::StoreFile>& files) {
   return bytes <= kSmallBytes;
 }
 
+store::JointOptions StatementsOf(const std::vector<store::StoreFile>& files,
+                                 const OpenOptions& options) {
+  store::JointOptions statements = options.statements;
+  statements.threads = options.is_thrifty && IsSmall(files) ? 1 : options.threads;
+  return statements;
+}
+
+// One foreign trace that was read before, without a database whose only use is to look at it: that
+// would be half of what the opening takes. False where it has to be looked at.
+bool OpenCached(const Job& job, const OpenOptions& options, OpenedJob& opened) {
+  if (job.traces.size() != 1) return false;
+  const Trace& trace = job.traces.front();
+  const auto cached = importers::FindCachedStore(trace.source);
+  if (!cached) return false;
+  const std::vector<store::StoreFile> files = {FileOf(trace, cached->path)};
+  auto store = store::JointStore::Open(files, store::JointStore::Columns::kOwn,
+                                       StatementsOf(files, options));
+  if (!store.ok()) return false;
+  const auto stamp = (*store)->Query("SELECT source_stamp FROM store_info_");
+  if (!stamp.ok() || stamp->rows() != 1 || stamp->Int(0, 0) != cached->stamp) return false;
+  opened.is_whole = true;
+  opened.files = files;
+  opened.store = std::move(*store);
+  return true;
+}
+
 }  // namespace
 
 Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options) {
@@ -162,15 +190,15 @@ Result<JobFiles> OpenForRows(const Job& job, const OpenOptions& options) {
 
 Result<OpenedJob> Open(const Job& job, const OpenOptions& options) {
   OpenedJob opened;
+  if (OpenCached(job, options, opened)) return opened;
   SONDE_ASSIGN_OR_RETURN(JobFiles found, OpenFiles(job, options));
   opened.is_whole = found.is_whole;
   opened.files = std::move(found.files);
   // What is left of several has the columns that tell them apart.
   if (job.traces.size() > 1) opened.columns = store::JointStore::Columns::kLeading;
-  store::JointOptions statements = options.statements;
-  statements.threads = options.is_thrifty && IsSmall(opened.files) ? 1 : options.threads;
-  SONDE_ASSIGN_OR_RETURN(opened.store,
-                         store::JointStore::Open(opened.files, opened.columns, statements));
+  SONDE_ASSIGN_OR_RETURN(
+      opened.store,
+      store::JointStore::Open(opened.files, opened.columns, StatementsOf(opened.files, options)));
   return opened;
 }
 
