@@ -227,6 +227,19 @@ def test_checksums_of_every_length(run_program):
     assert "equal" in run_program(PROGRAM + CHECKSUMS).stdout
 
 
+def test_a_device_that_cannot_count(both):
+    """As one whose products are rounded: the host works checksums out."""
+    program = """
+exact = torch.Tensor.mm
+torch.Tensor.mm = lambda self, other: exact(self.bfloat16(), other.bfloat16()).half()
+"""
+    here, elsewhere, counted = both(
+        ON_THE_DEVICE + program + EVERY_KIND, statistics={"summary_mode": "md5"}
+    )
+    assert_alike(elsewhere, here)
+    assert "fetch" not in counted
+
+
 def test_a_checksum_that_fails(run_program, read_dump):
     """No memory for it on the device, say: the host works it out."""
     done = run_program(
