@@ -1,5 +1,5 @@
 #include "base/strings.h"
-#include "compare/frame/name_test.h"
+#include "compare/frame/name_predicate.h"
 #include "compare/frame/side.h"
 #include "compare/frame/sort_runs.h"
 
@@ -35,7 +35,7 @@ int32_t StackOf(const TraceData& data, int32_t stack_id, std::vector<int32_t>& k
 
 void AddOps(const TraceData& data, Side& side) {
   std::vector<int32_t> known;
-  NameTest steps(data.names, IsStep);
+  NamePredicate steps(data.names, IsStep);
   side.ops.reserve(data.ops.size());
   for (const store::FrameworkOpRow& row : data.ops) {
     if (!recipes::IsOperator(row.scope)) continue;
@@ -57,7 +57,7 @@ void AddOps(const TraceData& data, Side& side) {
     side.ops.push_back(op);
   }
   if (side.kind != SideKind::kGpu) return;
-  NameTest runtime(data.names, IsRuntime);
+  NamePredicate runtime(data.names, IsRuntime);
   for (const store::SliceRow& slice : data.slices) {
     if (!runtime.Of(slice.category) || !side.window.Has(slice.ts)) continue;
     if (data.OpOf(slice.slice_id) >= 0) continue;  // is there already

@@ -1,7 +1,7 @@
 #include <cctype>
 
 #include "base/strings.h"
-#include "compare/frame/name_test.h"
+#include "compare/frame/name_predicate.h"
 #include "compare/frame/side.h"
 #include "compare/frame/sort_runs.h"
 
@@ -21,7 +21,7 @@ bool Before(const PythonRange& a, const PythonRange& b) {
 }
 
 void TakeRanges(const TraceData& data, Side& side) {
-  NameTest modules(data.names, IsModule);
+  NamePredicate modules(data.names, IsModule);
   for (const int32_t id : data.SlicesOfKinds({TrackKind::kModule, TrackKind::kPython})) {
     const store::SliceRow& slice = data.Slice(id);
     // Captures of Sonde name a module by its path.

@@ -9,6 +9,7 @@
 
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "compare/frame/sort_runs.h"
 
 namespace sonde::compare {
 namespace {
@@ -129,11 +130,8 @@ std::vector<Launch> LaunchesOf(const Side& side, std::vector<uint32_t>& kernels)
 }
 
 void SortByBegin(std::vector<NamedRange>& ranges) {
-  const auto is_before = [](const NamedRange& a, const NamedRange& b) {
-    return a.begin_ns < b.begin_ns;
-  };
-  if (std::is_sorted(ranges.begin(), ranges.end(), is_before)) return;
-  std::stable_sort(ranges.begin(), ranges.end(), is_before);
+  SortRuns(ranges,
+           [](const NamedRange& a, const NamedRange& b) { return a.begin_ns < b.begin_ns; });
 }
 
 // Ranges and launches in the order of time, nested.

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/strings.h"
-#include "compare/frame/name_test.h"
+#include "compare/frame/name_predicate.h"
 #include "compare/overall/overall.h"
 
 namespace sonde::compare {
@@ -50,7 +50,7 @@ class Classifier {
  public:
   explicit Classifier(const Side& side)
       : side_(side), gpu_cubes_(side.names, IsCubeOfGpu), trans_(side.names, IsTransKernel) {
-    NameTest units(side.names, IsUnitOp);
+    NamePredicate units(side.names, IsUnitOp);
     for (const Op& op : side.ops) {
       if (units.Of(op.name)) units_.push_back(&op);
     }
@@ -169,11 +169,11 @@ class Classifier {
     return is_trans ? KernelClass::kVectorTrans : KernelClass::kVectorOther;
   }
 
-  using NamesTest = NameTest<std::vector<std::string>, bool (*)(std::string_view)>;
+  using NamesPredicate = NamePredicate<std::vector<std::string>, bool (*)(std::string_view)>;
 
   const Side& side_;
-  NamesTest gpu_cubes_;
-  NamesTest trans_;
+  NamesPredicate gpu_cubes_;
+  NamesPredicate trans_;
   std::map<int32_t, std::string> unit_names_;  // in small letters
   std::vector<const Op*> units_;  // operators whose kernels have a class of their own, by begin
   size_t next_ = 0;

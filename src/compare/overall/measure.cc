@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/strings.h"
-#include "compare/frame/name_test.h"
+#include "compare/frame/name_predicate.h"
 #include "compare/overall/overall.h"
 
 namespace sonde::compare {
@@ -188,7 +188,7 @@ Amount SdmaOfGpu(const Side& side) {
       std::max_element(kernels.begin(), kernels.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   Amount sum;
-  NameTest copies(side.names, IsCopyOfGpu);
+  NamePredicate copies(side.names, IsCopyOfGpu);
   for (const Kernel& kernel : side.kernels) {
     if (most == kernels.end() || kernel.stream != most->first) continue;
     if (copies.Of(kernel.name)) sum += {Ms(kernel.dur_ns), 1};
@@ -217,7 +217,7 @@ Overall MeasureOverall(const Side& side) {
   overall.computing_ms = Ms(recipes::TotalNs(side.overlap.computing));
   overall.communication_ms = Ms(recipes::TotalNs(side.overlap.not_overlapped));
   overall.sdma = MeasureSdma(side);
-  NameTest light(side.names, IsOfLightLibrary);
+  NamePredicate light(side.names, IsOfLightLibrary);
   for (const Kernel& kernel : side.kernels) {
     if (!light.Of(kernel.name)) continue;
     overall.library_ms += Ms(kernel.dur_ns);

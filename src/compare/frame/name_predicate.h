@@ -11,9 +11,9 @@ namespace sonde::compare {
 
 // `test(text)` for names by number; it does not hold where there is none.
 template <class Names, class Test>
-class NameTest {
+class NamePredicate {
  public:
-  NameTest(const Names& names, Test test)
+  NamePredicate(const Names& names, Test test)
       : names_(names), test_(std::move(test)), known_(names.size(), kUnknown) {}
 
   bool Of(int32_t name) {
