@@ -4,7 +4,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "base/files.h"
@@ -14,6 +13,7 @@
 #include "importers/import_rows.h"
 #include "job/for_each_trace.h"
 #include "job/open_rows.h"
+#include "recipes/trace/issue_texts.h"
 
 namespace sonde::cluster {
 namespace {
@@ -200,15 +200,8 @@ class Runner {
 
   // Who reads the table should know what of a rank it does not speak for.
   void SayIssues(const Rank& rank, const recipes::TraceData& data) {
-    std::map<std::string_view, int64_t> counts;  // a code may stand there for each file
-    for (const recipes::ImportIssue& issue : data.issues) {
-      if (issue.severity != "info") counts[issue.code] += issue.count;
-    }
-    if (counts.empty() || !options_.notify) return;
-    std::vector<std::string> wrong;
-    for (const auto& [code, count] : counts) {
-      wrong.push_back(Concat(code, " (", std::to_string(count), ")"));
-    }
+    const std::vector<std::string> wrong = recipes::IssueTexts(data.issues);
+    if (wrong.empty() || !options_.notify) return;
     const std::scoped_lock lock(mutex_);
     options_.notify(Concat("rank ", std::to_string(rank.number),
                            ": not all is as it should be: ", base::Join(wrong, ", "),

@@ -1,9 +1,9 @@
 #include "compare/frame/side.h"
 
 #include <algorithm>
-#include <map>
 
 #include "base/strings.h"
+#include "recipes/trace/issue_texts.h"
 
 namespace sonde::compare {
 namespace {
@@ -55,13 +55,7 @@ Result<Side> MakeSide(const TraceData& data, const std::string& path, int64_t st
                           .is_unfinished = step.dur < 0});
   }
   SONDE_RETURN_IF_ERROR(ChooseWindow(step_id, side));
-  std::map<std::string, int64_t> counts;  // of several files
-  for (const recipes::ImportIssue& issue : data.issues) {
-    if (issue.severity != "info") counts[issue.code] += issue.count;
-  }
-  for (const auto& [code, count] : counts) {
-    side.issues.push_back(Concat(code, " (", std::to_string(count), ")"));
-  }
+  side.issues = recipes::IssueTexts(data.issues);
   TakeOps(data, side);
   TakeKernels(data, side);
   TakeCommunication(data, side);
