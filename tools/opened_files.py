@@ -24,11 +24,13 @@ LEFT_OUT = {".git", "node_modules", ".pytest_cache", ".ruff_cache", ".mypy_cache
 
 
 class Interval:
-    """What was opened between begin() and end(); `complete` is false when events were lost."""
+    """What was opened between begin() and end(); `complete` is false when events were lost, `alone`
+    when another interval began or went on meanwhile."""
 
     def __init__(self):
         self.opened = set()
         self.complete = True
+        self.alone = True
 
 
 class OpenedFiles:
@@ -105,6 +107,9 @@ class OpenedFiles:
         self._pass_mark(interval)
         with self._lock:
             self._active.append(interval)
+            if len(self._active) > 1:
+                for one in self._active:
+                    one.alone = False
         return interval
 
     def end(self, interval):

@@ -24,6 +24,31 @@ SERVER_FOLDER = "test/vllm"
 # What two servers of two ranks each, their clients and two other tests take at most.
 MEMORY_FOR_TWO_SERVERS = 16 << 30
 
+# What of the command (unit_memory.PARTS) the tests of recording leave to others. They look at what
+# adapters, seams, recorder and package make of a program, through `sonde run`, and read it by
+# `sonde query` of tables that importers/capture fills: base, store, job, cli, importers/capture
+# and common, and all libraries count. What `sonde run` and `sonde analyse` make of a recording at
+# its end (recipes, exporters) is looked at, on programs recorded by the same command, in test/e2e
+# (test_own_tables, test_recorder, test_run_processes, test_own_profiler, test_own_time),
+# test/store and the C++ tests; readers of others' formats, dumps and the comparison of dumps in
+# test/e2e, test/store, test/precision and the C++ tests.
+READERS_OF_OTHERS = {"foreign", "ascend", "dumps"}
+AFTER_RECORDING = READERS_OF_OTHERS | {"recipes", "exporters"}
+ELSEWHERE = {
+    "test/vllm/": AFTER_RECORDING,
+    "test/probe/": AFTER_RECORDING,
+    "test/torch/": AFTER_RECORDING,
+    "test/python/": AFTER_RECORDING,
+}
+# Of these folders, those that look at deliverables, or at records of a device, themselves.
+LEAVE_NOTHING = (
+    "test/vllm/test_serving.py",  # summary, comparison and page of a server's session
+    "test/vllm/test_server_profile.py",  # trace_view.json and tables of a rank
+    "test/python/test_device_tasks.py",
+    "test/python/test_provide_npu.py",
+    "test/python/test_tables.py",
+)
+
 # Where nothing is remembered of them yet: what takes minutes begins first.
 LONGEST = (
     "test/vllm/test_ways.py",
@@ -97,6 +122,12 @@ def other_ctest_units(preset):
     ]
 
 
+def left_to_others(source):
+    """The parts of the command that a file of tests need not be run again for."""
+    folder = next((folder for folder in ELSEWHERE if source.startswith(folder)), None)
+    return frozenset(ELSEWHERE[folder]) if folder and source not in LEAVE_NOTHING else frozenset()
+
+
 def python_units(folders, key_of_folder, pytest_arguments=()):
     files = [
         path
@@ -111,6 +142,7 @@ def python_units(folders, key_of_folder, pytest_arguments=()):
             part="Python",
             source=str(path),
             key=(*key_of_folder(str(path)), *pytest_arguments),
+            elsewhere=left_to_others(str(path)),
             environment={"PYTHONDONTWRITEBYTECODE": "1"},
         )
         for path in files

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import source_tree
+import unit_reach
 from opened_files import OpenedFiles
 
 ROOT = source_tree.ROOT
@@ -37,16 +38,23 @@ class Part:
     words: re.Pattern
 
 
-VIEW = r"""["'](--)?view["']|sonde view"""
+VIEW = r"""["'](--)?view["']|sonde view|vitest"""
 ANY_COMMAND = r"--help|--schema"
+ALWAYS = ""
 PARTS = {
     name: Part(re.compile(objects), re.compile("|".join((ANY_COMMAND, VIEW, *words))))
     for name, objects, words in (
         ("page", r"/page\.S\.o$", ()),
         ("serve", r"^src/serve/", ()),
-        ("advisor", r"^src/advisor/", ("advisor",)),
-        ("compare", r"^src/compare/", ("advisor", "compare", "baseline")),
-        ("cluster", r"^src/cluster/", ("advisor", "compare", "baseline", "cluster")),
+        ("advisor", r"^src/advisor/|/cmd_advisor\.", ("advisor",)),
+        ("compare", r"^src/compare/|/cmd_compare\.", ("advisor", "compare", "baseline")),
+        ("cluster", r"^src/cluster/|/cmd_cluster", ("advisor", "compare", "baseline", "cluster")),
+        # Every command may reach these: they count but for units that leave them to other tests.
+        ("foreign", r"^src/importers/(ascend_|chrome|kineto|mindspore|trace_events)", (ALWAYS,)),
+        ("ascend", r"^src/importers/ascend/", (ALWAYS,)),
+        ("recipes", r"^src/recipes/", (ALWAYS,)),
+        ("exporters", r"^src/exporters/", (ALWAYS,)),
+        ("dumps", r"^src/precision/|/cmd_probe_|/probe_checkpoint\.", (ALWAYS,)),
     )
 }
 ALL_PARTS = frozenset(PARTS)
@@ -116,7 +124,8 @@ def parts_named(texts):
 
 
 def parts_of(told):
-    """Of a pass that was kept; older ones tell the page from the rest alone."""
+    """Of a pass that was kept; older ones tell the page from the rest alone. A part that was then
+    counted with the rest is left out here: the digest differs, and the pass is not believed."""
     if "page" in told:
         return ALL_PARTS if told["page"] else ALL_PARTS - {"page"}
     return frozenset(told["parts"])
@@ -204,6 +213,8 @@ class UnitMemory:
         if name.partition("/")[0] != "data":  # what is built or written in the tree is no input
             prefix = "" if name == "." else f"{name}/"
             names = [n for n in names if prefix + n in self._inside]
+        if name.partition("/")[0] == "test":  # Python lists where it imports from: no other test
+            names = [n for n in names if not unit_reach.TEST_FILE.fullmatch(n)]
         return digest_of(*names)
 
     def _command_digest(self, path, parts):
@@ -249,6 +260,8 @@ class UnitMemory:
             with contextlib.suppress(OSError, ValueError, KeyError):
                 told = json.loads(path.read_text())
                 parts = parts_of(told)
+                if not set(told.get("elsewhere", ())) <= unit.elsewhere:
+                    continue  # it left to other tests what now is this one's
                 if all(self._digest(name, parts) == d for name, d in told["inputs"].items()):
                     os.utime(path)
                     return told["report"]
@@ -261,18 +274,20 @@ class UnitMemory:
             return json.loads(passes[-1].read_text())["seconds"]
         return None
 
-    def _inputs(self, unit, opened, began):
+    def _inputs(self, unit, interval, began):
         """{name: digest}, and the parts of the command; None if one input changed meanwhile."""
-        own = os.path.dirname(unit.source)
-        names = {unit.source} if unit.source else set()
-        for path in opened:
-            name = self._name_of(path)
-            folder, file = os.path.split(name or "")
-            # Test files are opened by their own folder's tests only: others ran beside this one.
-            if name and (folder == own or not re.fullmatch(r"test_.*\.py|.*\.test\.ts", file)):
-                names.add(name)
+        names = set(filter(None, map(self._name_of, interval.opened)))
+        others = {name for name in names if not unit_reach.can_open(unit, name)}
+        if interval.alone and others:
+            print(f"   {unit.title} opened what none of its sources names (tools/unit_reach.py): "
+                  f"{' '.join(sorted(others)[:9])}", flush=True)  # fmt: skip
+        elif not interval.alone:
+            names -= others
+        names |= {unit.source} if unit.source else set()
         texts = [n for n in names if n.startswith("test/") and n.endswith(".py")]
-        parts = ALL_PARTS if unit.page else parts_named(source_tree.read(name) for name in texts)
+        parts = ALL_PARTS  # of programs and of the page
+        if unit.source and not unit.page:
+            parts = parts_named(source_tree.read(name) for name in texts) - unit.elsewhere
         for name in names:
             path = self._path_of(name)
             if path.is_file() and path.stat().st_mtime > began:
@@ -283,13 +298,14 @@ class UnitMemory:
         """Remembers a pass; not where it is unknown what the unit has opened."""
         if interval is None or not self._watch.end(interval).complete:
             return False
-        inputs, parts = self._inputs(unit, interval.opened, began)
+        inputs, parts = self._inputs(unit, interval, began)
         if not inputs:
             return False
         text = json.dumps(
             {
                 "inputs": inputs,
                 "parts": sorted(parts),
+                "elsewhere": sorted(unit.elsewhere),
                 "report": report,
                 "seconds": round(seconds, 1),
             }

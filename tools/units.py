@@ -34,7 +34,8 @@ NO_TEST_RAN = 5
 @dataclass
 class Unit:
     """`source` is the file that it comes from, from the root, or ""; `key` is what its outcome
-    depends on beside what it opens; `page` tells that it looks at the page in the command."""
+    depends on beside what it opens; `page` tells that it looks at the page in the command;
+    `elsewhere` are the parts of the command (unit_memory.PARTS) that it leaves to other tests."""
 
     title: str
     command: list
@@ -43,6 +44,7 @@ class Unit:
     source: str = ""
     key: tuple = ()
     page: bool = False
+    elsewhere: frozenset = frozenset()
     environment: dict = field(default_factory=dict)
     folder: Path = ROOT
 

@@ -1,0 +1,110 @@
+"""What a unit of the suite is taken to depend on, of all that was opened while it ran."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import suite  # noqa: E402
+import unit_memory  # noqa: E402
+import unit_reach  # noqa: E402
+from opened_files import OpenedFiles  # noqa: E402
+from units import Unit  # noqa: E402
+
+
+def unit_of(source):
+    return Unit(title=source, command=[], part="Python", source=source)
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "expected"),
+    (
+        ("test/vllm/test_ways.py", "build/dev/bin/sonde_importers_test", False),
+        ("test/vllm/test_ways.py", "build/dev/bin/sonde", True),
+        ("test/vllm/test_ways.py", "build/dev/lib/libsonde_torch.so", True),
+        ("test/vllm/test_ways.py", "tools/vllm_server.py", True),
+        ("test/vllm/test_ways.py", "examples/vllm/make_model.py", True),  # by its conftest
+        ("test/vllm/test_ways.py", "setup/requirements-vllm.txt", True),
+        ("test/vllm/test_ways.py", "python/sonde/vllm/_seams.py", True),
+        ("test/vllm/test_ways.py", "test/vllm/shaped.py", True),
+        ("test/vllm/test_ways.py", "test/vllm/test_fates.py", False),
+        ("test/vllm/test_ways.py", "test/e2e/conftest.py", False),
+        ("test/vllm/test_ways.py", "src/importers/kineto/testdata/a.json", False),
+        ("test/vllm/test_ways.py", "web/src/main.ts", False),
+        ("test/vllm/test_serving.py", "web/src/main.ts", True),  # it runs the page's test
+        ("test/python/test_daemon.py", "test/python/test_recorded_programs.py", True),  # imported
+        ("test/python/test_daemon.py", "test/torch/harness.py", True),
+        ("test/python/test_daemon.py", "test/e2e/conftest.py", False),
+        ("test/e2e/test_own_time.py", "test/python/programs/operator_database.py", True),
+        ("test/e2e/test_analyse.py", "test/python/programs/train.py", True),  # parents[1]
+        ("test/e2e/test_view_limits.py", "test/e2e/test_view.py", True),  # imported by an import
+        ("test/lint/test_lint_scripts.py", "src/base/clock.cc", True),
+    ),
+)
+def test_what_a_unit_can_open(source, name, expected):
+    assert unit_reach.can_open(unit_of(source), name) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    (
+        ("build/dev/bin/sonde_base_test", True),
+        ("build/dev/bin/sonde_store_test", False),
+        ("build/dev/bin/sonde", True),
+        ("src/base/testdata/a", True),
+        ("test/e2e/conftest.py", False),
+    ),
+)
+def test_what_a_program_can_open(name, expected):
+    program = Unit(title="dev/base", command=["build/dev/bin/sonde_base_test"], part="C++")
+    assert unit_reach.can_open(program, name) is expected
+
+
+def test_what_ran_beside_is_known(tmp_path):
+    watched = OpenedFiles([tmp_path])
+    first = watched.begin()
+    assert watched.end(first).alone
+    first, second = watched.begin(), watched.begin()
+    third = watched.end(second) and watched.begin()
+    assert not any(watched.end(one).alone for one in (first, third)) and not second.alone
+
+
+def test_recorders_leave_parts_to_others():
+    """Every folder and file that the lists name is there; parts are those of the command."""
+    for folder, parts in suite.ELSEWHERE.items():
+        assert (ROOT / folder).is_dir() and parts <= unit_memory.ALL_PARTS
+    for source in suite.LEAVE_NOTHING:
+        assert (ROOT / source).is_file() and not suite.left_to_others(source)
+    assert "recipes" in suite.left_to_others("test/vllm/test_ways.py")
+    assert not suite.left_to_others("test/e2e/test_own_tables.py")
+
+
+def test_every_part_of_the_command_has_objects():
+    """Else a folder that moved would count for no test."""
+    folders = [f"{path.relative_to(ROOT)}.o" for path in (ROOT / "src").rglob("*.cc")]
+    folders += [f"{path.relative_to(ROOT)}.o" for path in (ROOT / "src").rglob("*.S")]
+    for name, part in unit_memory.PARTS.items():
+        assert any(map(part.objects.search, folders)), name
+
+
+def test_what_a_unit_leaves_to_others_is_no_part_of_its_pass(tmp_path, monkeypatch):
+    """A change of a recipe: the command is the same to tests of recording, another to others."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    command = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
+    memory = unit_memory.UnitMemory([os.environ.get("PRESET", "dev")])
+    if not memory._linked_from.get(command):
+        pytest.skip("the command is older than its sources")
+    link, objects = memory._linked_from[command]
+    digests = []
+    for text in (b"before", b"after"):
+        changed = {n: text if n.startswith("src/recipes/") else d for n, d in objects.items()}
+        memory._linked_from[command], memory._digests = (link, changed), {}
+        digests.append([
+            memory._command_digest(command, unit_memory.parts_named(["sonde run"]) - elsewhere)
+            for elsewhere in (suite.left_to_others("test/vllm/test_ways.py"), frozenset())
+        ])  # fmt: skip
+    (ways, other), (ways_after, other_after) = digests
+    assert ways == ways_after and other != other_after
