@@ -171,21 +171,26 @@ def test_bad_dumps_are_one_line(check, tmp_path, content, said):
         assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
-def mm_of(folder, **fields):
-    """A dump of one call, whose first argument is told by ``fields`` and saved."""
+def mm_calls(folder, fields):
+    """A dump of calls of one kind, as many as ``fields`` has; they tell of the first argument,
+    which is saved as is the other. Paths of the first ones."""
     torch = pytest.importorskip("torch")
-    folder.mkdir()
-    (folder / "dump_tensor_data").mkdir()
+    (folder / "dump_tensor_data").mkdir(parents=True)
     tensor = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2, 2], "Max": 1.0}
     tensor |= {"Min": 0.0, "Mean": 0.5, "Norm": 1.0, "requires_grad": False}
-    arguments = [{**tensor, "data_name": f"a{i}.pt"} for i in range(2)]
-    for argument in arguments:
-        torch.save(torch.ones(2, 2), folder / "dump_tensor_data" / argument["data_name"])
-    arguments[0].update(fields)
-    call = {"input_args": arguments, "input_kwargs": {}, "output": [tensor]}
-    content = {"task": "tensor", "dump_data_dir": "x", "data": {"Torch.mm.0.forward": call}}
+    calls, saved = {}, []
+    for number, told in enumerate(fields):
+        arguments = [{**tensor, "data_name": f"a{number}.{i}.pt"} for i in range(2)]
+        for argument in arguments:
+            torch.save(torch.ones(2, 2), folder / "dump_tensor_data" / argument["data_name"])
+        saved.append(folder / "dump_tensor_data" / arguments[0]["data_name"])
+        arguments[0].update(told)
+        calls[f"Torch.mm.{number}.forward"] = {
+            "input_args": arguments, "input_kwargs": {}, "output": [tensor],
+        }  # fmt: skip
+    content = {"task": "tensor", "dump_data_dir": "x", "data": calls}
     (folder / "dump.json").write_text(json.dumps(content))
-    return folder / "dump_tensor_data/a0.pt"
+    return saved
 
 
 def damages(torch):
@@ -202,37 +207,52 @@ def damages(torch):
     yield lambda path: torch.save(torch.ones(3), path), "holds torch.float32 [3], the dump says"
 
 
-def test_damaged_inputs_are_one_line_and_no_success(check, tmp_path):
+# What a record tells, and what is said of it.
+CANNOT_BE = (
+    ({"data_name": None, "shape": "x"}, "x is no shape of a tensor"),
+    ({"data_name": None, "shape": [-1, 2]}, "[-1, 2] is no shape of a tensor"),
+    ({"data_name": None, "dtype": 3}, "3 is no type of torch"),
+    ({"data_name": None, "Max": "a"}, "info type must be int or float"),
+    ({"data_name": 7}, "is neither .pt nor .npy"),
+    ({"data_name": None, "shape": [10**8, 10**8]}, "allocate"),
+)
+
+
+def test_each_damaged_input_is_named_and_the_rest_is_checked(check, tmp_path):
+    """Calls of one dump: the last is good."""
     torch = pytest.importorskip("torch")
-    for number, (damage, said) in enumerate(damages(torch)):
-        folder = tmp_path / str(number)
-        damage(mm_of(folder))
-        done = check("acc_check", "-api_info", folder / "dump.json", "-o", "out", good=False)
-        assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
-        assert "none of 1 calls could be run, the first: Torch.mm.0: " in done.stderr
-        assert said in done.stderr, done.stderr
-        done = check(
-            "reproduce", "Torch.mm.0", "-api_info", folder / "dump.json", "-o", "r", good=False
-        )
+    damaged = list(damages(torch))
+    fields = [{}] * len(damaged) + [told for told, _ in CANNOT_BE] + [{}]
+    saved = mm_calls(tmp_path / "d", fields)
+    for (damage, _), path in zip(damaged, saved):
+        damage(path)
+    done = check("acc_check", "-api_info", "d/dump.json", "-o", "out")
+    assert f"{len(fields) - 1} calls, the first: Torch.mm.0: cannot read" in done.stdout
+    verdicts = {row[0]: row[-1] for row in rows_of(one(tmp_path / "out", "sonde_acc_check_*.csv"))}
+    expected = [said for _, said in damaged] + [said for _, said in CANNOT_BE]
+    for number, said in enumerate(expected):
+        verdict = verdicts[f"Torch.mm.{number}"]
+        assert verdict.startswith("not checked: ") and said in verdict, verdict
+    assert verdicts[f"Torch.mm.{len(expected)}.forward.output.0"] == "equal"
+
+
+def test_nothing_but_damage_is_one_line_and_no_success(check, tmp_path):
+    """A file that is none and one of another tensor, and a record that cannot be: one check, and a
+    program of each."""
+    damaged = list(damages(pytest.importorskip("torch")))
+    damaged = [damaged[1], damaged[-1], (lambda _: None, CANNOT_BE[0][1])]
+    saved = mm_calls(tmp_path / "d", [{}, {}, CANNOT_BE[0][0]])
+    for (damage, _), path in zip(damaged, saved):
+        damage(path)
+    done = check("acc_check", "-api_info", "d/dump.json", "-o", "out", good=False)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "none of 3 calls could be run, the first: Torch.mm.0: " in done.stderr
+    assert damaged[0][1] in done.stderr, done.stderr
+    for number, (_, said) in enumerate(damaged):
+        words = ("reproduce", f"Torch.mm.{number}", "-api_info", "d/dump.json", "-o", "r")
+        done = check(*words, good=False)
         assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
         assert not (tmp_path / "r").exists() or not list((tmp_path / "r").iterdir())
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    (
-        ({"data_name": None, "shape": "x"}, "x is no shape of a tensor"),
-        ({"data_name": None, "shape": [-1, 2]}, "[-1, 2] is no shape of a tensor"),
-        ({"data_name": None, "dtype": 3}, "3 is no type of torch"),
-        ({"data_name": None, "Max": "a"}, "info type must be int or float"),
-        ({"data_name": 7}, "is neither .pt nor .npy"),
-        ({"data_name": None, "shape": [10**8, 10**8]}, "allocate"),
-    ),
-)
-def test_records_that_cannot_be(check, tmp_path, fields, said):
-    mm_of(tmp_path / "d", **fields)
-    done = check("acc_check", "-api_info", "d/dump.json", "-o", "out", good=False)
-    assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_nothing_to_check_and_no_place_to_write(check, tmp_path):
@@ -246,7 +266,7 @@ def test_nothing_to_check_and_no_place_to_write(check, tmp_path):
     assert "none of 1 calls could be run" in done.stderr and "no record of a call" in done.stderr
     done = check("reproduce", "Torch.mm.0", "-api_info", "dump.json", "-o", "o", good=False)
     assert done.stderr == "sonde: error: dump.json: Torch.mm.0.forward is no record of a call\n"
-    mm_of(tmp_path / "d")
+    mm_calls(tmp_path / "d", [{}])
     (tmp_path / "out").write_text("")
     done = check("acc_check", "-api_info", "d/dump.json", "-o", "out", good=False)
     assert done.stderr == "sonde: error: cannot use out: File exists\n"
@@ -278,16 +298,18 @@ def run_program(path):
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["tensors", "statistics"])
-def test_a_call_as_a_program(dump, check, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "others"), [("tensors", ("Torch.topk.0", "Tensor.masked_fill.0")), ("statistics", ())]
+)
+def test_a_call_as_a_program(dump, check, tmp_path, name, others):
     path = dump(name)
-    for call in ("Functional.linear.0", "Torch.topk.0", "Tensor.masked_fill.0.forward"):
+    for call in ("Functional.linear.0", *others[:1], *(f"{call}.forward" for call in others[1:])):
         check("reproduce", call, "-api_info", path, "-o", "repro")
     said = run_program(tmp_path / "repro/Functional.linear.0.py")
     assert "torch.bfloat16" in said and "gradient of input.0" in said
     relative = float(said.split("relative ")[1].split()[0])
     assert 1e-4 < relative < 1e-2  # as bfloat16 rounds
-    for call in ("Torch.topk.0", "Tensor.masked_fill.0"):
+    for call in others:
         assert "relative 0.000e+00" in run_program(tmp_path / f"repro/{call}.py")
 
 
