@@ -132,11 +132,22 @@ def differences(book, run):
     return wrong
 
 
-@pytest.mark.parametrize("run", golden_runs(), ids=lambda run: run.name)
-def test_sheets(run, run_sonde, tmp_path):
-    done = run_sonde("advisor", *words_of(run, input_of(run, tmp_path)), "-o", tmp_path / "out")
+@pytest.fixture(scope="module", name="advised", params=golden_runs(), ids=lambda run: run.name)
+def advise(request, sonde, cache_home, tmp_path_factory):
+    """A recorded run, and the folder of what is said of its trace here."""
+    run, folder = request.param, tmp_path_factory.mktemp("advised")
+    words = [sonde, "advisor", *words_of(run, input_of(run, folder)), "-o", folder / "out"]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
+    environment["XDG_CACHE_HOME"] = str(cache_home)
+    done = subprocess.run(list(map(str, words)), env=environment, cwd=folder, text=True,
+                          capture_output=True, timeout=120, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    (book,) = (tmp_path / "out" / "log").glob("*.xlsx")
+    return run, folder / "out"
+
+
+def test_sheets(advised):
+    run, out = advised
+    (book,) = (out / "log").glob("*.xlsx")
     assert not differences(book, run), "\n".join(differences(book, run)[:20])
 
 
@@ -150,25 +161,21 @@ def blocks_of(page):
     return blocks
 
 
-@pytest.mark.parametrize("run", golden_runs(), ids=lambda run: run.name)
-def test_blocks(run, run_sonde, tmp_path):
+def test_blocks(advised):
     """The blocks of the page in their order within a section, with their priority. Fusible
     sequences have none in the reference; rules that it does not have come last."""
-    done = run_sonde("advisor", *words_of(run, input_of(run, tmp_path)), "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    (page,) = (tmp_path / "out").glob("mstt_advisor_*.html")
+    run, out = advised
+    (page,) = out.glob("mstt_advisor_*.html")
     recorded = json.loads((run / "blocks.json").read_text(encoding="utf-8"))
     theirs = [(block["section"], block["title"], block["priority"]) for block in recorded]
     ours = [block for block in blocks_of(page) if block[1] in {title for _, title, _ in theirs}]
     assert sorted(ours, key=lambda block: block[0]) == sorted(theirs, key=lambda block: block[0])
 
 
-@pytest.mark.parametrize("run", golden_runs(), ids=lambda run: run.name)
-def test_tuning_list(run, run_sonde, tmp_path):
+def test_tuning_list(advised):
     """The file for the operator tuner, name by name, where the reference wrote one."""
-    done = run_sonde("advisor", *words_of(run, input_of(run, tmp_path)), "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    written = [path.read_text() for path in (tmp_path / "out").glob("operator_tuning_file_*.cfg")]
+    run, out = advised
+    written = [path.read_text() for path in out.glob("operator_tuning_file_*.cfg")]
     recorded = run / "operator_tuning_file.cfg"
     if recorded.exists():
         assert [set(json.loads(text)["tune_ops_name"]) for text in written] == [

@@ -82,8 +82,21 @@ def make_ask(run_sonde):
     return ask
 
 
-@pytest.mark.parametrize("damage", [empty, half, nothing, loop, folder, unreadable])
-@pytest.mark.parametrize("name,pattern,table", FILES)
+# An empty and a cut file each reader meets; one in turn of what is no file, or cannot be read.
+NO_FILES = (nothing, loop, folder, unreadable)
+
+
+def damages(number):
+    if os.environ.get("SONDE_THOROUGH") == "1":
+        return (empty, half, *NO_FILES)
+    given = NO_FILES if os.geteuid() != 0 else NO_FILES[:-1]
+    return (empty, half, given[number % len(given)], *(() if number else (unreadable,)))
+
+
+DAMAGES = [(*file, damage) for number, file in enumerate(FILES) for damage in damages(number)]
+
+
+@pytest.mark.parametrize("name,pattern,table,damage", DAMAGES)
 def test_one_bad_file(shared_data, tmp_path, ask, name, pattern, table, damage):
     span = reader.copy_of(shared_data / name, tmp_path / "span_ascend_pt")
     victim = next(p for p in sorted(span.rglob(pattern)) if p.is_file())
