@@ -6,6 +6,7 @@ import os
 import random
 import resource
 import sqlite3
+import struct
 import subprocess
 import zlib
 from pathlib import Path
@@ -183,16 +184,16 @@ def test_names_of_other_types(tmp_path):
     assert issues(path) == {"trace_bad_metadata": 5}
 
 
-def test_a_million_threads(tmp_path):
+def test_a_quarter_of_a_million_threads(tmp_path):
     path = tmp_path / "a.json"
     with open(path, "w", encoding="utf-8") as file:
         file.write("[")
-        for i in range(1000000):
+        for i in range(250000):
             file.write(f'{{"ph":"X","name":"f","pid":1,"tid":{i},"ts":{i},"dur":1}},\n')
         file.write('{"ph":"X","name":"last","pid":1,"tid":0,"ts":2000000,"dur":1}]')
-    assert count(path) == 1000001
+    assert count(path) == 250001
     found = rows(path, "SELECT count(*) AS n FROM thread")
-    assert found[0]["n"] == 1000000
+    assert found[0]["n"] == 250000
 
 
 @pytest.mark.parametrize("opening", ['{"a":', "["])
@@ -211,15 +212,33 @@ def test_deeply_nested_arguments(tmp_path, opening):
     assert not answered(path) or count(path) == 0
 
 
+def write_bomb(path, before, block, times, after=b""):
+    """A file of gzip whose block is packed once, and written as often as that. Without a text behind
+    it the file is cut off there."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    texts = [packer.compress(one) + packer.flush(zlib.Z_FULL_FLUSH) for one in (before, block)]
+    with open(path, "wb") as file:
+        file.write(b"\x1f\x8b\x08" + bytes(6) + b"\xff" + texts[0])
+        for _ in range(times):
+            file.write(texts[1])
+        if after:
+            check = zlib.crc32(before)
+            for _ in range(times):
+                check = zlib.crc32(block, check)
+            size = len(before) + times * len(block) + len(after)
+            end = (zlib.crc32(after, check), size % (1 << 32))
+            file.write(packer.compress(after) + packer.flush() + struct.pack("<2I", *end))
+
+
+def test_what_is_written_so_is_gzip(tmp_path):
+    write_bomb(tmp_path / "a.gz", b"begin", b"abc", 5, b"end")
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"begin" + b"abc" * 5 + b"end"
+
+
 def test_a_gzip_bomb(tmp_path):
     path = tmp_path / "bomb.json.gz"
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    with open(path, "wb") as file:
-        file.write(packer.compress(b'{"traceEvents": [' + json.dumps(event()).encode() + b","))
-        for _ in range(3000):
-            file.write(packer.compress(b" " * (1 << 20)))
-        file.write(packer.compress(json.dumps(event()).encode() + b"]}"))
-        file.write(packer.flush())
+    one = json.dumps(event()).encode()
+    write_bomb(path, b'{"traceEvents": [' + one + b",", b" " * (1 << 20), 3000, one + b"]}")
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))  # noqa: E731
     done = run(path, preexec_fn=limit)
     assert done.returncode == 0, done.stderr
@@ -230,13 +249,8 @@ def test_a_gzip_bomb(tmp_path):
 def test_a_bomb_in_one_value(tmp_path):
     """A text that never ends, packed."""
     path = tmp_path / "bomb.json.gz"
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    with open(path, "wb") as file:
-        file.write(packer.compress(b'{"traceEvents": [' + json.dumps(event()).encode()))
-        file.write(packer.compress(b',{"ph":"X","name":"'))
-        for _ in range(900):
-            file.write(packer.compress(b"a" * (1 << 20)))
-        file.write(packer.flush())
+    before = b'{"traceEvents": [' + json.dumps(event()).encode() + b',{"ph":"X","name":"'
+    write_bomb(path, before, b"a" * (1 << 20), 900)
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))  # noqa: E731
     done = run(path, preexec_fn=limit)
     assert done.returncode == 0, done.stderr
@@ -321,10 +335,10 @@ def test_small_files_cut_and_garbled(tmp_path):
     text = json.dumps({"schemaVersion": 1, "traceEvents": SMALL, "baseTimeNanoseconds": 5}).encode()
     path = tmp_path / "a.json"
     generator = random.Random(7)
-    for size in range(0, len(text), 23):
+    for size in range(0, len(text), 53):
         path.write_bytes(text[:size])
         answered(path)
-    for _ in range(30):
+    for _ in range(12):
         data = bytearray(text)
         for _ in range(generator.randint(1, 5)):
             data[generator.randrange(len(data))] = generator.randrange(256)
