@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+PREPARED = True
+
 PROGRAM = """
 import os, signal, sys
 import torch

@@ -6,6 +6,8 @@ import os
 import pytest
 from test_debugger import MODEL
 
+PREPARED = True
+
 PROGRAM = (
     MODEL
     + """

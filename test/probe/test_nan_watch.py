@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+PREPARED = True
+
 STEPS = 6
 
 PROGRAM = """

@@ -2,6 +2,8 @@
 
 import pytest
 
+PREPARED = True
+
 PROGRAM = """
 import torch
 from sonde.torch import PrecisionDebugger

@@ -6,6 +6,8 @@ import json
 import pytest
 from test_whole_programs import RUN
 
+PREPARED = True
+
 PROGRAM = """
 torch.manual_seed(0)
 class Model(nn.Module):
