@@ -85,6 +85,10 @@ golden: configure ## Write anew all files of the tree that are made from declara
 test-vllm: build ## Run the tests on a real vLLM server (part of `make test` where that is installed)
 	@SONDE_VLLM_PYTHON=$$(setup/python.sh vllm) $(PYTHON_TEST) -m pytest -q test/vllm
 
+.PHONY: test-thorough
+test-thorough: build ## Run what tests leave to others of its kind by default: other ranks, ways, damages (SONDE_THOROUGH=1)
+	@SONDE_THOROUGH=1 $(PYTHON_TEST) -m pytest -q -o addopts=-ra $$(grep -rl SONDE_THOROUGH test/e2e test/python --include='test_*.py')
+
 .PHONY: test-compat
 test-compat: build ## Compare with the peers: they open what Sonde writes, and msProbe records the same programs
 	@setup/python.sh torch >/dev/null

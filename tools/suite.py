@@ -19,6 +19,9 @@ SANITIZER_ENVIRONMENT = {
     "tsan": {"TSAN_OPTIONS": f"halt_on_error=1:suppressions={ROOT / 'test' / 'tsan.supp'}"},
 }
 
+# Programs that would be left over at the end, and into how many units each is cut.
+SHARDS = {"asan/sonde_importers_test": 3}
+
 SERVER_FOLDER = "test/vllm"
 
 # What two servers of two ranks each, their clients and two other tests take at most.
@@ -85,10 +88,21 @@ def test_programs(preset, folders=()):
 
 
 def program_units(preset, folders=()):
-    environment = SANITIZER_ENVIRONMENT.get(preset, {})
     return [
-        Unit(
-            title=f"{preset}/{name}",
+        unit
+        for name in test_programs(preset, folders)
+        for unit in units_of_program(preset, name, SHARDS.get(f"{preset}/{name}", 1))
+    ]
+
+
+def units_of_program(preset, name, shards):
+    """Of several, each has every so many-th test: GoogleTest reads that from the environment."""
+    for shard in range(shards):
+        environment = dict(SANITIZER_ENVIRONMENT.get(preset, {}))
+        if shards > 1:
+            environment |= {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
+        yield Unit(
+            title=f"{preset}/{name}" + (f" ({shard + 1} of {shards})" if shards > 1 else ""),
             command=[str(ROOT / "build" / preset / "bin" / name)],
             part="C++",
             report="gtest",
@@ -96,8 +110,6 @@ def program_units(preset, folders=()):
             environment=environment,
             folder=ROOT / "build" / preset,
         )
-        for name in test_programs(preset, folders)
-    ]
 
 
 def other_ctest_units(preset):

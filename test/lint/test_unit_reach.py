@@ -108,3 +108,11 @@ def test_what_a_unit_leaves_to_others_is_no_part_of_its_pass(tmp_path, monkeypat
         ])  # fmt: skip
     (ways, other), (ways_after, other_after) = digests
     assert ways == ways_after and other != other_after
+
+
+def test_a_program_that_takes_long_is_several_units():
+    units = list(suite.units_of_program("asan", "sonde_importers_test", 3))
+    assert len({unit.title for unit in units}) == 3
+    places = [unit.environment["GTEST_SHARD_INDEX"] for unit in units]
+    assert places == ["0", "1", "2"] and units[0].environment["GTEST_TOTAL_SHARDS"] == "3"
+    assert "GTEST_TOTAL_SHARDS" not in next(suite.units_of_program("dev", "x", 1)).environment

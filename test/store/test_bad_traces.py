@@ -213,8 +213,8 @@ def test_deeply_nested_arguments(tmp_path, opening):
 
 
 def write_bomb(path, before, block, times, after=b""):
-    """A file of gzip whose block is packed once, and written as often as that. Without a text behind
-    it the file is cut off there."""
+    """A file of gzip whose block is packed once, and written so often. Without a text behind it
+    the file is cut off there."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     texts = [packer.compress(one) + packer.flush(zlib.Z_FULL_FLUSH) for one in (before, block)]
     with open(path, "wb") as file:

@@ -4,7 +4,8 @@ plug-in without ``sonde run``: the routes answer, one capture a rank, each reque
 and as many tokens as its client got, and the same texts as without.
 
 Names no release: `make test-vllm-versions` runs all of it with several, `make test-vllm-ways` with
-the one that is installed (SONDE_VLLM_WAYS=all); else a few that stand for the rest.
+the one that is installed (SONDE_VLLM_WAYS=all, or SONDE_THOROUGH=1); else a few that stand for the
+rest.
 """
 
 import ast
@@ -25,9 +26,9 @@ CONFIGURATIONS = ["nothing", "variable", "configuration", "dotted", "plug-ins", 
 CELLS = [(way, configuration) for way in WAYS for configuration in CONFIGURATIONS]
 PROGRAMS = [(way, engine) for way in ("script", "module") for engine in ("in process", "spawned")]
 FAILING = ["before", "after"]
-if os.environ.get("SONDE_VLLM_WAYS") != "all":
-    CELLS = [("api_server", "nothing"), ("cli", "variable"), ("path", "dotted"),
-             ("api_server", "SONDE=1")]  # fmt: skip
+if os.environ.get("SONDE_VLLM_WAYS") != "all" and os.environ.get("SONDE_THOROUGH") != "1":
+    # `vllm serve` with nothing is what all other files of tests start.
+    CELLS = [("api_server", "SONDE=1"), ("cli", "variable"), ("path", "dotted")]
     PROGRAMS, FAILING = [("module", "in process"), ("script", "spawned")], FAILING[:1]
 
 
