@@ -105,7 +105,10 @@ def test_a_model_that_cannot_be_loaded(sonde, vllm_python, tmp_path):
     assert "no session began" in said[1], said
 
 
-def test_two_servers_write_into_one_folder(sonde, vllm_python, model, tmp_path, rows):
+def test_two_servers_write_into_one_folder_and_one_ends_in_a_session(
+    sonde, vllm_python, model, tmp_path, rows
+):  # fmt: skip
+    """`sonde run` looks after what is left when vLLM has ended its processes."""
     folder = tmp_path / "profile"
     launcher = [sonde, "run", "--profile-save-path", folder, "--profile-wait", "--"]
     with (
@@ -118,6 +121,8 @@ def test_two_servers_write_into_one_folder(sonde, vllm_python, model, tmp_path, 
         first.ask("import ", TOKENS)
         second.ask("import ", 2 * TOKENS)
         assert first.profile("stop")[0] == second.profile("stop")[0] == 200
+        assert first.profile("start")[0] == 200
+        first.ask("import ", 3 * TOKENS)
     told = {}
     for session in folder.glob("server_*"):
         (row,) = rows(session, "SELECT output_tokens, is_whole FROM request")
@@ -125,22 +130,23 @@ def test_two_servers_write_into_one_folder(sonde, vllm_python, model, tmp_path, 
         (ranks,) = rows(session, "SELECT count(*) AS n FROM process WHERE rank = 0")
         assert ranks["n"] == 1
         told[row["output_tokens"]] = session
-    assert sorted(told) == [TOKENS, 2 * TOKENS]
+    assert sorted(told) == [TOKENS, 2 * TOKENS, 3 * TOKENS]
+    assert all((session / "serving_summary.csv").exists() for session in told.values())
+    spans = list(folder.glob("rank0_*_ascend_pt"))
+    steps = "SELECT count(*) AS n FROM step WHERE dur >= 0"
+    assert sorted(rows(span, steps)[0]["n"] for span in spans) == sorted(told)
+    for span in spans:
+        assert (span / "ASCEND_PROFILER_OUTPUT" / "analyse.done").exists(), first.last_lines()
 
 
-@pytest.mark.parametrize("is_launched", [True, False])
-def test_a_server_that_ends_in_a_session(
-    is_launched, sonde, vllm_python, model, installed, tmp_path, rows
-):  # fmt: skip
-    """`sonde run` looks after what is left when vLLM has ended its processes; without it, the
-    front-end does."""
+def test_a_plug_in_whose_server_ends_in_a_session(vllm_python, model, installed, tmp_path, rows):
+    """Without `sonde run` the front-end looks after what is left."""
     folder = tmp_path / "traces"
     config = {"profiler": "torch", "torch_profiler_dir": str(folder),
               "torch_profiler_with_stack": False}  # fmt: skip
     options = ["--profiler-config", json.dumps(config)]
-    launcher = [sonde, "run", "--"] if is_launched else []
-    environment = {} if is_launched else {**installed, "SONDE": "1"}
-    with Server(vllm_python, model, tmp_path / "log", launcher, options=options,
+    environment = {**installed, "SONDE": "1"}
+    with Server(vllm_python, model, tmp_path / "log", options=options,
                 environment=environment) as server:  # fmt: skip
         server.ask("import ", TOKENS)
         assert server.profile("start")[0] == 200
