@@ -50,26 +50,20 @@ constexpr std::string_view kPromptHelp =
     "  .quit     leave (also Ctrl+D)\n";
 
 Result<job::OpenedJob> Open(const QueryOptions& options) {
-  const int threads = base::AvailableThreads();
   const std::string& path = options.path;
-  store::JointOptions limits = options.statements;
-  limits.threads = threads;
+  const job::OpenOptions opening{.threads = base::AvailableThreads(),
+                                 .notify = PrintNotice,
+                                 .complain = PrintError,
+                                 .shows_progress = true,
+                                 .is_thrifty = !options.statements.reads_files,
+                                 .statements = options.statements};
   if (base::IsRegularFile(path) && path.ends_with(".duckdb")) {
-    job::OpenedJob opened;
-    opened.files = {{path, {{.path = path}}}};
-    SONDE_ASSIGN_OR_RETURN(
-        opened.store,
-        store::JointStore::Open(opened.files, store::JointStore::Columns::kOwn, limits));
-    return opened;
+    return job::OpenStoreFile(path, opening);
   }
   SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob({path}));
   if (found.traces.size() > 1) PrintNotice(Concat("found in '", path, "': ", job::Counted(found)));
   NotifyOfJob(found);
-  return job::Open(found, {.threads = threads,
-                           .notify = PrintNotice,
-                           .complain = PrintError,
-                           .shows_progress = true,
-                           .statements = limits});
+  return job::Open(found, opening);
 }
 
 // One line that says how much was wrong with the data, at every opening: a user should know before

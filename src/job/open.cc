@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "importers/import_rows.h"
 #include "importers/import_trace.h"
 #include "job/failures.h"
 #include "job/for_each.h"
@@ -159,12 +160,23 @@ store::JointOptions StatementsOf(const std::vector<store::StoreFile>& files,
   return statements;
 }
 
-// One foreign trace that was read before, without a database whose only use is to look at it: that
-// would be half of what the opening takes. False where it has to be looked at.
+// The store that a trace has by its name, if it is still that of the files as they are now; a
+// capture's lies beside it.
+std::optional<importers::NamedStore> FindNamedStore(const importers::TraceSource& source) {
+  if (!source.importer->is_ours) return importers::FindCachedStore(source);
+  const std::string path = importers::StorePath(source);
+  if (source.importer->import == nullptr || !base::IsRegularFile(path)) return std::nullopt;
+  const auto stamp = importers::StampOf(source);
+  if (!stamp.ok()) return std::nullopt;
+  return importers::NamedStore{path, *stamp};
+}
+
+// One trace that was read before, without a database whose only use is to look at it: that would be
+// half of what the opening takes. False where it has to be looked at.
 bool OpenCached(const Job& job, const OpenOptions& options, OpenedJob& opened) {
   if (job.traces.size() != 1) return false;
   const Trace& trace = job.traces.front();
-  const auto cached = importers::FindCachedStore(trace.source);
+  const auto cached = FindNamedStore(trace.source);
   if (!cached) return false;
   const std::vector<store::StoreFile> files = {FileOf(trace, cached->path)};
   auto store = store::JointStore::Open(files, store::JointStore::Columns::kOwn,
@@ -199,6 +211,15 @@ Result<OpenedJob> Open(const Job& job, const OpenOptions& options) {
   SONDE_ASSIGN_OR_RETURN(
       opened.store,
       store::JointStore::Open(opened.files, opened.columns, StatementsOf(opened.files, options)));
+  return opened;
+}
+
+Result<OpenedJob> OpenStoreFile(const std::string& path, const OpenOptions& options) {
+  OpenedJob opened;
+  opened.files = {{path, {{.path = path}}}};
+  SONDE_ASSIGN_OR_RETURN(opened.store,
+                         store::JointStore::Open(opened.files, store::JointStore::Columns::kOwn,
+                                                 StatementsOf(opened.files, options)));
   return opened;
 }
 

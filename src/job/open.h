@@ -47,5 +47,7 @@ struct OpenedJob {
 };
 
 Result<OpenedJob> Open(const Job& job, const OpenOptions& options);
+// The file of a store by itself, whatever it was made from.
+Result<OpenedJob> OpenStoreFile(const std::string& path, const OpenOptions& options);
 
 }  // namespace sonde::job

@@ -2,6 +2,7 @@
 
 #include <duckdb.h>
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -182,11 +183,30 @@ Status SourceTableWriter::Close() {
   return rows.Close();
 }
 
+namespace {
+
+// Of all tables at once: the database goes through all columns of all tables for each question.
+Result<std::map<std::string, std::vector<std::string>>> ColumnNames(const Store& store) {
+  SONDE_ASSIGN_OR_RETURN(
+      const ResultTable list,
+      store.Query("SELECT table_name, column_name FROM duckdb_columns() "
+                  "WHERE schema_name = 'source' ORDER BY table_name, column_index"));
+  std::map<std::string, std::vector<std::string>> names;
+  for (size_t row = 0; row < list.rows(); ++row) {
+    names[list.Text(0, row)].push_back(list.Text(1, row));
+  }
+  return names;
+}
+
+}  // namespace
+
 Result<std::vector<SourceTable>> SourceTables(const Store& store) {
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable list,
       store.Query("SELECT file, name, stored, definition, cells, row_count FROM source_table"));
   std::vector<SourceTable> tables;
+  if (list.rows() == 0) return tables;
+  SONDE_ASSIGN_OR_RETURN(const auto column_names, ColumnNames(store));
   for (size_t row = 0; row < list.rows(); ++row) {
     SourceTable table{.file = list.Text(0, row),
                       .name = list.Text(1, row),
@@ -194,17 +214,13 @@ Result<std::vector<SourceTable>> SourceTables(const Store& store) {
                       .definition = list.Text(3, row),
                       .columns = {},
                       .row_count = list.Int(5, row)};
-    SONDE_ASSIGN_OR_RETURN(
-        const ResultTable columns,
-        store.Query(Concat("SELECT column_name FROM duckdb_columns() WHERE schema_name = 'source' "
-                           "AND table_name = '",
-                           base::ReplaceAll(table.stored, "'", "''"), "' ORDER BY column_index")));
+    const auto columns = column_names.find(table.stored);
     const std::string& cells = list.Text(4, row);
-    if (cells.size() != columns.rows()) {
+    if (columns == column_names.end() || cells.size() != columns->second.size()) {
       return base::CorruptDataError(Concat("table source.", table.stored, " is inconsistent"));
     }
     for (size_t i = 0; i < cells.size(); ++i) {
-      table.columns.push_back({columns.Text(0, i), static_cast<CellType>(cells[i])});
+      table.columns.push_back({columns->second[i], static_cast<CellType>(cells[i])});
     }
     tables.push_back(std::move(table));
   }

@@ -11,6 +11,55 @@ namespace {
 
 constexpr std::string_view kInstance = "nn.Module: ";
 
+// A call, or a question: which one is open when a slice begins? The times of both come mostly in
+// order, and questions are many, so each kind is sorted by itself, and only where it has to be.
+struct Call {
+  int32_t thread;
+  int32_t slice_id;
+  int64_t ts;
+  int64_t end;
+  auto Key() const { return std::tuple(thread, ts, -end, slice_id); }
+};
+
+struct Question {
+  int32_t thread;
+  uint32_t index;
+  int64_t ts;
+  auto Key() const { return std::tuple(thread, ts, index); }
+};
+
+template <class Event>
+void Sort(std::vector<Event>& events) {
+  const auto before = [](const Event& a, const Event& b) { return a.Key() < b.Key(); };
+  if (!std::is_sorted(events.begin(), events.end(), before)) {
+    std::sort(events.begin(), events.end(), before);
+  }
+}
+
+std::vector<Call> SortedCalls(const TraceData& data, const std::vector<int32_t>& slice_ids) {
+  std::vector<Call> calls;
+  calls.reserve(slice_ids.size());
+  for (const int32_t id : slice_ids) {
+    const store::SliceRow& slice = data.Slice(id);
+    calls.push_back({data.TrackOf(slice).thread_id, id, slice.ts, data.EndNs(slice)});
+  }
+  Sort(calls);
+  return calls;
+}
+
+std::vector<Question> SortedQuestions(const TraceData& data, std::span<const int32_t> slice_ids) {
+  std::vector<Question> questions;
+  questions.reserve(slice_ids.size());
+  for (size_t i = 0; i < slice_ids.size(); ++i) {
+    if (slice_ids[i] < 0) continue;
+    const store::SliceRow& slice = data.Slice(slice_ids[i]);
+    const int32_t thread = data.TrackOf(slice).thread_id;
+    if (thread >= 0) questions.push_back({thread, static_cast<uint32_t>(i), slice.ts});
+  }
+  Sort(questions);
+  return questions;
+}
+
 }  // namespace
 
 ModuleCalls::ModuleCalls(const TraceData& data) : data_(data) {
@@ -54,41 +103,24 @@ std::string_view ModuleCalls::ClassOf(int32_t slice_id) const {
 std::vector<int32_t> ModuleCalls::PathsAround(std::span<const int32_t> slice_ids) const {
   std::vector<int32_t> around(slice_ids.size(), store::kNone);
   if (slices_.empty()) return around;
-  // A call, or a question: which one is open? Calls come before questions of the same moment.
-  struct Event {
-    int32_t thread;
-    int64_t ts;
-    bool is_question;
-    int64_t end;    // of a call
-    int32_t which;  // slice of the call, or index of the question
+  const std::vector<Call> calls = SortedCalls(data_, slices_);
+  auto next = calls.begin();
+  std::vector<const Call*> open;
+  const auto leave = [&](int64_t ts) {
+    while (!open.empty() && open.back()->end <= ts) open.pop_back();
   };
-  std::vector<Event> events;
-  events.reserve(slices_.size() + slice_ids.size());
-  for (const int32_t id : slices_) {
-    const store::SliceRow& slice = data_.Slice(id);
-    events.push_back({data_.TrackOf(slice).thread_id, slice.ts, false, data_.EndNs(slice), id});
-  }
-  for (size_t i = 0; i < slice_ids.size(); ++i) {
-    if (slice_ids[i] < 0) continue;
-    const store::SliceRow& slice = data_.Slice(slice_ids[i]);
-    const int32_t thread = data_.TrackOf(slice).thread_id;
-    if (thread >= 0) events.push_back({thread, slice.ts, true, 0, static_cast<int32_t>(i)});
-  }
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return std::tuple(a.thread, a.ts, a.is_question, -a.end, a.which) <
-           std::tuple(b.thread, b.ts, b.is_question, -b.end, b.which);
-  });
-  std::vector<const Event*> open;
   int32_t thread = store::kNone;
-  for (const Event& event : events) {
-    if (event.thread != thread) open.clear();
-    thread = event.thread;
-    while (!open.empty() && open.back()->end <= event.ts) open.pop_back();
-    if (!event.is_question) {
-      open.push_back(&event);
-    } else if (!open.empty()) {
-      around[static_cast<size_t>(event.which)] = PathOf(open.back()->which);
+  for (const Question& question : SortedQuestions(data_, slice_ids)) {
+    if (question.thread != thread) open.clear();
+    thread = question.thread;
+    while (next != calls.end() && next->thread < thread) ++next;
+    // A call that begins at the moment of the question is open then.
+    for (; next != calls.end() && next->thread == thread && next->ts <= question.ts; ++next) {
+      leave(next->ts);
+      open.push_back(&*next);
     }
+    leave(question.ts);
+    if (!open.empty()) around[question.index] = PathOf(open.back()->slice_id);
   }
   return around;
 }

@@ -8,14 +8,24 @@
 namespace sonde::recipes {
 namespace {
 
-// The call on the host that a task comes from: its operator, else the one that an arrow leads from.
-std::vector<int32_t> LaunchesOf(const TraceData& data) {
-  std::unordered_map<int32_t, int32_t> arrows;  // by the task's slice
+// By the slice of a task the call that an arrow leads from; only where tasks are without operator.
+std::unordered_map<int32_t, int32_t> ArrowsTo(const TraceData& data) {
+  std::unordered_map<int32_t, int32_t> arrows;
+  if (std::none_of(data.tasks.begin(), data.tasks.end(),
+                   [](const store::DeviceTaskRow& task) { return task.launch_slice_id < 0; })) {
+    return arrows;
+  }
   for (const store::FlowRow& flow : data.flows) {
     if (flow.slice_in >= 0 && flow.slice_out >= 0 && data.Name(flow.kind) == "host_to_device") {
       arrows.try_emplace(flow.slice_in, flow.slice_out);
     }
   }
+  return arrows;
+}
+
+// The call on the host that a task comes from: its operator, else the one that an arrow leads from.
+std::vector<int32_t> LaunchesOf(const TraceData& data) {
+  const std::unordered_map<int32_t, int32_t> arrows = ArrowsTo(data);
   std::vector<int32_t> launches;
   launches.reserve(data.tasks.size());
   for (const store::DeviceTaskRow& task : data.tasks) {
