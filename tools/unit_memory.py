@@ -31,7 +31,7 @@ FORMAT = "1"
 
 @dataclass(frozen=True)
 class Part:
-    """Of the command: objects that only some tests reach, and words by which their sources show it.
+    """Of the command: objects (source_of) that only some tests reach, and words by which their sources show it.
     For tests without such a word, in whichever sense, the command counts without these objects."""
 
     objects: re.Pattern
@@ -113,6 +113,11 @@ def packages_of(python):
 def own_packages():
     found = {(str(d.name), str(d.version)) for d in importlib.metadata.distributions()}
     return f"{platform.python_version()} {sorted(found)}"
+
+
+def source_of(name):
+    """src/base/clock.cc.o of an object's src/base/CMakeFiles/sonde_base.dir/clock.cc.o."""
+    return re.sub(r"CMakeFiles/[^/]+\.dir/", "", name)
 
 
 def parts_named(texts):
@@ -245,7 +250,8 @@ class UnitMemory:
         if not all((build / name).is_file() for name in objects):  # older than its sources
             return None
         link = done[1].stdout.rstrip().rsplit("\n", 1)[-1].replace(str(ROOT), ".")
-        digests = {name: hashlib.sha256((build / name).read_bytes()).digest() for name in objects}
+        digests = {source_of(name): hashlib.sha256((build / name).read_bytes()).digest()
+                   for name in objects}  # fmt: skip
         return link, digests
 
     # -- passes
