@@ -31,8 +31,9 @@ FORMAT = "1"
 
 @dataclass(frozen=True)
 class Part:
-    """Of the command: objects (source_of) that only some tests reach, and words by which their sources show it.
-    For tests without such a word, in whichever sense, the command counts without these objects."""
+    """Of the command: objects (source_of) that only some tests reach, and words by which the
+    tests' sources show it. For tests without such a word, in whichever sense, the command counts
+    without these objects."""
 
     objects: re.Pattern
     words: re.Pattern
