@@ -39,11 +39,24 @@ def record(tmp_path, program, *words, **variables):
     return tmp_path / "out" / "dump"
 
 
-def record_set(tmp_path, shared_data, setting, side):
-    level, task, summary, backward, shape, steps = setting
+@pytest.fixture(name="record_set")
+def make_record_set(tmp_path, shared_data, prepared):
+    """record_set(setting, side) gives the dump of the reference's program, which imports torch
+    first: it goes on from an interpreter that has done so."""
+    pytest.importorskip("torch")
     program = shared_data / "precision_26_2/torch/example/make_msprobe_dumps.py"
-    words = (level, task, summary, SIDES[side], backward)
-    return record(tmp_path, program, *words, QWEN_SHAPE=shape, QWEN_STEPS=steps)
+
+    def record(setting, side):
+        level, task, summary, backward, shape, steps = setting
+        (tmp_path / "out").mkdir()
+        words = ("out/dump", level, task, summary, SIDES[side], backward)
+        asked = {"QWEN_SHAPE": shape, "QWEN_STEPS": steps}
+        found = {**environment(), **{key: value for key, value in asked.items() if value}}
+        done = prepared().run(program, words, tmp_path, found, timeout=180)
+        assert done.returncode == 0, done.stderr
+        return tmp_path / "out" / "dump"
+
+    return record
 
 
 def read(folder, name):
@@ -113,8 +126,8 @@ def compare_files(left, right):
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", NEW)
-def test_sets_of_this_release(tmp_path, shared_data, name, side):
-    ours = record_set(tmp_path, shared_data, NEW[name], side)
+def test_sets_of_this_release(record_set, shared_data, name, side):
+    ours = record_set(NEW[name], side)
     theirs = shared_data / "precision_26_2" / "torch" / name / side
     for left, right in pairs(ours, theirs):
         # Another processor adds in another order: last digits, and with them checksums.
@@ -132,9 +145,9 @@ def test_a_pass_that_overflows(tmp_path, shared_data):
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", OLD)
-def test_sets_of_the_release_before(tmp_path, shared_data, name, side):
+def test_sets_of_the_release_before(record_set, shared_data, name, side):
     """Backward of modules whose inputs need no gradients is there since torch 2."""
-    ours = record_set(tmp_path, shared_data, OLD[name], side)
+    ours = record_set(OLD[name], side)
     theirs = shared_data / "precision" / "qwen_like" / name / side
     for left, right in pairs(ours, theirs):
         found, expected = read(left, "dump.json"), read(right, "dump.json")
