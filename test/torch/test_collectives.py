@@ -4,10 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import harness
 import pytest
 import torch
+
+sys.path.append(str(harness.ROOT / "test" / "probe"))
+from prepared import Prepared  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not torch.distributed.is_available() or not torch.distributed.is_gloo_available(),
@@ -48,32 +52,38 @@ class Rows(list):
         self.said = {first: rest for first, *rest in lines}
 
 
-def run(program):
-    """Rows [is call, name, args, duration, thread] of each of two ranks."""
-    # As torchrun does it: both ranks meet at a store of ours, whose port the system chooses.
-    store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    environment = {
-        **os.environ,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(store.port),
-        "TORCHELASTIC_USE_AGENT_STORE": "True",
-        "WORLD_SIZE": "2",
-        "PYTHONWARNINGS": "ignore",
-    }
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, "-c", PREAMBLE + program],
-            env={**environment, "RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    outputs = [process.communicate(timeout=300) for process in ranks]
-    for process, (_, error) in zip(ranks, outputs):
-        assert process.returncode == 0, error[-3000:]
-    return [Rows(out) for out, _ in outputs]
+@pytest.fixture(scope="module", name="run")
+def make_run(tmp_path_factory):
+    """run(program) gives rows [is call, name, args, duration, thread] of each of two ranks, which
+    go on from interpreters that have imported torch."""
+    ranks = [Prepared(dict(os.environ)) for _ in range(2)]
+
+    def run(program):
+        folder = tmp_path_factory.mktemp("ranks")
+        (folder / "rank.py").write_text(PREAMBLE + program)
+        # As torchrun does it: both meet at a store of ours, whose port the system chooses.
+        store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+        environment = {
+            **os.environ,
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(store.port),
+            "TORCHELASTIC_USE_AGENT_STORE": "True",
+            "WORLD_SIZE": "2",
+        }
+        with ThreadPoolExecutor(2) as pool:
+            started = [
+                pool.submit(prepared.run, folder / "rank.py", (), folder,
+                            {**environment, "RANK": str(rank)}, timeout=300)
+                for rank, prepared in enumerate(ranks)
+            ]  # fmt: skip
+        finished = [one.result() for one in started]
+        for done in finished:
+            assert done.returncode == 0, done.stderr[-3000:]
+        return [Rows(done.stdout) for done in finished]
+
+    yield run
+    for prepared in ranks:
+        prepared.close()
 
 
 def split(rows):
@@ -105,7 +115,7 @@ dist.destroy_process_group()
 
 
 @pytest.mark.parametrize("shapes", ["", " | harness.SHAPES"])
-def test_all_kinds_with_two_groups(shapes):
+def test_all_kinds_with_two_groups(run, shapes):
     world = {"group_name": "0", "group_ranks": [0, 1], "backend": "gloo"}
     for rank, rows in enumerate(run(ALL_KINDS.format(shapes=shapes))):
         calls, works = split(rows)
@@ -174,7 +184,7 @@ OTHER_FACTS = {  # what it is called as, what was asked for, and (bytes, element
 
 
 @pytest.mark.parametrize("shapes", ["", " | harness.SHAPES"])
-def test_other_kinds(shapes):
+def test_other_kinds(run, shapes):
     world = {"group_name": "0", "group_ranks": [0, 1], "backend": "gloo"}
     for rows in run(OTHER_KINDS.format(shapes=shapes)):
         calls, works = split(rows)
@@ -195,7 +205,7 @@ def test_other_kinds(shapes):
         assert all(0 < row[3] < 1 << 44 for row in rows)
 
 
-def test_one_group_without_inputs():
+def test_one_group_without_inputs(run):
     """The cheap way: calls know the group, works everything."""
     program = """
 dist.init_process_group("gloo")
@@ -216,7 +226,7 @@ dist.destroy_process_group()
         assert {row[4] for row in works} != {row[4] for row in calls}
 
 
-def test_groups_made_during_the_session():
+def test_groups_made_during_the_session(run):
     program = """
 with harness.record(harness.OPS) as session:
     dist.init_process_group("gloo")
@@ -241,7 +251,7 @@ dist.destroy_process_group()
         assert groups[2] != groups[3] and {groups[2], groups[3]} == set(rows.said["NAMES"])
 
 
-def test_data_parallel_training():
+def test_data_parallel_training(run):
     """Reductions that the C++ reducer makes, not the program; losses must not change."""
     program = """
 dist.init_process_group("gloo")
@@ -277,7 +287,7 @@ dist.destroy_process_group()
         assert all(row[2]["group_name"] == "0" for row in rows)
 
 
-def test_functional_collectives():
+def test_functional_collectives(run):
     program = """
 import torch.distributed._functional_collectives as functional
 dist.init_process_group("gloo")
