@@ -227,28 +227,47 @@ def test_cycles_count_as_torch_counts_them(run_kinds):
     assert results["alone"][1].stdout.startswith(f"2 2 4\n{second}\n")
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        ("with profile(on_trace_ready=broken): torch.ones(2)", "ValueError: mine 1"),
-        ("with profile(schedule=broken): torch.ones(2)", "ValueError: mine 1"),
-        ("with profile(schedule=lambda n: broken(n) if n else RECORD) as prof: prof.step()",
-         "ValueError: mine 1"),
-        ("with profile() as prof: torch.ones(2)\nprof.export_stacks('x')",
-         "AssertionError: export_stacks() requires with_stack=True"),
-        ("with profile() as prof: torch.ones(2)\nprof.key_averages(no_keyword=1)", "TypeError: "),
-    ],
-)  # fmt: skip
-def test_what_the_program_raises_ends_it(run_kinds, call, said):
-    program = (
-        "import torch\nfrom torch.profiler import ProfilerAction, profile\n"
-        "RECORD = ProfilerAction.RECORD\n"
-        "def broken(_):\n    raise ValueError('mine 1')\n"
-        f"{call}\nprint('went on')\n"
-    )
-    for _, done in run_kinds(program, status=1).values():
-        assert any(line.startswith(said) for line in done.stderr.splitlines()), done.stderr
-        assert "went on" not in done.stdout
+# Of each what it raises; the first is raised once more at the end, where nothing catches it.
+RAISING = {
+    "with profile(on_trace_ready=broken): torch.ones(2)": "ValueError: mine 1",
+    "with profile(schedule=broken): torch.ones(2)": "ValueError: mine 1",
+    "with profile(schedule=lambda n: broken(n) if n else RECORD) as prof: prof.step()":
+        "ValueError: mine 1",
+    "with profile() as prof: torch.ones(2)\nprof.export_stacks('x')":
+        "AssertionError: export_stacks() requires with_stack=True",
+    "with profile() as prof: torch.ones(2)\nprof.key_averages(no_keyword=1)": "TypeError: ",
+}  # fmt: skip
+RAISES = """
+import torch
+from torch.profiler import ProfilerAction, profile
+
+RECORD = ProfilerAction.RECORD
+
+
+def broken(_):
+    raise ValueError("mine 1")
+
+
+for call in CALLS:
+    try:
+        exec(call)
+        print("went on")
+    except Exception as problem:
+        print(f"{type(problem).__name__}: {problem}".splitlines()[0])
+exec(CALLS[0])
+print("went on")
+"""
+
+
+def test_what_the_program_raises_reaches_it(run_kinds):
+    """Or ends it."""
+    results = run_kinds(RAISES.replace("CALLS", repr(list(RAISING))), status=1)
+    for _, done in results.values():
+        lines = done.stdout.splitlines()
+        assert len(lines) == len(RAISING), done.stdout
+        for line, said in zip(lines, RAISING.values()):
+            assert line.startswith(said), done.stdout
+        assert "ValueError: mine 1" in done.stderr.splitlines(), done.stderr
 
 
 FILES = """

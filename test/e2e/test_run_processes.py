@@ -3,10 +3,13 @@
 import csv
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
+
+OWN_OPTIMIZER = (Path(__file__).parents[1] / "own_optimizer.py").read_text()
 
 # Two processes without torchrun; with "group" they form a group of two ranks.
 PROGRAM = """
@@ -43,7 +46,7 @@ if __name__ == "__main__":
 
 def recorded(run_sonde, tmp_path, *words, options=()):
     program = tmp_path / "ranks.py"
-    program.write_text(PROGRAM)
+    program.write_text(OWN_OPTIMIZER + PROGRAM.replace("torch.optim.SGD(", "Descent("))
     done = run_sonde("run", "--profile-save-path", "out", *options, "--",
                      sys.executable, program, *words, timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -151,20 +154,19 @@ import torch
 
 class Data(torch.utils.data.Dataset):
     def __len__(self):
-        return 8
+        return 16
     def __getitem__(self, index):
         return torch.ones(8) * 2
 
 if __name__ == "__main__":
     model = torch.nn.Linear(8, 8)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    for epoch in range(2):
-        for batch in torch.utils.data.DataLoader(
-            Data(), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1]
-        ):
-            optimizer.zero_grad()
-            model(batch).sum().backward()
-            optimizer.step()
+    for batch in torch.utils.data.DataLoader(
+        Data(), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1]
+    ):
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
 """
 
 
@@ -172,13 +174,16 @@ if __name__ == "__main__":
 def test_data_loader_workers_that_import_torch_themselves(run_sonde, tmp_path, method):
     """Helpers like forked ones: not parsed unasked, in no table, and no word that steps are few."""
     program = tmp_path / "loader.py"
-    program.write_text(SPAWNED_LOADER)
+    own = OWN_OPTIMIZER + SPAWNED_LOADER.replace("torch.optim.SGD(", "Descent(")
+    program.write_text(own if method == "forkserver" else SPAWNED_LOADER)
     words = ("--", sys.executable, program, method)
     done = run_sonde("run", "--profile-save-path", "out", *words, timeout=240)
     assert done.returncode == 0, done.stderr
-    assert "4 helper processes" in done.stderr and done.stderr.count("  process ") == 1
-    assert len(list((tmp_path / "out").glob("*_ascend_pt"))) == 5
+    assert "2 helper processes" in done.stderr and done.stderr.count("  process ") == 1
+    assert len(list((tmp_path / "out").glob("*_ascend_pt"))) == 3
     assert len(list((tmp_path / "out").glob("*/ASCEND_PROFILER_OUTPUT"))) == 1
+    if method == "forkserver":
+        return  # what is chosen of the steps does not depend on it
     options = ("--profile-save-path", "steps", "--profile-step-start", 1, "--profile-step-end", 3)
     done = run_sonde("run", *options, *words, timeout=240)
     assert len(list((tmp_path / "steps").glob("*/ASCEND_PROFILER_OUTPUT"))) == 1

@@ -6,9 +6,12 @@ iterations from 1 and takes defaults of Megatron, the other counts steps from 0.
 """
 
 import json
+from pathlib import Path
 
 import pytest
 from conftest import query
+
+OWN_OPTIMIZER = (Path(__file__).parents[1] / "own_optimizer.py").read_text()
 
 TRAINER = """
 import argparse, json, os, sys
@@ -92,7 +95,12 @@ def make_training(sonde_run, need_torch, tmp_path):
     """train(words...) returns (what it said, the folders of captures)."""
 
     def train(*words, **variables):
-        source = f"import sys\nsys.argv[1:] = {list(words)!r}\n{TRAINER}"
+        # Those of one trainer have torch's optimizer.
+        own = TRAINER.replace("torch.optim.SGD(", "Descent(").replace(
+            "import torch_npu\n", f"import torch_npu\n{OWN_OPTIMIZER}", 1
+        )
+        trainer = own if words[0] == "mcore" else TRAINER
+        source = f"import sys\nsys.argv[1:] = {list(words)!r}\n{trainer}"
         done = sonde_run(source, "--provide", "torch_npu", "--no-analyse", **variables)
         assert done.returncode == 0, done.stderr
         assert "to the end" in done.stdout
