@@ -1,5 +1,7 @@
 """The task that compares checksums with an earlier dump while the program runs."""
 
+PREPARED = True
+
 PROGRAM = """
 import sys
 import torch

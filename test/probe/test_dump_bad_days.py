@@ -10,6 +10,8 @@ import time
 import pytest
 from conftest import environment
 
+PREPARED = True
+
 TRAINING = """
 import sys
 import torch

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+PREPARED = True
+
 VERL = """
 import os, sys, torch
 from torch import nn

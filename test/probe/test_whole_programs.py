@@ -3,6 +3,8 @@
 import json
 import re
 
+PREPARED = True
+
 RUN = """
 import torch
 from sonde._inject._dump import DumpRun
