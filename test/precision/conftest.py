@@ -14,20 +14,30 @@ ROOT = Path(__file__).resolve().parents[2]
 SONDE = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
 
 
-@pytest.fixture(name="probe")
-def make_probe(tmp_path):
-    """probe("graph", ...) runs `sonde probe graph ...`; ``good=True`` asserts that it succeeds."""
+@pytest.fixture(scope="session", name="run_probe")
+def make_run_probe():
+    """run_probe(folder, "graph", ...) runs `sonde probe graph ...` in the folder."""
     assert SONDE.is_file(), f"{SONDE} is missing: make build"
 
     # A machine's own python3 may have no packages to list.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
-    def run(*words, good=True, cwd=tmp_path):
-        command = [str(word) for word in (SONDE, "probe", *words)]
-        done = subprocess.run(
-            command, cwd=cwd, env={**os.environ, "PATH": path},
-            capture_output=True, text=True, timeout=300, check=False,
+    def run(folder, *words):
+        return subprocess.run(
+            [str(word) for word in (SONDE, "probe", *words)], cwd=folder,
+            env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300,
+            check=False,
         )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture(name="probe")
+def make_probe(run_probe, tmp_path):
+    """probe("graph", ...) runs `sonde probe graph ...`; ``good=True`` asserts that it succeeds."""
+
+    def run(*words, good=True, cwd=tmp_path):
+        done = run_probe(cwd, *words)
         if good:
             assert done.returncode == 0, done.stderr
         return done

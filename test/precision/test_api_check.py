@@ -20,21 +20,22 @@ NOISE, SHARE = 1e-4, 0.05
 FIRST_NUMBER, LAST_NUMBER = 4, 20
 
 
+def extracted(name, place):
+    folder = place / name
+    folder.mkdir()
+    if name == "tensors":
+        zipfile.ZipFile(DATA / "tensors.zip").extractall(folder)
+    else:
+        (folder / "dump.json").write_bytes((DATA / f"{name}.json").read_bytes())
+    return folder / "dump.json"
+
+
 @pytest.fixture(name="dump")
 def make_dump(tmp_path):
     """The dump of this name as a folder; needs torch."""
     pytest.importorskip("torch")
 
-    def make(name):
-        folder = tmp_path / name
-        folder.mkdir()
-        if name == "tensors":
-            zipfile.ZipFile(DATA / "tensors.zip").extractall(folder)
-        else:
-            (folder / "dump.json").write_bytes((DATA / f"{name}.json").read_bytes())
-        return folder / "dump.json"
-
-    return make
+    return lambda name: extracted(name, tmp_path)
 
 
 @pytest.fixture(name="check")
@@ -45,6 +46,24 @@ def make_check(probe):
         return probe(*words, "--python", sys.executable, good=good)
 
     return run
+
+
+@pytest.fixture(scope="module", name="checked")
+def check_once(run_probe, tmp_path_factory):
+    """checked(name): what was said of this dump, and the folder of its tables; read only."""
+    pytest.importorskip("torch")
+    known = {}
+
+    def look(name):
+        if name not in known:
+            folder = tmp_path_factory.mktemp(name)
+            words = ("acc_check", "-api_info", extracted(name, folder), "-o", "out")
+            done = run_probe(folder, *words, "--python", sys.executable)
+            assert done.returncode == 0, done.stderr
+            known[name] = done, folder / "out"
+        return known[name]
+
+    return look
 
 
 def rows_of(path):
@@ -67,11 +86,11 @@ def same_cell(ours, theirs, column):
 
 
 @pytest.mark.parametrize("name", ["tensors", "statistics"])
-def test_the_references_tables(dump, check, tmp_path, name):
-    done = check("acc_check", "-api_info", dump(name), "-o", "out")
-    ours = rows_of(one(tmp_path / "out", "accuracy_checking_result_*.csv"))
+def test_the_references_tables(checked, name):
+    done, out = checked(name)
+    ours = rows_of(one(out, "accuracy_checking_result_*.csv"))
     assert ours == rows_of(DATA / f"{name}_result.csv")
-    details = rows_of(one(tmp_path / "out", "accuracy_checking_details_*.csv"))
+    details = rows_of(one(out, "accuracy_checking_details_*.csv"))
     expected = rows_of(DATA / f"{name}_details.csv")
     assert len(details) == len(expected)
     for row, other in zip(details, expected):
@@ -81,11 +100,11 @@ def test_the_references_tables(dump, check, tmp_path, name):
     assert "37 calls on cpu" in done.stdout
 
 
-def test_what_rounding_explains_is_no_difference(dump, check, tmp_path):
+def test_what_rounding_explains_is_no_difference(checked):
     """The reference calls a mask of infinities an error, and bfloat16 a warning."""
-    done = check("acc_check", "-api_info", dump("tensors"), "-o", "out")
+    done, out = checked("tensors")
     assert "differs" not in done.stdout
-    table = rows_of(one(tmp_path / "out", "sonde_acc_check_*.csv"))
+    table = rows_of(one(out, "sonde_acc_check_*.csv"))
     verdicts = {row[0]: row[-1] for row in table[1:]}
     assert verdicts["Tensor.masked_fill.0.forward.output.0"] == "equal"
     assert verdicts["Functional.linear.0.forward.output.0"] == "rounding"
@@ -112,10 +131,9 @@ def test_a_wrong_operator_is_named(dump, check, tmp_path, monkeypatch):
     assert lines and all("Functional.gelu.0" in line for line in lines), done.stdout
 
 
-def test_a_check_that_was_cut_goes_on(dump, check, tmp_path):
+def test_a_check_that_was_cut_goes_on(dump, check, checked, tmp_path):
     path = dump("tensors")
-    check("acc_check", "-api_info", path, "-o", "whole")
-    whole = one(tmp_path / "whole", "accuracy_checking_result_*.csv")
+    whole = one(checked("tensors")[1], "accuracy_checking_result_*.csv")
     lines = whole.read_bytes().splitlines(keepends=True)
     (tmp_path / "cut").mkdir()
     cut = tmp_path / "cut" / "accuracy_checking_result_20260101120000.csv"
