@@ -23,12 +23,15 @@ constexpr size_t kHugePage = size_t{2} << 20U;
 // Clearing a huge page takes about 0.1 ms; where a virtual machine's host took the memory back, and
 // finds it again in small pages, 3.5 ms, and pages of the usual size are faster.
 constexpr auto kSlowHugePage = std::chrono::milliseconds(1);
+// Of the file: what is taken of it is written, and the next region begins behind it.
+constexpr size_t kFileUnit = size_t{64} << 10U;
 constexpr size_t kSpareBytes = size_t{16} << 20U;
 // What came less than that would come again: each page that is needed costs a fault.
 constexpr size_t kWorthShrinking = size_t{32} << 20U;
 constexpr auto kPause = std::chrono::milliseconds(2);  // after a round that was of no use
 
-size_t Rounded(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
+size_t RoundedTo(size_t unit, size_t bytes) { return (bytes + unit - 1) / unit * unit; }
+size_t Rounded(size_t bytes) { return RoundedTo(kHugePage, bytes); }
 
 // Aligned to huge pages; null where there is none. Not from the heap, which keeps what it once had.
 // `with_huge_pages` is set to false where they turn out to be slow.
@@ -125,10 +128,9 @@ SpillPool::~SpillPool() {
 
 void* SpillPool::Allocate(size_t bytes) {
   Relieve();  // most is written to as soon as it is there
-  bytes = Rounded(bytes);
-  if (void* memory = AllocatePlain(bytes, options_.keep_bytes)) return memory;
-  if (void* memory = AllocateInFile(bytes)) return memory;
-  void* memory = AllocatePlain(bytes, SIZE_MAX);
+  if (void* memory = AllocatePlain(Rounded(bytes), options_.keep_bytes)) return memory;
+  if (void* memory = AllocateInFile(RoundedTo(kFileUnit, bytes))) return memory;
+  void* memory = AllocatePlain(Rounded(bytes), SIZE_MAX);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }

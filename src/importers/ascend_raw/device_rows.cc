@@ -29,7 +29,7 @@ Records<int32_t> DeviceTables::Add(const DeviceLayer& layer, const Records<RanTa
   Records<int32_t> rows{base::SpillAllocator<int32_t>(rows_.pool())};
   rows.reserve(ran.size());
   ReserveMore(rows_.tasks, ran.size());
-  ReserveMore(rows_.flows, ran.size());
+  ReserveMore(rows_.flows, ran.size() + ran.size() / 16);  // those of steps come on top
   int64_t before = 0;
   base::SpillSteps steps(rows_.pool());
   for (size_t i = 0; i < ran.size(); ++i) {

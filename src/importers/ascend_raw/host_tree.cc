@@ -1,10 +1,34 @@
 // Which call contains which record.
 #include <algorithm>
+#include <map>
+#include <unordered_map>
 
 #include "importers/ascend_raw/host_layer.h"
 #include "importers/ascend_raw/issues.h"
 
 namespace sonde::importers::raw {
+
+namespace {
+
+bool IsInTree(const Api& api) {
+  const bool has_level = api.level == kLevelNode || api.level == kLevelAcl ||
+                         api.level == kLevelModel || api.level == kLevelCommunication;
+  return has_level && api.end > api.begin;
+}
+
+// How many of a thread a tree can hold.
+std::unordered_map<uint32_t, size_t> CallsOfThreads(const Records<Api>& apis,
+                                                    base::SpillPool* pool) {
+  std::unordered_map<uint32_t, size_t> calls;
+  base::SpillSteps steps(pool);
+  for (const Api& api : apis) {
+    steps.Next();
+    if (IsInTree(api)) ++calls[api.tid];
+  }
+  return calls;
+}
+
+}  // namespace
 
 // Calls of operators all count; of the other levels one that overlaps the last one of its thread
 // and level says nothing new.
@@ -13,6 +37,7 @@ void HostLayer::BuildTree() {
     Records<Node>* nodes = nullptr;
     std::map<uint16_t, uint64_t> last_end;  // by level
   };
+  const auto calls_of = CallsOfThreads(apis_, rows_.pool());
   std::map<uint32_t, Thread> threads;
   Thread* thread = nullptr;
   uint32_t tid = 0;
@@ -20,12 +45,8 @@ void HostLayer::BuildTree() {
   for (size_t i = 0; i < apis_.size(); ++i) {
     steps.Next();
     const Api& api = apis_[i];
+    if (!IsInTree(api)) continue;
     const bool is_node = api.level == kLevelNode;
-    if (!is_node && api.level != kLevelAcl && api.level != kLevelModel &&
-        api.level != kLevelCommunication) {
-      continue;
-    }
-    if (api.end <= api.begin) continue;
     if (thread == nullptr || api.tid != tid) {
       thread = &threads[api.tid];
       tid = api.tid;
@@ -38,6 +59,7 @@ void HostLayer::BuildTree() {
     if (thread->nodes == nullptr) {
       thread->nodes =
           &trees_.try_emplace(tid, Tree{.nodes = NoRecords<Node>()}).first->second.nodes;
+      thread->nodes->reserve(calls_of.at(tid));
     }
     thread->nodes->push_back({api.begin, api.end, static_cast<int32_t>(i), -1});
   }
@@ -138,7 +160,9 @@ const HostLayer::Facts& HostLayer::FactsOf(int32_t api) const {
 
 void HostLayer::AttachAll() {
   facts_of_api_.resize(apis_.size(), -1);
-  facts_.reserve(std::min(apis_.size(), std::max(basics_.size(), tracks_.size())));
+  const size_t most = std::max(basics_.size(), tracks_.size()) + operations_.size() +
+                      transfers_.size() + contexts_.size();
+  facts_.reserve(std::min(apis_.size(), most));
   const auto of = [this](int32_t api) -> Facts& { return FactsAt(api); };
   Attach(basics_, [&](const Head& head, int32_t index) {
     const int32_t api = NodeOfBasic(head);
