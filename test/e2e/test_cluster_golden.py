@@ -386,3 +386,58 @@ def test_the_workbook_of_modules_looks_like_that_of_the_reference(shared_data, r
     # Those of ranks that do not count this time go.
     assert run_sonde(*words, "-o", tmp_path, "--rank_list", "0,1").returncode == 0
     assert len(list(own.glob("module_statistic_*.xlsx"))) == 2
+
+
+REDUCED = "ascend_pt/qwen3_tp1_pp2"
+
+
+def test_ranks_of_which_the_only_database_is_that_of_communication(
+    shared_data, run_sonde, tmp_path
+):
+    """The reference takes them for databases, texts beside or not, and does not read what their
+    groups are called; the texts of them know it."""
+    words = ("cluster", "-m", "all", "-d", shared_data / REDUCED)
+    assert run_sonde(*words, "-o", tmp_path / "db").returncode == 0
+    output = tmp_path / "db" / "cluster_analysis_output"
+    assert [path.name for path in output.iterdir()] == ["cluster_analysis.db"]
+    tables = db_tables(output / "cluster_analysis.db")
+    # As msprof-analyze 26.2.0 counted them.
+    counts = {
+        "ClusterStepTraceTime": 4, "CommunicationGroupMapping": 12, "ClusterCommunicationTime": 100,
+        "ClusterCommunicationBandwidth": 183, "ClusterCommunicationMatrix": 376,
+        "ClusterBaseInfo": 1,
+    }  # fmt: skip
+    rows = {name: len(tables[name]) for name in tables if name not in OWN_TABLES}
+    assert rows == counts
+    step = next(row for row in tables["ClusterStepTraceTime"] if row["index"] == "3")
+    assert (step["computing"], step["pp_index"]) == (401131.7, 1)
+    assert {(row["group_id"], row["pg_name"]) for row in tables["CommunicationGroupMapping"]} == {
+        ("", "")
+    }
+    assert run_sonde(*words, "-o", tmp_path / "t", "--export_type", "text").returncode == 0
+    groups = json.loads(
+        (tmp_path / "t" / "cluster_analysis_output" / "communication_group.json").read_text()
+    )
+    assert "pp" in {group["pg_name"] for group in groups["comm_group_parallel_info"]}
+
+
+def test_quartiles_of_a_rank_are_rounded_as_sqlite_rounds(shared_data, run_sonde, tmp_path):
+    """Quarters of a nanosecond: away from zero."""
+    folder = shutil.copytree(shared_data / INPUTS["db/level1"], tmp_path / "ranks")
+    for path in folder.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    on_each_db(
+        folder,
+        "ascend_pytorch_profiler_*.db",
+        [
+            "DELETE FROM CANN_API WHERE rowid NOT IN (SELECT rowid FROM CANN_API LIMIT 2)",
+            "UPDATE CANN_API SET name = (SELECT name FROM CANN_API LIMIT 1), endNs = startNs + 1000",
+            "UPDATE CANN_API SET endNs = endNs + 1"
+            " WHERE rowid = (SELECT max(rowid) FROM CANN_API)",
+        ],
+    )
+    words = ("cluster", "-m", "cann_api_sum", "-d", folder, "-o", tmp_path / "out")
+    assert run_sonde(*words).returncode == 0
+    tables = db_tables(tmp_path / "out" / "cluster_analysis_output" / "cluster_analysis.db")
+    for row in tables["CannApiSumRank"]:
+        assert (row["Q1Ns"], row["medNs"], row["Q3Ns"]) == (1000.3, 1000.5, 1000.8)

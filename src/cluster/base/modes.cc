@@ -86,6 +86,22 @@ void AddFacts(Ranks ranks, Outcome& outcome) {
   AddTable(kBaseInfo, facts_of_job, outcome);
 }
 
+// As the tables have them. Of analysis.db alone msprof-analyze does not read what groups are
+// called, and so knows no stages: what lies beside it is for sentences and texts.
+std::vector<KnownGroup> GroupsOfTables(Ranks ranks, std::vector<KnownGroup> groups) {
+  const bool has_names = std::none_of(ranks.begin(), ranks.end(), [](const RankPart& rank) {
+    const auto& facts = rank.part.Rows<DeliveredFacts>();
+    return !facts.empty() && facts.front().has_only_analysis;
+  });
+  if (has_names) return groups;
+  for (KnownGroup& group : groups) {
+    group.id.clear();
+    group.pg_name.clear();
+    group.ranks = group.observed;
+  }
+  return groups;
+}
+
 bool AreTexts(Ranks ranks) {
   return std::all_of(ranks.begin(), ranks.end(), [](const RankPart& rank) {
     const auto& facts = rank.part.Rows<DeliveredFacts>();
@@ -103,8 +119,9 @@ Status Base(Ranks ranks, Wanted wanted, Outcome& outcome) {
   SayNamesOfGroups(ranks, outcome);
   outcome.prefers_text = AreTexts(ranks);
   SaySteps(ranks, groups, outcome);
-  outcome.tables.push_back(StepTable(ranks, groups));
-  AddTable(kGroupMap, GroupRows(groups), outcome);
+  const std::vector<KnownGroup> of_tables = GroupsOfTables(ranks, groups);
+  outcome.tables.push_back(StepTable(ranks, of_tables));
+  AddTable(kGroupMap, GroupRows(of_tables), outcome);
   AddFacts(ranks, outcome);
   outcome.texts = {{"cluster_step_trace_time.csv", StepCsv(ranks, groups)},
                    {"communication_group.json", GroupJson(groups)}};
@@ -140,13 +157,13 @@ Status ReduceMatrix(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcom
 Status ReduceGroups(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcome) {
   const std::vector<KnownGroup> groups = GroupsOf(ranks);
   SayNamesOfGroups(ranks, outcome);
-  AddTable(kGroupMap, GroupRows(groups), outcome);
+  AddTable(kGroupMap, GroupRows(GroupsOfTables(ranks, groups)), outcome);
   SayGroups(groups, outcome);
   return {};
 }
 
 Status ReduceTimeSum(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcome) {
-  AddTable(kGroupMap, GroupRows(GroupsOf(ranks)), outcome);
+  AddTable(kGroupMap, GroupRows(GroupsOfTables(ranks, GroupsOf(ranks))), outcome);
   AddTimes(ranks, outcome);
   return {};
 }

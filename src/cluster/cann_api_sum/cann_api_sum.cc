@@ -13,6 +13,13 @@
 namespace sonde::cluster {
 namespace {
 
+// As SQLite rounds, in which the reference makes the rows of a rank: ties away from zero. Those of
+// all ranks are rounded as everything else.
+double RoundAway(double value, int decimals) {
+  const long double scale = std::pow(10.0L, decimals);
+  return static_cast<double>(std::round(static_cast<long double>(value) * scale) / scale);
+}
+
 Status Map(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   std::map<std::string_view, std::vector<double>> durations;
@@ -29,16 +36,16 @@ Status Map(const RankInput& rank, Part& part) {
     const double deviation = PopulationDeviation(values);
     const Statistics found = Describe(values);
     rows.push_back({.name = std::string(name),
-                    .ratio_percent = all_ns > 0 ? Round(100 * found.sum / all_ns, 2) : 0,
+                    .ratio_percent = all_ns > 0 ? RoundAway(100 * found.sum / all_ns, 2) : 0,
                     .total_ns = static_cast<int64_t>(found.sum),
                     .count = found.count,
-                    .average_ns = Round(found.mean, 1),
-                    .min_ns = Round(found.min, 1),
-                    .q1_ns = Round(found.q1, 1),
-                    .median_ns = Round(found.median, 1),
-                    .q3_ns = Round(found.q3, 1),
-                    .max_ns = Round(found.max, 1),
-                    .deviation_ns = Round(deviation, 1),
+                    .average_ns = RoundAway(found.mean, 1),
+                    .min_ns = RoundAway(found.min, 1),
+                    .q1_ns = RoundAway(found.q1, 1),
+                    .median_ns = RoundAway(found.median, 1),
+                    .q3_ns = RoundAway(found.q3, 1),
+                    .max_ns = RoundAway(found.max, 1),
+                    .deviation_ns = RoundAway(deviation, 1),
                     .rank = rank.rank});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {

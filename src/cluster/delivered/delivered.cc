@@ -36,6 +36,17 @@ Status ReadMetadata(const importers::AscendSpan& span, Delivered& delivered) {
   return {};
 }
 
+// What the device's own tool or MindSpore wrote beside texts is called otherwise.
+bool HasAnalysisOfFramework(const importers::AscendSpan& span) {
+  return std::any_of(span.analysis.begin(), span.analysis.end(),
+                     [](const auto& file) { return base::BaseName(file.path) == "analysis.db"; });
+}
+
+// As msprof-analyze finds the form of a rank: databases come first, analysis.db alone among them.
+bool IsOfDatabases(const importers::AscendSpan& span) {
+  return !span.databases.empty() || !span.has_texts() || HasAnalysisOfFramework(span);
+}
+
 }  // namespace
 
 std::string HashOfGroup(std::string_view communicator) {
@@ -75,12 +86,12 @@ Result<Delivered> ReadDelivered(const std::string& path) {
   Delivered delivered;
   const importers::AscendSpan span = importers::FindSpan(path);
   SONDE_RETURN_IF_ERROR(ReadMetadata(span, delivered));
-  // The form of which there is a trace is the one that is meant.
-  const bool is_db = !span.databases.empty() || !span.has_texts();
-  if (is_db) {
-    SONDE_RETURN_IF_ERROR(ReadAnalysisDb(span, delivered));
-  } else {
+  if (IsOfDatabases(span)) SONDE_RETURN_IF_ERROR(ReadAnalysisDb(span, delivered));
+  if (!span.databases.empty()) return delivered;
+  if (delivered.empty()) {
     SONDE_RETURN_IF_ERROR(ReadTexts(span, delivered));
+  } else {
+    delivered.facts.has_only_analysis = HasAnalysisOfFramework(span);
   }
   return delivered;
 }

@@ -89,8 +89,9 @@ struct DeliveredGroup {
 
 // Facts of the rank; each is there once.
 struct DeliveredFacts {
-  bool is_text = false;          // of files of the text form
-  std::string distributed_args;  // JSON without the member "rank"; "" where it is not known
+  bool is_text = false;            // of files of the text form
+  bool has_only_analysis = false;  // of analysis.db without the database of a profiler
+  std::string distributed_args;    // JSON without the member "rank"; "" where it is not known
   std::string host_uid;
   std::string host_name;
   int64_t device_id = -1;
