@@ -242,3 +242,28 @@ def test_inputs_stay_as_they_are(compare, shared_data, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
     assert compare(copy, copy).returncode == 0
     assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
+
+
+def test_tasks_of_a_plane_that_overlap_are_of_one_plane(compare, shared_data, tmp_path):
+    """The plane that waited least tells how long a group waited; what of it is drawn on a track
+    beside its own is no plane that waited less."""
+    new = shutil.copytree(shared_data / DB, tmp_path / "new_ascend_pt")
+    for path in new.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    database = sqlite3.connect(next(new.rglob("ascend_pytorch_profiler_*.db")))
+    task = "SELECT globalTaskId FROM COMMUNICATION_TASK_INFO"
+    # Some microseconds longer: into the next task of the plane.
+    database.execute(
+        f"UPDATE TASK SET endNs = endNs + 3000 WHERE rowid % 3 = 1 AND globalTaskId IN ({task})"
+    )
+    database.commit()
+    database.close()
+    assert compare(new, DB).returncode == 0
+    (wait,) = [
+        row
+        for row in sheets_of(only(tmp_path / "out", "*.xlsx"))["OverallMetrics"]
+        if str(row[0]).strip() == "Wait"
+    ]
+    base_ms, new_ms = float(wait[1]), float(wait[4])
+    assert base_ms > 2
+    assert abs(new_ms - base_ms) < 0.1

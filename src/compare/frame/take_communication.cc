@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <map>
+#include <vector>
 
 #include "base/strings.h"
 #include "compare/frame/side.h"
@@ -54,12 +56,28 @@ class CommunicationTaker {
                                     .tasks = {}});
   }
 
+  // Tasks of a plane that overlap lie on tracks beside its own, which are like it but for their
+  // number: by track, the first of them.
+  std::vector<int32_t> PlanesOfTracks() const {
+    std::map<std::array<int32_t, 6>, int32_t> firsts;
+    std::vector<int32_t> planes;
+    planes.reserve(data_.tracks.size());
+    for (const store::TrackRow& track : data_.tracks) {
+      const auto first = firsts.try_emplace({track.kind, track.name, track.process_id,
+                                             track.thread_id, track.device_id, track.stream_id},
+                                            track.track_id);
+      planes.push_back(first.first->second);
+    }
+    return planes;
+  }
+
   void AddTasks() {
+    const std::vector<int32_t> planes = PlanesOfTracks();
     for (const int32_t id : data_.SlicesOfKinds({TrackKind::kCommunicationPlane})) {
       const store::SliceRow& slice = data_.Slice(id);
       if (!side_.window.Has(slice.ts)) continue;
       side_.communication_tasks.push_back({.name = slice.name,
-                                           .plane = slice.track_id,
+                                           .plane = planes[static_cast<size_t>(slice.track_id)],
                                            .begin_ns = slice.ts,
                                            .end_ns = data_.EndNs(slice)});
     }

@@ -89,10 +89,11 @@ std::string KernelLine(const Side& side, const Kernel& kernel) {
       side.Name(side.kind == SideKind::kNpuDb ? kernel.core : kernel.task_type);
   const std::string number = kernel.number == kNone ? "None" : std::to_string(kernel.number);
   std::string shapes(side.Name(kernel.shapes));
-  // Tables of kernels name what has no inputs; other work is not in them.
+  // Tables of kernels name what has no inputs, those of a database at every level; other work is
+  // not in them.
   if (!shapes.empty()) {
     shapes = Concat(", [input shapes: \"", shapes, "\"]");
-  } else if (kernel.core != kNone && side.has_kernel_shapes) {
+  } else if (kernel.core != kNone && (side.has_kernel_shapes || side.kind == SideKind::kNpuDb)) {
     shapes = ", [input shapes: N/A]";
   }
   return Concat(side.Name(kernel.name), ", ", number, ", ", type.empty() ? "None" : type, shapes,
