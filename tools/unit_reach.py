@@ -94,7 +94,28 @@ def _can_open_built(unit, name):
     file = os.path.basename(name)
     if unit.source:
         return "/lib" in name or file == "sonde" or _is_named(unit.source, file)
-    return file == os.path.basename(unit.command[0]) or not re.fullmatch(r"sonde_\w+_test", file)
+    if unit.report == "gtest":
+        return "/lib" in name or file == os.path.basename(unit.command[0])
+    return not re.fullmatch(r"sonde_\w+_test", file)
+
+
+@functools.cache
+def _text_of_program(program):
+    """Of the sources of its folder's tests; sonde_cli_fuzz_test is one of src/cli."""
+    folder = os.path.basename(program).split("_")[1]
+    paths = source_tree.tracked_files("_test.cc", ".h")
+    return "".join(source_tree.read(p) for p in paths if source_tree.folder_of(p) == folder)
+
+
+def _program_can_open(unit, name):
+    """A GoogleTest program starts no command and imports nothing; it names what it reads."""
+    if unit.report != "gtest" or name.partition("/")[0] in ("src", "docs", "web", "data", "."):
+        return True
+    if any(name in value for value in unit.environment.values()):  # what is suppressed
+        return True
+    is_script = name.endswith(".py")
+    named = name if is_script else "/".join(name.split("/")[:2])
+    return f'"/{named}' in _text_of_program(unit.command[0])
 
 
 def can_open(unit, name):
@@ -102,8 +123,8 @@ def can_open(unit, name):
     top, _, rest = name.partition("/")
     if top == "build":
         return _can_open_built(unit, name)
-    if not unit.source:  # a C++ test program: no test of another kind is its input
-        return top != "test" or not name.endswith(".py")
+    if not unit.source:
+        return _program_can_open(unit, name)
     if unit.source.startswith(REACH_ALL) or top in ALWAYS or name in ("test", "test/conftest.py"):
         return True
     if unit.page and top in ("web", "docs", "src"):

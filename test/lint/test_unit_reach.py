@@ -49,18 +49,30 @@ def test_what_a_unit_can_open(source, name, expected):
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("program", "name", "expected"),
     (
-        ("build/dev/bin/sonde_base_test", True),
-        ("build/dev/bin/sonde_store_test", False),
-        ("build/dev/bin/sonde", True),
-        ("src/base/testdata/a", True),
-        ("test/e2e/conftest.py", False),
+        ("sonde_base_test", "build/dev/bin/sonde_base_test", True),
+        ("sonde_base_test", "build/dev/bin/sonde_store_test", False),
+        ("sonde_base_test", "build/dev/bin/sonde", False),
+        ("sonde_base_test", "src/base/testdata/a", True),
+        ("sonde_base_test", "test/e2e/conftest.py", False),
+        ("sonde_base_test", "python/sonde/_native.py", False),
+        ("sonde_store_test", "docs/reference/kinds.md", True),
+        ("sonde_advisor_test", "test/e2e/test_advisor_rules.py", True),  # it counts cases there
+        ("sonde_advisor_test", "test/e2e/conftest.py", False),
+        ("sonde_cli_fuzz_test", "test/fuzz/cli_store/a", True),
+        ("sonde_store_test", "test/fuzz/cli_store/a", False),
     ),
 )
-def test_what_a_program_can_open(name, expected):
-    program = Unit(title="dev/base", command=["build/dev/bin/sonde_base_test"], part="C++")
-    assert unit_reach.can_open(program, name) is expected
+def test_what_a_program_can_open(program, name, expected):
+    command = [f"build/dev/bin/{program}"]
+    unit = Unit(title=program, command=command, part="C++", report="gtest")
+    assert unit_reach.can_open(unit, name) is expected
+
+
+def test_what_a_sanitizer_suppresses_is_opened():
+    (unit,) = suite.units_of_program("tsan", "sonde_base_test", 1)
+    assert unit_reach.can_open(unit, "test/tsan.supp")
 
 
 def test_what_ran_beside_is_known(tmp_path):
