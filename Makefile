@@ -87,7 +87,7 @@ test-vllm: build ## Run the tests on a real vLLM server (part of `make test` whe
 
 .PHONY: test-thorough
 test-thorough: build ## Run what tests leave to others of its kind by default: other ranks, ways, damages (SONDE_THOROUGH=1)
-	@SONDE_THOROUGH=1 $(PYTHON_TEST) -m pytest -q -o addopts=-ra $$(grep -rl SONDE_THOROUGH test/e2e test/python --include='test_*.py')
+	@SONDE_THOROUGH=1 $(PYTHON_TEST) -m pytest -q -o addopts=-ra $$(grep -rl SONDE_THOROUGH test/e2e test/probe test/python --include='test_*.py')
 
 .PHONY: test-compat
 test-compat: build ## Compare with the peers: they open what Sonde writes, and msProbe records the same programs

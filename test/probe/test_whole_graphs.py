@@ -2,6 +2,7 @@
 probe as without it, and what surrounds the graph is recorded."""
 
 import json
+import os
 
 import pytest
 from test_whole_programs import RUN
@@ -86,7 +87,11 @@ for _ in range(3):
 """
 
 
-@pytest.mark.parametrize("level", ["L0", "mix"])
+# Modules alone are a part of what the other level records.
+LEVELS = ["L0", "mix"] if os.environ.get("SONDE_THOROUGH") == "1" else ["mix"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
 def test_a_compiled_function_that_calls_modules(run_program, tmp_path, level):
     """Nobody sees beforehand what it calls: hooks are away while it is compiled."""
     plain = run_program("import torch\nfrom torch import nn\n" + FUNCTION)

@@ -1,6 +1,7 @@
 """What an NVIDIA GPU did, by CUPTI: simulated, through `sonde run`."""
 
 import functools
+import os
 
 import pytest
 from conftest import BUILD, query
@@ -222,9 +223,13 @@ dist.destroy_process_group()
     assert operations == [["allreduce", "9000", "0"]]
 
 
+ATTACHED = [(False, True), (True, False)]  # each way, and a program of each kind
+if os.environ.get("SONDE_THOROUGH") == "1":
+    ATTACHED += [(False, False), (True, True)]
+
+
 # A process that has started CUDA's driver cannot fork others that use a GPU.
-@pytest.mark.parametrize("dump", [False, True], ids=["profile", "dump"])
-@pytest.mark.parametrize("asks", [False, True], ids=["nothing", "the program asks"])
+@pytest.mark.parametrize(("dump", "asks"), ATTACHED)
 def test_attaching_starts_no_driver(run, tmp_path, dump, asks):
     program = "import torch\na = torch.ones(4, requires_grad=True)\n(a * a).detach().sum()\n"
     options = []
