@@ -433,8 +433,7 @@ def test_quartiles_of_a_rank_are_rounded_as_sqlite_rounds(shared_data, run_sonde
             "DELETE FROM CANN_API WHERE rowid NOT IN (SELECT rowid FROM CANN_API LIMIT 2)",
             "UPDATE CANN_API SET name = (SELECT name FROM CANN_API LIMIT 1)",
             "UPDATE CANN_API SET endNs = startNs + 1000",
-            "UPDATE CANN_API SET endNs = endNs + 1"
-            " WHERE rowid = (SELECT max(rowid) FROM CANN_API)",
+            "UPDATE CANN_API SET endNs = endNs + 1 WHERE rowid = (SELECT max(rowid) FROM CANN_API)",
         ],
     )
     words = ("cluster", "-m", "cann_api_sum", "-d", folder, "-o", tmp_path / "out")
