@@ -86,13 +86,16 @@ void AddFacts(Ranks ranks, Outcome& outcome) {
   AddTable(kBaseInfo, facts_of_job, outcome);
 }
 
-// As the tables have them. Of analysis.db alone msprof-analyze does not read what groups are
-// called, and so knows no stages: what lies beside it is for sentences and texts.
-std::vector<KnownGroup> GroupsOfTables(Ranks ranks, std::vector<KnownGroup> groups) {
-  const bool has_names = std::none_of(ranks.begin(), ranks.end(), [](const RankPart& rank) {
-    const auto& facts = rank.part.Rows<DeliveredFacts>();
-    return !facts.empty() && facts.front().has_only_analysis;
-  });
+// As the tables in a folder of results have them. Of analysis.db alone msprof-analyze does not read
+// what groups are called, and so knows no stages: what lies beside it is for sentences, texts, SQL
+// and the page.
+std::vector<KnownGroup> GroupsOfTables(Ranks ranks, const ModeOptions& options,
+                                       std::vector<KnownGroup> groups) {
+  const bool has_names = options.result_folder.empty() ||
+                         std::none_of(ranks.begin(), ranks.end(), [](const auto& rank) {
+                           const auto& facts = rank.part.template Rows<DeliveredFacts>();
+                           return !facts.empty() && facts.front().has_only_analysis;
+                         });
   if (has_names) return groups;
   for (KnownGroup& group : groups) {
     group.id.clear();
@@ -114,12 +117,12 @@ struct Wanted {
   bool matrix = true;
 };
 
-Status Base(Ranks ranks, Wanted wanted, Outcome& outcome) {
+Status Base(Ranks ranks, const ModeOptions& options, Wanted wanted, Outcome& outcome) {
   const std::vector<KnownGroup> groups = GroupsOf(ranks);
   SayNamesOfGroups(ranks, outcome);
   outcome.prefers_text = AreTexts(ranks);
   SaySteps(ranks, groups, outcome);
-  const std::vector<KnownGroup> of_tables = GroupsOfTables(ranks, groups);
+  const std::vector<KnownGroup> of_tables = GroupsOfTables(ranks, options, groups);
   outcome.tables.push_back(StepTable(ranks, of_tables));
   AddTable(kGroupMap, GroupRows(of_tables), outcome);
   AddFacts(ranks, outcome);
@@ -142,28 +145,28 @@ Status Base(Ranks ranks, Wanted wanted, Outcome& outcome) {
 }
 
 Status ReduceAll(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
-  SONDE_RETURN_IF_ERROR(Base(ranks, {}, outcome));
+  SONDE_RETURN_IF_ERROR(Base(ranks, options, {}, outcome));
   return LookCloser(ranks, GroupsOf(ranks), options, outcome);
 }
 
-Status ReduceTime(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcome) {
-  return Base(ranks, {.matrix = false}, outcome);
+Status ReduceTime(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
+  return Base(ranks, options, {.matrix = false}, outcome);
 }
 
-Status ReduceMatrix(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcome) {
-  return Base(ranks, {.times = false}, outcome);
+Status ReduceMatrix(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
+  return Base(ranks, options, {.times = false}, outcome);
 }
 
-Status ReduceGroups(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceGroups(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
   const std::vector<KnownGroup> groups = GroupsOf(ranks);
   SayNamesOfGroups(ranks, outcome);
-  AddTable(kGroupMap, GroupRows(GroupsOfTables(ranks, groups)), outcome);
+  AddTable(kGroupMap, GroupRows(GroupsOfTables(ranks, options, groups)), outcome);
   SayGroups(groups, outcome);
   return {};
 }
 
-Status ReduceTimeSum(Ranks ranks, const ModeOptions& /*options*/, Outcome& outcome) {
-  AddTable(kGroupMap, GroupRows(GroupsOfTables(ranks, GroupsOf(ranks))), outcome);
+Status ReduceTimeSum(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
+  AddTable(kGroupMap, GroupRows(GroupsOfTables(ranks, options, GroupsOf(ranks))), outcome);
   AddTimes(ranks, outcome);
   return {};
 }
