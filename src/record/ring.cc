@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "record/clock.h"
 #include "record/error.h"
@@ -27,7 +28,13 @@ using capture::RingHeader;
 Ring* Ring::Create(const CaptureIdentity& identity, uint32_t slots, uint32_t number,
                    std::string* issue) {
   slots = std::bit_ceil(std::clamp(slots, kMinRingSlots, kMaxRingSlots));
-  Ring* ring = new Ring;
+  // Aligned memory does not come from the reserve (reserve.h), and its plain form would end the
+  // process where there is none.
+  Ring* ring = new (std::nothrow) Ring;
+  if (ring == nullptr) {
+    *issue = "there was no memory for a ring buffer";
+    return nullptr;
+  }
   ring->full_slots_ = slots;
   ring->memory_size_ = BytesOf(slots);
   const int result = ring->MapFile(identity.folder + "/ring_" + std::to_string(number) + ".sonde");
