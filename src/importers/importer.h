@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "store/import_issues.h"
 #include "store/store.h"
+#include "store/table_set.h"
 
 namespace sonde::importers {
 
@@ -19,6 +20,8 @@ class ImportWatch;
 struct ImportOptions {
   int threads = 1;               // that the import of one trace may use
   ImportWatch* watch = nullptr;  // import_watch.h; may be null
+  // The tables that somebody will read. An importer that reads by table may leave out the others.
+  uint64_t tables = store::kAllTables;
 };
 
 struct ImportSummary {
@@ -55,6 +58,11 @@ struct Importer {
   // Its traces fit into memory, and it only appends rows: it can fill a store whose rows are in
   // memory (StoreOptions::rows_in_memory).
   bool fills_memory = false;
+  // It reads of the files what ImportOptions::tables says. The rows of these tables are those of a
+  // whole import, but for columns that refer to others (numbered otherwise, or "none") and those
+  // that others tell (step and device of an operation between ranks: device_task); what is wrong
+  // with the rest of the files is not said.
+  bool reads_by_table = false;
   // Its traces are sessions of a server: several processes, and requests.
   bool is_of_server = false;
   // For a file that the user named and no name rule knows: a look inside is enough. May be null.

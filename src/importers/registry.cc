@@ -75,6 +75,7 @@ constexpr std::array kImporters = {
              .rank = AscendDbRank,
              .stamp = AscendDbStamp,
              .import = ImportAscendDb,
+             .reads_by_table = true,
              .left_out = SayRawRecords,
              .preview = WriteAscendDbPreview,
              .world = AscendWorld},

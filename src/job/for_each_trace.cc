@@ -6,7 +6,10 @@
 
 #include "base/files.h"
 #include "base/host/parallel.h"
+#include "base/strings.h"
+#include "importers/import_rows.h"
 #include "job/pack_rows.h"
+#include "job/packs.h"
 #include "recipes/communication/arrivals.h"
 #include "recipes/communication/host_clocks.h"
 #include "store/store.h"
@@ -14,30 +17,55 @@
 namespace sonde::job {
 namespace {
 
-// A file and the place of its first trace.
+// A file of a store, or a trace without one, and the place of its first trace.
 struct Unit {
   const store::StoreFile* file = nullptr;
+  const Trace* unstored = nullptr;
+  std::span<const store::TraceLabel> traces = {};
   size_t place = 0;
   uint64_t bytes = 0;
   bool is_done = false;
 };
 
+// The tables that an importer has to read. Where a trace begins and ends is seen in all of these.
+uint64_t TablesToRead(const recipes::Needs& needs) {
+  constexpr uint64_t kTimed =
+      store::TablesOf<store::SliceRow, store::DeviceTaskRow, store::CommunicationOpRow,
+                      store::MarkRow, store::MemoryEventRow>();
+  const bool sees_bounds = needs.bounds || needs.device_times;
+  return sees_bounds ? needs.tables | kTimed : needs.tables;
+}
+
 class Runner {
  public:
   using Function = std::function<Status(const TraceInHand&, size_t)>;
 
-  Runner(std::span<const store::StoreFile> files, const recipes::Needs& needs,
-         const RunOptions& options, const Function& function)
-      : needs_(needs),
+  Runner(std::span<const store::StoreFile> files, std::span<const Trace> unstored,
+         const recipes::Needs& needs, const RunOptions& options, const Function& function)
+      : files_(files),
+        unstored_(unstored),
+        needs_(needs),
         options_(options),
         function_(function),
         threads_(options.threads > 0 ? options.threads : base::AvailableThreads()) {
     size_t place = 0;
     for (const store::StoreFile& file : files) {
-      units_.push_back({&file, place, base::FileSize(file.path).value_or(0)});
+      units_.push_back({.file = &file,
+                        .traces = file.traces,
+                        .place = place,
+                        .bytes = base::FileSize(file.path).value_or(0)});
       place += file.traces.size();
     }
+    labels_.reserve(unstored.size());
+    for (const Trace& trace : unstored) {
+      labels_.push_back({.trace = trace.number,
+                         .run = trace.run,
+                         .rank = trace.rank,
+                         .path = trace.source.path});
+      units_.push_back({.unstored = &trace, .traces = {&labels_.back(), 1}, .place = place++});
+    }
     statuses_.resize(place);
+    if (!unstored.empty()) spare_folder_ = PreparedCacheFolder().value_or("/tmp");
   }
 
   std::vector<TraceFailure> Run() {
@@ -49,9 +77,9 @@ class Runner {
     }
     std::vector<TraceFailure> failures;
     for (const Unit& unit : units_) {
-      for (size_t i = 0; i < unit.file->traces.size(); ++i) {
+      for (size_t i = 0; i < unit.traces.size(); ++i) {
         const Status& status = statuses_[unit.place + i];
-        if (!status.ok()) failures.push_back({unit.file->traces[i].path, status});
+        if (!status.ok()) failures.push_back({unit.traces[i].path, status});
       }
     }
     return failures;
@@ -62,17 +90,17 @@ class Runner {
   void FindWaits() {
     constexpr recipes::Needs kNeeds =
         recipes::Reads<store::CommunicationOpRow, store::CommunicationGroupRow>();
-    std::vector<store::StoreFile> files;
-    for (const Unit& unit : units_) files.push_back(*unit.file);
     std::vector<recipes::RankArrivals> arrivals(statuses_.size());
     RunOptions options = options_;
     options.progress = nullptr;
     options.when_done = nullptr;
-    RunOverTraces(files, kNeeds, options, [&](const TraceInHand& trace, size_t place) -> Status {
+    options.notify = nullptr;
+    const Function take = [&](const TraceInHand& trace, size_t place) -> Status {
       arrivals[place] = recipes::ArrivalsOf(trace.View(kNeeds));
       arrivals[place].run = trace.label.run;
       return {};
-    });
+    };
+    Runner(files_, unstored_, kNeeds, options, take).Run();
     if (options_.corrects_clocks) recipes::CorrectClocks(arrivals);
     waits_ = recipes::WaitsOf(arrivals);
   }
@@ -106,8 +134,10 @@ class Runner {
   }
 
   void RunUnit(Unit& unit, int threads) {
-    const Status read = unit.file->is_pack ? RunPack(unit, threads) : RunAlone(unit, threads);
-    const size_t count = unit.file->traces.size();
+    const Status read = unit.unstored != nullptr ? RunUnstored(unit, threads)
+                        : unit.file->is_pack     ? RunPack(unit, threads)
+                                                 : RunAlone(unit, threads);
+    const size_t count = unit.traces.size();
     for (size_t i = 0; i < count && !read.ok(); ++i) statuses_[unit.place + i] = read;
     if (options_.progress != nullptr) options_.progress->Advance(count);
     const std::scoped_lock lock(mutex_);
@@ -115,6 +145,24 @@ class Runner {
     while (done_ < units_.size() && units_[done_].is_done) ++done_;
     if (!options_.when_done) return;
     options_.when_done(done_ < units_.size() ? units_[done_].place : statuses_.size());
+  }
+
+  Status RunUnstored(const Unit& unit, int threads) {
+    if (IsCancelled()) return base::CancelledError("cancelled");
+    const std::string spare = base::JoinPath(
+        spare_folder_, base::Concat("rows-", std::to_string(unit.unstored->number), ".part"));
+    SONDE_ASSIGN_OR_RETURN(
+        const auto imported,
+        importers::ImportRows(unit.unstored->source, spare,
+                              {.threads = threads, .tables = TablesToRead(needs_)},
+                              [this](std::string_view line) { Notify(line); }));
+    return RunTrace(*imported.store, unit, 0, threads);
+  }
+
+  void Notify(std::string_view line) {
+    if (!options_.notify) return;
+    const std::scoped_lock lock(mutex_);
+    options_.notify(line);
   }
 
   Status RunAlone(const Unit& unit, int threads) {
@@ -129,9 +177,9 @@ class Runner {
     SONDE_ASSIGN_OR_RETURN(const auto pack,
                            store::JointStore::OpenPack(unit.file->path, {.threads = threads}));
     std::vector<int32_t> places;
-    for (const auto& label : unit.file->traces) places.push_back(label.place);
+    for (const auto& label : unit.traces) places.push_back(label.place);
     SONDE_ASSIGN_OR_RETURN(auto stores, ReadPack(*pack, places, needs_));
-    for (size_t i = 0; i < unit.file->traces.size(); ++i) {
+    for (size_t i = 0; i < unit.traces.size(); ++i) {
       auto& store = stores[i];
       statuses_[unit.place + i] =
           IsCancelled() ? base::CancelledError("cancelled") : RunTrace(*store, unit, i, threads);
@@ -143,7 +191,7 @@ class Runner {
   Status RunTrace(const store::Store& store, const Unit& unit, size_t number, int threads) {
     SONDE_ASSIGN_OR_RETURN(const auto data, recipes::TraceData::Load(store, threads, needs_));
     const size_t place = unit.place + number;
-    return function_({.label = unit.file->traces[number],
+    return function_({.label = unit.traces[number],
                       .data = data,
                       .threads = threads,
                       .is_alone = is_alone_,
@@ -157,10 +205,14 @@ class Runner {
 
   bool IsCancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
 
+  const std::span<const store::StoreFile> files_;
+  const std::span<const Trace> unstored_;
   const recipes::Needs& needs_;
   const RunOptions& options_;
   const Function& function_;
   const int threads_;
+  std::vector<store::TraceLabel> labels_;  // of those without a store
+  std::string spare_folder_;               // for what memory should not hold of them
   std::vector<Unit> units_;
   std::vector<Status> statuses_;           // by place
   std::vector<recipes::RankWaits> waits_;  // by place; empty where nobody asked
@@ -180,7 +232,13 @@ recipes::DeviceView TraceInHand::View(const recipes::Needs& needs) const {
 std::vector<TraceFailure> RunOverTraces(
     std::span<const store::StoreFile> files, const recipes::Needs& needs, const RunOptions& options,
     const std::function<Status(const TraceInHand& trace, size_t place)>& function) {
-  return Runner(files, needs, options, function).Run();
+  return Runner(files, {}, needs, options, function).Run();
+}
+
+std::vector<TraceFailure> RunOverTraces(
+    const JobFiles& files, const recipes::Needs& needs, const RunOptions& options,
+    const std::function<Status(const TraceInHand& trace, size_t place)>& function) {
+  return Runner(files.files, files.unstored, needs, options, function).Run();
 }
 
 }  // namespace sonde::job

@@ -72,6 +72,7 @@ struct RunOptions {
   // Told that all places before this one are done, failed ones too: for who hands results on in
   // order. One call at a time.
   std::function<void(size_t places)> when_done = {};
+  Say notify = {};  // which of several forms of a trace was taken, of what has no store
   // Waits (Needs::waits) are told without what clocks of hosts differ by, where that is found.
   bool corrects_clocks = false;
 };
@@ -79,6 +80,10 @@ struct RunOptions {
 // `place`: counts the traces as they lie in the files. Failures are in that order.
 std::vector<TraceFailure> RunOverTraces(
     std::span<const store::StoreFile> files, const recipes::Needs& needs, const RunOptions& options,
+    const std::function<Status(const TraceInHand& trace, size_t place)>& function);
+// The same of what OpenForRows (open_rows.h) returned; those without a store come last.
+std::vector<TraceFailure> RunOverTraces(
+    const JobFiles& files, const recipes::Needs& needs, const RunOptions& options,
     const std::function<Status(const TraceInHand& trace, size_t place)>& function);
 
 template <class T>

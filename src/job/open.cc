@@ -37,6 +37,12 @@ void LeaveOutCopies(const Say& notify, std::vector<StampedTrace>& traces) {
   });
 }
 
+bool ReadByTable(std::span<const StampedTrace> traces) {
+  return std::ranges::all_of(traces, [](const StampedTrace& trace) {
+    return trace.trace.source.importer->reads_by_table;
+  });
+}
+
 store::StoreFile FileOf(const Trace& trace, std::string path) {
   return {
       std::move(path),
@@ -53,16 +59,18 @@ class Opener {
   }
   Result<JobFiles> RunForRows() {
     std::vector<Trace> alone = job_.traces;
+    for_rows_ = true;
+    if (!HasPacks()) opened_.unstored = TakeReadByTable(alone);
     return Run(TakeSmallOfOthers(alone, options_.threads), alone);
   }
 
  private:
   Result<JobFiles> Run(std::vector<StampedTrace> small, const std::vector<Trace>& alone) {
-    LeaveOutCopies(options_.notify, small);
+    if (!for_rows_) LeaveOutCopies(options_.notify, small);
     SONDE_RETURN_IF_ERROR(OpenPacks(small));
     OpenAlone(alone);
     opened_.is_whole = failures_.empty();
-    if (opened_.files.empty()) {
+    if (opened_.files.empty() && opened_.unstored.empty()) {
       return failures_.empty() ? base::NotFoundError("there is no trace") : failures_.front().why;
     }
     for (const std::string& line : SayFailures(failures_)) {
@@ -83,7 +91,15 @@ class Opener {
       for (size_t i = begin; i < end; ++i) packs[i] = CachedPack(plan[i]);
     });
     size_t missing = 0;  // traces
-    for (size_t i = 0; i < plan.size(); ++i) missing += packs[i] ? 0 : plan[i].size();
+    for (size_t i = 0; i < plan.size(); ++i) {
+      if (packs[i]) continue;
+      if (for_rows_ && ReadByTable(plan[i])) {
+        for (const StampedTrace& trace : plan[i]) opened_.unstored.push_back(trace.trace);
+        packs[i].emplace();
+      } else {
+        missing += plan[i].size();
+      }
+    }
     std::optional<base::ProgressBar> progress;
     if (options_.shows_progress && missing > 0) progress.emplace("Reading", missing);
     SONDE_RETURN_IF_ERROR(base::ParallelForStatus(plan.size(), threads, [&](size_t i) -> Status {
@@ -118,7 +134,7 @@ class Opener {
       const Trace& trace = traces[i];
       if (paths[i].empty()) continue;
       const auto [first, is_new] = seen.try_emplace(paths[i], trace.source.path);
-      if (!is_new) {
+      if (!is_new && !for_rows_) {
         Notify(Concat("'", trace.source.path, "' is the same trace as '", first->second,
                       "' and counts once"));
         continue;
@@ -134,6 +150,7 @@ class Opener {
 
   const Job& job_;
   const OpenOptions& options_;
+  bool for_rows_ = false;
   std::mutex mutex_;
   JobFiles opened_;
   std::vector<TraceFailure> failures_;

@@ -35,6 +35,8 @@ struct JobFiles {
   std::vector<store::StoreFile> files;
   bool is_whole = true;                // all traces are in them
   std::vector<TraceFailure> failures;  // of those that are not
+  // Those of OpenForRows that no store was made of: their rows are read from their own files.
+  std::vector<Trace> unstored = {};
 };
 
 Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options);

@@ -54,9 +54,11 @@ int64_t StampOfPack(std::span<const StampedTrace> traces) {
   return static_cast<int64_t>(stamp);
 }
 
+constexpr std::string_view kPackPrefix = "pack-";
+
 std::string PathOfPack(const std::string& folder, int64_t stamp) {
-  return base::JoinPath(folder,
-                        Concat("pack-", std::to_string(static_cast<uint64_t>(stamp)), ".duckdb"));
+  return base::JoinPath(
+      folder, Concat(kPackPrefix, std::to_string(static_cast<uint64_t>(stamp)), ".duckdb"));
 }
 
 Result<std::shared_ptr<const store::RowTables>> RowsOf(const store::Store& store) {
@@ -174,6 +176,25 @@ std::vector<StampedTrace> TakeSmallOfOthers(std::vector<Trace>& traces, int thre
     if (traces[i].source.importer->is_ours) stamps[i].reset();
   }
   return TakeStamped(traces, stamps);
+}
+
+std::vector<Trace> TakeReadByTable(std::vector<Trace>& traces) {
+  std::vector<Trace> taken;
+  std::erase_if(traces, [&](Trace& trace) {
+    const bool takes = trace.source.importer->reads_by_table && IsSmall(trace.source.path);
+    if (takes) taken.push_back(std::move(trace));
+    return takes;
+  });
+  return taken;
+}
+
+bool HasPacks() {
+  const auto folder = importers::CacheFolder();
+  const auto entries = folder.ok() ? base::ListDirectory(*folder)
+                                   : Result<std::vector<base::DirectoryEntry>>(folder.status());
+  return entries.ok() && std::ranges::any_of(*entries, [](const base::DirectoryEntry& entry) {
+           return entry.name.starts_with(kPackPrefix);
+         });
 }
 
 Result<std::string> PreparedCacheFolder() {

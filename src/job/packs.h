@@ -30,6 +30,12 @@ struct StampedTrace {
 // moves none.
 std::vector<StampedTrace> TakeSmall(std::vector<Trace>& traces, int threads);
 
+// Moves out of `traces` those that are small and read by table (importers::Importer).
+std::vector<Trace> TakeReadByTable(std::vector<Trace>& traces);
+
+// Whether the cache folder holds any: to look for one costs a look at all bytes of its traces.
+bool HasPacks();
+
 struct Pack {
   store::StoreFile file;  // without the traces that failed
   std::vector<TraceFailure> failures;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "base/test_folder.h"
 #include "importers/capture/testing/training_capture.h"
 #include "importers/import_rows.h"
+#include "job/for_each_trace.h"
 #include "job/open_rows.h"
 #include "store/schema.h"
 
@@ -183,6 +185,68 @@ TEST_F(PacksTest, FewSmallTracesAreOneFileForWhoReadsRows) {
   EXPECT_EQ(names->Int(0, 0), 3);
 }
 
+Result<importers::ImportSummary> Fail(const std::string& path, store::Store&,
+                                      const importers::ImportOptions&) {
+  if (path.ends_with("rank4.json")) return base::ResourceExhaustedError("no space");
+  return base::CorruptDataError(base::Concat("'", path, "' is broken"));
+}
+
+TEST_F(PacksTest, SmallTracesThatAreReadByTableHaveNoneForWhoReadsRows) {
+  for (int rank = 0; rank < 40; ++rank) Write(rank);
+  Job job = FindAll();
+  importers::Importer by_table = *job.traces[0].source.importer;
+  by_table.reads_by_table = true;
+  for (Trace& trace : job.traces) trace.source.importer = &by_table;
+  const auto slices = [&](const JobFiles& opened) {
+    constexpr recipes::Needs kNeeds = recipes::Reads<store::SliceRow>();
+    std::vector<size_t> counts(job.traces.size());
+    const auto failures = RunOverTraces(
+        opened, kNeeds, {.threads = 2}, [&](const TraceInHand& trace, size_t /*place*/) -> Status {
+          counts[static_cast<size_t>(trace.label.rank)] += trace.data.slices.size();
+          return {};
+        });
+    EXPECT_TRUE(failures.empty());
+    return counts;
+  };
+  const auto opened = OpenForRows(job, {.threads = 2, .notify = kSilent, .complain = {}});
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_TRUE(opened->files.empty());
+  EXPECT_EQ(opened->unstored.size(), 40U);
+  EXPECT_EQ(slices(*opened), std::vector<size_t>(40, 1));
+  EXPECT_TRUE(base::ListDirectory(folder_.File("cache/sonde/stores"))->empty());
+
+  ASSERT_TRUE(OpenAll(job).ok());  // for statements
+  const auto packed = OpenForRows(job, {.threads = 2, .notify = kSilent, .complain = {}});
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  EXPECT_TRUE(packed->unstored.empty());
+  EXPECT_EQ(packed->files.size(), 1U);
+  EXPECT_EQ(slices(*packed), std::vector<size_t>(40, 1));
+}
+
+TEST_F(PacksTest, ATraceWithoutAStoreThatCannotBeReadIsNamed) {
+  for (int rank = 0; rank < 3; ++rank) Write(rank);
+  Job job = FindAll();
+  importers::Importer by_table = *job.traces[0].source.importer;
+  by_table.reads_by_table = true;
+  importers::Importer broken = by_table;
+  broken.import = &Fail;
+  for (Trace& trace : job.traces) trace.source.importer = &by_table;
+  job.traces[1].source.importer = &broken;
+  const auto opened = OpenForRows(job, {.threads = 2, .notify = kSilent, .complain = {}});
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  std::atomic<int> seen = 0;
+  const auto failures =
+      RunOverTraces(*opened, recipes::Reads<store::SliceRow>(), {.threads = 2},
+                    [&](const TraceInHand& /*trace*/, size_t /*place*/) -> Status {
+                      ++seen;
+                      return {};
+                    });
+  EXPECT_EQ(seen, 2);
+  ASSERT_EQ(failures.size(), 1U);
+  EXPECT_TRUE(failures[0].path.ends_with("rank1.json")) << failures[0].path;
+  EXPECT_NE(failures[0].why.message().find("is broken"), std::string::npos);
+}
+
 TEST_F(PacksTest, CapturesHaveStoresOfTheirOwn) {
   importers::testing::CaptureBuilder capture;
   capture.Metadata("rank", "0");
@@ -212,12 +276,6 @@ TEST_F(PacksTest, AnotherRunDoesNotDoubleRows) {
   EXPECT_EQ(number("SELECT count(*) FROM slice JOIN track USING (trace, track_id)"), 80);
   EXPECT_EQ(number("SELECT count(*) FROM slice WHERE run = 1 AND name = 'other'"), 40);
   EXPECT_EQ(number("SELECT count(DISTINCT run) FROM trace WHERE rank = 7"), 2);
-}
-
-Result<importers::ImportSummary> Fail(const std::string& path, store::Store&,
-                                      const importers::ImportOptions&) {
-  if (path.ends_with("rank4.json")) return base::ResourceExhaustedError("no space");
-  return base::CorruptDataError(base::Concat("'", path, "' is broken"));
 }
 
 TEST_F(PacksTest, WhatCannotBeReadIsSaidAgainAtEachOpening) {

@@ -112,14 +112,16 @@ Result<Delivered> ReadDelivered(const std::string& path);
 
 // The same rows as the recipes compute them; needs DeliveredNeeds().
 Delivered ComputeDelivered(const recipes::DeviceView& view);
-// Of them the steps alone: links between all pairs of many ranks take long.
+// Of them the steps alone: links between all pairs of many ranks take long. Needs StepNeeds().
 std::vector<DeliveredStep> ComputeSteps(const recipes::DeviceView& view);
-constexpr recipes::Needs DeliveredNeeds() {
+constexpr recipes::Needs StepNeeds() {
   return recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow,
-                        store::CommunicationTransitRow, store::CommunicationGroupRow,
-                        store::StepRow, store::SliceRow, store::FrameworkOpRow>()
-      .WithDeviceTimes()
-      .WithWaits();
+                        store::CommunicationGroupRow, store::StepRow, store::SliceRow,
+                        store::FrameworkOpRow>()
+      .WithDeviceTimes();
+}
+constexpr recipes::Needs DeliveredNeeds() {
+  return (StepNeeds() | recipes::Reads<store::CommunicationTransitRow>()).WithWaits();
 }
 
 // Text of a group's hash: of the name of its communicator.

@@ -121,9 +121,10 @@ class Runner {
     run.threads = options_.threads;
     run.progress = progress ? &*progress : nullptr;
     run.corrects_clocks = CorrectsClocks();
+    run.notify = options_.notify;
     auto failures = opened->failures;
     const auto others = job::RunOverTraces(
-        opened->files, needs_, run,
+        *opened, needs_, run,
         [&](const job::TraceInHand& trace, size_t /*place*/) { return map(trace); });
     failures.insert(failures.end(), others.begin(), others.end());
     if (progress && failures.empty()) progress->Finish();
@@ -149,14 +150,15 @@ class Runner {
     }
   }
 
-  // Ranks of one content, as sets have them that were put together from copies, are read once.
+  // Of several traces with one content only the first is open where they were opened for statements.
   void FindTwins() {
     std::map<std::pair<const void*, int64_t>, size_t> first;
     for (size_t i = 0; i < ranks_.size(); ++i) {
       if (parts_[i] || has_failed_[i] != 0) continue;
       const importers::TraceSource& source = ranks_[i].trace.source;
-      const auto stamp = source.importer->is_ours ? Result<int64_t>(base::NotFoundError("own"))
-                                                  : importers::StampOf(source);
+      const bool has_copies = options_.over && !source.importer->is_ours;
+      const auto stamp = has_copies ? importers::StampOf(source)
+                                    : Result<int64_t>(base::NotFoundError("no copies"));
       size_t place = i;
       if (stamp.ok()) place = first.try_emplace({source.importer, *stamp}, i).first->second;
       twins_[place].push_back(i);

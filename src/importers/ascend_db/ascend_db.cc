@@ -27,28 +27,50 @@ void CheckTables(DbTrace& trace) {
   }
 }
 
-void ReadTrace(const SqliteReader& reader, const std::string& file, TraceRows& rows) {
-  DbTrace trace{.reader = reader, .rows = rows, .file = file};
+// All that ranges of time lie in: whoever asks for slices asks for these.
+constexpr uint64_t kSlices =
+    store::TablesOf<store::SliceRow, store::FrameworkOpRow, store::OpSignatureRow,
+                    store::CallstackRow, store::FlowRow, store::ArgsIntRow, store::ArgsDoubleRow,
+                    store::ArgsTextRow>();
+// Tasks have their step by the calls that launched them.
+constexpr uint64_t kDevice =
+    kSlices | store::TablesOf<store::DeviceTaskRow, store::DeviceTaskPmuRow,
+                              store::CommunicationTransitRow, store::ApiCallRow>();
+constexpr uint64_t kCommunication = kDevice | store::TablesOf<store::CommunicationOpRow>();
+constexpr uint64_t kMarks = kSlices | store::TablesOf<store::MarkRow>();
+constexpr uint64_t kMemory =
+    store::TablesOf<store::MemoryEventRow, store::MemoryBlockRow, store::CounterRow>();
+constexpr uint64_t kCounters = store::TablesOf<store::CounterRow>();
+
+void ReadTrace(const SqliteReader& reader, const std::string& file, uint64_t tables,
+               TraceRows& rows) {
+  const auto wants = [tables](uint64_t of) { return (tables & of) != 0; };
+  DbTrace trace{.reader = reader, .rows = rows, .file = file, .tables = tables};
   if (reader.read_log()) rows.issues.Add(kDbLog, file);
   CheckTables(trace);
   ReadSession(trace);
   ReadSteps(trace);
-  ReadFramework(trace);
-  ReadHostCalls(trace);
-  ReadTasks(trace);
-  ReadDeviceLayers(trace);
-  ReadCommunication(trace);
-  ascend::LeaveLaunches(rows);
-  ReadMarks(trace);
-  ReadMemory(trace);
-  ReadCounters(trace);
+  if (wants(kSlices | kMemory)) ReadFramework(trace);
+  WriteSteps(trace);
+  if (wants(kDevice)) {
+    ReadHostCalls(trace);
+    ReadTasks(trace);
+    ReadDeviceLayers(trace);
+  }
+  if (wants(kCommunication)) {
+    ReadCommunication(trace);
+    ascend::LeaveLaunches(rows);
+  }
+  if (wants(kMarks)) ReadMarks(trace);
+  if (wants(kMemory)) ReadMemory(trace);
+  if (wants(kCounters)) ReadCounters(trace);
   ComputeWaits(rows);
 }
 
 // The first database that can be opened: a second one is that of the device tool, from which the
 // first was made. False where none can; fails where nothing lies beside either. `is_half`: more of
 // the trace is read elsewhere, so that the tables as they are are not kept.
-Result<bool> TakeMain(const AscendSpan& span, bool is_half, TraceRows& rows,
+Result<bool> TakeMain(const AscendSpan& span, bool is_half, uint64_t tables, TraceRows& rows,
                       store::SourceNames& names, store::Transaction& transaction) {
   Status first;
   for (const SpanFile& file : span.databases) {
@@ -59,7 +81,7 @@ Result<bool> TakeMain(const AscendSpan& span, bool is_half, TraceRows& rows,
       continue;
     }
     rows.source = file.relative;
-    ReadTrace(*reader, file.relative, rows);
+    ReadTrace(*reader, file.relative, tables, rows);
     if (!is_half) {
       SONDE_RETURN_IF_ERROR(CopyTables(*reader, file.relative, names, rows.issues, transaction));
     }
@@ -87,12 +109,12 @@ Result<int64_t> AscendDbStamp(const std::string& path) {
 
 Status ReadAscendDb(const std::string& path, TraceRows& rows) {
   SONDE_ASSIGN_OR_RETURN(const SqliteReader reader, SqliteReader::Open(path));
-  ReadTrace(reader, std::string(base::BaseName(path)), rows);
+  ReadTrace(reader, std::string(base::BaseName(path)), store::kAllTables, rows);
   return {};
 }
 
 Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& store,
-                                     const ImportOptions& /*options*/) {
+                                     const ImportOptions& options) {
   AscendSpan span = FindSpan(path);
   if (span.databases.empty() && span.analysis.empty()) {
     return base::NotFoundError(Concat("'", path, "' holds no database of an Ascend profiler"));
@@ -105,7 +127,7 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
   ReadSpanMetadata(span.folder, rows);
   const std::vector<SpanFile> framework = FrameworkRecordsBeside(span);
   SONDE_ASSIGN_OR_RETURN(const bool is_read,
-                         TakeMain(span, !framework.empty(), rows, names, transaction));
+                         TakeMain(span, !framework.empty(), options.tables, rows, names, transaction));
   if (!framework.empty()) {
     std::erase(span.unread, "FRAMEWORK/");
     AddFrameworkRecords(span, framework, rows);
@@ -125,7 +147,9 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
     rows.issues.Add(kTextBesideDb, rows.source);
   }
   CountUnread(span, rows.issues);
-  SONDE_RETURN_IF_ERROR(KeepTexts(span.metadata, rows.issues, transaction));
+  if ((options.tables & store::kTableBit<store::SourceTextRow>) != 0) {
+    SONDE_RETURN_IF_ERROR(KeepTexts(span.metadata, rows.issues, transaction));
+  }
   for (store::ProcessRow& process : rows.processes) process.rank = rows.rank;
   for (GroupFact& group : rows.groups) group.process_id = rows.processes.empty() ? -1 : 0;
   if (rows.rank >= 0) rows.AddJson("rank", std::to_string(rows.rank));

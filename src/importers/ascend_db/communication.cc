@@ -25,7 +25,7 @@ class CommunicationReader {
                 {"opName", "startNs", "endNs", "connectionId", "groupName", "opId", "dataType",
                  "algType", "count", "opType", "deviceId", "rankSize"},
                 [this](const SqliteRow& row) { Take(row); });
-    ReadTransfers();
+    if ((trace_.tables & store::kTableBit<store::CommunicationTransitRow>) != 0) ReadTransfers();
   }
 
  private:

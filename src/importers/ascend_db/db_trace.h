@@ -37,8 +37,10 @@ struct DbTrace {
   const SqliteReader& reader;
   TraceRows& rows;
   std::string file;  // named in issues
+  uint64_t tables = store::kAllTables;  // that are asked for
 
   NumberTable<int32_t> strings{rows.pool()};  // STRING_IDS -> name
+  // Of the tables ENUM_... that were asked for.
   std::map<std::string, std::unordered_map<int64_t, int32_t>, std::less<>> enums = {};
   int64_t main_pid = 0;
   int32_t only_device = -1;  // where the database knows one
@@ -48,6 +50,7 @@ struct DbTrace {
   NumberTable<int32_t> device_of_connection{rows.pool()};
   NumberTable<int32_t> op_of_id{rows.pool()};  // COMMUNICATION_OP.opId -> index
   std::vector<StepSpan> steps = {};
+  std::map<int64_t, int32_t> step_slices = {};  // by step_id
   bool told = false;  // what is wrong with the row that is read
 
   // The text of an id; counted where there is none. store::kNone for NULL.
@@ -74,9 +77,10 @@ struct DbTrace {
   StepIndex DeviceSteps() const;
 };
 
-void ReadSession(DbTrace& trace);    // texts, enums, rank, host, metadata
+void ReadSession(DbTrace& trace);    // texts, rank, host, metadata
 void ReadSteps(DbTrace& trace);      // STEP_TIME
 void ReadFramework(DbTrace& trace);  // PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, ...
+void WriteSteps(DbTrace& trace);     // with their slices, where those are read
 void ReadHostCalls(DbTrace& trace);  // CANN_API, OSRT_API
 void ReadTasks(DbTrace& trace);  // TASK, COMPUTE_TASK_INFO, COMMUNICATION_SCHEDULE_TASK_INFO, ...
 void ReadDeviceLayers(DbTrace& trace);   // CCU, DPU_TASK, MEMCPY_INFO

@@ -53,13 +53,12 @@ class FrameworkReader {
 
   void Run() {
     if (trace_.Has("PYTORCH_API", {"startNs", "endNs", "globalTid", "name"})) ReadCalls();
-    WriteSteps();
   }
 
  private:
   void ReadCalls() {
     ReadConnections();
-    ReadStacks();
+    if (reads_stacks_) ReadStacks();
     trace_.Read("PYTORCH_API",
                 {"startNs", "endNs", "globalTid", "connectionId", "name", "sequenceNumber",
                  "fwdThreadId", "inputDtypes", "inputShapes", "callchainId", "type"},
@@ -170,7 +169,7 @@ class FrameworkReader {
     const auto stack = stacks_.find(row.Int(9).value_or(-1));
     if (stack != stacks_.end()) {
       op.stack_id = stack->second;
-    } else if (!row.IsNull(9)) {
+    } else if (!row.IsNull(9) && reads_stacks_) {
       trace_.UnknownId();
     }
     ForEachConnection(row, [&](int64_t connection) {
@@ -179,7 +178,7 @@ class FrameworkReader {
       (ops.count == 0 ? ops.first : ops.second) = slice;
       ++ops.count;
     });
-    if (is_step) step_slices_[base::ParseInt64(text.substr(13)).value_or(-1)] = slice;
+    if (is_step) trace_.step_slices[base::ParseInt64(text.substr(13)).value_or(-1)] = slice;
     rows_.ops.push_back(op);
   }
 
@@ -221,20 +220,6 @@ class FrameworkReader {
     });
   }
 
-  void WriteSteps() {
-    for (const StepSpan& span : trace_.steps) {
-      store::StepRow step;
-      step.step_id = span.step_id;
-      step.rank = rows_.rank;
-      step.process_id = trace_.MainProcess();
-      step.ts = span.host_begin;
-      step.dur = std::max<int64_t>(0, SpanNs(span.host_begin, span.host_end));
-      const auto slice = step_slices_.find(span.step_id);
-      if (slice != step_slices_.end()) step.slice_id = slice->second;
-      rows_.steps.push_back(step);
-    }
-  }
-
   DbTrace& trace_;
   TraceRows& rows_;
   int32_t op_category_;
@@ -243,6 +228,7 @@ class FrameworkReader {
   int32_t python_category_;
   int32_t module_category_;
   base::SpillVector<std::pair<int64_t, int64_t>> connections_;  // set, connection; by set
+  const bool reads_stacks_ = (trace_.tables & store::kTableBit<store::CallstackRow>) != 0;
   std::unordered_map<int64_t, int32_t> stacks_;
   struct OpsOfConnection {
     int32_t first = store::kNone;  // slices
@@ -255,7 +241,6 @@ class FrameworkReader {
     int32_t second = store::kNone;
   };
   NumberTable<QueueEnds> queue_of_connection_;
-  std::map<int64_t, int32_t> step_slices_;
 };
 
 // The level of a call; older files say "hccl" for communication.
@@ -280,6 +265,20 @@ void ReadFramework(DbTrace& trace) {
         ThreadTrack(trace.rows, TrackKind::kGarbageCollection, trace.Thread(*tid));
     trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end), name, category);
   });
+}
+
+void WriteSteps(DbTrace& trace) {
+  for (const StepSpan& span : trace.steps) {
+    store::StepRow step;
+    step.step_id = span.step_id;
+    step.rank = trace.rows.rank;
+    step.process_id = trace.MainProcess();
+    step.ts = span.host_begin;
+    step.dur = std::max<int64_t>(0, SpanNs(span.host_begin, span.host_end));
+    const auto slice = trace.step_slices.find(span.step_id);
+    if (slice != trace.step_slices.end()) step.slice_id = slice->second;
+    trace.rows.steps.push_back(step);
+  }
 }
 
 void ReadHostCalls(DbTrace& trace) {

@@ -26,25 +26,35 @@ void ReadStrings(DbTrace& trace) {
   });
 }
 
-void ReadEnums(DbTrace& trace) {
-  for (const SqliteObject& object : trace.reader.objects()) {
-    if (object.type != "table" || !object.name.starts_with("ENUM_")) continue;
-    auto& names = trace.enums[object.name];
-    trace.Read(object.name, {"id", "name"}, [&](const SqliteRow& row) {
-      if (const auto id = row.Int(0)) names.emplace(*id, trace.rows.names.Intern(row.Text(1)));
-    });
-  }
+// What most rows of a table say; none where it is not there. What cannot be read is counted when it
+// is read.
+std::optional<int64_t> MostOften(const SqliteReader& reader, std::string_view value,
+                                 std::string_view table) {
+  if (!reader.HasTable(table)) return std::nullopt;
+  std::optional<int64_t> first;
+  std::optional<int64_t> last;
+  const auto take = [&](const SqliteRow& row) {
+    first = row.Int(0);
+    last = row.Int(1);
+  };
+  // Nearly always there is one: to count costs three times as much.
+  reader.Query(Concat("SELECT min(", value, "), max(", value, ") FROM ", table), take)
+      .IgnoreError();
+  if (first == last) return first;
+  reader
+      .Query(Concat("SELECT ", value, ", count(*) FROM ", table,
+                    " GROUP BY 1 ORDER BY 2 DESC LIMIT 1"),
+             take)
+      .IgnoreError();
+  return first;
 }
 
 // The process that the trace is about: most rows of the framework, else of the device.
 void FindMainProcess(DbTrace& trace) {
-  for (const char* sql :
-       {"SELECT globalTid >> 32, count(*) FROM PYTORCH_API GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
-        "SELECT globalTid >> 32, count(*) FROM CANN_API GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
-        "SELECT globalPid, count(*) FROM TASK GROUP BY 1 ORDER BY 2 DESC LIMIT 1"}) {
-    std::optional<int64_t> pid;
-    // A table that is not there answers nothing; what cannot be read is counted when it is read.
-    trace.reader.Query(sql, [&](const SqliteRow& row) { pid = row.Int(0); }).IgnoreError();
+  constexpr std::pair<std::string_view, std::string_view> kAsked[] = {
+      {"globalTid >> 32", "PYTORCH_API"}, {"globalTid >> 32", "CANN_API"}, {"globalPid", "TASK"}};
+  for (const auto& [value, table] : kAsked) {
+    const auto pid = MostOften(trace.reader, value, table);
     if (pid && *pid > 0) {
       trace.main_pid = *pid;
       return;
@@ -134,10 +144,18 @@ std::string_view DbTrace::TextView(const SqliteRow& row, int column) {
 
 int32_t DbTrace::Enum(std::string_view table, std::optional<int64_t> id) {
   if (!id) return store::kNone;
-  const auto names = enums.find(table);
+  auto names = enums.find(table);
   if (names == enums.end()) {
-    rows.issues.Add(kDbMissingTable, Concat(file, ": ", table));
-    return store::kNone;
+    if (!reader.HasTable(table)) {
+      rows.issues.Add(kDbMissingTable, Concat(file, ": ", table));
+      return store::kNone;
+    }
+    names = enums.try_emplace(std::string(table)).first;
+    const bool was_told = told;
+    Read(table, {"id", "name"}, [&](const SqliteRow& row) {
+      if (const auto key = row.Int(0)) names->second.emplace(*key, rows.names.Intern(row.Text(1)));
+    });
+    told = was_told;
   }
   const auto found = names->second.find(*id);
   if (found != names->second.end()) return found->second;
@@ -147,7 +165,7 @@ int32_t DbTrace::Enum(std::string_view table, std::optional<int64_t> id) {
 
 bool DbTrace::Has(std::string_view table, std::initializer_list<std::string_view> columns) {
   if (!reader.HasTable(table)) return false;
-  const std::vector<SqliteColumn> present = reader.Columns(table);
+  const std::vector<SqliteColumn>& present = reader.Columns(table);
   for (const std::string_view column : columns) {
     if (IsPresent(present, column)) continue;
     rows.issues.Add(kDbMissingColumn, Concat(file, ": ", table, ".", column));
@@ -159,7 +177,7 @@ bool DbTrace::Has(std::string_view table, std::initializer_list<std::string_view
 void DbTrace::Read(std::string_view table, const std::vector<std::string_view>& columns,
                    const SqliteTake& take) {
   if (!reader.HasTable(table)) return;
-  const std::vector<SqliteColumn> present = reader.Columns(table);
+  const std::vector<SqliteColumn>& present = reader.Columns(table);
   for (const std::string_view column : columns) {
     if (column.empty() || IsPresent(present, column) || MayLack(table, column)) continue;
     rows.issues.Add(kDbLessColumns, Concat(file, ": ", table, ".", column));
@@ -217,7 +235,6 @@ StepIndex DbTrace::DeviceSteps() const {
 
 void ReadSession(DbTrace& trace) {
   ReadStrings(trace);
-  ReadEnums(trace);
   FindMainProcess(trace);
   ReadDevices(trace);
   NameHost(trace);

@@ -45,7 +45,7 @@ class TaskReader {
                 {"startNs", "endNs", "deviceId", "connectionId", "globalTaskId", "globalPid",
                  "taskType", "contextId", "streamId", "taskId", "modelId"},
                 [this](const SqliteRow& row) { Take(row); });
-    ReadCounters();
+    if ((trace_.tables & store::kTableBit<store::DeviceTaskPmuRow>) != 0) ReadCounters();
     kernels_.ForEach([this](int64_t, const Kernel& kernel) {
       if (!kernel.taken) rows_.issues.Add(kDbOrphan, Concat(trace_.file, ": ", kernel.table));
     });

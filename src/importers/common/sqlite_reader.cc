@@ -34,6 +34,13 @@ std::string UriPath(const std::string& path) {
   return out;
 }
 
+// SQLite counts its memory under a lock that all threads share, at each of its allocations. Without
+// effect once it has begun.
+void LeaveMemoryUncounted() {
+  static const int done = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  static_cast<void>(done);
+}
+
 // Database and log in a new folder, where SQLite may write.
 Result<std::unique_ptr<base::PrivateFolder>> CopyWithLog(const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(auto folder, base::PrivateFolder::Make("database"));
@@ -163,7 +170,8 @@ SqliteReader::SqliteReader(SqliteReader&& other) noexcept
       path_(std::move(other.path_)),
       uri_(std::move(other.uri_)),
       temporary_folder_(std::move(other.temporary_folder_)),
-      objects_(std::move(other.objects_)) {}
+      objects_(std::move(other.objects_)),
+      columns_(std::move(other.columns_)) {}
 
 SqliteReader::~SqliteReader() { sqlite3_close(database_); }
 
@@ -173,6 +181,7 @@ Status SqliteReader::Failure(std::string_view what) const {
 }
 
 Result<SqliteReader> SqliteReader::Open(const std::string& path) {
+  LeaveMemoryUncounted();
   SONDE_ASSIGN_OR_RETURN(const uint64_t size, base::FileSize(path));
   if (size == 0) return base::CorruptDataError(Concat("'", path, "' is empty"));
   std::unique_ptr<base::PrivateFolder> folder;
@@ -205,8 +214,10 @@ bool SqliteReader::HasTable(std::string_view name) const {
   return false;
 }
 
-std::vector<SqliteColumn> SqliteReader::Columns(std::string_view table) const {
-  std::vector<SqliteColumn> columns;
+const std::vector<SqliteColumn>& SqliteReader::Columns(std::string_view table) const {
+  const auto known = columns_.find(table);
+  if (known != columns_.end()) return known->second;
+  std::vector<SqliteColumn>& columns = columns_[std::string(table)];
   // A table that cannot be described has no columns; reading it tells why.
   Query(Concat("PRAGMA table_info(", SqlName(table), ")"), [&](const SqliteRow& row) {
     columns.push_back({std::string(row.Text(1)), std::string(row.Text(2))});
@@ -224,7 +235,7 @@ bool SqliteReader::HasColumn(std::string_view table, std::string_view column) co
 Status SqliteReader::Read(std::string_view table, const std::vector<std::string_view>& columns,
                           const SqliteTake& take) const {
   if (!HasTable(table)) return {};
-  const std::vector<SqliteColumn> present = Columns(table);
+  const std::vector<SqliteColumn>& present = Columns(table);
   std::string list;
   for (const std::string_view column : columns) {
     std::string cell = "NULL";

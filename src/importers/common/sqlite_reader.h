@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,7 +84,7 @@ class SqliteReader {
 
   bool HasTable(std::string_view name) const;
   bool HasColumn(std::string_view table, std::string_view column) const;
-  std::vector<SqliteColumn> Columns(std::string_view table) const;
+  const std::vector<SqliteColumn>& Columns(std::string_view table) const;
 
   // Calls `take` for each row of a table in the order in which they lie. Nothing where there is no
   // such table. A failure in the middle (damaged file) comes after the rows before it.
@@ -102,6 +103,8 @@ class SqliteReader {
   std::string uri_;
   std::unique_ptr<base::PrivateFolder> temporary_folder_;  // null: read where it lies
   std::vector<SqliteObject> objects_;
+  // Of the tables that were asked about: a description takes as long as some hundred rows.
+  mutable std::map<std::string, std::vector<SqliteColumn>, std::less<>> columns_;
 };
 
 // Fails where SQLite itself refuses the database for what its list of tables says, or for its

@@ -9,24 +9,14 @@
 #include <cstdint>
 
 #include "store/rows.h"
+#include "store/table_set.h"
 
 namespace sonde::recipes {
 
-#define SONDE_TABLE_NUMBER(Row, table, columns, meaning) k##Row,
-enum class TableNumber : uint8_t { SONDE_TABLES(SONDE_TABLE_NUMBER) };
-#undef SONDE_TABLE_NUMBER
-
-template <class Row>
-inline constexpr uint64_t kTableBit = 0;
-#define SONDE_TABLE_BIT(Row, table, columns, meaning) \
-  template <>                                         \
-  inline constexpr uint64_t kTableBit<store::Row> =   \
-      uint64_t{1} << static_cast<unsigned>(TableNumber::k##Row);
-SONDE_TABLES(SONDE_TABLE_BIT)
-#undef SONDE_TABLE_BIT
+using store::kTableBit;
 
 struct Needs {
-  uint64_t tables = ~uint64_t{0};
+  uint64_t tables = store::kAllTables;
   bool order = true;         // TraceData::preorder, op_of_slice, track_begin, stack_begin
   bool bounds = true;        // TraceData::first_ns, last_ns; also ends of what is unfinished
   bool device_times = true;  // Device::overlap, steps
@@ -68,11 +58,9 @@ struct Needs {
 
 template <class... Rows>
 constexpr Needs Reads() {
-  constexpr uint64_t kAlways = kTableBit<store::NameRow> | kTableBit<store::ProcessRow> |
-                               kTableBit<store::ThreadRow> | kTableBit<store::TrackRow> |
-                               kTableBit<store::MetadataRow> | kTableBit<store::ImportIssueRow> |
-                               kTableBit<store::TaskKindRow>;
-  return {.tables = (kAlways | ... | kTableBit<Rows>),
+  return {.tables = store::TablesOf<store::NameRow, store::ProcessRow, store::ThreadRow,
+                                    store::TrackRow, store::MetadataRow, store::ImportIssueRow,
+                                    store::TaskKindRow, Rows...>(),
           .order = false,
           .bounds = false,
           .device_times = false};

@@ -95,32 +95,33 @@ Result<std::shared_ptr<const store::RowTables>> ReadTables(const store::Store& s
   return std::shared_ptr<const store::RowTables>(std::move(tables));
 }
 
+// Rows in memory may hold more than was asked for.
 template <class Row>
-void View(std::span<const Row>& rows, const TraceData& data) {
-  rows = data.tables->Rows<Row>();
+void View(std::span<const Row>& rows, const TraceData& data, const Needs& needs) {
+  if (needs.Has<Row>()) rows = data.tables->Rows<Row>();
 }
 
-void ViewTables(TraceData& data) {
-  View(data.processes, data);
-  View(data.threads, data);
-  View(data.tracks, data);
-  View(data.slices, data);
-  View(data.ops, data);
-  View(data.signatures, data);
-  View(data.frames, data);
-  View(data.flows, data);
-  View(data.counters, data);
-  View(data.kinds, data);
-  View(data.tasks, data);
-  View(data.pmu, data);
-  View(data.communications, data);
-  View(data.transits, data);
-  View(data.memory_events, data);
-  View(data.memory_blocks, data);
-  View(data.steps, data);
-  View(data.marks, data);
-  View(data.api_calls, data);
-  View(data.text_args, data);
+void ViewTables(const Needs& needs, TraceData& data) {
+  View(data.processes, data, needs);
+  View(data.threads, data, needs);
+  View(data.tracks, data, needs);
+  View(data.slices, data, needs);
+  View(data.ops, data, needs);
+  View(data.signatures, data, needs);
+  View(data.frames, data, needs);
+  View(data.flows, data, needs);
+  View(data.counters, data, needs);
+  View(data.kinds, data, needs);
+  View(data.tasks, data, needs);
+  View(data.pmu, data, needs);
+  View(data.communications, data, needs);
+  View(data.transits, data, needs);
+  View(data.memory_events, data, needs);
+  View(data.memory_blocks, data, needs);
+  View(data.steps, data, needs);
+  View(data.marks, data, needs);
+  View(data.api_calls, data, needs);
+  View(data.text_args, data, needs);
 }
 
 Status TakeNames(TraceData& data) {
@@ -135,8 +136,10 @@ Status TakeNames(TraceData& data) {
   return {};
 }
 
-void TakeFacts(TraceData& data) {
-  for (const auto& row : data.tables->Rows<store::CommunicationGroupRow>()) {
+void TakeFacts(const Needs& needs, TraceData& data) {
+  std::span<const store::CommunicationGroupRow> groups;
+  View(groups, data, needs);
+  for (const store::CommunicationGroupRow& row : groups) {
     data.groups.push_back({static_cast<uint64_t>(row.group_hash), row.process_id, row.name,
                            row.description, row.rank_list});
   }
@@ -187,13 +190,15 @@ Status FindBounds(const store::Store& store, const Needs& needs, TraceData& data
     first_ns = std::min(first_ns, ts);
     last_ns = std::max(last_ns, ts + std::max<int64_t>(dur, 0));
   };
-  for (const auto& row : data.slices) cover(row.ts, row.dur);
-  for (const auto& row : data.tasks) cover(row.ts, row.dur);
-  for (const auto& row : data.communications) cover(row.ts, row.dur);
-  for (const auto& row : data.marks) cover(row.ts, row.dur);
-  if (!data.memory_events.empty()) {
-    cover(data.memory_events.front().ts, 0);
-    cover(data.memory_events.back().ts, 0);
+  // All that is there, whether somebody asked for it or not.
+  for (const auto& row : data.tables->Rows<store::SliceRow>()) cover(row.ts, row.dur);
+  for (const auto& row : data.tables->Rows<store::DeviceTaskRow>()) cover(row.ts, row.dur);
+  for (const auto& row : data.tables->Rows<store::CommunicationOpRow>()) cover(row.ts, row.dur);
+  for (const auto& row : data.tables->Rows<store::MarkRow>()) cover(row.ts, row.dur);
+  const auto memory_events = data.tables->Rows<store::MemoryEventRow>();
+  if (!memory_events.empty()) {
+    cover(memory_events.front().ts, 0);
+    cover(memory_events.back().ts, 0);
   }
   if (first_ns > last_ns) first_ns = last_ns = 0;
   data.first_ns = first_ns;
@@ -324,9 +329,9 @@ Result<TraceData> TraceData::Load(const store::Store& store, int threads, const 
   if (data.tables == nullptr) {
     SONDE_ASSIGN_OR_RETURN(data.tables, ReadTables(store, threads, needs));
   }
-  ViewTables(data);
+  ViewTables(needs, data);
   SONDE_RETURN_IF_ERROR(TakeNames(data));
-  TakeFacts(data);
+  TakeFacts(needs, data);
   SONDE_RETURN_IF_ERROR(CheckIds(data, needs));
   if (needs.order) {
     IndexStacks(data);
