@@ -38,13 +38,14 @@ Result<Sides> Load(const Request& request, const job::Say& notify) {
     const std::scoped_lock lock(mutex);
     notify(line);
   };
-  // What is read twice is imported once, and then opened.
+  // What is read twice is kept, and opened the second time.
   const int at_once = is_one_path ? 1 : request.threads;
   base::ParallelFor(is_one ? 1 : 2, {.max_threads = at_once}, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const bool is_base = i == 0;
       loaded[i].emplace(LoadSide(is_base ? request.base_path : request.comparison_path,
                                  is_base ? request.base_step : request.comparison_step,
+                                 is_one_path && !is_one ? Reading::kTwice : Reading::kOnce,
                                  request.threads, say));
     }
   });

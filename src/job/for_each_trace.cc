@@ -6,10 +6,8 @@
 
 #include "base/files.h"
 #include "base/host/parallel.h"
-#include "base/strings.h"
-#include "importers/import_rows.h"
+#include "job/open_rows.h"
 #include "job/pack_rows.h"
-#include "job/packs.h"
 #include "recipes/communication/arrivals.h"
 #include "recipes/communication/host_clocks.h"
 #include "store/store.h"
@@ -26,15 +24,6 @@ struct Unit {
   uint64_t bytes = 0;
   bool is_done = false;
 };
-
-// The tables that an importer has to read. Where a trace begins and ends is seen in all of these.
-uint64_t TablesToRead(const recipes::Needs& needs) {
-  constexpr uint64_t kTimed =
-      store::TablesOf<store::SliceRow, store::DeviceTaskRow, store::CommunicationOpRow,
-                      store::MarkRow, store::MemoryEventRow>();
-  const bool sees_bounds = needs.bounds || needs.device_times;
-  return sees_bounds ? needs.tables | kTimed : needs.tables;
-}
 
 class Runner {
  public:
@@ -65,7 +54,6 @@ class Runner {
       units_.push_back({.unstored = &trace, .traces = {&labels_.back(), 1}, .place = place++});
     }
     statuses_.resize(place);
-    if (!unstored.empty()) spare_folder_ = PreparedCacheFolder().value_or("/tmp");
   }
 
   std::vector<TraceFailure> Run() {
@@ -149,14 +137,10 @@ class Runner {
 
   Status RunUnstored(const Unit& unit, int threads) {
     if (IsCancelled()) return base::CancelledError("cancelled");
-    const std::string spare = base::JoinPath(
-        spare_folder_, base::Concat("rows-", std::to_string(unit.unstored->number), ".part"));
-    SONDE_ASSIGN_OR_RETURN(
-        const auto imported,
-        importers::ImportRows(unit.unstored->source, spare,
-                              {.threads = threads, .tables = TablesToRead(needs_)},
-                              [this](std::string_view line) { Notify(line); }));
-    return RunTrace(*imported.store, unit, 0, threads);
+    SONDE_ASSIGN_OR_RETURN(const auto store,
+                           ReadRows(unit.unstored->source, needs_, threads,
+                                    [this](std::string_view line) { Notify(line); }));
+    return RunTrace(*store, unit, 0, threads);
   }
 
   void Notify(std::string_view line) {
@@ -212,7 +196,6 @@ class Runner {
   const Function& function_;
   const int threads_;
   std::vector<store::TraceLabel> labels_;  // of those without a store
-  std::string spare_folder_;               // for what memory should not hold of them
   std::vector<Unit> units_;
   std::vector<Status> statuses_;           // by place
   std::vector<recipes::RankWaits> waits_;  // by place; empty where nobody asked

@@ -207,6 +207,15 @@ bool OpenCached(const Job& job, const OpenOptions& options, OpenedJob& opened) {
   return true;
 }
 
+// The tables that an importer has to read. Where a trace begins and ends is seen in all of these.
+uint64_t TablesToRead(const recipes::Needs& needs) {
+  constexpr uint64_t kTimed =
+      store::TablesOf<store::SliceRow, store::DeviceTaskRow, store::CommunicationOpRow,
+                      store::MarkRow, store::MemoryEventRow>();
+  const bool sees_bounds = needs.bounds || needs.device_times;
+  return sees_bounds ? needs.tables | kTimed : needs.tables;
+}
+
 }  // namespace
 
 Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options) {
@@ -215,6 +224,18 @@ Result<JobFiles> OpenFiles(const Job& job, const OpenOptions& options) {
 
 Result<JobFiles> OpenForRows(const Job& job, const OpenOptions& options) {
   return Opener(job, options).RunForRows();
+}
+
+Result<std::unique_ptr<store::Store>> ReadRows(const importers::TraceSource& source,
+                                               const recipes::Needs& needs, int threads,
+                                               const Say& notify) {
+  // For what memory should not hold, and for importers that need a database.
+  const std::string spare = base::JoinPath(PreparedCacheFolder().value_or("/tmp"), "rows.part");
+  SONDE_ASSIGN_OR_RETURN(
+      importers::ImportedTrace read,
+      importers::ImportRows(source, spare, {.threads = threads, .tables = TablesToRead(needs)},
+                            notify));
+  return std::move(read.store);
 }
 
 Result<OpenedJob> Open(const Job& job, const OpenOptions& options) {

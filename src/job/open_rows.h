@@ -7,16 +7,25 @@
 // trace are there as often as they were found: a rank each.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "base/status.h"
 #include "job/job.h"
 #include "job/open.h"
 #include "job/packs.h"
+#include "recipes/trace/needs.h"
+#include "store/store.h"
 
 namespace sonde::job {
 
 Result<JobFiles> OpenForRows(const Job& job, const OpenOptions& options);
+
+// What `needs` asks for of a trace, from its own files: in rows() of a store that has no file, as
+// importers::ImportRows makes it. `notify` is told which of several forms of the trace was taken.
+Result<std::unique_ptr<store::Store>> ReadRows(const importers::TraceSource& source,
+                                               const recipes::Needs& needs, int threads,
+                                               const Say& notify);
 
 // Moves the small traces of others out of `traces`; of ours as TakeSmall does.
 std::vector<StampedTrace> TakeSmallOfOthers(std::vector<Trace>& traces, int threads);

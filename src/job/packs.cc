@@ -28,19 +28,7 @@ constexpr size_t kTracesOfPack = 64;
 constexpr size_t kMostStores = 32;
 constexpr uint64_t kSmallBytes = uint64_t{2} << 20U;
 
-// Whether the files of a trace are small.
-bool IsSmall(const std::string& path) {
-  namespace fs = std::filesystem;
-  if (base::IsRegularFile(path)) return base::FileSize(path).value_or(0) <= kSmallBytes;
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->is_regular_file(error) && !error) bytes += entry->file_size(error);
-    if (error || bytes > kSmallBytes) return false;
-  }
-  return !error;
-}
+bool IsSmall(const std::string& path) { return HasAtMost(kSmallBytes, path); }
 
 // To be raised when packs are made otherwise.
 constexpr uint64_t kPackVersion = 1;
@@ -159,6 +147,19 @@ std::vector<StampedTrace> TakeStamped(std::vector<Trace>& traces, const Stamps& 
 }
 
 }  // namespace
+
+bool HasAtMost(uint64_t most, const std::string& path) {
+  namespace fs = std::filesystem;
+  if (base::IsRegularFile(path)) return base::FileSize(path).value_or(0) <= most;
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_regular_file(error) && !error) bytes += entry->file_size(error);
+    if (error || bytes > most) return false;
+  }
+  return !error;
+}
 
 std::vector<StampedTrace> TakeSmall(std::vector<Trace>& traces, int threads) {
   if (traces.size() <= kMostStores) return {};

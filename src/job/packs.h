@@ -26,6 +26,10 @@ struct StampedTrace {
   int64_t stamp = 0;
 };
 
+// Whether the files of the trace that lies at `path` have that many bytes together, or fewer; false
+// where they cannot be seen.
+bool HasAtMost(uint64_t most, const std::string& path);
+
 // Moves the small traces out of `traces` where they are many, so that they are to be packed; else
 // moves none.
 std::vector<StampedTrace> TakeSmall(std::vector<Trace>& traces, int threads);

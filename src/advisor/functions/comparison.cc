@@ -60,9 +60,9 @@ using MakeSheet = compare::Sheet (*)(const compare::Side&, const compare::Side&)
 Result<Found> Compare(const Pair& pair, MakeSheet make, int threads) {
   // Figures of steps may be delivered with a trace that has none: then all of it counts.
   const auto load = [&](const std::string& path, int64_t step) -> Result<compare::Side> {
-    auto side = compare::LoadSide(path, step, threads, [](auto) {});
+    auto side = compare::LoadSide(path, step, compare::Reading::kTwice, threads, [](auto) {});
     if (side.ok() || step < 0) return side;
-    auto whole = compare::LoadSide(path, compare::kNone, threads, [](auto) {});
+    auto whole = compare::LoadSide(path, compare::kNone, compare::Reading::kTwice, threads, [](auto) {});
     return whole.ok() && !whole->steps.empty() ? std::move(side) : std::move(whole);
   };
   SONDE_ASSIGN_OR_RETURN(const compare::Side target, load(pair.path, pair.step));

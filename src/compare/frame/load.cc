@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "importers/import_trace.h"
 #include "job/job.h"
+#include "job/open_rows.h"
 
 namespace sonde::compare {
 namespace {
@@ -34,6 +35,20 @@ Status SeveralTraces(const std::string& path, const job::Job& job) {
                                            " traces, and one is compared with one: name it, as ",
                                            base::Join(paths, " or "),
                                            job.traces.size() > kShown ? " ..." : ""));
+}
+
+// The store that is there. Of a foreign trace that has none, and is not large, the rows are read
+// from its files: to write them down for the next command takes longer than to compare them.
+Result<std::unique_ptr<store::Store>> OpenOrRead(const importers::TraceSource& source,
+                                                 Reading reading, int threads,
+                                                 const job::Say& notify) {
+  constexpr uint64_t kLarge = uint64_t{64} << 20U;
+  const bool makes_store = source.importer->is_ours || reading == Reading::kTwice ||
+                           !job::HasAtMost(kLarge, source.path);
+  if (makes_store || importers::FindCachedStore(source)) {
+    return importers::OpenOrImport(source, {.threads = threads}, notify);
+  }
+  return job::ReadRows(source, kNeeds, threads, notify);
 }
 
 // Transfers over all operations, in GB/s.
@@ -64,14 +79,11 @@ Result<Side> SideOf(const recipes::TraceData& data, const std::string& path, int
   return side;
 }
 
-Result<Side> LoadSide(const std::string& path, int64_t step_id, int threads,
+Result<Side> LoadSide(const std::string& path, int64_t step_id, Reading reading, int threads,
                       const job::Say& notify) {
   SONDE_ASSIGN_OR_RETURN(const job::Job job, job::FindWholeJob({path}));
   if (job.traces.size() != 1) return SeveralTraces(path, job);
-  // The store that is there, or that the import made, is read as it is open: of small traces
-  // opening takes longer than reading.
-  SONDE_ASSIGN_OR_RETURN(const auto store, importers::OpenOrImport(job.traces.front().source,
-                                                                   {.threads = threads}, notify));
+  SONDE_ASSIGN_OR_RETURN(const auto store, OpenOrRead(job.traces.front().source, reading, threads, notify));
   SONDE_ASSIGN_OR_RETURN(const auto data, recipes::TraceData::Load(*store, threads, kNeeds));
   return SideOf(data, path, step_id);
 }

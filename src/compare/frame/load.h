@@ -19,8 +19,12 @@ recipes::Needs SideNeeds();
 // The side of a trace in hand; `step_id`: kNone for all.
 Result<Side> SideOf(const recipes::TraceData& data, const std::string& path, int64_t step_id);
 
+// A foreign trace without a store is read from its files. One that is read twice, or is large, gets
+// a store, as those of ours do.
+enum class Reading : uint8_t { kOnce, kTwice };
+
 // `step_id`: kNone for all.
-Result<Side> LoadSide(const std::string& path, int64_t step_id, int threads,
+Result<Side> LoadSide(const std::string& path, int64_t step_id, Reading reading, int threads,
                       const job::Say& notify);
 
 }  // namespace sonde::compare
