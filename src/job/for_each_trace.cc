@@ -47,10 +47,8 @@ class Runner {
     }
     labels_.reserve(unstored.size());
     for (const Trace& trace : unstored) {
-      labels_.push_back({.trace = trace.number,
-                         .run = trace.run,
-                         .rank = trace.rank,
-                         .path = trace.source.path});
+      labels_.push_back(
+          {.trace = trace.number, .run = trace.run, .rank = trace.rank, .path = trace.source.path});
       units_.push_back({.unstored = &trace, .traces = {&labels_.back(), 1}, .place = place++});
     }
     statuses_.resize(place);

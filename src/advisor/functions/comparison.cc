@@ -62,7 +62,8 @@ Result<Found> Compare(const Pair& pair, MakeSheet make, int threads) {
   const auto load = [&](const std::string& path, int64_t step) -> Result<compare::Side> {
     auto side = compare::LoadSide(path, step, compare::Reading::kTwice, threads, [](auto) {});
     if (side.ok() || step < 0) return side;
-    auto whole = compare::LoadSide(path, compare::kNone, compare::Reading::kTwice, threads, [](auto) {});
+    auto whole =
+        compare::LoadSide(path, compare::kNone, compare::Reading::kTwice, threads, [](auto) {});
     return whole.ok() && !whole->steps.empty() ? std::move(side) : std::move(whole);
   };
   SONDE_ASSIGN_OR_RETURN(const compare::Side target, load(pair.path, pair.step));

@@ -55,8 +55,9 @@ std::vector<Row> RowsOf(const compare::Overall& overall) {
 
 Result<Found> OverallSummary(const Rule& /*rule*/, const std::string& path, Language language,
                              int threads) {
-  SONDE_ASSIGN_OR_RETURN(const compare::Side side,
-                         compare::LoadSide(path, compare::kNone, compare::Reading::kTwice, threads, [](auto) {}));
+  SONDE_ASSIGN_OR_RETURN(
+      const compare::Side side,
+      compare::LoadSide(path, compare::kNone, compare::Reading::kTwice, threads, [](auto) {}));
   const compare::Overall overall = compare::MeasureOverall(side);
   Found found;
   const double computing_ms = compare::Round(overall.computing_ms, 3);

@@ -150,7 +150,8 @@ class Runner {
     }
   }
 
-  // Of several traces with one content only the first is open where they were opened for statements.
+  // Of several traces with one content only the first is open where they were opened for
+  // statements.
   void FindTwins() {
     std::map<std::pair<const void*, int64_t>, size_t> first;
     for (size_t i = 0; i < ranks_.size(); ++i) {

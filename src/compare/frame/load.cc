@@ -83,7 +83,8 @@ Result<Side> LoadSide(const std::string& path, int64_t step_id, Reading reading,
                       const job::Say& notify) {
   SONDE_ASSIGN_OR_RETURN(const job::Job job, job::FindWholeJob({path}));
   if (job.traces.size() != 1) return SeveralTraces(path, job);
-  SONDE_ASSIGN_OR_RETURN(const auto store, OpenOrRead(job.traces.front().source, reading, threads, notify));
+  SONDE_ASSIGN_OR_RETURN(const auto store,
+                         OpenOrRead(job.traces.front().source, reading, threads, notify));
   SONDE_ASSIGN_OR_RETURN(const auto data, recipes::TraceData::Load(*store, threads, kNeeds));
   return SideOf(data, path, step_id);
 }

@@ -126,8 +126,8 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
   store::SourceNames names;
   ReadSpanMetadata(span.folder, rows);
   const std::vector<SpanFile> framework = FrameworkRecordsBeside(span);
-  SONDE_ASSIGN_OR_RETURN(const bool is_read,
-                         TakeMain(span, !framework.empty(), options.tables, rows, names, transaction));
+  SONDE_ASSIGN_OR_RETURN(const bool is_read, TakeMain(span, !framework.empty(), options.tables,
+                                                      rows, names, transaction));
   if (!framework.empty()) {
     std::erase(span.unread, "FRAMEWORK/");
     AddFrameworkRecords(span, framework, rows);

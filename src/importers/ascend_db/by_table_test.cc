@@ -52,8 +52,8 @@ std::vector<std::string> Texts(const store::RowTables& tables) {
 class ByTable : public ::testing::TestWithParam<const char*> {
  protected:
   std::shared_ptr<const store::RowTables> Read(uint64_t tables) {
-    auto store = store::Store::Create(folder_.File("rows"),
-                                      {.rows_in_memory = true, .without_file = true});
+    auto store =
+        store::Store::Create(folder_.File("rows"), {.rows_in_memory = true, .without_file = true});
     EXPECT_TRUE(store.ok());
     const auto summary =
         ImportAscendDb(SharedData(GetParam()), **store, {.threads = 1, .tables = tables});
@@ -64,10 +64,9 @@ class ByTable : public ::testing::TestWithParam<const char*> {
   template <class Row>
   void Check(const store::RowTables& whole, const char* table) {
     // Tasks tell the step of operations between ranks.
-    const auto part = Read(store::TablesOf<Row>() |
-                           (std::is_same_v<Row, store::CommunicationOpRow>
-                                ? store::TablesOf<store::DeviceTaskRow>()
-                                : 0));
+    const auto part = Read(store::TablesOf<Row>() | (std::is_same_v<Row, store::CommunicationOpRow>
+                                                         ? store::TablesOf<store::DeviceTaskRow>()
+                                                         : 0));
     EXPECT_EQ(Texts<Row>(*part), Texts<Row>(whole)) << table;
   }
 
@@ -81,13 +80,13 @@ TEST_P(ByTable, HasTheRowsOfAWholeImport) {
   // Not issues: those of what is left out are not found.
   const auto whole = Read(store::kAllTables);
   ASSERT_FALSE(whole->Rows<store::DeviceTaskRow>().empty());
-#define SONDE_CHECK_TABLE(Row, table, columns, meaning)                      \
-  if constexpr (!std::is_same_v<store::Row, store::NameRow> &&               \
-                !std::is_same_v<store::Row, store::ThreadRow> &&             \
-                !std::is_same_v<store::Row, store::ImportIssueRow> &&        \
-                !std::is_same_v<store::Row, store::TrackRow> &&              \
-                !std::is_same_v<store::Row, store::TaskKindRow>) {           \
-    Check<store::Row>(*whole, #table);                                       \
+#define SONDE_CHECK_TABLE(Row, table, columns, meaning)               \
+  if constexpr (!std::is_same_v<store::Row, store::NameRow> &&        \
+                !std::is_same_v<store::Row, store::ThreadRow> &&      \
+                !std::is_same_v<store::Row, store::ImportIssueRow> && \
+                !std::is_same_v<store::Row, store::TrackRow> &&       \
+                !std::is_same_v<store::Row, store::TaskKindRow>) {    \
+    Check<store::Row>(*whole, #table);                                \
   }
   SONDE_TABLES(SONDE_CHECK_TABLE)
 #undef SONDE_CHECK_TABLE

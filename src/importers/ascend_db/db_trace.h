@@ -36,7 +36,7 @@ struct StepSpan {
 struct DbTrace {
   const SqliteReader& reader;
   TraceRows& rows;
-  std::string file;  // named in issues
+  std::string file;                     // named in issues
   uint64_t tables = store::kAllTables;  // that are asked for
 
   NumberTable<int32_t> strings{rows.pool()};  // STRING_IDS -> name
@@ -51,7 +51,7 @@ struct DbTrace {
   NumberTable<int32_t> op_of_id{rows.pool()};  // COMMUNICATION_OP.opId -> index
   std::vector<StepSpan> steps = {};
   std::map<int64_t, int32_t> step_slices = {};  // by step_id
-  bool told = false;  // what is wrong with the row that is read
+  bool told = false;                            // what is wrong with the row that is read
 
   // The text of an id; counted where there is none. store::kNone for NULL.
   int32_t Text(const SqliteRow& row, int column);

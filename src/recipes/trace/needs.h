@@ -58,12 +58,13 @@ struct Needs {
 
 template <class... Rows>
 constexpr Needs Reads() {
-  return {.tables = store::TablesOf<store::NameRow, store::ProcessRow, store::ThreadRow,
-                                    store::TrackRow, store::MetadataRow, store::ImportIssueRow,
-                                    store::TaskKindRow, Rows...>(),
-          .order = false,
-          .bounds = false,
-          .device_times = false};
+  return {
+      .tables =
+          store::TablesOf<store::NameRow, store::ProcessRow, store::ThreadRow, store::TrackRow,
+                          store::MetadataRow, store::ImportIssueRow, store::TaskKindRow, Rows...>(),
+      .order = false,
+      .bounds = false,
+      .device_times = false};
 }
 
 }  // namespace sonde::recipes
