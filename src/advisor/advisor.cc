@@ -71,12 +71,10 @@ class Adviser {
     std::vector<Asked> asked;
     if (choice.ranks.size() > 1) {
       SONDE_ASSIGN_OR_RETURN(asked, ChooseRanks(choice));
-    } else if (job.traces.size() == 1) {
-      Asked alone{
-          .trace = job.traces.front(), .rank = -1, .sections = {}, .kernels = {}, .calls = {}};
+    } else if (const auto program = job::OnlyProgram(job)) {
+      Asked alone{.trace = *program, .rank = -1, .sections = {}, .kernels = {}, .calls = {}};
       alone.sections.assign(std::begin(kAllSections), std::end(kAllSections));
-      alone.kernels = {.path = job.traces.front().source.path,
-                       .benchmark_path = request_.benchmark_path};
+      alone.kernels = {.path = program->source.path, .benchmark_path = request_.benchmark_path};
       alone.calls = alone.kernels;
       SONDE_RETURN_IF_ERROR(CheckBenchmark());
       asked.push_back(std::move(alone));
@@ -97,7 +95,7 @@ class Adviser {
   Status CheckBenchmark() const {
     if (request_.benchmark_path.empty()) return {};
     SONDE_ASSIGN_OR_RETURN(const job::Job job, FindJob(request_.benchmark_path));
-    if (job.traces.size() == 1) return {};
+    if (job::OnlyProgram(job)) return {};
     return base::InvalidArgumentError(Concat(
         "-d holds one trace and -bp ", std::to_string(job.traces.size()), ": name one of them"));
   }

@@ -78,6 +78,9 @@ struct Importer {
   // Removes the records that the store, made and published, has taken the place of. May be null:
   // they stay.
   Status (*remove_records)(const std::string& path) = nullptr;
+  // Whether the trace is of a process that helps another one, as workers of a data loader do: it is
+  // no rank, and no program of its own. Null: never.
+  bool (*is_helper)(const std::string& path) = nullptr;
   // How many ranks the job had, as the trace's files say; 0 unknown. Cheap. Null: never known.
   int32_t (*world)(const std::string& path) = nullptr;
 };

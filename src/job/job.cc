@@ -219,6 +219,21 @@ std::string SpanFolder(const std::string& path) {
   return base::BaseName(absolute) == "SONDE" ? std::string(base::DirName(absolute)) : absolute;
 }
 
+bool IsHelper(const Trace& trace) {
+  return trace.source.importer->is_helper != nullptr &&
+         trace.source.importer->is_helper(trace.source.path);
+}
+
+std::optional<Trace> OnlyProgram(const Job& job) {
+  std::optional<Trace> found;
+  for (const Trace& trace : job.traces) {
+    if (job.traces.size() > 1 && IsHelper(trace)) continue;
+    if (found) return std::nullopt;
+    found = trace;
+  }
+  return found;
+}
+
 std::string Counted(const Job& job) {
   std::string text;
   for (const importers::Importer& importer : importers::Importers()) {

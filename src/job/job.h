@@ -60,6 +60,11 @@ std::optional<size_t> IndexOf(const Job& job, const std::string& path);
 // The folder, or the file, of a trace, whichever part of it was named; absolute.
 std::string SpanFolder(const std::string& path);
 
+// Whether it is of a process that helps another one (importers::Importer::is_helper).
+bool IsHelper(const Trace& trace);
+// The one trace that is of no helper process; none where there are several.
+std::optional<Trace> OnlyProgram(const Job& job);
+
 // "4 traces of the PyTorch profiler, 1 captures of Sonde".
 std::string Counted(const Job& job);
 

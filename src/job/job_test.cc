@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "base/test_folder.h"
+#include "importers/capture/testing/training_capture.h"
 #include "job/failures.h"
 #include "job/for_each.h"
 #include "job/open.h"
@@ -52,6 +53,28 @@ class JobTest : public ::testing::Test {
   std::vector<std::string> said_;
   std::vector<std::string> wrong_;
 };
+
+TEST_F(JobTest, AProcessThatHelpsAnotherIsNoProgramUnlessItHasARank) {
+  const auto write = [&](const std::string& pid, const std::string& role, const std::string& rank) {
+    importers::testing::CaptureBuilder capture;
+    capture.Metadata("role", role);
+    capture.Metadata("rank", rank);
+    importers::testing::MakeTrainingCapture(capture, 5, {});
+    const std::string span =
+        base::JoinPath(root(), base::Concat("h_", pid, "_20250109081616001_ascend_pt"));
+    ASSERT_TRUE(capture.Write(span).ok());
+  };
+  write("7", R"("main")", "-1");
+  write("8", R"("worker")", "-1");
+  const Job one = FindJob({root()});
+  ASSERT_EQ(one.traces.size(), 2U);
+  EXPECT_FALSE(IsHelper(one.traces[0]));
+  EXPECT_TRUE(IsHelper(one.traces[1]));
+  ASSERT_TRUE(OnlyProgram(one));
+  EXPECT_NE(OnlyProgram(one)->source.path.find("h_7_"), std::string::npos);
+  write("9", R"("worker")", "1");
+  EXPECT_FALSE(OnlyProgram(FindJob({root()})));
+}
 
 TEST_F(JobTest, WhoAsksSmallStoresThriftilyAsksThemWithOneThread) {
   Write("rank0.json", 0);

@@ -31,7 +31,7 @@ WORK = {
     ),
     "gelu": (["appeared", "vanished"], "gelu threshold clamp_min"),
     "sigmoid": (["appeared", "vanished"], "sigmoid threshold clamp_min"),
-    "other_norm": (["appeared", "vanished"], "norm"),
+    "other_norm": (["appeared", "vanished", "more or fewer calls"], "norm"),
     "no_dropout": (["vanished", "more or fewer calls"], "bernoulli dropout mul"),
     "extra_layer": (["more or fewer calls", "other shapes"], "addmm mm extra"),
     "recomputation": (["more or fewer calls"], "addmm"),
@@ -41,8 +41,10 @@ WORK = {
     ),
     "adam": (["appeared", "more or fewer calls"], "AdamW"),
     "momentum": (["appeared", "more or fewer calls"], "mul_ add_"),
-    "clipping": (["appeared", "more or fewer calls"], "norm mul_"),
-    "item": (["appeared"], "item local_scalar"),
+    # The norms of all gradients are put together by `cat`.
+    "clipping": (["appeared", "more or fewer calls"], "norm mul_ cat"),
+    # There are others, of the loader's seed.
+    "item": (["appeared", "more or fewer calls"], "item local_scalar"),
     "gradient_noise": (["appeared", "more or fewer calls"], "normal_ randn"),
     "compiled": (["appeared", "vanished", "other shapes"], "OptimizedModule"),
     "zeroed_gradients": (["appeared", "more or fewer calls"], "zero_ add_"),

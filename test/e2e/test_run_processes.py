@@ -146,6 +146,15 @@ def test_data_loader_workers(run_sonde, tmp_path, words):
     assert len(captures) == 5
     assert all(list(path.glob("events_*")) for path in captures)
     assert sum(file.stat().st_size for path in captures for file in path.iterdir()) < 1 << 20
+    if words:
+        return
+    # Who asks for the program means none of its workers, which are no ranks either.
+    done = run_sonde("cluster", "-m", "cluster_time_summary", "-d", "out", "-o", "tables")
+    assert "4 traces are of processes that help a rank" in done.stderr
+    assert "counts as rank 0" in done.stderr and "counts as rank 1" not in done.stderr
+    for asked in (("compare", "-bp", "out", "--enable_operator_compare"), ("advisor", "all")):
+        done = run_sonde(*asked, "-d", "out", "-o", "tables")
+        assert done.returncode == 0, done.stderr
 
 
 SPAWNED_LOADER = """

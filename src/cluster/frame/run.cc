@@ -258,7 +258,7 @@ int32_t RankOf(const job::Trace& trace) {
       if (rank >= 0) return rank;
     }
   }
-  return trace.rank;
+  return trace.rank < 0 && job::IsHelper(trace) ? kHelper : trace.rank;
 }
 
 // All ranks of a job know it, or none: a few are asked, since one may be damaged.
@@ -285,11 +285,12 @@ Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
   RankChoice choice;
   std::map<int32_t, job::Trace> by_rank;
   std::vector<const job::Trace*> others;
+  std::vector<const job::Trace*> helpers;
   for (size_t i = 0; i < job.traces.size(); ++i) {
     const job::Trace& trace = job.traces[i];
     const int32_t rank = seen.numbers[i];
     if (rank < 0) {
-      others.push_back(&trace);
+      (rank == kHelper ? helpers : others).push_back(&trace);
       continue;
     }
     const auto [found, is_new] = by_rank.try_emplace(rank, trace);
@@ -300,6 +301,13 @@ Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
         " is there twice: ", is_newer ? trace.source.path : found->second.source.path,
         " is taken, ", is_newer ? found->second.source.path : trace.source.path, " is older"));
     if (is_newer) found->second = trace;
+  }
+  if (by_rank.empty() && others.empty()) {
+    others = std::move(helpers);
+  } else if (!helpers.empty()) {
+    choice.notices.push_back(Concat(std::to_string(helpers.size()),
+                                    " traces are of processes that help a rank (workers of a data ",
+                                    "loader), and count as no ranks"));
   }
   NumberOthers(others, by_rank, choice.notices);
   if (wanted.empty()) SayGaps(by_rank, seen.world, choice.notices);

@@ -33,8 +33,10 @@ struct RankChoice {
 // `wanted`: empty is all. kInvalidArgument where one of them is not there.
 Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& wanted);
 
-// The number of a trace among the ranks, -1 where nothing tells it, and how many ranks the job had,
-// 0 where nothing tells that.
+// The number of a trace among the ranks, -1 where nothing tells it, kHelper where it is of a
+// process that helps a rank, as workers of a data loader do, and is none itself. And how many ranks
+// the job had, 0 where nothing tells that.
+inline constexpr int32_t kHelper = -2;
 int32_t RankOf(const job::Trace& trace);
 int32_t WorldOf(const job::Job& job);
 

@@ -225,7 +225,6 @@ class CauseFinder {
 
   void CompareKernel(int32_t subject, int32_t kernel, const BySignature& signatures) {
     const std::string text = TextOf(subject, kernel);
-    Candidate types = Named("other types", text, CauseKind::kWork);
     Candidate calls = Named("more or fewer calls", text, CauseKind::kWork);
     const bool knows_shapes = std::any_of(
         signatures.begin(), signatures.end(),
@@ -235,18 +234,15 @@ class CauseFinder {
         text, CauseKind::kTime);
     speed.has_same_work = speed.follows_machine = true;
     speed.knows_shapes = knows_shapes;
-    std::set<int32_t> shapes_of[2];
-    AddShapes(signatures, shapes_of);
     for (const auto& [signature, both] : signatures) {
-      const bool in_base = IsThere(both.base);
-      if (in_base && IsThere(both.comparison)) {
+      if (IsThere(both.base) && IsThere(both.comparison)) {
         Split(both, calls, speed);
       } else {
-        const bool has_shapes = shapes_of[in_base ? 1 : 0].contains(signature.shapes);
-        Take(both, has_shapes ? types : calls);
+        // What was replaced was taken before: these shapes and types are there in addition.
+        Take(both, calls);
       }
     }
-    for (Candidate* candidate : {&types, &calls, &speed}) {
+    for (Candidate* candidate : {&calls, &speed}) {
       candidate->subject = subject;
       candidate->kernel = kernel;
       candidates_.push_back(std::move(*candidate));

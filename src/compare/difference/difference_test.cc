@@ -118,6 +118,19 @@ TEST(DifferenceTest, TypesAreTold) {
   EXPECT_EQ(judgement.causes.front().subject, "addmm");
 }
 
+// Nothing is done in another type in the place of what was done.
+TEST(DifferenceTest, ACallOfAnotherTypeInAdditionIsACallMore) {
+  HostSide base;
+  HostSide comparison;
+  for (const int64_t at : {0, 100}) {
+    for (HostSide* side : {&base, &comparison}) side->Op("item", at + 10, at + 20, "long");
+    comparison.Op("item", at + 30, at + 60, "float");
+  }
+  const Judgement judgement = Judge(base.Get(), comparison.Get());
+  EXPECT_EQ(judgement.causes.front().cause, "more or fewer calls");
+  EXPECT_EQ(judgement.causes.front().subject, "item");
+}
+
 TEST(DifferenceTest, TimeOfTheHostGoesToTheInnermostRange) {
   HostSide side = Usual();
   side.Collection(2, 5);

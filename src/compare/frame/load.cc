@@ -1,5 +1,6 @@
 #include "compare/frame/load.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -82,9 +83,9 @@ Result<Side> SideOf(const recipes::TraceData& data, const std::string& path, int
 Result<Side> LoadSide(const std::string& path, int64_t step_id, Reading reading, int threads,
                       const job::Say& notify) {
   SONDE_ASSIGN_OR_RETURN(const job::Job job, job::FindWholeJob({path}));
-  if (job.traces.size() != 1) return SeveralTraces(path, job);
-  SONDE_ASSIGN_OR_RETURN(const auto store,
-                         OpenOrRead(job.traces.front().source, reading, threads, notify));
+  const std::optional<job::Trace> trace = job::OnlyProgram(job);
+  if (!trace) return SeveralTraces(path, job);
+  SONDE_ASSIGN_OR_RETURN(const auto store, OpenOrRead(trace->source, reading, threads, notify));
   SONDE_ASSIGN_OR_RETURN(const auto data, recipes::TraceData::Load(*store, threads, kNeeds));
   return SideOf(data, path, step_id);
 }

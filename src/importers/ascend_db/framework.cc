@@ -165,7 +165,7 @@ class FrameworkReader {
                         : forward_thread > 0 ? Scope::kBackward
                                              : Scope::kOp);
     op.sequence_number = std::max<int64_t>(row.Int(5).value_or(-1), -1);
-    op.signature_id = SignatureOf(row);
+    if (reads_signatures_) op.signature_id = SignatureOf(row);
     const auto stack = stacks_.find(row.Int(9).value_or(-1));
     if (stack != stacks_.end()) {
       op.stack_id = stack->second;
@@ -229,6 +229,7 @@ class FrameworkReader {
   int32_t module_category_;
   base::SpillVector<std::pair<int64_t, int64_t>> connections_;  // set, connection; by set
   const bool reads_stacks_ = (trace_.tables & store::kTableBit<store::CallstackRow>) != 0;
+  const bool reads_signatures_ = (trace_.tables & store::kTableBit<store::OpSignatureRow>) != 0;
   std::unordered_map<int64_t, int32_t> stacks_;
   struct OpsOfConnection {
     int32_t first = store::kNone;  // slices

@@ -325,11 +325,24 @@ Result<int32_t> CaptureRank(const std::string& path) {
   return RankOf(dictionary);
 }
 
-int32_t CaptureWorld(const std::string& path) {
-  const auto files = ListCapture(path);
-  if (!files.ok()) return 0;
+namespace {
+
+Result<Dictionary> DictionaryOf(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const CaptureFiles files, ListCapture(path));
   store::ImportIssues issues;
-  const auto dictionary = ReadDictionary(files->dictionaries, issues);
+  return ReadDictionary(files.dictionaries, issues);
+}
+
+}  // namespace
+
+bool IsHelperCapture(const std::string& path) {
+  const auto dictionary = DictionaryOf(path);
+  return dictionary.ok() && MetadataOf(*dictionary, "role") == kHelperRole &&
+         RankOf(*dictionary) < 0;
+}
+
+int32_t CaptureWorld(const std::string& path) {
+  const auto dictionary = DictionaryOf(path);
   if (!dictionary.ok()) return 0;
   const auto ranks = base::ParseInt64(base::Trim(MetadataOf(*dictionary, "world_size")));
   return ranks && *ranks > 0 && *ranks <= INT32_MAX ? static_cast<int32_t>(*ranks) : 0;

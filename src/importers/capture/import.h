@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "importers/capture/tick_clock.h"
@@ -22,6 +23,10 @@ bool IsCapture(const std::string& path);
 // Rank of a capture from its metadata, -1 unknown; reads the dictionary only.
 Result<int32_t> CaptureRank(const std::string& path);
 int32_t CaptureWorld(const std::string& path);
+
+// What the metadata call `role` in the capture of a helper process; those with a rank are none.
+inline constexpr std::string_view kHelperRole = R"("worker")";
+bool IsHelperCapture(const std::string& path);
 
 // From names and sizes of the files, and what rings say about their content.
 Result<int64_t> CaptureStamp(const std::string& path);

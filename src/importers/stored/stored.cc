@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/strings.h"
 #include "importers/capture/import.h"
 #include "store/store.h"
 
@@ -29,6 +30,15 @@ Result<int32_t> StoredRank(const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(const store::ResultTable ranks,
                          store->Query("SELECT coalesce(max(rank), -1) FROM process_"));
   return static_cast<int32_t>(ranks.Int(0, 0));
+}
+
+bool IsHelperStored(const std::string& path) {
+  const auto store = store::Store::OpenReadOnly(StoreFile(path));
+  if (!store.ok()) return false;
+  const auto helpers = (*store)->Query(
+      base::Concat("SELECT count(*) FROM metadata_ WHERE key = 'role' AND value = '", kHelperRole,
+                   "' AND NOT EXISTS (FROM process_ WHERE rank >= 0)"));
+  return helpers.ok() && helpers->Int(0, 0) > 0;
 }
 
 Result<int64_t> StoredStamp(const std::string& path) {

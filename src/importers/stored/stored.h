@@ -14,5 +14,6 @@ namespace sonde::importers {
 bool IsStored(const std::string& path);
 Result<int32_t> StoredRank(const std::string& path);
 Result<int64_t> StoredStamp(const std::string& path);
+bool IsHelperStored(const std::string& path);
 
 }  // namespace sonde::importers
