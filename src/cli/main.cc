@@ -3,10 +3,12 @@
 
 #include "cli/commands.h"
 #include "cli/crash_report.h"
+#include "importers/common/sqlite_reader.h"
 
 int main(int argc, char** argv) {
   using sonde::cli::Context;
   sonde::cli::ReportCrashes();
+  sonde::importers::LeaveSqliteMemoryUncounted();
   sonde::Result<std::string> self = sonde::cli::SelfPath();
   if (!self.ok()) {
     sonde::cli::PrintError(self.status().message());

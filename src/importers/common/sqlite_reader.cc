@@ -34,13 +34,6 @@ std::string UriPath(const std::string& path) {
   return out;
 }
 
-// SQLite counts its memory under a lock that all threads share, at each of its allocations. Without
-// effect once it has begun.
-void LeaveMemoryUncounted() {
-  static const int done = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  static_cast<void>(done);
-}
-
 // Database and log in a new folder, where SQLite may write.
 Result<std::unique_ptr<base::PrivateFolder>> CopyWithLog(const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(auto folder, base::PrivateFolder::Make("database"));
@@ -69,6 +62,8 @@ std::string HexLiteral(const void* data, size_t size) {
 }
 
 }  // namespace
+
+void LeaveSqliteMemoryUncounted() { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 
 std::string SqliteUri(const std::string& path) {
   return Concat("file:", UriPath(path), "?mode=ro&immutable=1");
@@ -181,7 +176,6 @@ Status SqliteReader::Failure(std::string_view what) const {
 }
 
 Result<SqliteReader> SqliteReader::Open(const std::string& path) {
-  LeaveMemoryUncounted();
   SONDE_ASSIGN_OR_RETURN(const uint64_t size, base::FileSize(path));
   if (size == 0) return base::CorruptDataError(Concat("'", path, "' is empty"));
   std::unique_ptr<base::PrivateFolder> folder;

@@ -111,6 +111,10 @@ class SqliteReader {
 // length; a SqliteReader saves what it can of such a one. Where a log lies beside, nothing is said.
 Status CheckSchema(const std::string& path);
 
+// Of the whole program: SQLite's memory is not counted, which it does under a lock that all threads
+// share, at each allocation. To be called before threads and databases; else without effect.
+void LeaveSqliteMemoryUncounted();
+
 // A database that is only read, as SQLite names it: no lock, no journal.
 std::string SqliteUri(const std::string& path);
 
