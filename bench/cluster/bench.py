@@ -1,7 +1,7 @@
 """Modes over 2 to 256 ranks: processor time of all processes, the peer's beside ours, alternating.
 
 Ranks are copies of a set of eight whose databases have the copy's number in their names. Ours is
-measured with an empty cache folder (first) and again with the stores that it left (again).
+measured with an empty cache folder (first) and with what that run left there (again).
 """
 
 import argparse

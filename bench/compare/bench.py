@@ -1,6 +1,6 @@
 """Comparison and advice beside msprof-analyze, alternating: processor time of all processes.
 
-Ours is measured with an empty cache folder (first) and again with the stores that it left (again).
+Ours is measured with an empty cache folder (first) and with what that run left there (again).
 What the peer cannot do, or takes minutes for, is measured of ours alone.
 """
 

@@ -51,6 +51,11 @@ std::vector<std::string> Texts(const store::RowTables& tables) {
 
 class ByTable : public ::testing::TestWithParam<const char*> {
  protected:
+  void SetUp() override {
+    const std::string set = SharedData(GetParam());
+    if (!std::filesystem::exists(set)) GTEST_SKIP() << "needs data: none at " << set;
+  }
+
   std::shared_ptr<const store::RowTables> Read(uint64_t tables) {
     auto store =
         store::Store::Create(folder_.File("rows"), {.rows_in_memory = true, .without_file = true});
@@ -74,9 +79,6 @@ class ByTable : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(ByTable, HasTheRowsOfAWholeImport) {
-  if (!std::filesystem::exists(SharedData(GetParam()))) {
-    GTEST_SKIP() << "no " << SharedData(GetParam());
-  }
   // Not issues: those of what is left out are not found.
   const auto whole = Read(store::kAllTables);
   ASSERT_FALSE(whole->Rows<store::DeviceTaskRow>().empty());
@@ -94,9 +96,6 @@ TEST_P(ByTable, HasTheRowsOfAWholeImport) {
 
 // Names, threads, tracks and kinds of tasks are those that the rows of other tables refer to.
 TEST_P(ByTable, LeavesOutWhatNobodyAsksFor) {
-  if (!std::filesystem::exists(SharedData(GetParam()))) {
-    GTEST_SKIP() << "no " << SharedData(GetParam());
-  }
   const auto marks = Read(store::TablesOf<store::MarkRow>());
   EXPECT_TRUE(marks->Rows<store::DeviceTaskRow>().empty());
   EXPECT_TRUE(marks->Rows<store::FrameworkOpRow>().empty());

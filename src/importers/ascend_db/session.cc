@@ -256,4 +256,18 @@ void ReadSteps(DbTrace& trace) {
   });
 }
 
+void WriteSteps(DbTrace& trace) {
+  for (const StepSpan& span : trace.steps) {
+    store::StepRow step;
+    step.step_id = span.step_id;
+    step.rank = trace.rows.rank;
+    step.process_id = trace.MainProcess();
+    step.ts = span.host_begin;
+    step.dur = std::max<int64_t>(0, SpanNs(span.host_begin, span.host_end));
+    const auto slice = trace.step_slices.find(span.step_id);
+    if (slice != trace.step_slices.end()) step.slice_id = slice->second;
+    trace.rows.steps.push_back(step);
+  }
+}
+
 }  // namespace sonde::importers::db_import
