@@ -65,7 +65,7 @@ void Count(const SqliteRow& row, int column, Census& census) {
 // A pass over the table: asking SQL for the types of all cells takes three times as long.
 std::vector<store::SourceColumn> TypedColumns(const SqliteReader& reader,
                                               const std::string& table) {
-  const std::vector<SqliteColumn> columns = reader.Columns(table);
+  const std::vector<SqliteColumn>& columns = reader.Columns(table);
   std::vector<std::string_view> names;
   for (const SqliteColumn& column : columns) names.push_back(column.name);
   std::vector<Census> census(columns.size());
