@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ struct ClusterOptions {
   double fuzzy_threshold = 0.6;
   bool dumps_intermediate = false;
   bool keeps_clocks = false;
-  std::string parallel_types = "dp,edp;edp;dp;ep;pp;mp;tp";
+  std::optional<std::string> parallel_types;  // none: the mode's own
   std::string time_range;
   std::string tables;
   double min_duration_us = 10;

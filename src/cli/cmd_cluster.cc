@@ -115,20 +115,19 @@ int64_t TopNumber(const std::string& text) {
 
 Result<cluster::ModeOptions> ModeOptionsOf(const ClusterOptions& options,
                                            const std::string& folder) {
-  SONDE_ASSIGN_OR_RETURN(auto parallel_types, ParseParallelTypes(options.parallel_types));
   SONDE_ASSIGN_OR_RETURN(const auto time_range, ParseTimeRange(options.time_range));
   std::vector<std::string> tables;
   for (const std::string_view table : base::Split(options.tables, ',')) {
     if (!base::Trim(table).empty()) tables.emplace_back(base::Trim(table));
   }
   constexpr double kNsPerUs = 1000;
-  return cluster::ModeOptions{
+  cluster::ModeOptions of_mode{
       .step_id = options.step_id,
       .top_num = TopNumber(options.top_num),
       .exclude_op_name = options.exclude_op_name,
       .keeps_clocks = options.keeps_clocks,
       .rank_id = options.rank_id,
-      .parallel_types = std::move(parallel_types),
+      .parallel_types = cluster::ModeOptions().parallel_types,
       .base_path = ClusterPath(options.base_path),
       .gpu_path = ClusterPath(options.gpu_path),
       .fuzzy_threshold = options.fuzzy_threshold,
@@ -138,6 +137,10 @@ Result<cluster::ModeOptions> ModeOptionsOf(const ClusterOptions& options,
       .wanted_tables = std::move(tables),
       .result_folder = folder,
       .profiling_path = ClusterPath(options.path)};
+  if (options.parallel_types) {
+    SONDE_ASSIGN_OR_RETURN(of_mode.parallel_types, ParseParallelTypes(*options.parallel_types));
+  }
+  return of_mode;
 }
 
 Status FindRecipe(const ClusterOptions& options, Asked& asked) {

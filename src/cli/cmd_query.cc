@@ -17,6 +17,7 @@
 #include "cli/number_checks.h"
 #include "cli/output_file.h"
 #include "cli/query_output.h"
+#include "cluster/statements/mode_tables.h"
 #include "compare/compare.h"
 #include "compare/difference/tables.h"
 #include "job/job.h"
@@ -49,6 +50,10 @@ constexpr std::string_view kPromptHelp =
     "  .help     these words\n"
     "  .quit     leave (also Ctrl+D)\n";
 
+bool IsStoreFile(const std::string& path) {
+  return base::IsRegularFile(path) && path.ends_with(".duckdb");
+}
+
 Result<job::OpenedJob> Open(const QueryOptions& options) {
   const std::string& path = options.path;
   const job::OpenOptions opening{.threads = base::AvailableThreads(),
@@ -57,9 +62,7 @@ Result<job::OpenedJob> Open(const QueryOptions& options) {
                                  .shows_progress = true,
                                  .is_thrifty = !options.statements.reads_files,
                                  .statements = options.statements};
-  if (base::IsRegularFile(path) && path.ends_with(".duckdb")) {
-    return job::OpenStoreFile(path, opening);
-  }
+  if (IsStoreFile(path)) return job::OpenStoreFile(path, opening);
   SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob({path}));
   if (found.traces.size() > 1) PrintNotice(Concat("found in '", path, "': ", job::Counted(found)));
   NotifyOfJob(found);
@@ -130,19 +133,29 @@ Status RunStatement(const store::JointStore& store, const QueryOptions& options)
   return WithBaseline(RunStatementOf(store, options), options);
 }
 
-// Results of the trace; with a base also those of comparing them.
+cluster::RunMode ModesOf(const job::OpenedJob& opened, const QueryOptions& options) {
+  const int threads = base::AvailableThreads();
+  if (IsStoreFile(options.path)) return cluster::RunOverStore(opened.files.front(), threads);
+  return cluster::RunOverFolder({.path = options.path,
+                                 .base_path = options.baseline,
+                                 .threads = threads,
+                                 .notify = PrintNotice});
+}
+
+// Results of the traces and of cluster modes; with a base also those of comparing them.
 std::shared_ptr<const store::MadeTables> ResultsOf(const job::OpenedJob& opened,
                                                    const QueryOptions& options) {
   const int threads = base::AvailableThreads();
-  auto results = job::MakeResults(opened.files, opened.columns, threads, PrintError);
-  if (options.baseline.empty()) return results;
-  compare::Request request;
-  request.base_path = options.baseline;
-  request.comparison_path = options.path;
-  request.threads = threads;
-  return std::make_shared<store::JoinedTables>(
-      std::vector<std::shared_ptr<const store::MadeTables>>{
-          std::move(results), compare::MakeTables(std::move(request), PrintNotice)});
+  std::vector makers{job::MakeResults(opened.files, opened.columns, threads, PrintError),
+                     cluster::MakeModeTables(ModesOf(opened, options), PrintError)};
+  if (!options.baseline.empty()) {
+    compare::Request request;
+    request.base_path = options.baseline;
+    request.comparison_path = options.path;
+    request.threads = threads;
+    makers.push_back(compare::MakeTables(std::move(request), PrintNotice));
+  }
+  return std::make_shared<store::JoinedTables>(std::move(makers));
 }
 
 std::string TableNames() {
@@ -150,11 +163,15 @@ std::string TableNames() {
   for (const store::TableInfo& table : store::Tables()) names += Concat(table.name, "\n");
   names += "args\ntrace\n";
   for (const store::ResultInfo* result : recipes::Results()) names += Concat(result->name, "\n");
+  for (const cluster::ModeTable& table : cluster::ModeTables()) {
+    names += Concat(table.info->result.name, "\n");
+  }
   return names;
 }
 
 std::string SchemaText() {
   return store::SchemaText() + store::JointSchemaText() + store::ResultsText(recipes::Results()) +
+         "Of all ranks, by modes of 'sonde cluster':\n" + cluster::ModeTablesText() +
          "With --baseline:\n" + store::ResultsText(compare::Results());
 }
 
@@ -279,7 +296,7 @@ CommandAction Declare(CLI::App& app) {
   app.add_option("--baseline", options->baseline,
                  "Another trace: compare_stage, compare_cause, compare_tree, compare_request, "
                  "compare_distribution, compare_memory and compare_call say how PATH differs from "
-                 "it");
+                 "it, and so do the tables of cluster modes that compare (trace_diff, ...)");
   AddStatementLimits(app, "a statement", options->statements.limits);
   app.add_flag("--read-files", options->statements.reads_files,
                "Let statements read other files, as FROM 'table.parquet' does");
@@ -295,6 +312,7 @@ Command QueryCommand() {
           .example =
               "sonde query ./profile/rank0_ascend_pt "
               "'SELECT name, count(*), sum(dur) FROM slice GROUP BY name'\n"
+              "sonde query ./profile 'SELECT rank, op_type, sum_ns FROM hccl_per_rank_stats'\n"
               "sonde query ./new --baseline ./old 'SELECT * FROM compare_cause'",
           .declare = &Declare};
 }

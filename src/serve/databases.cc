@@ -7,6 +7,7 @@
 
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "cluster/statements/mode_tables.h"
 #include "job/results.h"
 #include "store/schema.h"
 
@@ -81,8 +82,10 @@ Result<std::shared_ptr<const store::UserStatements>> Databases::Statements(
   if (auto open = statements_.Find(name)) return open;
   SONDE_ASSIGN_OR_RETURN(auto opened,
                          store::UserStatements::Open({file}, StatementThreads(), limits_));
-  SONDE_RETURN_IF_ERROR(opened->Offer(job::MakeResults(
-      {file}, store::JointStore::Columns::kOwn, StatementThreads(), [](std::string_view) {})));
+  const job::Say silent = [](std::string_view) {};
+  SONDE_RETURN_IF_ERROR(opened->Offer(std::make_shared<store::JoinedTables>(std::vector{
+      job::MakeResults({file}, store::JointStore::Columns::kOwn, StatementThreads(), silent),
+      cluster::MakeModeTables(cluster::RunOverStore(file, StatementThreads()), silent)})));
   return statements_.Keep(name, std::move(opened));
 }
 

@@ -141,6 +141,18 @@ TEST_F(PackedTest, ACopyCountsOnceInStatementsOverAll) {
   EXPECT_NE(own.find("[[1]]"), std::string::npos) << own;
 }
 
+TEST_F(PackedTest, TablesOfModesAreOfAllRanksOrOfOne) {
+  constexpr std::string_view kSql =
+      "SELECT count(*), count(DISTINCT rank), max(rank) FROM kernel_time";
+  const std::string all = Ask("/api/sql", {{"trace", "-1"}}, std::string(kSql));
+  const std::string ranks = std::to_string(kTraces);
+  EXPECT_NE(all.find(Concat("[[", ranks, ",", ranks, ",", std::to_string(kTraces - 1), "]]")),
+            std::string::npos)
+      << all;
+  const std::string own = Ask("/api/sql", {{"trace", "3"}}, std::string(kSql));
+  EXPECT_NE(own.find("[[1,1,3]]"), std::string::npos) << own;
+}
+
 TEST_F(PackedTest, FindingsAreOfAll) {
   const std::string body = Ask("/api/findings", {{"lang", "en"}});
   EXPECT_TRUE(base::JsonDocument::Parse(body, "answer").ok()) << body;

@@ -9,9 +9,11 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "cluster/statements/mode_tables.h"
 #include "importers/cache.h"
 #include "importers/import_trace.h"
 #include "job/results.h"
+#include "serve/ranks.h"
 #include "store/duckdb_lazy.h"
 
 namespace sonde::serve {
@@ -426,20 +428,7 @@ Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
     const std::scoped_lock lock(mutex_);
     if (all_ranks_ != nullptr && all_ranks_of_ == ids) return all_ranks_;
   }
-  std::vector<store::StoreFile> files;
-  const SessionMessage message = Describe();
-  std::map<std::string, size_t> packs;  // where the file of each is
-  for (const auto& trace : ready) {
-    store::TraceLabel label = trace->label();
-    label.run = message.traces[static_cast<size_t>(trace->id)].run;
-    if (trace->is_copy) continue;
-    const auto [place, is_new] = packs.try_emplace(trace->file.path, files.size());
-    if (is_new) {
-      files.push_back({trace->file.path, {label}, trace->file.is_pack});
-    } else if (trace->file.is_pack) {
-      files[place->second].traces.push_back(label);
-    }  // else a copy of another one
-  }
+  const auto files = FilesOf(ready, Describe());
   if (files.empty()) return base::UnavailableError("no trace is ready");
   SONDE_ASSIGN_OR_RETURN(auto opened,
                          store::UserStatements::Open(files, StatementThreads(), limits_));
@@ -447,8 +436,15 @@ Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
                            ? store::JointStore::Columns::kOwn
                            : store::JointStore::Columns::kLeading;
   // Each trace says by itself what is wrong with it.
-  SONDE_RETURN_IF_ERROR(
-      opened->Offer(job::MakeResults(files, columns, StatementThreads(), [](std::string_view) {})));
+  const job::Say silent = [](std::string_view) {};
+  const auto ranks = std::make_shared<const SessionRanks>(ready, Job());
+  const cluster::RunMode run = [ranks](const cluster::Mode& mode) -> Result<cluster::RunResult> {
+    SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, ranks->Choose());
+    return ranks->Run(mode, choice.ranks);
+  };
+  SONDE_RETURN_IF_ERROR(opened->Offer(std::make_shared<store::JoinedTables>(
+      std::vector{job::MakeResults(files, columns, StatementThreads(), silent),
+                  cluster::MakeModeTables(run, silent)})));
   const std::scoped_lock lock(mutex_);
   all_ranks_ = std::move(opened);
   all_ranks_of_ = std::move(ids);

@@ -76,6 +76,7 @@ std::string MessageOf(const char* text, const char* otherwise) {
   const size_t own = message.find(internal::kOwnWords);
   if (own != std::string_view::npos) message.remove_prefix(own + internal::kOwnWords.size());
   message = message.substr(0, message.find("\n\nLINE "));
+  message = message.substr(0, message.find("\n\nStack Trace"));
   return std::string(base::Trim(message));
 }
 

@@ -46,7 +46,8 @@ struct ModeOptions {
   bool keeps_clocks = false;     // collective_skew, p2p_pairing: those of hosts as they are
   int64_t rank_id = 0;           // communication_bottleneck
   // computational_op_masking: names of groups that count together
-  std::vector<std::vector<std::string>> parallel_types;
+  std::vector<std::vector<std::string>> parallel_types = {{"dp", "edp"}, {"edp"}, {"dp"}, {"ep"},
+                                                          {"pp"},        {"mp"},  {"tp"}};
   std::string base_path;  // --bp of cluster_time_compare_summary
   std::string gpu_path;   // --baseline_profiling_path of calibrate_npu_gpu
   double fuzzy_threshold = 0.6;

@@ -157,7 +157,8 @@ class Runner {
     for (size_t i = 0; i < ranks_.size(); ++i) {
       if (parts_[i] || has_failed_[i] != 0) continue;
       const importers::TraceSource& source = ranks_[i].trace.source;
-      const bool may_be_left_out = options_.over && !source.importer->is_ours;
+      const bool may_be_left_out =
+          options_.over && source.importer != nullptr && !source.importer->is_ours;
       const auto stamp = may_be_left_out ? importers::StampOf(source)
                                          : Result<int64_t>(base::NotFoundError("is open itself"));
       size_t place = i;

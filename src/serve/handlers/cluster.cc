@@ -2,55 +2,18 @@
 // over the traces that are ready, and what it has to say. A rank that fails is named, the others
 // count; where no rank holds what the mode needs, the answer says so and has no tables.
 #include <algorithm>
-#include <map>
 
-#include "base/host/parallel.h"
 #include "base/strings.h"
 #include "cluster/frame/run.h"
 #include "serve/cells.h"
 #include "serve/handlers.h"
+#include "serve/ranks.h"
 #include "serve/result_message.h"
 
 namespace sonde::serve {
 namespace {
 
 constexpr int64_t kMaxRows = 200'000;  // of a table
-
-// The traces as the session has them open.
-class OpenTraces {
- public:
-  explicit OpenTraces(const std::vector<std::shared_ptr<const Trace>>& ready) {
-    for (const auto& trace : ready) by_id_[trace->id] = trace;
-  }
-
-  std::vector<job::TraceFailure> Over(const std::vector<job::Trace>& wanted,
-                                      const recipes::Needs& needs,
-                                      const cluster::MapOne& map) const {
-    std::vector<std::shared_ptr<const Trace>> traces;
-    for (const job::Trace& trace : wanted) traces.push_back(by_id_.at(trace.number));
-    const auto statuses = OverTraces(
-        traces, needs, [&](size_t /*at*/, const job::TraceInHand& trace) { return map(trace); });
-    std::vector<job::TraceFailure> failures;
-    for (size_t at = 0; at < statuses.size(); ++at) {
-      if (!statuses[at].ok()) failures.push_back({wanted[at].source.path, statuses[at]});
-    }
-    return failures;
-  }
-
-  // Those of the session's job, with the ranks that they are shown under.
-  job::Job Of(job::Job job) const {
-    std::erase_if(job.traces, [&](job::Trace& trace) {
-      const auto found = by_id_.find(trace.number);
-      if (found == by_id_.end()) return true;
-      trace.rank = found->second->label().rank;
-      return false;
-    });
-    return job;
-  }
-
- private:
-  std::map<int32_t, std::shared_ptr<const Trace>> by_id_;
-};
 
 ClusterTableMessage TableMessageOf(const cluster::Table& table, int64_t limit) {
   ClusterTableMessage message;
@@ -121,20 +84,15 @@ Result<HttpAnswer> HandleCluster(Session& session, const HttpRequest& request) {
   for (const auto& trace : ready) key += "/" + std::to_string(trace->store_id);
   HttpAnswer answer{.body = session.Remembered(key)};
   if (!answer.body.empty()) return answer;
-  const OpenTraces open(ready);
-  SONDE_ASSIGN_OR_RETURN(auto choice, cluster::ChooseRanks(open.Of(session.Job()), {}));
+  const SessionRanks ranks(ready, session.Job());
+  SONDE_ASSIGN_OR_RETURN(auto choice, ranks.Choose());
   ClusterMessage message;
   message.mode = mode->name;
   message.notices = std::move(choice.notices);
   for (const cluster::Rank& rank : choice.ranks) {
     message.ranks.push_back({.rank = rank.number, .trace = rank.trace.number});
   }
-  cluster::RunOptions options;
-  options.threads = base::AvailableThreads();
-  options.over = [&](const auto& traces, const auto& needs, const auto& map) {
-    return open.Over(traces, needs, map);
-  };
-  const auto result = cluster::Run(*mode, choice.ranks, {}, options);
+  const auto result = ranks.Run(*mode, choice.ranks);
   if (result.ok()) {
     FillFailures(result->failures, choice.ranks, message);
     Fill(*result, limit, language, message);

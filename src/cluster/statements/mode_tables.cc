@@ -1,0 +1,203 @@
+#include "cluster/statements/mode_tables.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "base/strings.h"
+
+namespace sonde::cluster {
+namespace {
+
+using base::Concat;
+
+std::vector<ModeTable> FindModeTables() {
+  std::vector<ModeTable> tables;
+  for (const Mode* mode : Modes()) {
+    if (mode->writes_files) continue;
+    for (const TableInfo* info : mode->tables) {
+      const auto known =
+          std::ranges::find_if(tables, [&](const ModeTable& table) { return table.info == info; });
+      if (known == tables.end()) {
+        tables.push_back({info, {mode}});
+      } else {
+        known->modes.push_back(mode);
+      }
+    }
+  }
+  for (ModeTable& table : tables) {
+    std::ranges::stable_sort(table.modes, {}, [](const Mode* mode) { return mode->tables.size(); });
+  }
+  return tables;
+}
+
+void HandOn(const Cell& cell, store::ResultType type, store::RowSink& rows) {
+  const bool is_text = type == store::ResultType::kText || type == store::ResultType::kOptText;
+  if (const auto* number = std::get_if<int64_t>(&cell)) {
+    rows.Int(*number);
+  } else if (const auto* real = std::get_if<double>(&cell)) {
+    rows.Double(*real);
+  } else if (const auto* text = std::get_if<std::string>(&cell); text != nullptr && is_text) {
+    rows.Text(*text);
+  } else {  // also what the reference writes as "NA" among numbers
+    rows.Null();
+  }
+}
+
+void HandOn(const Table& table, store::RowSink& rows) {
+  const auto columns = table.info().result.columns;
+  for (size_t row = 0; row < table.rows() && rows.wants_more(); ++row) {
+    for (size_t column = 0; column < columns.size(); ++column) {
+      HandOn(table.At(row, column), columns[column].type, rows);
+    }
+    rows.EndRow();
+  }
+}
+
+bool HandOnFound(std::span<const Table> tables, const TableInfo& wanted, store::RowSink& rows) {
+  const auto found =
+      std::ranges::find_if(tables, [&](const Table& table) { return &table.info() == &wanted; });
+  if (found == tables.end()) return false;
+  HandOn(*found, rows);
+  return true;
+}
+
+bool ComparesRuns(const Mode& mode) {
+  return std::ranges::any_of(mode.flags, [](std::string_view flag) {
+    return flag == "--bp" || flag == "--baseline_profiling_path";
+  });
+}
+
+class TablesOfModes final : public store::MadeTables {
+ public:
+  TablesOfModes(RunMode run, job::Say complain)
+      : run_(std::move(run)), complain_(std::move(complain)) {
+    for (const ModeTable& table : ModeTables()) tables_.push_back(table.info->result);
+  }
+
+  std::span<const store::ResultInfo> tables() const override { return tables_; }
+
+  Status Fill(const store::ResultInfo& wanted, store::RowSink& rows) const override {
+    const auto& all = ModeTables();
+    const auto found = std::ranges::find_if(
+        all, [&](const ModeTable& table) { return table.info->result.name == wanted.name; });
+    if (found == all.end()) {
+      return base::InternalError(Concat("no mode makes the table ", wanted.name));
+    }
+    std::vector<Status> failures;
+    for (const Mode* mode : found->modes) {
+      const auto outcome = OutcomeOf(*mode);
+      if (!outcome.ok()) failures.push_back(outcome.status());
+      if (outcome.ok() && HandOnFound((*outcome)->tables, *found->info, rows)) return {};
+    }
+    return failures.size() < found->modes.size() ? Status() : failures.front();
+  }
+
+ private:
+  // Of a mode that failed nothing is kept.
+  Result<const Outcome*> OutcomeOf(const Mode& mode) const {
+    const std::scoped_lock lock(mutex_);
+    const auto known = outcomes_.find(&mode);
+    if (known != outcomes_.end()) return &known->second;
+    auto result = run_(mode);
+    if (!result.ok()) return std::move(result).status().Annotate(mode.name);
+    for (const std::string& line : job::SayFailures(result->failures)) {
+      complain_(Concat(line, "; the tables of ", mode.name, " are without it"));
+    }
+    return &outcomes_.emplace(&mode, std::move(result->outcome)).first->second;
+  }
+
+  const RunMode run_;
+  const job::Say complain_;
+  std::vector<store::ResultInfo> tables_;
+  mutable std::mutex mutex_;
+  mutable std::map<const Mode*, Outcome> outcomes_;
+};
+
+}  // namespace
+
+const std::vector<ModeTable>& ModeTables() {
+  static const std::vector<ModeTable> tables = FindModeTables();
+  return tables;
+}
+
+std::shared_ptr<const store::MadeTables> MakeModeTables(RunMode run, job::Say complain) {
+  return std::make_shared<TablesOfModes>(std::move(run), std::move(complain));
+}
+
+RunMode RunOverFolder(FolderRequest request) {
+  return [request = std::move(request)](const Mode& mode) -> Result<RunResult> {
+    if (request.base_path.empty() && ComparesRuns(mode)) {
+      return base::InvalidArgumentError(
+          "its tables are of two runs: name the other one with --baseline");
+    }
+    SONDE_ASSIGN_OR_RETURN(
+        const job::Job found,
+        job::FindWholeJob({request.path}, {.max_depth = kFolderDepth, .allow = {}}));
+    SONDE_ASSIGN_OR_RETURN(const RankChoice choice, ChooseRanks(found, {}));
+    for (const std::string& notice : choice.notices) request.notify(notice);
+    ModeOptions options;
+    options.base_path = options.gpu_path = request.base_path;
+    options.profiling_path = request.path;
+    RunOptions run;
+    run.threads = request.threads;
+    run.notify = request.notify;
+    SONDE_ASSIGN_OR_RETURN(auto result, Run(mode, choice.ranks, options, run));
+    for (const std::string& notice : result.outcome.notices) request.notify(notice);
+    return result;
+  };
+}
+
+RunMode RunOverStore(store::StoreFile file, int threads) {
+  return [file = std::move(file), threads](const Mode& mode) {
+    const store::TraceLabel& label = file.traces.front();
+    Rank rank;
+    rank.number = std::max(label.rank, 0);
+    rank.trace.number = label.trace;
+    rank.trace.rank = label.rank;
+    rank.trace.source.path = label.path;
+    RunOptions options;
+    options.threads = threads;
+    options.over = [&](const std::vector<job::Trace>& /*it*/, const recipes::Needs& needs,
+                       const MapOne& map) {
+      return job::RunOverTraces(
+          std::span(&file, 1), needs, {.threads = threads},
+          [&](const job::TraceInHand& trace, size_t /*place*/) { return map(trace); });
+    };
+    return Run(mode, {rank}, {}, options);
+  };
+}
+
+std::string ModeTablesMarkdown() {
+  std::string out =
+      "# Tables of cluster modes\n\n"
+      "Made from the declarations in `src/cluster`; do not edit.\n\n"
+      "What the modes of `sonde cluster` ([cluster.md](../cluster.md)) find out about all ranks\n"
+      "of a job. Any statement on a job may name these tables beside those of its traces\n"
+      "([store.md](store.md)); the mode runs when it does. In `cluster_analysis.db` a table and\n"
+      "its columns have the names in parentheses.\n";
+  for (const ModeTable& table : ModeTables()) {
+    const store::ResultInfo& result = table.info->result;
+    out += Concat("\n## ", result.name, "\n\n", result.meaning, ". Mode `",
+                  table.modes.front()->name, "` (", table.info->reference_name, ").\n\n");
+    out += "| Column | Type | Unit | Meaning |\n|---|---|---|---|\n";
+    for (size_t i = 0; i < result.columns.size(); ++i) {
+      const store::ResultColumnInfo& column = result.columns[i];
+      out += Concat("| `", column.name, "` (", table.info->names[i].db, ") | ",
+                    store::ResultSqlType(column.type), " | ", column.unit, " | ", column.meaning,
+                    " |\n");
+    }
+  }
+  return out;
+}
+
+std::string ModeTablesText() {
+  std::vector<const store::ResultInfo*> results;
+  for (const ModeTable& table : ModeTables()) results.push_back(&table.info->result);
+  return store::ResultsText(results);
+}
+
+}  // namespace sonde::cluster
