@@ -196,10 +196,23 @@ class Runner {
                             .options = mode_options_};
       Part part;
       SONDE_RETURN_IF_ERROR(mode_.map(input, part));
+      if (part.empty()) SONDE_RETURN_IF_ERROR(WhyEmpty(trace.data));
       parts_[place] = std::move(part);
       SayIssues(ranks_[place], trace.data);
     }
     return {};
+  }
+
+  // What the mode needs may have stood in what could not be read: then the rank failed.
+  static Status WhyEmpty(const recipes::TraceData& data) {
+    std::vector<recipes::ImportIssue> errors(data.issues.begin(), data.issues.end());
+    std::erase_if(errors,
+                  [](const recipes::ImportIssue& issue) { return issue.severity != "error"; });
+    if (errors.empty()) return {};
+    return base::CorruptDataError(
+        Concat("not all of it can be read, and the rest holds nothing of this: ",
+               base::Join(recipes::IssueTexts(errors), ", "),
+               "; 'sonde analyse' of it says what that means"));
   }
 
   // Who reads the table should know what of a rank it does not speak for.
