@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "exporters/registry.h"
 #include "recipes/communication/communication.h"
+#include "recipes/communication/host_clocks.h"
 #include "recipes/trace/device_view.h"
 #include "recipes/trace/trace_data.h"
 
@@ -52,11 +53,16 @@ std::string Ms(int64_t ns) {
 
 }  // namespace
 
-void TellWaits(std::span<AnalysedRank> ranks, int threads) {
+std::vector<std::string> TellWaits(std::span<AnalysedRank> ranks, int threads, bool keeps_clocks) {
   std::vector<recipes::RankArrivals> arrivals;
   for (const AnalysedRank& rank : ranks) {
     arrivals.push_back(rank.arrivals);
     arrivals.back().run = rank.run;
+  }
+  std::vector<std::string> said;
+  if (!keeps_clocks) said = recipes::CorrectClocks(arrivals);
+  for (std::string& line : said) {
+    line += ": waits for ranks are told without that; --keep-clocks leaves it";
   }
   std::vector<recipes::RankWaits> waits = recipes::WaitsOf(arrivals);
   for (size_t i = 0; i < ranks.size(); ++i) {
@@ -69,6 +75,7 @@ void TellWaits(std::span<AnalysedRank> ranks, int threads) {
           rank.output_folder, ": waits of collectives are not in the files: ", written.message()));
     }
   }
+  return said;
 }
 
 std::string RenderWaits(std::span<const AnalysedRank> ranks,

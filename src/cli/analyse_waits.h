@@ -6,13 +6,15 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cli/analyse_rank.h"
 
 namespace sonde::cli {
 
-// Sets `waits` of each, and writes anew those of its files that hold waits.
-void TellWaits(std::span<AnalysedRank> ranks, int threads);
+// Sets `waits` of each, and writes anew those of its files that hold waits. Clocks of hosts that
+// disagree are corrected, unless `keeps_clocks`. Returns what of them is to be said, a line each.
+std::vector<std::string> TellWaits(std::span<AnalysedRank> ranks, int threads, bool keeps_clocks);
 
 // A line for the summary; "" where there are no collectives.
 std::string RenderWaits(std::span<const AnalysedRank> ranks,

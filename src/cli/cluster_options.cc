@@ -118,7 +118,8 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
         options.given.emplace_back("--keep_clocks");
       },
       "Leave times of hosts whose clocks disagree as they are (cluster_compare_baseline, "
-      "collective_skew, p2p_pairing, pp_chart)");
+      "collective_skew, p2p_pairing, pp_chart), and waits for ranks by them (modes that tell waits "
+      "which no profiler measured)");
   note(app.add_option("--parallel_types", options.parallel_types,
                       "Kinds of groups, ';' between, ',' between those that count together "
                       "(computational_op_masking)")

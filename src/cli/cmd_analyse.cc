@@ -40,6 +40,7 @@ struct Options {
   std::string output_folder;
   std::optional<bool> data_simplification;
   bool only_missing = false;
+  bool keeps_clocks = false;
 };
 
 // The last `count` parts of a path.
@@ -109,9 +110,10 @@ size_t AnalyseServers(const std::vector<TraceSource>& servers, const AnalyseOpti
 
 // Prints what is to be said of each; returns those of which there are numbers.
 std::vector<AnalysedRank> TakeRanks(const std::vector<job::Trace>& captures,
-                                    std::vector<AnalysedRank> results, int threads) {
+                                    std::vector<AnalysedRank> results, int threads,
+                                    bool keeps_clocks) {
   for (size_t i = 0; i < results.size(); ++i) results[i].run = captures[i].run;
-  TellWaits(results, threads);
+  for (const std::string& line : TellWaits(results, threads, keeps_clocks)) PrintNotice(line);
   std::vector<AnalysedRank> ranks;
   for (size_t i = 0; i < results.size(); ++i) {
     for (const std::string& notice : results[i].notices) PrintNotice(notice);
@@ -161,7 +163,8 @@ size_t AnalyseCaptures(const Part& part, const Options& options, const AnalyseOp
   const auto failures =
       job::ForEach(part.captures, {.at_a_time = at_a_time, .progress = &progress}, analyse);
   if (failures.empty()) progress.Finish();
-  const std::vector<AnalysedRank> ranks = TakeRanks(part.captures, std::move(results), cores);
+  const std::vector<AnalysedRank> ranks =
+      TakeRanks(part.captures, std::move(results), cores, options.keeps_clocks);
   for (const std::string& line : job::SayFailures(failures)) PrintError(line);
   const std::string summary = RenderSummary(ranks);
   std::fwrite(summary.data(), 1, summary.size(), stdout);
@@ -243,6 +246,9 @@ CommandAction Declare(CLI::App& app) {
                  "Put the deliverables into DIR/<name of the capture> instead of beside it");
   app.add_flag("--only-missing", options->only_missing,
                "Leave captures as they are that have their deliverables; sum up all of them");
+  app.add_flag(
+      "--keep-clocks,--keep_clocks", options->keeps_clocks,
+      "Tell waits of collectives by the clocks of the hosts as they are, where they disagree");
   app.add_flag_function(
       "--data-simplification,--data_simplification,!--no-data-simplification",
       [options](int64_t count) { options->data_simplification = count > 0; },

@@ -100,6 +100,7 @@ void PrintResult(const Done& done) {
 void SayOptionsWithoutEffect(const cluster::Mode& mode, const ClusterOptions& options) {
   for (const std::string& name : options.given) {
     if (std::find(mode.flags.begin(), mode.flags.end(), name) != mode.flags.end()) continue;
+    if (name == "--keep_clocks" && mode.needs.waits) continue;
     PrintNotice(Concat(name, " has no effect on the mode ", mode.name));
   }
 }

@@ -87,7 +87,11 @@ class Runner {
       return {};
     };
     Runner(files_, unstored_, kNeeds, options, take).Run();
-    if (options_.corrects_clocks) recipes::CorrectClocks(arrivals);
+    if (!options_.keeps_clocks) {
+      for (const std::string& line : recipes::CorrectClocks(arrivals)) {
+        if (options_.say_clocks) options_.say_clocks(line);
+      }
+    }
     waits_ = recipes::WaitsOf(arrivals);
   }
 

@@ -73,8 +73,10 @@ struct RunOptions {
   // order. One call at a time.
   std::function<void(size_t places)> when_done = {};
   Say notify = {};  // which of several forms of a trace was taken, of what has no store
-  // Waits (Needs::waits) are told without what clocks of hosts differ by, where that is found.
-  bool corrects_clocks = false;
+  // Waits (Needs::waits) are told without what clocks of hosts differ by, where that is found: each
+  // is said in a line to which the reader's words are added. Or by the clocks as they are.
+  Say say_clocks = {};
+  bool keeps_clocks = false;
 };
 
 // `place`: counts the traces as they lie in the files. Failures are in that order.

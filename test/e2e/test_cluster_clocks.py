@@ -178,3 +178,41 @@ def test_waits_beside_a_baseline_are_those_of_right_clocks(ranks, tables, tmp_pa
     # Without a correction no collective of both hosts has a moment in common, and all of it counts:
     # half of the ranks waited.
     assert met == [pytest.approx(early / 2, abs=5_000)]
+
+
+def waits_of(run_sonde, folder, tmp_path, *words):
+    """Of `cluster -m communication_time` and of statements, by rank: the longest, ms; and words."""
+    out = tmp_path / "waits"
+    done = run_sonde("cluster", "-m", "communication_time", "-d", folder, "-o", out, *words)
+    assert done.returncode == 0, done.stderr
+    database = sqlite3.connect(out / "cluster_analysis_output" / "cluster_analysis.db")
+    told = dict(database.execute(
+        "SELECT rank_id, max(wait_time) FROM ClusterCommunicationTime "
+        "WHERE hccl_op_name <> 'Total Op Info' GROUP BY 1"
+    ).fetchall())  # fmt: skip
+    database.close()
+    asked = run_sonde("query", folder, "SELECT rank, max(wait_ns) / 1e6 AS wait FROM communication "
+                      "GROUP BY 1", "--format", "json")  # fmt: skip
+    assert asked.returncode == 0, asked.stderr
+    rows = {row["rank"]: row["wait"] for row in json.loads(asked.stdout)}
+    return told, rows, done.stderr
+
+
+def test_waits_that_nobody_measured_are_those_of_right_clocks(ranks, run_sonde, tmp_path):
+    early = 40_000
+    unmeasured(ranks)
+    meet(ranks, {4, 5, 6, 7}, early)
+    right, asked, said = waits_of(run_sonde, ranks, tmp_path)
+    assert "clock of" not in said
+    assert [rank for rank, wait in sorted(right.items()) if wait >= early / 1e6] == [4, 5, 6, 7]
+    assert asked == pytest.approx(right, abs=1e-6)
+    shift(ranks, {4, 5, 6, 7}, 250_000_000)
+    corrected, asked, said = waits_of(run_sonde, ranks, tmp_path)
+    assert said.count("waits for ranks are told without that; --keep_clocks leaves it") == 1
+    assert "(rank 4,5,6,7) is 250.0" in said
+    # What the clocks differed by before is microseconds.
+    assert corrected == pytest.approx(right, abs=5e-3)
+    assert asked == pytest.approx(right, abs=5e-3)
+    left, _, said = waits_of(run_sonde, ranks, tmp_path, "--keep_clocks")
+    assert "clock of" not in said and "no effect" not in said
+    assert left != pytest.approx(right, abs=5e-3)

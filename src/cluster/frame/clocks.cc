@@ -52,13 +52,10 @@ std::string NameOf(const recipes::HostClock& clock, const std::vector<Member>& m
   return Concat("rank ", std::to_string(members[clock.ranks.front()].rank));
 }
 
-void SayClock(const ClockRow& row, const std::string& first, Outcome& outcome) {
-  outcome.notices.push_back(Concat("the clock of ", row.host, " (rank ", row.ranks, ") is ",
-                                   Duration(static_cast<double>(std::abs(row.ahead_ns))),
-                                   row.ahead_ns > 0 ? " ahead of" : " behind", " that of ", first,
-                                   row.is_corrected != 0
-                                       ? ": its times are moved by that; --keep_clocks leaves them"
-                                       : ": its times are left as they are"));
+std::string SayRow(const ClockRow& row, const std::string& first) {
+  return Concat(recipes::SayClock(row.host, row.ranks, row.ahead_ns, first),
+                row.is_corrected != 0 ? ": its times are moved by that; --keep_clocks leaves them"
+                                      : ": its times are left as they are");
 }
 
 }  // namespace
@@ -95,7 +92,7 @@ Clocks FindClocks(std::span<const RankPart> ranks, const ModeOptions& options, O
                            .count = static_cast<int64_t>(clock.count),
                            .is_corrected = is_corrected});
     if (clock.ahead_ns == 0) continue;
-    SayClock(clocks.rows.back(), NameOf(found.front(), members), outcome);
+    outcome.notices.push_back(SayRow(clocks.rows.back(), NameOf(found.front(), members)));
     if (!is_corrected) continue;
     for (const int32_t rank : own) clocks.ahead_ns[rank] = clock.ahead_ns;
   }

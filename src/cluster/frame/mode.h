@@ -43,7 +43,7 @@ struct ModeOptions {
   int64_t step_id = -1;          // -1: all
   int64_t top_num = -1;          // -1: the mode's own number
   bool exclude_op_name = false;  // compute_op_sum
-  bool keeps_clocks = false;     // collective_skew, p2p_pairing: those of hosts as they are
+  bool keeps_clocks = false;     // those of hosts as they are
   int64_t rank_id = 0;           // communication_bottleneck
   // computational_op_masking: names of groups that count together
   std::vector<std::vector<std::string>> parallel_types = {{"dp", "edp"}, {"edp"}, {"dp"}, {"ep"},

@@ -120,7 +120,13 @@ class Runner {
     job::RunOptions run;
     run.threads = options_.threads;
     run.progress = progress ? &*progress : nullptr;
-    run.corrects_clocks = CorrectsClocks();
+    run.keeps_clocks = mode_options_.keeps_clocks;
+    if (!ShowsClocks() && options_.notify) {
+      run.say_clocks = [this](std::string_view line) {
+        options_.notify(
+            Concat(line, ": waits for ranks are told without that; --keep_clocks leaves it"));
+      };
+    }
     run.notify = options_.notify;
     auto failures = opened->failures;
     const auto others = job::RunOverTraces(
@@ -131,10 +137,9 @@ class Runner {
     return failures;
   }
 
-  // Modes that show clocks know how to leave them.
-  bool CorrectsClocks() const {
-    return !mode_options_.keeps_clocks &&
-           std::ranges::find(mode_.flags, std::string_view("--keep_clocks")) != mode_.flags.end();
+  // Then it says itself what it found of them.
+  bool ShowsClocks() const {
+    return std::ranges::find(mode_.flags, std::string_view("--keep_clocks")) != mode_.flags.end();
   }
 
   // What became of the first became of its copies.

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "recipes/communication/host_clocks.h"
+
 namespace sonde::recipes {
 namespace {
 
@@ -46,6 +51,46 @@ TEST(Arrivals, WhoComesFirstWaitsForTheLast) {
   EXPECT_EQ(waits[0].elapse_ns, 220);
   EXPECT_EQ(waits[0].matched, 2);
   EXPECT_EQ(waits[0].unmatched + waits[0].alone, 0);
+}
+
+// Three collectives of two ranks, the second one 250 ms ahead by its clock and 5 ms late to each.
+std::vector<RankArrivals> OfTwoHosts(const std::string& first, const std::string& second) {
+  constexpr int64_t kMs = 1'000'000;
+  Rank early(0);
+  Rank late(1);
+  for (int64_t i = 0; i < 4; ++i) {
+    early.Call(i * 100 * kMs, (i * 100 + 20) * kMs);
+    late.Call((i * 100 + 255) * kMs, (i * 100 + 270) * kMs);
+  }
+  std::vector<RankArrivals> ranks = {early, late};
+  ranks[0].host = first;
+  ranks[1].host = second;
+  return ranks;
+}
+
+TEST(Arrivals, ClocksThatDisagreeAreCorrectedAndSaid) {
+  constexpr int64_t kMs = 1'000'000;
+  std::vector<RankArrivals> ranks = OfTwoHosts("node0", "node1");
+  EXPECT_NE(WaitsOf(ranks)[0].wait_ns, 20 * kMs);  // as they are
+  EXPECT_EQ(CorrectClocks(ranks),
+            (std::vector<std::string>{
+                "the clock of node1 (rank 1) is 250.00 ms ahead of that of node0"}));
+  const auto waits = WaitsOf(ranks);
+  EXPECT_EQ(waits[0].waits_ns, (Waits{5 * kMs, 5 * kMs, 5 * kMs, 5 * kMs}));
+  EXPECT_EQ(waits[1].waits_ns, (Waits{0, 0, 0, 0}));
+  EXPECT_TRUE(CorrectClocks(ranks).empty());  // they agree now
+}
+
+TEST(Arrivals, RanksOfOneHostHaveOneClock) {
+  std::vector<RankArrivals> ranks = OfTwoHosts("node0", "node0");
+  EXPECT_TRUE(CorrectClocks(ranks).empty());
+  EXPECT_EQ(ranks[1].collectives.front().ts, 255'000'000);
+}
+
+TEST(Arrivals, RunsAreCorrectedByThemselves) {
+  std::vector<RankArrivals> ranks = OfTwoHosts("node0", "node1");
+  ranks[1].run = 1;  // another job: nothing is in common
+  EXPECT_TRUE(CorrectClocks(ranks).empty());
 }
 
 TEST(Arrivals, WhatOneRankLacksDoesNotShiftTheOthers) {

@@ -207,6 +207,6 @@ constexpr Recipe kCommunicationRecipe = {
         .WithBounds()
         .WithWaits(),
     &Run,
-    /*version=*/3};
+    /*version=*/4};
 
 }  // namespace sonde::recipes

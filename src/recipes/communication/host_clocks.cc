@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/strings.h"
 
 namespace sonde::recipes {
 namespace {
@@ -119,6 +120,35 @@ std::optional<HostClock> ClockOf(size_t number, HostClock host, const std::vecto
   return host;
 }
 
+std::vector<RankOnHost> OnHosts(const std::vector<RankArrivals*>& ranks) {
+  std::vector<RankOnHost> on_hosts;
+  for (const RankArrivals* rank : ranks) {
+    RankOnHost& own = on_hosts.emplace_back(RankOnHost{.host = rank->host, .collectives = {}});
+    for (const CollectiveArrival& call : rank->collectives) {
+      own.collectives.push_back({base::HashCombine(call.group, call.call), call.ts, call.end_ns});
+    }
+  }
+  return on_hosts;
+}
+
+void Move(RankArrivals& rank, int64_t by_ns) {
+  for (CollectiveArrival& call : rank.collectives) {
+    call.ts += by_ns;
+    call.end_ns += by_ns;
+  }
+}
+
+std::string RanksOf(const HostClock& clock, const std::vector<RankArrivals*>& ranks) {
+  std::vector<std::string> numbers;
+  for (const size_t place : clock.ranks) numbers.push_back(std::to_string(ranks[place]->rank));
+  return base::Join(numbers, ",");
+}
+
+std::string NameOf(const HostClock& clock, const std::vector<RankArrivals*>& ranks) {
+  if (!clock.host.empty()) return clock.host;
+  return base::Concat("rank ", std::to_string(ranks[clock.ranks.front()]->rank));
+}
+
 }  // namespace
 
 std::vector<HostClock> FindHostClocks(std::span<const RankOnHost> ranks) {
@@ -152,26 +182,27 @@ std::string HostOf(const TraceData& data) {
   return {};
 }
 
-void CorrectClocks(std::span<RankArrivals> ranks) {
+std::string SayClock(std::string_view host, std::string_view ranks, int64_t ahead_ns,
+                     std::string_view first_host) {
+  return base::Concat("the clock of ", host, " (rank ", ranks, ") is ",
+                      base::FormatDuration(std::abs(ahead_ns)),
+                      ahead_ns > 0 ? " ahead of" : " behind", " that of ", first_host);
+}
+
+std::vector<std::string> CorrectClocks(std::span<RankArrivals> ranks) {
   std::map<int64_t, std::vector<RankArrivals*>> runs;
   for (RankArrivals& rank : ranks) runs[rank.run].push_back(&rank);
+  std::vector<std::string> said;
   for (const auto& [run, members] : runs) {
-    std::vector<RankOnHost> on_hosts;
-    for (const RankArrivals* rank : members) {
-      RankOnHost& own = on_hosts.emplace_back(RankOnHost{.host = rank->host, .collectives = {}});
-      for (const CollectiveArrival& call : rank->collectives) {
-        own.collectives.push_back({base::HashCombine(call.group, call.call), call.ts, call.end_ns});
-      }
-    }
-    for (const HostClock& clock : FindHostClocks(on_hosts)) {
-      for (const size_t place : clock.ranks) {
-        for (CollectiveArrival& call : members[place]->collectives) {
-          call.ts -= clock.ahead_ns;
-          call.end_ns -= clock.ahead_ns;
-        }
-      }
+    const std::vector<HostClock> clocks = FindHostClocks(OnHosts(members));
+    for (const HostClock& clock : clocks) {
+      if (clock.ahead_ns == 0) continue;
+      for (const size_t place : clock.ranks) Move(*members[place], -clock.ahead_ns);
+      said.push_back(SayClock(NameOf(clock, members), RanksOf(clock, members), clock.ahead_ns,
+                              NameOf(clocks.front(), members)));
     }
   }
+  return said;
 }
 
 }  // namespace sonde::recipes

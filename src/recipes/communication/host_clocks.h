@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recipes/communication/arrivals.h"
@@ -44,7 +45,11 @@ std::vector<HostClock> FindHostClocks(std::span<const RankOnHost> ranks);
 // The host that a trace was recorded on; "" where it does not say.
 std::string HostOf(const TraceData& data);
 
-// Moves the times of those whose clock is ahead or behind, run by run.
-void CorrectClocks(std::span<RankArrivals> ranks);
+// "the clock of node1 (rank 4,5) is 250.00 ms ahead of that of node0"; `ranks`: as they are shown.
+std::string SayClock(std::string_view host, std::string_view ranks, int64_t ahead_ns,
+                     std::string_view first_host);
+
+// Moves the times of those whose clock is ahead or behind, run by run. Returns a line for each.
+std::vector<std::string> CorrectClocks(std::span<RankArrivals> ranks);
 
 }  // namespace sonde::recipes

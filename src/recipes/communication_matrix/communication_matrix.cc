@@ -248,6 +248,6 @@ constexpr Recipe kCommunicationMatrixRecipe = {
         .WithBounds()
         .WithWaits(),
     &Run,
-    /*version=*/2};
+    /*version=*/3};
 
 }  // namespace sonde::recipes
