@@ -16,9 +16,10 @@ import shutil
 import sqlite3
 from dataclasses import dataclass
 
+import planted_job
 import planted_ranks
 import pytest
-from planted_ranks import Job
+from planted_job import Job
 
 # What the table says of a planted cause: cause, hostActivity.
 SAID = {
@@ -100,7 +101,7 @@ def job_of(layout, cause, strength, seed):
 def quick_jobs():
     """Each cause once, weak and strong in turn, and jobs without one."""
     jobs = []
-    for number, cause in enumerate(planted_ranks.CAUSES):
+    for number, cause in enumerate(planted_job.CAUSES):
         strength = (0.04, 0.1, 0.3)[number % 3]
         jobs.append(job_of(SMALL[number % len(SMALL)], cause, strength, 1000 + number))
     jobs += [job_of(layout, "", 0, 2000 + i) for i, layout in enumerate(SMALL)]
@@ -110,7 +111,7 @@ def quick_jobs():
 def all_jobs():
     jobs = []
     seed = 3000
-    for number, cause in enumerate(planted_ranks.CAUSES):
+    for number, cause in enumerate(planted_job.CAUSES):
         for strength in STRENGTHS:
             for layout in (SMALL[(seed + number) % len(SMALL)], SMALL[(seed + 3) % len(SMALL)]):
                 seed += 1
@@ -124,7 +125,7 @@ def all_jobs():
 def fresh_jobs(first_seed):
     jobs = []
     seed = first_seed
-    for number, cause in enumerate(planted_ranks.CAUSES):
+    for number, cause in enumerate(planted_job.CAUSES):
         for strength in (0.02, 0.03, 0.05, 0.1):
             seed += 1
             jobs.append(job_of(SMALL[(seed + number) % len(SMALL)], cause, strength, seed))
@@ -181,7 +182,7 @@ def test_a_planted_cause_is_found_and_none_where_there_is_none(job, find):
         assert case.rows == []
         return
     assert case.names_cause, case
-    assert case.rows[0][4] == planted_ranks.FIRST_STEP + job.since
+    assert case.rows[0][4] == planted_job.FIRST_STEP + job.since
 
 
 @pytest.mark.parametrize("cause", ["kernel", "link"])

@@ -10,6 +10,7 @@ import time
 import urllib.parse
 from contextlib import contextmanager
 
+import planted_job
 import planted_ranks
 import pytest
 
@@ -94,7 +95,7 @@ def test_serves_the_trace_and_the_page(view, trace):
 
 
 def test_the_advice_of_all_ranks_says_why_one_is_slow(view, tmp_path):
-    job = planted_ranks.Job(tp=2, dp=4, steps=3, cause="kernel", strength=0.1, rank=5, seed=77)
+    job = planted_job.Job(tp=2, dp=4, steps=3, cause="kernel", strength=0.1, rank=5, seed=77)
     planted_ranks.write(job, tmp_path / "ranks")
     with view(tmp_path / "ranks") as (_, address):
         wait_until_ready(address)
