@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/strings.h"
 #include "compare/frame/name_predicate.h"
@@ -33,9 +36,10 @@ class WaitScan {
 };
 
 // Waits of each plane of a group.
-std::map<int32_t, std::vector<Interval>> WaitsOfGroup(const Side& side, size_t group) {
+using PlaneWaits = std::map<int32_t, std::vector<Interval>>;
+PlaneWaits WaitsOfGroup(const Side& side, size_t group) {
   std::map<int32_t, WaitScan> scans;
-  std::map<int32_t, std::vector<Interval>> waits;
+  PlaneWaits waits;
   // Texts show all lanes of a group, those without a wait among them; databases only what waits.
   if (side.kind == SideKind::kNpuText) {
     for (const int32_t plane : side.groups[group].planes) waits[plane];
@@ -53,17 +57,25 @@ std::map<int32_t, std::vector<Interval>> WaitsOfGroup(const Side& side, size_t g
 }
 
 // Of the plane that waited least.
-std::vector<Interval> LeastWaits(const Side& side, size_t group) {
+std::vector<Interval> LeastWaits(const PlaneWaits& planes) {
   std::vector<Interval> least;
   int64_t least_ns = std::numeric_limits<int64_t>::max();
-  for (auto& [plane, waits] : WaitsOfGroup(side, group)) {
+  for (const auto& [plane, waits] : planes) {
     int64_t sum_ns = 0;
     for (const Interval& wait : waits) sum_ns += wait.end_ns - wait.start_ns;
     if (sum_ns >= least_ns) continue;
     least_ns = sum_ns;
-    least = std::move(waits);
+    least = waits;
   }
   return recipes::Merge(std::move(least));
+}
+
+int64_t FirstWait(const PlaneWaits& planes) {
+  int64_t first = std::numeric_limits<int64_t>::max();
+  for (const auto& [plane, waits] : planes) {
+    for (const Interval& wait : waits) first = std::min(first, wait.start_ns);
+  }
+  return first;
 }
 
 std::vector<Interval> UncoveredOf(const Side& side, size_t group) {
@@ -86,12 +98,15 @@ double Overall::WaitMs() const {
 
 void MeasureGroups(const Side& side, Overall& overall) {
   std::vector<std::vector<Interval>> uncovered;
+  std::vector<std::pair<int64_t, size_t>> by_first_wait;
   for (size_t i = 0; i < side.groups.size(); ++i) {
+    const PlaneWaits waits = WaitsOfGroup(side, i);
+    by_first_wait.emplace_back(FirstWait(waits), i);
     uncovered.push_back(UncoveredOf(side, i));
     GroupTime& group = overall.groups.emplace_back();
     group.title = side.groups[i].title;
     group.description = side.groups[i].description;
-    group.wait_ms = CommonMs(LeastWaits(side, i), side.overlap.not_overlapped);
+    group.wait_ms = CommonMs(LeastWaits(waits), side.overlap.not_overlapped);
     group.transmit_ms = Ms(recipes::TotalNs(uncovered[i])) - group.wait_ms;
   }
   for (size_t i = 0; i < uncovered.size(); ++i) {
@@ -105,6 +120,12 @@ void MeasureGroups(const Side& side, Overall& overall) {
           base::Concat(name(overall.groups[i]), " & ", name(overall.groups[j])), common_ms);
     }
   }
+  if (side.kind != SideKind::kNpuDb) return;
+  // As the reference lists them: those that wait by their first wait, then the others.
+  std::ranges::sort(by_first_wait);
+  std::vector<GroupTime> listed;
+  for (const auto& [first, i] : by_first_wait) listed.push_back(overall.groups[i]);
+  overall.groups = std::move(listed);
 }
 
 std::vector<std::pair<std::string, FusedTime>> MeasureFused(const Side& side,
