@@ -239,7 +239,7 @@ def test_two_runs_are_compared(shared_data, run_sonde, tmp_path):
     assert [row[0] for row in rows] == [0, 1]
     assert rows[1][1:3] == (9015.634, 8915.634)
     assert rows[1][3] == pytest.approx(100)
-    assert "changed most: " in done.stdout
+    assert "no step took longer or shorter than in the base run" in done.stdout
     done = run_sonde(*words, "-o", tmp_path)
     assert done.returncode == 1
     assert "Must specify the --bp parameter" in done.stderr

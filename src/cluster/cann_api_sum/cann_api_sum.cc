@@ -13,11 +13,13 @@
 namespace sonde::cluster {
 namespace {
 
-// As SQLite rounds, in which the reference makes the rows of a rank: ties away from zero. Those of
-// all ranks are rounded as everything else.
-double RoundAway(double value, int decimals) {
+// As SQLite rounds, in which the reference makes the rows of a rank: up where the shortest decimal
+// of a value above 0 is a tie, which the value itself may be a little below of. Those of all ranks
+// are rounded as everything else.
+double RoundUpTies(double value, int decimals) {
+  constexpr long double kNudge = 1 + 3e-16L;  // of SQLite's printf
   const long double scale = std::pow(10.0L, decimals);
-  return static_cast<double>(std::round(static_cast<long double>(value) * scale) / scale);
+  return static_cast<double>(std::floor(value * kNudge * scale + 0.5L) / scale);
 }
 
 Status Map(const RankInput& rank, Part& part) {
@@ -36,16 +38,16 @@ Status Map(const RankInput& rank, Part& part) {
     const double deviation = PopulationDeviation(values);
     const Statistics found = Describe(values);
     rows.push_back({.name = std::string(name),
-                    .ratio_percent = all_ns > 0 ? RoundAway(100 * found.sum / all_ns, 2) : 0,
+                    .ratio_percent = all_ns > 0 ? RoundUpTies(100 * found.sum / all_ns, 2) : 0,
                     .total_ns = static_cast<int64_t>(found.sum),
                     .count = found.count,
-                    .average_ns = RoundAway(found.mean, 1),
-                    .min_ns = RoundAway(found.min, 1),
-                    .q1_ns = RoundAway(found.q1, 1),
-                    .median_ns = RoundAway(found.median, 1),
-                    .q3_ns = RoundAway(found.q3, 1),
-                    .max_ns = RoundAway(found.max, 1),
-                    .deviation_ns = RoundAway(deviation, 1),
+                    .average_ns = RoundUpTies(found.mean, 1),
+                    .min_ns = RoundUpTies(found.min, 1),
+                    .q1_ns = RoundUpTies(found.q1, 1),
+                    .median_ns = RoundUpTies(found.median, 1),
+                    .q3_ns = RoundUpTies(found.q3, 1),
+                    .max_ns = RoundUpTies(found.max, 1),
+                    .deviation_ns = RoundUpTies(deviation, 1),
                     .rank = rank.rank});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {

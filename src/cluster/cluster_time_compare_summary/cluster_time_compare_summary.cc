@@ -63,30 +63,48 @@ TimeCompareRow Compared(const TimeSummaryRow& own, const TimeSummaryRow& base) {
   return row;
 }
 
-// The row that changed most, and the part of it that did.
+using Change = std::pair<double, std::string_view>;  // us, and of what
+Change MostChangedPart(const TimeCompareRow& row) {
+  const std::array<Change, 4> parts = {
+      {{row.computing_us_diff, "computation"},
+       {row.not_overlapped_us_diff, "communicationNotOverlapComputation"},
+       {row.free_us_diff, "free"},
+       {row.memory_alone_us_diff, "memoryNotOverlapComputationCommunication"}}};
+  return *std::ranges::max_element(parts, {},
+                                   [](const Change& part) { return std::abs(part.first); });
+}
+
+// The step whose time changed most, and the part of it that did; where none took another time, the
+// part that changed most.
 void SayChange(const std::vector<TimeCompareRow>& rows, Outcome& outcome) {
-  using Change = std::pair<double, std::string_view>;
-  const auto most_of = [](const TimeCompareRow& row) {
-    const std::array<Change, 4> parts = {
-        {{row.computing_us_diff, "computation"},
-         {row.not_overlapped_us_diff, "communicationNotOverlapComputation"},
-         {row.free_us_diff, "free"},
-         {row.memory_alone_us_diff, "memoryNotOverlapComputationCommunication"}}};
-    return *std::max_element(parts.begin(), parts.end(), [](const Change& a, const Change& b) {
-      return std::abs(a.first) < std::abs(b.first);
-    });
+  constexpr double kLeastShare = 0.001;
+  const auto& slowest = *std::ranges::max_element(
+      rows, {}, [](const TimeCompareRow& row) { return std::abs(row.step_us_diff); });
+  const auto& moved = *std::ranges::max_element(
+      rows, {}, [](const TimeCompareRow& row) { return std::abs(MostChangedPart(row).first); });
+  const auto milliseconds = [](const Change& part) {
+    return Concat(Fixed(part.first / 1e3, 3), " ms");
   };
-  const TimeCompareRow& row =
-      *std::max_element(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
-        return std::abs(most_of(a).first) < std::abs(most_of(b).first);
-      });
-  const Change most = most_of(row);
-  Say(outcome, "cluster.time_compare",
-      {std::to_string(row.rank), std::to_string(row.step_id), Duration(1e3 * row.step_us),
-       Duration(1e3 * row.step_us_base), std::string(most.second),
-       Concat(Fixed(most.first / 1e3, 3), " ms")},
+  if (std::abs(slowest.step_us_diff) > kLeastShare * slowest.step_us_base) {
+    const Change part = MostChangedPart(slowest);
+    Say(outcome, "cluster.time_compare",
+        {std::to_string(slowest.rank), std::to_string(slowest.step_id),
+         Duration(1e3 * slowest.step_us), Duration(1e3 * slowest.step_us_base),
+         std::string(part.second), milliseconds(part)},
+        kTimeCompare)
+        .rank = slowest.rank;
+    return;
+  }
+  const Change part = MostChangedPart(moved);
+  if (part.first == 0) {
+    Say(outcome, "cluster.time_compare_same", {}, kTimeCompare);
+    return;
+  }
+  Say(outcome, "cluster.time_compare_within",
+      {std::to_string(moved.rank), std::to_string(moved.step_id), std::string(part.second),
+       milliseconds(part)},
       kTimeCompare)
-      .rank = row.rank;
+      .rank = moved.rank;
 }
 
 Status Map(const RankInput& rank, Part& part) { return kClusterTimeSummaryMode.map(rank, part); }

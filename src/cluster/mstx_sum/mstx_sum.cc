@@ -13,10 +13,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/strings.h"
+#include "cluster/frame/facts.h"
 #include "cluster/frame/mode.h"
 #include "cluster/frame/say.h"
 #include "cluster/frame/statistics.h"
@@ -264,16 +267,25 @@ void SayMarks(const std::vector<MstxCannRow>& rows, Outcome& outcome) {
       .rank = most->max_rank;
 }
 
+// A line for all ranks that have the same ones.
+void NotifyOfOddMarks(std::span<const RankPart> ranks, Outcome& outcome) {
+  std::map<std::set<std::string>, std::vector<int32_t>> ranks_of;
+  for (const RankPart& rank : ranks) {
+    std::set<std::string> odd;
+    for (const OddMark& mark : rank.part.Rows<OddMark>()) odd.insert(mark.name);
+    if (!odd.empty()) ranks_of[odd].push_back(rank.rank);
+  }
+  for (const auto& [odd, those] : ranks_of) {
+    const std::vector<std::string> names(odd.begin(), odd.end());
+    outcome.notices.push_back(Concat("marks of rank ", Listed(those),
+                                     " that have no other end: ", base::Join(names, ", ")));
+  }
+}
+
 Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
   std::vector<MarkStatsRow> marks;
-  for (const RankPart& rank : ranks) {
-    AddRank(rank, marks);
-    std::vector<std::string> odd;
-    for (const OddMark& mark : rank.part.Rows<OddMark>()) odd.push_back(mark.name);
-    if (odd.empty()) continue;
-    outcome.notices.push_back(Concat("marks of rank ", std::to_string(rank.rank),
-                                     " that have no other end: ", base::Join(odd, ", ")));
-  }
+  for (const RankPart& rank : ranks) AddRank(rank, marks);
+  NotifyOfOddMarks(ranks, outcome);
   std::stable_sort(marks.begin(), marks.end(),
                    [](const auto& a, const auto& b) { return a.cann_percent > b.cann_percent; });
   for (size_t i = 0; i < marks.size(); ++i) marks[i].index = static_cast<int64_t>(i);
