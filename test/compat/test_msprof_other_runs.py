@@ -1,9 +1,9 @@
 """msprof-analyze beside Sonde on runs that nobody recorded results of: it is run, here and now.
 
-Databases whose times were changed at random, some ranks of a job, a recording of which only the
-database of communication is there, other ranks and levels: the tests of the recorded results
-(test/e2e/test_*_golden.py) compare cells the same way. What differs for a reason stands there, in
-docs/cluster.md and docs/compare.md, or below.
+Databases whose times were changed at random, some ranks of a job, a job of several steps, a
+recording of which only the database of communication is there, other ranks and levels: the tests of
+the recorded results (test/e2e/test_*_golden.py) compare cells the same way. What differs for a
+reason stands there, in docs/cluster.md and docs/compare.md, or below.
 """
 
 import csv
@@ -25,6 +25,7 @@ sys.path.append(str(ROOT / "test" / "e2e"))
 import test_advisor_golden as advisor  # noqa: E402
 import test_cluster_golden as cluster  # noqa: E402
 import test_compare_golden as compare  # noqa: E402
+from more_steps import more_steps  # noqa: E402
 from workbook import sheets_of  # noqa: E402
 
 SONDE = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
@@ -72,11 +73,13 @@ def make_input(tmp_path):
         if ranks:
             cluster.copied_ranks(DATA / source, target, {int(rank) for rank in ranks})
         else:
-            shutil.copytree(DATA / source.removesuffix(" lengthened"), target)
+            shutil.copytree(DATA / re.sub(" (lengthened|three steps)$", "", source), target)
         for path in target.rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)
         if name.endswith(" lengthened"):
             lengthen(target, name)
+        if name.endswith(" three steps"):
+            more_steps(target, 3, name)
         return target
 
     return made
@@ -105,6 +108,7 @@ SYNTH = "synth8_tp_pp_dp"
 BASE = MODES[:6]
 RUNS = [(f"{SYNTH} lengthened", mode) for mode in MODES]
 RUNS += [(f"{SYNTH} ranks 2367", mode) for mode in MODES]
+RUNS += [(f"{SYNTH} three steps", mode) for mode in MODES]
 RUNS += [("db/level1 lengthened", mode) for mode in (*BASE, "hccl_sum", "cann_api_sum")]
 RUNS += [("qwen3_tp1_pp2", mode) for mode in BASE]
 # None of these ranks is slow, and rank 0 is not among them: neither tool has a table.
@@ -143,7 +147,17 @@ PAIRS = [
     ("db/level1", RANK1, "db/level1", RANK0, ("--disable_module",)),
     ("db/level1", RANK1, "db/level1", RANK0, ("--enable_kernel_compare",)),
     ("db/level1 lengthened", RANK0, "db/level1", RANK0, ()),
+    (f"{SYNTH} three steps", "node0_1000*", SYNTH, "node1_1006*", ("--enable_profiling_compare",)),
 ]
+
+
+def unname_groups(folder):
+    """Sonde calls and pairs groups by those names (docs/compare.md), the peer by communicator."""
+    for path in folder.rglob("profiler_metadata.json"):
+        path.unlink()
+    for path in folder.rglob("ascend_pytorch_profiler_*.db"):
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("DELETE FROM META_DATA WHERE name = 'parallel_group_info'")
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: " ".join((*pair[:4], *pair[4])))
@@ -151,10 +165,14 @@ def test_a_comparison_is_that_of_the_peer(pair, input_of, tmp_path):
     new_set, new_rank, old_set, old_rank, options = pair
     sides = {
         # Which side is a database the tests of recorded results see by its path.
-        set_: input_of(set_) if set_.startswith("db") else DATA / set_
+        set_: DATA / set_ if set_.startswith("text") else input_of(set_)
         for set_ in (new_set, old_set)
     }
-    words = ("compare", "-d", sides[new_set] / new_rank, "-bp", sides[old_set] / old_rank, *options)
+    for set_ in (new_set, old_set):
+        if set_.startswith(SYNTH):
+            unname_groups(sides[set_])
+    new, old = next(sides[new_set].glob(new_rank)), next(sides[old_set].glob(old_rank))
+    words = ("compare", "-d", new, "-bp", old, *options)
     case = tmp_path / ("text" if "text" in new_set + old_set else "databases")
     case.mkdir()
     (case / "command.txt").write_text(f"msprof-analyze {' '.join(map(str, words))} -o x")
