@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -142,12 +143,18 @@ cluster::RunMode ModesOf(const job::OpenedJob& opened, const QueryOptions& optio
                                  .notify = PrintNotice});
 }
 
-// Results of the traces and of cluster modes; with a base also those of comparing them.
+// Results of the traces and of cluster modes; with a base also those of comparing them. What a
+// table is without is printed, and `is_whole` becomes false.
 std::shared_ptr<const store::MadeTables> ResultsOf(const job::OpenedJob& opened,
-                                                   const QueryOptions& options) {
+                                                   const QueryOptions& options,
+                                                   std::shared_ptr<std::atomic<bool>> is_whole) {
   const int threads = base::AvailableThreads();
-  std::vector makers{job::MakeResults(opened.files, opened.columns, threads, PrintError),
-                     cluster::MakeModeTables(ModesOf(opened, options), PrintError)};
+  const job::Say complain = [is_whole = std::move(is_whole)](std::string_view line) {
+    PrintError(line);
+    is_whole->store(false);
+  };
+  std::vector makers{job::MakeResults(opened.files, opened.columns, threads, complain),
+                     cluster::MakeModeTables(ModesOf(opened, options), complain)};
   if (!options.baseline.empty()) {
     compare::Request request;
     request.base_path = options.baseline;
@@ -273,12 +280,13 @@ Result<int> Run(const Context& context, const QueryOptions& options) {
     return WrongUsage(context, Concat("--format ", options.format, " needs SQL and --output FILE"));
   }
   SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(options));
-  SONDE_RETURN_IF_ERROR(opened.store->Offer(ResultsOf(opened, options)));
+  const auto is_whole = std::make_shared<std::atomic<bool>>(opened.is_whole);
+  SONDE_RETURN_IF_ERROR(opened.store->Offer(ResultsOf(opened, options, is_whole)));
   SONDE_RETURN_IF_ERROR(NotifyOfIssues(*opened.store));
   SONDE_RETURN_IF_ERROR(options.sql.empty() ? Prompt(*opened.store, options)
                                             : RunStatement(*opened.store, options));
   // The numbers of a part must not pass for those of the whole.
-  return opened.is_whole ? kExitOk : kExitFailure;
+  return *is_whole ? kExitOk : kExitFailure;
 }
 
 CommandAction Declare(CLI::App& app) {

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 from collections import defaultdict
 
@@ -128,3 +129,13 @@ def test_a_store_by_itself_is_a_rank(shared_data, run_sonde, tmp_path):
     own = in_statements(run_sonde, store, names)
     assert all(own.values())
     assert own == in_statements(run_sonde, path, names)
+
+
+def test_a_rank_that_cannot_be_read_is_named(shared_data, run_sonde, tmp_path):
+    path = shutil.copytree(shared_data / RANKS["databases"], tmp_path / "ranks")
+    next(path.rglob("ascend_pytorch_profiler_0.db")).write_bytes(b"no database")
+    sql = "SELECT DISTINCT rank FROM hccl_per_rank_stats"
+    done = run_sonde("query", path, sql, "--format", "json")
+    assert (done.returncode, json.loads(done.stdout)) == (1, [{"rank": 1}]), done.stderr
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("sonde: error: ")]
+    assert "rank0_ascend_pt" in error and "the tables of hccl_sum are without it" in error
