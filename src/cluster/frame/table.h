@@ -70,6 +70,10 @@ class Table final : public store::RowSink {
   std::vector<Cell> cells_;
 };
 
+// As results are written. A text in a column of numbers, what the reference writes as "NA", is
+// NULL.
+void WriteRows(const Table& table, store::RowSink& rows);
+
 template <class Rows>
 Table TableOf(const TableInfo& info, const Rows& rows) {
   Table table(info);

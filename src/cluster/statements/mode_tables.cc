@@ -5,7 +5,6 @@
 #include <mutex>
 #include <span>
 #include <utility>
-#include <variant>
 
 #include "base/strings.h"
 
@@ -34,34 +33,11 @@ std::vector<ModeTable> FindModeTables() {
   return tables;
 }
 
-void HandOn(const Cell& cell, store::ResultType type, store::RowSink& rows) {
-  const bool is_text = type == store::ResultType::kText || type == store::ResultType::kOptText;
-  if (const auto* number = std::get_if<int64_t>(&cell)) {
-    rows.Int(*number);
-  } else if (const auto* real = std::get_if<double>(&cell)) {
-    rows.Double(*real);
-  } else if (const auto* text = std::get_if<std::string>(&cell); text != nullptr && is_text) {
-    rows.Text(*text);
-  } else {  // also what the reference writes as "NA" among numbers
-    rows.Null();
-  }
-}
-
-void HandOn(const Table& table, store::RowSink& rows) {
-  const auto columns = table.info().result.columns;
-  for (size_t row = 0; row < table.rows() && rows.wants_more(); ++row) {
-    for (size_t column = 0; column < columns.size(); ++column) {
-      HandOn(table.At(row, column), columns[column].type, rows);
-    }
-    rows.EndRow();
-  }
-}
-
 bool HandOnFound(std::span<const Table> tables, const TableInfo& wanted, store::RowSink& rows) {
   const auto found =
       std::ranges::find_if(tables, [&](const Table& table) { return &table.info() == &wanted; });
   if (found == tables.end()) return false;
-  HandOn(*found, rows);
+  WriteRows(*found, rows);
   return true;
 }
 

@@ -21,21 +21,7 @@ ClusterTableMessage TableMessageOf(const cluster::Table& table, int64_t limit) {
   message.meaning = table.info().result.meaning;
   message.columns = ColumnsOf(table.info().result.columns);
   CellSink cells(limit);
-  for (size_t row = 0; row < table.rows() && cells.wants_more(); ++row) {
-    for (size_t column = 0; column < table.columns(); ++column) {
-      const cluster::Cell& cell = table.At(row, column);
-      if (const auto* number = std::get_if<int64_t>(&cell)) {
-        cells.Int(*number);
-      } else if (const auto* real = std::get_if<double>(&cell)) {
-        cells.Double(*real);
-      } else if (const auto* text = std::get_if<std::string>(&cell)) {
-        cells.Text(*text);
-      } else {
-        cells.Null();
-      }
-    }
-    cells.EndRow();
-  }
+  cluster::WriteRows(table, cells);
   message.complete = cells.is_complete();
   message.rows.text = cells.Take();
   return message;
