@@ -19,16 +19,23 @@ const jobOf = (ranks: number, steps: number): Job =>
     computing: (rank, step) => 400 + ((rank * 7 + step * 3) % 11) + (rank === SLOW && step >= steps / 2 ? 200 : 0),
   });
 
-/** What the tip says of a cell, by label. */
+/** What the tip says of a cell, by label. What arrives meanwhile may move the map away from the pointer: then again. */
 async function tipAt(opened: Opened, row: number, column: number): Promise<Record<string, string>> {
-  await opened.pointAt("ranks-map", row, column);
-  const tip = opened.page.locator(".cell-map .tip");
-  await tip.waitFor();
-  const [names, values] = [await tip.locator("dt").allInnerTexts(), await tip.locator("dd").allInnerTexts()];
-  return Object.fromEntries([
-    ["", await tip.locator("b").innerText()],
-    ...names.map((name, at) => [name, values[at]!]),
-  ]);
+  const tips = opened.page.locator(".cell-map .tip");
+  let said: Record<string, string> = {};
+  const point = async () => {
+    await opened.page.mouse.move(0, 0);
+    await opened.pointAt("ranks-map", row, column);
+    await opened.page.waitForTimeout(50);
+    said = await tips.evaluateAll(([tip]) => {
+      const texts = (name: string) => [...(tip?.querySelectorAll<HTMLElement>(name) ?? [])].map((one) => one.innerText);
+      const values = texts("dd");
+      return Object.fromEntries([["", texts("b")[0]], ...texts("dt").map((label, at) => [label, values[at]])]);
+    });
+    return said[""] ?? "";
+  };
+  await expect.poll(point, { timeout: 20_000 }).not.toBe("");
+  return said;
 }
 
 const COLUMNS = {
