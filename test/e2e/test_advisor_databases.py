@@ -1,4 +1,4 @@
-"""Rules about calls of the host's interface, in databases: these name the layer beside the call."""
+"""Rules about what the host does, in databases: these name the layer of a call beside it."""
 
 import json
 import shutil
@@ -24,14 +24,34 @@ class Calls:
     def all(self, sql):
         return self.database.execute(sql).fetchall()
 
-    def add(self, layer, name, begin_ns, dur_ns):
+    def text(self, name):
         if name not in self.texts:
             self.texts[name] = max(self.texts.values()) + 1
             self.database.execute("INSERT INTO STRING_IDS VALUES (?, ?)", (self.texts[name], name))
+        return self.texts[name]
+
+    def add(self, layer, name, begin_ns, dur_ns):
         self.database.execute(
             "INSERT INTO CANN_API (startNs, endNs, type, globalTid, connectionId, name) VALUES "
             "(?, ?, ?, ?, (SELECT max(connectionId) + 1 FROM CANN_API), ?)",
-            (begin_ns, begin_ns + dur_ns, self.types[layer], self.thread, self.texts[name]),
+            (begin_ns, begin_ns + dur_ns, self.types[layer], self.thread, self.text(name)),
+        )
+
+    def add_operator(self, name, begin_ns, dur_ns):
+        self.database.execute(
+            "INSERT INTO PYTORCH_API (startNs, endNs, globalTid, name, type) "
+            "VALUES (?, ?, ?, ?, ?)",
+            (str(begin_ns), str(begin_ns + dur_ns), self.thread, self.text(name), self.types["op"]),
+        )
+
+    def add_collection(self, begin_ns, dur_ns):
+        """Of garbage."""
+        self.database.execute(
+            "CREATE TABLE IF NOT EXISTS GC_RECORD "
+            "(startNs INTEGER, endNs INTEGER, globalTid INTEGER)"
+        )
+        self.database.execute(
+            "INSERT INTO GC_RECORD VALUES (?, ?, ?)", (begin_ns, begin_ns + dur_ns, self.thread)
         )
 
     def ends_of(self, name):
@@ -69,8 +89,12 @@ def test_they_speak_above_their_limits(advised):
             calls.add("acl", "aclMallocMemInner", first + i * 2_000_000, 1_700_000)
         for end in calls.ends_of("launch"):
             calls.add("acl", "aclrtSynchronizeStream", end, 100)
+        calls.add_collection(first, 40_000_000)
+        calls.add_operator("enumerate(DataLoader)#_Iter.__next__", first, 30_000_000)
 
     said = advised(plant)
+    assert said["gc_analysis"]["total_time(us)"] == 40_000
+    assert said["dataloader"]["total_time(us)"] == 30_000
     assert said["timeline_op_dispatch"]["occurrences"] == COMPILATIONS + 1
     assert (said["memory"]["occurrences"], said["memory"]["total_time(us)"]) == (6, 10200)
     assert said["synchronize_stream"]["occurrences"] > 100
@@ -83,5 +107,7 @@ def test_they_are_silent_below(advised):
             calls.add("acl", "aclMallocMemInner", first + i * 2_000_000, 1_900_000)
         for end in calls.ends_of("launch")[::3]:
             calls.add("acl", "aclrtSynchronizeStream", end, 100)
+        calls.add_operator("enumerate(DataLoader)#_Iter.__next__", first, 9_000_000)
 
-    assert not {"timeline_op_dispatch", "memory", "synchronize_stream"} & advised(plant).keys()
+    silent = {"timeline_op_dispatch", "memory", "synchronize_stream", "gc_analysis", "dataloader"}
+    assert not silent & advised(plant).keys()
