@@ -9,5 +9,18 @@ export default tseslint.config(
     plugins: { "react-hooks": hooks },
     rules: { "react-hooks/rules-of-hooks": "error", "react-hooks/exhaustive-deps": "error" },
   },
+  {
+    files: ["e2e/**/*.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            "CallExpression[callee.name='expect'] > :matches(AwaitExpression > CallExpression[callee.property], CallExpression[callee.property.name='url'])",
+          message: "The page may not show it yet: await expect.poll(() => ...).",
+        },
+      ],
+    },
+  },
   { rules: { "@typescript-eslint/no-non-null-assertion": "off", "max-lines": ["error", 500], eqeqeq: "error" } },
 );

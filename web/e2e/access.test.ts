@@ -66,7 +66,9 @@ describe.skipIf(data === "")("access", () => {
       expect(await axeFinds(page), dialog).toEqual([]);
       for (let i = 0; i < 12; ++i) {
         await page.keyboard.press("Tab");
-        expect(await page.evaluate(() => document.activeElement!.closest("[role=dialog]") !== null)).toBe(true);
+        await expect
+          .poll(() => page.evaluate(() => document.activeElement!.closest("[role=dialog]") !== null))
+          .toBe(true);
       }
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -93,7 +95,7 @@ describe.skipIf(data === "")("access", () => {
       return [...hidden, ...over].map(({ name }) => name).concat(seen.map((part) => part.textContent));
     });
     expect(wrong).toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
     await opened.shot(`narrow-${width}`);
     await page.setViewportSize(usual);
   });
@@ -106,11 +108,11 @@ describe.skipIf(data === "")("access", () => {
     await page.keyboard.type("rank 1 stream 4");
     await page.keyboard.press("Enter");
     const state = () => new URLSearchParams(page.url().split("#")[1] ?? "");
-    await expect.poll(() => Number(state().get("x.top")), { timeout: 20_000 }).toBeGreaterThan(300);
+    await expect.poll(() => Number(state().get("x.top"))).toBeGreaterThan(300);
     expect(state().get("fold")).toBeNull();
     // Keys act on it.
     await page.keyboard.press("t");
-    await expect.poll(() => state().get("pin") ?? "", { timeout: 20_000 }).toMatch(/^1:\d+$/);
+    await expect.poll(() => state().get("pin") ?? "").toMatch(/^1:\d+$/);
     await opened.shot("lane-found");
   });
 
@@ -127,7 +129,7 @@ describe.skipIf(data === "")("access", () => {
     await page.keyboard.type("SELECT slice_id, name FROM fra");
     await page.getByTestId("completion").getByText("framework_op").waitFor();
     await page.keyboard.press("Tab");
-    expect(await box.inputValue()).toBe("SELECT slice_id, name FROM framework_op");
+    await expect.poll(() => box.inputValue()).toBe("SELECT slice_id, name FROM framework_op");
     await page.keyboard.press("Control+a");
     await page.keyboard.type("SELECT slice_id FROM slice LIMIT 1");
     await page.keyboard.press("Control+Enter");
@@ -139,12 +141,12 @@ describe.skipIf(data === "")("access", () => {
     await page.keyboard.press("Control+a");
     await page.keyboard.type("SELECT slice_id, name, rank FROM slice ORDER BY dur DESC, slice_id LIMIT 5");
     await page.keyboard.press("Control+Enter");
-    await expect.poll(() => grid.getAttribute("data-rows"), { timeout: 20_000 }).toBe("5");
+    await expect.poll(() => grid.getAttribute("data-rows")).toBe("5");
     const third = (await grid.locator(".grid-row").nth(2).locator("span").nth(1).innerText()).trim();
     await grid.locator(".grid-body").focus();
     for (let i = 0; i < 3; ++i) await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByTestId("times").waitFor();
-    expect(await page.getByTestId("times").locator("dd").first().innerText()).toBe(third);
+    await expect.poll(() => page.getByTestId("times").locator("dd").first().innerText()).toBe(third);
   });
 });

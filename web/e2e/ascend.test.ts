@@ -44,14 +44,14 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await page.getByTestId("hits").locator(".grid-row").first().click();
     await page.getByRole("tab", { name: "Selection" }).click();
     await page.getByTestId("times").waitFor();
-    expect(await page.getByTestId("details").innerText()).toMatch(/ForeachAddList/);
+    await expect.poll(() => page.getByTestId("details").innerText()).toMatch(/ForeachAddList/);
     await opened.shot("selection");
     const before = await page.getByTestId("times").innerText();
-    await expect.poll(() => page.url(), { timeout: 20_000 }).toContain("slice=");
+    await expect.poll(() => page.url()).toContain("slice=");
     const link = page.url();
     await opened.go(link.split("#")[1]);
     await page.getByTestId("times").waitFor();
-    expect(await page.getByTestId("times").innerText()).toBe(before);
+    await expect.poll(() => page.getByTestId("times").innerText()).toBe(before);
   });
 
   it("follows the line from a kernel to what launched it, and back", async () => {
@@ -65,12 +65,10 @@ describe.skipIf(data === "")("page on a real capture", () => {
     const kernel = await page.getByTestId("times").locator("dd").first().innerText();
     await page.getByTestId("timeline").focus();
     await page.keyboard.press("[");
-    await expect
-      .poll(() => page.getByTestId("times").locator("dd").first().innerText(), { timeout: 20_000 })
-      .not.toBe(kernel);
+    await expect.poll(() => page.getByTestId("times").locator("dd").first().innerText()).not.toBe(kernel);
     await opened.shot("flow");
     await page.keyboard.press("]");
-    await expect.poll(() => page.getByTestId("flows").count(), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => page.getByTestId("flows").count()).toBe(1);
   });
 
   it("shows the verified numbers of overlap and operators", async () => {
@@ -102,7 +100,7 @@ describe.skipIf(data === "")("page on a real capture", () => {
     for (const { name } of presets) {
       await opened.go(`view=tables&x.table=${name}&x.rank=${rank}`);
       await page.getByTestId("table").waitFor();
-      expect(await page.getByRole("alert").count(), `${name} of ${rank}`).toBe(0);
+      await expect.poll(() => page.getByRole("alert").count(), { message: `${name} of ${rank}` }).toBe(0);
     }
   });
 
@@ -111,10 +109,10 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await opened.go("view=tables&x.table=kernels&x.rank=0");
     await page.getByTestId("table").locator(".grid-row").first().waitFor();
     await page.getByLabel("Filter rows").fill("TransData");
-    await expect.poll(() => page.getByTestId("row-count").innerText(), { timeout: 20_000 }).toBe("57 rows");
+    await expect.poll(() => page.getByTestId("row-count").innerText()).toBe("57 rows");
     await page.getByRole("columnheader", { name: "dur" }).click();
     await page.getByRole("columnheader", { name: "dur ↓" }).waitFor();
-    expect(await cell("table", 0, 5)).not.toBe("");
+    await expect.poll(() => cell("table", 0, 5)).not.toBe("");
     const waiting = page.waitForEvent("download");
     await page.getByLabel("Export").selectOption("csv");
     const download = await waiting;
@@ -143,13 +141,13 @@ describe.skipIf(data === "")("page on a real capture", () => {
       .fill("SELECT slice_id, name, dur FROM slice ORDER BY dur DESC LIMIT 5");
     await page.keyboard.press("Control+Enter");
     await page.getByTestId("sql-result").locator(".grid-row").first().waitFor();
-    expect(await page.getByTestId("sql-result").getAttribute("data-rows")).toBe("5");
+    await expect.poll(() => page.getByTestId("sql-result").getAttribute("data-rows")).toBe("5");
     await opened.shot("sql");
     await page.getByLabel("SQL", { exact: true }).fill("SELECT count(*) FROM range(1000000000) a, range(1000000000) b");
     await page.keyboard.press("Control+Enter");
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("alert").waitFor();
-    expect(await page.getByRole("alert").innerText()).toContain("cancelled");
+    await expect.poll(() => page.getByRole("alert").innerText()).toContain("cancelled");
   });
 
   it("sums an area, and lists its occurrences", async () => {
@@ -213,15 +211,15 @@ describe.skipIf(data === "")("page on a real capture", () => {
       return found ? Number(found[2]) - Number(found[1]) : Infinity;
     };
     for (const key of ["w", "w", "w", "d"]) await page.keyboard.press(key);
-    await expect.poll(width, { timeout: 20_000 }).not.toBe(Infinity);
+    await expect.poll(width).not.toBe(Infinity);
     await opened.settle();
     const before = width();
     await page.keyboard.down("Control");
     await page.mouse.wheel(0, -300);
     await page.keyboard.up("Control");
-    await expect.poll(width, { timeout: 20_000 }).toBeLessThan(before);
+    await expect.poll(width).toBeLessThan(before);
     await page.keyboard.press("Home");
-    await expect.poll(() => page.url(), { timeout: 20_000 }).not.toContain("window=");
+    await expect.poll(() => page.url()).not.toContain("window=");
   });
 
   it("moves, pins and aligns lanes by keys alone", async () => {
@@ -233,19 +231,19 @@ describe.skipIf(data === "")("page on a real capture", () => {
     // Rank, group, and the first lane of the group.
     for (let i = 0; i < 3; ++i) await page.keyboard.press("Shift+ArrowDown");
     await page.keyboard.press("Shift+PageDown");
-    await expect.poll(() => state().get("order") ?? "", { timeout: 20_000 }).not.toBe("");
+    await expect.poll(() => state().get("order") ?? "").not.toBe("");
     await page.keyboard.press("t");
-    await expect.poll(() => state().get("pin") ?? "", { timeout: 20_000 }).toMatch(/^0:\d+$/);
+    await expect.poll(() => state().get("pin") ?? "").toMatch(/^0:\d+$/);
     await page.keyboard.press("Enter");
     await page.getByTestId("times").waitFor();
     await page.keyboard.press("k");
     await page.getByTestId("marks").waitFor();
-    await expect.poll(() => state().get("marks") ?? "", { timeout: 20_000 }).toMatch(/,0,Mark 1$/);
+    await expect.poll(() => state().get("marks") ?? "").toMatch(/,0,Mark 1$/);
     await page.keyboard.press("Shift+F10");
     await page.getByTestId("menu").waitFor();
     await opened.shot("menu");
     await page.keyboard.press("Escape");
-    expect(await page.getByTestId("menu").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("menu").count()).toBe(0);
   });
 
   it("shows a rank later by its offset, and a link keeps it", async () => {
@@ -262,7 +260,7 @@ describe.skipIf(data === "")("page on a real capture", () => {
     const [before, recorded] = [await start(), await raw()];
     await opened.go(`slice=1:${rows[0]![0]}&drawer=1&offset=1:5000000`);
     await times.waitFor();
-    expect(await raw()).toBe(recorded);
+    await expect.poll(() => raw()).toBe(recorded);
     const ms = (text: string) => Number(/(\d+) ms/.exec(text)![1]);
     expect(ms(await start()) - ms(before)).toBe(5);
     // By keys: the step of rank 0 is the base, that of rank 1 begins with it.
@@ -274,10 +272,10 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await times.waitFor();
     await page.keyboard.press("b");
     await page.evaluate((hash) => (location.hash = hash), `slice=1:${rows[0]![0]}&drawer=1`);
-    await expect.poll(raw, { timeout: 20_000 }).toBe(recorded);
+    await expect.poll(raw).toBe(recorded);
     await page.keyboard.press("l");
     const offset = () => /offset=1(?::|%3A)(-?\d+)/.exec(page.url())?.[1] ?? "";
-    await expect.poll(offset, { timeout: 20_000 }).not.toBe("");
+    await expect.poll(offset).not.toBe("");
     // Opened anew, so that nothing is on its way any more.
     const link = `drawer=1&offset=1:${offset()}`;
     await opened.go(`slice=1:${rows[0]![0]}&${link}`);
@@ -285,8 +283,8 @@ describe.skipIf(data === "")("page on a real capture", () => {
     const aligned = await start();
     await opened.go(`slice=0:${base}&${link}`);
     await times.waitFor();
-    expect(await raw()).not.toBe(recorded);
-    expect(await start()).toBe(aligned);
+    await expect.poll(() => raw()).not.toBe(recorded);
+    await expect.poll(() => start()).toBe(aligned);
   });
 
   it("takes the range of a mark where the rank is shown later", async () => {
@@ -321,7 +319,7 @@ describe.skipIf(data === "")("page on a real capture", () => {
     const all = await page.getByTestId("memory-alive").innerText();
     const box = (await curve.boundingBox())!;
     await page.mouse.click(box.x + box.width * 0.6, box.y + 60);
-    await expect.poll(() => page.getByTestId("memory-alive").innerText(), { timeout: 20_000 }).not.toBe(all);
+    await expect.poll(() => page.getByTestId("memory-alive").innerText()).not.toBe(all);
     await page.getByRole("button", { name: "By module" }).click();
     await opened.shot("memory-alive");
   });
@@ -333,7 +331,7 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await page.getByLabel("SQL", { exact: true }).focus();
     await page.keyboard.press("Control+Enter");
     const grid = page.getByTestId("sql-result");
-    await expect.poll(() => grid.getAttribute("data-rows"), { timeout: 30_000 }).toBe("1000000");
+    await expect.poll(() => grid.getAttribute("data-rows")).toBe("1000000");
     await page.getByTestId("sql-chart").waitFor();
     // To the last row.
     await grid.locator(".grid-body").focus();
@@ -342,12 +340,12 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await grid.getByText("999\u2009999").waitFor();
     await page.getByRole("columnheader", { name: "m" }).click();
     await grid.locator(".grid-body").evaluate((body) => (body.scrollTop = 0));
-    await expect.poll(() => cell("sql-result", 0, 1), { timeout: 30_000 }).toBe("6");
+    await expect.poll(() => cell("sql-result", 0, 1)).toBe("6");
     await page.getByLabel("Filter rows").fill("n<10");
-    await expect.poll(() => grid.getAttribute("data-rows"), { timeout: 30_000 }).toBe("10");
+    await expect.poll(() => grid.getAttribute("data-rows")).toBe("10");
     await page.getByText("Columns", { exact: true }).click();
     await page.getByRole("checkbox", { name: "m" }).uncheck();
-    expect(await page.getByRole("columnheader").count()).toBe(1);
+    await expect.poll(() => page.getByRole("columnheader").count()).toBe(1);
     await opened.shot("pages");
   });
 
@@ -358,9 +356,7 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await opened.shot("flame-stacks");
     for (const { name } of views.filter((view) => view.name !== "timeline")) {
       await opened.go(`view=${name}&lang=zh`);
-      await expect
-        .poll(() => page.locator("main").innerText(), { timeout: 20_000, message: name })
-        .toMatch(/[\u4e00-\u9fff]/);
+      await expect.poll(() => page.locator("main").innerText(), { message: name }).toMatch(/[\u4e00-\u9fff]/);
     }
   });
 
@@ -395,14 +391,14 @@ describe.skipIf(data === "")("page on a real capture", () => {
     const first = await page.getByTestId("times").innerText();
     await opened.settle();
     await page.keyboard.press(",");
-    await expect.poll(() => page.getByTestId("times").innerText(), { timeout: 20_000 }).not.toBe(first);
+    await expect.poll(() => page.getByTestId("times").innerText()).not.toBe(first);
     await opened.settle();
     await page.goBack();
-    await expect.poll(() => page.getByTestId("times").innerText(), { timeout: 20_000 }).toBe(first);
+    await expect.poll(() => page.getByTestId("times").innerText()).toBe(first);
     await page.goBack();
-    await expect.poll(() => page.getByTestId("row-count").innerText(), { timeout: 20_000 }).toBe("57 rows");
+    await expect.poll(() => page.getByTestId("row-count").innerText()).toBe("57 rows");
     await page.goForward();
-    await expect.poll(() => page.getByTestId("times").innerText(), { timeout: 20_000 }).toBe(first);
+    await expect.poll(() => page.getByTestId("times").innerText()).toBe(first);
   });
 
   it("draws curves over their whole time", async () => {
@@ -417,8 +413,8 @@ describe.skipIf(data === "")("page on a real capture", () => {
       return (await curve.locator(".tip b").innerText()).trim();
     };
     // From 100 ms before the first slice to 147 ms behind it.
-    expect(await at(0)).toMatch(/^-9\d\.\d+ ms$/);
-    expect(await at(1)).toMatch(/^14\d\.\d ms$/);
+    await expect.poll(() => at(0)).toMatch(/^-9\d\.\d+ ms$/);
+    await expect.poll(() => at(1)).toMatch(/^14\d\.\d ms$/);
   });
 
   it("comes back by a link to where one had scrolled", async () => {
@@ -428,11 +424,11 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await opened.settle();
     await page.mouse.move(700, 400);
     await page.mouse.wheel(0, 240);
-    await expect.poll(() => page.url(), { timeout: 20_000 }).toContain("x.top=240");
+    await expect.poll(() => page.url()).toContain("x.top=240");
     const thumb = () => page.locator(".scrollbar div").evaluate((bar) => (bar as HTMLElement).style.top);
     const before = await thumb();
     await opened.go(page.url().split("#")[1]);
     await page.getByTestId("timeline").waitFor();
-    await expect.poll(thumb, { timeout: 20_000 }).toBe(before);
+    await expect.poll(thumb).toBe(before);
   });
 });

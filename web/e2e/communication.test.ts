@@ -17,7 +17,7 @@ it("lists operations with the waits that all ranks tell, and leads to their slic
     for (const trace of [0, RANKS - 1]) {
       await opened.go(`view=communication&x.rank=${trace}`);
       const table = page.getByTestId("communication-table");
-      await expect.poll(() => table.getAttribute("data-rows"), { timeout: 30_000 }).toBe(String(STEPS));
+      await expect.poll(() => table.getAttribute("data-rows")).toBe(String(STEPS));
       const head = (await table.getByRole("columnheader").allInnerTexts()).map((text) => text.trim());
       const at = (name: string) => head.findIndex((text) => text.startsWith(name));
       // The last rank waits for nobody; what is left of each is the transfer.
@@ -29,7 +29,7 @@ it("lists operations with the waits that all ranks tell, and leads to their slic
       }
       await table.locator(".grid-row").first().click();
       await expect
-        .poll(() => page.getByTestId("details").innerText(), { timeout: 20_000 })
+        .poll(() => page.getByTestId("details").innerText())
         .toMatch(new RegExp(`ncclDevKernel_AllReduce[^]*Rank ${trace} `));
     }
     expect(opened.errors).toEqual([]);
@@ -47,7 +47,7 @@ it("asks the only trace by itself", async () => {
     await opened.read();
     await opened.go("view=communication");
     const table = page.getByTestId("communication-table");
-    await expect.poll(() => table.getAttribute("data-rows"), { timeout: 30_000 }).toBe(String(STEPS));
+    await expect.poll(() => table.getAttribute("data-rows")).toBe(String(STEPS));
     expect(opened.errors).toEqual([]);
   } finally {
     await opened.close();

@@ -40,13 +40,13 @@ it.skipIf(data === "")(
       await opened.go("view=compare&x.compare.base=0&x.compare.new=1");
       const rows = page.getByTestId("compare-causes").locator(".grid-row");
       await rows.first().waitFor({ timeout: 60_000 });
-      expect(await page.getByTestId("compare-causes").getAttribute("data-rows")).toBe(String(causes.length));
+      await expect.poll(() => page.getByTestId("compare-causes").getAttribute("data-rows")).toBe(String(causes.length));
       const [first] = causes;
       const cells = (await rows.first().innerText()).split("\n");
       expect(cells[0]).toBe(first!.cause);
       expect(cells).toContain(formatDuration(first!.diff_ms * 1e6));
-      expect(await page.getByTestId("compare-stages").locator(".grid-row").count()).toBe(4);
-      expect(await page.getByTestId("compare-said").locator("li").count()).toBeGreaterThan(1);
+      await expect.poll(() => page.getByTestId("compare-stages").locator(".grid-row").count()).toBe(4);
+      await expect.poll(() => page.getByTestId("compare-said").locator("li").count()).toBeGreaterThan(1);
 
       await page.getByRole("button", { name: "Tree", exact: true }).click();
       const nodes = page.getByTestId("compare-tree").locator(".grid-row");
@@ -68,13 +68,13 @@ it.skipIf(data === "")(
       await opened.go(`${opened.hash}&x.compare.part=memory`);
       await page.getByTestId("compare-memory").waitFor();
       const peaks = page.getByTestId("compare-peaks").locator(".grid-row");
-      await expect.poll(() => peaks.count(), { timeout: 20_000 }).toBeGreaterThan(3);
-      expect(await peaks.first().innerText()).toContain("all of it");
+      await expect.poll(() => peaks.count()).toBeGreaterThan(3);
+      await expect.poll(() => peaks.first().innerText()).toContain("all of it");
 
       await opened.go(`${opened.hash}&lang=zh`);
       await opened.settle();
       await opened.shot("compare-chinese");
-      expect(await page.getByTestId("compare-said").innerText()).toContain("基线");
+      await expect.poll(() => page.getByTestId("compare-said").innerText()).toContain("基线");
 
       await opened.go(`${opened.hash}&x.compare.part=flame`);
       const box = page.getByTestId("difference-flame").locator("button").last();
@@ -111,15 +111,15 @@ it.skipIf(data === "")(
       const [below, above] = [page.getByTestId("timeline-base"), page.getByTestId("timeline-comparison")];
       await below.waitFor();
       const steps = page.getByLabel("Step of the base");
-      await expect.poll(() => steps.locator("option").count(), { timeout: 20_000 }).toBe(ofBase.length);
+      await expect.poll(() => steps.locator("option").count()).toBe(ofBase.length);
       const at = ofBase.length - 1;
       await steps.selectOption(String(at));
       await page.getByLabel("Step under study").selectOption("0");
       const apart = ofOther[0]![0] - ofBase[at]![0];
-      await expect.poll(() => numbers("offset", ":")[1], { timeout: 20_000 }).toBe(Number(apart));
+      await expect.poll(() => numbers("offset", ":")[1]).toBe(Number(apart));
       const longer = Number([ofBase[at]![1], ofOther[0]![1]].reduce((a, b) => (a > b ? a : b)));
       const span = () => numbers("window", ",").reduce((begin, end) => end - begin);
-      await expect.poll(span, { timeout: 20_000 }).toBeGreaterThan(longer);
+      await expect.poll(span).toBeGreaterThan(longer);
       expect(span()).toBeLessThan(1.2 * longer);
 
       // Each pane has the lanes of its own trace, and is scrolled by itself; a zoom is of both.
@@ -129,16 +129,16 @@ it.skipIf(data === "")(
       const box = (await below.boundingBox())!;
       await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
       await page.mouse.wheel(0, 200);
-      await expect.poll(() => state().get("x.top.0") ?? state().get("x.top.1"), { timeout: 20_000 }).toBe("200");
+      await expect.poll(() => state().get("x.top.0") ?? state().get("x.top.1")).toBe("200");
       await opened.settle();
-      expect(await shown(above)).toBe(before[0]);
-      expect(await shown(below)).not.toBe(before[1]);
+      await expect.poll(() => shown(above)).toBe(before[0]);
+      await expect.poll(() => shown(below)).not.toBe(before[1]);
       const wide = span();
       await page.keyboard.press("w");
-      await expect.poll(span, { timeout: 20_000 }).toBeLessThan(wide);
+      await expect.poll(span).toBeLessThan(wide);
       expect(span()).toBeGreaterThan(wide / 1.2); // one step of the key, not one for each pane
       await opened.settle();
-      expect(await shown(above)).not.toBe(before[0]);
+      await expect.poll(() => shown(above)).not.toBe(before[0]);
       // The way back from another view finds the window as it was.
       const left = state().get("window");
       await page.getByRole("button", { name: "Causes", exact: true }).click();

@@ -29,16 +29,14 @@ it.skipIf(data === "")("finds, selects and sums computed slices, and tells what 
     await page.getByLabel("Whole name").click();
     await page.locator("#search").press("Enter");
     const hits = page.getByTestId("hits");
-    await expect.poll(() => hits.getAttribute("data-rows"), { timeout: 20_000 }).toBe(String(gaps.length));
+    await expect.poll(() => hits.getAttribute("data-rows")).toBe(String(gaps.length));
     // The longest first.
     await hits.getByRole("button", { name: "dur" }).click();
     await hits.locator(".grid-row").first().click();
     await page.getByRole("tab", { name: "Selection" }).click();
     const longest = formatDuration(Math.max(...gaps));
-    await expect
-      .poll(() => page.getByTestId("details").innerText(), { timeout: 20_000 })
-      .toContain("The host meanwhile");
-    expect(await page.getByTestId("timeline").getAttribute("data-selected-y")).not.toBe("");
+    await expect.poll(() => page.getByTestId("details").innerText()).toContain("The host meanwhile");
+    await expect.poll(() => page.getByTestId("timeline").getAttribute("data-selected-y")).not.toBe("");
     await opened.shot("gap");
 
     // The host did no more in it than it is long.
@@ -56,7 +54,7 @@ it.skipIf(data === "")("finds, selects and sums computed slices, and tells what 
     const totals = page.getByTestId("area-grid").locator(".grid-row").first().locator("span");
     const sum = gaps.reduce((a, b) => a + b, 0);
     await expect
-      .poll(() => totals.allInnerTexts(), { timeout: 20_000 })
+      .poll(() => totals.allInnerTexts())
       .toEqual(expect.arrayContaining(["Free", formatDuration(sum), longest]));
     expect(opened.errors).toEqual([]);
   } finally {
@@ -78,12 +76,12 @@ it.skipIf(data === "")("has a lower panel of any height, by mouse and by keys", 
     await page.mouse.down();
     await page.mouse.move(700, box.y - 147, { steps: 3 });
     await page.mouse.up();
-    await expect.poll(height, { timeout: 20_000 }).toBeGreaterThan(before + 140);
+    await expect.poll(height).toBeGreaterThan(before + 140);
     const higher = await height();
     await edge.focus();
     await page.keyboard.press("ArrowDown");
-    await expect.poll(height, { timeout: 20_000 }).toBe(higher - 24);
-    await expect.poll(() => page.url(), { timeout: 20_000 }).toContain("x.drawer=");
+    await expect.poll(height).toBe(higher - 24);
+    await expect.poll(() => page.url()).toContain("x.drawer=");
   } finally {
     await opened.close();
   }

@@ -31,7 +31,7 @@ it.skipIf(data === "")("shows which ranks work together, and how far they lie ap
     await layout.waitFor({ timeout: 30_000 });
     expect((await layout.innerText()).split(/\s+/).join(" ")).toBe("Stage 0 0 1 2 3 Stage 1 4 5 6 7");
     const grid = page.getByTestId("groups");
-    expect(await grid.getAttribute("data-rows")).toBe(String(groups.length));
+    await expect.poll(() => grid.getAttribute("data-rows")).toBe(String(groups.length));
     // Each group with the least and the most that its ranks compute.
     const computing = new Map(times.map((row) => [row["rank"], Number(row["computation"]) * 1000]));
     const rowOf = async (ranks: string, kind: string) =>
@@ -43,7 +43,7 @@ it.skipIf(data === "")("shows which ranks work together, and how far they lie ap
       const own = ranks.map((rank) => computing.get(rank)!);
       const [least, most] = [Math.min(...own), Math.max(...own)];
       await expect
-        .poll(async () => (await rowOf(ranks.join(" "), String(row["pg_name"])))?.slice(2, 8), { timeout: 20_000 })
+        .poll(async () => (await rowOf(ranks.join(" "), String(row["pg_name"])))?.slice(2, 8))
         .toEqual([
           String(ranks.length),
           formatDuration(most - least),
@@ -61,7 +61,7 @@ it.skipIf(data === "")("shows which ranks work together, and how far they lie ap
       .first()
       .click();
     await page.getByTestId("communication-table").waitFor();
-    expect(await page.getByLabel("Filter rows").inputValue()).toMatch(/^group_name="10\.0\.0\.2%eth0/);
+    await expect.poll(() => page.getByLabel("Filter rows").inputValue()).toMatch(/^group_name="10\.0\.0\.2%eth0/);
     expect(opened.errors).toEqual([]);
   } finally {
     await opened.close();
@@ -81,27 +81,25 @@ it.skipIf(data === "")("shows links by bandwidth, and the transmissions that dif
     await opened.read();
     await opened.go("view=links");
     await page.getByTestId("links-map").waitFor({ timeout: 30_000 });
-    await expect
-      .poll(() => page.getByTestId("sentences").innerText(), { timeout: 20_000 })
-      .toContain("from rank 3 to rank 4: 3.20 GB/s");
+    await expect.poll(() => page.getByTestId("sentences").innerText()).toContain("from rank 3 to rank 4: 3.20 GB/s");
     await page.getByRole("button", { name: "RDMA", exact: true }).click();
     await opened.pointAt("links-map", 3, 4);
     const tip = page.locator(".cell-map .tip");
-    expect(await tip.innerText()).toContain("Rank 3 → Rank 4 · RDMA");
+    await expect.poll(() => tip.innerText()).toContain("Rank 3 → Rank 4 · RDMA");
     // Megabytes in milliseconds are gigabytes in seconds.
     const text = `${(sum("transit_size") / sum("transit_time")).toFixed(2)} GB/s`;
-    expect(await tip.locator("dd").allInnerTexts()).toEqual([text, "7.63 MiB", formatDuration(sum("transit_time") * 1e6), "-50.0 %"]); // prettier-ignore
+    await expect.poll(() => tip.locator("dd").allInnerTexts()).toEqual([text, "7.63 MiB", formatDuration(sum("transit_time") * 1e6), "-50.0 %"]); // prettier-ignore
     await checkAccess(opened, "links");
     await page.mouse.click(...(await opened.pointAt("links-map", 3, 4)));
-    await expect.poll(() => page.getByTestId("links").getAttribute("data-rows"), { timeout: 20_000 }).toBe("1");
+    await expect.poll(() => page.getByTestId("links").getAttribute("data-rows")).toBe("1");
     // A transmission that differs leads to its operations, these to the timeline.
     await page.getByRole("button", { name: "Transmissions of which one differs" }).click();
     const sums = page.getByTestId("links-sum");
-    await expect.poll(() => sums.getAttribute("data-rows"), { timeout: 20_000 }).toBe(String(slow.length));
-    expect(await sums.innerText()).toContain(formatDuration(Number(slow[0]!["MaxNs"])));
+    await expect.poll(() => sums.getAttribute("data-rows")).toBe(String(slow.length));
+    await expect.poll(() => sums.innerText()).toContain(formatDuration(Number(slow[0]!["MaxNs"])));
     await sums.locator(".grid-row").first().click();
     await page.getByTestId("links-operations").locator(".grid-row").first().click();
-    await expect.poll(() => page.getByTestId("details").innerText(), { timeout: 20_000 }).toContain("hcom_allGather__");
+    await expect.poll(() => page.getByTestId("details").innerText()).toContain("hcom_allGather__");
     expect(opened.errors).toEqual([]);
   } finally {
     await opened.close();
@@ -126,9 +124,9 @@ it.skipIf(data === "")("shows the tokens of the experts of each rank", async () 
     ] as const) {
       await opened.pointAt("experts-map", row, column);
       const tip = page.locator(".cell-map .tip");
-      await expect.poll(() => tip.locator("b").innerText(), { timeout: 20_000 }).toBe(`Rank ${rank}`);
+      await expect.poll(() => tip.locator("b").innerText()).toBe(`Rank ${rank}`);
       const wanted = tokens.find((candidate) => candidate["rank"] === rank)!["inputShapesSummary"];
-      expect(await tip.locator("dd").first().innerText()).toBe(formatCount(Number(wanted)));
+      await expect.poll(() => tip.locator("dd").first().innerText()).toBe(formatCount(Number(wanted)));
     }
     expect(opened.errors).toEqual([]);
   } finally {
@@ -148,13 +146,11 @@ it("says what is missing and how it is recorded, and shows groups of 64 ranks", 
       ["experts", "--profile-level level1"],
     ]) {
       await opened.go(`view=${view}`);
-      await expect.poll(() => page.locator(".empty").innerText(), { timeout: 30_000 }).toContain(help!);
+      await expect.poll(() => page.locator(".empty").innerText()).toContain(help!);
     }
     await opened.go("view=groups");
-    await expect.poll(() => page.getByTestId("parallel").getByRole("button").count(), { timeout: 30_000 }).toBe(64);
-    await expect
-      .poll(() => page.getByTestId("groups").innerText(), { timeout: 20_000 })
-      .toContain(formatDuration(63_000));
+    await expect.poll(() => page.getByTestId("parallel").getByRole("button").count()).toBe(64);
+    await expect.poll(() => page.getByTestId("groups").innerText()).toContain(formatDuration(63_000));
     expect(await walkByTab(page)).toEqual([]);
     // To a rank in the timeline.
     await page.getByTestId("parallel").getByRole("button", { name: "63", exact: true }).click();

@@ -43,11 +43,11 @@ it("starts with what was chosen, stops, and opens the result", async () => {
     await page.getByLabel("Call stacks").check();
     await page.getByRole("button", { name: "Start recording" }).click();
     await page.getByTestId("programs").getByText("1\u2009234").waitFor();
-    expect(await page.getByRole("button", { name: "Start recording" }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole("button", { name: "Start recording" }).isDisabled()).toBe(true);
     await opened.shot("live");
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByTestId("timeline").waitFor();
-    await expect.poll(() => page.url(), { timeout: 20_000 }).toContain("window=");
+    await expect.poll(() => page.url()).toContain("window=");
     expect(asked.map((line) => line.split(" ")[0])).toEqual(["/api/live/start", "/api/live/stop"]);
     expect(JSON.parse(asked[0]!.slice(asked[0]!.indexOf(" ")))).toEqual({
       experimental_config: { _profiler_level: "Level2" },

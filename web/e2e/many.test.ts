@@ -31,15 +31,15 @@ it("draws and sums up many ranks by few questions", async () => {
     await page.getByTestId("timeline").waitFor();
     await page.locator("header .loading").waitFor({ state: "detached" });
     await opened.settle();
-    expect(await page.getByTestId("timeline").getAttribute("data-rows")).toBe(String(RANKS));
+    await expect.poll(() => page.getByTestId("timeline").getAttribute("data-rows")).toBe(String(RANKS));
     await opened.shot("many");
     await page.keyboard.press("2");
     await page.getByTestId("ranks").waitFor();
     await page.getByTestId("top-operators").waitFor();
     await opened.settle();
-    expect(await page.getByTestId("ranks").getAttribute("data-rows")).toBe(String(RANKS));
-    expect(await page.locator(".partial").innerText()).toBe("");
-    expect(await page.getByTestId("top-operators").innerText()).toMatch(/mm_kernel.*12\.00 ms · 3.000 ×/s);
+    await expect.poll(() => page.getByTestId("ranks").getAttribute("data-rows")).toBe(String(RANKS));
+    await expect.poll(() => page.locator(".partial").innerText()).toBe("");
+    await expect.poll(() => page.getByTestId("top-operators").innerText()).toMatch(/mm_kernel.*12\.00 ms · 3.000 ×/s);
     await opened.shot("many-summary");
     // A question for each rank would be more than that of all kinds together.
     const most = { "/api/results": 6, "/api/sql": 6, "/api/names": 12, "/api/window": 40, "/api/findings": 6 };

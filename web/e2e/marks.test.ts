@@ -39,26 +39,26 @@ it("shows marks on their lane, with what is known of them", async () => {
     await page.keyboard.type("saved");
     await page.locator("#search").press("Enter");
     await page.getByTestId("hits").locator(".grid-row").first().click();
-    await expect.poll(() => page.url(), { timeout: 20_000 }).toContain("slice=0%3A-4");
+    await expect.poll(() => page.url()).toContain("slice=0%3A-4");
     const y = Number(await page.getByTestId("timeline").getAttribute("data-selected-y"));
     await page.keyboard.press("Escape");
     await page.mouse.click(plot.left + plot.width / 2 + 3, box.y + y);
     await page.getByRole("tab", { name: "Selection" }).click();
     await page.getByTestId("times").waitFor();
-    expect(await fact("Name")).toBe("saved");
+    await expect.poll(() => fact("Name")).toBe("saved");
     // From one to the next of its name, with its arguments and what it lies in.
     await opened.go("slice=0:-2&drawer=1");
     await page.getByTestId("times").waitFor();
-    expect(await fact("epoch")).toBe("0");
+    await expect.poll(() => fact("epoch")).toBe("0");
     await page.getByTestId("timeline").focus();
     await page.keyboard.press("n");
-    await expect.poll(() => fact("epoch"), { timeout: 20_000 }).toBe("1");
-    expect(await page.getByTestId("details").innerText()).toContain("loop");
+    await expect.poll(() => fact("epoch")).toBe("1");
+    await expect.poll(() => page.getByTestId("details").innerText()).toContain("loop");
     await opened.shot("marks-of-trace");
     await opened.go("view=tables&x.table=marks");
     await page.getByTestId("table").locator(".grid-row").nth(3).click();
     await page.getByTestId("times").waitFor();
-    expect(await fact("epoch")).toBe("2");
+    await expect.poll(() => fact("epoch")).toBe("2");
     expect(opened.errors).toEqual([]);
   } finally {
     await opened.close();

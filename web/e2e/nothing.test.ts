@@ -14,8 +14,8 @@ it("explains what it reads where there is nothing", async () => {
   try {
     await opened.go();
     await opened.page.getByText("Nothing to show").waitFor();
-    expect(await opened.page.getByTestId("opening").innerText()).toContain("sonde view ./profile");
-    expect(await opened.page.getByTestId("trace-list").innerText()).not.toContain("Ready");
+    await expect.poll(() => opened.page.getByTestId("opening").innerText()).toContain("sonde view ./profile");
+    await expect.poll(() => opened.page.getByTestId("trace-list").innerText()).not.toContain("Ready");
     // Why there is nothing is said there, not behind a button.
     await opened.page.getByTestId("issues").waitFor();
     await opened.shot("nothing");
@@ -46,11 +46,11 @@ it("opens what is typed, and says what it did not read", async () => {
     await page.getByRole("textbox", { name: "Path of a trace file or folder" }).fill("/etc");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
-    expect(await page.getByRole("alert").innerText()).toContain("outside");
+    await expect.poll(() => page.getByRole("alert").innerText()).toContain("outside");
     await page.keyboard.press("Escape");
     await page.getByTestId("traces-button").click();
     await page.getByTestId("ignored").locator("summary").click();
-    expect(await page.getByTestId("ignored").innerText()).toContain("notes.txt");
+    await expect.poll(() => page.getByTestId("ignored").innerText()).toContain("notes.txt");
     await opened.shot("typed");
     expect(opened.errors).toEqual([]);
   } finally {

@@ -85,6 +85,8 @@ export class Opened {
   }
 
   async close() {
+    // A question that a test still holds is not answered any more; that is no error of its.
+    await this.page.unrouteAll({ behavior: "ignoreErrors" });
     await this.browser.close();
     const ended = new Promise((done) => this.server.once("exit", done));
     this.server.kill("SIGTERM");

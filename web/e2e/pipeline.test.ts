@@ -37,8 +37,10 @@ it.skipIf(data === "")("draws the parts of each rank, zooms, and leads to one", 
     let starts: number | null = null;
     await page.mouse.move(...(await place()));
     const tip = page.locator(".cell-map .tip");
-    await expect.poll(() => tip.innerText(), { timeout: 20_000 }).toContain("Rank 2 · B1");
-    expect(await tip.innerText()).toContain(formatDuration(Number(own[1]!["endNs"]) - Number(own[1]!["startNs"])));
+    await expect.poll(() => tip.innerText()).toContain("Rank 2 · B1");
+    await expect
+      .poll(() => tip.innerText())
+      .toContain(formatDuration(Number(own[1]!["endNs"]) - Number(own[1]!["startNs"])));
     await opened.settle();
     await opened.shot("pipeline");
     expect(await faintTexts(page)).toEqual([]);
@@ -48,16 +50,12 @@ it.skipIf(data === "")("draws the parts of each rank, zooms, and leads to one", 
     await page.keyboard.down("Control");
     await page.mouse.wheel(0, -200);
     await page.keyboard.up("Control");
-    await expect
-      .poll(async () => (await layout())[4]! - (await layout())[3]!, { timeout: 20_000 })
-      .toBeLessThan((end! - begin!) * 0.6);
+    await expect.poll(async () => (await layout())[4]! - (await layout())[3]!).toBeLessThan((end! - begin!) * 0.6);
     await page.mouse.move(...(await place()));
-    await expect.poll(() => tip.innerText(), { timeout: 20_000 }).toContain("Rank 2 · B1");
+    await expect.poll(() => tip.innerText()).toContain("Rank 2 · B1");
     await page.mouse.down();
     await page.mouse.up();
-    await expect
-      .poll(() => page.getByTestId("details").innerText(), { timeout: 20_000 })
-      .toMatch(/backward[^]*Rank 2 /i);
+    await expect.poll(() => page.getByTestId("details").innerText()).toMatch(/backward[^]*Rank 2 /i);
     expect(opened.errors).toEqual([]);
   } finally {
     await opened.close();

@@ -34,7 +34,7 @@ async function tipAt(opened: Opened, row: number, column: number): Promise<Recor
     });
     return said[""] ?? "";
   };
-  await expect.poll(point, { timeout: 20_000 }).not.toBe("");
+  await expect.poll(point).not.toBe("");
   return said;
 }
 
@@ -79,15 +79,12 @@ for (const [ranks, steps] of [
       await opened.go("view=ranks");
       const map = page.getByTestId("ranks-map");
       await map.waitFor({ timeout: 30_000 });
-      expect(await map.getAttribute("aria-rowcount")).toBe(String(ranks));
-      expect(await map.getAttribute("aria-colcount")).toBe(String(steps));
+      await expect.poll(() => map.getAttribute("aria-rowcount")).toBe(String(ranks));
+      await expect.poll(() => map.getAttribute("aria-colcount")).toBe(String(steps));
       await checkCells(opened, rows, ranks, [...Array(steps).keys()]);
       // A test for outliers needs more than two.
       const said = page.getByTestId("sentences");
-      if (ranks > 2)
-        await expect
-          .poll(() => said.innerText(), { timeout: 20_000 })
-          .toContain(`rank ${SLOW} came last in ${steps / 2}`);
+      if (ranks > 2) await expect.poll(() => said.innerText()).toContain(`rank ${SLOW} came last in ${steps / 2}`);
       // The largest first: the slow rank is on top.
       await page.getByRole("button", { name: "Largest first" }).click();
       expect((await tipAt(opened, 0, 0))[""]).toBe(`Rank ${SLOW} · Step 0`);
@@ -99,7 +96,7 @@ for (const [ranks, steps] of [
       // By mouse to the last step of the slow rank, and back to all ranks.
       await page.mouse.click(...(await opened.pointAt("ranks-map", 0, steps - 1)));
       await expect
-        .poll(() => page.getByTestId("details").innerText(), { timeout: 20_000 })
+        .poll(() => page.getByTestId("details").innerText())
         .toMatch(new RegExp(`ProfilerStep#${steps - 1}[^]*Rank ${SLOW} `));
       await page.getByRole("button", { name: "This step of all ranks" }).click();
       await map.waitFor();
@@ -120,15 +117,15 @@ it("draws of many ranks what is seen, and moves over them by keys", async () => 
     await opened.read();
     await opened.go("view=ranks");
     const map = page.getByTestId("ranks-map");
-    await expect.poll(() => map.getAttribute("aria-rowcount"), { timeout: 30_000 }).toBe(String(ranks));
+    await expect.poll(() => map.getAttribute("aria-rowcount")).toBe(String(ranks));
     await page.getByRole("button", { name: "Free", exact: true }).click();
-    expect(await page.evaluate(() => document.querySelectorAll("*").length)).toBeLessThan(2000);
+    await expect.poll(() => page.evaluate(() => document.querySelectorAll("*").length)).toBeLessThan(2000);
     await map.focus();
     await page.keyboard.press("End");
-    await expect.poll(() => map.evaluate((element) => element.scrollTop), { timeout: 20_000 }).toBeGreaterThan(0);
-    expect(await page.locator(".cell-map .tip b").innerText()).toBe("Rank 255 · Step 19");
+    await expect.poll(() => map.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
+    await expect.poll(() => page.locator(".cell-map .tip b").innerText()).toBe("Rank 255 · Step 19");
     await page.keyboard.press("Enter");
-    await expect.poll(() => page.getByTestId("details").innerText(), { timeout: 20_000 }).toMatch(/Rank 255 /);
+    await expect.poll(() => page.getByTestId("details").innerText()).toMatch(/Rank 255 /);
     expect(opened.errors).toEqual([]);
   } finally {
     await opened.close();
@@ -149,7 +146,7 @@ it.skipIf(data === "")("reads well in both themes and languages, and by keys alo
     ]) {
       await opened.go(`view=ranks&theme=${theme}&lang=${lang}`);
       await page.getByTestId("ranks-map").waitFor({ timeout: 30_000 });
-      await expect.poll(() => page.getByTestId("sentences").innerText(), { timeout: 20_000 }).toMatch(/rank 5 .*8/);
+      await expect.poll(() => page.getByTestId("sentences").innerText()).toMatch(/rank 5 .*8/);
       await opened.settle();
       await opened.shot(`ranks-${theme}-${lang}`);
       expect(await faintTexts(page)).toEqual([]);

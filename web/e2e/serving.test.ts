@@ -98,25 +98,25 @@ it("leads from the requests to the operators of a step", async () => {
     await opened.go("view=serving");
     const facts = page.getByTestId("serving-facts");
     await facts.waitFor();
-    await expect.poll(() => facts.innerText(), { timeout: 20_000 }).toContain("30.00 ms · 30.00 ms");
-    expect(await page.getByTestId("waterfall").getAttribute("data-rows")).toBe("40");
+    await expect.poll(() => facts.innerText()).toContain("30.00 ms · 30.00 ms");
+    await expect.poll(() => page.getByTestId("waterfall").getAttribute("data-rows")).toBe("40");
     await page.getByTestId("serving-load").waitFor();
     await opened.shot("serving");
     await page.getByRole("button", { name: /ITL/ }).click();
-    expect(await facts.innerText()).toContain("10.00 ms · 10.00 ms");
+    await expect.poll(() => facts.innerText()).toContain("10.00 ms · 10.00 ms");
     await page.locator("[data-request='3']").click();
-    expect(await page.getByTestId("request-others").innerText()).toContain("cmpl-7 · 9.000 ms");
+    await expect.poll(() => page.getByTestId("request-others").innerText()).toContain("cmpl-7 · 9.000 ms");
     await page.getByTestId("request-steps").getByRole("button").nth(1).click();
     await page.getByTestId("step-ranks").waitFor();
-    expect(await page.getByTestId("step-ranks").innerText()).toMatch(/Engine step 4[^]*Rank 0[^]*Rank 1/);
+    await expect.poll(() => page.getByTestId("step-ranks").innerText()).toMatch(/Engine step 4[^]*Rank 0[^]*Rank 1/);
     await page.getByTestId("step-operators").getByText("aten::mm").waitFor();
     await opened.shot("serving-request");
     // All of it is in the address.
-    await expect.poll(() => page.url(), { timeout: 20_000 }).toMatch(/x\.request=3/);
-    expect(page.url()).toMatch(/x\.engine_step=4/);
+    await expect.poll(() => page.url()).toMatch(/x\.request=3/);
+    await expect.poll(() => page.url()).toMatch(/x\.engine_step=4/);
     await page.getByTestId("waterfall").focus();
     await page.keyboard.press("ArrowDown");
-    await expect.poll(() => page.url(), { timeout: 20_000 }).toMatch(/x\.request=4/);
+    await expect.poll(() => page.url()).toMatch(/x\.request=4/);
     expect(opened.errors).toEqual([]);
   } finally {
     await opened.close();
