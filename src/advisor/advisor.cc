@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "advisor/frame/evaluate.h"
+#include "advisor/frame/tables.h"
 #include "advisor/frame/trace_facts.h"
 #include "advisor/functions/functions.h"
 #include "advisor/ranks/ranks.h"
@@ -320,14 +321,19 @@ class Adviser {
       if (rule.scope != Scope::kTrace || !Has(sections, rule.section)) continue;
       if (!IsAsked(rule, request_.dimension)) continue;
       if (!MayAsk(rule, needs)) continue;
-      const Status made = MakeTables(rule, question);
-      if (made.ok()) {
-        AskRule(rule, question);
-      } else {
-        report_.silences.push_back({rule.name, std::string(made.message()), true});
-      }
+      if (HasTables(rule, question)) AskRule(rule, question);
     }
     return {};
+  }
+
+  // Says why not.
+  bool HasTables(const Rule& rule, Question& question) {
+    const Status made = MakeTables(rule, question);
+    const auto empty = made.ok() ? Empty(rule, question) : Result<std::string>(made);
+    if (empty.ok() && empty->empty()) return true;
+    const std::string why = empty.ok() ? *empty : std::string(empty.status().message());
+    report_.silences.push_back({rule.name, why, !empty.ok()});
+    return false;
   }
 
   void AskRule(const Rule& rule, const Question& question) {

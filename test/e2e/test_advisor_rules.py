@@ -153,6 +153,33 @@ def test_rules_of_users(run_sonde, triggers, tmp_path):
     )
 
 
+def test_what_a_rule_needs(run_sonde, triggers, tmp_path):
+    """Without rows a rule is silent unless it says otherwise; what it needs has a row."""
+    trace = triggers("all")
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    rule = RULE.format(name="mine", limit=10**9).replace("SELECT count(*)", "SELECT 1 AS fires, 7")
+
+    def says(text):
+        (folder / "mine.yaml").write_text(text)
+        return advise(run_sonde, trace, "--rule-dir", folder).get("mine", {}).get("description")
+
+    assert says(rule.replace("sum(us)", "0")) is None
+    spoken = rule.replace("sum(us)", "0") + "speaks_without_rows: true\n"
+    assert says(spoken) == "7 operators, 0.0 us"
+    for needs, said in (
+        ("device_task, ops", True),
+        ("lane overlap", True),
+        ("lane no_such_kind", False),
+        ("device_peak", False),
+    ):
+        text = spoken.replace("needs: [device_task]", f"needs: [{needs}]")
+        text = text.replace(
+            "uses: [device_work, ops]", "uses: [device_work, ops, device_peaks, device_peak]"
+        )
+        assert (says(text) is not None) == said, needs
+
+
 def test_rules_that_are_none(run_sonde, triggers, tmp_path, one_error_line):
     trace = triggers("cgc")
     folder = tmp_path / "rules"

@@ -1,12 +1,11 @@
 #include "advisor/frame/evaluate.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <utility>
 
+#include "advisor/frame/tables.h"
 #include "base/strings.h"
-#include "store/schema.h"
 
 namespace sonde::advisor {
 namespace {
@@ -62,42 +61,6 @@ const Value& ValueOf(const Values& values, std::string_view name) {
   return found == values.end() ? nothing : found->second;
 }
 
-bool IsNameChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-// The tables that a list "a AS (...), b(x) AS (...)" names.
-std::vector<std::string_view> NamesIn(std::string_view with) {
-  std::vector<std::string_view> names;
-  int depth = 0;
-  bool is_next = true;
-  for (size_t at = 0; at < with.size();) {
-    const size_t begin = at++;
-    const char c = with[begin];
-    if (c == '\'') {
-      at = std::min(with.find(c, at), with.size() - 1) + 1;  // two of them are two texts
-    } else if (with.substr(begin).starts_with("--")) {
-      at = std::min(with.find('\n', at), with.size());
-    } else if (c == '(' || c == ')') {
-      depth += c == '(' ? 1 : -1;
-    } else if (IsNameChar(c)) {
-      while (at < with.size() && IsNameChar(with[at])) ++at;
-      if (is_next) names.push_back(with.substr(begin, at - begin));
-      is_next = false;
-    } else if (c == ',' && depth == 0) {
-      is_next = true;
-    }
-  }
-  return names;
-}
-
-bool Mentions(std::string_view sql, std::string_view name) {
-  for (size_t at = sql.find(name); at != std::string_view::npos; at = sql.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    const bool begins = at == 0 || !IsNameChar(sql[at - 1]);
-    if (begins && (end == sql.size() || !IsNameChar(sql[end]))) return true;
-  }
-  return false;
-}
-
 class Evaluation {
  public:
   Evaluation(const Rule& rule, const Question& question)
@@ -110,7 +73,8 @@ class Evaluation {
   }
 
   Result<std::optional<Advice>> Run() {
-    SONDE_RETURN_IF_ERROR(Find());
+    SONDE_ASSIGN_OR_RETURN(const bool any, Find());
+    if (!any) return std::optional<Advice>();
     const Value& fires = ValueOf(facts_, "fires");
     const bool says =
         facts_.contains("fires") ? IsTrue(fires) : NumberOf(ValueOf(facts_, "occurrences")) > 0;
@@ -123,7 +87,8 @@ class Evaluation {
   }
 
  private:
-  Status Find() {
+  // False where it found no row, of which there is nothing to say.
+  Result<bool> Find() {
     if (!rule_.function.empty()) {
       const auto function = question_.functions.find(rule_.function);
       if (function == question_.functions.end()) {
@@ -132,9 +97,10 @@ class Evaluation {
       SONDE_ASSIGN_OR_RETURN(Found found, function->second(rule_));
       facts_ = std::move(found.facts);
       sheets_ = std::move(found.sheets);
-      return {};
+      return true;
     }
-    KeepRows();
+    SONDE_ASSIGN_OR_RETURN(const int64_t rows, KeepRows());
+    if (rows == 0 && !rule_.speaks_without_rows) return false;
     constexpr std::string_view kCount = "SELECT count(*) AS occurrences FROM found";
     SONDE_ASSIGN_OR_RETURN(const store::ResultTable facts,
                            Ask(rule_.facts.empty() ? kCount : std::string_view(rule_.facts)));
@@ -142,22 +108,24 @@ class Evaluation {
     for (size_t i = 0; i < facts.columns().size() && facts.rows() == 1; ++i) {
       facts_[facts.columns()[i].name] = CellOf(facts, i, 0);
     }
-    return {};
+    return true;
   }
 
   // Facts and sheets ask for the same rows, and most of what a statement over a small trace takes
   // is its plan: the rows are made once, beside the store. Where that cannot hold them (two columns
   // of one name, a store that is only read) each statement makes them, and one that is wrong says
-  // so.
-  void KeepRows() {
+  // so. How many they are.
+  Result<int64_t> KeepRows() {
     constexpr std::string_view kKept = "memory.main.advisor_found";
     const auto kept = Ask("FROM found", Concat("CREATE OR REPLACE TABLE ", kKept, " AS "));
     if (kept.ok()) kept_ = Concat("FROM ", kKept);
+    if (kept.ok() && kept->rows() == 1) return kept->Int(0, 0);
+    SONDE_ASSIGN_OR_RETURN(const store::ResultTable count, Ask("SELECT count(*) FROM found"));
+    return count.Int(0, 0);
   }
 
   // `question` with the rows as the table `found` before it.
   Result<store::ResultTable> Ask(std::string_view question, std::string_view before = {}) {
-    std::string sql = Concat(before, "WITH ");
     // Tables that the statement does not read are planned nevertheless.
     const auto names = NamesIn(rule_.with);
     const bool needs_with =
@@ -169,6 +137,7 @@ class Evaluation {
     for (size_t i = needed; i < rule_.uses.size(); ++i) {
       if (Mentions(question, rule_.uses[i])) needed = i + 1;
     }
+    std::string sql;
     for (size_t i = 0; i < needed; ++i) {
       const std::string& name = rule_.uses[i];
       const auto table = question_.tables.find(name);
@@ -179,6 +148,7 @@ class Evaluation {
     }
     if (needs_with && !rule_.with.empty()) sql += Concat(rule_.with, ", ");
     sql += Concat("found AS (", kept_.empty() ? rule_.rows : kept_, ") ", question);
+    sql = Concat(before, "WITH ", CopiesFor(question_, sql, rule_.with), sql);
     Values values = values_;
     for (auto& [name, value] : values) {
       auto* text = std::get_if<std::string>(&value);
@@ -275,90 +245,7 @@ class Evaluation {
   Advice advice_;
 };
 
-bool IsTableName(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-  });
-}
-
-constexpr std::string_view kSource = "source.";
-constexpr std::string_view kFile = "file ";
-
-// How one asks for what is needed: a table that has a row, a table of the imported files
-// ("source.TASK"), or a file kept whole ("file communication.json").
-std::string QuestionOf(std::string_view need) {
-  if (need.starts_with(kSource)) {
-    return Concat("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'source' ",
-                  "AND table_name = '", need.substr(kSource.size()), "'");
-  }
-  if (need.starts_with(kFile)) {
-    return Concat("SELECT count(*) FROM source_text WHERE ends_with(file, '/",
-                  need.substr(kFile.size()), "')");
-  }
-  // Views join a table of texts for each column that has any.
-  const store::TableInfo* table = store::FindTable(need);
-  return Concat("SELECT count(*) FROM (FROM ", table == nullptr ? need : table->base_table,
-                " LIMIT 1)");
-}
-
 }  // namespace
-
-Result<bool> Needs::Has(const std::string& need) {
-  const auto known = known_.find(need);
-  if (known != known_.end()) return known->second;
-  const auto fact = question_.values.find(need);
-  bool has = false;
-  if (fact != question_.values.end()) {
-    has = IsTrue(fact->second);
-  } else if (!IsTableName(need.starts_with(kFile) ? need.substr(kFile.size()) : need)) {
-    return base::InvalidArgumentError(Concat("'", need, "' is the name of no table"));
-  } else if (question_.store == nullptr) {
-    return base::InvalidArgumentError(
-        Concat("a rule over all ranks may not need the table '", need, "'"));
-  } else {
-    SONDE_ASSIGN_OR_RETURN(const store::ResultTable table,
-                           question_.store->Query(QuestionOf(need)));
-    has = table.Int(0, 0) > 0;
-  }
-  known_.emplace(need, has);
-  return has;
-}
-
-Result<std::string> Needs::Missing(const std::vector<std::string>& needs) {
-  for (const std::string& need : needs) {
-    SONDE_ASSIGN_OR_RETURN(const bool has, Has(need));
-    if (!has) return need;
-  }
-  return std::string();
-}
-
-Status ChooseTables(const std::vector<SharedTable>& tables, Needs& needs, Question& question) {
-  for (const SharedTable& table : tables) {
-    if (question.tables.contains(table.name)) continue;
-    SONDE_ASSIGN_OR_RETURN(const std::string missing, needs.Missing(table.needs));
-    if (missing.empty()) question.tables[table.name] = table.sql;
-  }
-  return {};
-}
-
-Status MakeTables(const Rule& rule, Question& question) {
-  std::string others;  // those before it, which it may use
-  for (const std::string& name : rule.uses) {
-    const auto table = question.tables.find(name);
-    if (table == question.tables.end()) break;  // said when the rule is asked
-    const std::string made = Concat("FROM memory.main.advisor_", name);
-    if (table->second != made) {
-      SONDE_ASSIGN_OR_RETURN(const std::string sql, Fill(table->second, question.values));
-      auto done =
-          question.store->Query(Concat("CREATE TABLE memory.main.advisor_", name, " AS ", others,
-                                       others.empty() ? "" : " ", "FROM (", sql, ")"));
-      if (!done.ok()) return Status(done.status()).Annotate(Concat("shared table ", name));
-      table->second = made;
-    }
-    others += Concat(others.empty() ? "WITH " : ", ", name, " AS (", made, ")");
-  }
-  return {};
-}
 
 Result<std::optional<Advice>> Evaluate(const Rule& rule, const Question& question) {
   auto advice = Evaluation(rule, question).Run();

@@ -37,28 +37,9 @@ struct Question {
   int32_t trace = -1;  // number in the job
   std::map<std::string, Function, std::less<>> functions;
   std::map<std::string, std::string, std::less<>> tables;  // shared ones, by name: their statement
+  std::map<std::string, bool, std::less<>>
+      copies;  // of tables of the trace: whether made (tables.h)
 };
-
-// Which of the tables that rules need hold anything, asked once.
-class Needs {
- public:
-  explicit Needs(const Question& question) : question_(question) {}
-  // What the trace lacks for the rule; "" where it lacks nothing.
-  Result<std::string> Missing(const std::vector<std::string>& needs);
-
- private:
-  Result<bool> Has(const std::string& need);
-
-  const Question& question_;
-  std::map<std::string, bool, std::less<>> known_;
-};
-
-// Of the tables of one name the first whose needs are there.
-Status ChooseTables(const std::vector<SharedTable>& tables, Needs& needs, Question& question);
-
-// Makes the shared tables that the rule uses, each once, beside the store, where that can hold
-// them: what many rules use need not be computed for each.
-Status MakeTables(const Rule& rule, Question& question);
 
 // None where the rule does not fire.
 Result<std::optional<Advice>> Evaluate(const Rule& rule, const Question& question);

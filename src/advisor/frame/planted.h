@@ -13,6 +13,7 @@
 
 #include "advisor/frame/evaluate.h"
 #include "advisor/frame/rule.h"
+#include "advisor/frame/tables.h"
 #include "base/test_folder.h"
 #include "store/name_pool.h"
 #include "store/rows.h"

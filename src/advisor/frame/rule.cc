@@ -77,17 +77,17 @@ class RuleReader {
       rule_.confidence = *number;
       return {};
     }
-    if (name == "reference" || name == "scope") {
-      const bool is_reference = name == "reference";
-      const std::string_view yes = is_reference ? "true" : "job";
-      const std::string_view no = is_reference ? "false" : "trace";
+    if (name == "reference" || name == "speaks_without_rows" || name == "scope") {
+      const bool is_scope = name == "scope";
+      const std::string_view yes = is_scope ? "job" : "true";
+      const std::string_view no = is_scope ? "trace" : "false";
       if (text != yes && text != no) {
         return Wrong(source_, Concat("'", name, "' is ", yes, " or ", no, ", not '", text, "'"));
       }
-      if (is_reference) {
-        rule_.is_reference = text == yes;
-      } else {
+      if (is_scope) {
         rule_.scope = text == yes ? Scope::kJob : Scope::kTrace;
+      } else {
+        (name == "reference" ? rule_.is_reference : rule_.speaks_without_rows) = text == yes;
       }
       return {};
     }

@@ -86,7 +86,8 @@ struct Rule {
   std::string rows;
   std::string facts;
   std::vector<MoreRows> more;
-  std::string function;  // instead of `rows` and `facts`: functions.h
+  bool speaks_without_rows = false;  // else it is silent where `rows` has none
+  std::string function;              // instead of `rows` and `facts`: functions.h
   Text description;
   std::vector<Suggestion> suggestions;
   std::string priority;  // high, medium, low, "" for none, or the fact that tells
