@@ -197,7 +197,9 @@
 #define SONDE_FIELDS_RESULTS(F)                               \
   F(std::string, name, "of the recipe")                       \
   F(std::vector<ResultColumnMessage>, columns, "as declared") \
-  F(std::vector<ResultPartMessage>, parts, "by trace: those asked for, as many as an answer holds")
+  F(std::vector<ResultPartMessage>, parts,                    \
+    "by trace: those asked for, as many as an answer holds")  \
+  F(std::vector<std::string>, notices, "a line each: clocks that waits are told without")
 
 #define SONDE_FIELDS_ADVICE(F)                                 \
   F(std::string, advice, "as import_issue has it: in English") \

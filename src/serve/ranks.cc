@@ -22,19 +22,28 @@ Result<cluster::RunResult> SessionRanks::Run(const cluster::Mode& mode,
                                              const std::vector<cluster::Rank>& ranks) const {
   cluster::RunOptions options;
   options.threads = base::AvailableThreads();
-  options.over = [this](const auto& traces, const auto& needs, const auto& map) {
-    return Over(traces, needs, map);
+  std::vector<std::string> said;
+  options.notify = [&](std::string_view line) { said.emplace_back(line); };
+  options.over = [this](const auto& traces, const auto& needs, const auto& map, const auto& say) {
+    return Over(traces, needs, map, say);
   };
-  return cluster::Run(mode, ranks, {}, options);
+  auto result = cluster::Run(mode, ranks, {}, options);
+  if (result.ok()) {
+    auto& notices = result->outcome.notices;
+    notices.insert(notices.begin(), said.begin(), said.end());
+  }
+  return result;
 }
 
 std::vector<job::TraceFailure> SessionRanks::Over(const std::vector<job::Trace>& wanted,
                                                   const recipes::Needs& needs,
-                                                  const cluster::MapOne& map) const {
+                                                  const cluster::MapOne& map,
+                                                  const job::Say& say_clocks) const {
   std::vector<std::shared_ptr<const Trace>> traces;
   for (const job::Trace& trace : wanted) traces.push_back(by_id_.at(trace.number));
   const auto statuses = OverTraces(
-      traces, needs, [&](size_t /*at*/, const job::TraceInHand& trace) { return map(trace); });
+      traces, needs, [&](size_t /*at*/, const job::TraceInHand& trace) { return map(trace); },
+      say_clocks);
   std::vector<job::TraceFailure> failures;
   for (size_t at = 0; at < statuses.size(); ++at) {
     if (!statuses[at].ok()) failures.push_back({wanted[at].source.path, statuses[at]});

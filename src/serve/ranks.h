@@ -25,14 +25,14 @@ class SessionRanks {
 
   // With the ranks that they are shown under.
   Result<cluster::RankChoice> Choose() const { return cluster::ChooseRanks(job_, {}); }
-  // Of the choice.
+  // Of the choice. What it has to say on its way stands among the notices.
   Result<cluster::RunResult> Run(const cluster::Mode& mode,
                                  const std::vector<cluster::Rank>& ranks) const;
 
  private:
   std::vector<job::TraceFailure> Over(const std::vector<job::Trace>& wanted,
-                                      const recipes::Needs& needs,
-                                      const cluster::MapOne& map) const;
+                                      const recipes::Needs& needs, const cluster::MapOne& map,
+                                      const job::Say& say_clocks) const;
 
   std::map<int32_t, std::shared_ptr<const Trace>> by_id_;
   job::Job job_;

@@ -112,7 +112,8 @@ Status ShowPack(const std::shared_ptr<Databases>& databases, const store::StoreF
 
 std::vector<Status> OverTraces(
     std::span<const std::shared_ptr<const Trace>> traces, const recipes::Needs& needs,
-    const std::function<Status(size_t at, const job::TraceInHand& trace)>& each) {
+    const std::function<Status(size_t at, const job::TraceInHand& trace)>& each,
+    const job::Say& say_clocks) {
   std::map<std::string, std::vector<size_t>> by_file;
   for (size_t at = 0; at < traces.size(); ++at) by_file[traces[at]->file.path].push_back(at);
   std::vector<store::StoreFile> files;
@@ -127,8 +128,8 @@ std::vector<Status> OverTraces(
     }
   }
   std::vector<std::optional<Status>> done(traces.size());
-  const auto failures =
-      job::RunOverTraces(files, needs, {}, [&](const job::TraceInHand& trace, size_t place) {
+  const auto failures = job::RunOverTraces(
+      files, needs, {.say_clocks = say_clocks}, [&](const job::TraceInHand& trace, size_t place) {
         return *(done[order[place]] = each(order[place], trace));
       });
   std::vector<Status> statuses;

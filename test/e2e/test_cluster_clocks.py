@@ -5,27 +5,9 @@ import shutil
 import sqlite3
 
 import pytest
+from planted_clocks import meet, shift, unmeasured
 
 SYNTH = "ascend_pt/synth8_tp_pp_dp"  # ranks 0 to 3 are on one host, 4 to 7 on another
-TIMES = {
-    "TASK": ("startNs", "endNs"),
-    "COMMUNICATION_OP": ("startNs", "endNs"),
-    "CANN_API": ("startNs", "endNs"),
-    "PYTORCH_API": ("startNs", "endNs"),
-    "STEP_TIME": ("startNs", "endNs"),
-}
-
-
-def shift(folder, ranks, ns):
-    for path in folder.rglob("ascend_pytorch_profiler_*.db"):
-        if int(path.stem.rsplit("_", 1)[1]) not in ranks:
-            continue
-        database = sqlite3.connect(path)
-        for table, columns in TIMES.items():
-            sets = ", ".join(f"{name} = CAST({name} AS INTEGER) + {ns}" for name in columns)
-            database.execute(f"UPDATE {table} SET {sets}")
-        database.commit()
-        database.close()
 
 
 @pytest.fixture(name="ranks")
@@ -114,46 +96,6 @@ def test_parts_of_a_pipeline_are_moved(ranks, tables):
     assert "its times are left as they are" in said
 
 
-def databases(folder):
-    """By rank, the first one first."""
-    for path in sorted(folder.rglob("ascend_pytorch_profiler_*.db"), key=lambda path: path.name):
-        database = sqlite3.connect(path)
-        yield int(path.stem.rsplit("_", 1)[1]), database
-        database.commit()
-        database.close()
-
-
-def unmeasured(folder):
-    """Without what the profiler measured of waits."""
-    for path in folder.rglob("analysis.db"):
-        path.unlink()
-
-
-def meet(folder, early, ns):
-    """Lets all ranks take part in the same collectives; `early` ones begin `ns` before others."""
-    times = []
-    for rank, database in databases(folder):
-        (name,) = (name for name, group in groups_of(folder).items()
-                   if group["group_name"] == "default_group")  # fmt: skip
-        database.execute("ALTER TABLE COMMUNICATION_OP ADD COLUMN rankSize INTEGER")
-        ours = database.execute(
-            """SELECT rowid, CAST(startNs AS INTEGER), CAST(endNs AS INTEGER) FROM COMMUNICATION_OP
-            WHERE groupName IN (SELECT id FROM STRING_IDS WHERE value = ?) ORDER BY 2""",
-            (name,),
-        ).fetchall()
-        times = times or [(begin, end) for _, begin, end in ours]
-        for (row, _, _), (begin, end) in zip(ours, times, strict=True):
-            database.execute(
-                "UPDATE COMMUNICATION_OP SET startNs = ?, endNs = ?, rankSize = 8 WHERE rowid = ?",
-                (begin - ns if rank in early else begin, end, row),
-            )
-
-
-def groups_of(folder):
-    path = next(folder.rglob("profiler_metadata.json"))
-    return json.loads(path.read_text())["parallel_group_info"]
-
-
 def test_waits_beside_a_baseline_are_those_of_right_clocks(ranks, tables, tmp_path):
     early = 40_000
     unmeasured(ranks)
@@ -208,7 +150,10 @@ def test_waits_that_nobody_measured_are_those_of_right_clocks(ranks, run_sonde, 
     assert asked == pytest.approx(right, abs=1e-6)
     shift(ranks, {4, 5, 6, 7}, 250_000_000)
     corrected, asked, said = waits_of(run_sonde, ranks, tmp_path)
-    assert said.count("waits for ranks are told without that; --keep_clocks leaves it") == 1
+    assert (
+        said.count("waits for ranks are told without that; sonde cluster --keep_clocks leaves it")
+        == 1
+    )
     assert "(rank 4,5,6,7) is 250.0" in said
     # What the clocks differed by before is microseconds.
     assert corrected == pytest.approx(right, abs=5e-3)

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import time
 import urllib.parse
 from contextlib import contextmanager
 
+import planted_clocks
 import planted_job
 import planted_ranks
 import pytest
@@ -103,6 +105,21 @@ def test_the_advice_of_all_ranks_says_why_one_is_slow(view, tmp_path):
         assert status == 200, text
     (said,) = [one for one in json.loads(text)["advice"] if one["rule"] == "slow_rank_cause"]
     assert said["description"].startswith("rank 5 is slow in all steps")
+
+
+def test_clocks_that_disagree_are_told_beside_the_waits(view, shared_data, tmp_path):
+    ranks = shutil.copytree(shared_data / "ascend_pt/synth8_tp_pp_dp", tmp_path / "ranks")
+    planted_clocks.unmeasured(ranks)
+    planted_clocks.meet(ranks, {4, 5, 6, 7}, 40_000)
+    planted_clocks.shift(ranks, {4, 5, 6, 7}, 250_000_000)
+    with view(ranks) as (_, address):
+        wait_until_ready(address)
+        for target in ("cluster?mode=communication_time", "results?name=communication&traces=0-7"):
+            for _ in range(2):  # the second answer is remembered
+                status, text = ask(address, f"/api/{target}")
+                assert status == 200, text
+                lines = [line for line in json.loads(text)["notices"] if "clock of" in line]
+                assert len(lines) == 1 and "(rank 4,5,6,7) is 250.0" in lines[0], text[:2000]
 
 
 def test_confined_to_the_traces_and_to_its_own_page(view, trace):

@@ -94,8 +94,8 @@ class Runner {
     for (const auto& [place, twins] : twins_) traces.push_back(ranks_[place].trace);
     if (traces.empty()) return;
     const MapOne map = [this](const job::TraceInHand& trace) { return MapTrace(trace); };
-    const auto failures =
-        options_.over ? options_.over(traces, needs_, map) : OverFiles(std::move(traces), map);
+    const auto failures = options_.over ? options_.over(traces, needs_, map, SayClocks())
+                                        : OverFiles(std::move(traces), map);
     failures_.insert(failures_.end(), failures.begin(), failures.end());
     FailTwins();
   }
@@ -121,12 +121,7 @@ class Runner {
     run.threads = options_.threads;
     run.progress = progress ? &*progress : nullptr;
     run.keeps_clocks = mode_options_.keeps_clocks;
-    if (!ShowsClocks() && options_.notify) {
-      run.say_clocks = [this](std::string_view line) {
-        options_.notify(
-            Concat(line, ": waits for ranks are told without that; --keep_clocks leaves it"));
-      };
-    }
+    run.say_clocks = SayClocks();
     run.notify = options_.notify;
     auto failures = opened->failures;
     const auto others = job::RunOverTraces(
@@ -135,6 +130,14 @@ class Runner {
     failures.insert(failures.end(), others.begin(), others.end());
     if (progress && failures.empty()) progress->Finish();
     return failures;
+  }
+
+  job::Say SayClocks() const {
+    if (ShowsClocks() || !options_.notify) return {};
+    return [this](std::string_view line) {
+      options_.notify(Concat(
+          line, ": waits for ranks are told without that; sonde cluster --keep_clocks leaves it"));
+    };
   }
 
   // Then it says itself what it found of them.

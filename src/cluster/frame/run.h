@@ -48,10 +48,11 @@ struct SeenRanks {
 Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
                                const std::vector<int32_t>& wanted);
 
-// Goes over traces and says which failed.
+// Goes over traces and says which failed. `say_clocks` may be empty (job::RunOptions).
 using MapOne = std::function<Status(const job::TraceInHand& trace)>;
 using OverTraces = std::function<std::vector<job::TraceFailure>(
-    const std::vector<job::Trace>& traces, const recipes::Needs& needs, const MapOne& map)>;
+    const std::vector<job::Trace>& traces, const recipes::Needs& needs, const MapOne& map,
+    const job::Say& say_clocks)>;
 
 struct RunOptions {
   int threads = 1;

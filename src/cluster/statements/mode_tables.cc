@@ -138,7 +138,7 @@ RunMode RunOverStore(store::StoreFile file, int threads) {
     RunOptions options;
     options.threads = threads;
     options.over = [&](const std::vector<job::Trace>& /*it*/, const recipes::Needs& needs,
-                       const MapOne& map) {
+                       const MapOne& map, const job::Say& /*one clock*/) {
       return job::RunOverTraces(
           std::span(&file, 1), needs, {.threads = threads},
           [&](const job::TraceInHand& trace, size_t /*place*/) { return map(trace); });

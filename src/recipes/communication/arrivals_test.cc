@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recipes/communication/host_clocks.h"
@@ -79,6 +80,15 @@ TEST(Arrivals, ClocksThatDisagreeAreCorrectedAndSaid) {
   EXPECT_EQ(waits[0].waits_ns, (Waits{5 * kMs, 5 * kMs, 5 * kMs, 5 * kMs}));
   EXPECT_EQ(waits[1].waits_ns, (Waits{0, 0, 0, 0}));
   EXPECT_TRUE(CorrectClocks(ranks).empty());  // they agree now
+}
+
+TEST(Arrivals, WhoseClockIsRightDoesNotDependOnTheOrder) {
+  std::vector<RankArrivals> ranks = OfTwoHosts("node0", "node1");
+  std::swap(ranks[0], ranks[1]);
+  EXPECT_EQ(CorrectClocks(ranks),
+            (std::vector<std::string>{
+                "the clock of node1 (rank 1) is 250.00 ms ahead of that of node0"}));
+  EXPECT_EQ(ranks[1].collectives.front().ts, 0);
 }
 
 TEST(Arrivals, RanksOfOneHostHaveOneClock) {

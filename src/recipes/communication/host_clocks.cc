@@ -193,7 +193,9 @@ std::vector<std::string> CorrectClocks(std::span<RankArrivals> ranks) {
   std::map<int64_t, std::vector<RankArrivals*>> runs;
   for (RankArrivals& rank : ranks) runs[rank.run].push_back(&rank);
   std::vector<std::string> said;
-  for (const auto& [run, members] : runs) {
+  for (auto& [run, members] : runs) {
+    // Whose clock is taken for right does not depend on the order in which ranks were opened.
+    std::ranges::stable_sort(members, {}, &RankArrivals::rank);
     const std::vector<HostClock> clocks = FindHostClocks(OnHosts(members));
     for (const HostClock& clock : clocks) {
       if (clock.ahead_ns == 0) continue;

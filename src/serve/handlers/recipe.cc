@@ -51,16 +51,31 @@ std::string KeyOfRows(const Trace& trace, const recipes::Recipe& recipe, int64_t
                       std::to_string(limit), "/", std::to_string(among));
 }
 
+// What is said of the clocks of traces by which waits are told: a line each.
+std::string KeyOfClocks(const recipes::Recipe& recipe,
+                        const std::vector<std::shared_ptr<const Trace>>& all) {
+  std::string key = base::Concat("clocks/", recipe.result->name);
+  for (const auto& trace : all) key += base::Concat("/", std::to_string(trace->store_id));
+  return key;
+}
+
+std::vector<std::string> LinesOf(std::string_view remembered) {
+  if (remembered.empty()) return {};
+  const auto lines = base::Split(remembered, '\n');
+  return {lines.begin(), lines.end()};
+}
+
 void TakeRows(std::string remembered, ResultPartMessage& part) {
   part.complete = remembered.front() == kAll;
   part.rows.text = std::move(remembered.erase(0, 1));
 }
 
 // Fills the rows, or the error, of the parts of these traces. Where rows depend on the other traces
-// (Needs::waits), on all that are ready, whichever were asked for.
-void FillParts(Session& session, const recipes::Recipe& recipe, int64_t limit,
-               std::span<const std::shared_ptr<const Trace>> traces,
-               std::span<ResultPartMessage> parts) {
+// (Needs::waits), on all that are ready, whichever were asked for. Returns what is said of their
+// clocks.
+std::vector<std::string> FillParts(Session& session, const recipes::Recipe& recipe, int64_t limit,
+                                   std::span<const std::shared_ptr<const Trace>> traces,
+                                   std::span<ResultPartMessage> parts) {
   const auto all = recipe.needs.waits ? session.Ready() : decltype(session.Ready()){};
   std::vector<std::shared_ptr<const Trace>> in_hand;  // first those whose part is missing
   std::vector<size_t> places;
@@ -73,7 +88,8 @@ void FillParts(Session& session, const recipes::Recipe& recipe, int64_t limit,
       places.push_back(i);
     }
   }
-  if (in_hand.empty()) return;
+  const std::string clocks = KeyOfClocks(recipe, all);
+  if (in_hand.empty()) return LinesOf(session.Remembered(clocks));
   for (const auto& trace : all) {
     const auto missing = in_hand.begin() + static_cast<std::ptrdiff_t>(places.size());
     if (std::find(in_hand.begin(), missing, trace) == missing) in_hand.push_back(trace);
@@ -86,8 +102,13 @@ void FillParts(Session& session, const recipes::Recipe& recipe, int64_t limit,
     if (at < places.size()) TakeRows(std::move(kept), parts[places[at]]);
     return {};
   };
-  const auto statuses = OverTraces(in_hand, recipe.needs, fill);
+  std::vector<std::string> said;
+  const auto statuses = OverTraces(in_hand, recipe.needs, fill, [&](std::string_view line) {
+    said.push_back(base::Concat(line, ": waits for ranks are told without that"));
+  });
   for (size_t at = 0; at < places.size(); ++at) parts[places[at]].error = statuses[at].message();
+  session.Remember(clocks, base::Join(said, "\n"));
+  return said;
 }
 
 // "0-15,20", each once.
@@ -146,7 +167,7 @@ Result<HttpAnswer> HandleResults(Session& session, const HttpRequest& request) {
       traces.push_back(*std::move(trace));
       parts.push_back(std::move(part));
     }
-    FillParts(session, *recipe, limit, traces, parts);
+    message.notices = FillParts(session, *recipe, limit, traces, parts);
     for (ResultPartMessage& part : parts) {
       bytes += part.rows.text.size();
       message.parts.push_back(std::move(part));

@@ -322,6 +322,8 @@ export interface ResultsMessage {
   columns: ResultColumnMessage[];
   /** by trace: those asked for, as many as an answer holds */
   parts: ResultPartMessage[];
+  /** a line each: clocks that waits are told without */
+  notices: string[];
 }
 
 export interface FindingMessage {

@@ -23,10 +23,12 @@ export interface OfRanks {
   total: number;
   /** An answer was longer than what is sent of it. */
   cut: boolean;
+  /** What is said of all of them, a line each. */
+  notices: readonly string[];
   failed: Answer<unknown> | undefined;
 }
 
-type Part = { table: TableMessage } | { error: string };
+type Part = ({ table: TableMessage } | { error: string }) & { notices: readonly string[] };
 
 /** What was asked of a trace as it is stays known; `whole`: among all others. */
 const keyOf = (recipe: string, { id, state, version }: TraceMessage, whole: boolean) => [
@@ -60,7 +62,8 @@ export async function askParts(
       const part = byId.get(trace.id);
       if (!part) continue;
       const { rows, complete, error } = part;
-      const made: Part = error ? { error } : { table: { columns: answer.columns, rows, complete, elapsed: 0 } };
+      const { columns, notices } = answer;
+      const made: Part = error ? { error, notices } : { table: { columns, rows, complete, elapsed: 0 }, notices };
       client.setQueryData(keyOf(recipe, trace, whole), made);
     }
     if (answer.parts.length === 0) throw new ApiError(`${recipe}: no answer`);
@@ -93,6 +96,7 @@ export function useRanks(recipe: string, together = false): OfRanks {
       }),
     [ready, parts, t],
   );
+  const notices = useMemo(() => [...new Set(ready.flatMap(({ id }) => parts?.get(id)?.notices ?? []))], [ready, parts]);
   const errors = [...(parts?.values() ?? [])].flatMap((part) => ("error" in part ? [part.error] : []));
   const total = traces.filter((trace) => trace.state !== "failed").length;
   return {
@@ -101,6 +105,7 @@ export function useRanks(recipe: string, together = false): OfRanks {
     missing: total - answers.length,
     total,
     cut: answers.some(({ table }) => !table.complete),
+    notices,
     failed: query.error ? query : errors.length > 0 ? { data: undefined, error: new ApiError(errors[0]!) } : undefined,
   };
 }

@@ -76,6 +76,11 @@ function Communication() {
         {select}
       </div>
       {[operations.failed, links.failed, groups].map((failed, i) => failed && <Failure key={i} of={failed} />)}
+      {operations.notices.map((notice) => (
+        <p key={notice} className="muted partial" data-testid="communication-notice">
+          {notice}
+        </p>
+      ))}
       <div className="columns">
         <div className="column" style={{ flex: 1.3 }}>
           <Bars
