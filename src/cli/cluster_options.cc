@@ -1,6 +1,7 @@
 #include "cli/cluster_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/files.h"
@@ -14,10 +15,14 @@ namespace {
 
 using base::Concat;
 
+// A line each: lists in the text of an option are broken as one text.
 std::string ListOfModes() {
-  std::string text = "Analysis:";
+  size_t width = 0;
+  for (const cluster::Mode* mode : cluster::Modes()) width = std::max(width, mode->name.size());
+  std::string text = "\nModes:";
   for (const cluster::Mode* mode : cluster::Modes()) {
-    text += Concat("\n", mode->name, ": ", mode->summary);
+    const std::string gap(width + 2 - mode->name.size(), ' ');
+    text += Concat("\n  ", mode->name, gap, mode->summary);
   }
   return text;
 }
@@ -149,10 +154,10 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& options) {
       app.add_option("--recipe-dir", options.recipe_folder,
                      "Folder of own recipes, which are modes then: docs/cluster.md")
           ->option_text("DIR (default: $SONDE_RECIPE_DIR)");
-  app.add_option("-m,--mode", options.mode, ListOfModes())
+  app.add_option("-m,--mode", options.mode, "Analysis, one of those below")
       ->check([recipes](const std::string& name) { return CheckMode(name, *recipes); })
       ->option_text("MODE (default: all)");
-  app.footer([recipes] { return ListOfRecipes(*recipes); });
+  app.footer([recipes] { return ListOfModes() + ListOfRecipes(*recipes); });
   app.add_option("-o,--output_path", options.output,
                  "Results go to DIR/cluster_analysis_output (default: the folder of -d)");
   app.add_option("--export_type", options.export_type,

@@ -98,6 +98,9 @@ void PrintResult(const Done& done) {
 }
 
 void SayOptionsWithoutEffect(const cluster::Mode& mode, const ClusterOptions& options) {
+  if (mode.takes_all_steps && options.step_id >= 0) {
+    PrintNotice(Concat("--step_id has no effect on the mode ", mode.name));
+  }
   for (const std::string& name : options.given) {
     if (std::find(mode.flags.begin(), mode.flags.end(), name) != mode.flags.end()) continue;
     if (name == "--keep_clocks" && mode.needs.waits) continue;

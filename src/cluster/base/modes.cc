@@ -146,7 +146,9 @@ Status Base(Ranks ranks, const ModeOptions& options, Wanted wanted, Outcome& out
 
 Status ReduceAll(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
   SONDE_RETURN_IF_ERROR(Base(ranks, options, {}, outcome));
-  return LookCloser(ranks, GroupsOf(ranks), options, outcome);
+  ModeOptions of_all_steps = options;  // as its tables are
+  of_all_steps.step_id = -1;
+  return LookCloser(ranks, GroupsOf(ranks), of_all_steps, outcome);
 }
 
 Status ReduceTime(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
@@ -203,6 +205,7 @@ constexpr Mode ModeOf(std::string_view name, std::string_view folder, std::strin
           .needs = DeliveredNeeds(),
           .wants = texts.empty() ? kWantsTimes : kWants,
           .texts = texts,
+          .takes_all_steps = true,
           .map_files = &MapFiles,
           .map = &Map,
           .reduce = reduce};

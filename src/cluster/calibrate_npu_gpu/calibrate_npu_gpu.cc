@@ -339,12 +339,13 @@ extern const Mode kCalibrateNpuGpuMode;
 constexpr Mode kCalibrateNpuGpuMode = {
     .name = "calibrate_npu_gpu",
     .folder = "CalibrateNpuGpu",
-    .summary = "Time of modules beside that on a GPU (--baseline_profiling_path of Nsight Systems)",
+    .summary = "Time of modules beside that on a GPU (--baseline_profiling_path)",
     .tables = kTables,
     .needs = ModuleNeeds(),
     .wants = "kernels and modules (--profile-with-modules; mstx ranges of the domain Module)",
     .flags = kFlags,
     .books = kBooks,
+    .takes_all_steps = true,
     .check = [](const ModeOptions& options) { return CheckGpuFile(options.gpu_path); },
     .map = &Map,
     .reduce = &Reduce};

@@ -164,8 +164,10 @@ Result<std::vector<OpRow>> LongestOf(std::span<const RankPart> ranks, const Mode
     return rank.rank == options.rank_id;
   });
   if (target == ranks.end()) {
-    return base::NotFoundError(Concat("Target rank_id ", std::to_string(options.rank_id),
-                                      " not found in profiling path, or without communication."));
+    return base::NotFoundError(
+        Concat("Target rank_id ", std::to_string(options.rank_id),
+               " not found in profiling path, or without communication, or not ",
+               "of --rank_list: name one of those with --rank_id"));
   }
   std::vector<OpRow> ops = target->part.Rows<OpRow>();
   std::stable_sort(ops.begin(), ops.end(),

@@ -235,9 +235,7 @@ extern const Mode kFilterDbMode;
 constexpr Mode kFilterDbMode = {
     .name = "filter_db",
     .folder = kFolder,
-    .summary =
-        "A smaller copy of each rank: of a step or time, of some tables, without what is "
-        "short",
+    .summary = "A smaller copy of each rank: a step or time, some tables, nothing short",
     .tables = {},
     .needs = {.waits = true},
     .wants = kWantsKernels,

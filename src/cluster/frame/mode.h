@@ -127,6 +127,7 @@ struct Mode {
   // It has no tables: `map` makes files of each rank below ModeOptions::result_folder, which may be
   // as large as the trace; those of an earlier run of that rank go.
   bool writes_files = false;
+  bool takes_all_steps = false;  // --step_id has no effect, as in msprof-analyze
   // Whether the options can be done, before a rank is read. May be null.
   Status (*check)(const ModeOptions& options) = nullptr;
   // Takes what it needs from the files of the trace, so that it need not be imported; false where

@@ -143,6 +143,7 @@ constexpr Mode kModuleStatisticMode = {
     .needs = ModuleNeeds() | recipes::Reads<store::StepRow, store::CounterRow>(),
     .wants = "kernels and modules (--profile-with-modules; mstx ranges of the domain Module)",
     .books = kBooks,
+    .takes_all_steps = true,
     .map = &Map,
     .reduce = &Reduce};
 

@@ -331,6 +331,7 @@ constexpr Mode kOperatorMfuMode = {
         "operations of kernels (with_flops and mstx of the profiler) or modules "
         "(--profile-with-modules; mstx ranges of the domain Module)",
     .books = kBooks,
+    .takes_all_steps = true,
     .map = &Map,
     .reduce = &Reduce};
 

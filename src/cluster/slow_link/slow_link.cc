@@ -131,6 +131,7 @@ constexpr Mode kSlowLinkMode = {
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,
     .flags = kFlags,
+    .takes_all_steps = true,
     .map = &Map,
     .reduce = &Reduce};
 
