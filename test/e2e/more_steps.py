@@ -37,6 +37,8 @@ def insert(database, table, row):
 
 def counted_on(name, step):
     """Hcom_allReduce__210_3_1 of the first step is hcom_allReduce__210_53_1 of the next."""
+    if name.startswith("ProfilerStep#"):
+        return f"ProfilerStep#{int(name.partition('#')[2]) + step}"
     operation, at, group = name.partition("@")
     match = re.fullmatch(r"(hcom_\w+?__\d+_)(\d+)(_\d+)", operation)
     if match is None:
@@ -77,6 +79,8 @@ def recorded_row(table, row, step, texts, numbers):
         row["id"] += step * (CONNECTION if table == "CONNECTION_IDS" else 1)
     if row.get("connectionId") not in (None, NO_CONNECTION):
         row["connectionId"] += step * CONNECTION
+    if table == "PYTORCH_API":
+        row["name"] = texts.counted_on(row["name"], step)
     if table == "COMMUNICATION_OP":
         row["opName"] = texts.counted_on(row["opName"], step)
     if table == "COMMUNICATION_TASK_INFO":
