@@ -67,7 +67,8 @@ def make_input(tmp_path):
     """input_of(name) is a new copy: the peer writes into what it reads."""
 
     def made(name):
-        target = Path(tmp_path, "db", f"{len(list(tmp_path.glob('db/*')))}_{Path(name).name.replace(' ', '_')}")
+        made_before = len(list(tmp_path.glob("db/*")))
+        target = tmp_path / "db" / f"{made_before}_{Path(name).name.replace(' ', '_')}"
         source, _, ranks = name.partition(" ranks ")
         target.parent.mkdir(exist_ok=True)
         if ranks:
