@@ -47,9 +47,9 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await expect.poll(() => page.getByTestId("details").innerText()).toMatch(/ForeachAddList/);
     await opened.shot("selection");
     const before = await page.getByTestId("times").innerText();
-    await expect.poll(() => page.url()).toContain("slice=");
-    const link = page.url();
-    await opened.go(link.split("#")[1]);
+    const state = await opened.state();
+    expect(state).toContain("slice=");
+    await opened.go(state);
     await page.getByTestId("times").waitFor();
     await expect.poll(() => page.getByTestId("times").innerText()).toBe(before);
   });
@@ -427,7 +427,7 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await expect.poll(() => page.url()).toContain("x.top=240");
     const thumb = () => page.locator(".scrollbar div").evaluate((bar) => (bar as HTMLElement).style.top);
     const before = await thumb();
-    await opened.go(page.url().split("#")[1]);
+    await opened.go(await opened.state());
     await page.getByTestId("timeline").waitFor();
     await expect.poll(thumb).toBe(before);
   });

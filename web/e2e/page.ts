@@ -45,6 +45,12 @@ export class Opened {
     await this.page.locator("nav [aria-current=page]").waitFor();
   }
 
+  /** The state as a link has it now: the address follows a moment behind (app/history.ts). */
+  async state(): Promise<string> {
+    await this.page.evaluate(() => new Promise((done) => setTimeout(done, 300)));
+    return this.page.url().split("#")[1] ?? "";
+  }
+
   /** Waits until all traces have been read: what is asked from then on is asked of all. */
   async read() {
     for (;;) {

@@ -37,8 +37,8 @@ struct Question {
   int32_t trace = -1;  // number in the job
   std::map<std::string, Function, std::less<>> functions;
   std::map<std::string, std::string, std::less<>> tables;  // shared ones, by name: their statement
-  std::map<std::string, bool, std::less<>>
-      copies;  // of tables of the trace: whether made (tables.h)
+  // Of tables of the trace (tables.h): whether the copy could be made.
+  std::map<std::string, bool, std::less<>> copies;
 };
 
 // None where the rule does not fire.
