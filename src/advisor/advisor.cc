@@ -329,7 +329,7 @@ class Adviser {
   // Says why not.
   bool HasTables(const Rule& rule, Question& question) {
     const Status made = MakeTables(rule, question);
-    const auto empty = made.ok() ? Empty(rule, question) : Result<std::string>(made);
+    const auto empty = made.ok() ? EmptyNeed(rule, question) : Result<std::string>(made);
     if (empty.ok() && empty->empty()) return true;
     const std::string why = empty.ok() ? *empty : std::string(empty.status().message());
     report_.silences.push_back({rule.name, why, !empty.ok()});

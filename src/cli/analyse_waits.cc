@@ -61,9 +61,7 @@ std::vector<std::string> TellWaits(std::span<AnalysedRank> ranks, int threads, b
   }
   std::vector<std::string> said;
   if (!keeps_clocks) said = recipes::CorrectClocks(arrivals);
-  for (std::string& line : said) {
-    line += ": waits for ranks are told without that; --keep-clocks leaves it";
-  }
+  for (std::string& line : said) line += "; --keep-clocks leaves it";
   std::vector<recipes::RankWaits> waits = recipes::WaitsOf(arrivals);
   for (size_t i = 0; i < ranks.size(); ++i) {
     AnalysedRank& rank = ranks[i];

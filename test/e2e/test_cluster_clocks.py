@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 
 import pytest
+from cluster_results import tables_of
 from planted_clocks import meet, shift, unmeasured
 
 SYNTH = "ascend_pt/synth8_tp_pp_dp"  # ranks 0 to 3 are on one host, 4 to 7 on another
@@ -21,11 +22,7 @@ def make_runner(run_sonde, tmp_path):
         out = tmp_path / "out"
         done = run_sonde("cluster", "-m", mode, "-d", folder, "-o", out, *words)
         assert done.returncode == 0, done.stderr
-        database = sqlite3.connect(out / "cluster_analysis_output" / "cluster_analysis.db")
-        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        tables = {name: database.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}
-        database.close()
-        return tables, done.stderr
+        return tables_of(out), done.stderr
 
     return run
 

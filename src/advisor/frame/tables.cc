@@ -191,7 +191,7 @@ Status MakeTables(const Rule& rule, Question& question) {
   return {};
 }
 
-Result<std::string> Empty(const Rule& rule, const Question& question) {
+Result<std::string> EmptyNeed(const Rule& rule, const Question& question) {
   for (const std::string& need : rule.needs) {
     if (std::find(rule.uses.begin(), rule.uses.end(), need) == rule.uses.end()) continue;
     const auto table = question.tables.find(need);

@@ -40,7 +40,7 @@ Status ChooseTables(const std::vector<SharedTable>& tables, Needs& needs, Questi
 Status MakeTables(const Rule& rule, Question& question);
 
 // The shared table without a row that the rule needs; "" where all have one. Behind MakeTables.
-Result<std::string> Empty(const Rule& rule, const Question& question);
+Result<std::string> EmptyNeed(const Rule& rule, const Question& question);
 
 // The copies that the statement names, as common table expressions, each with a comma behind it;
 // those that `with` names itself are not meant.

@@ -226,7 +226,7 @@ std::vector<TimeSummaryRow> TimeSummary(std::span<const RankPart> ranks) {
 constexpr Mode kClusterTimeSummaryMode = {
     .name = "cluster_time_summary",
     .folder = "ClusterTimeSummary",
-    .summary = "Where the time of each step went: computing, waiting, copying, free",
+    .summary = "Where the time of each step went: computing, waiting, transfers, copies, free",
     .tables = kTables,
     .needs = StepNeeds() | HostCallNeeds(),
     .wants = "steps or kernels (a recording with the device or, on a CPU, --profile-with-cpu)",

@@ -235,7 +235,7 @@ extern const Mode kFilterDbMode;
 constexpr Mode kFilterDbMode = {
     .name = "filter_db",
     .folder = kFolder,
-    .summary = "A smaller copy of each rank: a step or time, some tables, nothing short",
+    .summary = "A smaller copy of each rank: a step or time, some tables, no short events",
     .tables = {},
     .needs = {.waits = true},
     .wants = kWantsKernels,

@@ -135,8 +135,7 @@ class Runner {
   job::Say SayClocks() const {
     if (ShowsClocks() || !options_.notify) return {};
     return [this](std::string_view line) {
-      options_.notify(Concat(
-          line, ": waits for ranks are told without that; sonde cluster --keep_clocks leaves it"));
+      options_.notify(Concat(line, "; sonde cluster --keep_clocks leaves it"));
     };
   }
 

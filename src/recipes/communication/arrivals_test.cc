@@ -75,7 +75,8 @@ TEST(Arrivals, ClocksThatDisagreeAreCorrectedAndSaid) {
   EXPECT_NE(WaitsOf(ranks)[0].wait_ns, 20 * kMs);  // as they are
   EXPECT_EQ(CorrectClocks(ranks),
             (std::vector<std::string>{
-                "the clock of node1 (rank 1) is 250.00 ms ahead of that of node0"}));
+                "the clock of node1 (rank 1) is 250.00 ms ahead of that of node0: waits for ranks "
+                "are told without that"}));
   const auto waits = WaitsOf(ranks);
   EXPECT_EQ(waits[0].waits_ns, (Waits{5 * kMs, 5 * kMs, 5 * kMs, 5 * kMs}));
   EXPECT_EQ(waits[1].waits_ns, (Waits{0, 0, 0, 0}));
@@ -87,7 +88,8 @@ TEST(Arrivals, WhoseClockIsRightDoesNotDependOnTheOrder) {
   std::swap(ranks[0], ranks[1]);
   EXPECT_EQ(CorrectClocks(ranks),
             (std::vector<std::string>{
-                "the clock of node1 (rank 1) is 250.00 ms ahead of that of node0"}));
+                "the clock of node1 (rank 1) is 250.00 ms ahead of that of node0: waits for ranks "
+                "are told without that"}));
   EXPECT_EQ(ranks[1].collectives.front().ts, 0);
 }
 

@@ -200,8 +200,9 @@ std::vector<std::string> CorrectClocks(std::span<RankArrivals> ranks) {
     for (const HostClock& clock : clocks) {
       if (clock.ahead_ns == 0) continue;
       for (const size_t place : clock.ranks) Move(*members[place], -clock.ahead_ns);
-      said.push_back(SayClock(NameOf(clock, members), RanksOf(clock, members), clock.ahead_ns,
-                              NameOf(clocks.front(), members)));
+      said.push_back(base::Concat(SayClock(NameOf(clock, members), RanksOf(clock, members),
+                                           clock.ahead_ns, NameOf(clocks.front(), members)),
+                                  ": waits for ranks are told without that"));
     }
   }
   return said;

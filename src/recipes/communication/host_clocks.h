@@ -49,7 +49,8 @@ std::string HostOf(const TraceData& data);
 std::string SayClock(std::string_view host, std::string_view ranks, int64_t ahead_ns,
                      std::string_view first_host);
 
-// Moves the times of those whose clock is ahead or behind, run by run. Returns a line for each.
+// Moves the times of those whose clock is ahead or behind, run by run. Returns a line for each,
+// what it means for the waits among it; how it is left stands in the words of who says it.
 std::vector<std::string> CorrectClocks(std::span<RankArrivals> ranks);
 
 }  // namespace sonde::recipes

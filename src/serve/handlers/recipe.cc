@@ -103,11 +103,10 @@ std::vector<std::string> FillParts(Session& session, const recipes::Recipe& reci
     return {};
   };
   std::vector<std::string> said;
-  const auto statuses = OverTraces(in_hand, recipe.needs, fill, [&](std::string_view line) {
-    said.push_back(base::Concat(line, ": waits for ranks are told without that"));
-  });
+  const auto statuses = OverTraces(in_hand, recipe.needs, fill,
+                                   [&](std::string_view line) { said.emplace_back(line); });
   for (size_t at = 0; at < places.size(); ++at) parts[places[at]].error = statuses[at].message();
-  session.Remember(clocks, base::Join(said, "\n"));
+  if (!said.empty()) session.Remember(clocks, base::Join(said, "\n"));
   return said;
 }
 
