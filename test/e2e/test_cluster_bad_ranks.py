@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 
 import pytest
+from cluster_results import profiler_of, tables_of
 
 DB = "ascend_pt/db/level1"
 SYNTH = "ascend_pt/synth8_tp_pp_dp"
@@ -24,15 +25,7 @@ def make_runner(run_sonde, tmp_path):
         out = tmp_path / "out" / mode
         done = run_sonde("cluster", "-m", mode, "-d", folder, "-o", out, *words)
         assert done.returncode == status, done.stderr
-        tables = {}
-        path = out / "cluster_analysis_output" / "cluster_analysis.db"
-        if path.exists():
-            database = sqlite3.connect(path)
-            names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            for (name,) in names.fetchall():
-                tables[name] = database.execute(f"SELECT * FROM {name}").fetchall()
-            database.close()
-        return tables, done.stderr.splitlines()
+        return tables_of(out), done.stderr.splitlines()
 
     return run
 
@@ -42,12 +35,8 @@ def folder_of(ranks, rank):
     return path.parents[1]
 
 
-def profiler(ranks, rank):
-    return sqlite3.connect(next(folder_of(ranks, rank).rglob("ascend_pytorch_profiler_*.db")))
-
-
 def change(ranks, rank, *statements):
-    database = profiler(ranks, rank)
+    database = profiler_of(ranks, rank)
     for statement in statements:
         database.execute(statement)
     database.commit()
@@ -141,7 +130,7 @@ def test_a_folder_of_a_rank_without_files(ranks, cluster):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_rank_that_stopped_early(mode, ranks, cluster):
-    database = profiler(ranks, 1)
+    database = profiler_of(ranks, 1)
     ((middle,),) = database.execute("SELECT (min(startNs) + max(endNs)) / 2 FROM TASK").fetchall()
     database.close()
     for table in ("TASK", "COMMUNICATION_OP", "CANN_API"):
@@ -199,7 +188,7 @@ def test_groups_that_ranks_name_differently(ranks, cluster):
     """A communicator is one, whatever a rank calls its group."""
     expected, _ = cluster("communication_group_map", ranks)
     for rank in (1, 2):
-        database = profiler(ranks, rank)
+        database = profiler_of(ranks, rank)
         ((text,),) = database.execute(
             "SELECT value FROM META_DATA WHERE name = 'parallel_group_info'"
         ).fetchall()
